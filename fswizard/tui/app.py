@@ -176,8 +176,8 @@ class FswizardApp(Wizard):
         """Quit; while a run goes on, ask once."""
         from fswizard.tui.screens.dialogs import LeaveScreen
 
-        if self.measuring and not isinstance(self.screen, LeaveScreen):
-            self.push_screen(LeaveScreen(quitting=True))
+        if self.running and self.measuring and not isinstance(self.screen, LeaveScreen):
+            self.push_screen(LeaveScreen(outlives=self.running.run.outlives, quitting=True))
         else:
             self.leave_now()
 

@@ -15,7 +15,6 @@ from fswizard.tui.drawing import (
     Piece,
     bullet,
     columns,
-    cursor,
     cut,
     facts,
     heading,
@@ -144,11 +143,10 @@ def option_row(
     """Tick, name as it is typed, what it does, when it acts, and a mark where it is unsafe."""
     kind = "array" if of_layout else "zpool" if of_pool else "mkfs" if isinstance(option, MkfsOption) else "mount"
     unsafe = text(("⚠ unsafe  ", "bold $error")) if option.unsafe else Content("")
-    name = min(OPTION_NAME, max(8, width - 4 - 8 - 5 - 6))
-    words = max(8, width - 4 - name - 5 - 7)
+    name = min(OPTION_NAME, max(8, width - 3 - 8 - 5 - 6))
+    words = max(8, width - 3 - name - 5 - 7)
     meaning = text(unsafe, (cut(option.text, max(0, words - unsafe.cell_length)), "$muted"))
-    mark = text(cursor(on), tick(ticked))
-    return columns((mark, (cut(token, name), "bold"), meaning, (kind, "$muted")), (4, name, words, 5))
+    return columns((tick(ticked), (cut(token, name), "bold"), meaning, (kind, "$muted")), (3, name, words, 5))
 
 
 def conflicts(option: Option, other: Option) -> bool:

@@ -42,6 +42,12 @@ def _harmless(piece: Piece) -> Piece:
     return piece if words.isprintable() else (safe_lines(words), style)
 
 
+def keyed(words: str) -> Content:
+    """Words in which keys stand between backticks, such as `space`; shown in the colour that keys have."""
+    parts = words.split("`")
+    return text(*((part, "bold $primary" if number % 2 else "") for number, part in enumerate(parts)))
+
+
 def lines(parts: Iterable[Content | str]) -> Content:
     """Content of several lines."""
     return Content("\n").join(parts)

@@ -24,11 +24,9 @@ from fswizard.tui.drawing import (
     arrow,
     bullet,
     columns,
-    cursor,
     cut,
     cut_among,
     cut_left,
-    fit,
     heading,
     lines,
     radio,
@@ -72,13 +70,14 @@ def drive_header(width: int, on: bool) -> Content:
 
 def drive_row(drive: Drive, models: Sequence[str], width: int, on: bool) -> Content:
     """One line of the list of disks, whose `models` are given."""
-    widths = _widths(width)
+    widths = _widths(width + 1)
+    widths = (widths[0] - 1, *widths[1:])
     health = drive.health or ("…" if drive.pending else "–")
     if drive.temperature_c is not None:
         health += f", {drive.temperature_c} °C"
     style = "$error bold" if drive.health == "failing" else "$muted"
     cells = (
-        text(cursor(on, 2), (cut(drive.name or "a model", widths[0] - 2), "bold")),
+        text(" ", (cut(drive.name or "a model", widths[0] - 1), "bold")),
         cut_among(drive.model or "no model name", models, widths[1]),
         size_text(drive.size_bytes) if drive.size_bytes else "",
         smr_badge(drive),
@@ -228,12 +227,12 @@ def _most_bytes(recipe: Recipe, place: Place) -> int:
 
 def directory_row(chosen: bool, width: int, on: bool) -> Content:
     """Another directory for the image, as long as none is named."""
-    return fit(text(cursor(on), radio(chosen), " ", "a scratch image in another directory (d)"), width)
+    return text(radio(chosen), " a scratch image in another directory (d)")
 
 
 def _below(words: Piece, width: int) -> list[Content]:
     """What is said about a row, in lines of their own."""
-    return [fit(text("     ", line), width) for line in wrap(words, width - 5)]
+    return [text("    ", line) for line in wrap(words, width - 4)]
 
 
 def several_row(choices: WizardChoices, chosen: bool, width: int, on: bool) -> Content:
@@ -242,7 +241,7 @@ def several_row(choices: WizardChoices, chosen: bool, width: int, on: bool) -> C
     if choices.across > 1:
         words = several_words(choices)
         meaning = ("  ▲ erased", "bold $error") if choices.members else ("  nothing is lost", "$success")
-    return fit(text(cursor(on), radio(chosen), " ", words, meaning), width)
+    return text(radio(chosen), " ", words, meaning)
 
 
 def disk_words(choices: WizardChoices, width: int) -> Content:
@@ -279,12 +278,12 @@ def device_row(offer: Offer, chosen: bool, width: int, on: bool) -> Content:
     """A partition or the whole disk: what would be lost, or why it cannot be."""
     refused = offer.refused
     name = f"the whole disk {offer.name}" if offer.whole else f"the partition {offer.name}"
-    mark = text(cursor(on), radio(chosen, enabled=refused is None), " ")
-    head = text(mark, (f"{name}, {size_text(offer.size_bytes)}", "$faint" if refused else ""))
-    meaning = text((f"✗ {first_sentences(refused.message, width - 7)}", "$faint") if refused else losing(offer))
+    words = (f" {name}, {size_text(offer.size_bytes)}", "$faint" if refused else "")
+    head = text(radio(chosen, enabled=refused is None), words)
+    meaning = text((f"✗ {first_sentences(refused.message, width - 6)}", "$faint") if refused else losing(offer))
     if head.cell_length + 2 + meaning.cell_length <= width:
-        return fit(text(head, "  ", meaning), width)
-    return lines((fit(head, width), *_below(meaning, width)))
+        return text(head, "  ", meaning)
+    return lines((head, *_below(meaning, width)))
 
 
 def losing(offer: Offer) -> Content:
@@ -386,17 +385,17 @@ class TargetMenu:
     def _image_row(self, place: Where, chosen: bool, width: int, on: bool) -> Content:
         """The scratch image with its size, and in amber where it goes onto another disk."""
         recipe, drive = self.choices.recipe, self.drive.name if self.drive else ""
-        mark = text(cursor(on), radio(chosen), " ")
+        mark = text(radio(chosen), " ")
         if place is None:
-            return fit(text(mark, ("looking for free space …", "$muted")), width)
+            return text(mark, ("looking for free space …", "$muted"))
         if isinstance(place, FswizardError):
-            return fit(text(mark, ("✗ ", "$error"), place.message), width)
+            return text(mark, ("✗ ", "$error"), place.message)
         size = binary_text(recipe.image_bytes) if recipe else ""
         head = text(mark, "a scratch image of ", arrow(-1, active=on), (f" {size} ", "bold"), arrow(1, active=on))
         loss = (": nothing is lost", "$success")
         rows = [text(head, " in ", (place.directory, "bold"), loss)]
         if rows[0].cell_length > width:
-            rows = [head, text("     in ", (cut_left(place.directory, width - 8 - len(loss[0])), "bold"), loss)]
+            rows = [head, text("    in ", (cut_left(place.directory, width - 7 - len(loss[0])), "bold"), loss)]
         if place.remark:
             words = f"! It goes onto {place.drive or 'another disk'}: nothing on {drive} is mounted and writable"
             rows += _below((words, "$warning"), width)
@@ -406,7 +405,7 @@ class TargetMenu:
             )
         if recipe and (short := too_large(recipe, place)):
             rows += _below((f"✗ {short}", "$error"), width)
-        return lines(fit(row, width) for row in rows)
+        return lines(rows)
 
     def _named_row(self, chosen: bool) -> Callable[[int, bool], Content]:
         if self.named is None:

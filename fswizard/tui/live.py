@@ -11,7 +11,7 @@ from textual.content import Content
 from fswizard.model.analysis import SIGNS, Ratio
 from fswizard.model.events import Stage
 from fswizard.model.plan import FIRST_LOOK
-from fswizard.model.run_state import LogCommand, LogEntry, LogNote, RunState
+from fswizard.model.run_state import LogEntry, LogNote, RunState
 from fswizard.model.units import duration_text, figure_text, rounds_text, seconds_text, speed_text
 from fswizard.tui.drawing import COLOURS, WIDEST, bullet, cut, cut_among, fit, heading, lines, meter, text, wrap
 from fswizard.tui.widgets.braille import area, swatch
@@ -237,21 +237,17 @@ def notes(state: RunState, width: int, height: int) -> Content:
     return lines((heading("What happened", width), *rows)) if rows else Content("")
 
 
-def log_line(entry: LogEntry, width: int) -> Content:
+def log_line(entry: LogEntry, width: int, on: bool) -> Content:
     """One line for a program or a note."""
     if isinstance(entry, LogNote):
         glyph, style = MARKS[entry.kind]
-        return fit(text((f"{glyph} ", style), (cut(entry.text, width - 2), "$muted")), width)
-    return fit(_command_line(entry, width), width)
-
-
-def _command_line(command: LogCommand, width: int) -> Content:
-    if command.exit_code is None:
+        return text((f"{glyph} ", style), (cut(entry.text, width - 2), "$muted"))
+    if entry.exit_code is None:
         end = text(("running", "$primary"))
-    elif command.exit_code == 0:
-        end = text((duration_text(command.seconds), "$faint"))
+    elif entry.exit_code == 0:
+        end = text((duration_text(entry.seconds), "$faint"))
     else:
-        end = text((f"exit {command.exit_code}", "bold $error"))
-    mark = ("# ", "$warning") if command.as_root else ("$ ", "$success")
+        end = text((f"exit {entry.exit_code}", "bold $error"))
+    mark = ("# ", "$warning") if entry.as_root else ("$ ", "$success")
     room = max(4, width - 2 - end.cell_length - 2)
-    return text(mark, fit(cut(shlex.join(command.argv), room), room), "  ", end)
+    return text(mark, fit(cut(shlex.join(entry.argv), room), room), "  ", end)

@@ -9,7 +9,7 @@ from textual.content import Content
 
 from fswizard.model.filesystem import Candidate
 from fswizard.model.units import size_text
-from fswizard.tui.drawing import cursor, cut_among, fit, text, tick
+from fswizard.tui.drawing import cut_among, fit, text, tick
 
 FEATURES = {
     "snapshots": "snapshots",
@@ -70,7 +70,7 @@ class Matrix:
 
     def row(self, candidate: Candidate, mark: Mark, width: int, on: bool) -> Content:
         """Tick, name, on several disks room and how many may fail, a sign for each feature, and a word beside them."""
-        name, features, note = self._widths(width)
+        name, features, note = self._widths(width + 1)
         lacks = candidate.lacking(self.needs)
         dim = not mark.usable or bool(lacks)
         cells = [fit((cut_among(candidate.name, self.among, name), "$faint" if dim else "bold"), name)]
@@ -84,8 +84,8 @@ class Matrix:
             cells.append(_centred(sign, len(FEATURES[feature])))
         word = ("baseline", "$primary") if mark.baseline else ("" if mark.usable else "not here", "$faint")
         star = ("★ " if mark.suggested else "  ", "$accent")
-        head = text(cursor(on), tick(mark.ticked, enabled=not dim), " ", star)
-        return fit(text(head, Content(" " * GAP).join([*cells, fit(word, note)])), width)
+        head = text(tick(mark.ticked, enabled=not dim), " ", star)
+        return text(head, Content(" " * GAP).join([*cells, fit(word, note)]))
 
     def _widths(self, width: int) -> tuple[int, tuple[str, ...], int]:
         """Cells for the name, the features that there is room for, and cells for the word beside them."""

@@ -12,7 +12,7 @@ from textual.content import Content
 
 from fswizard.model.recipe import Workload
 from fswizard.tui.choices import WEIGHTS, next_value, toggled
-from fswizard.tui.drawing import cursor, cut_among, fit, slider, text, tick
+from fswizard.tui.drawing import cut_among, fit, slider, text, tick
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
 
 WEIGHT = "w:"
@@ -66,16 +66,15 @@ class PreferenceList(ChoiceList):
 
     def _slider(self, name: str, width: int, on: bool) -> Content:
         weight = self.weights[name]
-        title = width - 1 - len(WEIGHTS) - 2 - 4
+        title = width - len(WEIGHTS) - 2 - 4
         return text(
-            cursor(on),
             fit((cut_among(self._titles[name], self._titles.values(), title - 1), "" if weight else "$faint"), title),
             slider(WEIGHTS, weight, active=on),
             fit((f"{weight:g}", "bold" if weight else "$faint"), 4, "right"),
         )
 
     def _tick(self, name: str, width: int, on: bool) -> Content:
-        return fit(text(cursor(on), tick(name in self.needs), f" {self._offered[name]}"), width)
+        return text(tick(name in self.needs), f" {self._offered[name]}")
 
     @on(ChoiceList.Changed)
     def _turn(self, event: ChoiceList.Changed) -> None:

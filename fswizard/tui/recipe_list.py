@@ -13,7 +13,7 @@ from fswizard.model.units import binary_text
 from fswizard.report.writes import budget_figures
 from fswizard.tui.backend import Backend, Place
 from fswizard.tui.choices import WizardChoices
-from fswizard.tui.drawing import bullet, columns, cursor, cut, fit, heading, lines, radio, text, wrap
+from fswizard.tui.drawing import bullet, columns, cut, fit, heading, lines, radio, text, wrap
 from fswizard.tui.drives import largest_that_fits, too_large
 from fswizard.tui.wizard import Wizard
 
@@ -80,7 +80,7 @@ def _tests(recipe: Recipe) -> Iterator[str]:
 def header(width: int) -> Content:
     """The names of the columns of `row`."""
     names = [text((name, "$faint")) for name in ("Recipe", "Time", "Writes", "Room")]
-    return fit(text("     ", columns(names, _widths(width), right=(1, 2, 3))), width)
+    return fit(text("     ", columns(names, _widths(width - 1), right=(1, 2, 3))), width)
 
 
 def row(item: Offered, chosen: bool, width: int, on: bool) -> Content:
@@ -89,14 +89,13 @@ def row(item: Offered, chosen: bool, width: int, on: bool) -> Content:
     name = text((cut(recipe.title, _widths(width)[0]), style or "bold"))
     figures = (item.time, item.writes, binary_text(recipe.image_bytes))
     cells = [name, *(text((figure or "…", style or "$muted")) for figure in figures)]
-    head = text(cursor(on), radio(chosen, enabled=not item.refused), " ")
-    return fit(text(head, columns(cells, _widths(width), right=(1, 2, 3))), width)
+    return text(radio(chosen, enabled=not item.refused), " ", columns(cells, _widths(width), right=(1, 2, 3)))
 
 
 def _widths(width: int) -> Sequence[int]:
-    figures = FIGURES if width >= 56 else (FIGURES[0], 0, 0)
+    figures = FIGURES if width >= 55 else (FIGURES[0], 0, 0)
     shown = [cells for cells in figures if cells]
-    return (max(8, width - 5 - sum(shown) - 2 * len(shown)), *figures)
+    return (max(8, width - 4 - sum(shown) - 2 * len(shown)), *figures)
 
 
 def words(item: Offered, width: int, *, brief: bool) -> Content:

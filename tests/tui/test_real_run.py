@@ -14,8 +14,9 @@ from textual.pilot import Pilot
 from fswizard.model.units import size_text
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.screens.dialogs import LeaveScreen
-from fswizard.tui.screens.locations import LocationList
+from fswizard.tui.screens.locations import LocationsScreen
 from fswizard.tui.widgets.canvas import Canvas
+from fswizard.tui.widgets.choice_list import ChoiceList
 from tests.fakes.host import ModelHost, idle_runs, use
 from tests.loop.machine_state import loops_below
 from tests.loop.small_machine import LASTING, QUICK, SmallMachine
@@ -129,12 +130,13 @@ async def test_comparing_two_directories_needs_no_root_and_formats_nothing(tmp_p
         await pilot.press("down", "down", "enter")
         await at_step(pilot, "places")
         await shows(pilot, "Location ")
-        rows = pilot.app.screen.query_one(LocationList)
+        screen = pilot.app.screen
+        assert isinstance(screen, LocationsScreen)
         for place in places:
             await pilot.press("d", *place, "enter")
-            await until(pilot, lambda place=place: place in rows.chosen, f"{place} among the places")  # type: ignore[misc]
-        for other in [name for name in rows.chosen if name not in places]:
-            rows.highlight(other)
+            await until(pilot, lambda place=place: place in screen.chosen, f"{place} among the places")  # type: ignore[misc]
+        for other in [name for name in screen.chosen if name not in places]:
+            screen.query_one("#places", ChoiceList).highlight(other)
             await pilot.press("space")
         await pilot.press("enter", "enter")
         await shows(pilot, "not needed")

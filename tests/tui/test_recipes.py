@@ -12,8 +12,9 @@ from textual.widgets import Input
 
 from fswizard import recipes
 from fswizard.recipes import own, tree_profile
+from fswizard.tui.screens.dialogs import QuestionScreen
 from fswizard.tui.screens.new_recipe import NewRecipeScreen
-from fswizard.tui.screens.recipes import NEW, RecipesScreen, RemoveScreen
+from fswizard.tui.screens.recipes import NEW, RecipesScreen
 from fswizard.tui.widgets.choice_list import ChoiceList
 from tests.fakes.wizard import NEW as NEW_DISK
 from tests.fakes.wizard import AllRecipes, app
@@ -57,6 +58,7 @@ async def test_recipes_stand_in_groups_with_time_bytes_and_room() -> None:
         keys = keys_of(pilot.app, "#recipes")
         groups = ["Desktop", "Archive and backup", "Server", "Like KDiskMark", "From published comparisons"]
         assert [key for key in keys if key in groups] == groups
+        await settled(pilot)
         line = next(line for line in screen_text(pilot.app).splitlines() if "(•) Archive disk " in line)
         await until(pilot, lambda: "PgUp/PgDn scroll" in footer(pilot.app), "the keys that scroll its tests")
         assert all(unit in line for unit in ("(•)", " min ", " GB ", " 5 GiB"))
@@ -179,7 +181,7 @@ async def test_removing_asks_first_keeps_by_default_and_is_offered_for_ones_own_
         await until(pilot, lambda: "del remove" in footer(pilot.app), "the key")
         for keys, left in ((("enter",), True), (("escape",), True), (("down", "enter"), False)):
             await pilot.press("delete")
-            await until(pilot, lambda: isinstance(pilot.app.screen, RemoveScreen), "the question")
+            await until(pilot, lambda: isinstance(pilot.app.screen, QuestionScreen), "the question")
             await pilot.press(*keys)
             await until(pilot, lambda: isinstance(pilot.app.screen, RecipesScreen), "the picker")
             assert file.exists() is left
@@ -193,7 +195,7 @@ async def test_a_recipe_that_was_chosen_and_removed_gives_way_to_the_usual_one()
         rows = await the_picker(pilot)
         assert rows.key == "my-tests"
         await pilot.press("delete")
-        await until(pilot, lambda: isinstance(pilot.app.screen, RemoveScreen), "the question")
+        await until(pilot, lambda: isinstance(pilot.app.screen, QuestionScreen), "the question")
         await pilot.press("down", "enter")
         await shows(pilot, "✓ Removed My tests.")
         await pilot.press("escape")

@@ -222,7 +222,7 @@ def test_the_history_has_the_verdict_who_is_not_out_and_how_long_it_took(
     out = {ratio.candidate for ratio in view.standing if ratio.verdict in ("slower", "beaten", "failed")}
     assert set(entry.leaders) == {candidate.name for candidate in result.plan.candidates} - out
     assert entry.verdict == view.card.verdict
-    assert entry.verdict in entry_line(entry, 400, on=False, marked=False).plain
+    assert entry.verdict in entry_line(entry, 400, marked=False).plain
     listed = fswizard("history").stdout
     assert entry.verdict in listed
     assert dict(view.facts)["Rounds"] in listed

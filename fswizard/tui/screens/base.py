@@ -18,7 +18,7 @@ from textual.worker import get_current_worker
 from fswizard.errors import FswizardError
 from fswizard.tui.backend import Place
 from fswizard.tui.choices import WizardChoices
-from fswizard.tui.drawing import Piece, text
+from fswizard.tui.drawing import Piece, keyed, text
 from fswizard.tui.drives import disk_words
 from fswizard.tui.steps import WizardStep
 from fswizard.tui.widgets.bars import KeyBar, StepBar
@@ -75,6 +75,10 @@ class WizardScreen(Screen[ScreenResultType]):
         """Replace what stands in the line for messages."""
         for line in self.query(self.MESSAGE).results(Static):  # none where the screen is about to go
             line.update(text(*pieces))
+
+    def refuse(self, words: str) -> None:
+        """Say why not; keys stand between backticks."""
+        self.say(("✗ ", "bold $error"), keyed(words))
 
     def show_error(self, error: FswizardError) -> None:
         """Say what went wrong, and what can be done."""

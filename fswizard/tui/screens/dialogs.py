@@ -1,18 +1,17 @@
-"""The small windows: help, and the question that is asked once when somebody leaves while a run goes on."""
+"""The small windows: help, a question, and the question that is asked when you leave while a run goes on."""
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Mapping
 from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
-from textual.content import Content
 from textual.widgets import Static
 
-from fswizard.tui.drawing import fit, text
+from fswizard.tui.drawing import text
 from fswizard.tui.screens.base import SCROLL_LINES, Window
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
 
@@ -36,48 +35,60 @@ class HelpScreen(Window[None]):
             yield Static(self._words, markup=False)
 
 
-class LeaveScreen(Window[None]):
-    """Keep watching, leave the run alone, or stop it and clean up."""
+class QuestionScreen(Window[str | None]):
+    """Dismissed with the key of the answer that was chosen, or None."""
 
-    TITLE = "A run is under way"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "choose this"),
-        Binding("escape", "dismiss", "keep watching"),
+        Binding("escape", "dismiss", "back"),
     ]
 
-    def __init__(self, *, quitting: bool) -> None:
+    def __init__(self, title: str, words: str, answers: Mapping[str, str]) -> None:
+        """`answers` has the words of each key, the harmless one first."""
         super().__init__()
-        self._quitting = quitting
+        self.title = title
+        self._words = words
+        self._answers = answers
 
     def body(self) -> ComposeResult:
-        running = self.wizard.running
-        outlives = running is not None and running.run.outlives
+        yield Static(self._words, markup=False)
+        yield ChoiceList([ListRow(key, text(" ", words)) for key, words in self._answers.items()])
+
+    @on(ChoiceList.Clicked)
+    def action_choose(self) -> None:
+        self.dismiss(self.query_one(ChoiceList).key)
+
+
+class LeaveScreen(QuestionScreen):
+    """Keep watching, leave the run alone, or stop it and clean up."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "keep watching")]
+
+    def __init__(self, *, outlives: bool, quitting: bool) -> None:
+        """`outlives`: the run goes on when nobody watches it; `quitting` offers that before stopping it."""
         alone = "The run goes on without this window, and `fswizard watch` shows it again. " if outlives else ""
-        yield Static(
-            f"{alone}Stopping takes a few seconds: everything that the run made is removed. "
-            "The results so far are kept.",
-            markup=False,
-        )
-        keys = ["continue", "quit", "stop"] if self._quitting and outlives else ["continue", "stop", "quit"]
-        words = {
+        answers = {
             "continue": "Keep watching",
             "stop": "Stop and show the results so far",
             "quit": "Leave it running and quit" if outlives else "Stop and quit",
         }
-        yield ChoiceList([ListRow(key, partial(_row, words[key])) for key in keys])
+        if quitting and outlives:
+            answers = {key: answers[key] for key in ("continue", "quit", "stop")}
+        super().__init__(
+            "A run is under way",
+            f"{alone}Stopping takes a few seconds: everything that the run made is removed. "
+            "The results so far are kept.",
+            answers,
+        )
 
     @on(ChoiceList.Clicked)
     def action_choose(self) -> None:
-        key = self.query_one(ChoiceList).key
         if not self.is_current:  # the run has ended meanwhile
             return
-        self.dismiss()
+        super().action_choose()
+        key = self.query_one(ChoiceList).key
         if key == "stop" and self.wizard.running is not None:
             self.wizard.running.stop()
             self.wizard.visit("run")
         elif key == "quit":
             self.wizard.leave_now()
-
-
-def _row(words: str, width: int, on: bool) -> Content:
-    return fit(text(("❯ " if on else "  ", "bold $primary"), words), width)

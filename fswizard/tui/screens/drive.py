@@ -17,7 +17,7 @@ from fswizard.model.drive import Drive
 from fswizard.model.units import binary_text
 from fswizard.tui.backend import NO_WAY, Place
 from fswizard.tui.choices import WizardChoices, next_value
-from fswizard.tui.drawing import Piece
+from fswizard.tui.drawing import Piece, keyed
 from fswizard.tui.drives import (
     DEVICE,
     TargetMenu,
@@ -136,7 +136,7 @@ class DriveScreen(BoxScreen):
         if not self._listed:
             self._listed = True
             if not machine.drives:
-                self.say("No disks found. ", ("d", "bold $primary"), " names a directory to measure in.")
+                self.say(keyed("No disks found. `d` names a directory to measure in."))
             if chosen := self.choices.drive or best_for(self.choices.purpose, machine.drives):
                 self._drives.highlight(chosen.name)
             self._draw()
@@ -286,17 +286,16 @@ class DriveScreen(BoxScreen):
         """Find out by writing whether the highlighted disk is shingled."""
         drive, menu, machine = self._drive, self._menu, self.wizard.machine
         if drive is None or self.wizard.measuring:
-            self.say(("✗ ", "bold $error"), "A test is running; wait for it before probing.")
+            self.refuse("A test is running; wait for it before probing.")
             return
         place = menu.usable_place
         target = place.directory if place is not None and not place.remark else menu.empty
         if target is not None:
             self.wizard.push_screen(ProbeScreen(drive, target), partial(self._probed, drive))
         elif drive.name not in machine.places.keys() & machine.offers.keys():
-            self.say("Looking for free space … press ", ("p", "bold $primary"), " again in a moment.")
+            self.say(keyed("Looking for free space … press `p` again in a moment."))
         else:
-            self.say(("✗ ", "bold $error"), "The probe needs a mounted, writable filesystem on this disk. "
-                     "Mount one first.")  # fmt: skip
+            self.refuse("The probe needs a mounted, writable filesystem on this disk. Mount one first.")
 
     def _probed(self, drive: Drive, result: ProbeResult | None) -> None:
         if result is not None:
@@ -372,13 +371,12 @@ class DriveScreen(BoxScreen):
             if choices.directory:
                 self.wizard.go_on()
             elif drive is not None:
-                self.say(("✗ ", "bold $error"), "A model name can't be tested: choose one of the disks, or name a "
-                         "directory: ", ("d", "bold $primary"), ".")  # fmt: skip
+                self.refuse("A model name can't be tested: choose one of the disks, or name a directory: `d`.")
         elif isinstance(menu.place, FswizardError) and not choices.directory and not given_up:
             self.show_error(menu.place)
         elif menu.place is None and not choices.directory and not given_up:
             self._pending_drive = drive.name
-            self.say("Looking for free space … ", ("d", "bold $primary"), " names a directory instead.")
+            self.say(keyed("Looking for free space … `d` names a directory instead."))
         else:
             self._go_on(choices.drive if choices.members and choices.drive else drive, menu)
 
@@ -386,15 +384,14 @@ class DriveScreen(BoxScreen):
         """Say what stands against the choice, and which key mends it."""
         recipe, place = self.choices.recipe, menu.image_place
         if self.wizard.machine.rights in NO_WAY:
-            self.say(("✗ ", "bold $error"), "Making filesystems needs administrator rights, which you can't get here. ",
-                     ("c", "bold $primary"), " compares filesystems you already use, which needs none.")  # fmt: skip
+            self.refuse("Making filesystems needs administrator rights, which you can't get here. "
+                        "`c` compares filesystems you already use, which needs none.")  # fmt: skip
         elif drive is not None and self._given_drive == drive.name != "" and menu.chosen is None:
             self._say_lost()
         elif recipe is not None and place is not None and (short := too_large(recipe, place)):
             fitting = self._fitting_bytes
-            mend = f" shrinks the image to {binary_text(fitting)}, " if fitting else ""
-            self.say(("✗ ", "bold $error"), short, " ", ("s" if fitting else "", "bold $primary"), mend,
-                     ("d", "bold $primary"), " names another directory.")  # fmt: skip
+            mend = f"`s` shrinks the image to {binary_text(fitting)}, " if fitting else ""
+            self.refuse(f"{short} {mend}`d` names another directory.")
         else:
             return False
         return True
@@ -403,8 +400,8 @@ class DriveScreen(BoxScreen):
         """The partition or disk that was chosen or highlighted can't be had any more: no image takes its place."""
         self.wizard.choose(device="")
         self._given_drive = ""
-        self.say(("✗ ", "bold $error"), "That partition or disk can't be used any more. Choose again: ",
-                 ("⏎", "bold $primary"), " takes the scratch image, ", ("r", "bold $primary"), " rescans.")  # fmt: skip
+        self.refuse("That partition or disk can't be used any more. Choose again: `⏎` takes the scratch image, "
+                    "`r` rescans.")  # fmt: skip
 
     def _go_on(self, drive: Drive, menu: TargetMenu) -> None:
         if self.choices.drive is None or drive.name != self.choices.drive.name:

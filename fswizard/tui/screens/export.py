@@ -16,7 +16,7 @@ from textual.widgets import Input, Static
 from fswizard.errors import FswizardError
 from fswizard.model.analysis import Findings
 from fswizard.model.text import safe, safe_lines
-from fswizard.tui.drawing import cursor, cut, fit, lines, text
+from fswizard.tui.drawing import cut, fit, lines, text
 from fswizard.tui.screens.base import SCROLL_PAGES, Window
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
@@ -159,5 +159,5 @@ class ExportScreen(Window[None]):
 
 
 def _row(name: str, kind: Format, width: int, on: bool) -> Content:
-    title = kind.title if width >= 40 else ""
-    return fit(text(cursor(on, 2), fit((name, "bold"), 10), (title, "$muted")), width)
+    title = kind.title if width >= 39 else ""
+    return text(" ", fit((name, "bold"), 10), (title, "$muted"))

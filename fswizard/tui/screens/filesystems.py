@@ -16,7 +16,7 @@ from fswizard.model.filesystem import Candidate
 from fswizard.report.writes import budget_text
 from fswizard.tui.candidates import best_first, explain_candidate, explain_layout, need_table, reasons_list
 from fswizard.tui.choices import toggled
-from fswizard.tui.drawing import lines, text
+from fswizard.tui.drawing import keyed, lines, text
 from fswizard.tui.matrix import FEATURES, Mark, Matrix
 from fswizard.tui.screens.base import BoxScreen, TextBox
 from fswizard.tui.screens.options import OptionsScreen
@@ -211,7 +211,7 @@ class FilesystemsScreen(BoxScreen):
         self._problem: FswizardError | None = None
         count = len(self.choices.candidates)
         if count == 0:
-            self.say("Tick at least one: ", ("space", "bold $primary"), ".")
+            self.say(keyed("Tick at least one: `space`."))
             return
         try:
             draft = self.wizard.backend.draft(self.choices)
@@ -250,8 +250,7 @@ class FilesystemsScreen(BoxScreen):
         if candidate is None:
             return
         if candidate.name not in self.choices.candidates:
-            self.say(("✗ ", "bold $error"), f"{candidate.name} isn't ticked yet: ",
-                     ("space", "bold $primary"), " ticks it.")  # fmt: skip
+            self.refuse(f"{candidate.name} isn't ticked yet: `space` ticks it.")
             return
         self.wizard.choose(baseline=candidate.name)
         self._redraw()
@@ -281,7 +280,7 @@ class FilesystemsScreen(BoxScreen):
             self._forward_pending = True
             self.say("Checking what is available …")
         elif not self.choices.candidates:
-            self.say(("✗ ", "bold $error"), "Tick at least one candidate: ", ("space", "bold $primary"), " ticks.")
+            self.refuse("Tick at least one candidate: `space` ticks.")
         elif self._problem is not None:
             self.show_error(self._problem)
         else:

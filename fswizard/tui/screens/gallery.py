@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
-from fswizard.tui.drawing import cursor, cut, fit, lines, text
+from fswizard.tui.drawing import cut, text
 from fswizard.tui.screens.base import Window
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
 
@@ -90,5 +90,6 @@ class GalleryScreen(Window[Showing | None]):
 
 
 def _row(story: Shown, width: int, on: bool) -> Content:
-    head = text(cursor(on, 2), (story.title, "bold"), (f"  {story.disk}", "$muted"))
-    return lines([fit(head, width), text(cursor(on, 2), (cut(story.text, width - 2), "$muted"))])
+    return text(
+        " ", (story.title, "bold"), (f"  {story.disk}", "$muted"), ("\n " + cut(story.text, width - 1), "$muted")
+    )

@@ -14,8 +14,9 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from fswizard.tui.choices import toggled
-from fswizard.tui.drawing import columns, cursor, cut, fit, heading, lines, text
+from fswizard.tui.drawing import columns, cut, heading, lines, text
 from fswizard.tui.screens.base import TextBox, Window
+from fswizard.tui.screens.dialogs import QuestionScreen
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap
 
 if TYPE_CHECKING:
@@ -65,26 +66,29 @@ class HistoryScreen(Window[None]):
         paths = [str(entry.path) for entry in entries]
         self._marked = tuple(key for key in self._marked if key in paths)
         rows: list[ListRow] = []
-        for disk, found in self.wizard.backend.by_disk(entries).items():
+        for disk, results in self.wizard.backend.by_disk(entries).items():
             if rows:
                 rows.append(gap(f"above {disk}"))
-            rows.append(ListRow(disk, partial(_disk_row, disk, len(found)), False))
-            rows += [ListRow(str(entry.path), partial(self._row, entry)) for entry in found]
+            rows.append(ListRow(disk, partial(_disk_row, disk, len(results)), False))
+            rows += [ListRow(str(entry.path), partial(self._row, entry)) for entry in results]
         self.query_one(ChoiceList).rows = tuple(rows)
         self._advise()
         self._highlight()
 
     def _row(self, entry: Entry, width: int, on: bool) -> Content:
-        return entry_line(entry, width, on=on, marked=str(entry.path) in self._marked)
+        return entry_line(entry, width, marked=str(entry.path) in self._marked)
 
     def _advise(self) -> None:
-        words = (
-            "No results yet." if not self._entries
-            else "" if len(self._entries) < 2
-            else "Space marks two results to compare." if not self._marked
-            else "One is marked; space marks the other one." if len(self._marked) == 1
-            else "Two are marked; c compares them."
-        )  # fmt: skip
+        if not self._entries:
+            words = "No results yet."
+        elif len(self._entries) < 2:
+            words = ""
+        else:
+            words = (
+                "Space marks two results to compare.",
+                "One is marked; space marks the other one.",
+                "Two are marked; c compares them.",
+            )[len(self._marked)]
         self.say((words, "$muted"))
 
     @on(ChoiceList.Chosen)
@@ -173,10 +177,13 @@ class HistoryScreen(Window[None]):
     def action_remove(self) -> None:
         """Ask before deleting the highlighted result."""
         if entry := self._highlighted:
-            self.wizard.push_screen(RemoveScreen(entry), partial(self._remove, entry))
+            words = f"{entry.when}, {entry.what}: its figures cannot be brought back."
+            answers = {"keep": "Keep it", "delete": "Delete it and its note"}
+            window = QuestionScreen("Delete this result?", words, answers)
+            self.wizard.push_screen(window, partial(self._remove, entry))
 
-    def _remove(self, entry: Entry, agreed: bool | None) -> None:
-        if agreed:
+    def _remove(self, entry: Entry, answer: str | None) -> None:
+        if answer == "delete":
             self.ask(lambda: self.wizard.backend.remove(entry.path), lambda _: self._look())
 
     def action_back(self) -> None:
@@ -186,50 +193,23 @@ class HistoryScreen(Window[None]):
             self.dismiss()
 
 
-class RemoveScreen(Window[bool]):
-    """Asks before a result is deleted."""
-
-    TITLE = "Delete this result?"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "choose this"),
-        Binding("escape", "dismiss(False)", "keep it"),
-    ]
-
-    def __init__(self, entry: Entry) -> None:
-        super().__init__()
-        self._entry = entry
-
-    def body(self) -> ComposeResult:
-        yield Static(f"{self._entry.when}, {self._entry.what}: its figures cannot be brought back.", markup=False)
-        words = {"keep": "Keep it", "delete": "Delete it and its note"}
-        yield ChoiceList([ListRow(key, partial(_choice, said)) for key, said in words.items()])
-
-    @on(ChoiceList.Clicked)
-    def action_choose(self) -> None:
-        self.dismiss(self.query_one(ChoiceList).key == "delete")
-
-
-def _choice(words: str, width: int, on: bool) -> Content:
-    return fit(text(("❯ " if on else "  ", "bold $primary"), words), width)
-
-
 def _disk_row(disk: str, count: int, width: int, on: bool) -> Content:
-    told = "1 result" if count == 1 else f"{count} results"
-    return heading(cut(disk, width - len(told) - 4), width - len(told) - 1) + text(" ", (told, "$faint"))
+    results = "1 result" if count == 1 else f"{count} results"
+    return heading(cut(disk, width - len(results) - 4), width - len(results) - 1) + text(" ", (results, "$faint"))
 
 
-def entry_line(entry: Entry, width: int, *, on: bool, marked: bool) -> Content:
-    """A result in a line; its verdict below where it finds no room beside it, and its note."""
-    mark = text(cursor(on), ("✓" if marked else "", "bold $accent"))
+def entry_line(entry: Entry, width: int, *, marked: bool) -> Content:
+    """A result in a line; its verdict below where there is no room beside it, and its note."""
+    mark = ("✓" if marked else "", "bold $accent")
     recipe = cut(entry.header.recipe, max(16, width // 6))
     style = "$success" if len(entry.leaders) == 1 else "$muted"
-    widths = (2, 16, max(16, width // 6))
+    widths = (1, 16, max(16, width // 6))
     rest = width - sum(widths) - 2 * len(widths)
     head = columns((mark, (entry.when, "$muted"), (recipe, "bold")), widths)
     if cell_len(entry.verdict) <= rest:
         parts = [text(head, "  ", (entry.verdict, style))]
     else:
-        parts = [head, text(cursor(on, 4), (cut(entry.verdict, width - 4), style))]
+        parts = [head, text("   ", (cut(entry.verdict, width - 3), style))]
     if entry.note:
-        parts.append(text(cursor(on, 4), (f"✎ {cut(entry.note, width - 6)}", "$accent")))
+        parts.append(text("   ", (f"✎ {cut(entry.note, width - 5)}", "$accent")))
     return lines(parts)

@@ -15,7 +15,7 @@ from textual.content import Content
 from fswizard.model.run_state import LogCommand, LogEntry
 from fswizard.model.text import safe_lines
 from fswizard.model.units import duration_text
-from fswizard.tui.drawing import cursor, lines, text, wrap
+from fswizard.tui.drawing import lines, text, wrap
 from fswizard.tui.live import log_line
 from fswizard.tui.monitor import RunMonitor
 from fswizard.tui.screens.base import Window
@@ -65,7 +65,9 @@ class LogScreen(Window[None]):
         follows = rows.highlighted is None or rows.highlighted >= len(self._listed) - 1
         self._listed = entries
         first = len(self._run.state.log) - len(entries)
-        rows.rows = tuple(ListRow(f"{first + number}", partial(_row, entry)) for number, entry in enumerate(entries))
+        rows.rows = tuple(
+            ListRow(f"{first + number}", partial(log_line, entry)) for number, entry in enumerate(entries)
+        )
         if follows:
             self.action_newest()
 
@@ -80,10 +82,6 @@ class LogScreen(Window[None]):
         rows = self.query_one(ChoiceList)
         if rows.rows:
             rows.highlight(rows.rows[-1].key)
-
-
-def _row(entry: LogEntry, width: int, on: bool) -> Content:
-    return text(cursor(on), log_line(entry, width - 1))
 
 
 def _output(entry: LogEntry, width: int) -> Content:

@@ -18,7 +18,7 @@ from fswizard.model.layout import Layout
 from fswizard.model.recipe import Recipe
 from fswizard.model.units import binary_text, size_text
 from fswizard.tui.backend import Backend, Place
-from fswizard.tui.drawing import Piece, arrow, cursor, cut, fit, lines, paragraphs, radio, text, tick
+from fswizard.tui.drawing import Piece, arrow, cut, fit, keyed, paragraphs, radio, text, tick
 from fswizard.tui.drives import first_sentences, losing, too_large
 from fswizard.tui.machine import in_background
 from fswizard.tui.screens.base import Window
@@ -113,8 +113,7 @@ class MembersScreen(Window[Members | None]):
         number = text(arrow(-1, active=on), (f" {self._images} ", "bold"), arrow(1, active=on))
         size = binary_text(self._recipe.image_bytes)
         words = f" scratch images of {size}" + (f" in {self._place.directory}" if self._place else "")
-        mark = text(cursor(on), radio(not self._paths), " ")
-        return fit(text(mark, number, cut(words, width - 5 - number.cell_length)), width)
+        return text(radio(not self._paths), " ", number, cut(words, width - 4 - number.cell_length))
 
     def _usable(self) -> Mapping[str, tuple[Drive, Offer]]:
         pairs = ((drive, offer) for drive in self._drives for offer in self._offers.get(drive.name, ()))
@@ -151,8 +150,7 @@ class MembersScreen(Window[Members | None]):
     def _room(self) -> tuple[Piece, ...]:
         needed = binary_text(self._images * self._recipe.image_bytes)
         if short := self._too_large:
-            words = f"The images take {needed}. {short} Take fewer: "
-            return ("✗ ", "bold $error"), words, ("←", "bold $primary")
+            return ("✗ ", "bold $error"), keyed(f"The images take {needed}. {short} Take fewer: `←`")
         return "For a trial without giving up a disk; needs ", (f"{needed} free", "bold"), "."
 
     @property
@@ -177,7 +175,7 @@ class MembersScreen(Window[Members | None]):
         usable = self._usable()
         paths = tuple(path for path in self._paths if path in usable)
         if len(paths) == 1:
-            self.say(("✗ ", "bold $error"), "An array needs two disks: tick another, or untick this one.")
+            self.refuse("An array needs two disks: tick another, or untick this one.")
         elif paths:
             smallest = min(usable[path][1].size_bytes for path in paths)
             self.dismiss(Members(paths, 1, smallest, usable[paths[0]][0]))
@@ -199,8 +197,6 @@ def _line(drive: Drive, words: str, width: int, on: bool, *, refused: bool = Fal
 
 def _device(offer: Offer, drive: Drive, ticked: bool, width: int, on: bool) -> Content:
     words = f"{offer.name}  {drive.model or 'no model name'}, {size_text(offer.size_bytes)}"
-    first = text(cursor(on), tick(ticked), " ", (cut(words, width - 5), "bold"))
+    first = text(tick(ticked), " ", (cut(words, width - 4), "bold"))
     loss = losing(offer)
-    if first.cell_length + 2 + loss.cell_length <= width:
-        return fit(text(first, "  ", loss), width)
-    return lines((fit(first, width), fit(text("     ", loss), width)))
+    return text(first, "  " if first.cell_length + 2 + loss.cell_length <= width else "\n    ", loss)

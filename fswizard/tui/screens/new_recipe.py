@@ -63,7 +63,7 @@ class NewRecipeScreen(Window[Recipe | None]):
         directory = self.query_one("#like", Input).value.strip()
         name = self.query_one("#recipe-name", Input).value.strip()
         if not directory:
-            self.say(("✗ ", "bold $error"), "Name a directory that contains files.")
+            self.refuse("Name a directory that contains files.")
             return
         self._stopped.set()
         self._stopped = threading.Event()

@@ -18,7 +18,7 @@ from textual.widgets import Static
 from fswizard.model.text import mid_sentence
 from fswizard.model.units import binary_text, duration_text, rounds_text, size_text
 from fswizard.tui.choices import Purpose, WizardChoices
-from fswizard.tui.drawing import cursor, cut, facts, fit, lines, text
+from fswizard.tui.drawing import cut, facts, lines, text
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.widgets.canvas import Canvas, Drawing, nothing
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
@@ -229,18 +229,17 @@ class PurposeScreen(StepScreen):
 
 def _purpose(name: Purpose, width: int, on: bool) -> Content:
     glyph, title, why = PURPOSES[name]
-    first = text(cursor(on, 2), (f"{glyph} ", "$primary"), (title, "bold"))
-    return lines([first, text(cursor(on, 2), "  ", (cut(why, width - 4), "$muted"))])
+    return text((f" {glyph} ", "$primary"), (title, "bold"), (f"\n   {cut(why, width - 3)}", "$muted"))
 
 
 def _entry(entry: Entry, remark: str, width: int, on: bool) -> Content:
     head = entry.header
-    end = cut(remark or entry.verdict, max(8, width - 22 - cell_len(head.recipe)))
-    room = max(8, width - 22 - cell_len(end))
+    end = cut(remark or entry.verdict, max(8, width - 21 - cell_len(head.recipe)))
+    room = max(8, width - 21 - cell_len(end))
     disk = cut(head.drive, room - cell_len(head.recipe) - 2)
     words = cut(f"{head.recipe}  {disk}" if cell_len(disk) >= LEAST_DISK else head.recipe, room)
     style = "$success" if remark or len(entry.leaders) == 1 else "$muted"
-    return fit(text(cursor(on, 2), (entry.when, "$muted"), f"  {words}", (f"  {end}", style)), width)
+    return text(" ", (entry.when, "$muted"), f"  {words}", (f"  {end}", style))
 
 
 def _unfinished(backend: Backend) -> tuple[tuple[Entry, ...], Mapping[Path, str]]:
@@ -267,10 +266,10 @@ def _about_entry(entry: Entry, titles: Sequence[str], why_not: str) -> Facts:
 
 
 def _ongoing(run: OngoingRun, width: int, on: bool) -> Content:
-    return text(cursor(on, 2), ("▶ ", "$success"), cut(f"Watch {run.text}", width - 4))
+    return text((" ▶ ", "$success"), cut(f"Watch {run.text}", width - 3))
 
 
 def _leftover(item: Leftover, width: int, on: bool) -> Content:
     where = ", ".join(map(str, item.directories))
     what = f"{size_text(item.size_bytes)} in {where}" if item.size_bytes else where
-    return text(cursor(on, 2), ("⌫ ", "$warning"), cut(f"Clean up {what}", width - 4))
+    return text((" ⌫ ", "$warning"), cut(f"Clean up {what}", width - 3))

@@ -15,9 +15,10 @@ from textual.widgets import Input, Static
 from fswizard.errors import FswizardError
 from fswizard.model.recipe import YOURS, Recipe, grouped
 from fswizard.tui import recipe_list
-from fswizard.tui.drawing import bullet, cursor, fit, lines, text, wrap
+from fswizard.tui.drawing import bullet, lines, text, wrap
 from fswizard.tui.recipe_list import Offered, fitted, with_figures
 from fswizard.tui.screens.base import TextBox, Window
+from fswizard.tui.screens.dialogs import QuestionScreen
 from fswizard.tui.screens.new_recipe import NewRecipeScreen
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
@@ -86,14 +87,14 @@ class RecipesScreen(Window[Recipe | None]):
     @on(Input.Changed, "#search")
     def _fill(self) -> None:
         typed = self.query_one("#search", Input).value
-        found = [recipe for recipe in self.wizard.machine.recipes if recipe_list.matches(recipe, typed)]
+        matching = [recipe for recipe in self.wizard.machine.recipes if recipe_list.matches(recipe, typed)]
         rows: list[ListRow] = []
-        for title, members in grouped(found):
+        for title, members in grouped(matching):
             rows += [gap(f"before {title}"), headline(title, title), *map(self._row, members)]
-        if not found:
+        if not matching:
             rows.append(ListRow("none", partial(_remark, f"No recipe has “{typed.strip()}” in it."), False))
         if not typed.strip():
-            rows += self._own_rows(any(recipe.group == YOURS for recipe in found))
+            rows += self._own_rows(any(recipe.group == YOURS for recipe in matching))
         self._list.rows = tuple(rows[1:] if rows[0].key.startswith("before ") else rows)
         self._explain()
 
@@ -106,7 +107,7 @@ class RecipesScreen(Window[Recipe | None]):
         rows = [] if headed else [gap("before yours"), headline("yours", "Yours")]
         for number, problem in enumerate(self._broken):
             rows.append(ListRow(f"broken {number}", partial(_remark, f"✗ {problem}"), False))
-        return [*rows, ListRow(NEW, partial(_new_row, "New, with files like mine …"))]
+        return [*rows, ListRow(NEW, text("    New, with files like mine …"))]
 
     @on(ChoiceList.Chosen, "#recipes")
     def _explain(self) -> None:
@@ -149,7 +150,7 @@ class RecipesScreen(Window[Recipe | None]):
         if key == NEW:
             self.wizard.push_screen(NewRecipeScreen(), self._made)
         elif item is not None and item.refused:
-            self.say(("✗ ", "bold $error"), item.refused)
+            self.refuse(item.refused)
         elif item is not None:
             self.dismiss(item.recipe)
 
@@ -163,10 +164,13 @@ class RecipesScreen(Window[Recipe | None]):
     def action_remove(self) -> None:
         if self._highlighted is not None:
             recipe = self._highlighted.recipe
-            self.wizard.push_screen(RemoveScreen(recipe), partial(self._remove, recipe))
+            words = f"{recipe.title} would be gone for good. Results measured with it stay."
+            answers = {"keep": "Keep it", "delete": f"Delete {recipe.source}"}
+            window = QuestionScreen("Remove this recipe?", words, answers)
+            self.wizard.push_screen(window, partial(self._remove, recipe))
 
-    def _remove(self, recipe: Recipe, sure: bool | None) -> None:
-        if not sure:
+    def _remove(self, recipe: Recipe, answer: str | None) -> None:
+        if answer != "delete":
             return
         try:
             self.wizard.backend.remove_recipe(recipe)
@@ -175,34 +179,6 @@ class RecipesScreen(Window[Recipe | None]):
             return
         self._look()
         self.say(("✓ ", "bold $success"), f"Removed {recipe.title}.")
-
-
-class RemoveScreen(Window[bool]):
-    """Keep a recipe, or delete its file."""
-
-    TITLE = "Remove this recipe?"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "choose this"),
-        Binding("escape", "dismiss", "keep it"),
-    ]
-
-    def __init__(self, recipe: Recipe) -> None:
-        super().__init__()
-        self._recipe = recipe
-
-    def body(self) -> ComposeResult:
-        recipe = self._recipe
-        yield Static(f"{recipe.title} would be gone for good. Results measured with it stay.", markup=False)
-        choices = {"keep": "Keep it", "delete": f"Delete {recipe.source}"}
-        yield ChoiceList([ListRow(key, partial(_new_row, words)) for key, words in choices.items()])
-
-    @on(ChoiceList.Clicked)
-    def action_choose(self) -> None:
-        self.dismiss(self.query_one(ChoiceList).key == "delete")
-
-
-def _new_row(words: str, width: int, on: bool) -> Content:
-    return fit(text(cursor(on), "    ", (words, "bold" if on else "")), width)
 
 
 def _remark(words: str, width: int, on: bool) -> Content:

@@ -28,7 +28,7 @@ from fswizard.report.arrays import layout_texts
 from fswizard.report.presentation import memory_text
 from fswizard.report.writes import budget_text, limits_text
 from fswizard.tui.backend import NO_WAY
-from fswizard.tui.drawing import Piece, bullet, facts, lines, text, wrap
+from fswizard.tui.drawing import Piece, bullet, facts, keyed, lines, text, wrap
 from fswizard.tui.screens.base import SCROLL_LINES, SCROLL_PAGES, StepScreen, TextBox
 from fswizard.tui.widgets.canvas import Canvas
 
@@ -123,7 +123,7 @@ class ReviewScreen(StepScreen):
     def _cannot(self, error: FswizardError) -> None:
         self._problem = error
         self.query_one("#question", Static).update("This can't run yet")
-        self.say(("esc", "bold $primary"), " goes back to change it.")
+        self.say(keyed("`esc` goes back to change it."))
         self.query_one("#plan", Canvas).show(lambda width: _problem(error, width))
 
     def _planned(self, planned: Planned) -> None:
@@ -132,15 +132,15 @@ class ReviewScreen(StepScreen):
         self._questions, self._answers = questions, []
         self.wizard.choose(plan=plan)
         if self.wizard.measuring:
-            self.say("A run with this plan is under way. ", ("⏎", "bold $primary"), " returns to it.")
+            self.say(keyed("A run with this plan is under way. `⏎` returns to it."))
         elif plan.target.kind != "directory" and rights in NO_WAY:
             self.say(("! ", "bold $warning"), "This needs root, which you can't get here.")
         elif self.wizard.taken_up is not None:
-            self.say("This resumes an earlier run. ", ("⏎", "bold $primary"), " starts it.")
+            self.say(keyed("This resumes an earlier run. `⏎` starts it."))
         elif questions:
             self._ask()
         else:
-            self.say("Nothing has happened yet. ", ("⏎", "bold $primary"), " starts the run.")
+            self.say(keyed("Nothing has happened yet. `⏎` starts the run."))
         taken_up = self.wizard.taken_up
         earlier = taken_up.earlier if taken_up else None
         chosen = None if taken_up or self.choices.comparing else self.choices.drive
@@ -188,7 +188,7 @@ class ReviewScreen(StepScreen):
         number = text((f"{len(self._answers) + 1} of {many}  ", "bold $primary") if many > 1 else "")
         loss = ("nothing was found on it", "$success") if question.empty else ("it is erased", "bold $error")
         self.say(number, f"{question.device}: ", loss, f". To confirm, type its {question.kind} ",
-                 (question.identifier, "bold"), " and press ", ("⏎", "bold $primary"), ".")  # fmt: skip
+                 (question.identifier, "bold"), keyed(" and press `⏎`."))  # fmt: skip
         box = self.query_one("#serial", SerialBox)
         box.last = len(self._answers) + 1 == many
         box.placeholder = f"{question.kind} of {question.device}"

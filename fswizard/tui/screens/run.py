@@ -13,7 +13,7 @@ from fswizard.model.race import Race
 from fswizard.model.run_state import RunState
 from fswizard.report.writes import budget_text
 from fswizard.tui import live
-from fswizard.tui.drawing import text
+from fswizard.tui.drawing import keyed, text
 from fswizard.tui.monitor import RunMonitor
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.widgets.canvas import CachedVertical, Canvas, LiveCanvas
@@ -137,8 +137,8 @@ class RunScreen(StepScreen):
             words = running.state.step.title if running.state.step else ""
             return text(("Stopping: ", "bold $warning"), "removing everything the run made. ", (words, "$muted"))
         if running.state.paused:
-            words = "before the next filesystem; the current one finishes first. "
-            return text(("Paused ", "bold $warning"), words, ("space", "bold $primary"), " resumes.")
+            words = "before the next filesystem; the current one finishes first. `space` resumes."
+            return text(("Paused ", "bold $warning"), keyed(words))
         return live.doing(running.state, frame, width)
 
     def run_is_over(self) -> None:
@@ -194,7 +194,7 @@ class RunScreen(StepScreen):
             return
         from fswizard.tui.screens.dialogs import LeaveScreen
 
-        self.wizard.push_screen(LeaveScreen(quitting=False))
+        self.wizard.push_screen(LeaveScreen(outlives=self._run.run.outlives, quitting=False))
 
 
 def _standing(state: RunState) -> tuple[object, ...]:

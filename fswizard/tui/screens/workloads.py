@@ -18,7 +18,7 @@ from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.units import binary_text, duration_text, rounds_text, size_text
 from fswizard.report.writes import budget_text
 from fswizard.tui.choices import TIME_BUDGETS_S, WEIGHTS, WRITE_BUDGETS_BYTES, next_value
-from fswizard.tui.drawing import arrow, cursor, cut, cut_among, facts, fit, heading, lines, slider, text, wrap
+from fswizard.tui.drawing import arrow, cut, cut_among, facts, fit, heading, lines, slider, text, wrap
 from fswizard.tui.recipe_list import fitted, with_recipe
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.screens.recipes import RecipesScreen
@@ -169,7 +169,7 @@ class WorkloadsScreen(StepScreen):
         weight = next_value(WEIGHTS, self.choices.weight(name), direction)
         weights = {**self.choices.weights, name: weight}
         if all(weights.get(w.name, w.weight) == 0 for w in self._recipe.workloads):
-            self.say(("✗ ", "bold $error"), "At least one workload must count.")
+            self.refuse("At least one workload must count.")
             return False
         self.wizard.choose(weights=weights)
         return True
@@ -184,10 +184,10 @@ LIMIT_WORDS = {
 
 
 def _dial(name: str, value: str, hint: str, width: int, on: bool) -> Content:
-    shown = (f" {cut(value, width - 15)} ", "bold")
-    dial = text(cursor(on, 2), fit((name, "$muted"), 8), arrow(-1, active=on), shown, arrow(1, active=on))
+    shown = (f" {cut(value, width - 14)} ", "bold")
+    dial = text(" ", fit((name, "$muted"), 8), arrow(-1, active=on), shown, arrow(1, active=on))
     room = width - dial.cell_length - len(hint) - 3
-    return fit(text(dial, "   ", (hint, "$muted")) if room >= 0 else dial, width)
+    return text(dial, "   ", (hint, "$muted")) if room >= 0 else dial
 
 
 def _limit(name: str, values: tuple[float, ...], limit: tuple[float, str], width: int, on: bool) -> Content:
@@ -196,14 +196,14 @@ def _limit(name: str, values: tuple[float, ...], limit: tuple[float, str], width
     places = tuple(map(float, range(len(values))))
     place = min(sum(other < value for other in values), len(values) - 1)
     knob = slider(places, place, active=on)
-    return fit(text(cursor(on, 2), fit((name, "$muted"), 8), knob, (f"  {words}", "bold")), width)
+    return text(" ", fit((name, "$muted"), 8), knob, (f"  {words}", "bold"))
 
 
 def _weight_row(workload: Workload, titles: Sequence[str], weight: float, width: int, on: bool) -> Content:
     style = "$faint" if weight == 0 else "bold" if on else ""
-    title = width - 2 - 12 - 10
+    title = width - 1 - 12 - 10
     return text(
-        cursor(on, 2),
+        " ",
         fit((cut_among(workload.title, titles, title - 1), style), title),
         slider(WEIGHTS, weight, active=on),
         fit((f"  {MEANING.get(weight, f'×{weight:g}')}", "bold" if weight else "$faint"), 10),

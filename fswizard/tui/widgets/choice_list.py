@@ -14,7 +14,7 @@ from textual.reactive import reactive
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from fswizard.tui.drawing import heading
+from fswizard.tui.drawing import cursor, fit, heading, lines
 
 Draw = Callable[[int, bool], Content]
 """Draws a row for a width in cells; the second argument says whether the row is highlighted."""
@@ -25,14 +25,22 @@ class ListRow:
     """One line, or several, of a list."""
 
     key: str
-    draw: Draw
+    draw: Draw | Content
+    """What stands in the row, beside the cursor; cut where it is too wide."""
     choosable: bool = True
-    """False for headings and remarks."""
+    """False for headings and remarks, which have no cursor and the whole width."""
+
+    def lines(self, width: int, on: bool) -> Content:
+        """The row at a width in cells, with the cursor where it is highlighted."""
+        room = width - 1 if self.choosable else width
+        content = self.draw if isinstance(self.draw, Content) else self.draw(room, on)
+        head = cursor(on) if self.choosable else Content("")
+        return lines(head + fit(line, room) for line in content.split(allow_blank=True))
 
 
 def gap(key: str) -> ListRow:
     """An empty line."""
-    return ListRow(key, lambda width, on: Content(""), False)
+    return ListRow(key, Content(""), False)
 
 
 def headline(key: str, words: str) -> ListRow:
@@ -144,7 +152,7 @@ class ChoiceList(OptionList, inherit_bindings=False):
         width = self._row_width
         lit = self.highlighted if self._keeps or self.has_focus else None
         for number, row in enumerate(self._rows):
-            self.replace_option_prompt_at_index(number, row.draw(width, number == lit))
+            self.replace_option_prompt_at_index(number, row.lines(width, number == lit))
 
     @property
     def _row_width(self) -> int:
