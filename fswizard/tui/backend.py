@@ -1,6 +1,6 @@
-"""The facade of the machine: everything that the wizard asks of the rest of the program, which tests can stand in for.
+"""The facade of the machine: what a demo or a test answers differently, from disks and rights to runs and results.
 
-No other module of the wizard imports disks, targets, filesystems, sessions, or results. Their types are named here.
+What is the same everywhere, such as the catalogue of filesystems, screens import themselves.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from fswizard.errors import UsageError
-from fswizard.model.analysis import Findings, Need
+from fswizard.model.analysis import Findings
 from fswizard.model.comparison import Comparison
 from fswizard.model.drive import Drive
 from fswizard.model.events import Event
-from fswizard.model.filesystem import Candidate, Filesystem
+from fswizard.model.filesystem import Filesystem
 from fswizard.model.forecast import Forecast
 from fswizard.model.layout import Layout
 from fswizard.model.plan import Member, Plan, Target
@@ -32,7 +32,7 @@ from fswizard.tui.choices import WizardChoices
 if TYPE_CHECKING:
     from fswizard.drives.probe import ProbePlan, ProbeProgress, ProbeResult
     from fswizard.drives.probe_target import ProbeTarget
-    from fswizard.filesystems import Availability, Suggestion
+    from fswizard.filesystems import Availability
     from fswizard.report import Format
     from fswizard.results import Entry
     from fswizard.session import OngoingRun, Resumption
@@ -105,15 +105,6 @@ class Backend:
 
         return details(drive)
 
-    def judge_model(self, model: str) -> Drive:
-        """A disk that is known by its model name only."""
-        from fswizard.drives import judge_smr
-        from fswizard.drives.smr import SmrFacts
-
-        return Drive(
-            "", 0, model=safe(model), kind="hdd", rotational=True, smr=judge_smr(SmrFacts("name", model=model))
-        )
-
     def place(self, drive: Drive | None) -> Place:
         """Where a scratch image for `drive` goes: on it, or with a remark elsewhere. FswizardError where nowhere."""
         from fswizard.targets import default_directory
@@ -179,12 +170,6 @@ class Backend:
             progress(report)
         raise AssertionError("a probe ends with its result")
 
-    def probed(self, drive: Drive, result: ProbeResult) -> Drive:
-        """The drive, with what a probe found among its evidence."""
-        from fswizard.drives.smr import with_evidence
-
-        return replace(drive, smr=with_evidence(drive.smr, result.evidence))
-
     def recipes(self) -> tuple[Recipe, ...]:
         from fswizard import recipes
 
@@ -212,21 +197,10 @@ class Backend:
 
         own.remove(recipe)
 
-    def catalogue(self) -> Mapping[str, Filesystem]:
-        from fswizard.filesystems import catalogue
-
-        return catalogue()
-
     def availability(self, filesystem: Filesystem) -> Availability:
         from fswizard.filesystems import availability
 
         return availability(filesystem)
-
-    def layouts(self) -> Mapping[str, Layout]:
-        """Ways to spread a filesystem over several devices."""
-        from fswizard.filesystems import layouts
-
-        return layouts()
 
     def layout_availability(self, layout: Layout) -> Availability:
         """Whether it can be made here, beside its filesystem."""
@@ -240,38 +214,12 @@ class Backend:
 
         return layout_candidates(recipe.array_candidates, members)
 
-    def require_members(self, candidate: Candidate, members: int) -> None:
-        """UsageError where it cannot be spread over so many devices."""
-        from fswizard.filesystems import require_members
-
-        require_members(candidate.name, candidate.array, members)
-
-    def titles(self, names: Sequence[str]) -> tuple[str, ...]:
-        """What people read for the short names of candidates."""
-        from fswizard.filesystems import title_of
-
-        return tuple(map(title_of, names))
-
-    def suggestions(self, drive: Drive) -> tuple[Suggestion, ...]:
-        from fswizard.filesystems import suggestions
-
-        return suggestions(drive)
-
-    def needs(self) -> tuple[Need, ...]:
-        from fswizard.filesystems import NEEDS
-
-        return NEEDS
-
-    def parse_candidate(self, text: str) -> Candidate:
-        from fswizard.filesystems import parse_candidate
-
-        return parse_candidate(text)
-
     def draft(self, choices: WizardChoices) -> Plan:
         """How long the run would take so far, and what it would write: a plan with nothing else in it, nor checked.
 
         Quick: for every change of a choice. UsageError where not even one round fits into what may be written.
         """
+        from fswizard.filesystems import parse_candidate
         from fswizard.session import calibrations, estimated, within_budget
         from fswizard.targets import default_directory, drive_under, located_candidates
 
@@ -290,7 +238,7 @@ class Backend:
             size_bytes = choices.device_bytes if devices else choices.recipe.image_bytes
             first, *others = (Member(path, size_bytes) for path in devices or (place,) * choices.images)
             target = Target("device" if devices else "image", first.path, size_bytes, others=tuple(others))
-            candidates = tuple(self.parse_candidate(name).on(choices.across) for name in choices.candidates)
+            candidates = tuple(parse_candidate(name).on(choices.across) for name in choices.candidates)
         fitting = tuple(candidate for candidate in candidates if not candidate.lacking(choices.needs))
         if candidates and not fitting:
             raise UsageError(
@@ -304,6 +252,7 @@ class Backend:
 
     def make_plan(self, choices: WizardChoices) -> Plan:
         """The plan that the choices amount to; FswizardError where they do not fit together."""
+        from fswizard.filesystems import parse_candidate
         from fswizard.session import Choices, make_plan
         from fswizard.targets import TargetChoice
 
@@ -320,7 +269,7 @@ class Backend:
         first, *others = choices.devices or (choices.directory,) * choices.images
         return make_plan(
             given(
-                candidates=tuple(map(self.parse_candidate, choices.candidates)),
+                candidates=tuple(map(parse_candidate, choices.candidates)),
                 baseline=choices.against,
                 target=TargetChoice(kind, first, others=tuple(others)),
                 drive=choices.written_drive,
@@ -349,22 +298,10 @@ class Backend:
 
         return confirmed(plan, typed)
 
-    def purpose(self, plan: Plan | None = None) -> Purpose:
-        """What root is needed for: to carry out a plan, or else to probe a device."""
-        from fswizard.targets import privilege
-
-        return privilege.purpose(plan) if plan else privilege.PROBE
-
     def privilege(self, needed: Purpose) -> State:
         from fswizard.targets import privilege
 
         return privilege.state(needed)
-
-    def image_rights(self) -> State:
-        """How root can be had for making and mounting filesystems."""
-        from fswizard.targets import privilege
-
-        return self.privilege(privilege.IMAGES)
 
     def rights_warning(self, rights: State) -> str:
         """What to know before root is had this way; empty for nothing."""
@@ -428,11 +365,6 @@ class Backend:
 
         return with_published(conclude(result, weights=weights, needs=needs))
 
-    def worth_asking(self, candidates: Sequence[Candidate], needs: Sequence[str]) -> Mapping[str, str]:
-        from fswizard.advice.words import worth_asking
-
-        return worth_asking(candidates, needs)
-
     def formats(self) -> Mapping[str, Format]:
         from fswizard.report import FORMATS
 
@@ -461,12 +393,6 @@ class Backend:
 
         result = load(path)
         return with_short_names(result, [candidate.name for candidate in result.plan.candidates])
-
-    def by_disk(self, entries: Sequence[Entry]) -> Mapping[str, tuple[Entry, ...]]:
-        """Title of a disk to its results."""
-        from fswizard.results import by_disk
-
-        return by_disk(entries)
 
     def compare(self, earlier: Path, later: Path) -> Comparison:
         """Two results side by side; FswizardError where they cannot be compared."""

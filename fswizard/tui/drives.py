@@ -16,6 +16,7 @@ from fswizard.errors import FswizardError
 from fswizard.model.drive import Drive, Evidence, Partition
 from fswizard.model.estimates import brought
 from fswizard.model.recipe import Recipe
+from fswizard.model.text import safe
 from fswizard.model.units import binary_text, size_text
 from fswizard.tui.backend import Place
 from fswizard.tui.choices import Purpose, WizardChoices
@@ -197,6 +198,14 @@ def _facts(drive: Drive) -> str:
     words += [f"{size_text(drive.written_bytes)} written so far" if drive.written_bytes else ""]
     words += [f"{drive.life_used_percent} % of its life used" if drive.life_used_percent is not None else ""]
     return " · ".join(word for word in words if word)
+
+
+def model_named(model: str) -> Drive:
+    """A disk of which the model name alone is known."""
+    from fswizard.drives.smr import SmrFacts, judge_smr
+
+    facts = SmrFacts("name", model=model)
+    return Drive("", 0, model=safe(model), kind="hdd", rotational=True, smr=judge_smr(facts))
 
 
 def best_for(purpose: Purpose, drives: Sequence[Drive]) -> Drive | None:

@@ -14,8 +14,7 @@ from fswizard.model.plan import FIRST_LOOK
 from fswizard.model.run_state import LogEntry, LogNote, RunState
 from fswizard.model.units import duration_text, figure_text, rounds_text, seconds_text, speed_text
 from fswizard.tui.drawing import COLOURS, WIDEST, bullet, cut, cut_among, fit, heading, lines, meter, text, wrap
-from fswizard.tui.widgets.braille import area, swatch
-from fswizard.tui.widgets.graph import nice_top
+from fswizard.tui.widgets.braille import area, nice_top, swatch
 from fswizard.tui.widgets.lanes import Look, looks_of
 
 BEYOND = 1.6

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from fswizard.errors import FswizardError
 from fswizard.model.drive import Drive
-from fswizard.model.filesystem import Candidate, Filesystem
+from fswizard.model.filesystem import Candidate
 from fswizard.model.recipe import Recipe
 from fswizard.model.units import size_text
 from fswizard.tui.backend import Backend, Place
@@ -68,10 +68,6 @@ class MachineCache:
         """There is one more, or one less: they are read again."""
         self.__dict__.pop("recipes", None)
 
-    @cached_property
-    def catalogue(self) -> Mapping[str, Filesystem]:
-        return self._backend.catalogue()
-
     def recipe_for(self, purpose: Purpose) -> Recipe:
         """The recipe that a purpose begins with."""
         named = (recipe for recipe in self.recipes if recipe.name == RECIPES[purpose])
@@ -79,10 +75,12 @@ class MachineCache:
 
     def look_for_availability(self) -> None:
         """Look which filesystems can be made here. Takes a while: for a thread."""
-        for name, filesystem in self.catalogue.items():
+        from fswizard.filesystems import catalogue, layouts
+
+        for name, filesystem in catalogue().items():
             if name not in self.available:
                 self.available[name] = self._backend.availability(filesystem)
-        for name, layout in self._backend.layouts().items():
+        for name, layout in layouts().items():
             if name not in self.available:
                 self.available[name] = self._backend.layout_availability(layout)
         self.availability_known = True
@@ -100,7 +98,9 @@ class MachineCache:
 
     def possible(self, candidate_name: str, choices: WizardChoices) -> bool:
         """A candidate can be measured here, on what the user has chosen to measure on."""
-        candidate = self._backend.parse_candidate(candidate_name)
+        from fswizard.filesystems import parse_candidate
+
+        candidate = parse_candidate(candidate_name)
         return self.unavailable(candidate) is None and not self.refusal(candidate, choices)
 
     def refusal(self, candidate: Candidate, choices: WizardChoices) -> str:
@@ -114,10 +114,6 @@ class MachineCache:
         if not 0 < room_bytes < least_bytes:
             return ""
         return f"Needs {size_text(least_bytes)}, and there is room for {size_text(room_bytes)}."
-
-    def candidates(self, choices: WizardChoices) -> tuple[Candidate, ...]:
-        """The candidates that were chosen."""
-        return tuple(self._backend.parse_candidate(name) for name in choices.candidates)
 
 
 def in_background(function: Callable[..., object], *arguments: Any) -> None:
@@ -195,10 +191,12 @@ class DiskWatcher:
 
     def _with_details(self, drive: Drive) -> Drive:
         """The disk with what smartctl and a probe said of it before; its partitions as they are now."""
+        from fswizard.drives.smr import with_evidence
+
         details = self._cache.details.get(identity(drive))
         known = drive if details is None else replace(details, partitions=drive.partitions, uses=drive.uses)
         result = self._cache.probed.get(identity(drive))
-        return known if result is None else self._backend.probed(known, result)
+        return known if result is None else replace(known, smr=with_evidence(known.smr, result.evidence))
 
     def _ask(self, drive: Drive) -> None:
         try:

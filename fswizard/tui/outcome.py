@@ -30,7 +30,7 @@ from fswizard.tui.drawing import (
     text,
     wrap,
 )
-from fswizard.tui.widgets.graph import BARS
+from fswizard.tui.widgets.braille import BARS
 from fswizard.tui.widgets.ratios import ratio_groups, ratio_table
 
 REASONS = {

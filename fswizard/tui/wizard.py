@@ -145,9 +145,10 @@ class Wizard(App[int]):
         self._beginning = True
         try:
             if plan.target.kind != "directory":
+                from fswizard.targets import privilege
+
                 where = "the scratch image" if plan.target.kind == "image" else plan.target.path
-                needed = await asyncio.to_thread(self.backend.purpose, plan)
-                await self.authorise(needed, f"making and mounting filesystems on {where}")
+                await self.authorise(privilege.purpose(plan), f"making and mounting filesystems on {where}")
             path = self.taken_up.path if self.taken_up else None
             run = await asyncio.to_thread(self.backend.start, plan, path)
         finally:

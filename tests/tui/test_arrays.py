@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from fswizard.errors import UsageError
+from fswizard.filesystems import parse_candidate
 from fswizard.tui.backend import Backend
 from fswizard.tui.candidates import best_first, short_name
 from fswizard.tui.choices import WizardChoices
@@ -177,13 +178,13 @@ def test_what_is_proposed_leaves_the_most_room_of_each_maker() -> None:
         (3, ["ext4", "md:raid5+ext4", "zfs:raidz", "btrfs:raid1"]),
         (4, ["ext4", "md:raid5+ext4", "zfs:raidz", "btrfs:raid1"]),
     ):
-        candidates = [fake.parse_candidate(name) for name in fake.layout_candidates(RECIPES[0], members)]
+        candidates = [parse_candidate(name) for name in fake.layout_candidates(RECIPES[0], members)]
         assert best_first(candidates, members, 10**9) == expected
 
 
 @pytest.mark.parametrize("name", ["md:raid6,chunk=64K,degraded+xfs:noatime", "zfs:raidz2,degraded", "btrfs:raid1"])
 def test_a_short_name_is_put_together_as_it_is_typed(name: str) -> None:
-    candidate = machine().parse_candidate(name)
+    candidate = parse_candidate(name)
     assert candidate.array is not None
     words = [f"{key}={value}" for key, value in candidate.array.options.items()]
     words += ["degraded"] * candidate.array.degraded

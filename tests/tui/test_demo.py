@@ -30,9 +30,8 @@ from tests.tui.driving import at_step, screen_text, shows, until, wizard
 SIZE = (100, 32)
 ROOM_BYTES = 300_000
 ASKS_NOBODY = {
-    "by_disk", "catalogue", "compare", "compare_fill", "conclude", "confirmed", "export", "formats", "has_fill",
-    "image_rights", "judge_model", "layouts", "needs", "parse_candidate", "probed", "purpose", "render",
-    "require_members", "rights_warning", "suggestions", "theme", "titles", "worth_asking",
+    "compare", "compare_fill", "conclude", "confirmed", "export", "formats", "has_fill",
+    "render", "rights_warning", "theme",
 }  # fmt: skip
 """What is answered from the program's own tables and from what it is given; the theme; files that the user names."""
 SHORT = "undecided"

@@ -33,8 +33,7 @@ from fswizard.tui.drawing import (
     text,
 )
 from fswizard.tui.terminal import for_console
-from fswizard.tui.widgets.braille import area
-from fswizard.tui.widgets.graph import graph, nice_top, resample
+from fswizard.tui.widgets.braille import area, nice_top
 from fswizard.tui.widgets.ratios import bar, ratio_groups, ratio_table
 from tests.builders import make_drive
 
@@ -186,18 +185,6 @@ def test_the_reason_of_a_failure_stands_where_the_bar_would_be() -> None:
     line = ratio_table(failed, 80, "ext4").plain.splitlines()[-1]
     assert "volume full" in line
     assert "✗ failed" in line
-
-
-def test_the_newest_value_of_a_curve_stands_at_the_right() -> None:
-    assert graph([1, 8], 4, 1, top=8) == ["  ▁█"]
-    assert graph([0, 16], 2, 2, top=16) == [" █", "▁█"]
-
-
-@given(st.lists(st.floats(0, 1e12), max_size=300), st.integers(1, 100), st.integers(1, 12))
-def test_a_curve_fills_its_place_exactly(values: list[float], width: int, height: int) -> None:
-    rows = graph(values, width, height)
-    assert [len(row) for row in rows] == [width] * height
-    assert len(resample(values, width)) <= width
 
 
 @given(st.floats(1e-6, 1e12))

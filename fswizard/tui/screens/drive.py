@@ -15,6 +15,7 @@ from textual.widgets import Input
 from fswizard.errors import FswizardError
 from fswizard.model.drive import Drive
 from fswizard.model.units import binary_text
+from fswizard.targets import privilege
 from fswizard.tui.backend import NO_WAY, Place
 from fswizard.tui.choices import WizardChoices, next_value
 from fswizard.tui.drawing import Piece, keyed
@@ -27,6 +28,7 @@ from fswizard.tui.drives import (
     drive_row,
     explain,
     largest_that_fits,
+    model_named,
     too_large,
 )
 from fswizard.tui.machine import DiskWatcher
@@ -111,7 +113,8 @@ class DriveScreen(BoxScreen):
         self._changed()
         self._watcher.start()
         if self.wizard.machine.rights is None:
-            self.ask(self.wizard.backend.image_rights, self._know_rights, group="rights")
+            backend = self.wizard.backend
+            self.ask(lambda: backend.privilege(privilege.IMAGES), self._know_rights, group="rights")
         self._drives.focus()
 
     def _know_rights(self, rights: State) -> None:
@@ -313,7 +316,7 @@ class DriveScreen(BoxScreen):
 
     def handle_text(self, typed: str) -> None:
         if self._names_model:
-            self.ask(lambda: self.wizard.backend.judge_model(typed), self._judged, group="type")
+            self.ask(lambda: model_named(typed), self._judged, group="type")
         else:
             super().handle_text(typed)
 
@@ -326,7 +329,7 @@ class DriveScreen(BoxScreen):
         """The verdict on a model, while its name is typed."""
         typed = event.value.strip()
         if self._names_model and event.input.has_focus and len(typed) >= NAME_BEGINS:
-            self.ask(lambda: self.wizard.backend.judge_model(typed), self._show_model, group="search")
+            self.ask(lambda: model_named(typed), self._show_model, group="search")
 
     def _show_model(self, model: Drive) -> None:
         self._model = model

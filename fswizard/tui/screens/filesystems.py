@@ -12,6 +12,7 @@ from textual.containers import Container, Vertical, VerticalScroll
 from textual.content import Content
 
 from fswizard.errors import FswizardError
+from fswizard.filesystems import NEEDS, catalogue, parse_candidate, require_members, suggestions
 from fswizard.model.filesystem import Candidate
 from fswizard.report.writes import budget_text
 from fswizard.tui.candidates import best_first, explain_candidate, explain_layout, need_table, reasons_list
@@ -59,7 +60,7 @@ class FilesystemsScreen(BoxScreen):
                 yield Canvas(id="suggested", classes="panel")
 
     def on_mount(self) -> None:
-        machine, backend = self.wizard.machine, self.wizard.backend
+        machine = self.wizard.machine
         self._list = self.query_one("#candidates", ChoiceList)
         self._chips = self.query_one("#needs", Chips)
         self._reasons: dict[str, str] = {}
@@ -68,7 +69,7 @@ class FilesystemsScreen(BoxScreen):
         self._looking = not machine.availability_known
         self._across = self.choices.across
         if self.choices.drive is not None and self._across == 1:
-            self._reasons = {item.candidate_name: item.reason for item in backend.suggestions(self.choices.drive)}
+            self._reasons = {item.candidate_name: item.reason for item in suggestions(self.choices.drive)}
         if self.choices.zoned:
             self.wizard.choose(candidates=tuple(self._usable(self.choices.candidates)))
         suggested = self.query_one("#suggested", Canvas)
@@ -98,7 +99,7 @@ class FilesystemsScreen(BoxScreen):
             return
         names = self._usable(self._offered)
         if self._across > 1:
-            candidates = [self.wizard.backend.parse_candidate(name) for name in names]
+            candidates = [parse_candidate(name) for name in names]
             names = best_first(candidates, self._across, self.choices.member_bytes)
         self.wizard.choose(candidates=tuple(names))
 
@@ -124,12 +125,11 @@ class FilesystemsScreen(BoxScreen):
         self._estimate()
 
     def _fill(self) -> None:
-        catalogue = self.wizard.machine.catalogue
-        chosen = [name for name in self.choices.candidates if name not in catalogue or not self._listed]
+        chosen = [name for name in self.choices.candidates if name not in catalogue() or not self._listed]
         offered = self._offered if self._across > 1 else ()
         self._listed = tuple(dict.fromkeys((*self._listed, *offered, *chosen, *self._reasons)))  # so that nothing moves
         first = self._listed
-        rest = [name for name in catalogue if name not in first]
+        rest = [name for name in catalogue() if name not in first]
         matrix = Matrix(first, self.choices.needs, self._across, self.choices.member_bytes)
         rows = [self._row(matrix, name) for name in first if self._possible(name)]
         alone = "On the first disk alone" if self._across > 1 else "Also available"
@@ -148,7 +148,7 @@ class FilesystemsScreen(BoxScreen):
     def _row(self, matrix: Matrix, name: str) -> ListRow:
         ticked, baseline = name in self.choices.candidates, name == self.choices.against
         mark = Mark(ticked, self._possible(name), name in self._reasons, baseline)
-        return ListRow(name, partial(matrix.row, self.wizard.backend.parse_candidate(name), mark))
+        return ListRow(name, partial(matrix.row, parse_candidate(name), mark))
 
     @on(ChoiceList.Chosen, "#candidates")
     def _chosen(self) -> None:
@@ -179,14 +179,14 @@ class FilesystemsScreen(BoxScreen):
         self.query_one("#about", Canvas).show(draw)
 
     def _about_need(self, name: str, width: int) -> Content:
-        title = next(need.title for need in self.wizard.backend.needs() if need.name == name)
+        title = next(need.title for need in NEEDS if need.name == name)
         brief = not self.has_class("-tall")
-        table = need_table(self.wizard.machine.candidates(self.choices), name, width, brief=brief)
+        table = need_table(tuple(map(parse_candidate, self.choices.candidates)), name, width, brief=brief)
         return lines((text((FEATURES[name], "bold"), f": {title}."), *([] if brief else [Content("")]), table))
 
     def _about_candidate(self, name: str, width: int) -> Content:
         brief = not self.has_class("-vast")
-        candidate, machine = self.wizard.backend.parse_candidate(name), self.wizard.machine
+        candidate, machine = parse_candidate(name), self.wizard.machine
         available = machine.unavailable(candidate) or machine.available.get(candidate.filesystem.name)
         refusal, why = machine.refusal(candidate, self.choices), self._reasons.get(name, "")
         words = explain_candidate(candidate, available, width, refusal=refusal, why=why, brief=brief)
@@ -230,7 +230,7 @@ class FilesystemsScreen(BoxScreen):
 
     def _highlighted(self) -> Candidate | None:
         key = "" if self._chips.has_focus else self._list.key
-        return self.wizard.backend.parse_candidate(key) if key else None
+        return parse_candidate(key) if key else None
 
     def action_options(self) -> None:
         if (candidate := self._highlighted()) is not None:
@@ -264,8 +264,8 @@ class FilesystemsScreen(BoxScreen):
 
     def handle_text(self, typed: str) -> None:
         try:
-            candidate = self.wizard.backend.parse_candidate(typed)
-            self.wizard.backend.require_members(candidate, self._across)
+            candidate = parse_candidate(typed)
+            require_members(candidate.name, candidate.array, self._across)
         except FswizardError as error:
             self.show_error(error)
         else:

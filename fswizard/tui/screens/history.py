@@ -13,6 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Input, Static
 
+from fswizard.results import by_disk
 from fswizard.tui.choices import toggled
 from fswizard.tui.drawing import columns, cut, heading, lines, text
 from fswizard.tui.screens.base import TextBox, Window
@@ -66,7 +67,7 @@ class HistoryScreen(Window[None]):
         paths = [str(entry.path) for entry in entries]
         self._marked = tuple(key for key in self._marked if key in paths)
         rows: list[ListRow] = []
-        for disk, results in self.wizard.backend.by_disk(entries).items():
+        for disk, results in by_disk(entries).items():
             if rows:
                 rows.append(gap(f"above {disk}"))
             rows.append(ListRow(disk, partial(_disk_row, disk, len(results)), False))

@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 
+from fswizard.filesystems import catalogue
 from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.units import size_text
 from fswizard.tui.backend import Place
@@ -122,7 +123,7 @@ class LocationsScreen(BoxScreen):
     @on(ChoiceList.Chosen, "#places")
     def _explain_place(self, event: ChoiceList.Chosen) -> None:
         place = next(place for place in self._places if place.directory == event.key)
-        filesystem = self.wizard.machine.catalogue.get(place.filesystem)
+        filesystem = catalogue().get(place.filesystem)
         for canvas in self.query("#about, #below").results(Canvas):
             canvas.show(partial(explain_place, place, filesystem))
 

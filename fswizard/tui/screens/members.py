@@ -13,6 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
+from fswizard.filesystems import layouts
 from fswizard.model.drive import Drive
 from fswizard.model.layout import Layout
 from fswizard.model.recipe import Recipe
@@ -165,8 +166,8 @@ class MembersScreen(Window[Members | None]):
 
     def _words(self, width: int) -> Content:
         number = len(self._paths) or self._images
-        layouts = [layout for layout in self.wizard.backend.layouts().values() if _fits(layout, number)]
-        names = ", ".join(layout.title for layout in layouts) or "no layout"
+        fitting = [layout for layout in layouts().values() if _fits(layout, number)]
+        names = ", ".join(layout.title for layout in fitting) or "no layout"
         rule = "The smallest limits how much of each is used. You type the serial number of each in the review."
         what = "disks" if self._paths else "images"
         return paragraphs([text((f"{number} {what}: ", "bold"), names), (rule if self._paths else "", "$muted")], width)

@@ -13,6 +13,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from fswizard.errors import FswizardError
+from fswizard.filesystems import parse_candidate
 from fswizard.model.filesystem import Candidate
 from fswizard.tui.candidates import (
     Option,
@@ -102,6 +103,6 @@ class OptionsScreen(Window[str | None]):
 
     def action_accept(self) -> None:
         try:
-            self.dismiss(self.wizard.backend.parse_candidate(self._short_name).name)
+            self.dismiss(parse_candidate(self._short_name).name)
         except FswizardError as error:
             self.show_error(error)

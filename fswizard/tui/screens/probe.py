@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import statistics
 import threading
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual import on, work
@@ -18,12 +16,13 @@ from textual.widgets import Input
 from fswizard.errors import FswizardError
 from fswizard.model.drive import Drive
 from fswizard.model.units import duration_text, size_text
+from fswizard.targets import privilege
 from fswizard.tui.backend import Backend
-from fswizard.tui.drawing import Piece, bullet, facts, fit, lines, meter, text, wrap
+from fswizard.tui.drawing import Piece, bullet, columns, facts, fit, lines, meter, text, wrap
 from fswizard.tui.machine import in_background
 from fswizard.tui.screens.base import TextBox, Window
+from fswizard.tui.widgets.braille import area, nice_top
 from fswizard.tui.widgets.canvas import Canvas
-from fswizard.tui.widgets.graph import AXIS, chart, nice_top
 
 if TYPE_CHECKING:
     from fswizard.tui.backend import Offer, ProbePlan, ProbeProgress, ProbeResult, ProbeTarget
@@ -35,6 +34,8 @@ STAGES = {
 }
 """A word for below the curve, and what happens."""
 CLIFF = " cliff ▲"
+AXIS = 11
+"""Cells at the left of the curve."""
 
 
 class ProbeScreen(Window["ProbeResult | None"]):
@@ -91,7 +92,7 @@ class ProbeScreen(Window["ProbeResult | None"]):
         def look() -> tuple[ProbeTarget, str]:
             """In a thread."""
             target = backend.probe_target(path, serial)
-            rights = backend.privilege(backend.purpose()) if target.device else "root"
+            rights = backend.privilege(privilege.PROBE) if target.device else "root"
             return target, backend.rights_warning(rights)
 
         self.ask(look, self._can_begin, fails=self._cannot)
@@ -112,7 +113,7 @@ class ProbeScreen(Window["ProbeResult | None"]):
     async def _begin(self, target: ProbeTarget) -> None:
         if target.device is not None:
             try:
-                await self.wizard.authorise(self.wizard.backend.purpose(), f"writing to {target.plan.path}")
+                await self.wizard.authorise(privilege.PROBE, f"writing to {target.plan.path}")
             except FswizardError as error:
                 self._cannot(error)
                 return
@@ -252,45 +253,39 @@ def _curve(plan: ProbePlan, reports: Sequence[ProbeProgress], width: int, height
     share = min(1.0, reports[-1].elapsed_s / plan.time_limit_s) if plan.time_limit_s else 1.0
     room = max(8, width - AXIS)
     filled = max(1, round(share * room))
-    edges = [cell * len(reports) // filled for cell in range(filled + 1)]
-    moments = [reports[first : max(first + 1, last)] for first, last in pairwise(edges)]
-    rates = [statistics.fmean(each.rate_bytes_s for each in moment) for moment in moments]
-    top = nice_top(max((each.rate_bytes_s for each in reports), default=0.0))
-    rows = chart(rates, filled + AXIS, height, top=top, label=f"{size_text(top)}/s", style="$primary")
-    before = [0, *(moment[-1].stalls for moment in moments)]
-    stalls = "".join("▲" if moment[-1].stalls > count else " " for moment, count in zip(moments, before))
+    top = nice_top(max(each.rate_bytes_s for each in reports))
+    marks = [f"{size_text(top)}/s", *([""] * (height - 2)), "0"]
+    rows = []
+    for mark, row in zip(marks, area([each.rate_bytes_s / top for each in reports], filled, height)):
+        axis = text(fit((mark, "$faint"), AXIS - 2, "right"), ("┤ " if mark else "│ ", "$line"))
+        rows.append(axis + text((row, "$primary")))
+    stalls, stages, counted, stage = "", "", 0, ""
+    for cell in range(filled):
+        first, last = reports[cell * len(reports) // filled], reports[max(0, (cell + 1) * len(reports) // filled - 1)]
+        stalls += "▲" if last.stalls > counted else " "
+        counted = last.stalls
+        if first.stage != stage:  # its word stands where it begins
+            stage = first.stage
+            stages = stages[:cell].ljust(cell) + f"┆{STAGES[stage][0]}"
     if sign == "write-cliff":
         stalls = stalls[: -len(CLIFF)] + CLIFF
     style = "bold $warning" if sign else "$faint"
     rows.append(text(fit(("stalls", "$faint"), AXIS - 2, "right"), "  ", (stalls, style)))
-    rows.append(text(" " * AXIS, (_stages(moments, room), "$faint")))
+    rows.append(text(" " * AXIS, (stages[:room], "$faint")))
     return rows
 
 
-def _stages(moments: Sequence[Sequence[ProbeProgress]], room: int) -> str:
-    """Each stage's word where it began."""
-    line, before = " " * room, ""
-    for at, moment in enumerate(moments):
-        if moment[0].stage != before:
-            before = moment[0].stage
-            line = (line[:at] + f"┆{STAGES[before][0]}").ljust(room)[:room]
-    return line
-
-
 def _figures(plan: ProbePlan, last: ProbeProgress, width: int) -> list[Content]:
-    names = ("now", "longest write", "stalls", "written")
-    figures = (
-        f"{size_text(last.rate_bytes_s)}/s" if last.rate_bytes_s else "no answer",
-        duration_text(last.worst_latency_s),
-        str(last.stalls),
-        f"{size_text(last.written_bytes)} of {size_text(plan.maximum_bytes)}",
-    )
+    figures = {
+        "now": f"{size_text(last.rate_bytes_s)}/s" if last.rate_bytes_s else "no answer",
+        "longest write": duration_text(last.worst_latency_s),
+        "stalls": str(last.stalls),
+        "written": f"{size_text(last.written_bytes)} of {size_text(plan.maximum_bytes)}",
+    }
     wide = max(8, (width - 10) // 4)
     widths = (wide, wide, wide, width - 3 * wide)
-    return [
-        Content("").join(fit((name, "$muted"), cells) for name, cells in zip(names, widths)),
-        Content("").join(fit((figure, "bold"), cells) for figure, cells in zip(figures, widths)),
-    ]
+    names = [(name, "$muted") for name in figures]
+    return [columns(names, widths, gap=0), columns([(each, "bold") for each in figures.values()], widths, gap=0)]
 
 
 def after(result: ProbeResult, width: int) -> Content:

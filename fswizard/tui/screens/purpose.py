@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from rich.cells import cell_len
 from textual import on
@@ -24,7 +24,7 @@ from fswizard.tui.widgets.canvas import Canvas, Drawing, nothing
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
 
 if TYPE_CHECKING:
-    from fswizard.tui.backend import Backend, Entry, Leftover, OngoingRun
+    from fswizard.tui.backend import Entry, Leftover, OngoingRun
 
 PURPOSES: dict[Purpose, tuple[str, str, str]] = {
     "archive-disk": ("▤", "Archive disk", "A large disk that is filled and then rarely touched"),
@@ -38,7 +38,6 @@ WORDMARK = (
     "█▀  ▀▀▄ █ █ █ █  ▄▀  █▄▄█ █▄▄▀ █  █",
     "█   ▄▄▀ ▀▄▀▄▀ █ █▄▄▄ █  █ █  █ █▄▄▀",
 )
-Facts = tuple[tuple[str, str], ...]
 BESIDE = ("For", "Writes")
 """Facts for which there is room only beside the list, not below it."""
 AIRY = 40
@@ -71,11 +70,8 @@ class PurposeScreen(StepScreen):
             yield VerticalScroll(Canvas(id="about"), classes="panel", can_focus=False)
 
     def on_mount(self) -> None:
-        self._ongoing: tuple[OngoingRun, ...] = ()
-        self._entries: tuple[Entry, ...] = ()
-        self._leftovers: tuple[Leftover, ...] = ()
-        self._resumable: tuple[Entry, ...] = ()
-        self._refused: Mapping[Path, str] = {}
+        self._past: dict[str, Sequence[Any]] = {}
+        """What was done before, by the beginning of its rows' keys."""
         self._brief: Drawing = nothing
         self.say("Measured on your own disk, in minutes. Nothing of yours is lost.")
         self.query_one(".panel").border_title = "What this does"
@@ -86,21 +82,20 @@ class PurposeScreen(StepScreen):
         rows.highlight(self.choices.purpose)
         rows.focus()
         backend = self.wizard.backend
-        self.ask(lambda: (backend.history(), backend.leftovers()), self._show_past, group="past", exit_on_error=False)
-        self.ask(backend.ongoing, self._show_ongoing, group="ongoing", exit_on_error=False)
-        self.ask(partial(_unfinished, backend), self._show_resumable, group="resumable", exit_on_error=False)
+        looks: dict[str, Callable[[], Sequence[Any]]] = {
+            "ongoing": backend.ongoing,
+            "left": backend.leftovers,
+            "resume": backend.resumable,
+            "result": lambda: backend.history()[:EARLIER],
+        }
+        for kind, look in looks.items():
+            self.ask(look, partial(self._show, kind), group=kind, exit_on_error=False)
 
-    def _show_ongoing(self, runs: tuple[OngoingRun, ...]) -> None:
+    def _show(self, kind: str, items: Sequence[Any]) -> None:
         own = self.wizard.running.run.path if self.wizard.running else None
-        self._ongoing = tuple(run for run in runs if Path(run.result) != own)
-        self._fill()
-
-    def _show_resumable(self, unfinished: tuple[tuple[Entry, ...], Mapping[Path, str]]) -> None:
-        self._resumable, self._refused = unfinished
-        self._fill()
-
-    def _show_past(self, past: tuple[tuple[Entry, ...], tuple[Leftover, ...]]) -> None:
-        self._entries, self._leftovers = past
+        if kind == "ongoing":
+            items = [run for run in items if Path(run.result) != own]
+        self._past[kind] = items
         self._fill()
 
     def on_resize(self) -> None:
@@ -113,36 +108,40 @@ class PurposeScreen(StepScreen):
             rows.append(ListRow(name, partial(_purpose, name)))
             if airy:
                 rows.append(gap(f"after-{name}"))
-        if self._ongoing:
-            rows.append(headline("ongoing", "In progress"))
-            rows += [ListRow(f"ongoing-{i}", partial(_ongoing, run)) for i, run in enumerate(self._ongoing)]
-        if self._leftovers:
-            rows.append(headline("left", "Left behind by a run that was killed"))
-            rows += [ListRow(f"left-{i}", partial(_leftover, item)) for i, item in enumerate(self._leftovers)]
-        if self._resumable:
-            rows.append(headline("resumable", "Resume an unfinished run"))
-            rows += [ListRow(f"resume-{i}", partial(_entry, it, "↻ resume")) for i, it in enumerate(self._resumable)]
-        if self._entries:
-            rows.append(headline("earlier", "Earlier results"))
-            rows += [
-                ListRow(f"result-{i}", partial(_entry, item, "")) for i, item in enumerate(self._entries[:EARLIER])
-            ]
+        for kind, (words, draw) in PAST.items():
+            if items := self._past.get(kind):
+                rows.append(headline(kind, words))
+                rows += [ListRow(f"{kind}-{number}", partial(draw, item)) for number, item in enumerate(items)]
         self.query_one("#purposes", ChoiceList).rows = tuple(rows)
+
+    def _item(self, key: str) -> tuple[str, Any]:
+        """What was done before that a row stands for, and the beginning of its key; None for a purpose."""
+        kind, _, number = key.rpartition("-")
+        return (kind, self._past[kind][int(number)]) if kind in self._past and number.isdigit() else (kind, None)
 
     @on(ChoiceList.Chosen, "#purposes")
     def _explain(self, event: ChoiceList.Chosen) -> None:
-        kind, number = self._kind(event.key)
-        airy = self.size.height >= AIRY
-        if event.key in PURPOSES:
-            pairs = self._about(event.key)
-        elif kind in ("result", "resume"):
-            entry = (self._entries if kind == "result" else self._resumable)[number]
-            titles = self.wizard.backend.titles(entry.header.candidates)
-            pairs = _about_entry(entry, titles, self._refused.get(entry.path, ""))
+        kind, item = self._item(event.key)
+        if item is None:
+            self._show_facts(self._about(cast(Purpose, event.key)))
         elif kind == "ongoing":
-            pairs = (("Enter", "shows this run live. You can pause or stop it there, or just watch."),)
+            self._show_facts([("Enter", "shows this run live. You can pause or stop it there, or just watch.")])
+        elif kind == "left":
+            self._show_facts(
+                [("Enter", "removes what the run left on the disk. Its results so far stay in the history.")]
+            )
         else:
-            pairs = (("Enter", "removes what the run left on the disk. Its results so far stay in the history."),)
+            self._show_facts(_about_entry(item))
+            if kind == "result" and item.unfinished:
+                why_not = self.wizard.backend.why_not_resumed
+                self.ask(lambda: why_not(item.path), partial(self._cannot_go_on, event.key, item), exit_on_error=False)
+
+    def _cannot_go_on(self, key: str, entry: Entry, why_not: str) -> None:
+        if why_not and self.query_one("#purposes", ChoiceList).key == key:
+            self._show_facts([*_about_entry(entry), ("Resume", why_not)])
+
+    def _show_facts(self, pairs: Sequence[tuple[str, str]]) -> None:
+        airy = self.size.height >= AIRY
         self.query_one("#about", Canvas).show(lambda width: facts(pairs, width, label=11, gap=airy))
         self.query_one(".panel", VerticalScroll).scroll_home(animate=False)
         brief = [pair for pair in pairs if pair[0] not in BESIDE]
@@ -164,38 +163,28 @@ class PurposeScreen(StepScreen):
 
     def action_forward(self) -> None:
         key, backend = self.query_one("#purposes", ChoiceList).key, self.wizard.backend
-        kind, number = self._kind(key)
+        kind, item = self._item(key)
         if kind == "result":
-            path = self._entries[number].path
-            self.ask(lambda: backend.load(path), lambda result: self.wizard.show_result(result, path))
+            self.ask(lambda: backend.load(item.path), lambda result: self.wizard.show_result(result, item.path))
         elif kind == "resume":
-            path = self._resumable[number].path
-            self.ask(lambda: backend.take_up(path), self.wizard.take_up)
+            self.ask(lambda: backend.take_up(item.path), self.wizard.take_up)
         elif kind == "ongoing":
-            self.wizard.run_worker(self.wizard.follow(self._ongoing[number]))
+            self.wizard.run_worker(self.wizard.follow(item))
         elif kind == "left":
-            leftover = self._leftovers[number]
-            self.ask(lambda: backend.clean(leftover), partial(self._cleaned, leftover))
-        elif key in PURPOSES:
-            self._choose(key)
-
-    @staticmethod
-    def _kind(key: str) -> tuple[str, int]:
-        """Of a row's key: what it stands for, and its number among those."""
-        kind, _, number = key.rpartition("-")
-        return (kind, int(number)) if number.isdigit() else (key, 0)
-
-    def _choose(self, purpose: Purpose) -> None:
-        if purpose != self.choices.purpose or self.choices.recipe is None:
-            self.wizard.choices = WizardChoices(purpose=purpose, recipe=self.wizard.machine.recipe_for(purpose))
-        self.wizard.go_on()
+            self.ask(lambda: backend.clean(item), partial(self._cleaned, item))
+        else:
+            purpose = cast(Purpose, key)
+            if purpose != self.choices.purpose or self.choices.recipe is None:
+                self.wizard.choices = WizardChoices(purpose=purpose, recipe=self.wizard.machine.recipe_for(purpose))
+            self.wizard.go_on()
 
     def _cleaned(self, leftover: Leftover, not_found: tuple[str, ...]) -> None:
-        self._leftovers = tuple(item for item in self._leftovers if item is not leftover)
-        self._fill()
+        self._show("left", [item for item in self._past["left"] if item is not leftover])
         self.say(("✓ ", "bold $success"), " ".join(("Cleaned up.", *not_found)))
 
-    def _about(self, purpose: Purpose) -> Facts:
+    def _about(self, purpose: Purpose) -> Sequence[tuple[str, str]]:
+        from fswizard.filesystems import title_of
+
         if purpose == "smr":
             return (
                 ("Asks", "the kernel, smartctl and a table of models about each disk"),
@@ -205,26 +194,22 @@ class PurposeScreen(StepScreen):
                 ("Time", "seconds; nothing is written"),
             )
         recipe = self.wizard.machine.recipe_for(purpose)
-        names = ", ".join(mid_sentence(workload.title) for workload in recipe.workloads)
         writes = sum(workload.writes_bytes for workload in recipe.workloads)
-        pairs = [("For", recipe.why), ("Measures", names)]
         if purpose == "compare":
-            pairs += [
-                ("Compares", "directories on mounted filesystems, as they are"),
-                ("Needs", "no root; nothing is formatted"),
-            ]
+            compares = "directories on mounted filesystems, as they are"
+            needs = "no root; nothing is formatted"
         else:
-            image = binary_text(recipe.image_bytes)
-            pairs += [
-                ("Compares", ", ".join(self.wizard.backend.titles(recipe.candidates)) + ", or your choice"),
-                ("Needs", f"administrator rights, once, and {image} free for a scratch image"),
-            ]
-        pairs += [
+            compares = f"{', '.join(map(title_of, recipe.candidates))}, or your choice"
+            needs = f"administrator rights, once, and {binary_text(recipe.image_bytes)} free for a scratch image"
+        return (
+            ("For", recipe.why),
+            ("Measures", ", ".join(mid_sentence(workload.title) for workload in recipe.workloads)),
+            ("Compares", compares),
+            ("Needs", needs),
             ("You lose", "nothing; all test files are deleted"),
             ("Time", f"up to {duration_text(recipe.minutes * 60)}; stops early once the result is clear"),
             ("Writes", f"about {size_text(writes)} per filesystem and round"),
-        ]
-        return tuple(pairs)
+        )
 
 
 def _purpose(name: Purpose, width: int, on: bool) -> Content:
@@ -232,7 +217,7 @@ def _purpose(name: Purpose, width: int, on: bool) -> Content:
     return text((f" {glyph} ", "$primary"), (title, "bold"), (f"\n   {cut(why, width - 3)}", "$muted"))
 
 
-def _entry(entry: Entry, remark: str, width: int, on: bool) -> Content:
+def _entry(entry: Entry, width: int, on: bool, *, remark: str = "") -> Content:
     head = entry.header
     end = cut(remark or entry.verdict, max(8, width - 21 - cell_len(head.recipe)))
     room = max(8, width - 21 - cell_len(end))
@@ -242,26 +227,18 @@ def _entry(entry: Entry, remark: str, width: int, on: bool) -> Content:
     return text(" ", (entry.when, "$muted"), f"  {words}", (f"  {end}", style))
 
 
-def _unfinished(backend: Backend) -> tuple[tuple[Entry, ...], Mapping[Path, str]]:
-    """Runs that can be resumed; of the others that are listed here, why not. In a thread."""
-    resumable = backend.resumable()
-    listed = (entry for entry in backend.history()[:EARLIER] if entry.unfinished and entry not in resumable)
-    return resumable, {entry.path: backend.why_not_resumed(entry.path) for entry in listed}
+def _about_entry(entry: Entry) -> Sequence[tuple[str, str]]:
+    from fswizard.filesystems import title_of
 
-
-def _about_entry(entry: Entry, titles: Sequence[str], why_not: str) -> Facts:
     head, ending = entry.header, entry.ending
+    ended = f"{ending.text} {rounds_text(ending.rounds).capitalize()}." if ending else "Cut off; its results are kept."
     return (
         ("When", entry.when),
         ("Recipe", head.recipe),
         ("Disk", head.drive or "no model name"),
-        ("Candidates", ", ".join(titles)),
-        (
-            "Ended",
-            f"{ending.text} {rounds_text(ending.rounds).capitalize()}." if ending else "Cut off; its results are kept.",
-        ),
+        ("Candidates", ", ".join(map(title_of, head.candidates))),
+        ("Ended", ended),
         ("Result", entry.verdict),
-        *([("Resume", why_not)] if why_not else []),
     )
 
 
@@ -273,3 +250,12 @@ def _leftover(item: Leftover, width: int, on: bool) -> Content:
     where = ", ".join(map(str, item.directories))
     what = f"{size_text(item.size_bytes)} in {where}" if item.size_bytes else where
     return text((" ⌫ ", "$warning"), cut(f"Clean up {what}", width - 3))
+
+
+PAST: dict[str, tuple[str, Callable[..., Content]]] = {
+    "ongoing": ("In progress", _ongoing),
+    "left": ("Left behind by a run that was killed", _leftover),
+    "resume": ("Resume an unfinished run", partial(_entry, remark="↻ resume")),
+    "result": ("Earlier results", _entry),
+}
+"""What was done before: its heading, and who draws a row of it."""

@@ -13,6 +13,7 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
+from fswizard.advice.words import worth_asking
 from fswizard.errors import FswizardError
 from fswizard.model.analysis import Findings
 from fswizard.model.forecast import Forecast
@@ -78,7 +79,7 @@ class ResultScreen(StepScreen):
         plan = result.plan
         preferences = self.query_one(PreferenceList)
         preferences.border_title = "Adjust the ranking"
-        features = self.wizard.backend.worth_asking(plan.candidates, plan.needs)
+        features = worth_asking(plan.candidates, plan.needs)
         preferences.offer(plan.recipe.workloads, plan.needs, features)
         self.query_one("#question", Static).update("Working out the answer …")
         self._conclude()

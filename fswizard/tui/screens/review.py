@@ -27,6 +27,7 @@ from fswizard.model.units import binary_text, duration_text, rounds_text, size_t
 from fswizard.report.arrays import layout_texts
 from fswizard.report.presentation import memory_text
 from fswizard.report.writes import budget_text, limits_text
+from fswizard.targets import privilege
 from fswizard.tui.backend import NO_WAY
 from fswizard.tui.drawing import Piece, bullet, facts, keyed, lines, text, wrap
 from fswizard.tui.screens.base import SCROLL_LINES, SCROLL_PAGES, StepScreen, TextBox
@@ -117,7 +118,7 @@ class ReviewScreen(StepScreen):
         backend, taken_up = self.wizard.backend, self.wizard.taken_up
         plan = backend.make_plan(self.choices) if taken_up is None else taken_up.plan
         questions = backend.questions(plan) if taken_up is None and plan.target.kind == "device" else ()
-        rights = backend.privilege(backend.purpose(plan))
+        rights = backend.privilege(privilege.purpose(plan))
         return plan, backend.settles(plan), questions, rights, backend.rights_warning(rights)
 
     def _cannot(self, error: FswizardError) -> None:

@@ -15,7 +15,7 @@ LINES = tuple(chr(BLANK | dots) for dots in (0xC0, 0x24, 0x12, 0x09))
 TEXTURES = (0xFF, 0x95, 0x47, 0xD2)
 """Which dots of a cell a filled area shows: all, every other one, every other column, every other row."""
 
-EIGHTHS = " ▁▂▃▄▅▆▇█"
+BARS = " ▁▂▃▄▅▆▇█"
 
 
 def swatch(texture: int) -> str:
@@ -29,7 +29,7 @@ def area(values: Sequence[float], width: float, height: int, texture: int = 0) -
     `width` counts cells; a half of one is drawn where there are several lines.
     """
     if height == 1:
-        return ("".join(EIGHTHS[max(1, min(8, round(8 * value)))] for value in stretched(values, max(1, int(width)))),)
+        return ("".join(BARS[max(1, min(8, round(8 * value)))] for value in stretched(values, max(1, int(width)))),)
     columns = stretched(values, max(1, round(2 * width)))
     levels = [max(1, min(4 * height, round(4 * height * value))) for value in columns]
     mask = TEXTURES[texture % len(TEXTURES)]
@@ -48,3 +48,15 @@ def stretched(values: Sequence[float], columns: int) -> list[float]:
         return [values[column * count // columns] for column in range(columns)]
     edges = [column * count // columns for column in range(columns + 1)]
     return [sum(values[a:b]) / (b - a) for a, b in pairwise(edges)]
+
+
+def nice_top(value: float) -> float:
+    """The next round figure at or above `value`: 1, 1.5, 2, 3, 4, 5, 6, 8 times a power of ten."""
+    if value <= 0:
+        return 1.0
+    power = 1.0
+    while power * 10 <= value:
+        power *= 10
+    while power > value:
+        power /= 10
+    return next(step * power for step in (1, 1.5, 2, 3, 4, 5, 6, 8, 10) if step * power >= value * 0.999)
