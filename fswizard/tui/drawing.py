@@ -37,9 +37,9 @@ def _harmless(piece: Piece) -> Piece:
     if isinstance(piece, Content):
         return piece
     if isinstance(piece, str):
-        return piece if piece.isprintable() else safe_lines(piece)
+        return safe_lines(piece)
     words, style = piece
-    return piece if words.isprintable() else (safe_lines(words), style)
+    return safe_lines(words), style
 
 
 def keyed(words: str) -> Content:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import cycle
@@ -29,6 +29,7 @@ from fswizard.tui.drawing import (
     cut_among,
     cut_left,
     heading,
+    keyed,
     lines,
     radio,
     smr_badge,
@@ -36,12 +37,14 @@ from fswizard.tui.drawing import (
     verdict_badge,
     wrap,
 )
-from fswizard.tui.widgets.choice_list import ListRow, headline
+from fswizard.tui.widgets.choice_list import Draw, ListRow, headline
 
 if TYPE_CHECKING:
     from fswizard.tui.backend import Offer
 
 PARTITION_COLOURS = ("$primary", "$secondary", "$success", "$accent")
+PARTITIONS = 6
+"""Partitions that are listed by name."""
 LONG_MODEL = 44
 """Cells for a model's name: no more, so that a row can be read across."""
 CONFIDENCE = {"certain": "certain", "strong": "strong evidence", "weak": "weak evidence"}
@@ -89,15 +92,12 @@ def drive_row(drive: Drive, models: Sequence[str], width: int, on: bool) -> Cont
 
 def explain(drive: Drive, width: int) -> Content:
     """Verdict, evidence, advice."""
-    rows: list[Content] = []
     verdict = drive.smr
-    head = text(verdict_badge(verdict, flash=drive.flash))
     if verdict.kind in ("unknown", "not-a-hard-disk"):
         note = "no verdict without evidence" if verdict.kind == "unknown" else "shingling doesn't apply"
-        head += text((f"   {note}", "$muted"))
     else:
-        head += text((f"   {CONFIDENCE[verdict.confidence]}", "$muted"))
-    rows.append(head)
+        note = CONFIDENCE[verdict.confidence]
+    rows = [text(verdict_badge(verdict, flash=drive.flash), (f"   {note}", "$muted"))]
     rows += [_evidence(evidence, drive, width) for evidence in verdict.evidence]
     if drive.pending:
         rows.append(bullet(("…", "$muted"), (drive.pending, "$muted"), width))
@@ -112,48 +112,40 @@ def explain(drive: Drive, width: int) -> Content:
 
 def below(drive: Drive, width: int, *, evidence: bool) -> Content:
     """Its partitions as a bar and a list; where there is no room for a panel, the evidence too."""
-    contents = lines((heading("On it", width), _partition_map(drive, width))) if drive.size_bytes else Content("")
-    return lines((explain(drive, width), Content(""), contents)) if evidence else contents
-
-
-def _partition_map(drive: Drive, width: int, *, most: int = 6) -> Content:
-    """A bar in proportion, then the partitions by name; what is in no partition is dotted."""
+    rows = [explain(drive, width), Content("")] if evidence else []
+    if not drive.size_bytes:
+        return lines(rows or [Content("")])
+    rows.append(heading("On it", width))
     partitions = sorted(drive.partitions, key=lambda partition: partition.start_bytes)
     if not partitions:
-        return lines([text(("▕" + "·" * max(1, width - 2) + "▏", "$faint")), text(("empty: no partitions", "$muted"))])
-    shown = partitions[:most]
-    rows = [_partition_bar(drive, partitions, width)]
-    colours = cycle(PARTITION_COLOURS)
-    rows += [_partition_line(partition, colour, width) for partition, colour in zip(shown, colours)]
-    if len(partitions) > len(shown):
-        rows.append(text((f"  and {len(partitions) - len(shown)} more", "$muted")))
+        rows.append(text(("▕" + "·" * max(1, width - 2) + "▏", "$faint")))
+        return lines([*rows, text(("empty: no partitions", "$muted"))])
+    rows.append(_partition_bar(drive, partitions, width))
+    rows += map(partial(_partition_line, width), partitions[:PARTITIONS], cycle(PARTITION_COLOURS))
+    if len(partitions) > PARTITIONS:
+        rows.append(text((f"  and {len(partitions) - PARTITIONS} more", "$muted")))
     return lines(rows)
 
 
 def _partition_bar(drive: Drive, partitions: list[Partition], width: int) -> Content:
+    """In proportion: what is free in a partition is lighter, hatched where nobody knows; the rest is dotted."""
     room = max(2, width - 2)
     total = max(drive.size_bytes, sum(partition.size_bytes for partition in partitions), 1)
     pieces, used = [text(("▕", "$faint"))], 0
-    for number, partition in enumerate(partitions):
+    for partition, style in zip(partitions, cycle(PARTITION_COLOURS)):
         cells = min(max(1, round(partition.size_bytes / total * room)), room - used)
         if cells <= 0:
             break
-        full, free = _cells(partition, cells)
-        style = PARTITION_COLOURS[number % len(PARTITION_COLOURS)]
-        pieces.append(text(("█" * full, style), (free * (cells - full), style)))
+        full, free = 0, "▒"
+        if partition.free_bytes is not None and partition.size_bytes:
+            full, free = round(cells * (1 - min(1.0, partition.free_bytes / partition.size_bytes))), "░"
+        pieces.append(text(("█" * full + free * (cells - full), style)))
         used += cells
     pieces.append(text(("·" * (room - used), "$faint"), ("▏", "$faint")))
     return Content("").join(pieces)
 
 
-def _cells(partition: Partition, cells: int) -> tuple[int, str]:
-    """How many cells are not free, and what the others are drawn as: hatched where nobody knows."""
-    if partition.free_bytes is None or not partition.size_bytes:
-        return 0, "▒"
-    return round(cells * (1 - min(1.0, partition.free_bytes / partition.size_bytes))), "░"
-
-
-def _partition_line(partition: Partition, style: str, width: int) -> Content:
+def _partition_line(width: int, partition: Partition, style: str) -> Content:
     name = partition.name + (f" “{partition.label}”" if partition.label else "")
     if partition.free_bytes is not None:
         room = f"{size_text(partition.free_bytes)} free of {size_text(partition.size_bytes)}"
@@ -174,30 +166,28 @@ def _partition_line(partition: Partition, style: str, width: int) -> Content:
 
 
 def _evidence(evidence: Evidence, drive: Drive, width: int) -> Content:
+    """A sentence; of the address at its end the host, which a click opens."""
     for_it = evidence.says == drive.smr.kind and evidence.says != "unknown"
     mark = ("✓", "$success") if for_it else ("·", "$faint") if evidence.says == "unknown" else ("✗", "$warning")
-    words, address = _linked(evidence.text)
-    if not address:
-        return bullet(mark, words, width)
+    sentence, _, address = evidence.text.rpartition(" ")
+    if not address.startswith(("https://", "http://")):
+        return bullet(mark, evidence.text, width)
     label = text(("→ " + address.split("/")[2], "$muted")).stylize(Style(link=address))
-    return bullet(mark, text(words, " ", label), width)
-
-
-def _linked(words: str) -> tuple[str, str]:
-    """A sentence without the address at its end, and that address; a click on its host opens it."""
-    sentence, _, last = words.rpartition(" ")
-    return (sentence, last) if last.startswith(("https://", "http://")) else (words, "")
+    return bullet(mark, text(sentence, " ", label), width)
 
 
 def _facts(drive: Drive) -> str:
-    words = [drive.bus.upper() if drive.bus not in ("other",) else ""]
-    words += [f"behind {drive.bridge}" if drive.bridge else "", f"{drive.rpm} rpm" if drive.rpm else ""]
-    words += [f"serial number {drive.serial}" if drive.serial else ""]
-    words += [f"firmware {drive.firmware}" if drive.firmware else ""]
-    words += [f"{drive.power_on_hours:,} h in use" if drive.power_on_hours else ""]
-    words += [f"{size_text(drive.written_bytes)} written so far" if drive.written_bytes else ""]
-    words += [f"{drive.life_used_percent} % of its life used" if drive.life_used_percent is not None else ""]
-    return " · ".join(word for word in words if word)
+    words = (
+        drive.bus.upper() if drive.bus not in ("other",) else "",
+        f"behind {drive.bridge}" if drive.bridge else "",
+        f"{drive.rpm} rpm" if drive.rpm else "",
+        f"serial number {drive.serial}" if drive.serial else "",
+        f"firmware {drive.firmware}" if drive.firmware else "",
+        f"{drive.power_on_hours:,} h in use" if drive.power_on_hours else "",
+        f"{size_text(drive.written_bytes)} written so far" if drive.written_bytes else "",
+        f"{drive.life_used_percent} % of its life used" if drive.life_used_percent is not None else "",
+    )
+    return " · ".join(filter(None, words))
 
 
 def model_named(model: str) -> Drive:
@@ -234,25 +224,6 @@ def _most_bytes(recipe: Recipe, place: Place) -> int:
     return place.image_room_bytes - brought(workload.job for workload in recipe.workloads)
 
 
-def directory_row(chosen: bool, width: int, on: bool) -> Content:
-    """Another directory for the image, as long as none is named."""
-    return text(radio(chosen), " a scratch image in another directory (d)")
-
-
-def _below(words: Piece, width: int) -> list[Content]:
-    """What is said about a row, in lines of their own."""
-    return [text("    ", line) for line in wrap(words, width - 4)]
-
-
-def several_row(choices: WizardChoices, chosen: bool, width: int, on: bool) -> Content:
-    """Several disks or scratch images, for candidates that are spread over them."""
-    words, meaning = "several disks or images, for arrays (a)", ("", "")
-    if choices.across > 1:
-        words = several_words(choices)
-        meaning = ("  ▲ erased", "bold $error") if choices.members else ("  nothing is lost", "$success")
-    return text(radio(chosen), " ", words, meaning)
-
-
 def disk_words(choices: WizardChoices, width: int) -> Content:
     """The disk that was chosen, in a few words for the header of a screen of that width."""
     drive = choices.drive
@@ -266,33 +237,11 @@ def disk_words(choices: WizardChoices, width: int) -> Content:
     return words + text((f" ! image on {choices.elsewhere}", "$warning") if choices.elsewhere else "")
 
 
-def several_meaning(choices: WizardChoices) -> tuple[Piece, ...]:
-    """What choosing it means."""
-    if choices.members:
-        loss = f"{several_words(choices)} are formatted for the test and left empty; "
-        return ("▲ ", "bold $error"), loss + "you confirm each in the review."
-    if choices.images > 1:
-        return (f"{several_words(choices)}, to try layouts: nothing is lost.",)
-    return ("Compare RAID, mirrors and raidz on several disks, or on scratch images without losing anything.",)
-
-
 def several_words(choices: WizardChoices) -> str:
     """What was chosen for arrays."""
     if choices.members:
         return f"{len(choices.members)} disks of {size_text(choices.member_bytes)} or more"
     return f"{choices.images} scratch images of {binary_text(choices.member_bytes)}"
-
-
-def device_row(offer: Offer, chosen: bool, width: int, on: bool) -> Content:
-    """A partition or the whole disk: what would be lost, or why it cannot be."""
-    refused = offer.refused
-    name = f"the whole disk {offer.name}" if offer.whole else f"the partition {offer.name}"
-    words = (f" {name}, {size_text(offer.size_bytes)}", "$faint" if refused else "")
-    head = text(radio(chosen, enabled=refused is None), words)
-    meaning = text((f"✗ {first_sentences(refused.message, width - 6)}", "$faint") if refused else losing(offer))
-    if head.cell_length + 2 + meaning.cell_length <= width:
-        return text(head, "  ", meaning)
-    return lines((head, *_below(meaning, width)))
 
 
 def losing(offer: Offer) -> Content:
@@ -307,25 +256,6 @@ def first_sentences(words: str, width: int) -> str:
     while cell_len(words) > width and ". " in words:
         words = words[: words.rindex(". ") + 1]
     return words
-
-
-def device_words(offer: Offer) -> tuple[Piece, ...]:
-    """What choosing it means, or why it cannot be chosen."""
-    if offer.refused is not None:
-        return ("✗ ", "bold $error"), (offer.refused.message, "$error"), f" {offer.refused.hint_without_switches}"
-    then = "It is formatted for the test and left empty; you confirm that in the review."
-    if offer.empty:
-        return (f"Nothing was found on {offer.name}: ", "bold $success"), f"nothing is lost. {then}"
-    return ("▲ You would lose: ", "bold $error"), "; ".join(offer.losses) + f". {then}"
-
-
-def empty_words(offer: Offer) -> tuple[Piece, ...]:
-    """For a disk on which nothing is mounted: what can be measured instead of an image on another disk."""
-    what = "the whole disk" if offer.whole else offer.name
-    return (
-        (f"Nothing was found on {offer.name}. ", "bold $success"), f"To measure on it, choose {what} below (",
-        ("tab", "bold $primary"), "); the scratch image would lie on another disk.",
-    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,13 +312,19 @@ class TargetMenu:
         """The list of targets."""
         if self.drive is None or not self.drive.name:
             return ()
-        choices, key = self.choices, self.key
+        named: Draw | Content = text(radio(self.key == "named"), " a scratch image in another directory (d)")
+        if self.named is not None:
+            named = partial(self._image_row, self.named, self.key == "named")
+        several = text(radio(self.key == "several"), " several disks or images, for arrays (a)")
+        if self.choices.across > 1:
+            erased = ("  ▲ erased", "bold $error") if self.choices.members else ("  nothing is lost", "$success")
+            several = text(radio(self.key == "several"), f" {several_words(self.choices)}", erased)
         return (
             headline("where", "Measure on"),
-            ListRow("default", partial(self._image_row, self.place, key == "default")),
-            ListRow("named", self._named_row(key == "named")),
-            ListRow("several", partial(several_row, choices, key == "several")),
-            *(ListRow(DEVICE + o.path, partial(device_row, o, key == DEVICE + o.path)) for o in self.offers),
+            ListRow("default", partial(self._image_row, self.place, self.key == "default")),
+            ListRow("named", named),
+            ListRow("several", several),
+            *(ListRow(DEVICE + offer.path, partial(self._device_row, offer)) for offer in self.offers),
         )
 
     def _image_row(self, place: Where, chosen: bool, width: int, on: bool) -> Content:
@@ -405,34 +341,63 @@ class TargetMenu:
         rows = [text(head, " in ", (place.directory, "bold"), loss)]
         if rows[0].cell_length > width:
             rows = [head, text("    in ", (cut_left(place.directory, width - 7 - len(loss[0])), "bold"), loss)]
+        below = []
         if place.remark:
             words = f"! It goes onto {place.drive or 'another disk'}: nothing on {drive} is mounted and writable"
-            rows += _below((words, "$warning"), width)
+            below.append((words, "$warning"))
         elif place.drive and place.drive != drive:
-            rows += _below(
-                (f"! It goes onto {place.drive}, so {place.drive} is tested, not {drive}", "$warning"), width
-            )
+            below.append((f"! It goes onto {place.drive}, so {place.drive} is tested, not {drive}", "$warning"))
         if recipe and (short := too_large(recipe, place)):
-            rows += _below((f"✗ {short}", "$error"), width)
-        return lines(rows)
+            below.append((f"✗ {short}", "$error"))
+        return lines((*rows, *(text("    ", line) for words in below for line in wrap(words, width - 4))))
 
-    def _named_row(self, chosen: bool) -> Callable[[int, bool], Content]:
-        if self.named is None:
-            return partial(directory_row, chosen)
-        return partial(self._image_row, self.named, chosen)
+    def _device_row(self, offer: Offer, width: int, on: bool) -> Content:
+        """A partition or the whole disk: what would be lost, or why it cannot be given up."""
+        refused = offer.refused
+        name = f"the whole disk {offer.name}" if offer.whole else f"the partition {offer.name}"
+        words = (f" {name}, {size_text(offer.size_bytes)}", "$faint" if refused else "")
+        head = text(radio(self.key == DEVICE + offer.path, enabled=refused is None), words)
+        meaning = text((f"✗ {first_sentences(refused.message, width - 6)}", "$faint")) if refused else losing(offer)
+        if head.cell_length + 2 + meaning.cell_length <= width:
+            return text(head, "  ", meaning)
+        return lines((head, *(text("    ", line) for line in wrap(meaning, width - 4))))
 
     def meaning(self, key: str) -> tuple[Piece, ...]:
-        """What choosing a target means."""
-        for offer in self.offers:
-            if key == DEVICE + offer.path:
-                return device_words(offer)
+        """What choosing a target means, or why it cannot be chosen."""
+        if offer := next((offer for offer in self.offers if key == DEVICE + offer.path), None):
+            return _device_meaning(offer)
         if key == "several":
-            return several_meaning(self.choices)
+            return self._several_meaning()
         if key == "named":
             where = self.choices.directory or "a directory that you name"
             return (f"A scratch image in {where}, removed afterwards: nothing is lost.",)
-        if self.usable_place is not None and self.usable_place.remark:
-            return empty_words(self.empty) if self.empty is not None else (self.usable_place.remark,)
+        if (place := self.usable_place) is not None and place.remark:
+            return _empty_meaning(self.empty) if self.empty is not None else (place.remark,)
         if self.choices.purpose == "smr" or (self.drive is not None and not self.drive.name):
             return ("Without evidence we say “unknown”, never “CMR”.",)
         return ("A scratch image on this disk, removed afterwards: nothing is lost.",)
+
+    def _several_meaning(self) -> tuple[Piece, ...]:
+        several = several_words(self.choices)
+        if self.choices.members:
+            loss = f"{several} are formatted for the test and left empty; you confirm each in the review."
+            return ("▲ ", "bold $error"), loss
+        if self.choices.images > 1:
+            return (f"{several}, to try layouts: nothing is lost.",)
+        return ("Compare RAID, mirrors and raidz on several disks, or on scratch images without losing anything.",)
+
+
+def _device_meaning(offer: Offer) -> tuple[Piece, ...]:
+    if offer.refused is not None:
+        return ("✗ ", "bold $error"), (offer.refused.message, "$error"), f" {offer.refused.hint_without_switches}"
+    then = "It is formatted for the test and left empty; you confirm that in the review."
+    if offer.empty:
+        return (f"Nothing was found on {offer.name}: ", "bold $success"), f"nothing is lost. {then}"
+    return ("▲ You would lose: ", "bold $error"), "; ".join(offer.losses) + f". {then}"
+
+
+def _empty_meaning(offer: Offer) -> tuple[Piece, ...]:
+    """Of a disk on which nothing is mounted: what can be measured instead of an image on another disk."""
+    what = "the whole disk" if offer.whole else offer.name
+    words = f"To measure on it, choose {what} below (`tab`); the scratch image would lie on another disk."
+    return (f"Nothing was found on {offer.name}. ", "bold $success"), keyed(words)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 
 from rich.cells import cell_len
 from textual.content import Content
@@ -63,36 +62,26 @@ def doing(state: RunState, spinner: int, width: int) -> Content:
     step = state.step
     words = state.text or (step.title if step else "starting the run")
     bar = 24 if width >= 90 else 12 if width >= 60 else 0
-    share = (
-        text(meter(state.fraction, bar), (f" {state.fraction:4.0%}", "$muted"))
-        if state.fraction and bar
-        else Content("")
-    )
-    room = min(width, WIDEST) - 2 - (share.cell_length + 2 if share else 0)
-    return text(
-        (SPINNER[spinner % len(SPINNER)] + " ", "$primary"),
-        fit((cut(words, room), ""), room),
-        "  " if share else "",
-        share,
-    )
+    share = Content("")
+    if state.fraction and bar:
+        share = text("  ", meter(state.fraction, bar), (f" {state.fraction:4.0%}", "$muted"))
+    room = min(width, WIDEST) - 2 - share.cell_length
+    return text((SPINNER[spinner % len(SPINNER)] + " ", "$primary"), fit(cut(words, room), room), share)
 
 
-def left_text(state: RunState, elapsed_s: float) -> str:
-    """Time gone and time left, in words."""
-    gone = f"{duration_text(elapsed_s)} elapsed"
-    return f"{gone} · about {duration_text(state.left_s)} remaining" if state.left_s is not None else gone
-
-
-def progress(
-    state: RunState, elapsed_s: float, width: int, budget: str = "", *, turns: bool = True
-) -> Sequence[Content]:
+def progress(state: RunState, elapsed_s: float, width: int, budget: str = "", *, turns: bool = True) -> Content:
     """The whole run as a bar, what it takes in all, and with `turns` below it whose turn it is in this round."""
-    words = left_text(state, elapsed_s)
+    words = f"{duration_text(elapsed_s)} elapsed"
+    if state.left_s is not None:
+        words += f" · about {duration_text(state.left_s)} remaining"
     share = f" {state.run_fraction:4.0%}"
     bar = max(8, width - cell_len(words) - len(share) - 3) if width >= 60 else max(4, width - len(share))
-    line = text(meter(state.run_fraction, bar), (share, "bold"), (f"   {words}" if width >= 60 else "", "$muted"))
-    takes = [text((cut(f"Takes {budget}", width), "$muted"))] if budget else []
-    return (line, *takes, *([_turns(state, width)] if turns else []))
+    rows = [text(meter(state.run_fraction, bar), (share, "bold"), (f"   {words}" if width >= 60 else "", "$muted"))]
+    if budget:
+        rows.append(text((cut(f"Takes {budget}", width), "$muted")))
+    if turns:
+        rows.append(_turns(state, width))
+    return lines(rows)
 
 
 def _turns(state: RunState, width: int) -> Content:
@@ -111,9 +100,9 @@ def _turns(state: RunState, width: int) -> Content:
     return fit(Content("   ").join(pieces), width)
 
 
-def now(state: RunState, width: int, *, height: int) -> Sequence[Content]:
+def now(state: RunState, width: int, *, height: int) -> Content:
     """Throughput as a curve of `height` lines, and latency. A curve that is over stays, fainter, until the next one."""
-    rate = _rate(state.rate, state.rate_unit)
+    rate = "–" if state.rate is None else figure_text(state.rate, state.rate_unit)
     median = seconds_text(state.latency_s) if state.latency_s is not None else "–"
     worst = seconds_text(state.worst_latency_s) if state.worst_latency_s is not None else "–"
     going = state.step is not None and state.measured == state.step.number
@@ -121,13 +110,13 @@ def now(state: RunState, width: int, *, height: int) -> Sequence[Content]:
     if height <= 1:
         words = f"  median {median}  worst {worst}" if width >= 52 else ""
         room = max(4, width - 11 - cell_len(words))
-        return (text(fit((rate, "bold"), 11), (_curve(state, room, 1)[0], style), (words, "$muted")),)
+        return text(fit((rate, "bold"), 11), (_curve(state, room, 1)[0], style), (words, "$muted"))
     third = max(8, width // 3)
     latency = "median latency" if third > 15 else "latency"
     names = Content("").join(fit((name, "$muted"), third) for name in ("now", latency, "worst"))
     inks = (f"bold {_ink(state)}", "bold", "bold")
     figures = Content("").join(fit(piece, third) for piece in zip((rate, median, worst), inks))
-    return (names, figures, *(text((row, style)) for row in _curve(state, width, height)))
+    return lines((names, figures, *(text((row, style)) for row in _curve(state, width, height))))
 
 
 def _ink(state: RunState) -> str:
@@ -137,16 +126,12 @@ def _ink(state: RunState) -> str:
 
 
 def _curve(state: RunState, width: int, height: int) -> tuple[str, ...]:
-    """What was told of the step so far, over as much of the width as is done of it."""
+    """The rates of the step so far, over as much of the width as is done of it."""
     going = state.step is not None and state.measured == state.step.number
     share = state.fraction if going and state.fraction else 1.0
     top = nice_top(max(state.rates, default=0.0))
     rows = area([rate / top for rate in state.rates], share * width, height) if state.rates else [""] * height
     return tuple(row.ljust(width) for row in rows)
-
-
-def _rate(rate: float | None, unit: str) -> str:
-    return "–" if rate is None else figure_text(rate, unit)
 
 
 def leaderboard(state: RunState, width: int, *, tall: bool) -> Content:
@@ -229,10 +214,10 @@ def notes(state: RunState, width: int, height: int) -> Content:
     for entry in reversed(state.log):
         if isinstance(entry, LogNote) and entry.kind != "step":
             glyph, style = MARKS[entry.kind]
-            told = bullet((glyph, style), (entry.text, "$muted"), width).split()
-            if len(rows) + len(told) > height - 1:
+            words = bullet((glyph, style), (entry.text, "$muted"), width).split()
+            if len(rows) + len(words) > height - 1:
                 break
-            rows = [*told, *rows]
+            rows = [*words, *rows]
     return lines((heading("What happened", width), *rows)) if rows else Content("")
 
 

@@ -154,8 +154,10 @@ class DiskWatcher:
         """Look no more; what is being asked is not waited for."""
         self._stopped.set()
 
-    def probed(self, drive: Drive, result: ProbeResult) -> None:
-        """A probe of the disk has ended."""
+    def probed(self, drive: Drive, result: ProbeResult | None) -> None:
+        """A probe of the disk has ended, without a result where nothing was written."""
+        if result is None:
+            return
         listed = next((listed for listed in self._listed if listed.name == drive.name), drive)
         self._cache.probed[identity(listed)] = result
         self._publish()

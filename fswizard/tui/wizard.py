@@ -148,7 +148,8 @@ class Wizard(App[int]):
                 from fswizard.targets import privilege
 
                 where = "the scratch image" if plan.target.kind == "image" else plan.target.path
-                await self.authorise(privilege.purpose(plan), f"making and mounting filesystems on {where}")
+                needed = await asyncio.to_thread(privilege.purpose, plan)
+                await self.authorise(needed, f"making and mounting filesystems on {where}")
             path = self.taken_up.path if self.taken_up else None
             run = await asyncio.to_thread(self.backend.start, plan, path)
         finally:

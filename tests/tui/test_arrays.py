@@ -25,6 +25,9 @@ from tests.tui.test_screens import PAIR
 SIZE = (100, 32)
 
 
+IMAGES_CHOSEN: dict[str, Any] = {"drive": ARCHIVE, "images": 4, "member_bytes": 5 << 30, "candidates": ()}
+
+
 def machine() -> FakeMachine:
     return FakeMachine(drives=(ARCHIVE, SSD, NEW, TWIN, OLD), event_s=0.01)
 
@@ -145,8 +148,7 @@ async def test_another_target_puts_the_array_away_and_what_was_ticked_for_it() -
 
 
 async def test_options_of_an_array_and_of_the_filesystem_on_it_make_one_name() -> None:
-    choices = {"images": 4, "member_bytes": 5 << 30, "candidates": ()}
-    async with app("filesystems", machine(), drive=ARCHIVE, **choices).run_test(size=SIZE) as pilot:
+    async with app("filesystems", machine(), **IMAGES_CHOSEN).run_test(size=SIZE) as pilot:
         await at_step(pilot, "filesystems")
         await until(pilot, lambda: "md:raid5+ext4" in wizard(pilot).choices.candidates, "a proposal")
         pilot.app.screen.query_one("#candidates", ChoiceList).highlight("md:raid5+ext4")
@@ -164,8 +166,7 @@ async def test_options_of_an_array_and_of_the_filesystem_on_it_make_one_name() -
 
 
 async def test_a_layout_that_needs_more_disks_cannot_be_added() -> None:
-    choices = {"images": 2, "member_bytes": 5 << 30, "candidates": ()}
-    async with app("filesystems", machine(), drive=ARCHIVE, **choices).run_test(size=SIZE) as pilot:
+    async with app("filesystems", machine(), **IMAGES_CHOSEN | {"images": 2}).run_test(size=SIZE) as pilot:
         await at_step(pilot, "filesystems")
         await pilot.press("a", *"md:raid5+xfs", "enter")
         await shows(pilot, "needs at least 3 devices")

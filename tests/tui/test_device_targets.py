@@ -40,6 +40,13 @@ async def typed(pilot: Pilot[Any], words: str) -> None:
     await until(pilot, lambda: box.value == words, "what was typed")
 
 
+async def measures(pilot: Pilot[Any], machine: FakeMachine) -> None:
+    """Wait until the run has begun, and end it."""
+    await until(pilot, lambda: bool(machine.sessions), "the run")
+    wizard(pilot).leave_now()
+    await until(pilot, lambda: machine.sessions[0].left, "clean-up")
+
+
 async def to_the_targets(pilot: Pilot[Any], key: str) -> ChoiceList:
     """The list of targets with one of them highlighted."""
     await at_step(pilot, "drive")
@@ -54,31 +61,23 @@ async def to_the_targets(pilot: Pilot[Any], key: str) -> ChoiceList:
 
 async def test_a_new_disk_is_measured_on_itself_by_keyboard_alone_after_its_serial_number_was_typed() -> None:
     machine = FakeMachine(drives=(NEW, SSD), event_s=0.01)
-    presses = 0
     async with app(machine=machine).run_test(size=SIZE) as pilot:
-
-        async def press(*keys: str) -> None:
-            nonlocal presses
-            presses += len(keys)
-            await pilot.press(*keys)
-
         await at_step(pilot, "purpose")
-        await press("enter")
+        await pilot.press("enter")
         await at_step(pilot, "drive")
         await shows(pilot, "Nothing was found on sde.")
-        await press("tab")
+        await pilot.press("tab")
         rows = pilot.app.screen.query_one("#targets", ChoiceList)
         await until(pilot, lambda: rows.has_focus, "the targets")
-        await press("end")
+        await pilot.press("end")
         await shows(pilot, "nothing is lost. It is formatted for the test")
-        await press("enter")
+        await pilot.press("enter")
         for step in ("filesystems", "workloads"):
             await at_step(pilot, step)
-            await press("enter")
+            await pilot.press("enter")
         await at_step(pilot, "review")
         await shows(pilot, "nothing was found on it")
         await shows(pilot, "Where      the device")
-        assert presses <= 7, "and the serial number"
         await typed(pilot, NEW.serial)
         await pilot.press("enter")
         await at_step(pilot, "run")
@@ -86,8 +85,7 @@ async def test_a_new_disk_is_measured_on_itself_by_keyboard_alone_after_its_seri
         assert session.plan.target.kind == "device"
         assert session.plan.target.path == NEW.stable_name
         assert session.plan.target.identifier == NEW.serial
-        wizard(pilot).leave_now()
-        await until(pilot, lambda: session.left, "clean-up")
+        await measures(pilot, machine)
 
 
 async def test_enter_alone_never_erases_anything() -> None:
@@ -104,6 +102,9 @@ async def test_enter_alone_never_erases_anything() -> None:
         await pilot.click(KeyBar, offset=(3, 0))
         await pilot.pause()
         await at_step(pilot, "review")
+        await pilot.press("escape")
+        await at_step(pilot, "workloads")
+        assert wizard(pilot).choices.device == NEW.stable_name
     assert not machine.sessions
 
 
@@ -120,9 +121,7 @@ async def test_a_wrong_serial_number_is_refused_and_can_be_mended(wrong: str) ->
         assert not machine.sessions
         pilot.app.screen.query_one("#serial", Input).value = NEW.serial
         await pilot.press("enter")
-        await until(pilot, lambda: bool(machine.sessions), "the run")
-        wizard(pilot).leave_now()
-        await until(pilot, lambda: machine.sessions[0].left, "clean-up")
+        await measures(pilot, machine)
 
 
 async def test_a_disk_whose_serial_number_another_has_is_confirmed_by_its_lasting_name() -> None:
@@ -136,10 +135,8 @@ async def test_a_disk_whose_serial_number_another_has_is_confirmed_by_its_lastin
             assert not machine.sessions
             pilot.app.screen.query_one("#serial", Input).value = name
             await pilot.press("enter")
-            await until(pilot, lambda: bool(machine.sessions), "the run")
+            await measures(pilot, machine)
             assert machine.sessions[0].plan.target.identifier == name
-            wizard(pilot).leave_now()
-            await until(pilot, lambda: machine.sessions[0].left, "clean-up")
 
 
 async def test_what_would_be_lost_stands_on_the_way_and_on_the_review() -> None:
@@ -185,7 +182,7 @@ async def test_the_scratch_image_is_the_default_and_can_be_returned_to() -> None
         assert wizard(pilot).choices.device == ""
 
 
-async def test_a_device_is_chosen_with_the_mouse() -> None:
+async def test_a_device_is_chosen_with_the_mouse_and_another_disk_does_not_inherit_the_choice() -> None:
     machine = FakeMachine(drives=(NEW, SSD))
     async with app("drive", machine, drive=NEW).run_test(size=SIZE) as pilot:
         await shows(pilot, "the whole disk sde")
@@ -193,17 +190,11 @@ async def test_a_device_is_chosen_with_the_mouse() -> None:
         line = next(number for number, row in enumerate(rows) if "the whole disk sde" in row)
         await pilot.click(offset=(rows[line].index("the whole"), line))
         await until(pilot, lambda: wizard(pilot).choices.device == NEW.stable_name, "the disk")
-        await pilot.click(KeyBar, offset=(4, 0))
-        await at_step(pilot, "filesystems")
-
-
-async def test_another_disk_does_not_inherit_the_choice() -> None:
-    machine = FakeMachine(drives=(NEW, SSD))
-    async with app("drive", machine, drive=NEW, device=NEW.stable_name).run_test(size=SIZE) as pilot:
         await shows(pilot, "(•) the whole disk sde")
+        pilot.app.screen.query_one("#drives", ChoiceList).focus()
         await pilot.press("down")
         await shows(pilot, "(•) a scratch image")
-        await pilot.press("enter")
+        await pilot.click(KeyBar, offset=(4, 0))
         await at_step(pilot, "filesystems")
         assert wizard(pilot).choices.device == ""
 
@@ -217,26 +208,6 @@ async def test_a_disk_that_is_mounted_meanwhile_is_not_the_target_any_more() -> 
             machine.drives = (replace(OLD, partitions=(part,)), SSD)
             await shows(pilot, "sdf1 is mounted on /mnt/photos.")
             await shows(pilot, "(•) a scratch image")
-
-
-async def test_escape_leads_back_from_the_question_and_nothing_was_begun() -> None:
-    machine = FakeMachine(drives=(NEW, SSD))
-    async with at_review(machine).run_test(size=SIZE) as pilot:
-        await shows(pilot, "type its serial number")
-        await typed(pilot, "WSC")
-        await pilot.press("escape")
-        await at_step(pilot, "workloads")
-        assert wizard(pilot).choices.device == NEW.stable_name
-    assert not machine.sessions
-
-
-async def test_the_estimate_of_a_device_has_no_image_in_it() -> None:
-    machine = FakeMachine(drives=(NEW, SSD))
-    async with at_review(machine).run_test(size=SIZE) as pilot:
-        choices = wizard(pilot).choices
-        assert choices.recipe is not None
-        on_image, on_device = (machine.draft(replace(choices, device=device)) for device in ("", choices.device))
-        assert on_image.writes_bytes_in(0) - on_device.writes_bytes_in(0) == choices.recipe.image_bytes
 
 
 async def test_wear_is_told_by_what_the_disk_says_or_else_by_its_rating_and_not_where_nothing_wears() -> None:
@@ -296,6 +267,4 @@ async def test_a_no_to_the_helper_on_the_terminal_leads_back_to_the_review(monke
         await at_step(pilot, "review")
         assert not machine.sessions
         await pilot.press("enter")
-        await until(pilot, lambda: bool(machine.sessions), "the run")
-        wizard(pilot).leave_now()
-        await until(pilot, lambda: machine.sessions[0].left, "clean-up")
+        await measures(pilot, machine)

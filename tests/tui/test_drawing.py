@@ -145,8 +145,8 @@ def test_an_interval_that_says_next_to_nothing_says_so_in_its_place() -> None:
 
 
 def test_an_estimate_without_an_interval_is_drawn_hollow() -> None:
-    early = (Ratio("xfs", "ext4", "", 1.2, rounds=1),)
-    assert "○" in bar(early[0], Axis.around(early), 40).plain
+    early = Ratio("xfs", "ext4", "", 1.2, rounds=1)
+    assert "○" in bar(early, Axis.around((early,)), 40).plain
 
 
 @given(

@@ -9,29 +9,18 @@ import pytest
 
 from fswizard import recipes
 from fswizard.errors import Refused
+from fswizard.filesystems import NEEDS
 from fswizard.tui.backend import Place
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.drives import TargetMenu
 from fswizard.tui.matrix import FEATURES
 from fswizard.tui.screens.options import OptionsScreen
+from fswizard.tui.screens.review import commands
 from fswizard.tui.widgets.choice_list import ChoiceList
 from tests.fakes.wizard import ARCHIVE, MOUNTED, NEW, RECIPES, SSD, FakeMachine, app, chosen
 from tests.tui.driving import at_step, footer, screen_text, shows, until, wizard
 
 SIZE = (80, 24)
-
-
-class OnePlace(FakeMachine):
-    def mounted(self) -> tuple[Place, ...]:
-        return super().mounted()[:1]
-
-
-class Twice(FakeMachine):
-    """Runs the first of its commands twice in a row."""
-
-    def make_plan(self, choices):  # type: ignore[no-untyped-def]
-        plan = super().make_plan(choices)
-        return replace(plan, commands=(plan.commands[0], *plan.commands))
 
 
 async def test_the_footer_offers_options_and_baseline_for_filesystems_alone() -> None:
@@ -55,29 +44,27 @@ async def test_a_candidate_that_is_not_ticked_cannot_be_the_baseline_and_says_so
         assert wizard(pilot).choices.against == "ext4"
 
 
-async def test_a_need_shows_every_candidate_on_a_line_of_its_own() -> None:
-    async with app("filesystems").run_test(size=SIZE) as pilot:
-        await at_step(pilot, "filesystems")
-        await pilot.press("m", "right")
-        await shows(pilot, "checksums: notices when")
-        await shows(pilot, "✓ yes")
-        lines = screen_text(pilot.app).splitlines()
-        for name in wizard(pilot).choices.candidates:
-            assert any(name in line.split() and ("yes" in line or "metadata" in line) for line in lines), name
-
-
-async def test_each_feature_is_explained_in_its_own_words_when_it_is_reached() -> None:
+async def test_each_feature_is_explained_and_shows_every_candidate_on_a_line_of_its_own() -> None:
     async with app("filesystems").run_test(size=SIZE) as pilot:
         await at_step(pilot, "filesystems")
         await pilot.press("m")
-        titles = {need.name: need.title for need in wizard(pilot).backend.needs()}
+        titles = {need.name: need.title for need in NEEDS}
         for name, word in FEATURES.items():
             await shows(pilot, f"{word}: {titles[name]}.")
+            if name == "checksums":
+                await shows(pilot, "✓ yes")
+                lines = screen_text(pilot.app).splitlines()
+                for candidate in wizard(pilot).choices.candidates:
+                    rows = [line for line in lines if candidate in line.split()]
+                    assert any("yes" in line or "metadata" in line for line in rows), candidate
             await pilot.press("right")
 
 
-async def test_where_only_one_place_is_mounted_that_is_said_before_anybody_asks() -> None:
-    async with app("places", OnePlace(), purpose="compare").run_test(size=SIZE) as pilot:
+async def test_where_only_one_place_is_mounted_that_is_said_before_anybody_asks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(FakeMachine, "mounted", lambda machine: MOUNTED[:1])
+    async with app("places", purpose="compare").run_test(size=SIZE) as pilot:
         await shows(pilot, "There is only one mounted filesystem")
 
 
@@ -110,33 +97,26 @@ async def test_a_refusal_is_cut_between_sentences(width: int) -> None:
         assert not any("…" in words for words in refusals)
 
 
-async def test_a_command_that_is_repeated_at_once_stands_there_once() -> None:
-    async with app("review", Twice()).run_test(size=(120, 36)) as pilot:
-        await shows(pilot, "(2 times)")
-        assert screen_text(pilot.app).count("fallocate --length") == 1
+def test_a_command_that_is_repeated_at_once_stands_there_once() -> None:
+    plan = FakeMachine().make_plan(chosen())
+    words = commands(replace(plan, commands=(plan.commands[0], *plan.commands)), 120).plain
+    assert "(2 times)" in words
+    assert words.count("fallocate --length") == 1
 
 
-async def test_without_earlier_results_a_small_screen_says_what_each_way_in_does() -> None:
+async def test_a_small_screen_says_what_each_way_in_does_where_there_is_room_for_all_of_it() -> None:
     async with app("purpose", FakeMachine(earlier=False)).run_test(size=SIZE) as pilot:
         await shows(pilot, "administrator rights")
         await pilot.press("down", "down")
         await shows(pilot, "no root; nothing is formatted")
-
-
-@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
-async def test_an_earlier_run_that_was_cut_off_is_called_so_however_long_its_disk_is_named(
-    size: tuple[int, int],
-) -> None:
-    async with app("purpose").run_test(size=size) as pilot:
-        await shows(pilot, "not finished")
-
-
-async def test_with_earlier_results_no_half_of_that_is_shown() -> None:
     async with app("purpose").run_test(size=SIZE) as pilot:
         await shows(pilot, "Earlier results")
+        await shows(pilot, "not finished")
         await until(pilot, lambda: "Measures" not in screen_text(pilot.app), "the facts to go")
         await pilot.resize_terminal(80, 40)
         await shows(pilot, "administrator rights")
+        await pilot.resize_terminal(120, 36)
+        await shows(pilot, "not finished")
 
 
 @pytest.mark.parametrize(("free_bytes", "fits"), [(3 * 10**9, False), (10**12, True)])

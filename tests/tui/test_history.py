@@ -73,6 +73,8 @@ async def test_what_cannot_be_compared_is_refused_with_the_reason() -> None:
 async def test_two_at_most_are_marked_and_one_is_not_compared() -> None:
     async with app("purpose", TwoRuns()).run_test(size=(80, 24)) as pilot:
         await history(pilot)
+        await shows(pilot, "ST8000AS0002-1NA17Z ──")
+        assert screen_text(pilot.app).count(f"  {verdict()}") >= 3
         assert "compare" not in footer(pilot.app)
         await pilot.press("space")
         await shows(pilot, "One is marked")
@@ -86,14 +88,6 @@ async def test_two_at_most_are_marked_and_one_is_not_compared() -> None:
         await shows(pilot, "One is marked")
         await pilot.press("c")
         await shows(pilot, "One is marked")
-
-
-@pytest.mark.parametrize("size", [(80, 24), (120, 36), (200, 50)])
-async def test_results_stand_below_their_disk_with_their_verdict(size: tuple[int, int]) -> None:
-    async with app("purpose", TwoRuns()).run_test(size=size) as pilot:
-        await history(pilot)
-        await shows(pilot, "ST8000AS0002-1NA17Z ──")
-        assert screen_text(pilot.app).count(f"  {verdict()}") >= 3
 
 
 async def test_a_note_is_kept_beside_a_result_and_a_result_goes_only_after_a_question(

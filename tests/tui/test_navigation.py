@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from typing import Any
 
-from textual.pilot import Pilot
 from textual.widgets import Input
 
 from fswizard.tui.backend import Place
@@ -23,17 +21,12 @@ from tests.tui.driving import at_step, footer, question, screen_text, settled, s
 SIZE = (100, 32)
 
 
-async def measured(pilot: Pilot[Any]) -> None:
-    """From the review through a run to its result."""
-    await shows(pilot, "starts the run")
-    await pilot.press("enter")
-    await at_step(pilot, "result")
-    await settled(pilot)
-
-
 async def test_escape_leads_from_the_result_of_a_run_back_to_its_plan() -> None:
     async with app("review").run_test(size=SIZE) as pilot:
-        await measured(pilot)
+        await shows(pilot, "starts the run")
+        await pilot.press("enter")
+        await at_step(pilot, "result")
+        await settled(pilot)
         await pilot.press("escape")
         await at_step(pilot, "run")
         await shows(pilot, "The run has ended")
@@ -129,7 +122,7 @@ async def test_a_short_notice_covers_no_key() -> None:
         assert notice < min(number for number, row in enumerate(rows) if "⏎" in row)
 
 
-async def test_an_image_that_does_not_fit_is_refused_where_it_is_chosen_and_a_key_shrinks_it() -> None:
+async def test_the_size_of_an_image_is_chosen_and_goes_into_the_plan_and_a_key_shrinks_what_does_not_fit() -> None:
     machine = FakeMachine()
     async with app("drive", machine).run_test(size=SIZE) as pilot:
         await settled(pilot)
@@ -141,16 +134,9 @@ async def test_an_image_that_does_not_fit_is_refused_where_it_is_chosen_and_a_ke
         assert "s shrink image" in footer(pilot.app)
         await pilot.press("s")
         assert "shrink" not in footer(pilot.app)
-        await pilot.press("enter")
-        await at_step(pilot, "filesystems")
         assert wizard(pilot).choices.recipe.image_bytes == 5 << 30
-
-
-async def test_the_size_of_the_image_is_chosen_with_left_and_right_and_goes_into_the_plan() -> None:
-    machine = FakeMachine()
-    async with app("drive", machine).run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        await pilot.press("tab", "right")
+        known.places["sdb"] = machine.place(ARCHIVE)
+        await pilot.press("right")
         await shows(pilot, "8 GiB")
         for step in ("filesystems", "workloads", "review"):
             await pilot.press("enter")
@@ -190,10 +176,7 @@ async def test_an_image_on_another_disk_is_told_in_amber_wherever_the_disk_stand
         await at_step(pilot, "workloads")
         await pilot.press("enter")
         await shows(pilot, "This tests")
-
-
-async def test_a_named_directory_on_another_disk_is_told_in_amber() -> None:
-    async with app("drive").run_test(size=SIZE) as pilot:
+        wizard(pilot).visit("drive")
         await settled(pilot)
         await pilot.press("d", *"/home/ada", "enter")
         await shows(pilot, "! It goes onto nvme0n1, so nvme0n1 is")
@@ -208,14 +191,6 @@ async def test_a_disk_that_goes_away_is_never_replaced_by_a_scratch_image_unaske
         pilot.app.screen._draw()
         await shows(pilot, "can't be used any more")
         await at_step(pilot, "drive")
-
-
-async def test_enter_on_the_highlighted_whole_disk_takes_it() -> None:
-    async with app("drive", FakeMachine(drives=(NEW, SSD)), drive=NEW).run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        await pilot.press("tab", "end", "enter")
-        await at_step(pilot, "filesystems")
-        assert wizard(pilot).choices.device == NEW.stable_name
 
 
 async def test_more_writes_than_allowed_are_refused_where_the_cap_is_chosen() -> None:
@@ -280,12 +255,3 @@ async def test_a_screen_has_the_layout_of_its_terminal_before_it_is_drawn() -> N
         with pilot.app.batch_update():
             await pilot.app.push_screen(step)
             assert step.has_class("-wide", "-tall")
-
-
-async def test_a_model_is_judged_while_its_name_is_typed() -> None:
-    async with app("drive", purpose="smr").run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        await pilot.press("m", *"ST8000AS0002")
-        await until(pilot, lambda: pilot.app.screen.query_one("#drives", ChoiceList).key == "model", "the model")
-        await shows(pilot, "strong evidence")
-        assert pilot.app.screen.query_one("#directory", Input).has_focus

@@ -19,11 +19,17 @@ SIZE = (100, 32)
 UNKNOWN = replace(ARCHIVE, model="A disk", smr=SmrVerdict("unknown", "weak"))
 
 
+async def known(pilot: Pilot[Any]) -> None:
+    """Wait until the disks were looked at."""
+    await at_step(pilot, "drive")
+    machine = wizard(pilot).machine
+    await until(pilot, lambda: bool(machine.places and machine.offers), "what is known of the disk")
+
+
 async def opened(pilot: Pilot[Any]) -> ProbeScreen:
     """The window of the probe, over the drive screen."""
-    await at_step(pilot, "drive")
+    await known(pilot)
     app_ = wizard(pilot)
-    await until(pilot, lambda: bool(app_.machine.places and app_.machine.offers), "what is known of the disk")
     await pilot.press("p")
     await until(pilot, lambda: isinstance(app_.screen, ProbeScreen), "the probe's window")
     assert isinstance(app_.screen, ProbeScreen)
@@ -105,9 +111,8 @@ async def test_the_mouse_alone_begins_stops_and_closes() -> None:
     machine = FakeMachine()
     machine.probe_script, machine.probe_waits = probe_of("shingled", 60), True
     async with app("drive", machine, drive=ARCHIVE).run_test(size=SIZE) as pilot:
-        await at_step(pilot, "drive")
+        await known(pilot)
         app_ = wizard(pilot)
-        await until(pilot, lambda: bool(app_.machine.places and app_.machine.offers), "what is known of the disk")
         lines = screen_text(app_).splitlines()
         row = next(number for number, line in enumerate(lines) if "p probe" in line)
         await pilot.click(offset=(lines[row].index("p probe"), row))

@@ -60,7 +60,7 @@ def state_after(*events: Event, plan: Plan = PLAN) -> RunState:
 
 def lane(state: RunState, workload: str = "write", width: int = 40, height: int = 14) -> list[str]:
     """The lines below a lane's title."""
-    rows = [line.plain for line in picture(state, width, height)]
+    rows = picture(state, width, height).plain.split("\n")
     each = (height - SMALL) // len(state.race.lanes)
     first = SMALL + each * [lane.workload.name for lane in state.race.lanes].index(workload)
     return rows[first + 1 : first + each]
@@ -83,9 +83,9 @@ def test_who_is_faster_stands_higher_whether_more_or_less_is_better() -> None:
 
 def test_all_rounds_stand_on_one_time_line_in_the_order_in_which_they_were_measured() -> None:
     state = state_after(sample("xfs", 1.0), sample("ext4", 1.0), sample("ext4", 1.0, round_=2))
-    head = picture(state, 40, 14)
-    assert head[0].plain.split() == ["round", "1", "round", "2"]
-    assert head[1].plain.split() == ["xfs", "ext4", "ext4", "·"], "one is still to come"
+    head = picture(state, 40, 14).plain.split("\n")
+    assert head[0].split() == ["round", "1", "round", "2"]
+    assert head[1].split() == ["xfs", "ext4", "ext4", "·"], "one is still to come"
 
 
 def test_the_curve_in_a_column_has_the_figure_as_its_mean() -> None:
@@ -128,7 +128,7 @@ def test_the_bare_device_is_a_line_in_the_ground_and_named() -> None:
     state = state_after(sample("", 50e6, round_=0), sample("ext4", 100e6))
     rows, without = lane(state, width=60), lane(state_after(sample("ext4", 100e6)), width=60)
     assert [row != other for row, other in zip(rows, without)].count(True) == 1
-    assert "disk 50.0 MB/s" in picture(state, 60, 14)[SMALL].plain
+    assert "disk 50.0 MB/s" in picture(state, 60, 14).plain.split("\n")[SMALL]
 
 
 def test_a_failed_lap_is_marked_and_has_no_figure() -> None:
@@ -141,7 +141,7 @@ def test_a_failed_lap_is_marked_and_has_no_figure() -> None:
 def test_rounds_that_do_not_count_are_left_out_of_figures_and_lose_their_colour() -> None:
     state = state_after(sample("ext4", 10.0), RoundDiscarded(2.0, 1, "suspended"), sample("ext4", 30.0, round_=2))
     assert state.race.lanes[0].figures(state.race.discarded) == {"ext4": 30.0}
-    inks = [span.style for line in picture(state, 40, 14)[SMALL + 1 : 8] for span in line.spans]
+    inks = [span.style for line in picture(state, 40, 14).split()[SMALL + 1 : 8] for span in line.spans]
     assert "$line" in inks
     assert "$fs-ext4" in inks
 
@@ -153,12 +153,8 @@ def test_a_resumed_run_goes_on_in_the_same_picture() -> None:
     assert race.trials == ((1, "ext4"), (1, "xfs"))
     assert race.lanes[0].laps[0].curve.means == (1e6, 3e6)
     assert race.discarded == (1,)
-
-
-def test_who_is_no_longer_in_the_plan_is_not_raced() -> None:
-    earlier = make_result({"ext4": (100.0,), "xfs": (120.0,)})
     plan = replace(earlier.plan, candidates=earlier.plan.candidates[:1])
-    assert Race.of(plan, earlier).trials == ((1, "ext4"),)
+    assert Race.of(plan, earlier).trials == ((1, "ext4"),), "who is no longer in the plan is not raced"
 
 
 def test_what_was_seen_live_is_finer_than_what_is_recorded_and_stays() -> None:
@@ -177,10 +173,6 @@ def test_a_curve_keeps_its_mean_in_a_bounded_number_of_points(rates: list[float]
     assert told_of + curve.count == len(rates)
     if told_of:
         assert curve.mean == pytest.approx(sum(rates[:told_of]) / told_of, abs=1e-3)
-
-
-def test_a_curve_does_not_mix_bytes_with_operations() -> None:
-    assert Curve().plus(1e6, "B/s").plus(7.0, "1/s").means == (1e6,)
 
 
 @given(st.integers(1, 200), st.integers(1, 8), st.integers(1, 12))
@@ -206,8 +198,7 @@ def test_rounds_beyond_the_most_have_no_place_on_the_time_line() -> None:
 def test_where_there_is_no_room_for_every_round_the_newest_stay() -> None:
     race = Race(trials=tuple((number, name) for number in range(1, 13) for name in "abcd"))
     shown = [slot.round for slot in time_line(race, PLAN, 4, 30)]
-    assert max(shown) == 12
-    assert min(shown) > 1
+    assert 1 < min(shown) < max(shown) == 12
 
 
 def test_a_run_of_ten_workloads_and_twelve_rounds_stays_small_and_has_room() -> None:
@@ -225,7 +216,7 @@ def test_a_run_of_ten_workloads_and_twelve_rounds_stays_small_and_has_room() -> 
     assert len(points) == 360
     assert max(points) <= POINTS
     for width, height in ((74, 25), (130, 38), (76, 8)):
-        drawn = picture(state, width, height)
+        drawn = picture(state, width, height).split(allow_blank=True)
         assert len(drawn) <= height
         assert max(line.cell_length for line in drawn) <= width
         assert "▶ Work9" in "\n".join(line.plain for line in drawn), "that in which something happens is among them"

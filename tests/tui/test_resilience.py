@@ -105,26 +105,7 @@ class SlowMachine(FakeMachine):
         return super().place(drive)
 
 
-async def test_a_hanging_smartctl_does_not_keep_anybody_from_going_on() -> None:
-    machine = SlowMachine()
-    async with app("drive", machine).run_test(size=(120, 36)) as pilot:
-        await shows(pilot, "sdb")
-        await shows(pilot, "a scratch image of")
-        await pilot.press("enter")
-        await at_step(pilot, "filesystems")
-        machine.let_go.set()
-
-
-async def test_quitting_does_not_wait_for_a_hanging_smartctl() -> None:
-    machine = SlowMachine()
-    async with app("drive", machine).run_test(size=(120, 36)) as pilot:
-        await shows(pilot, "sdb")
-        await pilot.press("ctrl+q")
-    assert not machine.answered, "it went on hanging"
-    machine.let_go.set()
-
-
-async def test_what_a_slow_machine_finds_after_somebody_went_on_is_kept_and_disturbs_nobody() -> None:
+async def test_a_hanging_smartctl_keeps_nobody_and_what_it_finds_later_is_kept() -> None:
     machine = SlowMachine()
     async with app("drive", machine).run_test(size=(120, 36)) as pilot:
         await shows(pilot, "sdb")
@@ -136,6 +117,15 @@ async def test_what_a_slow_machine_finds_after_somebody_went_on_is_kept_and_dist
         await at_step(pilot, "filesystems")
         await pilot.press("escape")
         await shows(pilot, "good, 36 °C")
+
+
+async def test_quitting_does_not_wait_for_a_hanging_smartctl() -> None:
+    machine = SlowMachine()
+    async with app("drive", machine).run_test(size=(120, 36)) as pilot:
+        await shows(pilot, "sdb")
+        await pilot.press("ctrl+q")
+    assert not machine.answered, "it went on hanging"
+    machine.let_go.set()
 
 
 async def test_somebody_in_a_hurry_gets_only_filesystems_that_can_be_made() -> None:

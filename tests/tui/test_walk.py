@@ -25,14 +25,14 @@ from fswizard.tui.screens.options import OptionsScreen
 from fswizard.tui.screens.result import ResultScreen
 from fswizard.tui.widgets.bars import KeyBar, StepBar
 from fswizard.tui.widgets.choice_list import ChoiceList
-from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, RECIPES, SSD, FakeMachine, app
+from tests.fakes.wizard import NEW, RECIPES, FakeMachine, app
 from tests.tui.driving import STEPS, at_step, footer, question, screen_text, settled, shows, until, wizard
 
 SIZE = (100, 32)
 
 
-async def to_the_run(pilot: Pilot[Any]) -> None:
-    """Enter alone, from the first screen to a run."""
+async def to_the_run(pilot: Pilot[Any], end: str = "run") -> None:
+    """Enter alone, from the first screen to a run, or to its end."""
     for step in ("purpose", "drive", "filesystems", "workloads", "review"):
         await at_step(pilot, step)
         if step == "drive":
@@ -40,20 +40,19 @@ async def to_the_run(pilot: Pilot[Any]) -> None:
         if step == "review":
             await shows(pilot, "starts the run")
         await pilot.press("enter")
-    await at_step(pilot, "run")
+    await at_step(pilot, end)
+
+
+async def to_the_question(pilot: Pilot[Any], *keys: str) -> None:
+    """From a run to the question that is asked when it is left."""
+    await pilot.press(*keys)
+    await until(pilot, lambda: isinstance(pilot.app.screen, LeaveScreen), "the question")
 
 
 async def test_enter_alone_gets_from_the_start_to_a_recommendation() -> None:
     machine = FakeMachine()
     async with app(machine=machine).run_test(size=SIZE) as pilot:
-        for step in ("purpose", "drive", "filesystems", "workloads", "review"):
-            await at_step(pilot, step)
-            if step == "drive":
-                await shows(pilot, "a scratch image of")
-            if step == "review":
-                await shows(pilot, "starts the run")
-            await pilot.press("enter")
-        await at_step(pilot, "result")
+        await to_the_run(pilot, "result")
         await until(pilot, lambda: "Looking" not in question(pilot.app), "a headline")
         assert "XFS" in question(pilot.app)
         await pilot.press("enter")
@@ -132,11 +131,16 @@ async def test_the_mouse_alone_gets_to_a_run() -> None:
         await until(pilot, lambda: machine.sessions[0].left, "clean-up")
 
 
-async def test_a_click_ticks_a_candidate() -> None:
-    async with app("filesystems", candidates=("ext4", "xfs")).run_test(size=SIZE) as pilot:
+async def test_clicks_tick_a_candidate_and_set_what_one_must_have() -> None:
+    async with app("filesystems", candidates=("ext4", "btrfs")).run_test(size=SIZE) as pilot:
         await at_step(pilot, "filesystems")
+        line = pilot.app.screen.query_one("#needs").region
+        at = screen_text(pilot.app).splitlines()[line.y].index("compression")
+        await pilot.click(offset=(at + 2, line.y))
+        await until(pilot, lambda: wizard(pilot).choices.needs == ("compression",), "the must-have")
+        await shows(pilot, "1 without what you must have")
         await pilot.click("#candidates", offset=(6, 0))
-        await until(pilot, lambda: wizard(pilot).choices.candidates == ("xfs",), "ext4 to be taken out")
+        await until(pilot, lambda: wizard(pilot).choices.candidates == ("btrfs",), "ext4 to be taken out")
 
 
 async def test_candidates_options_needs_and_own_ones_are_chosen_by_keyboard() -> None:
@@ -178,16 +182,6 @@ async def test_a_must_have_that_nobody_meets_is_told_at_once_and_cannot_be_passe
         await at_step(pilot, "workloads")
 
 
-async def test_a_click_sets_what_one_must_have() -> None:
-    async with app("filesystems", candidates=("ext4", "btrfs")).run_test(size=SIZE) as pilot:
-        await at_step(pilot, "filesystems")
-        line = pilot.app.screen.query_one("#needs").region
-        at = screen_text(pilot.app).splitlines()[line.y].index("compression")
-        await pilot.click(offset=(at + 2, line.y))
-        await until(pilot, lambda: wizard(pilot).choices.needs == ("compression",), "the must-have")
-        await shows(pilot, "1 without what you must have")
-
-
 @pytest.mark.parametrize("width", [60, 80, 100, 120, 200])
 async def test_the_column_of_what_one_must_have_is_shown_at_every_width(width: int) -> None:
     async with app("filesystems", needs=("zoned",), candidates=("btrfs",)).run_test(size=(width, 40)) as pilot:
@@ -209,76 +203,55 @@ async def test_what_is_too_large_for_a_disk_is_told_where_it_would_be_ticked() -
         await shows(pilot, "and there is room for 67.1 MB")
 
 
-async def test_options_that_exclude_each_other_untick_each_other() -> None:
+async def test_options_untick_what_they_exclude_and_unsafe_ones_are_marked_and_explained() -> None:
     async with app("filesystems").run_test(size=SIZE) as pilot:
         await at_step(pilot, "filesystems")
         await pilot.press("o", "space", "down", "space")
         await shows(pilot, "ext4:relatime")
         assert "ext4:noatime,relatime" not in screen_text(pilot.app)
-
-
-async def test_an_unsafe_option_is_marked_and_explained() -> None:
-    async with app("filesystems").run_test(size=SIZE) as pilot:
-        await at_step(pilot, "filesystems")
-        await pilot.press("o")
         await shows(pilot, "⚠ unsafe")
-        options = pilot.app.screen.query_one("#options", ChoiceList)
-        options.highlight("nobarrier")
+        pilot.app.screen.query_one("#options", ChoiceList).highlight("nobarrier")
         await shows(pilot, "unsafe: a crash")
 
 
-async def test_a_candidate_that_does_not_exist_is_explained_and_can_be_mended() -> None:
-    async with app("filesystems").run_test(size=SIZE) as pilot:
+async def test_what_does_not_exist_or_cannot_be_made_is_no_candidate_and_without_one_it_does_not_go_on() -> None:
+    async with app("filesystems", candidates=("ext4",)).run_test(size=SIZE) as pilot:
         await at_step(pilot, "filesystems")
         await pilot.press("a", *"xsf", "enter")
         await shows(pilot, "Did you mean xfs?")
         assert pilot.app.screen.query_one("#own", Input).has_focus
         await pilot.press("escape")
         await until(pilot, lambda: not pilot.app.screen.query_one("#own").display, "the box to close")
-
-
-async def test_a_filesystem_that_cannot_be_made_here_cannot_be_ticked() -> None:
-    async with app("filesystems").run_test(size=SIZE) as pilot:
-        await at_step(pilot, "filesystems")
         await until(pilot, lambda: "f2fs" in wizard(pilot).machine.available, "what is available")
-        rows = pilot.app.screen.query_one("#candidates", ChoiceList)
-        rows.highlight("f2fs")
         await pilot.press("space")
-        assert "f2fs" not in wizard(pilot).choices.candidates
-
-
-async def test_without_candidates_it_does_not_go_on() -> None:
-    async with app("filesystems", candidates=("ext4",)).run_test(size=SIZE) as pilot:
-        await at_step(pilot, "filesystems")
+        pilot.app.screen.query_one("#candidates", ChoiceList).highlight("f2fs")
         await pilot.press("space", "enter")
         await shows(pilot, "Tick at least one candidate")
         await at_step(pilot, "filesystems")
 
 
-async def test_weights_time_and_recipe_change_with_left_and_right() -> None:
-    async with app("workloads").run_test(size=SIZE) as pilot:
+async def test_weights_time_and_recipe_change_with_left_and_right_and_by_mouse() -> None:
+    async with app("workloads").run_test(size=(120, 36)) as pilot:
         await at_step(pilot, "workloads")
         await pilot.press("down", "right")
         assert wizard(pilot).choices.budget_s == 1200.0
         await pilot.press("down", "down", "left", "left", "left")
         assert wizard(pilot).choices.weights == {"store-video": 0.0}
         await shows(pilot, "skipped")
+        rows = screen_text(pilot.app).splitlines()
+        line = next(i for i, row in enumerate(rows) if "Copying that video elsewhere" in row)
+        await pilot.click(offset=(rows[line].index("▸"), line))
+        await until(pilot, lambda: wizard(pilot).choices.weights.get("read-back") == 3.0, "the weight")
+        recipe = wizard(pilot).choices.recipe
+        assert recipe is not None
+        for _ in recipe.workloads:
+            await pilot.press(*["left"] * 6, "down")
+        await shows(pilot, "At least one workload must count.")
         await pilot.press("home", "right")
         recipe = wizard(pilot).choices.recipe
         assert recipe is not None
         assert recipe.name == "desktop-ssd"
         assert wizard(pilot).choices.weights == {}, "weights belong to a recipe"
-
-
-async def test_the_last_workload_cannot_be_left_out() -> None:
-    async with app("workloads").run_test(size=SIZE) as pilot:
-        await at_step(pilot, "workloads")
-        recipe = wizard(pilot).choices.recipe
-        assert recipe is not None
-        await pilot.press("down")
-        for _ in recipe.workloads:
-            await pilot.press("down", *["left"] * 6)
-        assert sum(wizard(pilot).choices.weight(workload.name) for workload in recipe.workloads) > 0
 
 
 async def test_a_plan_that_cannot_be_made_says_why_and_does_not_start() -> None:
@@ -289,13 +262,6 @@ async def test_a_plan_that_cannot_be_made_says_why_and_does_not_start() -> None:
         await pilot.press("enter")
         await at_step(pilot, "review")
         assert wizard(pilot).running is None
-
-
-async def test_the_review_says_what_earlier_noise_lets_a_run_settle(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = FakeMachine()
-    monkeypatch.setattr(machine, "settles", lambda plan: f"differences of {len(plan.candidates) + 5} % or more")
-    async with app("review", machine).run_test(size=SIZE) as pilot:
-        await shows(pilot, "Settles    differences of 9 % or more")
 
 
 async def test_without_root_the_review_offers_what_needs_none() -> None:
@@ -318,12 +284,16 @@ async def test_where_sudo_must_ask_and_cannot_the_user_is_told_what_to_do() -> N
         assert not machine.sessions
 
 
-async def test_the_review_warns_of_what_root_would_run_where_nobody_is_asked_for_a_password() -> None:
+async def test_the_review_says_what_a_run_settles_and_warns_of_what_root_would_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     machine = FakeMachine(privilege="sudo")
     machine.warning = "It can be changed."
+    monkeypatch.setattr(machine, "settles", lambda plan: f"differences of {len(plan.candidates) + 5} % or more")
     async with app("review", machine).run_test(size=(140, 60)) as pilot:
         await shows(pilot, "sudo is used once")
         await shows(pilot, "It can be changed.")
+        await shows(pilot, "Settles    differences of 9 % or more")
 
 
 async def test_comparing_what_is_mounted_needs_no_root_and_skips_the_filesystems() -> None:
@@ -362,21 +332,17 @@ async def test_another_directory_can_be_named() -> None:
         await shows(pilot, "in /srv/scratch")
 
 
-async def test_a_disk_without_a_writable_place_says_that_another_would_be_measured() -> None:
-    async with app("drive", FakeMachine(drives=(BRIDGED, SSD)), drive=BRIDGED).run_test(size=SIZE) as pilot:
-        await shows(pilot, "! It goes onto")
-        await pilot.press("enter")
-        await at_step(pilot, "filesystems")
-        assert wizard(pilot).choices.elsewhere
-
-
-async def test_a_model_that_is_not_bought_yet_gets_a_verdict() -> None:
+async def test_a_model_that_is_not_bought_yet_gets_a_verdict_while_its_name_is_typed() -> None:
     async with app("drive", purpose="smr").run_test(size=SIZE) as pilot:
         assert "shingled" in question(pilot.app)
         await shows(pilot, "a scratch image of")
-        await pilot.press("m", *"ST8000AS0002", "enter")
-        listed = pilot.app.screen.query_one("#drives", ChoiceList)
-        await until(pilot, lambda: listed.key == "model" and listed.has_focus, "the model, and the box closed")
+        listed, box = pilot.app.screen.query_one("#drives", ChoiceList), pilot.app.screen.query_one("#directory", Input)
+        await pilot.press("m", *"ST8000AS0002")
+        await until(pilot, lambda: listed.key == "model", "the model")
+        await shows(pilot, "strong evidence")
+        assert box.has_focus
+        await pilot.press("enter")
+        await until(pilot, lambda: listed.key == "model" and listed.has_focus, "the box closed")
         assert "SMR" in screen_text(pilot.app)
         await pilot.press("enter")
         await shows(pilot, "A model name can't be tested")
@@ -386,8 +352,7 @@ async def test_leaving_a_run_asks_once_and_going_on_is_the_default() -> None:
     machine = FakeMachine(event_s=0.01)
     async with app(machine=machine).run_test(size=SIZE) as pilot:
         await to_the_run(pilot)
-        await pilot.press("escape")
-        await until(pilot, lambda: isinstance(pilot.app.screen, LeaveScreen), "the question")
+        await to_the_question(pilot, "escape")
         await pilot.press("enter")
         await at_step(pilot, "run")
         assert wizard(pilot).measuring
@@ -413,23 +378,11 @@ async def test_a_run_goes_on_without_the_wizard() -> None:
     machine = FakeMachine(event_s=0.01)
     async with app(machine=machine).run_test(size=SIZE) as pilot:
         await to_the_run(pilot)
-        await pilot.press("ctrl+q")
-        await until(pilot, lambda: isinstance(pilot.app.screen, LeaveScreen), "the question")
+        await to_the_question(pilot, "ctrl+q")
         await pilot.press("down", "enter")
         await until(pilot, lambda: pilot.app._exit, "the end")
     assert not machine.sessions[0].stopped
     assert pilot.app.return_value == ExitCode.OK
-
-
-async def test_a_run_that_was_stopped_after_a_round_still_shows_a_result() -> None:
-    machine = FakeMachine(event_s=0.002)
-    async with app(machine=machine).run_test(size=SIZE) as pilot:
-        await to_the_run(pilot)
-        app_ = wizard(pilot)
-        await until(pilot, lambda: app_.running.state.analysis is not None, "the first round")
-        await pilot.press("x", "down", "enter")
-        await at_step(pilot, "result")
-        await shows(pilot, "Stopped early.")
 
 
 async def test_a_question_that_the_end_of_the_run_answers_goes_and_its_keys_open_nothing() -> None:
@@ -438,8 +391,7 @@ async def test_a_question_that_the_end_of_the_run_answers_goes_and_its_keys_open
         await to_the_run(pilot)
         app_ = wizard(pilot)
         await until(pilot, lambda: app_.running.state.analysis is not None, "the first round")
-        await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app_.screen, LeaveScreen), "the question")
+        await to_the_question(pilot, "escape")
         machine.sessions[0].order("stop")
         while not app_.in_input_grace:
             await pilot.pause(0.01)
@@ -561,12 +513,20 @@ async def test_export_shows_copies_and_saves_each_format(tmp_path: Path) -> None
         await shows(pilot, "exists already")
 
 
-async def test_a_card_is_saved_as_a_picture_and_not_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fswizard.system.pictures.png", lambda svg: b"\x89PNG")
+async def test_a_card_is_saved_as_a_picture_and_not_copied_where_it_can_be_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with app("result").run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: "XFS" in question(pilot.app), "a headline")
         await pilot.press("enter")
-        pilot.app.screen.query_one("#formats", ChoiceList).highlight("png")
+        formats = pilot.app.screen.query_one("#formats", ChoiceList)
+        formats.highlight("png")
+        await shows(pilot, "rsvg-convert is not installed.")
+        assert "save to a file" not in screen_text(pilot.app)
+        formats.highlight("text")
+        await until(pilot, lambda: "rsvg-convert" not in screen_text(pilot.app), "the text")
+        monkeypatch.setattr("fswizard.system.pictures.png", lambda svg: b"\x89PNG")
+        formats.highlight("png")
         await shows(pilot, "1200×630 pixels")
         assert "copy" not in screen_text(pilot.app).splitlines()[-1]
         await pilot.press("enter")
@@ -576,17 +536,6 @@ async def test_a_card_is_saved_as_a_picture_and_not_copied(tmp_path: Path, monke
         await pilot.press("enter")
         await shows(pilot, "Saved as")
         assert (tmp_path / "card.png").read_bytes() == b"\x89PNG"
-
-
-async def test_where_no_picture_can_be_drawn_none_can_be_saved() -> None:
-    async with app("result").run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: "XFS" in question(pilot.app), "a headline")
-        await pilot.press("enter")
-        pilot.app.screen.query_one("#formats", ChoiceList).highlight("png")
-        await shows(pilot, "rsvg-convert is not installed.")
-        assert "save to a file" not in screen_text(pilot.app)
-        pilot.app.screen.query_one("#formats", ChoiceList).highlight("text")
-        await until(pilot, lambda: "rsvg-convert" not in screen_text(pilot.app), "the text")
 
 
 async def test_an_earlier_result_opens_from_the_first_screen_and_from_the_history() -> None:
@@ -668,20 +617,11 @@ async def test_a_result_that_is_not_settled_can_be_measured_further() -> None:
         await until(pilot, lambda: app_.running.state.analysis is not None, "the first round")
         await pilot.press("x", "down", "enter")
         await at_step(pilot, "result")
+        await shows(pilot, "Stopped early.")
         await until(pilot, lambda: "g resume" in footer(app_), "the offer to resume")
         await pilot.press("g")
         await at_step(pilot, "review")
         await shows(pilot, "resumes an earlier run")
-
-
-async def test_the_mouse_changes_weights() -> None:
-    async with app("workloads").run_test(size=(120, 36)) as pilot:
-        await at_step(pilot, "workloads")
-        await shows(pilot, "Copying a video onto the disk")
-        rows = screen_text(pilot.app).splitlines()
-        line = next(i for i, row in enumerate(rows) if "Copying that video elsewhere" in row)
-        await pilot.click(offset=(rows[line].index("▸"), line))
-        await until(pilot, lambda: wizard(pilot).choices.weights == {"read-back": 3.0}, "the weight")
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -698,16 +638,6 @@ async def test_every_screen_has_help_and_a_footer_and_both_themes(step: str) -> 
         assert pilot.app.theme != before
 
 
-async def test_the_disk_that_was_chosen_goes_into_the_plan() -> None:
-    machine = FakeMachine()
-    async with app("drive", machine, drive=ARCHIVE).run_test(size=SIZE) as pilot:
-        await shows(pilot, "a scratch image of")
-        await pilot.press("down", "enter")
-        await at_step(pilot, "filesystems")
-        assert wizard(pilot).choices.drive.name == "nvme0n1"
-        await shows(pilot, "★ ext4:noatime")
-
-
 async def test_the_log_offers_to_scroll_only_what_does_not_fit() -> None:
     async with app("run").run_test(size=SIZE) as pilot:
         monitor = wizard(pilot).running
@@ -717,9 +647,6 @@ async def test_the_log_offers_to_scroll_only_what_does_not_fit() -> None:
             monitor.state = replace(monitor.state, log=(entry,))
             await pilot.press("l")
             await until(pilot, lambda: isinstance(pilot.app.screen, LogScreen), "the log")
-            await until(pilot, partial(_offers_to_scroll, pilot, offered), f"keys: {offered}")
+            scrolls = partial(lambda offered: ("scroll output" in screen_text(pilot.app)) == offered, offered)
+            await until(pilot, scrolls, f"keys: {offered}")
             await pilot.press("escape")
-
-
-def _offers_to_scroll(pilot: Pilot[Any], offered: bool) -> bool:
-    return ("scroll output" in screen_text(wizard(pilot))) == offered

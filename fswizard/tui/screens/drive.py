@@ -39,7 +39,7 @@ from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
 
 if TYPE_CHECKING:
-    from fswizard.tui.backend import ProbeResult, State
+    from fswizard.tui.backend import State
 
 NAME_BEGINS = 4
 """Letters of a model's name from which on it is looked up."""
@@ -93,8 +93,6 @@ class DriveScreen(BoxScreen):
         self._targets = self.query_one("#targets", ChoiceList)
         self._model: Drive | None = None
         self._watcher = DiskWatcher(self.wizard.backend, self.wizard.machine, partial(self.call_in_app, self._changed))
-        self._names_model = False
-        """The box is for a model's name, not for a directory."""
         self._listed = False
         self._about: str | None = None
         """Name of the disk that is explained."""
@@ -103,6 +101,7 @@ class DriveScreen(BoxScreen):
         self._meaning: tuple[Piece, ...] = ()
         """What was said of it; where it stays the same, the answer to a key is not taken away."""
         self._names_model = False
+        """The box is for a model's name, not for a directory."""
         self._pending_drive = ""
         """The disk that was chosen before it was known whether there is room on it."""
         self.query_one(".panel").border_title = "About this disk"
@@ -143,12 +142,8 @@ class DriveScreen(BoxScreen):
             if chosen := self.choices.drive or best_for(self.choices.purpose, machine.drives):
                 self._drives.highlight(chosen.name)
             self._draw()
-        waits = (
-            self._drive is not None
-            and self._drive.name == self._pending_drive
-            and self._pending_drive in machine.places
-        )
-        if waits and self.is_current and self._drives.has_focus:  # nothing else is done meanwhile
+        pending = self._pending_drive in machine.places and self._drives.key == self._pending_drive
+        if pending and self.is_current and self._drives.has_focus:  # nothing else is done meanwhile
             self.action_forward()
 
     def _fill(self) -> None:
@@ -294,15 +289,11 @@ class DriveScreen(BoxScreen):
         place = menu.usable_place
         target = place.directory if place is not None and not place.remark else menu.empty
         if target is not None:
-            self.wizard.push_screen(ProbeScreen(drive, target), partial(self._probed, drive))
+            self.wizard.push_screen(ProbeScreen(drive, target), partial(self._watcher.probed, drive))
         elif drive.name not in machine.places.keys() & machine.offers.keys():
             self.say(keyed("Looking for free space … press `p` again in a moment."))
         else:
             self.refuse("The probe needs a mounted, writable filesystem on this disk. Mount one first.")
-
-    def _probed(self, drive: Drive, result: ProbeResult | None) -> None:
-        if result is not None:
-            self._watcher.probed(drive, result)
 
     # Typing
 
@@ -316,20 +307,17 @@ class DriveScreen(BoxScreen):
 
     def handle_text(self, typed: str) -> None:
         if self._names_model:
-            self.ask(lambda: model_named(typed), self._judged, group="type")
+            self._show_model(model_named(typed))
+            self.close_box()
         else:
             super().handle_text(typed)
-
-    def _judged(self, model: Drive) -> None:
-        self._show_model(model)
-        self.close_box()
 
     @on(Input.Changed, "#directory")
     def _search(self, event: Input.Changed) -> None:
         """The verdict on a model, while its name is typed."""
         typed = event.value.strip()
         if self._names_model and event.input.has_focus and len(typed) >= NAME_BEGINS:
-            self.ask(lambda: model_named(typed), self._show_model, group="search")
+            self._show_model(model_named(typed))
 
     def _show_model(self, model: Drive) -> None:
         self._model = model
@@ -381,7 +369,12 @@ class DriveScreen(BoxScreen):
             self._pending_drive = drive.name
             self.say(keyed("Looking for free space … `d` names a directory instead."))
         else:
-            self._go_on(choices.drive if choices.members and choices.drive else drive, menu)
+            drive = choices.drive if choices.members and choices.drive else drive
+            if choices.drive is None or drive.name != choices.drive.name:
+                self.wizard.choose(candidates=())  # what suits another disk is chosen again
+            device = menu.chosen.path if menu.chosen else ""
+            self.wizard.choose(drive=drive, device=device, elsewhere=menu.elsewhere)
+            self.wizard.go_on()
 
     def _refuses(self, drive: Drive | None, menu: TargetMenu) -> bool:
         """Say what stands against the choice, and which key mends it."""
@@ -405,10 +398,3 @@ class DriveScreen(BoxScreen):
         self._given_drive = ""
         self.refuse("That partition or disk can't be used any more. Choose again: `⏎` takes the scratch image, "
                     "`r` rescans.")  # fmt: skip
-
-    def _go_on(self, drive: Drive, menu: TargetMenu) -> None:
-        if self.choices.drive is None or drive.name != self.choices.drive.name:
-            self.wizard.choose(candidates=())  # what suits another disk is chosen again
-        device = menu.chosen.path if menu.chosen else ""
-        self.wizard.choose(drive=drive, device=device, elsewhere=menu.elsewhere)
-        self.wizard.go_on()

@@ -15,7 +15,6 @@ from textual.widgets import Static
 
 from fswizard.filesystems import layouts
 from fswizard.model.drive import Drive
-from fswizard.model.layout import Layout
 from fswizard.model.recipe import Recipe
 from fswizard.model.units import binary_text, size_text
 from fswizard.tui.backend import Backend, Place
@@ -97,24 +96,29 @@ class MembersScreen(Window[Members | None]):
         rows = [headline("nothing", "Nothing is lost"), ListRow(IMAGES, self._images_row)]
         rows += [gap("gap"), headline("erased", "Erased, for more exact results")]
         for drive in self._drives:
-            rows += self._rows_of(drive)
+            offers = self._offers.get(drive.name)
+            usable = [offer for offer in offers or () if offer.refused is None]
+            rows += [ListRow(offer.path, partial(self._device_row, drive, offer)) for offer in usable]
+            if offers is None:
+                rows.append(ListRow(f"wait:{drive.name}", partial(_line, drive, "checking it …"), False))
+            elif not usable:
+                refused = next(
+                    (offer.refused.message for offer in offers if offer.whole and offer.refused), "It is gone."
+                )
+                rows.append(ListRow(f"no:{drive.name}", partial(_line, drive, f"✗ {refused}"), False))
         self.query_one(ChoiceList).rows = tuple(rows)
-
-    def _rows_of(self, drive: Drive) -> list[ListRow]:
-        offers = self._offers.get(drive.name)
-        if offers is None:
-            return [ListRow(f"wait:{drive.name}", partial(_line, drive, "checking it …"), False)]
-        usable = [offer for offer in offers if offer.refused is None]
-        if not usable:
-            why = next((offer.refused.message for offer in offers if offer.whole and offer.refused), "It is gone.")
-            return [ListRow(f"no:{drive.name}", partial(_line, drive, why, refused=True), False)]
-        return [ListRow(offer.path, partial(_device, offer, drive, offer.path in self._paths)) for offer in usable]
 
     def _images_row(self, width: int, on: bool) -> Content:
         number = text(arrow(-1, active=on), (f" {self._images} ", "bold"), arrow(1, active=on))
         size = binary_text(self._recipe.image_bytes)
         words = f" scratch images of {size}" + (f" in {self._place.directory}" if self._place else "")
         return text(radio(not self._paths), " ", number, cut(words, width - 4 - number.cell_length))
+
+    def _device_row(self, drive: Drive, offer: Offer, width: int, on: bool) -> Content:
+        words = f"{offer.name}  {drive.model or 'no model name'}, {size_text(offer.size_bytes)}"
+        first = text(tick(offer.path in self._paths), " ", (cut(words, width - 4), "bold"))
+        loss = losing(offer)
+        return text(first, "  " if first.cell_length + 2 + loss.cell_length <= width else "\n    ", loss)
 
     def _usable(self) -> Mapping[str, tuple[Drive, Offer]]:
         pairs = ((drive, offer) for drive in self._drives for offer in self._offers.get(drive.name, ()))
@@ -144,11 +148,12 @@ class MembersScreen(Window[Members | None]):
     # What it means
 
     def _meaning(self) -> tuple[Piece, ...]:
-        count = len(self._paths)
-        disks = (f"{count} disk{'s' * (count != 1)}: ", "bold")
-        return (("▲ ", "bold $error"), disks, self._losses()) if count else self._room()
-
-    def _room(self) -> tuple[Piece, ...]:
+        if count := len(self._paths):
+            usable = self._usable()
+            given_up = [usable[path][1] for path in self._paths if path in usable]
+            lost = [loss for offer in given_up if not offer.empty for loss in offer.losses]
+            words = f"{'; '.join(lost)} would be lost." if lost else "nothing was found there."
+            return ("▲ ", "bold $error"), (f"{count} disk{'s' * (count != 1)}: ", "bold"), words
         needed = binary_text(self._images * self._recipe.image_bytes)
         if short := self._too_large:
             return ("✗ ", "bold $error"), keyed(f"The images take {needed}. {short} Take fewer: `←`")
@@ -158,19 +163,16 @@ class MembersScreen(Window[Members | None]):
     def _too_large(self) -> str:
         return too_large(self._recipe, self._place, self._images) if self._place is not None else ""
 
-    def _losses(self) -> str:
-        usable = self._usable()
-        given_up = [usable[path][1] for path in self._paths if path in usable]
-        lost = [loss for offer in given_up if not offer.empty for loss in offer.losses]
-        return f"{'; '.join(lost)} would be lost." if lost else "nothing was found there."
-
     def _words(self, width: int) -> Content:
-        number = len(self._paths) or self._images
-        fitting = [layout for layout in layouts().values() if _fits(layout, number)]
-        names = ", ".join(layout.title for layout in fitting) or "no layout"
+        number, what = len(self._paths) or self._images, "disks" if self._paths else "images"
+        fitting = [
+            layout.title
+            for layout in layouts().values()
+            if number >= layout.minimum_members and not (layout.pairs and number % 2)
+        ]
         rule = "The smallest limits how much of each is used. You type the serial number of each in the review."
-        what = "disks" if self._paths else "images"
-        return paragraphs([text((f"{number} {what}: ", "bold"), names), (rule if self._paths else "", "$muted")], width)
+        names = text((f"{number} {what}: ", "bold"), ", ".join(fitting) or "no layout")
+        return paragraphs([names, (rule if self._paths else "", "$muted")], width)
 
     def action_accept(self) -> None:
         usable = self._usable()
@@ -184,20 +186,7 @@ class MembersScreen(Window[Members | None]):
             self.dismiss(Members((), self._images, self._recipe.image_bytes))
 
 
-def _fits(layout: Layout, number: int) -> bool:
-    return number >= layout.minimum_members and not (layout.pairs and number % 2)
-
-
-def _line(drive: Drive, words: str, width: int, on: bool, *, refused: bool = False) -> Content:
+def _line(drive: Drive, words: str, width: int, on: bool) -> Content:
     """A disk that cannot be chosen, or not yet."""
-    mark = "✗ " if refused else ""
     head = text(" ", tick(False, enabled=False), " ", (f"{drive.name}, {size_text(drive.size_bytes)}", "$faint"))
-    room = max(4, width - 24)
-    return fit(text(fit(head, 22), "  ", (mark + first_sentences(words, room - 2), "$faint")), width)
-
-
-def _device(offer: Offer, drive: Drive, ticked: bool, width: int, on: bool) -> Content:
-    words = f"{offer.name}  {drive.model or 'no model name'}, {size_text(offer.size_bytes)}"
-    first = text(tick(ticked), " ", (cut(words, width - 4), "bold"))
-    loss = losing(offer)
-    return text(first, "  " if first.cell_length + 2 + loss.cell_length <= width else "\n    ", loss)
+    return text(fit(head, 22), "  ", (first_sentences(words, max(4, width - 24)), "$faint"))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -29,7 +29,7 @@ from fswizard.report.presentation import memory_text
 from fswizard.report.writes import budget_text, limits_text
 from fswizard.targets import privilege
 from fswizard.tui.backend import NO_WAY
-from fswizard.tui.drawing import Piece, bullet, facts, keyed, lines, text, wrap
+from fswizard.tui.drawing import bullet, facts, keyed, lines, text, wrap
 from fswizard.tui.screens.base import SCROLL_LINES, SCROLL_PAGES, StepScreen, TextBox
 from fswizard.tui.widgets.canvas import Canvas
 
@@ -145,18 +145,9 @@ class ReviewScreen(StepScreen):
         taken_up = self.wizard.taken_up
         earlier = taken_up.earlier if taken_up else None
         chosen = None if taken_up or self.choices.comparing else self.choices.drive
+        more: dict[str, Any] = {"settles": settles, "warning": warning, "earlier": earlier}
         self.query_one("#plan", Canvas).show(
-            lambda width: plan_words(
-                plan,
-                rights,
-                width,
-                questions,
-                chosen,
-                settles=settles,
-                warning=warning,
-                earlier=earlier,
-                gap=self.has_class("-tall"),
-            )
+            lambda width: plan_words(plan, rights, width, questions, chosen, gap=self.has_class("-tall"), **more)
         )
         self.query_one("#commands", Canvas).show(partial(commands, plan))
         self.query_one("#below", Canvas).show(
@@ -198,35 +189,27 @@ class ReviewScreen(StepScreen):
 
     @on(Input.Submitted, "#serial")
     def _answer(self) -> None:
-        typed = self.query_one("#serial", Input).value.strip()
-        if not self._questions or self._plan is None:
+        box, plan = self.query_one("#serial", Input), self._plan
+        typed = box.value.strip()
+        if not self._questions or plan is None:
             return
+        asked, many = self._questions[len(self._answers)], len(self._questions)
         if not typed:
             self._ask()
-        elif len(self._questions) == 1:
-            self._confirm(self._plan, typed)
-        elif typed not in self._questions[len(self._answers)].identifiers:
-            asked = self._questions[len(self._answers)]
+        elif many > 1 and typed not in asked.identifiers:
             self._refused(typed, Refused(f"'{typed}' is not the {asked.kind} of {asked.device}.", ""))
-        else:
-            self._accept(self._plan, typed)
-
-    def _accept(self, plan: Plan, typed: str) -> None:
-        """One of several is confirmed."""
-        self._answers.append(typed)
-        if len(self._answers) < len(self._questions):
-            self.query_one("#serial", Input).value = ""
+        elif len(self._answers) + 1 < many:
+            self._answers.append(typed)
+            box.value = ""
             self._ask()
         else:
-            self._confirm(plan, ",".join(self._answers))
-            self._answers = self._answers[:-1]  # asked again, should anything stand against it by now
-
-    def _confirm(self, plan: Plan, typed: str) -> None:
-        self.ask(lambda: self.wizard.backend.confirmed(plan, typed), self._begin, fails=partial(self._refused, typed))
+            all_typed = ",".join([*self._answers, typed])
+            confirmed = self.wizard.backend.confirmed
+            self.ask(lambda: confirmed(plan, all_typed), self._begin, fails=partial(self._refused, typed))
 
     def _refused(self, typed: str, error: FswizardError) -> None:
         asked = self._questions[len(self._answers)]
-        if typed.rpartition(",")[2] not in asked.identifiers:
+        if typed not in asked.identifiers:
             hint = f"Look again which disk it is: its {asked.kind} is {asked.identifier}."
             error = Refused(error.message, hint)
         self.show_error(error)
@@ -254,58 +237,43 @@ def plan_words(
     """What will happen, what will be lost, where files go, how long it takes. `chosen` is the disk that was chosen,
     where the plan may be about another, `settles` what it is likely to settle, where that is known, `warning` what to
     know before root is given, `earlier` the run that is resumed; `gap` leaves a line between any two."""
-    root = plan.target.kind != "directory"
-    titles = ", ".join(mid_sentence(workload.title) for workload in plan.recipe.workloads)
-    measures = ("Measures", f"{plan.recipe.title}: {titles}")
-    pairs: list[tuple[str, str | Content]] = [
-        ("You lose", _losses(plan, questions)),
-        *([("Disk", _disk(plan.drive))] if plan.drive else []),
-        ("Where", text(_where(plan), *_elsewhere(plan, chosen))),
-        ("Compares", _compared(plan, earlier)),
-        *([("Layouts", "\n".join(spread))] if (spread := layout_texts(plan)) else []),
-        *([("So far", _so_far(earlier))] if earlier else []),
+    kind, drive = plan.target.kind, plan.drive
+    root = kind != "directory"
+    where = text(_where(plan))
+    if kind == "image" and chosen is not None and drive is not None and drive.name != chosen.name:
+        where += text((f". This tests {drive.name}, not {chosen.name}, which you chose", "$warning"))
+    pairs: list[tuple[str, str | Content]] = [("You lose", _losses(plan, questions))]
+    if drive:
+        size = size_text(drive.size_bytes) if drive.size_bytes else ""
+        pairs.append(("Disk", " · ".join(filter(None, (drive.name, drive.model, size)))))
+    pairs += [("Where", where), ("Compares", _compared(plan, earlier))]
+    if spread := layout_texts(plan):
+        pairs.append(("Layouts", "\n".join(spread)))
+    if earlier:
+        so_far = f"{rounds_text(earlier.whole_rounds)} in {duration_text(earlier.elapsed_s)}, kept"
+        if earlier.trials_written:
+            so_far += f"; {size_text(earlier.written_bytes)} written"
+        pairs.append(("So far", f"{so_far}; the two lines below come on top"))
+    pairs += [
         ("Takes", budget_text(plan, expected(plan, earlier))),
         ("Limits", f"{plan.minimum_rounds} to {plan.maximum_rounds} rounds; {limits_text(plan)}"),
-        *([("Settles", settles)] if settles else []),
     ]
-    pairs += [("Needs", ", ".join(plan.needs))] if plan.needs else []
-    pairs.append(("Root", f"{_root(plan, rights)} {warning}".strip() if root else "not needed"))
-    if root and rights in NO_WAY:
-        missing = [pairs.pop(), ("Instead", COMPARE if rights in ("wrong-helper", "unreadable-helper") else NO_ROOT)]
-        return facts([*missing, *pairs, measures], width, label=11, gap=gap)
-    if limit := memory_text(plan):
+    if settles:
+        pairs.append(("Settles", settles))
+    if plan.needs:
+        pairs.append(("Needs", ", ".join(plan.needs)))
+    if not root:
+        pairs.append(("Root", "not needed"))
+    elif rights in NO_WAY:
+        instead = COMPARE if rights in ("wrong-helper", "unreadable-helper") else NO_ROOT
+        pairs = [("Root", f"{ROOT[rights]} {warning}".strip()), ("Instead", instead), *pairs]
+    else:
+        asks = kind == "device" and rights in ("sudo", "sudo-asks")
+        pairs.append(("Root", f"{CONFIRMED if asks else ROOT[rights]} {warning}".strip()))
+    if (limit := memory_text(plan)) and not (root and rights in NO_WAY):
         pairs.append(("Memory", limit))
-    return facts([*pairs, measures], width, label=11, gap=gap)
-
-
-def _compared(plan: Plan, earlier: Result | None) -> str:
-    names = [candidate.name for candidate in plan.candidates]
-    left = [name for name in names if earlier is None or name in earlier.candidates_left]
-    out = [name for name in names if name not in left]
-    return f"{', '.join(left)}; baseline {plan.baseline}" + (f"; dropped before: {', '.join(out)}" if out else "")
-
-
-def _so_far(earlier: Result) -> str:
-    words = f"{rounds_text(earlier.whole_rounds)} in {duration_text(earlier.elapsed_s)}, kept"
-    written = f"; {size_text(earlier.written_bytes)} written" if earlier.trials_written else ""
-    return f"{words}{written}; the two lines below come on top"
-
-
-def _disk(drive: Drive) -> str:
-    return " · ".join(filter(None, (drive.name, drive.model, size_text(drive.size_bytes) if drive.size_bytes else "")))
-
-
-def _elsewhere(plan: Plan, chosen: Drive | None) -> tuple[Piece, ...]:
-    """In amber: the image lies on another disk than the one that was chosen."""
-    if plan.target.kind != "image" or chosen is None or plan.drive is None or plan.drive.name == chosen.name:
-        return ()
-    return ((f". This tests {plan.drive.name}, not {chosen.name}, which you chose", "$warning"),)
-
-
-def _root(plan: Plan, rights: State) -> str:
-    if plan.target.kind == "device" and rights in ("sudo", "sudo-asks"):
-        return CONFIRMED
-    return ROOT[rights]
+    titles = ", ".join(mid_sentence(workload.title) for workload in plan.recipe.workloads)
+    return facts([*pairs, ("Measures", f"{plan.recipe.title}: {titles}")], width, label=11, gap=gap)
 
 
 def _losses(plan: Plan, questions: Sequence[Question]) -> Content:
@@ -314,6 +282,15 @@ def _losses(plan: Plan, questions: Sequence[Question]) -> Content:
     if questions and all(question.empty for question in questions):
         return text(("nothing", "bold $success"), ". ", " ".join(plan.losses))
     return text(("; ".join(plan.losses), "bold $error"))
+
+
+def _compared(plan: Plan, earlier: Result | None) -> str:
+    names = [candidate.name for candidate in plan.candidates]
+    left = [name for name in names if earlier is None or name in earlier.candidates_left]
+    words = f"{', '.join(left)}; baseline {plan.baseline}"
+    if out := [name for name in names if name not in left]:
+        words += f"; dropped before: {', '.join(out)}"
+    return words
 
 
 def _where(plan: Plan) -> str:
@@ -332,14 +309,13 @@ def _where(plan: Plan) -> str:
 
 def commands(plan: Plan, width: int) -> Content:
     """Each command; # as root, $ as the user. One that is repeated at once stands there once."""
-    grouped = groupby(plan.commands, key=lambda command: (command.as_root, command.argv))
-    return lines(_command(as_root, argv, len(list(same)), width) for (as_root, argv), same in grouped)
-
-
-def _command(as_root: bool, argv: Sequence[str], times: int, width: int) -> Content:
-    mark = ("#", "bold $warning") if as_root else ("$", "bold $success")
-    again = (f"  ({times} times)" if times > 1 else "", "$muted")
-    return bullet(mark, text(shlex.join(argv), again), width)
+    rows = []
+    for (as_root, argv), same in groupby(plan.commands, key=lambda command: (command.as_root, command.argv)):
+        mark = ("#", "bold $warning") if as_root else ("$", "bold $success")
+        times = len(list(same))
+        again = f"  ({times} times)" if times > 1 else ""
+        rows.append(bullet(mark, text(shlex.join(argv), (again, "$muted")), width))
+    return lines(rows)
 
 
 def _problem(error: FswizardError, width: int) -> Content:

@@ -132,22 +132,25 @@ class WorkloadsScreen(StepScreen):
 
     @on(ChoiceList.Changed, "#weights")
     def _change(self, event: ChoiceList.Changed) -> None:
+        recipe, direction = self._recipe, event.direction
         if event.key == "recipe":
-            self._turn_recipe(event.direction)
+            recipes = self.wizard.machine.recipes
+            number = next((i for i, known in enumerate(recipes) if known.name == recipe.name), 0)
+            self._take(fitted(self.wizard, recipes[(number + direction) % len(recipes)]).recipe)
             return
         if event.key == "time":
-            self.wizard.choose(time_limit_s=next_value(TIME_BUDGETS_S, self.choices.budget_s, event.direction))
+            self.wizard.choose(time_limit_s=next_value(TIME_BUDGETS_S, self.choices.budget_s, direction))
         elif event.key == "writes":
-            cap_bytes = next_value(WRITE_BUDGETS_BYTES, self._cap_bytes, event.direction)
-            self.wizard.choose(write_budget_bytes=cap_bytes)
-        elif not self._turn_weight(event.key.removeprefix("w:"), event.direction):
-            return
+            self.wizard.choose(write_budget_bytes=next_value(WRITE_BUDGETS_BYTES, self._cap_bytes, direction))
+        else:
+            name = event.key.removeprefix("w:")
+            weight = next_value(WEIGHTS, self.choices.weight(name), direction)
+            weights = {**self.choices.weights, name: weight}
+            if all(weights.get(w.name, w.weight) == 0 for w in recipe.workloads):
+                self.refuse("At least one workload must count.")
+                return
+            self.wizard.choose(weights=weights)
         self._fill()
-
-    def _turn_recipe(self, direction: int) -> None:
-        recipes = self.wizard.machine.recipes
-        number = next((i for i, recipe in enumerate(recipes) if recipe.name == self._recipe.name), 0)
-        self._take(fitted(self.wizard, recipes[(number + direction) % len(recipes)]).recipe)
 
     def _take(self, recipe: Recipe | None) -> None:
         if recipe is not None:
@@ -163,16 +166,6 @@ class WorkloadsScreen(StepScreen):
 
     def action_recipes(self) -> None:
         self.wizard.push_screen(RecipesScreen(), self._take)
-
-    def _turn_weight(self, name: str, direction: int) -> bool:
-        """False where nothing would be measured any more."""
-        weight = next_value(WEIGHTS, self.choices.weight(name), direction)
-        weights = {**self.choices.weights, name: weight}
-        if all(weights.get(w.name, w.weight) == 0 for w in self._recipe.workloads):
-            self.refuse("At least one workload must count.")
-            return False
-        self.wizard.choose(weights=weights)
-        return True
 
 
 LIMIT_WORDS = {

@@ -6,7 +6,7 @@ With every picture Textual asks all widgets of a screen for all their lines, als
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from rich.segment import Segment
@@ -74,10 +74,14 @@ class Canvas(Cached):
         width, before = self._drawn
         after = draw(width)
         self._drawn = (width, after)
-        if _height(after) != _height(before):
+        if after.plain.count("\n") != before.plain.count("\n"):
             self.refresh(layout=True)
         elif not after.is_same(before):
-            self.refresh()
+            self.refresh(*self._changed(before, after))
+
+    def _changed(self, before: Content, after: Content) -> Iterable[Region]:
+        """Where two pictures of the same height differ; nothing stands for everywhere."""
+        return ()
 
     def notify_style_update(self) -> None:
         self._drawn = None
@@ -88,7 +92,7 @@ class Canvas(Cached):
         self.refresh()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        return _height(self._content(width))
+        return self._content(width).plain.count("\n") + 1
 
     def render(self) -> Content:
         return self._content(self.content_size.width)
@@ -100,59 +104,19 @@ class Canvas(Cached):
         return self._drawn[1]
 
 
-class LiveCanvas(Cached):
+class LiveCanvas(Canvas):
     """For what changes many times a second: draws only the lines that changed. They cannot be selected."""
 
     ALLOW_SELECT = False
-    DEFAULT_CSS = "LiveCanvas { height: auto; width: 1fr; }"
 
-    def __init__(self, **arguments: Any) -> None:
-        super().__init__(markup=False, **arguments)
-        self._draw: Callable[[int], Sequence[Content]] = lambda width: ()
-        self._lines: tuple[int, Sequence[Content]] | None = None
-
-    def show(self, draw: Callable[[int], Sequence[Content]]) -> None:
-        """Draw the lines that `draw` gives for a width from now on; where they stay the same, nothing is sent."""
-        self._draw = draw
-        if self._lines is None:
-            self.refresh(layout=True)
-            return
-        width, before = self._lines
-        after = draw(width)
-        self._lines = (width, after)
-        if len(after) != len(before):
-            self.refresh(layout=True)
-            return
-        pairs = enumerate(zip(before, after))
-        changed = [y for y, (old, new) in pairs if new is not old and not new.is_same(old)]
-        if changed:
-            self.refresh(*(Region(0, y, self.content_size.width, 1) for y in changed))
-
-    def notify_style_update(self) -> None:
-        self._lines = None
-        super().notify_style_update()
-
-    def on_resize(self) -> None:
-        self._lines = None  # what is drawn may depend on the height too
-        self.refresh()
-
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        return len(self._drawn(width))
-
-    def _drawn(self, width: int) -> Sequence[Content]:
-        width = max(1, width)
-        if self._lines is None or self._lines[0] != width:
-            self._lines = (width, self._draw(width))
-        return self._lines[1]
+    def _changed(self, before: Content, after: Content) -> Iterable[Region]:
+        pairs = enumerate(zip(before.split(allow_blank=True), after.split(allow_blank=True)))
+        return [Region(0, y, self.content_size.width, 1) for y, (old, new) in pairs if not new.is_same(old)]
 
     def render_line(self, y: int) -> Strip:
         """Without the places that a selection needs in every piece of text: half of what drawing costs."""
         width, base = self.content_size.width, self.visual_style
-        lines = self._drawn(width)
+        lines = self._content(width).split(allow_blank=True)
         parts = lines[y].render(base, end="", parse_style=self.app.stylesheet.parse_style) if y < len(lines) else ()
         strip = Strip([Segment(words, (base + style).rich_style) for words, style in parts])
         return strip.adjust_cell_length(width, base.rich_style)
-
-
-def _height(content: Content) -> int:
-    return content.plain.count("\n") + 1

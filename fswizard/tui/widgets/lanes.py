@@ -16,7 +16,7 @@ from fswizard.model.race import Lane, Lap, Race
 from fswizard.model.run_state import RunState
 from fswizard.model.units import figure_text
 from fswizard.report.colours import kind_of
-from fswizard.tui.drawing import cut, cut_among, fit, text
+from fswizard.tui.drawing import cut, cut_among, fit, lines, text
 from fswizard.tui.widgets.braille import LINES, area
 
 HEADROOM = 1.25
@@ -113,7 +113,7 @@ class _Frame:
     """Of it."""
 
 
-def picture(state: RunState, width: int, height: int) -> list[Content]:
+def picture(state: RunState, width: int, height: int) -> Content:
     """At most `height` lines of `width` cells: above, whose turn it was when; below, a lane for each workload."""
     race = state.race
     each = (height - 2) // max(1, len(race.lanes))
@@ -134,7 +134,7 @@ def picture(state: RunState, width: int, height: int) -> list[Content]:
             rows += _with_margins(_lane(lane, part, max(1, each)), lane, part, (title, room, figure))
         else:
             rows += [_title(lane, part, width), *_lane(lane, part, each - 1)]
-    return rows[:height]
+    return lines(rows[:height])
 
 
 def _shown(lanes: Sequence[Lane], step: Step | None, room: int) -> Sequence[Lane]:
@@ -199,14 +199,14 @@ def _name(lane: Lane, frame: _Frame, width: int) -> Content:
 def _title(lane: Lane, frame: _Frame, width: int) -> Content:
     """What the lane is about, and what each candidate reached, as far as there is room."""
     room = width - min(cell_len(lane.workload.title), max(16, width // 2)) - 4
-    told: list[Content] = []
+    shown: list[Content] = []
     disk = text((f"disk {figure_text(lane.bare, lane.workload.metric.unit)}", "$faint")) if lane.bare else Content("")
     for piece in filter(None, (*_figures(lane, frame), disk)):
         room -= piece.cell_length + 2
         if room < 0:
             break
-        told.append(piece)
-    right = Content("  ").join(told)
+        shown.append(piece)
+    right = Content("  ").join(shown)
     left = width - right.cell_length - 2
     return fit(_name(lane, frame, left), left) + Content("  ") + right
 
