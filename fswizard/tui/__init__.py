@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from fswizard.errors import UsageError
+from fswizard.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from fswizard.tui.app import FswizardApp
@@ -15,13 +16,20 @@ if TYPE_CHECKING:
 def run_wizard(make: Callable[..., FswizardApp] | None = None) -> int:
     """Run the wizard that `make` makes, or the usual one, to its end and return an exit code of `errors.ExitCode`.
 
-    UsageError without a terminal.
+    UsageError without a terminal, or where it is dumb.
     """
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         raise UsageError(
             "The wizard needs a terminal.", "Without one, `fswizard run quick` measures and prints a report."
         )
-    from fswizard.tui.app import FswizardApp
-    from fswizard.tui.app import run_wizard as run
+    if os.environ.get("TERM", "dumb") == "dumb":
+        raise UsageError("This terminal cannot show the wizard.", "`fswizard run quick` measures and prints a report.")
+    from rich.console import Console
 
-    return run(make or FswizardApp)
+    from fswizard.tui.app import FswizardApp
+
+    app = (make or FswizardApp)(few_colours=Console().color_system == "standard")
+    code = app.run()
+    if app.return_code:
+        return app.return_code
+    return code if code is not None else int(ExitCode.OK)

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from rich.console import Console
 from textual import events
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.worker import Worker, WorkerState
 
-from fswizard.errors import ExitCode, FswizardError, UsageError
-from fswizard.model.result import Result
-from fswizard.system import clock
+from fswizard.errors import ExitCode, FswizardError
 from fswizard.tui.backend import Backend
-from fswizard.tui.choices import WizardChoices
-from fswizard.tui.monitor import RunMonitor
 from fswizard.tui.screens.base import WizardScreen
 from fswizard.tui.terminal import Terminal
 from fswizard.tui.theme import DARK, OWN, TERMINAL
@@ -54,29 +48,18 @@ class FswizardApp(Wizard):
         self,
         backend: Backend | None = None,
         *,
-        choices: WizardChoices | None = None,
-        start: str = "purpose",
-        running: RunMonitor | None = None,
-        result: Result | None = None,
         watching: OngoingRun | None = None,
-        clock: Callable[[], float] = clock.monotonic,
         few_colours: bool = False,
+        **arguments: Any,
     ) -> None:
-        super().__init__(
-            backend or Backend(),
-            choices=choices or WizardChoices(),
-            start=start,
-            running=running,
-            result=result,
-            clock=clock,
-            driver_class=Terminal,
-        )
+        """`watching` is a run to show at once; `few_colours`: the terminal has sixteen. The others are the wizard's."""
+        super().__init__(backend or Backend(), driver_class=Terminal, **arguments)
         self.themes = TERMINAL if few_colours else (*OWN, *TERMINAL)
         for theme in self.themes:
             self.register_theme(theme)
         chosen = self.backend.theme()
         self.theme = chosen if chosen in [theme.name for theme in self.themes] else self.themes[0].name
-        self._input_grace_until_s = clock()
+        self._input_grace_until_s = self.clock()
         self._watching = watching
 
     def on_mount(self) -> None:
@@ -180,14 +163,3 @@ class FswizardApp(Wizard):
             self.push_screen(LeaveScreen(outlives=self.running.run.outlives, quitting=True))
         else:
             self.leave_now()
-
-
-def run_wizard(make: Callable[..., FswizardApp]) -> int:
-    """Run the wizard that `make` makes to its end and return an exit code. UsageError where the terminal is dumb."""
-    if os.environ.get("TERM", "dumb") == "dumb":
-        raise UsageError("This terminal cannot show the wizard.", "`fswizard run quick` measures and prints a report.")
-    app = make(few_colours=Console().color_system == "standard")
-    code = app.run()
-    if app.return_code:
-        return app.return_code
-    return code if code is not None else int(ExitCode.OK)

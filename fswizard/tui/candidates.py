@@ -48,18 +48,19 @@ def explain_candidate(
     filesystem = candidate.filesystem
     rows = [text((filesystem.title, "bold"), ("   " + _version(filesystem, available), "$muted"))]
     rows += wrap(filesystem.summary, width)
-    between = [] if brief else [Content("")]
+    marked: list[Content] = []
     if available is not None and not available.usable:
-        rows += [*between, bullet(("✗", "$error"), text(available.reason, " ", (available.hint, "$muted")), width)]
+        marked.append(bullet(("✗", "$error"), text(available.reason, " ", (available.hint, "$muted")), width))
     if refusal:
-        rows += [*between, bullet(("✗", "$error"), refusal, width)]
+        marked.append(bullet(("✗", "$error"), refusal, width))
     if why:
-        rows += [*between, bullet(("★", "$accent"), text(("Suits this disk: ", "bold"), why), width)]
-    chosen = options_of(candidate)
-    if chosen:
-        rows += between and [text("\n", heading("Options", width))]
-        for name, option in chosen:
-            rows.append(bullet((name, "bold $primary"), option_words(option), width))
+        marked.append(bullet(("★", "$accent"), text(("Suits this disk: ", "bold"), why), width))
+    for each in marked:
+        rows += [each] if brief else [Content(""), each]
+    options = [bullet((name, "bold $primary"), option_words(option), width) for name, option in options_of(candidate)]
+    if options and not brief:
+        rows += [Content(""), heading("Options", width)]
+    rows += options
     if not brief:
         rows += [Content(""), heading("Features", width), _feature_table(filesystem, width)]
     elif partly := [feature for feature in filesystem.features if _mark(feature)[0] == "~"]:
@@ -70,10 +71,8 @@ def explain_candidate(
 
 def reasons_list(reasons: Mapping[str, str], width: int) -> Content:
     """Candidates that suit a disk, each with why."""
-    rows = []
-    for name, why in reasons.items():
-        rows += [text((cut(name, width), "bold")), *wrap((why, "$muted"), width), Content("")]
-    return lines(rows[:-1])
+    parts = (lines((text((cut(name, width), "bold")), *wrap((why, "$muted"), width))) for name, why in reasons.items())
+    return Content("\n\n").join(parts)
 
 
 def _version(filesystem: Filesystem, available: Availability | None) -> str:
@@ -131,17 +130,22 @@ def option_tokens(filesystem: Filesystem) -> list[tuple[str, Option]]:
     """Every choice that an options window offers: mount options with each value worth comparing, mkfs options."""
     tokens: list[tuple[str, Option]] = []
     for option in filesystem.mount_options:
-        tokens += [(f"{option.name}={value}", option) for value in option.values] or (
-            [] if option.pattern else [(option.name, option)]
-        )
+        if option.values:
+            tokens += [(f"{option.name}={value}", option) for value in option.values]
+        elif not option.pattern:
+            tokens.append((option.name, option))
     return tokens + [(option.name, option) for option in filesystem.mkfs_options]
 
 
-def option_row(
-    token: str, option: Option, ticked: bool, width: int, on: bool, *, of_layout: bool = False, of_pool: bool = False
-) -> Content:
-    """Tick, name as it is typed, what it does, when it acts, and a mark where it is unsafe."""
-    kind = "array" if of_layout else "zpool" if of_pool else "mkfs" if isinstance(option, MkfsOption) else "mount"
+def kind_of(option: Option, filesystem: Filesystem) -> str:
+    """Who takes an option of a filesystem."""
+    if filesystem.pool:
+        return "zpool"
+    return "mkfs" if isinstance(option, MkfsOption) else "mount"
+
+
+def option_row(token: str, option: Option, kind: str, width: int, on: bool, *, ticked: bool) -> Content:
+    """Tick, name as it is typed, what it does, who takes it, and a mark where it is unsafe."""
     unsafe = text(("⚠ unsafe  ", "bold $error")) if option.unsafe else Content("")
     name = min(OPTION_NAME, max(8, width - 3 - 8 - 5 - 6))
     words = max(8, width - 3 - name - 5 - 7)
@@ -172,15 +176,15 @@ def need_table(candidates: Sequence[Candidate], need: str, width: int, *, brief:
 def explain_layout(candidate: Candidate, members: int, member_bytes: int, width: int) -> Content:
     """What it is good for, its room, what it survives, and what a failed disk does."""
     array = candidate.on(members).array
-    whole, room = size_text(members * member_bytes), size_text(room_bytes(candidate, members, member_bytes))
+    room = f"{size_text(room_bytes(candidate, members, member_bytes))} of {size_text(members * member_bytes)}"
     if array is None:
-        rows = [text(("On the first disk alone", "bold"))]
-        pairs = [("Room", f"{room} of {whole}"), ("May fail", "no disk"), ("Then", ALONE)]
-        return lines([*rows, facts(pairs, width, label=10, gap=False)])
-    fail = array.survives
+        pairs = [("Room", room), ("May fail", "no disk"), ("Then", ALONE)]
+        return lines([text(("On the first disk alone", "bold")), facts(pairs, width, label=10, gap=False)])
     more = "more " if array.degraded else ""
-    failing = f"any {fail} {more}disk{'s' * (fail != 1)}" if fail > 0 else f"no {more}disk"
-    pairs = [("Room", f"{room} of {whole}"), ("May fail", failing), ("Then", array.layout.failed)]
+    failing = f"no {more}disk"
+    if array.survives > 0:
+        failing = f"any {array.survives} {more}disk{'' if array.survives == 1 else 's'}"
+    pairs = [("Room", room), ("May fail", failing), ("Then", array.layout.failed)]
     if array.degraded:
         pairs.append(("Missing", DEGRADED_TEXT))
     rows = [text((array.layout.title, "bold")), *wrap(array.layout.text, width)]

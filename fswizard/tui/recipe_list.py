@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from textual.content import Content
@@ -68,13 +68,10 @@ def with_recipe(choices: WizardChoices, recipe: Recipe) -> WizardChoices:
 
 
 def matches(recipe: Recipe, typed: str) -> bool:
-    """Each word that was typed stands in what is said of it."""
-    said = " ".join((recipe.name, recipe.title, recipe.why, TITLES[recipe.group], *_tests(recipe))).lower()
-    return all(word in said for word in typed.lower().split())
-
-
-def _tests(recipe: Recipe) -> Iterator[str]:
-    return (workload.title for workload in recipe.workloads)
+    """Each word that was typed is in its name, its words or the titles of its tests."""
+    tests = (workload.title for workload in recipe.workloads)
+    words = " ".join((recipe.name, recipe.title, recipe.why, TITLES[recipe.group], *tests)).lower()
+    return all(word in words for word in typed.lower().split())
 
 
 def header(width: int) -> Content:
@@ -109,6 +106,7 @@ def words(item: Offered, width: int, *, brief: bool) -> Content:
     rows += [Content(""), heading("Tests", width)]
     for workload in recipe.workloads:
         rows.append(bullet(("•", "$primary"), workload.title, width))
-        rows += [text("  ", line) for line in wrap((workload.why, "$muted"), width - 2)] if workload.why else []
+        if workload.why:
+            rows += [text("  ", line) for line in wrap((workload.why, "$muted"), width - 2)]
     rows += [Content(""), *wrap(text(("Name  ", "$muted"), recipe.name), width)]
     return lines([*rows, *wrap(text(("From  ", "$muted"), (recipe.source, "$muted")), width)])

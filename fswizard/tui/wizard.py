@@ -15,6 +15,7 @@ from textual.screen import ModalScreen
 from fswizard.errors import ExitCode, FswizardError, Missing, Refused
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
+from fswizard.system import clock
 from fswizard.tui.backend import NO_WAY, Backend, RunHandle
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.machine import MachineCache
@@ -32,16 +33,16 @@ class Wizard(App[int]):
         self,
         backend: Backend,
         *,
-        choices: WizardChoices,
-        start: str,
-        running: RunMonitor | None,
-        result: Result | None,
-        clock: Callable[[], float],
+        choices: WizardChoices | None = None,
+        start: str = "purpose",
+        running: RunMonitor | None = None,
+        result: Result | None = None,
+        clock: Callable[[], float] = clock.monotonic,
         **arguments: Any,
     ) -> None:
         super().__init__(**arguments)
         self.backend = backend
-        self.choices = choices
+        self.choices = choices or WizardChoices()
         self.clock = clock
         self.running = running
         self.result = result
@@ -93,15 +94,8 @@ class Wizard(App[int]):
         if name in self.reachable:
             self.visit(name)
 
-    def go_on(self) -> None:
-        """To the step after this one; not below a window."""
-        self._go(1)
-
-    def go_back(self) -> None:
-        """To the step before this one."""
-        self._go(-1)
-
-    def _go(self, direction: int) -> None:
+    def go_on(self, direction: int = 1) -> None:
+        """To the step after this one, or before it with a `direction` of -1; not below a window."""
         names = [step.name for step in self.steps]
         number = names.index(self.step) + direction
         if 0 <= number < len(names) and not isinstance(self.screen, ModalScreen):

@@ -18,7 +18,7 @@ from fswizard.model.analysis import Ratio
 from fswizard.model.filesystem import Candidate
 from fswizard.model.text import mid_sentence
 from fswizard.report.figures import Axis
-from fswizard.tui.candidates import explain_candidate, option_row, option_tokens
+from fswizard.tui.candidates import explain_candidate, kind_of, option_tokens
 from fswizard.tui.drawing import (
     bullet,
     columns,
@@ -235,5 +235,4 @@ def test_zones_of_flash_are_not_called_shingles() -> None:
 
 def test_what_zpool_sets_is_not_called_a_mount_option() -> None:
     zfs = catalogue()["zfs"]
-    rows = [option_row(token, option, False, 80, False, of_pool=zfs.pool) for token, option in option_tokens(zfs)]
-    assert {row.plain.split()[-1] for row in rows} == {"zpool"}
+    assert {kind_of(option, zfs) for _, option in option_tokens(zfs)} == {"zpool"}

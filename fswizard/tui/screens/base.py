@@ -217,7 +217,7 @@ class StepScreen(Cached, WizardScreen[None]):
         self.wizard.go_on()
 
     def action_back(self) -> None:
-        self.wizard.go_back()
+        self.wizard.go_on(-1)
 
 
 class BoxScreen(StepScreen):

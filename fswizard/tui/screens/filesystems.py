@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import ClassVar
 
@@ -21,7 +22,7 @@ from fswizard.tui.drawing import keyed, lines, text
 from fswizard.tui.matrix import FEATURES, Mark, Matrix
 from fswizard.tui.screens.base import BoxScreen, TextBox
 from fswizard.tui.screens.options import OptionsScreen
-from fswizard.tui.widgets.canvas import Canvas, Drawing
+from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.chips import Chips
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
 
@@ -76,22 +77,19 @@ class FilesystemsScreen(BoxScreen):
         suggested.border_title = "★ Suits this disk"
         suggested.set_class(not self._reasons, "-none")
         suggested.show(partial(reasons_list, self._reasons))
-        self._offered = self._first_offered()
+        recipe = self.choices.recipe
+        self._offered: tuple[str, ...] = ()
+        """What there is to compare above all."""
+        if recipe is not None and self._across > 1:
+            self._offered = self.wizard.backend.layout_candidates(recipe, self._across)
+        elif recipe is not None:
+            self._offered = recipe.candidates or ("ext4", "xfs", "btrfs")
         self._proposed = not self.choices.candidates
         self._propose()
         self._redraw()
         self._list.focus()
         if self._looking:
             self.ask(machine.look_for_availability, self._looked)
-
-    def _first_offered(self) -> tuple[str, ...]:
-        """What there is to compare above all."""
-        recipe = self.choices.recipe
-        if recipe is None:
-            return ()
-        if self._across > 1:
-            return self.wizard.backend.layout_candidates(recipe, self._across)
-        return recipe.candidates or ("ext4", "xfs", "btrfs")
 
     def _propose(self) -> None:
         """Tick what is sensible, as long as nobody has ticked anything."""
@@ -111,7 +109,7 @@ class FilesystemsScreen(BoxScreen):
         if self._forward_pending:
             self.action_forward()
 
-    def _usable(self, names: tuple[str, ...]) -> list[str]:
+    def _usable(self, names: Iterable[str]) -> list[str]:
         return [name for name in names if self._possible(name)]
 
     def _possible(self, name: str) -> bool:
@@ -132,14 +130,15 @@ class FilesystemsScreen(BoxScreen):
         rest = [name for name in catalogue() if name not in first]
         matrix = Matrix(first, self.choices.needs, self._across, self.choices.member_bytes)
         rows = [self._row(matrix, name) for name in first if self._possible(name)]
-        alone = "On the first disk alone" if self._across > 1 else "Also available"
-        others = [self._row(matrix, name) for name in rest if self._possible(name)]
-        rows += [gap("before-others"), headline("others", alone), *others] if others else []
-        impossible = [name for name in (*first, *rest) if not self._possible(name)]
-        if impossible:
-            where = "disk" if self.choices.zoned else "machine"
-            rows += [gap("before-impossible"), headline("impossible", f"Not possible on this {where}")]
-            rows += [self._row(matrix, name) for name in impossible]
+        parts = {
+            "On the first disk alone" if self._across > 1 else "Also available": self._usable(rest),
+            f"Not possible on this {'disk' if self.choices.zoned else 'machine'}": [
+                name for name in (*first, *rest) if not self._possible(name)
+            ],
+        }
+        for title, names in parts.items():
+            if names:
+                rows += [gap(f"before {title}"), headline(title, title), *(self._row(matrix, name) for name in names)]
         self._list.rows = tuple(rows)
         self.query_one("#columns", Canvas).show(matrix.header)
         self._chips.show_set(frozenset(self.choices.needs))
@@ -167,22 +166,19 @@ class FilesystemsScreen(BoxScreen):
         self._explain()
 
     def _explain(self) -> None:
-        panel = self.query_one(".panel")
+        panel, about = self.query_one(".panel"), self.query_one("#about", Canvas)
         if self._chips.has_focus:
             panel.border_title = "About this feature"
-            draw: Drawing = partial(self._about_need, self._chips.key)
+            about.show(partial(self._about_need, self._chips.key))
         elif key := self._list.key:
             panel.border_title = "About this filesystem"
-            draw = partial(self._about_candidate, key)
-        else:
-            return
-        self.query_one("#about", Canvas).show(draw)
+            about.show(partial(self._about_candidate, key))
 
     def _about_need(self, name: str, width: int) -> Content:
         title = next(need.title for need in NEEDS if need.name == name)
         brief = not self.has_class("-tall")
-        table = need_table(tuple(map(parse_candidate, self.choices.candidates)), name, width, brief=brief)
-        return lines((text((FEATURES[name], "bold"), f": {title}."), *([] if brief else [Content("")]), table))
+        table = need_table([parse_candidate(each) for each in self.choices.candidates], name, width, brief=brief)
+        return text((FEATURES[name], "bold"), f": {title}.\n" if brief else f": {title}.\n\n", table)
 
     def _about_candidate(self, name: str, width: int) -> Content:
         brief = not self.has_class("-vast")

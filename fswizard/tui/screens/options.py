@@ -19,6 +19,7 @@ from fswizard.tui.candidates import (
     Option,
     chosen_tokens,
     conflicts,
+    kind_of,
     layout_tokens,
     option_row,
     option_tokens,
@@ -65,14 +66,12 @@ class OptionsScreen(Window[str | None]):
         self.query_one(ChoiceList).focus()
 
     def _fill(self) -> None:
-        self.query_one(ChoiceList).rows = tuple(
-            ListRow(token, partial(self._row, token, option)) for token, option in self._options.items()
-        )
+        rows = []
+        for token, option in self._options.items():
+            kind = "array" if token in self._of_layout else kind_of(option, self._filesystem)
+            rows.append(ListRow(token, partial(option_row, token, option, kind, ticked=token in self._ticked)))
+        self.query_one(ChoiceList).rows = tuple(rows)
         self.say("compare  ", (self._short_name, "bold $primary"))
-
-    def _row(self, token: str, option: Option, width: int, on: bool) -> Content:
-        of_layout, of_pool = token in self._of_layout, self._filesystem.pool
-        return option_row(token, option, token in self._ticked, width, on, of_layout=of_layout, of_pool=of_pool)
 
     @property
     def _short_name(self) -> str:

@@ -158,8 +158,16 @@ class ProbeScreen(Window["ProbeResult | None"]):
         target, reports = self._target, self._reports
         height = max(10, min(30, self.query_one(VerticalScroll).size.height))
         if target is None:
-            if self._error is None or not isinstance(self._place, str):
-                parts += wrap(text(*self._question()), width)
+            if not isinstance(self._place, str):
+                offer = self._place
+                words = text(
+                    (f"Nothing was found on {offer.name}", "bold $success"), ", so the probe can write to the device "
+                    f"itself. Anything hidden there would be overwritten. To confirm, type its {offer.kind} ",
+                    (offer.identifier, "bold"), "; you then see what will be written before anything happens.",
+                )  # fmt: skip
+                parts += wrap(words, width)
+            elif self._error is None:
+                parts.append(text(("Looking for a place to write …", "$muted")))
         elif self._stage == "ask":
             parts.append(before(target.plan, width, self._warning))
         elif self._stage == "run" and not reports:
@@ -169,28 +177,13 @@ class ProbeScreen(Window["ProbeResult | None"]):
                 parts.append(text(("Stopping: ", "bold $warning"), "waiting for the current write."))
             parts.append(during(target.plan, reports, width, height - len(parts)))
         elif self._result is not None:
-            words = after(self._result, width)
+            result = self._result
+            sign = result.evidence.code if result.outcome == "drive-managed" else ""
+            words = after(result, width)
             parts += [words, Content("")]
             if reports:
-                left = height - words.plain.count("\n") - 2
-                parts.append(picture(target.plan, reports, width, left, self._sign))
+                parts.append(picture(target.plan, reports, width, height - words.plain.count("\n") - 2, sign))
         return parts
-
-    @property
-    def _sign(self) -> str:
-        """Code of what was found; empty where it proves nothing."""
-        found = self._result is not None and self._result.outcome == "drive-managed"
-        return self._result.evidence.code if found and self._result is not None else ""
-
-    def _question(self) -> tuple[Piece, ...]:
-        if isinstance(self._place, str):
-            return (("Looking for a place to write …", "$muted"),)
-        offer = self._place
-        return (
-            (f"Nothing was found on {offer.name}", "bold $success"), ", so the probe can write to the device itself. "
-            f"Anything hidden there would be overwritten. To confirm, type its {offer.kind} ",
-            (offer.identifier, "bold"), "; you then see what will be written before anything happens.",
-        )  # fmt: skip
 
     # Keys
 
@@ -242,7 +235,7 @@ def during(plan: ProbePlan, reports: Sequence[ProbeProgress], width: int, height
 
 
 def picture(plan: ProbePlan, reports: Sequence[ProbeProgress], width: int, height: int, sign: str = "") -> Content:
-    """The rate since the beginning, and figures; `sign` is the code of what was found."""
+    """The rate since the beginning, and figures; `sign` is the code of what proves shingling, empty for nothing."""
     return lines(
         (*_curve(plan, reports, width, max(2, height - 5), sign), Content(""), *_figures(plan, reports[-1], width))
     )

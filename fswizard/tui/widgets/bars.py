@@ -15,18 +15,12 @@ from fswizard.tui.drawing import text
 from fswizard.tui.steps import WizardStep
 from fswizard.tui.widgets.canvas import CachedStatic
 
-RANK = {"enter": 0, "up": 1, "down": 1, "left": 2, "right": 2, "space": 3, "tab": 4}
-LAST = {"f3": 88, "f2": 89, "f1": 90, "escape": 91, "ctrl+p": 92, "ctrl+q": 93}
-NAMES = {
-    "enter": "⏎",
-    "escape": "esc",
-    "ctrl+q": "^q",
-    "ctrl+p": "^p",
-    "f1": "F1",
-    "f2": "F2",
-    "f3": "F3",
-    "tab": "tab",
-}
+RANK = {
+    "enter": 0, "up": 1, "down": 1, "left": 2, "right": 2, "space": 3, "tab": 4,
+    "f3": 88, "f2": 89, "f1": 90, "escape": 91, "ctrl+p": 92, "ctrl+q": 93,
+}  # fmt: skip
+"""Where keys stand in the bar; letters stand in the middle."""
+NAMES = {"enter": "⏎", "escape": "esc", "ctrl+q": "^q", "ctrl+p": "^p", "f1": "F1", "f2": "F2", "f3": "F3"}
 
 
 class KeyBar(CachedStatic, can_focus=False):
@@ -62,8 +56,8 @@ class KeyBar(CachedStatic, can_focus=False):
             if binding.show and enabled and binding.description:
                 by_description.setdefault(binding.description, []).append(binding)
         keys = [
-            (_joined([_display(binding) for binding in bindings]), words, tuple(binding.key for binding in bindings))
-            for words, bindings in sorted(by_description.items(), key=lambda item: _rank(item[1][0]))
+            (_joined(bindings), words, tuple(binding.key for binding in bindings))
+            for words, bindings in sorted(by_description.items(), key=lambda item: RANK.get(item[1][0].key, 50))
         ]
         if tuple(keys) != self._keys:
             self._keys = tuple(keys)
@@ -80,26 +74,16 @@ class KeyBar(CachedStatic, can_focus=False):
                 rows.append([])
                 used = 0
             used += wide + (gap if used else 0)
-            rows[-1].append(_entry(display, words, keys[0]))
+            entry = text((display, "bold $primary"), " ", (words, "$muted"))
+            rows[-1].append(entry.stylize(Style.from_meta({"press": keys[0]})))
         self.update(Content("\n").join(Content(" " * gap).join(row) for row in rows))
 
 
-def _entry(display: str, words: str, key: str) -> Content:
-    content = text((display, "bold $primary"), " ", (words, "$muted"))
-    return content.stylize(Style.from_meta({"press": key}))
-
-
-def _joined(displays: list[str]) -> str:
-    short = "".join(display for display in displays if len(display) == 1)
-    return "/".join((*([short] if short else []), *(display for display in displays if len(display) > 1)))
-
-
-def _display(binding: Binding) -> str:
-    return binding.key_display or NAMES.get(binding.key, binding.key)
-
-
-def _rank(binding: Binding) -> int:
-    return RANK.get(binding.key, LAST.get(binding.key, 50))
+def _joined(bindings: Sequence[Binding]) -> str:
+    """The names of keys that do the same, those of one letter first."""
+    names = [binding.key_display or NAMES.get(binding.key, binding.key) for binding in bindings]
+    short = "".join(name for name in names if len(name) == 1)
+    return "/".join(filter(None, (short, *(name for name in names if len(name) > 1))))
 
 
 class StepBar(CachedStatic, can_focus=False):
@@ -127,17 +111,11 @@ class StepBar(CachedStatic, can_focus=False):
         room = width - brand.cell_length - needed
         between = max(1, min(4, room // max(1, len(names) - 1)))
         if needed + len(names) - 1 > width:
-            return self._short(width)
+            words = (f"  {self._steps.index(self._current) + 1} of {len(self._steps)}", "$muted")
+            short = text(("● ", "bold $primary"), (self._current.title, "bold"), words)
+            return short.truncate(max(1, width))
         rule = text((" " + "─" * (between - 2) + " ", "$line")) if between >= 3 else Content(" " * between)
         return brand + rule.join(self._step(step) for step in self._steps)
-
-    def _short(self, width: int) -> Content:
-        number = self._steps.index(self._current) + 1
-        return text(
-            ("● ", "bold $primary"),
-            (self._current.title, "bold"),
-            (f"  {number} of {len(self._steps)}", "$muted"),
-        ).truncate(max(1, width))
 
     def _step(self, step: WizardStep) -> Content:
         if step == self._current:
