@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from fswizard.errors import UsageError
 from fswizard.model.analysis import Findings
-from fswizard.model.comparison import Comparison
 from fswizard.model.drive import Drive
 from fswizard.model.events import Event
 from fswizard.model.filesystem import Filesystem
@@ -46,7 +45,7 @@ __all__ = [
 ]  # fmt: skip
 
 Order = Literal["pause", "resume", "skip", "stop"]
-"""What a run can be told to do."""
+"""Orders to a run."""
 THEME = "theme"
 """Name of the file that holds the theme's."""
 NO_WAY = ("sudo-refuses", "unknown-caller", "wrong-helper", "unreadable-helper", "none")
@@ -59,10 +58,10 @@ class Place:
 
     directory: str
     filesystem: str
-    """Type of the filesystem that it lies on, empty where it cannot be told."""
+    """Type of its filesystem, or empty if unknown."""
     free_bytes: int
     drive: str = ""
-    """Kernel name of the disk below, empty where it cannot be told."""
+    """Kernel name of the disk below, or empty if unknown."""
     image_room_bytes: int = 0
     """How large a scratch image there may be; below 0 where there is no room for any."""
     remark: str = ""
@@ -394,24 +393,6 @@ class Backend:
         result = load(path)
         return with_short_names(result, [candidate.name for candidate in result.plan.candidates])
 
-    def compare(self, earlier: Path, later: Path) -> Comparison:
-        """Two results side by side; FswizardError where they cannot be compared."""
-        from fswizard.stats.comparison import compare
-
-        return compare(self.load(earlier), self.load(later))
-
-    def compare_fill(self, path: Path) -> Comparison:
-        """An empty filesystem beside a nearly full one, of one result; FswizardError where it has not both."""
-        from fswizard.stats.comparison import compare_fill
-
-        return compare_fill(self.load(path))
-
-    def has_fill(self, path: Path) -> bool:
-        """Whether `compare_fill` has something to compare in a result."""
-        from fswizard.stats.comparison import filled
-
-        return any(filled(self.load(path)))
-
     def write_note(self, path: Path, note: str) -> None:
         """Keep a note beside a result; FswizardError where it cannot be written."""
         from fswizard.results import write_note
@@ -443,7 +424,7 @@ class Backend:
         return leftovers()
 
     def clean(self, leftover: Leftover) -> tuple[str, ...]:
-        """In sentences, what was not found."""
+        """Clean up, and say in sentences what was not there any more."""
         from fswizard.targets import clean
 
         return clean(leftover)

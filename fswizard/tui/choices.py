@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from fswizard.model.drive import Drive
-from fswizard.model.estimates import least_image_bytes
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Recipe
 
@@ -16,8 +15,6 @@ Purpose = Literal["archive-disk", "desktop-ssd", "compare", "smr", "own"]
 
 WRITE_BUDGETS_BYTES = (5e9, 10e9, 20e9, 50e9, 100e9, 200e9, 500e9, math.inf)
 WEIGHTS = (0.0, 0.5, 1.0, 2.0, 3.0, 5.0)
-GIB = 1 << 30
-IMAGE_STEP_BYTES = 256 << 20
 TIME_BUDGETS_S = (120.0, 180.0, 300.0, 600.0, 1200.0, 2400.0, 3600.0, 7200.0, 14400.0)
 
 
@@ -26,14 +23,6 @@ def next_value(values: tuple[float, ...], value: float, direction: int) -> float
     if direction > 0:
         return next((other for other in values if other > value), values[-1])
     return next((other for other in reversed(values) if other < value), values[0])
-
-
-def image_sizes(recipe: Recipe, usual_bytes: int) -> tuple[int, ...]:
-    """Sizes in bytes to choose from for a scratch image: from the least that the recipe needs on, and its usual one."""
-    jobs = (workload.job for workload in recipe.workloads)
-    least = max(GIB, math.ceil(least_image_bytes(jobs) / IMAGE_STEP_BYTES) * IMAGE_STEP_BYTES)
-    doubled = (GIB << power for power in range(10))
-    return tuple(sorted({least, max(least, usual_bytes), *(size for size in doubled if size > least)}))
 
 
 def toggled(names: tuple[str, ...], name: str) -> tuple[str, ...]:

@@ -210,9 +210,10 @@ def best_for(purpose: Purpose, drives: Sequence[Drive]) -> Drive | None:
 
 def too_large(recipe: Recipe, place: Place, images: int = 1) -> str:
     """Why the scratch images do not fit into a place, in a sentence; empty where they do."""
-    if images * recipe.image_bytes <= _most_bytes(recipe, place):
+    most = _most_bytes(recipe, place)
+    if images * recipe.image_bytes <= most:
         return ""
-    return f"Too large: there is room for {binary_text(max(0, _most_bytes(recipe, place)))} in {place.directory}."
+    return f"Too large: there is room for {binary_text(max(0, most))} in {place.directory}."
 
 
 def largest_that_fits(recipe: Recipe, place: Place, sizes: Sequence[int]) -> int:
@@ -280,7 +281,7 @@ class TargetMenu:
 
     @property
     def empty(self) -> Offer | None:
-        """What nothing was found on."""
+        """A device that can be had and seems empty."""
         return next((offer for offer in self.offers if offer.refused is None and offer.empty), None)
 
     @property

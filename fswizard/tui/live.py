@@ -87,51 +87,44 @@ def progress(state: RunState, elapsed_s: float, width: int, budget: str = "", *,
 def _turns(state: RunState, width: int) -> Content:
     if not state.tried:
         return text(("preparing", "$faint"))
-    pieces = []
-    waiting = [c.name for c in state.plan.candidates if c.name not in state.tried]
-    for name in state.tried[:-1]:
-        pieces.append(text(("✓ ", "$success"), (name, "$muted")))
+    pieces = [text(("✓ ", "$success"), (name, "$muted")) for name in state.tried[:-1]]
     total = len(state.plan.recipe.workloads)
     dots = "●" * len(state.done) + "◉" + "○" * max(0, total - len(state.done) - 1)
     pieces.append(text(("▶ ", "bold $primary"), (state.tried[-1], "bold"), (f" {dots}", "$primary")))
-    for name in waiting:
-        out = state.out(name) or ("failed" if any(f.candidate == name for f in state.failures) else "")
+    failed = [failure.candidate for failure in state.failures]
+    for name in (candidate.name for candidate in state.plan.candidates if candidate.name not in state.tried):
+        out = state.out(name) or name in failed
         pieces.append(text(("✂ " if out else "· ", "$faint"), (name, "$faint strike" if out else "$faint")))
     return fit(Content("   ").join(pieces), width)
 
 
 def now(state: RunState, width: int, *, height: int) -> Content:
     """Throughput as a curve of `height` lines, and latency. A curve that is over stays, fainter, until the next one."""
-    rate = "–" if state.rate is None else figure_text(state.rate, state.rate_unit)
-    median = seconds_text(state.latency_s) if state.latency_s is not None else "–"
-    worst = seconds_text(state.worst_latency_s) if state.worst_latency_s is not None else "–"
-    going = state.step is not None and state.measured == state.step.number
-    style = _ink(state) if going else "$line"
+    step = state.step
+    going = step is not None and state.measured == step.number
+    ink = looks_of(state.plan)[step.candidate].ink if step and step.candidate else "$primary"
+    rate, median, worst = "–", "–", "–"
+    if state.rate is not None:
+        rate = figure_text(state.rate, state.rate_unit)
+    if state.latency_s is not None:
+        median = seconds_text(state.latency_s)
+    if state.worst_latency_s is not None:
+        worst = seconds_text(state.worst_latency_s)
+    words = f"  median {median}  worst {worst}" if height <= 1 and width >= 52 else ""
+    room = width if height > 1 else max(4, width - 11 - cell_len(words))
+    curve = ("",) * height  # over as much of its room as is done of the step
+    if state.rates:
+        top = nice_top(max(state.rates))
+        share = state.fraction if going and state.fraction else 1.0
+        curve = area([each / top for each in state.rates], share * room, height)
+    drawn = [text((row.ljust(room), ink if going else "$line")) for row in curve]
     if height <= 1:
-        words = f"  median {median}  worst {worst}" if width >= 52 else ""
-        room = max(4, width - 11 - cell_len(words))
-        return text(fit((rate, "bold"), 11), (_curve(state, room, 1)[0], style), (words, "$muted"))
+        return text(fit((rate, "bold"), 11), *drawn, (words, "$muted"))
     third = max(8, width // 3)
     latency = "median latency" if third > 15 else "latency"
     names = Content("").join(fit((name, "$muted"), third) for name in ("now", latency, "worst"))
-    inks = (f"bold {_ink(state)}", "bold", "bold")
-    figures = Content("").join(fit(piece, third) for piece in zip((rate, median, worst), inks))
-    return lines((names, figures, *(text((row, style)) for row in _curve(state, width, height))))
-
-
-def _ink(state: RunState) -> str:
-    """The colour of who is measured."""
-    step = state.step
-    return looks_of(state.plan)[step.candidate].ink if step and step.candidate else "$primary"
-
-
-def _curve(state: RunState, width: int, height: int) -> tuple[str, ...]:
-    """The rates of the step so far, over as much of the width as is done of it."""
-    going = state.step is not None and state.measured == state.step.number
-    share = state.fraction if going and state.fraction else 1.0
-    top = nice_top(max(state.rates, default=0.0))
-    rows = area([rate / top for rate in state.rates], share * width, height) if state.rates else [""] * height
-    return tuple(row.ljust(width) for row in rows)
+    figures = ((rate, f"bold {ink}"), (median, "bold"), (worst, "bold"))
+    return lines((names, Content("").join(fit(figure, third) for figure in figures), *drawn))
 
 
 def leaderboard(state: RunState, width: int, *, tall: bool) -> Content:
@@ -143,22 +136,24 @@ def leaderboard(state: RunState, width: int, *, tall: bool) -> Content:
     names = [ratio.candidate for ratio in ratios]
     longest = max(map(cell_len, names), default=4)
     words = [_words(state, ratio) for ratio in ratios]
-    said = max((each.cell_length for each in words), default=0)
-    name = min(longest, max(8, width - 6 - said) if tall else max(8, width // 4))
+    wide = max((each.cell_length for each in words), default=0)
+    name = min(longest, max(8, width - 6 - wide) if tall else max(8, width // 4))
     rows = [heading(f"Leaderboard after {rounds_text(rounds)}" if rounds else "Leaderboard", width)]
     for place, (ratio, word) in enumerate(zip(ratios, words)):
-        head = text(_place(state, ratio, place), " ", _name(state, ratio, cut_among(ratio.candidate, names, name)))
         look = looks_of(state.plan)[ratio.candidate]
-        bar = fading(ratio, top, max(4, width - 3 if tall else width - name - said - 8), look)
+        style = "$muted strike" if state.out(ratio.candidate) else f"bold {look.ink}"
+        shown_name = (cut_among(ratio.candidate, names, name), style)
+        head = text(_place(state, ratio, place), " ", (f"{swatch(look.texture)} ", look.ink), shown_name)
+        bar = fading(ratio, top, max(4, width - 3 if tall else width - name - wide - 8), look)
         if tall:
             rows += [fit(head, width - word.cell_length) + word, Content("   ") + bar]
         else:
             rows.append(fit(head, name + 6) + bar + Content("  ") + word)
-    early = rounds < FIRST_LOOK and not state.ended
-    note = [text((f"first verdict after round {FIRST_LOOK}", "$faint"))] if early else []
     if state.forecast:
-        note = wrap((state.forecast.text if tall else cut(state.forecast.text, width), "$muted"), width)
-    return lines((*rows, *note))
+        rows += wrap((state.forecast.text if tall else cut(state.forecast.text, width), "$muted"), width)
+    elif rounds < FIRST_LOOK and not state.ended:
+        rows.append(text((f"first verdict after round {FIRST_LOOK}", "$faint")))
+    return lines(rows)
 
 
 def _place(state: RunState, ratio: Ratio, place: int) -> Content:
@@ -169,12 +164,6 @@ def _place(state: RunState, ratio: Ratio, place: int) -> Content:
     moved = before.index(ratio.candidate) - place if ratio.candidate in before else 0
     arrow = ("↑", "$success") if moved > 0 else ("↓", "$error") if moved < 0 else (" ", "")
     return text((f"{place + 1}", "bold"), arrow)
-
-
-def _name(state: RunState, ratio: Ratio, name: str) -> Content:
-    look = looks_of(state.plan)[ratio.candidate]
-    out = state.out(ratio.candidate)
-    return text((f"{swatch(look.texture)} ", look.ink), (name, "$muted strike" if out else f"bold {look.ink}"))
 
 
 def _words(state: RunState, ratio: Ratio) -> Content:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,15 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from fswizard.errors import FswizardError
 from fswizard.model.drive import Drive
+from fswizard.model.estimates import least_image_bytes
 from fswizard.model.filesystem import Candidate
 from fswizard.model.recipe import Recipe
 from fswizard.model.units import size_text
 from fswizard.tui.backend import Backend, Place
-from fswizard.tui.choices import Purpose, WizardChoices, image_sizes
+from fswizard.tui.choices import Purpose, WizardChoices
 
 if TYPE_CHECKING:
     from fswizard.tui.backend import Availability, Offer, ProbeResult, State
 
+GIB = 1 << 30
+IMAGE_STEP_BYTES = 256 << 20
 THREAD_NAME = "wizard"
 """How the names of threads begin that nobody waits for."""
 
@@ -92,9 +96,12 @@ class MachineCache:
         return next((state for state in states if not state.usable), None)
 
     def image_sizes(self, recipe: Recipe) -> tuple[int, ...]:
-        """Sizes in bytes that a scratch image may have for `recipe`, whatever size it has now."""
+        """Sizes in bytes of a scratch image for `recipe`, from the least that it needs on, its usual one among them."""
         usual = next((known for known in self.recipes if known.name == recipe.name), recipe)
-        return image_sizes(recipe, usual.image_bytes)
+        least = least_image_bytes(workload.job for workload in recipe.workloads)
+        least = max(GIB, math.ceil(least / IMAGE_STEP_BYTES) * IMAGE_STEP_BYTES)
+        doubled = (GIB << power for power in range(10))
+        return tuple(sorted({least, max(least, usual.image_bytes), *(size for size in doubled if size > least)}))
 
     def possible(self, candidate_name: str, choices: WizardChoices) -> bool:
         """A candidate can be measured here, on what the user has chosen to measure on."""

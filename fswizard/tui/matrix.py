@@ -80,8 +80,17 @@ class Matrix:
             fail = str(array.survives) if array else "none"
             cells += [fit((words, "$faint" if dim else ""), NUMBER, "right") for words in (room, fail)]
         for feature in features:
-            sign = _sign(candidate, feature, missed=feature in lacks, dim=dim)
-            cells.append(_centred(sign, len(FEATURES[feature])))
+            known = candidate.filesystem.feature(feature)
+            value = known.value if known else "no"
+            if feature in lacks:
+                sign = ("✗", "bold $error")
+            elif value == "no":
+                sign = ("–", "$faint")
+            else:
+                style = "$success" if value == "yes" else "$warning"
+                sign = ("✓" if value == "yes" else "~", "$faint" if dim else style)
+            left = (len(FEATURES[feature]) - 1) // 2
+            cells.append(fit(text(" " * left, sign), len(FEATURES[feature])))
         word = ("baseline", "$primary") if mark.baseline else ("" if mark.usable else "not here", "$faint")
         star = ("★ " if mark.suggested else "  ", "$accent")
         head = text(tick(mark.ticked, enabled=not dim), " ", star)
@@ -106,17 +115,3 @@ def room_bytes(candidate: Candidate, members: int, member_bytes: int) -> int:
     if candidate.array is None:
         return member_bytes
     return candidate.array.layout.usable_bytes(members, member_bytes)
-
-
-def _sign(candidate: Candidate, name: str, *, missed: bool, dim: bool) -> tuple[str, str]:
-    feature = candidate.filesystem.feature(name)
-    value = feature.value if feature else "no"
-    if missed:
-        return "✗", "bold $error"
-    glyph = "✓" if value == "yes" else "–" if value == "no" else "~"
-    return glyph, "$faint" if dim or value == "no" else "$success" if value == "yes" else "$warning"
-
-
-def _centred(piece: tuple[str, str], width: int) -> Content:
-    left = (width - 1) // 2
-    return text(" " * left, piece, " " * (width - 1 - left))

@@ -50,7 +50,7 @@ class Terminal(LinuxDriver):
         self._is_console = os.environ.get("TERM") == "linux"
         signal.signal(signal.SIGHUP, self._hung_up)
 
-    def _hung_up(self, *signal_told: object) -> None:
+    def _hung_up(self, *received: object) -> None:
         """Called at once, before anything else can be written: that would be an error from now on."""
         if not self._lost:
             self._lost = True
@@ -73,5 +73,5 @@ class Terminal(LinuxDriver):
     def run_input_thread(self) -> None:
         try:
             super().run_input_thread()
-        except OSError:  # the terminal was gone before the signal that tells of it
+        except OSError:  # the terminal was gone before the signal
             os.kill(os.getpid(), signal.SIGHUP)

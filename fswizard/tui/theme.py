@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 from textual.theme import Theme
 
 from fswizard.report.colours import HUES, OTHERS
@@ -43,16 +45,13 @@ _SAME_AS = {
     "scrollbar-background-active": "background",
     "scrollbar-corner-color": "background",
 }
-_OF_TEXTUAL = (
-    "primary", "secondary", "accent", "success", "warning", "error", "foreground", "background", "surface", "panel",
-)  # fmt: skip
-"""What every theme of Textual has; the others are variables of our own."""
 
 
 def _theme(name: str, column: int, *, dark: bool = True) -> Theme:
     colours = {use: colours[column] for use, colours in _BY_USE.items()}
     colours |= {use: colours[other] for use, other in _SAME_AS.items()}
-    variables = {use: colours.pop(use) for use in list(colours) if use not in _OF_TEXTUAL}
+    of_textual = {field.name for field in fields(Theme)}
+    variables = {use: colours.pop(use) for use in list(colours) if use not in of_textual}
     return Theme(name=name, dark=dark, variables=variables, **colours)  # type: ignore[arg-type]
 
 

@@ -329,7 +329,6 @@ class FakeSession:
             yield RunEnded(at_s + 0.4, "stopped", ended_text(self.result))
 
 
-SPEED = {"ext4": 1.0, "xfs": 1.17, "btrfs": 0.93, "nilfs2": 0.5}
 TILT = {"xfs": (1.2, 1.15, 1.9, 1.01, 0.72, 0.8), "btrfs": (1.03, 1.0, 0.74, 0.97, 0.95, 1.08)}
 
 
@@ -404,19 +403,11 @@ class _Script:
     def _trial(self, candidate: Candidate, number: int) -> Iterator[Event]:
         if not candidate.directory:
             made = [*helper_commands.making(candidate, ("/dev/loop0",), zoned=False)]
-            yield from self._simple(
-                "format", f"formatting with {candidate.filesystem.mkfs_program}",
-                next(command.argv for command in made if command.text == FORMAT), 0.4, number=number,
-                candidate=candidate.name,
-            )  # fmt: skip
-            yield from self._simple(
-                "mount",
-                f"mounting {candidate.name}",
-                tuple(word.replace(MOUNT, "/run/fswizard/1") for word in made[-1].argv),
-                0.1,
-                number=number,
-                candidate=candidate.name,
-            )
+            argv = next(command.argv for command in made if command.text == FORMAT)
+            title = f"formatting with {candidate.filesystem.mkfs_program}"
+            yield from self._simple("format", title, argv, 0.4, number, candidate.name)
+            argv = tuple(word.replace(MOUNT, "/run/fswizard/1") for word in made[-1].argv)
+            yield from self._simple("mount", f"mounting {candidate.name}", argv, 0.1, number, candidate.name)
         for position, workload in enumerate(self.plan.recipe.workloads):
             yield from self._work(candidate, number, position, workload)
             if candidate.filesystem.name == self.fail:
@@ -451,8 +442,8 @@ class _Script:
             self.at_s, Sample(number, candidate.name, workload.name, "worst_latency", stall, "s", "lower")
         )
 
-    def _simple(
-        self, stage: Stage, title: str, argv: tuple[str, ...], seconds: float, *, number: int = 0, candidate: str = ""
+    def _simple(  # noqa: PLR0917
+        self, stage: Stage, title: str, argv: tuple[str, ...], seconds: float, number: int = 0, candidate: str = ""
     ) -> Iterator[Event]:
         yield self._begin(stage, title, number, candidate, "")
         yield CommandStarted(self.at_s, self.step.number, argv, True)

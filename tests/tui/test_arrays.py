@@ -15,7 +15,7 @@ from fswizard.filesystems import parse_candidate
 from fswizard.tui.backend import Backend
 from fswizard.tui.candidates import best_first, short_name
 from fswizard.tui.choices import WizardChoices
-from fswizard.tui.screens.members import IMAGES, MembersScreen
+from fswizard.tui.screens.members import MembersScreen
 from fswizard.tui.screens.options import OptionsScreen
 from fswizard.tui.widgets.choice_list import ChoiceList
 from tests.fakes.wizard import ARCHIVE, NEW, OLD, RECIPES, SSD, TWIN, FakeMachine, app
@@ -119,34 +119,6 @@ async def test_a_disk_in_use_cannot_be_ticked_and_one_alone_is_no_array() -> Non
         assert wizard(pilot).choices.across == 1
 
 
-async def test_the_mouse_ticks_disks_and_turns_the_number_of_images() -> None:
-    async with app("drive", machine(), drive=NEW).run_test(size=SIZE) as pilot:
-        rows = await the_window(pilot)
-        lines = screen_text(pilot.app).splitlines()
-        y = next(n for n, line in enumerate(lines) if "▸ scratch images" in line)
-        await pilot.click(offset=(lines[y].index("▸"), y))
-        await shows(pilot, "◂ 5 ▸")
-        y = next(n for n, line in enumerate(lines) if "] sdg" in line)
-        await pilot.click(offset=(lines[y].index("sdg"), y))
-        await shows(pilot, "1 disk: nothing was found there")
-        rows.highlight(IMAGES)
-        await pilot.press("space")
-        await shows(pilot, "For a trial")
-
-
-async def test_another_target_puts_the_array_away_and_what_was_ticked_for_it() -> None:
-    async with app("drive", machine(), drive=ARCHIVE, candidates=()).run_test(size=SIZE) as pilot:
-        await the_window(pilot)
-        await pilot.press("enter")
-        await at_step(pilot, "drive")
-        await shows(pilot, "(•) 4 scratch images")
-        await pilot.press("tab", "home", "space")
-        await until(pilot, lambda: wizard(pilot).choices.across == 1, "one image")
-        await pilot.press("enter")
-        await at_step(pilot, "filesystems")
-        await until(pilot, lambda: wizard(pilot).choices.candidates == ("ext4", "xfs", "btrfs"), "the usual candidates")
-
-
 async def test_options_of_an_array_and_of_the_filesystem_on_it_make_one_name() -> None:
     async with app("filesystems", machine(), **IMAGES_CHOSEN).run_test(size=SIZE) as pilot:
         await at_step(pilot, "filesystems")
@@ -165,11 +137,24 @@ async def test_options_of_an_array_and_of_the_filesystem_on_it_make_one_name() -
         await shows(pilot, "no more disk")
 
 
-async def test_a_layout_that_needs_more_disks_cannot_be_added() -> None:
-    async with app("filesystems", machine(), **IMAGES_CHOSEN | {"images": 2}).run_test(size=SIZE) as pilot:
+async def test_another_target_puts_the_array_away_and_a_layout_that_needs_more_disks_cannot_be_added() -> None:
+    async with app("drive", machine(), drive=ARCHIVE, candidates=()).run_test(size=SIZE) as pilot:
+        await the_window(pilot)
+        await pilot.press("left", "left", "enter")
+        await at_step(pilot, "drive")
+        await shows(pilot, "(•) 2 scratch images")
+        await pilot.press("enter")
         await at_step(pilot, "filesystems")
         await pilot.press("a", *"md:raid5+xfs", "enter")
         await shows(pilot, "needs at least 3 devices")
+        await pilot.press("escape", "escape")
+        await at_step(pilot, "drive")
+        await shows(pilot, "(•) 2 scratch images")
+        await pilot.press("tab", "home", "space")
+        await until(pilot, lambda: wizard(pilot).choices.across == 1, "one image")
+        await pilot.press("enter")
+        await at_step(pilot, "filesystems")
+        await until(pilot, lambda: wizard(pilot).choices.candidates == ("ext4", "xfs", "btrfs"), "the usual candidates")
 
 
 def test_what_is_proposed_leaves_the_most_room_of_each_maker() -> None:

@@ -30,7 +30,7 @@ from tests.tui.driving import at_step, screen_text, shows, until, wizard
 SIZE = (100, 32)
 ROOM_BYTES = 300_000
 ASKS_NOBODY = {
-    "compare", "compare_fill", "conclude", "confirmed", "export", "formats", "has_fill",
+    "conclude", "confirmed", "export", "formats",
     "render", "rights_warning", "theme",
 }  # fmt: skip
 """What is answered from the program's own tables and from what it is given; the theme; files that the user names."""
@@ -85,11 +85,6 @@ async def test_enter_alone_goes_through_a_story_and_keeps_nothing(name: str) -> 
 
 def _banner(pilot: Pilot[Any]) -> str:
     return str(pilot.app.screen.query_one("#demo", Static).render())
-
-
-async def test_a_story_can_begin_with_its_run() -> None:
-    async with demo(find_story(SHORT), straight=True).run_test(size=SIZE) as pilot:
-        await at_step(pilot, "result")
 
 
 async def test_the_gallery_shows_all_stories_and_opens_one() -> None:

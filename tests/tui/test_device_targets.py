@@ -51,8 +51,8 @@ async def to_the_targets(pilot: Pilot[Any], key: str) -> ChoiceList:
     """The list of targets with one of them highlighted."""
     await at_step(pilot, "drive")
     await until(pilot, lambda: key in keys_of(pilot.app, "#targets"), f"the target {key}")
-    await pilot.press("tab")
     rows = pilot.app.screen.query_one("#targets", ChoiceList)
+    rows.focus()
     await until(pilot, lambda: rows.has_focus, "the targets to have the focus")
     rows.highlight(key)
     await until(pilot, lambda: rows.key == key, f"{key} to be highlighted")
@@ -157,19 +157,8 @@ async def test_what_would_be_lost_stands_on_the_way_and_on_the_review() -> None:
         assert "⏎ erase and start" in footer(pilot.app)
 
 
-async def test_a_device_in_use_says_why_and_is_not_taken() -> None:
-    async with app("drive", drive=ARCHIVE).run_test(size=SIZE) as pilot:
-        await to_the_targets(pilot, DEVICE + "/dev/sdb1")
-        await shows(pilot, "✗ sdb1 is mounted on /mnt/archive. Unmount it first: umount /mnt/archive")
-        for key in ("space", "enter"):
-            await pilot.press(key)
-            await pilot.pause()
-            assert wizard(pilot).choices.device == ""
-            await at_step(pilot, "drive")
-
-
-async def test_the_scratch_image_is_the_default_and_can_be_returned_to() -> None:
-    machine = FakeMachine(drives=(NEW, SSD))
+async def test_the_scratch_image_is_the_default_and_can_be_returned_to_but_a_disk_in_use_is_not_taken() -> None:
+    machine = FakeMachine(drives=(NEW, ARCHIVE))
     async with app("drive", machine, drive=NEW).run_test(size=SIZE) as pilot:
         await shows(pilot, "(•) a scratch image")
         rows = await to_the_targets(pilot, DEVICE + NEW.stable_name)
@@ -180,6 +169,14 @@ async def test_the_scratch_image_is_the_default_and_can_be_returned_to() -> None
         await pilot.press("space")
         await shows(pilot, "(•) a scratch image")
         assert wizard(pilot).choices.device == ""
+        pilot.app.screen.query_one("#drives", ChoiceList).highlight("sdb")
+        await to_the_targets(pilot, DEVICE + "/dev/sdb1")
+        await shows(pilot, "✗ sdb1 is mounted on /mnt/archive. Unmount it first: umount /mnt/archive")
+        for key in ("space", "enter"):
+            await pilot.press(key)
+            await pilot.pause()
+            assert wizard(pilot).choices.device == ""
+            await at_step(pilot, "drive")
 
 
 async def test_a_device_is_chosen_with_the_mouse_and_another_disk_does_not_inherit_the_choice() -> None:

@@ -19,7 +19,7 @@ from fswizard.tui.backend import Backend
 from tests.builders import make_filesystem, make_filled_result, make_plan, make_result, make_samples
 from tests.fakes.two_runs import TwoRuns
 from tests.fakes.wizard import FakeMachine, app, verdict
-from tests.tui.driving import at_step, footer, screen_text, shows, until
+from tests.tui.driving import footer, screen_text, shows, until
 
 
 class StoredResults(FakeMachine):
@@ -147,12 +147,3 @@ def test_places_of_an_earlier_version_have_short_names(tmp_path: Path, monkeypat
     drawn = [outcome.headline(view, 80), outcome.answer(view, 80, 24), outcome.details(view, 80, spaced=False)]
     assert not any("@" in part.plain for part in drawn)
     assert {bar.title for row in view.rows for bar in row.bars} == set(names)
-
-
-async def test_a_click_opens_a_result() -> None:
-    async with app("purpose", TwoRuns()).run_test(size=(120, 36)) as pilot:
-        await history(pilot)
-        rows = screen_text(pilot.app).splitlines()
-        line = next(number for number, row in enumerate(rows) if "│" in row[:4] and "2025-06-30" in row)
-        await pilot.click(offset=(30, line))
-        await at_step(pilot, "result")

@@ -11,7 +11,6 @@ from textual.widgets import Input
 from fswizard.errors import RunFailed, UsageError
 from fswizard.model.drive import SmrVerdict
 from fswizard.tui.screens.probe import ProbeScreen
-from fswizard.tui.widgets.bars import KeyBar
 from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, SSD, STALLS, FakeMachine, app, probe_of
 from tests.tui.driving import at_step, footer, screen_text, shows, until, wizard
 
@@ -19,17 +18,11 @@ SIZE = (100, 32)
 UNKNOWN = replace(ARCHIVE, model="A disk", smr=SmrVerdict("unknown", "weak"))
 
 
-async def known(pilot: Pilot[Any]) -> None:
-    """Wait until the disks were looked at."""
-    await at_step(pilot, "drive")
-    machine = wizard(pilot).machine
-    await until(pilot, lambda: bool(machine.places and machine.offers), "what is known of the disk")
-
-
 async def opened(pilot: Pilot[Any]) -> ProbeScreen:
     """The window of the probe, over the drive screen."""
-    await known(pilot)
+    await at_step(pilot, "drive")
     app_ = wizard(pilot)
+    await until(pilot, lambda: bool(app_.machine.places and app_.machine.offers), "what is known of the disk")
     await pilot.press("p")
     await until(pilot, lambda: isinstance(app_.screen, ProbeScreen), "the probe's window")
     assert isinstance(app_.screen, ProbeScreen)
@@ -40,17 +33,6 @@ async def begun(pilot: Pilot[Any], machine: FakeMachine) -> None:
     await shows(pilot, "up to")
     await pilot.press("enter")
     await until(pilot, lambda: bool(machine.probes), "the probe to begin")
-
-
-async def test_it_says_how_much_and_how_long_before_anything_is_written() -> None:
-    machine = FakeMachine()
-    async with app("drive", machine, drive=ARCHIVE).run_test(size=SIZE) as pilot:
-        await opened(pilot)
-        await shows(pilot, "36.0 GB, in at most 3 min")
-        await shows(pilot, "/mnt/archive")
-        await pilot.press("escape")
-        await at_step(pilot, "drive")
-    assert not machine.probes
 
 
 async def test_a_shingled_disk_is_found_and_its_verdict_changes() -> None:
@@ -90,10 +72,16 @@ async def test_inconclusive_is_said_as_such_and_changes_no_verdict() -> None:
         assert wizard(pilot).machine.drives[0].smr.kind == "unknown"
 
 
-async def test_escape_stops_it_and_a_second_one_leaves() -> None:
+async def test_it_says_how_much_before_anything_is_written_and_escape_stops_it() -> None:
     machine = FakeMachine()
     machine.probe_script, machine.probe_waits = probe_of("shingled", 60), True
     async with app("drive", machine, drive=ARCHIVE).run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        await shows(pilot, "36.0 GB, in at most 3 min")
+        await shows(pilot, "/mnt/archive")
+        await pilot.press("escape")
+        await at_step(pilot, "drive")
+        assert not machine.probes
         await opened(pilot)
         await begun(pilot, machine)
         await shows(pilot, "┆listening")
@@ -105,24 +93,6 @@ async def test_escape_stops_it_and_a_second_one_leaves() -> None:
         await pilot.press("escape")
         await at_step(pilot, "drive")
     assert len(machine.probes) == 1
-
-
-async def test_the_mouse_alone_begins_stops_and_closes() -> None:
-    machine = FakeMachine()
-    machine.probe_script, machine.probe_waits = probe_of("shingled", 60), True
-    async with app("drive", machine, drive=ARCHIVE).run_test(size=SIZE) as pilot:
-        await known(pilot)
-        app_ = wizard(pilot)
-        lines = screen_text(app_).splitlines()
-        row = next(number for number, line in enumerate(lines) if "p probe" in line)
-        await pilot.click(offset=(lines[row].index("p probe"), row))
-        await until(pilot, lambda: isinstance(app_.screen, ProbeScreen), "the probe's window")
-        await shows(pilot, "up to")
-        for words in ("esc stop", "⏎ close"):
-            await pilot.click(KeyBar, offset=(4, 0))
-            await until(pilot, lambda w=words: w in footer(app_), words)
-        await pilot.click(KeyBar, offset=(4, 0))
-        await at_step(pilot, "drive")
 
 
 async def test_a_failing_disk_and_a_place_that_cannot_be_probed_say_so() -> None:

@@ -164,21 +164,17 @@ async def test_somebody_in_a_hurry_goes_on_when_it_is_known_where_there_is_room(
         assert wizard(pilot).choices.elsewhere, "it is known that the image would lie on another disk"
 
 
-async def test_disks_that_come_and_go_change_the_list() -> None:
-    machine = FakeMachine(drives=(ARCHIVE,))
-    async with app("drive", machine).run_test(size=(120, 36)) as pilot:
-        await until(pilot, lambda: keys_of(pilot.app, "#drives") == ["header", "sdb"], "one disk")
-        machine.drives = (ARCHIVE, SSD)
-        await until(pilot, lambda: keys_of(pilot.app, "#drives") == ["header", "sdb", "nvme0n1"], "two disks")
-
-
-async def test_smartctl_that_fails_is_told_beside_the_disk() -> None:
+async def test_disks_come_and_go_and_a_smartctl_that_fails_is_told_beside_its_disk() -> None:
     class Failing(FakeMachine):
         def details(self, drive: Drive) -> Drive:
             raise RunFailed("smartctl did not answer within 10 s.")
 
-    async with app("drive", Failing(drives=(ARCHIVE,))).run_test(size=(120, 36)) as pilot:
+    machine = Failing(drives=(ARCHIVE,))
+    async with app("drive", machine).run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: keys_of(pilot.app, "#drives") == ["header", "sdb"], "one disk")
         await shows(pilot, "smartctl did not answer within 10 s.")
+        machine.drives = (ARCHIVE, SSD)
+        await until(pilot, lambda: keys_of(pilot.app, "#drives") == ["header", "sdb", "nvme0n1"], "two disks")
 
 
 class Flood(FakeSession):

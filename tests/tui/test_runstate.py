@@ -53,24 +53,14 @@ def told(number: int, rate: float | None, **fields: object) -> StepProgressed:
     return replace(StepProgressed(number + 0.5, number, 0.5, "writing", rate, run_fraction=0.2, left_s=60.0), **fields)
 
 
-def test_a_step_that_begins_clears_what_the_one_before_told() -> None:
+def test_the_curve_of_the_last_workload_stays_until_the_next_one_has_figures_of_one_unit() -> None:
     state = after(step(1), told(1, 100.0, latency_s=0.1), step(2, workload="read"))
-    assert state.step is not None
-    assert state.step.workload == "read"
     assert (state.rate, state.latency_s, state.text) == (None, None, "")
-
-
-def test_the_curve_of_the_last_workload_stays_until_the_next_one_has_figures() -> None:
-    state = after(step(1), told(1, 100.0), step(2, workload="read"), told(2, None))
-    assert state.rates == (100.0,)
-    assert state.measured == 1
+    state = state.after(told(2, None))
+    assert (state.rates, state.measured) == ((100.0,), 1)
     assert state.after(told(2, 7.0)).rates == (7.0,)
-
-
-def test_a_curve_does_not_mix_bytes_with_operations() -> None:
     state = after(step(1), told(1, 100.0), told(1, 5.0, rate_unit="1/s"))
-    assert state.rates == (5.0,)
-    assert state.rate_unit == "1/s"
+    assert (state.rates, state.rate_unit) == ((5.0,), "1/s"), "bytes and operations are not mixed"
 
 
 def test_a_curve_keeps_a_bounded_number_of_points() -> None:

@@ -16,6 +16,7 @@ from textual.widgets import Input, Static
 from textual.worker import get_current_worker
 
 from fswizard.errors import FswizardError
+from fswizard.model.plan import Plan
 from fswizard.tui.backend import Place
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.drawing import Piece, keyed, text
@@ -27,7 +28,7 @@ from fswizard.tui.wizard import Wizard
 
 Answer = TypeVar("Answer")
 SHOWS_DISK = ("filesystems", "workloads", "review", "run")
-"""Steps after the choice of a disk. The result tells the disk that it was measured on."""
+"""Steps after the choice of a disk, except the result, which names the disk that it was measured on."""
 SCROLL_LINES = (
     Binding("up", "line(-1)", "scroll", key_display="↑"),
     Binding("down", "line(1)", "scroll", key_display="↓"),
@@ -124,10 +125,7 @@ class WizardScreen(Screen[ScreenResultType]):
     def on_mount(self) -> None:
         """Textual calls it after the `on_mount` of the class derived from this one."""
         for area in self.query(VerticalScroll):
-            self.watch(area, "show_vertical_scrollbar", self._scrolling_changed, init=False)
-
-    def _scrolling_changed(self) -> None:
-        self.refresh_bindings()
+            self.watch(area, "show_vertical_scrollbar", self.refresh_bindings, init=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys that scroll are shown where there is something to scroll."""
@@ -173,6 +171,8 @@ class StepScreen(Cached, WizardScreen[None]):
     QUESTION: ClassVar[str] = ""
     MESSAGE = "#remark"
     AUTO_FOCUS = ""
+    problem: FswizardError | None = None
+    """Why it cannot go on as it is chosen."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "forward", "next"),
         Binding("escape", "back", "back"),
@@ -213,8 +213,22 @@ class StepScreen(Cached, WizardScreen[None]):
         """The widgets between the question and the keys."""
         yield from ()
 
+    def estimated(self) -> Plan | None:
+        """What the run would take as it is chosen so far; None where it cannot be, which is said."""
+        try:
+            draft = self.wizard.backend.draft(self.choices)
+        except FswizardError as error:
+            self.problem = error
+            self.show_error(error)
+            return None
+        self.problem = None
+        return draft
+
     def action_forward(self) -> None:
-        self.wizard.go_on()
+        if self.problem is None:
+            self.wizard.go_on()
+        else:
+            self.show_error(self.problem)
 
     def action_back(self) -> None:
         self.wizard.go_on(-1)

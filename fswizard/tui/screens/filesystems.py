@@ -204,16 +204,11 @@ class FilesystemsScreen(BoxScreen):
         self._redraw()
 
     def _estimate(self) -> None:
-        self._problem: FswizardError | None = None
         count = len(self.choices.candidates)
         if count == 0:
             self.say(keyed("Tick at least one: `space`."))
             return
-        try:
-            draft = self.wizard.backend.draft(self.choices)
-        except FswizardError as error:
-            self._problem = error
-            self.show_error(error)
+        if (draft := self.estimated()) is None:
             return
         lacking = count - len(draft.candidates)
         self.say(
@@ -277,7 +272,5 @@ class FilesystemsScreen(BoxScreen):
             self.say("Checking what is available …")
         elif not self.choices.candidates:
             self.refuse("Tick at least one candidate: `space` ticks.")
-        elif self._problem is not None:
-            self.show_error(self._problem)
         else:
-            self.wizard.go_on()
+            super().action_forward()

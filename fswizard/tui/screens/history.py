@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
@@ -14,6 +15,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from fswizard.results import by_disk
+from fswizard.stats.comparison import compare, compare_fill, filled
 from fswizard.tui.choices import toggled
 from fswizard.tui.drawing import columns, cut, heading, lines, text
 from fswizard.tui.screens.base import TextBox, Window
@@ -22,6 +24,7 @@ from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap
 
 if TYPE_CHECKING:
     from fswizard.model.comparison import Comparison
+    from fswizard.model.result import Result
     from fswizard.tui.backend import Entry
 
 
@@ -101,7 +104,7 @@ class HistoryScreen(Window[None]):
         if entry := self._highlighted:
             path = entry.path
             # a file that cannot be read says so when it is opened
-            self.ask(lambda: self.wizard.backend.has_fill(path), self._know, fails=lambda _: None, group="fill")
+            self.ask(lambda: any(filled(self._load(path))), self._know, fails=lambda _: None, group="fill")
 
     def _know(self, filled: bool) -> None:
         self._filled = filled
@@ -121,11 +124,14 @@ class HistoryScreen(Window[None]):
             return there
         return super().check_action(action, parameters)
 
+    def _load(self, path: Path) -> Result:
+        return self.wizard.backend.load(path)
+
     @on(ChoiceList.Clicked)
     def action_open(self) -> None:
         if entry := self._highlighted:
             path = entry.path
-            self.ask(lambda: self.wizard.backend.load(path), lambda result: self.wizard.show_result(result, path))
+            self.ask(lambda: self._load(path), lambda result: self.wizard.show_result(result, path))
 
     def action_mark(self) -> None:
         """Mark or unmark; the mark set first gives way to a third."""
@@ -138,15 +144,13 @@ class HistoryScreen(Window[None]):
     def action_compare(self) -> None:
         marked = (entry for entry in self._entries if str(entry.path) in self._marked)
         earlier, later = sorted(marked, key=lambda entry: entry.header.started)
-        self.ask(
-            lambda: self.wizard.backend.compare(earlier.path, later.path),
-            partial(self._show_comparison, (earlier, later)),
-        )
+        question = lambda: compare(self._load(earlier.path), self._load(later.path))  # noqa: E731
+        self.ask(question, partial(self._show_comparison, (earlier, later)))
 
     def action_compare_fill(self) -> None:
         if entry := self._highlighted:
             path = entry.path
-            self.ask(lambda: self.wizard.backend.compare_fill(path), partial(self._show_comparison, (entry,)))
+            self.ask(lambda: compare_fill(self._load(path)), partial(self._show_comparison, (entry,)))
 
     def _show_comparison(self, entries: Sequence[Entry], comparison: Comparison) -> None:
         from fswizard.tui.screens.comparison import ComparisonScreen

@@ -65,7 +65,6 @@ class RecipesScreen(Window[Recipe | None]):
         self._list = self.query_one("#recipes", ChoiceList)
         self._list.can_focus = False  # what is typed goes to the search
         self._clicked = ""
-        self.watch(self.query_one(VerticalScroll), "show_vertical_scrollbar", self.refresh_bindings, init=False)
         self._look()
         if self.choices.recipe is not None:
             self._list.highlight(self.choices.recipe.name)
@@ -86,28 +85,24 @@ class RecipesScreen(Window[Recipe | None]):
 
     @on(Input.Changed, "#search")
     def _fill(self) -> None:
-        typed = self.query_one("#search", Input).value
+        typed, used = self.query_one("#search", Input).value.strip(), self.choices.recipe
         matching = [recipe for recipe in self.wizard.machine.recipes if recipe_list.matches(recipe, typed)]
         rows: list[ListRow] = []
         for title, members in grouped(matching):
-            rows += [gap(f"before {title}"), headline(title, title), *map(self._row, members)]
+            rows += [gap(f"before {title}"), headline(title, title)]
+            for recipe in members:
+                chosen = used is not None and used.name == recipe.name
+                rows.append(ListRow(recipe.name, partial(recipe_list.row, self._offered[recipe.name], chosen)))
         if not matching:
-            rows.append(ListRow("none", partial(_remark, f"No recipe has “{typed.strip()}” in it."), False))
-        if not typed.strip():
-            rows += self._own_rows(any(recipe.group == YOURS for recipe in matching))
+            rows.append(ListRow("none", partial(_remark, f"No recipe has “{typed}” in it."), False))
+        if not typed:
+            if all(recipe.group != YOURS for recipe in matching):
+                rows += [gap("before yours"), headline("yours", "Yours")]
+            for number, problem in enumerate(self._broken):
+                rows.append(ListRow(f"broken {number}", partial(_remark, f"✗ {problem}"), False))
+            rows.append(ListRow(NEW, text("    New, with files like mine …")))
         self._list.rows = tuple(rows[1:] if rows[0].key.startswith("before ") else rows)
         self._explain()
-
-    def _row(self, recipe: Recipe) -> ListRow:
-        item, chosen = self._offered[recipe.name], self.choices.recipe
-        return ListRow(recipe.name, partial(recipe_list.row, item, chosen is not None and chosen.name == recipe.name))
-
-    def _own_rows(self, headed: bool) -> list[ListRow]:
-        """What cannot be used of one's own, and what makes another."""
-        rows = [] if headed else [gap("before yours"), headline("yours", "Yours")]
-        for number, problem in enumerate(self._broken):
-            rows.append(ListRow(f"broken {number}", partial(_remark, f"✗ {problem}"), False))
-        return [*rows, ListRow(NEW, text("    New, with files like mine …"))]
 
     @on(ChoiceList.Chosen, "#recipes")
     def _explain(self) -> None:
@@ -115,11 +110,11 @@ class RecipesScreen(Window[Recipe | None]):
         if key == NEW:
             self.query_one("#recipe", Canvas).show(lambda width: lines(wrap(ABOUT_NEW, width)))
         elif key in self._offered:
-            self.query_one("#recipe", Canvas).show(partial(self._words, self._offered[key]))
+            item = self._offered[key]
+            self.query_one("#recipe", Canvas).show(
+                lambda width: recipe_list.words(item, width, brief=self.has_class("-narrow"))
+            )
         self.refresh_bindings()
-
-    def _words(self, item: Offered, width: int) -> Content:
-        return recipe_list.words(item, width, brief=self.has_class("-narrow"))
 
     @property
     def _highlighted(self) -> Offered | None:

@@ -101,7 +101,6 @@ class ReviewScreen(StepScreen):
 
     def on_mount(self) -> None:
         self._plan: Plan | None = None
-        self._problem: FswizardError | None = None
         self._questions: tuple[Question, ...] = ()
         self._answers: list[str] = []
         self.query_one("#serial").display = False
@@ -122,7 +121,7 @@ class ReviewScreen(StepScreen):
         return plan, backend.settles(plan), questions, rights, backend.rights_warning(rights)
 
     def _cannot(self, error: FswizardError) -> None:
-        self._problem = error
+        self.problem = error
         self.query_one("#question", Static).update("This can't run yet")
         self.say(keyed("`esc` goes back to change it."))
         self.query_one("#plan", Canvas).show(lambda width: _problem(error, width))
@@ -168,8 +167,8 @@ class ReviewScreen(StepScreen):
             self._answer()
         elif self._plan is not None:
             self._begin(self._plan)
-        elif self._problem is not None:
-            self.show_error(self._problem)
+        elif self.problem is not None:
+            self.show_error(self.problem)
 
     # A disk that is given up
 

@@ -9,7 +9,6 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
-from fswizard.model.race import Race
 from fswizard.model.run_state import RunState
 from fswizard.report.writes import budget_text
 from fswizard.tui import live
@@ -20,10 +19,10 @@ from fswizard.tui.widgets.canvas import CachedVertical, Canvas, LiveCanvas
 from fswizard.tui.widgets.lanes import picture
 
 FRAME_S = 0.1
-"""As often at most: nothing is drawn before a program tells of itself, as fio does four times a second."""
+"""As often at most: fio, for one, reports four times a second."""
 WITH_RESULT = ("finished", "time-up", "budget-used", "stopped")
-RACE_S = 0.25
-"""So often at most its picture is drawn, of which each line is longer than all others together."""
+FIGURES_S = 0.25
+"""So often at most the race, the leaderboard and the notes are drawn."""
 SMALL = 22
 """Lines of a terminal below which only what moves is shown."""
 SPINNER_S = 0.5
@@ -64,10 +63,10 @@ class RunScreen(StepScreen):
             yield LiveCanvas(id="race")
 
     def on_mount(self) -> None:
-        self._drawn_s = self._raced_s = 0.0
-        self._raced: Race | None = None
-        self._progress: tuple[object, ...] = ()
+        self._drawn_s = self._figures_s = 0.0
         self._shown: RunState | None = None
+        self._figures: RunState | None = None
+        """What the figures were drawn from."""
         self._lines: dict[str, Content] = {}
         self._ended = False
         self._draw()
@@ -97,15 +96,13 @@ class RunScreen(StepScreen):
             self._show_line("#question", live.title(state), max(20, self.query_one("#question").content_size.width))
             self._show_line("#remark", self._doing(monitor, int(now_s / SPINNER_S), width), width)
         elapsed_s = monitor.elapsed_s
-        tells_budget = self.size.height >= SMALL and not state.ended
-        budget = budget_text(state.plan, state.outlook, elapsed_s=elapsed_s) if tells_budget else ""
-        progress = (state.step, int(elapsed_s), round(state.run_fraction * 100), budget)
-        if before is None or progress != self._progress:
-            self._progress = progress
-            turns = self.size.height < SMALL  # otherwise the race shows them
-            bar = self.query_one("#progress", LiveCanvas)
-            bar.show(lambda width: live.progress(state, elapsed_s, width, budget, turns=turns))
-        if state is not before or self._raced is not state.race:
+        budget = ""
+        if self.size.height >= SMALL and not state.ended:
+            budget = budget_text(state.plan, state.outlook, elapsed_s=elapsed_s)
+        turns = self.size.height < SMALL  # otherwise the race shows them
+        progress = self.query_one("#progress", LiveCanvas)
+        progress.show(lambda width: live.progress(state, elapsed_s, width, budget, turns=turns))
+        if state is not before or self._figures is not state:
             self._draw_figures(state, before, now_s)
 
     def _show_line(self, selector: str, words: Content, width: int) -> None:
@@ -117,20 +114,17 @@ class RunScreen(StepScreen):
             self.query_one(selector, Static).update(words, layout=other_height)
 
     def _draw_figures(self, state: RunState, before: RunState | None, now_s: float) -> None:
-        wide, tall = not self.has_class("-narrow"), self.has_class("-tall")
+        wide = not self.has_class("-narrow")
         height = (8 if self.size.height >= 50 else 4) if wide else 1
         self.query_one("#now", LiveCanvas).show(lambda width: live.now(state, width, height=height))
-        due = before is None or before.step is not state.step or now_s - self._raced_s >= RACE_S
-        if due and (before is None or self._raced is not state.race):
-            self._raced, self._raced_s = state.race, now_s
-            race = self.query_one("#race", LiveCanvas)
-            race.show(lambda width: picture(state, width, race.size.height))
-        if before is None or _standing(before) != _standing(state):
-            roomy = wide and tall
-            self.query_one("#standing", Canvas).show(lambda width: live.leaderboard(state, width, tall=roomy))
-        if before is None or before.log is not state.log:
-            notes = self.query_one("#notes", Canvas)
-            notes.show(lambda width: live.notes(state, width, notes.size.height))
+        if before is not None and before.step is state.step and now_s - self._figures_s < FIGURES_S:
+            return
+        self._figures, self._figures_s = state, now_s
+        roomy = wide and self.has_class("-tall")
+        race, notes = self.query_one("#race", LiveCanvas), self.query_one("#notes", Canvas)
+        race.show(lambda width: picture(state, width, race.size.height))
+        self.query_one("#standing", Canvas).show(lambda width: live.leaderboard(state, width, tall=roomy))
+        notes.show(lambda width: live.notes(state, width, notes.size.height))
 
     def _doing(self, running: RunMonitor, frame: int, width: int) -> Content:
         if running.stopping:
@@ -195,10 +189,3 @@ class RunScreen(StepScreen):
         from fswizard.tui.screens.dialogs import LeaveScreen
 
         self.wizard.push_screen(LeaveScreen(outlives=self._run.run.outlives, quitting=False))
-
-
-def _standing(state: RunState) -> tuple[object, ...]:
-    """What the leaderboard is drawn from, by identity; before the first analysis the figures so far."""
-    laps = () if state.analysis else (lap for lane in state.race.lanes for lap in lane.laps)
-    early = sum(lap.figure is not None for lap in laps)
-    return (id(state.plan), id(state.analysis), state.survivors, len(state.failures), len(state.skipped), early)

@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 
-from fswizard.errors import FswizardError, UsageError
+from fswizard.errors import UsageError
 from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.units import binary_text, duration_text, rounds_text, size_text
 from fswizard.report.writes import budget_text
@@ -51,7 +51,6 @@ class WorkloadsScreen(StepScreen):
             yield VerticalScroll(Canvas(id="about"), classes="panel", can_focus=False)
 
     def on_mount(self) -> None:
-        self._problem: FswizardError | None = None
         if self.choices.recipe is None:
             self.wizard.choose(recipe=self.wizard.machine.recipe_for(self.choices.purpose))
         self.query_one(".panel").border_title = "About this test"
@@ -85,16 +84,11 @@ class WorkloadsScreen(StepScreen):
 
     def _estimate(self) -> None:
         if refused := fitted(self.wizard, self._recipe).refused:
-            self._problem = UsageError(refused, "Choose another recipe, or go back and choose another place.")
-            self.show_error(self._problem)
+            self.problem = UsageError(refused, "Choose another recipe, or go back and choose another place.")
+            self.show_error(self.problem)
             return
-        try:
-            draft = self.wizard.backend.draft(self.choices)
-        except FswizardError as error:
-            self._problem = error
-            self.show_error(error)
+        if (draft := self.estimated()) is None:
             return
-        self._problem = None
         budget_s = self.choices.budget_s
         count = len(self.choices.places if self.choices.comparing else self.choices.candidates)
         too_short = f"{duration_text(budget_s)} may be too short for {rounds_text(draft.minimum_rounds)}"
@@ -109,12 +103,6 @@ class WorkloadsScreen(StepScreen):
         if chosen is not None:
             return chosen
         return self.wizard.backend.draft(self.choices).write_budget_bytes or math.inf
-
-    def action_forward(self) -> None:
-        if self._problem is None:
-            super().action_forward()
-        else:
-            self.show_error(self._problem)
 
     @on(ChoiceList.Chosen, "#weights")
     def _explain(self) -> None:

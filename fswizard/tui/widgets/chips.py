@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.style import Style
 
-from fswizard.tui.drawing import fit, text
+from fswizard.tui.drawing import lines, text
 from fswizard.tui.widgets.canvas import Canvas
 
 
@@ -80,22 +80,14 @@ class Chips(Canvas, can_focus=True):
 
     def _drawn_for(self, width: int) -> Content:
         indent = cell_len(self._label) + 1
-        rows: list[list[Content]] = [[]]
-        used = indent
+        rows = [text((self._label, "bold $muted"))]
         for key, words in self._words.items():
-            chip = self._chip(key, words)
-            if rows[-1] and used + 1 + chip.cell_length > width:
-                rows.append([])
-                used = indent
-            used += chip.cell_length + (1 if rows[-1] else 0)
-            rows[-1].append(chip)
-        heads = [fit((self._label, "bold $muted"), indent), *(Content(" " * indent) for _ in rows[1:])]
-        return Content("\n").join(head + Content(" ").join(row) for head, row in zip(heads, rows))
-
-    def _chip(self, key: str, words: str) -> Content:
-        on, here = key in self._set, self.has_focus and key == self.key
-        ground = "$primary" if on else "$cursor" if here else "$panel"
-        ink = "bold $ink" if on else "bold $foreground" if here else "$muted"
-        line = "underline " if here else ""
-        chip = text(("✓" if on else " ", ink), (words, line + ink), " ")
-        return chip.stylize_before(f"on {ground}").stylize(Style.from_meta({"chip": key}))
+            on, here = key in self._set, self.has_focus and key == self.key
+            ground = "$primary" if on else "$cursor" if here else "$panel"
+            ink = "bold $ink" if on else "bold $foreground" if here else "$muted"
+            chip = text(("✓" if on else " ", ink), (words, f"underline {ink}" if here else ink), " ")
+            chip = chip.stylize_before(f"on {ground}").stylize(Style.from_meta({"chip": key}))
+            if rows[-1].cell_length > indent and rows[-1].cell_length + 1 + chip.cell_length > width:
+                rows.append(text(" " * (indent - 1)))
+            rows[-1] += text(" ", chip)
+        return lines(rows)
