@@ -38,11 +38,11 @@ TENFOLD, REAL = 10.0, 1.0
 OF_A_TRIAL = (
     StepStarted, StepProgressed, CommandStarted, CommandFinished, SampleTaken, SeriesRecorded, StepFailed,
 )  # fmt: skip
-"""What is told of the candidate whose turn it is."""
+"""Events about the candidate whose turn it is."""
 
 
 class Replay:
-    """Tells what a recorded run told, at its pace times `speed`; it can be paused, shortened and stopped."""
+    """The events of a recorded run, at its pace times `speed`; it can be paused, shortened and stopped."""
 
     outlives = False
 
@@ -76,9 +76,9 @@ class Replay:
                     return
             self._step, at_s = step, event.at_s
             if not self._is_left_out(event, step):
-                told = self._without_skipped(event)
-                self.result = fold(self.result, (told,))
-                yield told
+                shown = self._without_skipped(event)
+                self.result = fold(self.result, (shown,))
+                yield shown
 
     def _is_left_out(self, event: Event, step: Step) -> bool:
         return step.candidate in self._skipped and isinstance(event, OF_A_TRIAL)

@@ -1,4 +1,4 @@
-"""The stories that are shipped: what each is about, and what its run told."""
+"""The stories that are shipped: what each is about, and the log of its run."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Story:
 
     @cached_property
     def events(self) -> tuple[Event, ...]:
-        """All that the run told."""
+        """All events of the run."""
         with gzip.open(self.path) as file:
             return tuple(map(event_in, file))
 

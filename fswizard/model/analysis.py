@@ -23,7 +23,7 @@ TIE = 1.05
 WINNERS_CURSE = 0.4
 """Share of a lead that chance added where it just cleared 1 in the last of the most rounds. Source: simulation."""
 NEAR = 1.10
-"""Ratios between 1/NEAR and NEAR are told as an answer where a run could prove neither a tie nor a difference."""
+"""Ratios between 1/NEAR and NEAR are reported as an answer where a run could prove neither a tie nor a difference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Ratio:
         return f"{low}–{'>99' if self.high >= 99.5 else ratio_text(self.high)}"
 
     def turned(self) -> Ratio:
-        """The same comparison, told of the other one."""
+        """The same comparison the other way round."""
         opposite: Mapping[Verdict, Verdict] = {"faster": "slower", "slower": "faster"}
         return replace(
             self,
@@ -298,7 +298,7 @@ class Published:
     title: str
     disk: str
     year: str
-    """Empty where they do not tell."""
+    """Empty if unknown."""
     source: str
     ratios: tuple[Beside, ...]
 
@@ -413,8 +413,8 @@ class Findings:
 
     def figure(self, candidate: str, workload: str) -> Summary | None:
         """What a candidate's ratio at a workload is made of."""
-        found = (s for s in self.summaries if s.primary and (s.candidate, s.workload) == (candidate, workload))
-        return next(found, None)
+        summaries = (s for s in self.summaries if s.primary and (s.candidate, s.workload) == (candidate, workload))
+        return next(summaries, None)
 
     def share(self, workload: str) -> Ratio | None:
         """What the first choice reached of the bare device's figure; None where that was not measured."""

@@ -1,4 +1,4 @@
-"""What an earlier run took and wrote: how long work takes on that disk, told by the disk itself."""
+"""What an earlier run on a disk took and wrote, from which the next one on it is estimated."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class _Trial:
 
 
 def calibration(result: Result) -> Calibration | None:
-    """What a result from its file tells; None where no trial tells how long it took and how much it wrote."""
+    """Calibration by a result; None if no trial has both its duration and the bytes that it wrote."""
     jobs = {workload.name: workload.job.ending_at(0) for workload in result.plan.recipe.workloads}
     samples = [sample for sample in result.samples if sample.round]
     began_s = _began_s(samples[0]) if samples else 0.0

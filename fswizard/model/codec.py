@@ -48,7 +48,7 @@ def from_json(kind: type[T], data: Any) -> T:
             return Path(job)
         if issubclass(kind, FswizardError):
             return kind(*from_json(tuple[str, str, str], job))
-        engine = next(str(found.get("engine")) for found in _objects(data) if found.get("job") is job)
+        engine = next(str(each.get("engine")) for each in _objects(data) if each.get("job") is job)
         if engine not in Job.kinds:
             raise ValueError(f"a workload of one of {', '.join(Job.kinds)} was expected")
         return from_json(Job.kinds[engine], job)

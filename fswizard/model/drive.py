@@ -126,7 +126,7 @@ class Drive:
     def endurance_bytes(self) -> int | None:
         """An estimate of what can be written to it in its life: what was written, by the share of life that it took.
 
-        None where it does not tell, or tells that less than 1 % is used: nothing can be made out of that.
+        None where it does not report that, or reports less than 1 %, which is too little to compute from.
         """
         if not self.written_bytes or not self.life_used_percent:
             return None

@@ -148,7 +148,7 @@ class RoundDiscarded(Event):
 
 @dataclass(frozen=True, slots=True)
 class RoundFinished(Event):
-    """Every candidate that was in the run had its trial; whether the round counts is told apart from this."""
+    """Every candidate that was in the run had its trial; whether the round counts is another event."""
 
     round: int
     survivors: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Tables that people write in TOML, read as dataclasses: whatever is wrong is told with its place and what is expected.
+"""Tables that people write in TOML, read as dataclasses: an error names its place and what is expected.
 
 The fields of a dataclass are the keys of a table. Beside the type of one may stand, in Annotated, what is `Expected`.
 """
@@ -127,9 +127,9 @@ class Keys:
 
         expected = _expected(hint)
         try:
-            found = msgspec.convert(expected.read(self.table[key]), hint)
-            if expected.fits(found):
-                return found
+            value = msgspec.convert(expected.read(self.table[key]), hint)
+            if expected.fits(value):
+                return value
         except (AttributeError, TypeError, ValueError, re.error):
             pass
         raise self.error(key, expected)
@@ -164,15 +164,15 @@ def _close(name: str, known: Iterable[str]) -> list[str]:
 @cache
 def _fields(kind: Any) -> dict[str, tuple[str, Any, bool]]:
     """The keys of a table, each with field, type, and whether it must be there."""
-    found = {}
+    fields = {}
     hints = get_type_hints(kind, include_extras=True)
     for field in dataclasses.fields(kind):
         expected = _expected(hints[field.name])
         name = field.name.removesuffix("_bytes") if expected.read is parse_size else field.name
         if expected.key is not None:
             required = field.default is MISSING and field.default_factory is MISSING
-            found[expected.key or name] = (field.name, hints[field.name], required)
-    return found
+            fields[expected.key or name] = (field.name, hints[field.name], required)
+    return fields
 
 
 @cache

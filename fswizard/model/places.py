@@ -1,4 +1,4 @@
-"""Short names for directories, which differ and tell nobody's name: `home`, `archive`, `system`."""
+"""Short names for directories, distinct and without a user's name: `home`, `archive`, `system`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def formerly(names: Iterable[str]) -> dict[str, str]:
 
 
 def _known(directory: str) -> tuple[str, ...]:
-    """The parts of a path that may be told: no user's name, and nothing but that where it is a home directory."""
+    """The parts of a path that may be shared: no user's name, and of a home directory nothing else."""
     parts = PurePosixPath(directory).parts[1:]
     if parts[:1] in (("home",), ("root",)):
         return ("home", *parts[2 if parts[0] == "home" else 1 :])

@@ -118,7 +118,7 @@ class Plan:
     baseline: str
     target: Target
     drive: Drive | None = None
-    """The disk under the target, where it could be told; several as one."""
+    """The disk under the target, or None if unknown; several as one."""
     needs: tuple[str, ...] = ()
     time_limit_s: float = 0.0
     minimum_rounds: int = MINIMUM_ROUNDS

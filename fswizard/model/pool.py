@@ -76,7 +76,7 @@ class Study:
     started: str
     disk: DiskClass
     model: str
-    """Of the disk; empty where it is not told."""
+    """Disk model, or empty if unknown."""
     candidates: tuple[StudyCandidate, ...]
     workloads: Mapping[str, str] = field(default_factory=dict)
     """Name to title."""
@@ -94,9 +94,9 @@ class Split:
 
     disk: DiskClass
     model: str | None
-    """Empty where it is not told; None where this is a class of disks."""
+    """Disk model, empty if unknown; None where this is a class of disks."""
     ratio: Ratio
-    """Of the candidate told of to the other one; its `rounds` are machines."""
+    """Ratio of the candidate to the baseline; `rounds` counts machines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +132,9 @@ class Group:
     heterogeneity: tuple[Heterogeneity, ...]
     by_class: tuple[Split, ...] = ()
     by_model: tuple[Split, ...] = ()
-    """Of the candidate that is told first; the most frequent model first."""
+    """Ratios of the first candidate by disk model, the most frequent model first."""
     unnamed: int = 0
-    """Results that do not tell their machine, which count as one together."""
+    """Results without a machine ID; they count as one machine."""
 
 
 @dataclass(frozen=True, slots=True)

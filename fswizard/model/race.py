@@ -117,11 +117,11 @@ class Lane:
     def figures(self, discarded: Iterable[int] = ()) -> dict[str, float]:
         """Each candidate's median over the rounds that count, best first."""
         out = frozenset(discarded)
-        found: dict[str, list[float]] = {}
+        figures: dict[str, list[float]] = {}
         for lap in self.laps:
             if lap.figure is not None and not lap.failed and lap.round not in out:
-                found.setdefault(lap.candidate, []).append(lap.figure)
-        medians = {name: statistics.median(values) for name, values in found.items()}
+                figures.setdefault(lap.candidate, []).append(lap.figure)
+        medians = {name: statistics.median(values) for name, values in figures.items()}
         return dict(sorted(medians.items(), key=lambda item: -self.speed(item[1])))
 
     def with_lap(self, number: int, candidate: str, change: Callable[[Lap], Lap]) -> Lane:
@@ -206,10 +206,10 @@ class Race:
         step = self.step
         return step if step is not None and step.stage == "workload" and step.round and step.candidate else None
 
-    def _changed(self, told: Step | Sample | ThroughputSeries | Failure, change: Callable[[Lap], Lap]) -> Race:
-        trial = (told.round, told.candidate)
+    def _changed(self, news: Step | Sample | ThroughputSeries | Failure, change: Callable[[Lap], Lap]) -> Race:
+        trial = (news.round, news.candidate)
         trials = self.trials if trial in self.trials else (*self.trials, trial)
-        race = self._in_lane(told.workload, lambda lane: lane.with_lap(*trial, change))
+        race = self._in_lane(news.workload, lambda lane: lane.with_lap(*trial, change))
         return replace(race, trials=trials)
 
     def _in_lane(self, workload: str, change: Callable[[Lane], Lane]) -> Race:

@@ -175,7 +175,7 @@ class Job:
 
     @property
     def work(self) -> str:
-        """The kind of work, by which published figures are found; empty where nobody has published any."""
+        """The kind of work, which published figures name, too; empty where nobody has published any."""
         return ""
 
     def small(self, files: int, seconds: float) -> tuple[Job, float] | None:

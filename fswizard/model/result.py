@@ -146,8 +146,8 @@ class Result:
     @property
     def lasted_s(self) -> dict[str, float]:
         """By workload, how long the first trial measured those that go on until their rate is steady."""
-        found = [sample for sample in self.samples if sample.metric == LASTED.name]
-        return {sample.workload: sample.value for sample in reversed(found)}
+        lasted = [sample for sample in self.samples if sample.metric == LASTED.name]
+        return {sample.workload: sample.value for sample in reversed(lasted)}
 
     @property
     def counted_bytes(self) -> float:

@@ -36,7 +36,7 @@ class Header:
     """`image`, `device` or `directory`."""
     candidates: tuple[str, ...]
     drive: str = ""
-    """Model name, empty where the disk could not be told."""
+    """Model name of the disk, or empty if unknown."""
     serial: str = ""
     """Tells two disks of the same model apart; never leaves the machine unless asked for."""
     version: str = ""

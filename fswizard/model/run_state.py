@@ -67,7 +67,7 @@ LogEntry = LogCommand | LogNote
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """A run as its events so far tell."""
+    """State of a run after the events so far."""
 
     plan: Plan
     """The plan with the limits that count from where the run was started, or resumed."""

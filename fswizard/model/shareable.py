@@ -205,8 +205,8 @@ def kernel_name(text: str) -> str:
 
 def usb_identifier(text: str) -> str:
     """Vendor and product number of a USB device's name, such as `152d:0578`; empty where there are none."""
-    found = re.search(r"\(([0-9a-f]{4}:[0-9a-f]{4})\)$", text)
-    return found[1] if found else ""
+    match = re.search(r"\(([0-9a-f]{4}:[0-9a-f]{4})\)$", text)
+    return match[1] if match else ""
 
 
 def _holds(name: str, secrets: Iterable[str]) -> bool:

@@ -133,7 +133,7 @@ def ratio_text(ratio: float) -> str:
 def speed_text(ratio: float) -> str:
     """A ratio as people say it: `11 % faster`, `2.1× as fast`, `3× slower`, `as fast`.
 
-    What is 20 % faster than another leaves that one 20 % slower: the same figure, whichever of them is told of.
+    What is 20 % faster than another leaves that one 20 % slower: the same figure, whichever of them comes first.
     """
     factor = max(ratio, 1 / ratio)
     if factor >= 1.995:

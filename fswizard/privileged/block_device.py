@@ -79,8 +79,8 @@ class Tree:
         real = self.real(path)
         name = real.removeprefix("/dev/").replace("/", "!")
         with contextlib.suppress(OSError, ValueError):
-            found = self.device_by(self.path(real).stat())
-            return found or (name if self.path(f"/sys/class/block/{name}").exists() else "")
+            whole = self.device_by(self.path(real).stat())
+            return whole or (name if self.path(f"/sys/class/block/{name}").exists() else "")
         return ""
 
     def device_by(self, status: os.stat_result) -> str:

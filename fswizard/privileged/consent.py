@@ -65,20 +65,20 @@ def _described(seen: Claimable) -> str:
     part = "" if device.name == device.disk else f", a partition of {_printable(device.disk)}"
     model = device.tree.text(f"{disk}/device/model") or device.tree.text(f"{disk}/device/name")
     identifier, kind = next(iter(disk_identity.identifiers(device).items()), ("", disk_identity.SERIAL))
-    rows = {"Model": model, kind[0].upper() + kind[1:]: identifier, "Contents": contents(seen.found)}
+    rows = {"Model": model, kind[0].upper() + kind[1:]: identifier, "Contents": contents(seen.contents)}
     if device.backing_file:
-        rows = {"Backing file": device.backing_file, "Contents": contents(seen.found)}
+        rows = {"Backing file": device.backing_file, "Contents": contents(seen.contents)}
     width = max(15, *(len(name) + 2 for name in rows))
     lines = [f"    {name + ':':{width}}{_printable(text) or 'unknown'}" for name, text in rows.items()]
     return "\n".join([f"  {_printable(device.path)}{part}, {_size(seen.size_bytes)}", *lines])
 
 
-def contents(found: Probed) -> str:
+def contents(probed: Probed) -> str:
     """What lies there, in a line."""
-    label = f' "{found.label}"' if found.label else ""
-    named = [f"{found.type}{label}"] if found.type else []
-    others = [kind for kind in found.types if kind not in (found.type, *PARTITION_TABLES)]
-    table = [f"a partition table ({found.table})"] if found.table else []
+    label = f' "{probed.label}"' if probed.label else ""
+    named = [f"{probed.type}{label}"] if probed.type else []
+    others = [kind for kind in probed.types if kind not in (probed.type, *PARTITION_TABLES)]
+    table = [f"a partition table ({probed.table})"] if probed.table else []
     return ", ".join((*named, *others, *table)) or "nothing was found"
 
 

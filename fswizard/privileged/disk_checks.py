@@ -56,14 +56,19 @@ def findings(
     yields who has it open.
     """
     known = {name: probed.get(name, Probed()) for name in (device.name, *device.partitions, device.disk)}
-    found = (*_in_use(device, known), *_named(device, known), *_contents(device, known), *_unfit(device, minimum_bytes))
-    return tuple(dict.fromkeys(found))
+    every = (
+        *_in_use(device, known),
+        *_named(device, known),
+        *_contents(device, known),
+        *_unfit(device, minimum_bytes),
+    )
+    return tuple(dict.fromkeys(every))
 
 
 def _in_use(device: Device, probed: Mapping[str, Probed]) -> Iterator[Finding]:
     usage = read_usage(device.tree)
-    for name, found in probed.items():
-        yield from uses_of(name, found, usage)
+    for name, probe in probed.items():
+        yield from uses_of(name, probe, usage)
         if below := device.tree.names(f"/sys/class/block/{name}/slaves"):
             yield Finding(
                 "stacked", f"{name} is a volume or array made of {', '.join(below)}",
@@ -72,7 +77,7 @@ def _in_use(device: Device, probed: Mapping[str, Probed]) -> Iterator[Finding]:
         for line in device.tree.lines("/proc/mdstat"):
             if any(word.partition("[")[0] == name for word in line.partition(" : ")[2].split()):
                 yield Finding("raid-member", f"{name} is part of the array {line.split()[0]}", "Stop the array first.")
-        if found.properties.get("DM_MULTIPATH_DEVICE_PATH") == "1":
+        if probe.properties.get("DM_MULTIPATH_DEVICE_PATH") == "1":
             yield Finding(
                 "multipath-member", f"{name} is one path of a multipath disk", "It can't be formatted on its own."
             )
@@ -82,15 +87,15 @@ def _in_use(device: Device, probed: Mapping[str, Probed]) -> Iterator[Finding]:
 
 def _mounted_elsewhere(device: Device, names: Mapping[str, Probed], usage: Usage) -> Iterator[Finding]:
     """Mounts in other mount namespaces, as far as their processes can be looked at."""
-    tree, here = device.tree, {mount for found in usage.mounts.values() for mount in found}
+    tree, here = device.tree, {mount for those in usage.mounts.values() for mount in those}
     processes: dict[bytes, str] = {}
     for pid in filter(str.isdecimal, tree.names("/proc")):
         processes.setdefault(tree.bytes(f"/proc/{pid}/mountinfo"), pid)
     for pid in processes.values():
         table = [mount for mount in mounts.parse(tree.lines(f"/proc/{pid}/mountinfo")) if mount not in here]
-        if found := next((mount for mount in table if mounted_devices(mount, tree) & names.keys()), None):
+        if mount := next((one for one in table if mounted_devices(one, tree) & names.keys()), None):
             program = tree.text(f"/proc/{pid}/comm")
-            text = f"{device.name} is mounted on {found.path}, visible only to {program} (process {pid})"
+            text = f"{device.name} is mounted on {mount.path}, visible only to {program} (process {pid})"
             yield Finding("mounted-elsewhere", text, "Unmount it there, or end the program that did.")
             return
 
@@ -116,9 +121,9 @@ def _named(device: Device, probed: Mapping[str, Probed]) -> Iterator[Finding]:
     """In a table of the system, mounted or not."""
     tree, words = device.tree, [(table, word) for table, word in _words(device) if word]
     leads = {word: tree.device_at(word) for _, word in words if word.startswith("/dev/")}
-    for name, found in probed.items():
+    for name, probe in probed.items():
         number, path = tree.text(f"/sys/class/block/{name}/dev"), path_of(name)
-        tags = {(tag, value) for tag, keys in TAGS.items() for value in found.values(*keys)}
+        tags = {(tag, value) for tag, keys in TAGS.items() for value in probe.values(*keys)}
         for table, word in words:
             if (
                 word == number or _tag(word) in tags or leads.get(word) == name
@@ -167,25 +172,25 @@ def _unreadable(device: Device) -> Iterator[Finding]:
 
 
 def _contents(device: Device, probed: Mapping[str, Probed]) -> Iterator[Finding]:
-    for name, found in probed.items():
-        for kind in found.types:
-            raid = kind == found.type and found.properties.get("ID_FS_USAGE") == "raid"
+    for name, probe in probed.items():
+        for kind in probe.types:
+            raid = kind == probe.type and probe.properties.get("ID_FS_USAGE") == "raid"
             if kind not in MEMBERS and (raid or kind.endswith("_member") or kind.startswith(PARTS_OF_MORE)):
                 yield Finding("raid-member", f"{name} is part of a larger whole ({kind})", "Take it out of that first.")
     for name in (device.name, *device.partitions):
-        found = probed[name]
+        probe = probed[name]
         if (
-            found.properties.get("ID_FS_AMBIVALENT") or found.properties.get("ID_PART_TABLE_AMBIVALENT")
-            or len(found.signatures - PARTITION_TABLES) > 1
+            probe.properties.get("ID_FS_AMBIVALENT") or probe.properties.get("ID_PART_TABLE_AMBIVALENT")
+            or len(probe.signatures - PARTITION_TABLES) > 1
         ):  # fmt: skip
             yield Finding(
                 "ambivalent", f"{name} carries signatures of several filesystems at once",
                 f"List them with `wipefs /dev/{name}`, and remove the stale ones.",
             )  # fmt: skip
-        if found.devices > 1 and not found.left_by_a_run:
-            text = f"{name} is one of {found.devices} devices of a {found.type}"
+        if probe.devices > 1 and not probe.left_by_a_run:
+            text = f"{name} is one of {probe.devices} devices of a {probe.type}"
             yield Finding("btrfs-member", text, "Remove it from there first.")
-        if part := SYSTEM_PARTITIONS.get(found.properties.get("ID_PART_ENTRY_TYPE", "").lower()):
+        if part := SYSTEM_PARTITIONS.get(probe.properties.get("ID_PART_ENTRY_TYPE", "").lower()):
             yield Finding("system-partition", f"{name} is {part}", "Choose another partition or disk.")
     if parts := device.partitions:
         yield Finding(

@@ -90,7 +90,7 @@ class DiskErrors:
         """New lines of the kernel's log that are errors of the devices, or of what is below them."""
         own = set(self._devices())
         disks, hosts = own.union(self._all), set(self._hosts)
-        found = []
+        new = []
         for line, writer, names in self._errors():
             of_disk = names & (disks if writer == "disk" else hosts)
             about = [(names & own, self.lines), (of_disk, self._disk_lines)]
@@ -98,8 +98,8 @@ class DiskErrors:
             for lines in kept:
                 lines.append(line)
             if kept:
-                found.append(line)
-        return found
+                new.append(line)
+        return new
 
     def forget(self) -> None:
         """Another filesystem is on the devices from here on."""
@@ -199,24 +199,24 @@ def _grown(before: Iterable[tuple[str, int]], now: Iterable[tuple[str, int]]) ->
 
 def read_counters(volume: Volume, kinds: Sequence[str]) -> dict[str, int]:
     """Counters by name; Refusal where a kind is not on the list, or where the kernel writes something new."""
-    found: dict[str, int] = {}
+    counters: dict[str, int] = {}
     for kind in kinds:
         if kind not in (*KINDS, ZPOOL):
             raise Refusal("refused", f"no such counters: {kind!r:.40}")
         try:
-            found |= pools.counters(volume.pool) if kind == ZPOOL else KINDS[kind](volume.device.name, HERE)
+            counters |= pools.counters(volume.pool) if kind == ZPOOL else KINDS[kind](volume.device.name, HERE)
         except ValueError as error:
             raise Refusal("failed", f"the kernel's counters cannot be read: {error}") from error
-    return found
+    return counters
 
 
 def of_filesystem(device: str, tree: Tree = HERE) -> dict[str, int]:
     """Every counter of errors that the filesystem on a device keeps, whichever it is; warnings are none."""
-    found: dict[str, int] = {}
+    counters: dict[str, int] = {}
     for kind in KINDS.values():
         with contextlib.suppress(ValueError):
-            found |= kind(device, tree)
-    return {name: count for name, count in found.items() if name != WARNINGS}
+            counters |= kind(device, tree)
+    return {name: count for name, count in counters.items() if name != WARNINGS}
 
 
 def _ext4(device: str, tree: Tree) -> dict[str, int]:
@@ -228,13 +228,13 @@ def _ext4(device: str, tree: Tree) -> dict[str, int]:
 
 def _btrfs(device: str, tree: Tree) -> dict[str, int]:
     """As `btrfs device stats` shows them, of all its devices together."""
-    found = Counter[str]()
+    counters = Counter[str]()
     for uuid in tree.names("/sys/fs/btrfs"):
         if device in tree.names(f"/sys/fs/btrfs/{uuid}/devices"):
             for number in tree.names(f"/sys/fs/btrfs/{uuid}/devinfo"):
                 lines = tree.lines(f"/sys/fs/btrfs/{uuid}/devinfo/{number}/error_stats")
-                found.update({name: int(count) for name, count in map(str.split, filter(None, lines))})
-    return found
+                counters.update({name: int(count) for name, count in map(str.split, filter(None, lines))})
+    return counters
 
 
 def _f2fs(device: str, tree: Tree) -> dict[str, int]:
@@ -247,15 +247,15 @@ def _f2fs(device: str, tree: Tree) -> dict[str, int]:
 
 def _bcachefs(device: str, tree: Tree) -> dict[str, int]:
     """Of reads, writes and checksums since it was made."""
-    found: dict[str, int] = {}
+    counters: dict[str, int] = {}
     for uuid in tree.names("/sys/fs/bcachefs"):
         for member in tree.names(f"/sys/fs/bcachefs/{uuid}"):
             directory = f"/sys/fs/bcachefs/{uuid}/{member}"
             if member.startswith("dev-") and tree.real(f"{directory}/block").endswith(f"/{device}"):
                 since_made = tree.text(f"{directory}/io_errors").rpartition("IO errors since")[0]
                 pairs = re.findall(r"(\w+):\s*(\d+)", since_made)
-                found |= {f"{name}_errors": int(count) for name, count in pairs}
-    return found
+                counters |= {f"{name}_errors": int(count) for name, count in pairs}
+    return counters
 
 
 KINDS: Mapping[str, Callable[[str, Tree], dict[str, int]]] = {

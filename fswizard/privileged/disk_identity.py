@@ -57,11 +57,11 @@ def _reported(device: Device) -> dict[str, str]:
         *((text, WWN) for text in _wwns(device)),
         (_property(udev, "ID_PART_ENTRY_UUID") if device.name != device.disk else "", PARTUUID),
     ]
-    found: dict[str, str] = {}
+    numbers: dict[str, str] = {}
     for text, kind in pairs:
         if text and text.isprintable():
-            found.setdefault(text, kind)
-    return found
+            numbers.setdefault(text, kind)
+    return numbers
 
 
 def _serials(device: Device) -> Iterator[str]:

@@ -89,7 +89,7 @@ class Claimable:
     device: Device
     diskseq: int
     size_bytes: int
-    found: Probed
+    contents: Probed
 
 
 def inspect(number: str) -> Claimable:
@@ -125,10 +125,10 @@ def claim(
             _check_open(exclusive, device, diskseq, size_bytes)
             check_identity(device, diskseq, size_bytes)
             probed = _probe_all(exclusive, device)
-            found = probed[device.name]
+            contents = probed[device.name]
             check_serial(device, serial)
-            check_shown(device, shown, found)
-            empty = not (found.signatures or found.type or found.table)
+            check_shown(device, shown, contents)
+            empty = not (contents.signatures or contents.type or contents.table)
             if only_empty and not empty:
                 raise Refusal("refused", f"{device.name} is not empty, and the probe overwrites no data")
             _refuse_used(device, probed)
@@ -141,8 +141,8 @@ def claim(
 def _probe_all(descriptor: int, device: Device) -> dict[str, Probed]:
     """What lies on the open device, and on its disk."""
     probed = {name: _probe(path) for name, path in zip(device.names, (device.path, device.disk_path))}
-    found = probed[device.name]
-    return {**probed, device.name: replace(found, devices=_devices(descriptor, found.type))}
+    own = probed[device.name]
+    return {**probed, device.name: replace(own, devices=_devices(descriptor, own.type))}
 
 
 def _refuse_used(device: Device, probed: Mapping[str, Probed]) -> None:
@@ -150,9 +150,9 @@ def _refuse_used(device: Device, probed: Mapping[str, Probed]) -> None:
     refuse(disk_checks.openers(device, os.readlink("/proc/self"), anywhere=True))
 
 
-def refuse(found: Iterable[Finding]) -> None:
+def refuse(findings: Iterable[Finding]) -> None:
     """Refusal with the first of the findings, the weightiest."""
-    for finding in found:
+    for finding in findings:
         raise Refusal("refused", finding.text)
 
 
@@ -173,10 +173,10 @@ def check_serial(device: Device, serial: str) -> None:
         raise Refusal("refused", f"{serial!r:.80} is not the {kind} of {device.name}")
 
 
-def check_shown(device: Device, shown: str, found: Probed) -> None:
+def check_shown(device: Device, shown: str, contents: Probed) -> None:
     """Nobody gives up what was not shown: udev's database may be older than what lies there."""
-    if found.type and found.type != shown:
-        raise Refusal("refused", f"{device.name} holds {found.type}, but you were shown {shown or 'nothing'}")
+    if contents.type and contents.type != shown:
+        raise Refusal("refused", f"{device.name} holds {contents.type}, but you were shown {shown or 'nothing'}")
 
 
 def _open_disk(device: Device) -> int:

@@ -1,7 +1,7 @@
 """Several devices that the helper holds, as one: arrays of md, and what btrfs and ZFS spread over them by themselves.
 
 An array of md is made with mdadm and stopped when the run is over. It has a name and a UUID that nobody else's has. It
-is found by its members in sysfs, and stopped only where all of them are the helper's, or, of a killed run, where name
+is known by its members in sysfs, and stopped only where all of them are the helper's, or, of a killed run, where name
 and UUID are the run's. mdadm reads no configuration and assembles nothing.
 """
 

@@ -123,12 +123,12 @@ def mounted_devices(mount: Mount, tree: Tree) -> set[str]:
 
 def mounts_on(name: str, probed: Probed, usage: Usage) -> list[Mount]:
     """Mounts of what lies on a device, directly or through volumes and arrays on top of it."""
-    found = list(usage.mounts.get(name, ()))
+    table = list(usage.mounts.get(name, ()))
     if probed.type == "zfs_member":
-        found += usage.pools.get(probed.label, ())
+        table += usage.pools.get(probed.label, ())
     for holder in usage.tree.names(f"/sys/class/block/{name}/holders"):
-        found += mounts_on(holder, Probed(), usage)
-    return found
+        table += mounts_on(holder, Probed(), usage)
+    return table
 
 
 def uses_of(name: str, probed: Probed, usage: Usage) -> Iterator[Finding]:

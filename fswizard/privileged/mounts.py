@@ -31,14 +31,14 @@ class Mount:
 
 def parse(lines: Iterable[str]) -> tuple[Mount, ...]:
     """Mounts in the order in which they were made; lines that are none are passed over."""
-    found = []
+    rows = []
     for line in lines:
         before, dash, after = line.partition(" - ")
         left, right = before.split(" "), after.split(" ")
         if dash and left[0].isdecimal() and len(left) >= 6 and len(right) >= 2:
             texts = map(unescape, (left[3], left[4], right[0], right[1]))
-            found.append(Mount(int(left[0]), left[2], *texts))
-    return tuple(found)
+            rows.append(Mount(int(left[0]), left[2], *texts))
+    return tuple(rows)
 
 
 def unescape(field: str) -> str:

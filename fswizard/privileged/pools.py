@@ -129,9 +129,9 @@ def keep_errors(pool: Pool) -> None:
 def errors(status: str) -> dict[str, int]:
     """The figures in the output of `zpool status -p`: of each column its highest, and how many files are damaged."""
     rows = re.findall(r"^\t\s*\S+\s+[A-Z]+\s+(\d+)\s+(\d+)\s+(\d+)", status, re.MULTILINE)
-    found = {name: max((int(row[column]) for row in rows), default=0) for column, name in enumerate(COUNTERS)}
+    counters = {name: max((int(row[column]) for row in rows), default=0) for column, name in enumerate(COUNTERS)}
     damaged = re.search(r"^errors: (\d+) data errors", status, re.MULTILINE)
-    return {**found, "data_errors": int(damaged[1]) if damaged else 0}
+    return {**counters, "data_errors": int(damaged[1]) if damaged else 0}
 
 
 def _make_nodes(pool: Pool) -> None:

@@ -113,22 +113,22 @@ def _reap(name: str) -> list[int]:
 def pids_of(name: str) -> list[int]:
     """Numbers, as this namespace counts, of its processes that are called `name`."""
     namespace = os.stat("/proc/self/ns/pid").st_ino
-    found = []
+    pids = []
     for entry in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):  # it is another's, or ended while it was looked at
             inside = os.stat(f"/proc/{entry}/ns/pid").st_ino == namespace
             status = Path(f"/proc/{entry}/status").read_text("utf-8", "replace").splitlines()
             fields = dict(line.split(":", 1) for line in status if ":" in line)
             if inside and fields["Name"].strip() == name[:15]:
-                found.append(int(fields["NSpid"].split()[-1]))
-    return found
+                pids.append(int(fields["NSpid"].split()[-1]))
+    return pids
 
 
 def check(path: str) -> None:
     """Refusal where others than root can change what `path` leads to, or where it was mounted since the start."""
-    found = {entry: _status_and_mount(entry) for entry in _entries(path)}
+    processes = {entry: _status_and_mount(entry) for entry in _entries(path)}
     now = mounts.current()
-    for entry, (status, mount_id) in found.items():
+    for entry, (status, mount_id) in processes.items():
         writable = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not stat.S_ISLNK(status.st_mode)
         if status.st_uid != 0 or (writable and not (entry == NIX_STORE and status.st_mode & stat.S_ISVTX)):
             raise Refusal("refused", f"{path} is not root's alone: others can change {entry}")

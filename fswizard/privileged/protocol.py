@@ -184,7 +184,7 @@ def _no_constant(name: str) -> None:
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Two values for one key could be checked as one and used as the other."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
         raise ValueError("a key appears twice")
-    return found
+    return fields

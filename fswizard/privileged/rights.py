@@ -1,6 +1,6 @@
 """What the helper can be started for: each right is a command line of its own, which can be allowed without the others.
 
-`__main__.py images`, say: sudoers and polkit tell command lines apart, and neither sees what is asked later.
+`__main__.py images`, say: sudoers and polkit distinguish command lines, and neither sees what is asked later.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ def set_name(name: str) -> None:
 
 
 def reset_personality() -> None:
-    """Be an ordinary Linux program, whatever setarch(8) was told (personality(2))."""
+    """Be an ordinary Linux program, whatever setarch(8) set (personality(2))."""
     _libc.personality(0)
 
 

@@ -262,11 +262,11 @@ class Verbs:
 
     def _health(self, handle: int, counted: list[str]) -> Answer:
         volume = self._volume(handle, "health")
-        found = disk_errors.read_counters(volume, counted)
-        volume.errors.note(found)
+        counters = disk_errors.read_counters(volume, counted)
+        volume.errors.note(counters)
         of_disks = volume.errors.of_disks()
         lines = volume.errors.lines
-        return {"counters": {**found, "kernel_errors": len(lines)}, "lines": lines, "disks": of_disks}
+        return {"counters": {**counters, "kernel_errors": len(lines)}, "lines": lines, "disks": of_disks}
 
     def _sync(self, handle: int) -> Answer:
         volume = self._volume(handle, "sync")

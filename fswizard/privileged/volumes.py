@@ -338,8 +338,8 @@ def mount(volume: Volume, mount_type: str, options: Sequence[str], user: User) -
 
 def new_mount(volume: Volume, known: Collection[int]) -> Mount | None:
     """The mount of the volume that is not among the `known` IDs; None where there is none."""
-    new = (found for found in mounts.current().values() if found.id not in known)
-    return next((found for found in new if found.source in volume.sources), None)
+    new = (one for one in mounts.current().values() if one.id not in known)
+    return next((one for one in new if one.source in volume.sources), None)
 
 
 def umount(volume: Volume, mounted: Mount) -> jobs.Work:

@@ -72,7 +72,7 @@ class Eta:
 
     def trials_ahead(self, least: int, likely: int | None, most: int) -> None:
         """Said at the start of a round: trials that are certain to come, those that the figures make likely (None where
-        they tell nothing yet), and those that rounds and write budget allow."""
+        they have measured nothing yet), and those that rounds and write budget allow."""
         self._least_trials, self._likely_trials, self._most_trials = min(least, most), likely, most
 
     def outlook(self, now_s: float, step_fraction: float | None) -> tuple[float, float]:

@@ -104,10 +104,10 @@ class Host:
         ssh may ask for a password, or about an unknown machine, on the terminal.
         """
         look = self._run(self.ssh(f"{CACHE}; exec python3 -c {shlex.quote(LOOK)} {self._program} {self._digest}"))
-        found = _object(look.stdout)
-        if found is None:
+        there = _object(look.stdout)
+        if there is None:
             raise self._failed(look)
-        version, machine = str(found.get("python")), str(found.get("machine"))
+        version, machine = str(there.get("python")), str(there.get("machine"))
         if tuple(int(part) for part in version.split(".")[:2]) < (3, 10):
             raise Missing(f"{self.name} has Python {version}, and fswizard needs 3.10 or later.", "Install it there.")
         here = platform.machine(), ".".join(platform.python_version_tuple()[:2])
@@ -116,7 +116,7 @@ class Host:
                 f"{self.name} has Python {version} on {machine}; the packages here are for {here[1]} on {here[0]}.",
                 "Start fswizard here from its one-file package, which runs with Python 3.10 to 3.14 on x86-64.",
             )
-        if not found.get("have"):
+        if not there.get("have"):
             bring = self.ssh(f"{CACHE}; exec python3 -c {shlex.quote(BRING)} {self._program} {self._digest}")
             if (brought := self._run(bring, archive())).exit_code:
                 raise self._failed(brought)
@@ -195,7 +195,7 @@ def _directory() -> str:
 
 def _object(line: bytes) -> dict[str, Any] | None:
     try:
-        found = json.loads(line.splitlines()[-1])
+        data = json.loads(line.splitlines()[-1])
     except (ValueError, IndexError):
         return None
-    return found if isinstance(found, dict) else None
+    return data if isinstance(data, dict) else None

@@ -84,12 +84,12 @@ def _expect(where: str, number: int, line: bytes, kind: type[T]) -> tuple[T, dic
         data = parse_line(line)
         if data.get("type") != kind.__name__:
             raise ValueError(f"a line of type {kind.__name__} was expected")
-        found = from_json(kind, data)
-        if isinstance(found, RunStarted):
-            _check_plan(found.plan)
+        event = from_json(kind, data)
+        if isinstance(event, RunStarted):
+            _check_plan(event.plan)
     except UNREADABLE as error:
         raise _wrong(where, number, error) from error
-    return found, data
+    return event, data
 
 
 def event_in(line: bytes) -> Event:
@@ -102,7 +102,7 @@ def event_in(line: bytes) -> Event:
 
 
 def _events(where: str, header: Header, started: dict[str, Any], plan: Plan, lines: Iterable[bytes]) -> Iterator[Event]:
-    """What the lines that follow the plan tell of the result, and when the last event was."""
+    """The result by the lines that follow the plan, and when the last event was."""
     candidates = frozenset(("", *(candidate.name for candidate in plan.candidates)))
     workloads = frozenset(("", *(workload.name for workload in plan.recipe.workloads)))
     unread, number = b"", 2

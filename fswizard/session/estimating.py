@@ -63,7 +63,7 @@ def _expected(
     job, names = workload.job, [candidate.name for candidate in candidates]
     timed = timed_bytes(job, kind)
     prepared = max(0, workload.writes_bytes - job.cost.measure_bytes)
-    if took := next((found for each in calibrations if (found := each.took(job, names))), None):
+    if took := next(filter(None, (each.took(job, names) for each in calibrations)), None):
         seconds = statistics.fmean(each.seconds for each in took)
         writes = [each.writes_bytes for each in took]
         mean, most = statistics.fmean(writes), max(writes) if timed else 0

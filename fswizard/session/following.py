@@ -79,7 +79,7 @@ class FollowedRun:
 
 
 def _events(lines: Iterable[bytes]) -> Iterator[Event]:
-    """What whole lines of a log tell; what another version wrote and this one does not know is passed over."""
+    """Events of the whole lines of a log; what another version wrote and this one does not know is passed over."""
     waiting = b""
     for line in (*lines, b""):
         if waiting and not line.startswith(PROGRESS):

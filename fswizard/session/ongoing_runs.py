@@ -49,8 +49,8 @@ class OngoingRun:
 
 def ongoing() -> tuple[OngoingRun, ...]:
     """Those of this user on this machine, newest first."""
-    found = (run for entry in _folder().glob("*.json") if (run := _alive(entry)))
-    return tuple(sorted(found, key=lambda run: run.started, reverse=True))
+    runs = (run for entry in _folder().glob("*.json") if (run := _alive(entry)))
+    return tuple(sorted(runs, key=lambda run: run.started, reverse=True))
 
 
 def find_ongoing(name: str = "") -> OngoingRun:

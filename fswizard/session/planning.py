@@ -72,7 +72,7 @@ class Choices:
 
 
 def make_plan(choices: Choices, history: Sequence[Entry] = ()) -> Plan:
-    """The plan for `choices`; nothing on the machine is changed. `history` has what may tell how fast the disk is.
+    """The plan for `choices`; nothing on the machine is changed. `history` may show how fast the disk is.
 
     Raises UsageError where choices do not fit together, Missing where a program or a right is absent,
     Refused where data could be lost.

@@ -1,4 +1,4 @@
-"""What earlier runs on the same disk tell of the next one: what it takes, and what it is likely to settle."""
+"""What the next run on a disk will take, and is likely to settle, by earlier runs on it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def calibrations(plan: Plan, history: Iterable[Entry]) -> tuple[Calibration, ...
     entries = [entry for entry in history if _same_disk(plan, entry) and entry.path.exists()]
     entries.sort(key=lambda entry: entry.header.recipe != plan.recipe.name)
     read = (_calibration(entry.path, entry.path.stat().st_mtime_ns) for entry in entries[:MOST_READ])
-    return tuple(found for found in read if found)
+    return tuple(filter(None, read))
 
 
 @lru_cache(maxsize=4 * MOST_READ)

@@ -60,7 +60,7 @@ class Load:
     """Process number of who started it; 0 or 2 for threads of the kernel."""
     cpu_s: float = 0.0
     read_bytes: int = 0
-    """From disks, as is what it wrote; 0 where that is not told, as for the programs of other users."""
+    """From disks, as is what it wrote; 0 where that is unknown, as for the programs of other users."""
     written_bytes: int = 0
 
     def since(self, then: Load | None) -> Load:
@@ -97,7 +97,7 @@ class Host:
     def identity(self) -> str:
         """Tells this machine from others, and nobody which one it is; empty where it has no machine ID.
 
-        machine-id(5): the ID itself is confidential, a hash of it with a key of the program's own may be told.
+        machine-id(5): the ID itself is confidential, a hash of it with a key of the program's own may be shared.
         """
         machine_id = self._text("etc/machine-id").strip()
         return hmac.new(machine_id.encode(), _PROGRAM, "sha256").hexdigest()[:16] if machine_id else ""
@@ -108,8 +108,8 @@ class Host:
 
     def unwritten_bytes(self) -> int:
         """What all files and devices have in memory that is not on a disk yet, or is being written."""
-        found = re.findall(r"^(?:Dirty|Writeback):\s*(\d+) kB$", self._text("proc/meminfo"), re.MULTILINE)
-        return sum(map(int, found)) << 10
+        sizes = re.findall(r"^(?:Dirty|Writeback):\s*(\d+) kB$", self._text("proc/meminfo"), re.MULTILINE)
+        return sum(map(int, sizes)) << 10
 
     def on_battery(self) -> bool:
         """Whether the machine runs on its battery now."""
@@ -146,8 +146,8 @@ class Host:
     def loads(self) -> dict[int, Load]:
         """What every program on the machine has used so far, by process number."""
         numbers = (path.name for path in (self.root / "proc").iterdir() if path.name.isdecimal())
-        found = {int(number): self._load(number) for number in numbers}
-        return {number: load for number, load in found.items() if load is not None}
+        loads = {int(number): self._load(number) for number in numbers}
+        return {number: load for number, load in loads.items() if load is not None}
 
     def _load(self, number: str) -> Load | None:
         """None where it has ended."""

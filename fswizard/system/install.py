@@ -30,7 +30,7 @@ def obstacle() -> str:
 def offer(packages: Sequence[str]) -> bool:
     """Install packages if the user agrees, where there is no `obstacle`; False when they are not installed afterwards.
 
-    All that is told, and the package manager's own output, goes to standard error.
+    Its messages, and the package manager's own output, goes to standard error.
     """
     command = shlex.join(programs.install_command(packages))
     missing = f"Missing: {', '.join(packages)}."

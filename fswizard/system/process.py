@@ -90,7 +90,7 @@ def _state(pid: int) -> tuple[str, int]:
 
 def _with_children(pid: int) -> Iterator[int]:
     yield pid
-    with contextlib.suppress(OSError):  # it ended meanwhile, or the kernel does not tell
+    with contextlib.suppress(OSError):  # it ended meanwhile, or the kernel does not say
         for thread in Path(f"/proc/{pid}/task").iterdir():
             for child in (thread / "children").read_text().split():
                 yield from _with_children(int(child))

@@ -121,7 +121,7 @@ def owner_of(path: Path) -> str:
     """The package that brought a file; empty where none did."""
     for asking in _OWNERS:
         if find(asking[0]):
-            told = query((*asking, str(path)), timeout_s=60)
-            if told.exit_code == 0:
-                return told.stdout.decode(errors="replace").partition(":")[0].strip()
+            answer = query((*asking, str(path)), timeout_s=60)
+            if answer.exit_code == 0:
+                return answer.stdout.decode(errors="replace").partition(":")[0].strip()
     return ""

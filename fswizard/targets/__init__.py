@@ -3,13 +3,13 @@
 Other packages use what stands here, and `privilege` for the rights of the helper that runs as root:
 
 - a target is chosen (`parse_target`), planned on (`plan_target`, `planned_commands`; disks with zones have
-  `must_keep_to_zones` and its like), found again for a run that is resumed (`require_still_there`), and its disk is
+  `must_keep_to_zones` and its like), checked when a run is resumed (`require_still_there`), and its disk is
   `drive_under` it;
 - a device is one of several `offers`, loses something, is confirmed (`questions`, `confirmed`, `how_to_confirm`,
   `require_confirmation`), or is probed (`run_probe`);
 - programs that it measures can be given a memory limit (`memory_limit_ways`, `LEAST_MEMORY_LIMIT_BYTES`);
 - for a run it is prepared (`open_directories`, `open_devices`, `open_images`) under a `Journal`, from which `leftovers`
-  of a killed run are found for `clean`.
+  of a killed run are listed for `clean`.
 """
 
 from fswizard.privileged.memory_limit import LEAST_BYTES as LEAST_MEMORY_LIMIT_BYTES

@@ -1,4 +1,4 @@
-"""A directory that a run made: found again by its inode, so that nothing else that bears its name is ever removed."""
+"""A directory that a run made: recognised by its inode, so that nothing else that bears its name is ever removed."""
 
 from __future__ import annotations
 
