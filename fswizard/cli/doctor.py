@@ -33,7 +33,7 @@ class Checked:
     name: str
     purpose: str
     required: bool
-    """The default run cannot do without it."""
+    """The default run needs it."""
     found: bool
     version: str = ""
     package: str = ""

@@ -70,7 +70,7 @@ class Narration:
             self.say(text)
 
     def say(self, text: str) -> None:
-        """Write a line, also one that is no event's."""
+        """Write a line, for an event or not."""
         end = "\r\x1b[K" if self._moves else ""
         self._print(f"{end}{safe_lines(text)}\n")
 

@@ -78,7 +78,7 @@ def files(names: Sequence[str]) -> Iterator[Path]:
 
 
 def read(path: Path) -> Study:
-    """What one file brings. UsageError where it is no result."""
+    """What one file brings. UsageError if it is not a result."""
     result = results.load(path)
     study = study_of(result)
     header = results.header(path)

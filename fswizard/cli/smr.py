@@ -105,7 +105,7 @@ def _json(documents: list[dict[str, Any]]) -> str:
 
 
 def _judge_all(what: Iterable[str], wake: bool, failed: list[FswizardError]) -> Iterator[Judged]:
-    """Judges one after the other; what cannot be read is put into `failed`, and the rest goes on."""
+    """Judges each in turn; what cannot be read is put into `failed`, and the rest goes on."""
     for source in what:
         try:
             yield from _judge(source, wake)

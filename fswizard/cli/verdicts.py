@@ -20,7 +20,7 @@ CONFIDENCE = {"certain": "certain", "strong": "strong evidence", "weak": "weak e
 
 
 def verdict_lines(verdict: SmrVerdict, *, flash: bool = False) -> list[str]:
-    """A verdict with its evidence and advice, within 80 columns; zones of flash are no shingles."""
+    """A verdict with its evidence and advice, within 80 columns; zones of flash are not shingles."""
     sure = f" ({CONFIDENCE[verdict.confidence]})" if verdict.kind != "unknown" else ""
     zones = {"host-managed": "host-managed zones", "host-aware": "host-aware zones"} if flash else {}
     title = zones.get(verdict.kind, TITLES[verdict.kind])

@@ -60,7 +60,7 @@ class Story:
 
     @cached_property
     def result(self) -> Result:
-        """What came of it."""
+        """Its result."""
         return fold(self.beginning, self.events)
 
 

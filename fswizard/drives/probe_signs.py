@@ -104,7 +104,7 @@ def cliff(latencies_s: Sequence[float], block_bytes: int) -> Sign | None:
         median(_chunks_s(latencies_s[at : at + BASE_WRITES])) for at in range(0, before - BASE_WRITES + 1, BASE_WRITES)
     )
     last = latencies_s[-slow:]
-    # One long hang is no cliff: every part of these writes must be slow. The published disks fall to a third or less.
+    # A long hang is not a cliff: every part of these writes must be slow. The published disks fall to a third or less.
     if min(_chunks_s(last)) < 3.0 * base_s:
         return None
     first_mib, last_mib = (block_bytes / (1 << 20) / seconds for seconds in (base_s, fmean(last)))

@@ -4,7 +4,7 @@ Add an engine
 =============
 
 Write `fswizard/engines/NAME.py` with one class: a frozen dataclass with slots that derives from `Engine`, or from
-`TimedEngine` where it is programs that are timed from cold caches until their work is on the disk. It says
+`TimedEngine` where it is programs that are timed with empty caches until their work is on the disk. It says
 
 - its `engine`, which is its name in recipes, its `metrics`, and the `programs` that must be installed;
 - its fields, which are the keys of a workload in a recipe: `Literal` for a choice, `bool`, `Annotated[int,

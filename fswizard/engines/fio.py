@@ -42,7 +42,7 @@ START_S = 0.3
 INTERRUPTED = 128
 """fio's exit code after SIGINT."""
 FASTEST_DEVICE_BYTES_PER_S = 50e9
-"""No disk is faster: what goes past the page cache ends when its time is up."""
+"""No disk is faster: what bypasses the page cache ends when its time is up."""
 STEADY = 0.1
 """A rate is steady when the last third of its history is within this share of the middle one."""
 

@@ -119,7 +119,7 @@ class Cliff:
 def cliff(rates: Sequence[float]) -> Cliff:
     """Split the rates of at least two seconds, in bytes per second, where the two parts differ most.
 
-    Each part is at least a tenth of the run, as a stall is no cliff; after it, less than half of the rate is left.
+    Each part is at least a tenth of the run, as a stall is not a cliff; after it, less than half of the rate is left.
     """
     logs = [math.log(max(rate, 1.0)) for rate in rates]
 

@@ -171,7 +171,7 @@ def _offer(options: Sequence[MountOption]) -> str:
 
 
 def hint(wrong: str, known: Iterable[str]) -> str:
-    """What could have been meant instead of a name that is not known."""
+    """What could have been meant instead of an unknown name."""
     known = list(known)
     close = difflib.get_close_matches(wrong.lower(), known, n=1)
     nearest = f"Did you mean {close[0]}? " if close else ""

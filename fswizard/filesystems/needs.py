@@ -1,4 +1,4 @@
-"""What people cannot do without, beside speed."""
+"""Features that people need beside speed."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def suggestions(drive: Drive) -> tuple[Suggestion, ...]:
 def layout_candidates(named: Sequence[str], members: int) -> tuple[str, ...]:
     """Candidates for `members` disks: those of `named` that fit, or one disk alone and every layout.
 
-    UsageError where `named` has what is no candidate.
+    UsageError where `named` has something other than candidates.
     """
     # without layouts that store everything more than twice although there are disks for more room
     useful = [layout for layout in layouts().values() if layout.copies or members == 2]

@@ -26,7 +26,7 @@ from fswizard.recipes import shipped_directory
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Why our ratio differs from the published one, and which of them to believe."""
+    """Why our ratio differs from the published one, and which one to believe."""
 
     text: str
     candidate: str = ""

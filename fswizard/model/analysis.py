@@ -212,7 +212,7 @@ def write_amplification(summaries: Sequence[Summary]) -> Mapping[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A feature that the user cannot do without."""
+    """A feature that the user needs."""
 
     name: str
     title: str
@@ -314,7 +314,7 @@ class Repeated:
     here: Ratio | None
     """None before it is run again."""
     note: str = ""
-    """Why the two differ, and which of them to believe."""
+    """Why the two differ, and which one to believe."""
     processor_bound: bool = False
     """An emulated processor held it back, not the disk."""
 

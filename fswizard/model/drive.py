@@ -114,7 +114,7 @@ class Drive:
 
     @property
     def flash(self) -> bool:
-        """It has no platters, so whatever zones it has are no shingles."""
+        """It has no platters, so its zones, if any, are not shingles."""
         return self.kind in ("ssd", "nvme", "flash-card")
 
     @property

@@ -88,7 +88,7 @@ def filling_s(image_bytes: int, kind: str) -> float:
 def memory_limit_bytes(jobs: Iterable[Job], memory_bytes: int) -> int:
     """What buffered jobs are given of a machine's memory: a quarter of their data, in whole MiB, and enough to run.
 
-    0, which is no limit, where there are none, or where their data are twice the memory anyway.
+    0, for no limit, where there are none, or where their data are twice the memory anyway.
     """
     buffered = [job for job in jobs if not job.direct]
     limit_bytes = max(LEAST_MEMORY_BYTES, (room(buffered) // 4) >> 20 << 20)

@@ -147,7 +147,7 @@ class Filesystem:
     minimum_bytes: int = 0
     maximum_bytes: int = 0
     slow_below_bytes: int = 0
-    """Below this size it is clearly slower than on a usual disk; 0 where that is not known of any size."""
+    """Below this size it is clearly slower than on a usual disk; 0 where that is unknown."""
     made_bytes: int = 0
     """Bytes that making it for a measurement writes, besides `made_share` of its size."""
     made_share: float = 0.0

@@ -31,7 +31,7 @@ class Expected(NamedTuple):
     read: Callable[[Any], Any] = lambda value: value
     """Turns what was written into a value of the type; TypeError or ValueError where it is none."""
     key: str | None = ""
-    """Where it is not the field's name; None for a field that is no key."""
+    """Where it is not the field's name; None for a field without a key."""
     choices: tuple[str, ...] = ()
 
 
@@ -101,7 +101,7 @@ class Keys:
             yield self.inner(table, f"{key} {count}" + (f" ({name[:40]})" if isinstance(name, str) else ""))
 
     def read(self, kind: Callable[..., T], *, further: bool = False, **given: Any) -> T:
-        """The object that the table describes; `given` are fields that are no keys.
+        """The object that the table describes; `given` are fields without keys.
 
         UsageError with file, key, what is expected there, and the nearest name: for a value that does not fit, for a
         key that is missing, and, unless `further` keys of the table are still to be read, for one that nobody knows.

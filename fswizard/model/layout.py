@@ -94,7 +94,7 @@ class Array:
     degraded: bool = False
     """One member is taken away after making and before measuring."""
     members: int = 0
-    """0 while the target is not known yet."""
+    """0 while the target is unknown."""
 
     @property
     def name(self) -> str:

@@ -35,7 +35,7 @@ class Curve:
     each: int = 1
     """Rates in a mean."""
     total: float = 0.0
-    """Of the rates that are no mean yet."""
+    """Rates that are not averaged yet."""
     count: int = 0
 
     def plus(self, rate: float, unit: str) -> Curve:

@@ -56,7 +56,7 @@ class Program:
     purpose: str
     """What it is needed for, in words."""
     required: bool = False
-    """The default run cannot do without it."""
+    """The default run needs it."""
     packages: Mapping[str, str] = field(default_factory=dict)
     """Its package by distribution; the empty key is for all others. Without either, it is named like the program."""
     messages: Mapping[str, int] = field(default_factory=dict)

@@ -54,7 +54,7 @@ class LogCommand:
 
 @dataclass(frozen=True, slots=True)
 class LogNote:
-    """Something worth a line in the log that is no program."""
+    """Something other than a program that is worth a line in the log."""
 
     at_s: float
     kind: Literal["step", "doubt", "failed", "skipped", "discarded", "round", "end"]
@@ -303,7 +303,7 @@ class RunState:
 
 
 def _note(event: Event) -> LogNote | None:
-    """The line of the log for an event that is no program's."""
+    """The line of the log for an event other than a program's."""
     at_s, note = event.at_s, None
     match event:
         case StepStarted(step=step):

@@ -21,7 +21,7 @@ UNITS = frozenset(
     | {"s", "ms", "us", "µs", "ns", "min", "m", "h", "x", "th", "nd", "rd", "st"}
 )
 _RUN = re.compile(r"[^\W_]+")
-"""A word or number; what lies between is punctuation."""
+"""A word or number; what stands between is punctuation."""
 _EDGES = "`'\"“”’()[]{}<>,;:!?|*.…"
 _NUMBER = re.compile(r"(?:v|rc)?(\d{1,6})([^\W\d_]{0,3})")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?)?")

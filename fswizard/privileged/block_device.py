@@ -84,7 +84,7 @@ class Tree:
         return ""
 
     def device_by(self, status: os.stat_result) -> str:
-        """Kernel name of the device whose node has that status, empty where it is no block device."""
+        """Kernel name of the device whose node has that status, empty if it is not a block device."""
         number = f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
         return self.device_of(number) if stat.S_ISBLK(status.st_mode) else ""
 

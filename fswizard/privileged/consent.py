@@ -74,7 +74,7 @@ def _described(seen: Claimable) -> str:
 
 
 def contents(probed: Probed) -> str:
-    """What lies there, in a line."""
+    """The contents in a line."""
     label = f' "{probed.label}"' if probed.label else ""
     named = [f"{probed.type}{label}"] if probed.type else []
     others = [kind for kind in probed.types if kind not in (probed.type, *PARTITION_TABLES)]
@@ -153,7 +153,7 @@ def _name(uid: int, device: Device) -> str:
 
 
 def _open(directory: str) -> int:
-    """Descriptor of the directory; Refusal unless it is root's alone, and so is what lies in it."""
+    """Descriptor of the directory; Refusal unless it is root's alone, and so is all that it contains."""
     place = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     status = os.fstat(place)
     if status.st_uid != ROOT or stat.S_IMODE(status.st_mode) & 0o077:

@@ -52,8 +52,8 @@ def findings(
 ) -> tuple[Finding, ...]:
     """All that stands against formatting `device`, the weightiest first; empty where nothing does.
 
-    `probed` has what lies on it, on its partitions and on its disk, by kernel name and as far as it is known. `openers`
-    yields who has it open.
+    `probed` has the contents, as far as known, of it, its partitions and its disk by kernel name. `openers` yields who
+    has it open.
     """
     known = {name: probed.get(name, Probed()) for name in (device.name, *device.partitions, device.disk)}
     every = (

@@ -165,7 +165,7 @@ def disks_of(descriptor: int, tree: Tree = HERE) -> tuple[str, ...]:
     number = os.fstat(descriptor).st_dev
     if name := tree.device_of(f"{os.major(number)}:{os.minor(number)}"):
         return (name,)
-    with contextlib.suppress(OSError):  # what is no btrfs does not know the question
+    with contextlib.suppress(OSError):  # only btrfs knows this request
         answer = fcntl.ioctl(descriptor, FS_INFO, bytes(1024))
         uuid = UUID(bytes=answer[UUID_AT : UUID_AT + 16])
         return tree.names(f"/sys/fs/btrfs/{uuid}/devices")

@@ -93,7 +93,7 @@ class Claimable:
 
 
 def inspect(number: str) -> Claimable:
-    """The device `number` and what lies on it, not locked; Refusal where `claim` would find anything against it."""
+    """The device `number` and its contents, not locked; Refusal where `claim` would find anything against it."""
     device = block_device.find(number)
     diskseq, size_bytes = device.tree.number(f"/sys/block/{device.disk}/diskseq"), device.size_bytes
     check_identity(device, diskseq, size_bytes)
@@ -139,7 +139,7 @@ def claim(
 
 
 def _probe_all(descriptor: int, device: Device) -> dict[str, Probed]:
-    """What lies on the open device, and on its disk."""
+    """Contents of the open device and of its disk."""
     probed = {name: _probe(path) for name, path in zip(device.names, (device.path, device.disk_path))}
     own = probed[device.name]
     return {**probed, device.name: replace(own, devices=_devices(descriptor, own.type))}
@@ -174,7 +174,7 @@ def check_serial(device: Device, serial: str) -> None:
 
 
 def check_shown(device: Device, shown: str, contents: Probed) -> None:
-    """Nobody gives up what was not shown: udev's database may be older than what lies there."""
+    """Nobody gives up what was not shown: udev's database may be older than the contents."""
     if contents.type and contents.type != shown:
         raise Refusal("refused", f"{device.name} holds {contents.type}, but you were shown {shown or 'nothing'}")
 

@@ -40,7 +40,7 @@ HELD = (b"busy", b"exclusive access")
 class Group:
     """Until it is detached its members take no orders of their own.
 
-    All of them are locked as udev respects it, which else would assemble the array of members anew whenever one of
+    All of them are locked as udev respects it, which else would assemble the array of members again whenever one of
     them was written to.
     """
 

@@ -43,7 +43,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Probed:
-    """What lies on a device: without root as udev's database has it, as root as blkid and wipefs read it."""
+    """Contents of a device: without root as udev's database has it, as root as blkid and wipefs read it."""
 
     properties: Mapping[str, str] = field(default_factory=dict)
     """In udev's words, which are those of `blkid -p -o udev`, too."""
@@ -122,7 +122,7 @@ def mounted_devices(mount: Mount, tree: Tree) -> set[str]:
 
 
 def mounts_on(name: str, probed: Probed, usage: Usage) -> list[Mount]:
-    """Mounts of what lies on a device, directly or through volumes and arrays on top of it."""
+    """Mounts of the contents of a device, directly or through volumes and arrays on top of it."""
     table = list(usage.mounts.get(name, ()))
     if probed.type == "zfs_member":
         table += usage.pools.get(probed.label, ())

@@ -74,7 +74,7 @@ def remove(root: Path = Path("/")) -> None:
 def _held(root: Path, directory: Path) -> Iterator[Path]:
     """`directory` below `root`, made where it is missing, while nobody else installs anything there.
 
-    Refusal where a directory on the way is not root's alone: then what lies in it could be replaced.
+    Refusal where a directory on the way is not root's alone: then its contents could be replaced.
     """
     path, place = root, os.open(root, _DIRECTORY)
     for name in directory.relative_to("/").parts:

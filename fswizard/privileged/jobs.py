@@ -315,7 +315,7 @@ def _begin(begin: Begin, saying: int) -> int:
 def _contain(body: Body, report: int, keep: Collection[int]) -> int:
     """Be PID 1 of the namespace: start `body`, reap, report how it ended; with the return the kernel ends the rest.
 
-    What the kernel takes to clear the namespace away is no part of what the program took.
+    What the kernel takes to clear the namespace away does not count as time of the program.
     """
     started = time.monotonic()
     program = os.fork()

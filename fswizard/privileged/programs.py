@@ -125,14 +125,14 @@ def pids_of(name: str) -> list[int]:
 
 
 def check(path: str) -> None:
-    """Refusal where others than root can change what `path` leads to, or where it was mounted since the start."""
+    """Refusal where anybody but root can change what `path` leads to, or where it was mounted since the start."""
     processes = {entry: _status_and_mount(entry) for entry in _entries(path)}
     now = mounts.current()
     for entry, (status, mount_id) in processes.items():
         writable = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not stat.S_ISLNK(status.st_mode)
         if status.st_uid != 0 or (writable and not (entry == NIX_STORE and status.st_mode & stat.S_ISVTX)):
             raise Refusal("refused", f"{path} is not root's alone: others can change {entry}")
-        # what lies below a changed root directory (chroot) is on a mount that is not listed
+        # what is below a changed root directory (chroot) is on a mount that is not listed
         if mount_id in now and now[mount_id] not in mounted_at_start():
             raise Refusal("refused", f"{path} is hidden: {entry} was mounted over it after the helper started")
 

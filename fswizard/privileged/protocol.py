@@ -4,8 +4,8 @@ Request: `{"id": 1, "verb": "detach", "handle": 1}`. Answer: `{"id": 1, "ok": {.
 `{"id": 1, "error": {"code": "refused", "text": "..."}}`. The answer to what starts a job is
 `{"job": 3, "pid": 4711, "commands": [["mkfs.ext4", "-q", "/dev/loop0"], ...]}`: what it runs, word for word; `pid` is 0
 for what is not the user's. Of the job: `{"job": 3, "output": "stdout", "data": BASE64}`
-and `{"job": 3, "ended": {...}}`, with `"over_memory": true` in it where a process was killed for its memory limit. What
-is no request changes nothing and is answered with an error. A program of the user's that could not begin has
+and `{"job": 3, "ended": {...}}`, with `"over_memory": true` in it where a process was killed for its memory limit. Any
+other line changes nothing and is answered with an error. A program of the user's that could not begin has
 `"refused": {"code": "missing", "text": "..."}` in its end.
 
 `attach` takes the descriptor of a directory, which comes with it (SCM_RIGHTS in unix(7)). It starts a job, whose

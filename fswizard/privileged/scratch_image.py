@@ -34,7 +34,7 @@ FUSE, BTRFS = 0x65735546, 0x9123683E
 FS_IOC_GETFLAGS, FS_IOC_SETFLAGS, FS_NOCOW_FL = 0x80086601, 0x40086602, 0x00800000
 """linux/fs.h"""
 WITHOUT_NAMES = (errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT)
-"""What open(2) says of O_TMPFILE where it is not known: by the filesystem, or by the kernel."""
+"""What open(2) says of O_TMPFILE where it is unknown: by the filesystem, or by the kernel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class Making:
 
 
 def _set_direct(image: int, wanted: bool) -> None:
-    """Past the page cache, where the filesystem can; the loop device says later whether it can as well."""
+    """Bypassing the page cache, where the filesystem can; the loop device says later whether it can as well."""
     flags = fcntl.fcntl(image, fcntl.F_GETFL) & ~os.O_DIRECT
     try:
         fcntl.fcntl(image, fcntl.F_SETFL, flags | (os.O_DIRECT if wanted else 0))

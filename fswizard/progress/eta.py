@@ -93,7 +93,7 @@ class Eta:
         return self._fraction, left_s
 
     def _seconds(self, trials: int, now_s: float) -> float:
-        """What so many trials take, the current one included, and the preparation as far as it is ahead."""
+        """What a number of trials take, the current one included, and the preparation as far as it is ahead."""
         left_s = trials * self.trial_s
         if self._in_trial:
             left_s -= self.trial_s - self._rest_of_trial_s(now_s)

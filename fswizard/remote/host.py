@@ -78,7 +78,7 @@ class Host:
     """A machine that ssh reaches by `name`."""
 
     def __init__(self, name: str) -> None:
-        """UsageError where that is no name of a machine."""
+        """UsageError if that cannot be the name of a machine."""
         if not re.fullmatch(r"[\w.@:%\[\]+~-]+", name) or name.startswith("-"):
             raise UsageError(f"{safe(name)!r} is not the name of a machine.", "Write --on HOST or --on USER@HOST.")
         self.name = name

@@ -43,7 +43,7 @@ class Axis:
         return cls(-max(left, right / 3) * 1.06, max(right, left / 3) * 1.06)
 
     def place(self, ratio: float) -> float:
-        """From 0 at the left end to 1 at the right end; what lies beyond them stands at the end."""
+        """From 0 at the left end to 1 at the right end; what is beyond them stands at the end."""
         return max(0.0, min(1.0, (math.log(ratio) - self.low) / (self.high - self.low))) if ratio > 0 else 0.0
 
     def cell(self, ratio: float, width: int) -> int:

@@ -34,7 +34,7 @@ class Entry:
     path: Path
     header: Header
     ending: RunEnded | None
-    """None where the run was killed, or still goes on."""
+    """None where the run was killed, or is in progress."""
     note: str = ""
     """What the user wrote beside it, in a line."""
 
@@ -101,7 +101,7 @@ def new_path(plan: Plan) -> Path:
 
 
 def all_results() -> tuple[Entry, ...]:
-    """Results of earlier runs, newest first. Only first and last lines are read; what is no result is passed over."""
+    """Results of earlier runs, newest first. Only first and last lines are read; other files are passed over."""
     directory = results_directory()
     paths = directory.glob(f"*{SUFFIX}") if directory.is_dir() else ()
     entries = [entry for path in paths if (entry := _entry(path))]

@@ -25,7 +25,7 @@ async def check(plan: Plan, candidate: Candidate, context: WorkloadContext, emit
     emitter.begin("check", "checking whether direct I/O really is direct")
     try:
         share = await cached_share(context)
-    except OSError as error:  # of the scratch directory, which is no candidate's
+    except OSError as error:  # of the scratch directory, which belongs to no candidate
         emitter.skipped(f"Couldn't check: {error}.")
         return
     if share is not None:

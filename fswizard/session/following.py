@@ -30,7 +30,7 @@ class FollowedRun:
     def __init__(self, path: Path, *, after_bytes: int = 0) -> None:
         """Follow the run that writes to the result file at `path`; its first `after_bytes` bytes are skipped.
 
-        UsageError where that is no such file.
+        UsageError if it is not such a file.
         """
         self.path = path
         self._after_bytes = after_bytes

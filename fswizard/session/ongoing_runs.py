@@ -32,7 +32,7 @@ class OngoingRun:
     """Its result file."""
     recipe: str
     disk: str
-    """Kernel name, empty where it is not known."""
+    """Kernel name, empty if unknown."""
     title: str
     """Its model."""
     started: str

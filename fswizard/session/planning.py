@@ -214,7 +214,7 @@ def _candidates(
 def _defaults(recipe: Recipe, target: Target, *, zoned: bool) -> tuple[Candidate, ...]:
     """Those of the recipe; on a `zoned` disk those that can be made there.
 
-    On several disks what the recipe names for that, or every layout that so many are enough for, where there is space.
+    On several disks what the recipe names for that, or, where there is space, every layout for that number.
     """
     names, key = recipe.candidates or ("ext4", "xfs", "btrfs"), "candidates"
     try:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import asyncio
 
 LONG_S = 1.0
-"""A limit above it is no moment between two looks at something."""
+"""A limit above it is more than the time between two looks at something."""
 
 
 class Clock:

@@ -16,7 +16,7 @@ EXPORTS = "FSWIZARD_EXPORTS"
 
 
 def read_file(path: Path, longest_bytes: int, *, hint: str = "") -> bytes:
-    """What the file at `path` holds; UsageError where it is no regular file, cannot be read, or is too long.
+    """What the file at `path` holds; UsageError where it is not a regular file, cannot be read, or is too long.
 
     A named pipe is refused, not waited for.
     """

@@ -62,14 +62,14 @@ _MANAGER_OF = {"debian": "apt-get", "ubuntu": "apt-get", "fedora": "dnf", "arch"
 
 
 def package_manager(system: Distribution | None = None) -> PackageManager | None:
-    """The package manager of a distribution, by default this one's; None where it is not known."""
+    """The package manager of a distribution, by default this one's; None if unknown."""
     names = [_FAMILIES.get(name, name) for name in (system or host.this.distribution()).names]
     program = next((_MANAGER_OF[name] for name in names if name in _MANAGER_OF), None)
     return next((manager for manager in PACKAGE_MANAGERS if manager.program == program), None)
 
 
 def install_command(packages: Iterable[str], system: Distribution | None = None) -> tuple[str, ...]:
-    """What a user types to install packages; empty where the package manager or the packages are not known."""
+    """What a user types to install packages; empty where the package manager or the packages are unknown."""
     manager, names = package_manager(system), sorted({package for package in packages if package})
     if manager is None or not names:
         return ()

@@ -178,7 +178,7 @@ def _require_image_fits(member: Member, plan: Plan) -> str:
 
 
 def drive_under(target: Target, otherwise: str = "", *, asking: bool = False) -> Drive | None:
-    """The disk that a target lies on; several as one, None where it is not known.
+    """The disk that a target lies on; several as one, None if unknown.
 
     `otherwise` is where to look for a target without a path of its own. With `asking` each disk is asked about itself,
     shingles above all, as far as it answers soon.

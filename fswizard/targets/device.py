@@ -27,7 +27,7 @@ WIPE_LIMIT_S = 10.0
 
 
 class PreparedDevices(PreparedImage):
-    """Candidates made one after the other on devices of the user's."""
+    """Candidates made in turn on devices of the user's."""
 
     async def check_device(self, *, reading: bool) -> None:
         """With `reading`, both ends are written and read: reading a whole disk would take hours."""

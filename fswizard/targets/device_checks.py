@@ -180,7 +180,7 @@ def questions(plan: Plan) -> tuple[Question, ...]:
 
 def confirmed(plan: Plan, typed: str) -> Plan:
     """The plan, ready to be carried out. Refused where `typed` does not confirm the device, or where the device, or
-    what lies on it, is not what the plan was made for any more."""
+    its contents, changed since the plan was made."""
     first, *others = _serial_of_each(_devices(plan), typed)
     members = (replace(member, identifier=serial or "") for member, serial in zip(plan.target.others, others))
     plan = replace(plan, target=replace(plan.target, identifier=first or "", others=tuple(members)))
@@ -189,7 +189,7 @@ def confirmed(plan: Plan, typed: str) -> Plan:
 
 
 def require_unchanged(plan: Plan, *, held: bool = False) -> tuple[Properties, ...]:
-    """What lies on each device. Refused where a device, or what lies on it, is not what the user was shown any more.
+    """Contents of each device. Refused where a device, or its contents, are not what the user was shown any more.
 
     `held` by the helper, it is open: then what uses it was checked as root a moment before.
     """

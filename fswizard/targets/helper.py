@@ -130,7 +130,7 @@ class Helper(Channel):
         return job
 
     async def bare(self, handle: int, sample: BareSample) -> HelperProcess:
-        """Start fio on a device that holds no filesystem; what lies there is written over where it writes."""
+        """Start fio on a device that holds no filesystem; its contents are overwritten where it writes."""
         if self.waits_for_disk is not None:
             raise self.waits_for_disk
         job: HelperProcess = await self.ask("bare", handle=handle, **asdict(sample))

@@ -68,7 +68,7 @@ def making(candidate: Candidate, devices: Sequence[str], *, zoned: bool) -> Iter
 
 
 def ending(candidates: Sequence[Candidate], devices: Sequence[str]) -> Iterator[PlannedCommand]:
-    """Nothing is mounted after that, nor left of pools and arrays but what lies on the devices."""
+    """Nothing is mounted after that, and of pools and arrays only their contents on the devices are left."""
     yield _as_root(commands.umount(MOUNT), "unmount")
     if any(candidate.filesystem.pool for candidate in candidates):
         yield _as_root(commands.export_pool(POOL), "export the pool")

@@ -151,7 +151,7 @@ def _full(path: str) -> RunFailed:
 
 
 class PreparedImage:
-    """Candidates made one after the other on the same image, or on the same several."""
+    """Candidates made in turn on the same image, or on the same several."""
 
     def __init__(self, plan: Plan, emitter: Emitter, helper: Helper, attached: Attached, scratch: str) -> None:
         self._plan = plan

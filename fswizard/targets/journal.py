@@ -39,7 +39,7 @@ class Leftover:
     pools: tuple[str, ...] = ()
     """Names of ZFS pools and arrays that the kernel may still hold."""
     identities: Mapping[Path, Identity | None] = field(default_factory=dict)
-    """What each directory was; of one that was just being made, or in entries of earlier versions, it is not known."""
+    """What each directory was; of one that was just being made, or in entries of earlier versions, it is unknown."""
 
     @property
     def size_bytes(self) -> int:

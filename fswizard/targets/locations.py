@@ -70,7 +70,7 @@ def checked_directory(text: str) -> str:
 
 
 def changeable_by_others(path: str | Path) -> str:
-    """What on the way to `path` others than root can rename or replace, where this is root; empty for nothing."""
+    """What on the way to `path` anybody but root can rename or replace, where this is root; empty for nothing."""
     if os.geteuid() != 0:
         return ""
     ways = {*Path(path).parents, Path(path)}
@@ -122,7 +122,7 @@ def require_scratch_space(brought_bytes: int) -> None:
 
 
 def filesystem_type(directory: str) -> str:
-    """Type of the filesystem that `directory` lies on, as the kernel names it; empty where it is not known."""
+    """Type of the filesystem that `directory` lies on, as the kernel names it; empty if unknown."""
     mount = mount_of(os.path.realpath(directory), mounts())
     return safe(mount.kind) if mount else ""
 

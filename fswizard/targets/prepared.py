@@ -1,4 +1,4 @@
-"""A prepared target: where candidates are measured, one after the other, on the same blocks; and who is to blame."""
+"""A prepared target: where candidates are measured in turn on the same blocks; and who is to blame."""
 
 from __future__ import annotations
 

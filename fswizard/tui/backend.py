@@ -208,7 +208,7 @@ class Backend:
         return layout_availability(layout)
 
     def layout_candidates(self, recipe: Recipe, members: int) -> tuple[str, ...]:
-        """Short names of what can be compared on so many devices."""
+        """Short names of what can be compared on that number of devices."""
         from fswizard.filesystems import layout_candidates
 
         return layout_candidates(recipe.array_candidates, members)

@@ -128,7 +128,7 @@ def smr_badge(drive: Drive) -> Content:
 
 
 def verdict_badge(smr: SmrVerdict, *, flash: bool = False) -> Content:
-    """Glyph and words for the way of recording; zones of flash are no shingles."""
+    """Glyph and words for the way of recording; zones of flash are not shingles."""
     managed, aware = ("host-managed zones", "host-aware zones") if flash else ("SMR, host-managed", "SMR, host-aware")
     glyph, words, style = {
         "host-managed": ("◆", managed, "$warning"),

@@ -49,7 +49,7 @@ LONG_MODEL = 44
 """Cells for a model's name: no more, so that a row can be read across."""
 CONFIDENCE = {"certain": "certain", "strong": "strong evidence", "weak": "weak evidence"}
 Where = Place | FswizardError | None
-"""Where a scratch image for a disk goes, or why nowhere; None as long as that is not known."""
+"""Where a scratch image for a disk goes, or why nowhere; None as long as that is unknown."""
 DEVICE = "device:"
 """In front of a device's path: the key of its row."""
 
@@ -291,7 +291,7 @@ class TargetMenu:
 
     @property
     def image_place(self) -> Place | None:
-        """Where the scratch image goes as chosen; None without one, or as long as that is not known."""
+        """Where the scratch image goes as chosen; None without one, or as long as that is unknown."""
         return {"default": self.usable_place, "named": self.named}.get(self.key)
 
     @property

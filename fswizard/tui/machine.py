@@ -36,7 +36,7 @@ RECIPES: dict[Purpose, str] = {
 """The recipe that a purpose begins with."""
 
 NO_DISKS = ("zram",)
-"""Buses of what is listed by the kernel and is no disk of anybody's. A loop device that somebody attached may stand
+"""Buses of what the kernel lists although it is not a disk. A loop device that somebody attached may stand
 for one: a way to rehearse."""
 
 
@@ -54,7 +54,7 @@ class MachineCache:
         self.named: dict[str, Place] = {}
         """Directories that were named for a scratch image."""
         self.rights: State | None = None
-        """How root can be had for making filesystems; None as long as that is not known."""
+        """How root can be had for making filesystems; None as long as that is unknown."""
         self.offers: dict[str, tuple[Offer, ...]] = {}
         """By kernel name of the disk: its partitions and the whole of it, as targets."""
         self.probed: dict[tuple[str, str], ProbeResult] = {}
@@ -90,7 +90,7 @@ class MachineCache:
         self.availability_known = True
 
     def unavailable(self, candidate: Candidate) -> Availability | None:
-        """Why a candidate cannot be measured here; as long as that is not known, it is taken to be possible."""
+        """Why a candidate cannot be measured here; as long as that is unknown, it is taken to be possible."""
         names = (candidate.filesystem.name, *((candidate.array.layout.name,) if candidate.array else ()))
         states = (self.available[name] for name in names if name in self.available)
         return next((state for state in states if not state.usable), None)

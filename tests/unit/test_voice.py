@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -61,6 +63,7 @@ PHRASES = (
 FORBIDDEN = re.compile(rf"\b(?:{'|'.join(PHRASES)})\b", re.IGNORECASE)
 RATIO = re.compile(r"\d × ")
 """As in `0.43 × ext4`: programs say faster or slower. Documents may count and multiply."""
+PROGRAMS = sorted((ROOT / "fswizard").rglob("*.py"))
 DOCUMENTS = ("*.md", "recipes/**/*.toml", "fswizard/**/*.toml", "fswizard/**/*.md")
 RIGHT = {
     "fswizard/drives/disks.py": ["0 × "],  # a count of disks
@@ -90,8 +93,19 @@ def strings(path: Path) -> Iterator[str]:
             yield ast.get_docstring(node) or ""
 
 
+def inside(path: Path) -> Iterator[str]:
+    """Docstrings and comments of a program."""
+    text = path.read_text("utf-8")
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield " ".join(node.value.value.split())
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.string
+
+
 def shown() -> list[Path]:
-    return sorted({*(ROOT / "fswizard").rglob("*.py"), *(path for glob in DOCUMENTS for path in ROOT.glob(glob))})
+    return sorted({*PROGRAMS, *(path for glob in DOCUMENTS for path in ROOT.glob(glob))})
 
 
 @pytest.mark.parametrize("path", shown(), ids=lambda path: str(path.relative_to(ROOT)))
@@ -101,10 +115,20 @@ def test_no_shown_string_has_a_phrase_that_nobody_says(path: Path) -> None:
     assert found == RIGHT.get(str(path.relative_to(ROOT)), [])
 
 
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_docstring_or_comment_has_one_either(path: Path) -> None:
+    assert [match[0] for text in inside(path) for match in FORBIDDEN.finditer(text)] == []
+
+
+def test_few_names_and_sentences_say_what_was_found_or_told() -> None:
+    words = re.compile(r"\b(?:found|told|tell|person)\b")
+    assert sum(len(words.findall(path.read_text("utf-8"))) for path in PROGRAMS) <= 80
+
+
 def test_a_doubt_is_one_sentence() -> None:
     calls = (
         node
-        for path in (ROOT / "fswizard").rglob("*.py")
+        for path in PROGRAMS
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Doubt"
     )

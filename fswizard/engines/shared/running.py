@@ -220,7 +220,7 @@ def part(emit: Tell, start: float, share: float) -> Tell:
 
 @asynccontextmanager
 async def making(context: WorkloadContext, path: str) -> AsyncIterator[None]:
-    """Make `path` anew; at the end of the block it counts as laid out.
+    """Make `path` again; at the end of the block it counts as laid out.
 
     If the work fails, what exists of it is deleted, so that it takes no space from later workloads.
     """

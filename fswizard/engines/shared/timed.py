@@ -1,4 +1,4 @@
-"""Programs that are timed from cold caches until their work is on the disk, and the files that they need."""
+"""Programs that are timed with empty caches until their work is on the disk, and the files that they need."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class LaidOut:
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """A workload of programs that run one after the other."""
+    """A workload of programs that run in turn."""
 
     text: str
     works: tuple[Work, ...]

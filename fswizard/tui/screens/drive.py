@@ -47,7 +47,7 @@ WITHOUT_PLATTERS = ("ssd", "nvme", "flash-card")
 
 
 class DriveScreen(BoxScreen):
-    """The disks, what is known of the highlighted one, and where to measure."""
+    """The disks, details of the highlighted one, and where to measure."""
 
     LIST = "#drives"
     HELP = (
@@ -252,7 +252,7 @@ class DriveScreen(BoxScreen):
         self.wizard.visit("places")
 
     def _choose_one(self, **changes: Any) -> None:
-        """One target from now on; what suits several is no choice for one."""
+        """One target from now on; what suits several cannot be chosen for one."""
         if self.choices.across > 1:
             self.wizard.choose(candidates=(), members=(), images=1)
         self.wizard.choose(**changes)

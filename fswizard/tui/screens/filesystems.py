@@ -1,4 +1,4 @@
-"""Third step: which filesystems, with which options, and what one cannot do without."""
+"""Third step: which filesystems, with which options, and which features are needed."""
 
 from __future__ import annotations
 

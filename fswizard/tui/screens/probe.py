@@ -282,7 +282,7 @@ def _figures(plan: ProbePlan, last: ProbeProgress, width: int) -> list[Content]:
 
 
 def after(result: ProbeResult, width: int) -> Content:
-    """What came of it, in words."""
+    """The result in words."""
     if result.outcome == "drive-managed":
         head = text(("◆ Shingled, drive-managed", "bold $warning"))
         others = "fall off like that" if result.evidence.code == "write-cliff" else "stall in such a rhythm"
