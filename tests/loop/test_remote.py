@@ -88,8 +88,8 @@ def test_run_and_watch_on_another_machine(nas: OtherMachine, place: Path) -> Non
     assert watched.returncode == 0, watched.stderr
     assert "only ext4 was measured" in watched.stderr.lower() or "ext4" in watched.stdout
     assert second.returncode == 3 and "is being measured already: quick on" in second.stderr, second.stderr
-    assert not list(place.iterdir())
-    assert not list((nas.state / "running").glob("run-*"))
+    wait_until(lambda: not list(place.iterdir()), LIMIT_S, "the run's directory is gone")
+    wait_until(lambda: not list((nas.state / "running").glob("run-*")), LIMIT_S, "the run is no longer listed")
 
 
 def test_a_cut_ends_the_screen_and_not_the_run_and_the_same_command_shows_it_again(

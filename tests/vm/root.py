@@ -14,7 +14,7 @@ from pathlib import Path
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fswizard-vm"
 SUITE, NEWER = "bookworm", "trixie"
 """What all tests use, and what has the kernel that a few of them need."""
-ROOM = "8G"
+ROOM = "12G"
 """Size of the root filesystem; sparse."""
 PACKAGES = (
     *("linux-image-amd64", "initramfs-tools", "zstd", "systemd-sysv", "udev", "qemu-guest-agent", "python3", "sudo"),
