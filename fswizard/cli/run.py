@@ -20,8 +20,8 @@ from fswizard.cli.narration import EXIT_CODES, Narration, narrated, print_report
 from fswizard.errors import ExitCode, FswizardError, RunFailed, UsageError
 from fswizard.filesystems import parse_candidates, parse_needs
 from fswizard.model import plan as model
+from fswizard.model.estimates import expected
 from fswizard.model.events import Event, StepStarted
-from fswizard.model.outlook import expected
 from fswizard.model.recipe import Recipe
 from fswizard.model.run_state import RunState
 from fswizard.model.text import safe

@@ -1,18 +1,23 @@
-"""How long a job takes and how much it writes, before anybody has measured anything.
+"""What a run takes: time, bytes and room.
 
-The figures stand for an ordinary SATA SSD, unless they are asked for on another kind of disk. What an engine alone
-needs stands with it.
+At first as disks of its kind do (the figures stand for an ordinary SATA SSD, unless they are asked for on another kind
+of disk; what an engine alone needs stands with it), then as earlier runs on the same disk did, and after each round as
+this run did so far. Pure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+import statistics
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
 
-from fswizard.model.recipe import Job, Pace
-
-if TYPE_CHECKING:
-    from fswizard.model.filesystem import Filesystem
+from fswizard.model.filesystem import Filesystem
+from fswizard.model.metrics import BARE_WRITTEN, DEVICE_WRITTEN, DURATION, MKFS_TIME, TRIAL_WRITTEN
+from fswizard.model.plan import Plan
+from fswizard.model.recipe import Job, Pace, Workload
+from fswizard.model.result import Result, Sample
 
 SEQUENTIAL_BYTES_PER_S = 400e6
 FILES_MADE_PER_S = 15_000
@@ -42,8 +47,16 @@ BUFFERED_DIRECT_SHARE = 0.25
 """Of what a timed job writes directly, so much where the filesystem takes it through memory, synchronously: Btrfs wrote
 0.16 to 0.25 of what ext4 did in blocks of 16 KiB and 1 MiB, and less in smaller ones."""
 
+COUNTED = {"directory": 0, "device": 1, "image": 2}
+"""How often the kernel counts what mkfs writes, which are zeros mostly: a loop device that must not punch holes into
+its image counts the order to do so, and then the zeros."""
 LEAST_MEMORY_BYTES = 256 << 20
 """With less, programs such as git and borg begin to run out of memory."""
+LEAST_SHARE = 0.5
+"""Share of a trial's expected writes that the smallest write budget leaves to it."""
+ROUNDING = 1e-9
+BESIDE = ""
+"""The name for everything in a trial but its workloads: mkfs, mounting, unmounting."""
 
 
 def expected_s(job: Job, *, prepares: bool = True) -> float:
@@ -108,3 +121,310 @@ def least_image_bytes(jobs: Iterable[Job]) -> float:
 def room(jobs: Iterable[Job]) -> int:
     """Bytes that the jobs of a recipe take together at the end."""
     return sum({name: size for job in jobs for name, size in job.leaves}.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Took:
+    """Seconds, with what is prepared, and the bytes that reached the disk while it was measured: means over rounds."""
+
+    seconds: float
+    writes_bytes: float
+    """Beside the workloads: also what was prepared for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """An earlier run on the disk of a plan."""
+
+    date: str
+    """ISO 8601."""
+    workloads: Mapping[Job, Mapping[str, Took]]
+    """By candidate."""
+    beside: Mapping[str, Took]
+    """The same for the rest of a trial."""
+    around_s: float
+    """Before the first trial, and to take everything away after the last one."""
+    filled_bytes: int
+    slower: float
+    """How many times as long as an ordinary SATA SSD the disk took for work; 1 where none was timed."""
+
+    def took(self, job: Job, candidates: Sequence[str]) -> tuple[Took, ...]:
+        """For a job, by those of `candidates` that were measured, else by all that were; empty where none was."""
+        return _of(self.workloads.get(job.ending_at(0), {}), candidates)
+
+    def took_beside(self, candidates: Sequence[str]) -> tuple[Took, ...]:
+        """As `took`, beside the workloads."""
+        return _of(self.beside, candidates)
+
+    def trial_bytes(self, jobs: Iterable[Job], candidates: Sequence[str]) -> int:
+        """What a trial with these jobs wrote; 0 where others were measured."""
+        wanted = {job.ending_at(0) for job in jobs}
+        if wanted != self.workloads.keys():
+            return 0
+        parts = (self.took_beside(candidates), *(self.took(job, candidates) for job in wanted))
+        return int(sum(statistics.fmean(each.writes_bytes for each in took) for took in parts))
+
+    def takes_around_s(self, filled_bytes: int) -> float:
+        """What a run takes before and after its trials, where scratch images have so much; 0 where it is not known."""
+        if bool(filled_bytes) != bool(self.filled_bytes):
+            return 0.0
+        return self.around_s * (filled_bytes / self.filled_bytes if filled_bytes else 1.0)
+
+    def pace(self, kind: str) -> float | None:
+        """What timed jobs wrote over what they do on a disk of its kind; None where there was none."""
+        timed = [(timed_bytes(job, kind), took.values()) for job, took in self.workloads.items()]
+        expected = sum(size_bytes for size_bytes, _ in timed)
+        wrote = sum(statistics.fmean(each.writes_bytes for each in took) for size_bytes, took in timed if size_bytes)
+        return wrote / expected if expected else None
+
+
+def _of(known: Mapping[str, Took], candidates: Sequence[str]) -> tuple[Took, ...]:
+    return tuple(known[name] for name in candidates if name in known) or tuple(known.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    candidate: str
+    seconds: Mapping[str, float]
+    """By workload; with `BESIDE`, as is the next one."""
+    writes_bytes: Mapping[str, float]
+
+
+def calibration(result: Result) -> Calibration | None:
+    """What a result from its file tells; None where no trial tells how long it took and how much it wrote."""
+    jobs = {workload.name: workload.job.ending_at(0) for workload in result.plan.recipe.workloads}
+    samples = [sample for sample in result.samples if sample.round]
+    began_s = _began_s(samples[0]) if samples else 0.0
+    trials = [
+        trial
+        for number, trial in _trials(samples, began_s)
+        if number not in result.discarded_rounds and trial.seconds.keys() >= jobs.keys()
+    ]
+    if not trials or not samples[-1].at_s:
+        return None
+    took: defaultdict[str, dict[str, Took]] = defaultdict(dict)
+    for candidate in dict.fromkeys(trial.candidate for trial in trials):
+        own = [trial for trial in trials if trial.candidate == candidate]
+        for name in (*jobs, BESIDE):
+            seconds = statistics.fmean(trial.seconds[name] for trial in own)
+            took[name][candidate] = Took(seconds, statistics.fmean(trial.writes_bytes[name] for trial in own))
+    return Calibration(
+        result.environment.started[:10],
+        {job: took[name] for name, job in jobs.items()},
+        took[BESIDE],
+        began_s + result.elapsed_s - samples[-1].at_s,
+        result.plan.target.filled_bytes,
+        _slower(samples, jobs),
+    )
+
+
+def _began_s(first: Sample) -> float:
+    """When the first trial began, by its first figure."""
+    return first.at_s - (first.value if first.metric == MKFS_TIME.name else 0.0)
+
+
+def _trials(samples: Sequence[Sample], began_s: float) -> Iterator[tuple[int, _Trial]]:
+    """With their rounds, those that went through to their end. What passes before a figure belongs to its workload."""
+    for (number, candidate), figures in groupby(samples, lambda sample: (sample.round, sample.candidate)):
+        seconds, writes_bytes = defaultdict[str, float](float), defaultdict[str, float](float)
+        whole_bytes = None
+        for sample in figures:
+            seconds[sample.workload] += sample.at_s - began_s
+            began_s = sample.at_s
+            if sample.metric == DEVICE_WRITTEN.name:
+                writes_bytes[sample.workload] += sample.value
+            elif sample.metric == TRIAL_WRITTEN.name:
+                whole_bytes = sample.value
+        if candidate and whole_bytes is not None:
+            writes_bytes[BESIDE] = whole_bytes - sum(writes_bytes.values())
+            yield number, _Trial(candidate, seconds, writes_bytes)
+
+
+def _slower(samples: Iterable[Sample], jobs: Mapping[str, Job]) -> float:
+    """By the work that has no duration of its own."""
+    timed = [(s.value, jobs[s.workload]) for s in samples if s.metric == DURATION.name and s.workload in jobs]
+    of_work = [(seconds, job.cost.measure_s) for seconds, job in timed if not job.seconds]
+    expected_s = sum(seconds for _, seconds in of_work)
+    return sum(seconds for seconds, _ in of_work) / expected_s if expected_s else 1.0
+
+
+def estimate(
+    plan: Plan, calibrations: Sequence[Calibration], *, buffered: Collection[str], bare: bool, ceiling_s: float
+) -> Plan:
+    """The plan with the durations and bytes expected on its disk.
+
+    `calibrations` are of that disk, the best first. `buffered` are the candidates that take direct writes through
+    memory. `bare`: samples of the device without a filesystem are taken. `ceiling_s` is the time for measuring what
+    the workloads reach in memory.
+    """
+    kind = plan.drive.kind if plan.drive else "unknown"
+    names = [candidate.name for candidate in plan.candidates]
+    latest = calibrations[0] if calibrations else None
+    direct_share = _mean([BUFFERED_DIRECT_SHARE if name in buffered else 1.0 for name in names], 1.0)
+    workloads = tuple(_expected(w, names, kind, calibrations, direct_share) for w in plan.recipe.workloads)
+    made = 0.0
+    if plan.target.kind != "directory":
+        made = _mean([made_bytes(c.filesystem, plan.target.room_bytes(c.array)) for c in plan.candidates], 0.0)
+    # A byte is written as often as copies and parity ask for.
+    whole = sum(member.size_bytes for member in plan.target.members)
+    spread = _mean([whole / plan.target.room_bytes(c.array) if c.array else 1.0 for c in plan.candidates], 1.0)
+    overhead_s = trial_overhead_s(kind, made)
+    preparation_s = 1.0 + filling_s(plan.target.filled_bytes, kind) + ceiling_s
+    trial_bytes = int((sum(w.writes_bytes for w in workloads) + COUNTED[plan.target.kind] * made) * spread)
+    if latest:
+        overhead_s = statistics.fmean(took.seconds for took in latest.took_beside(names))
+        preparation_s = latest.takes_around_s(plan.target.filled_bytes) or preparation_s
+        trial_bytes = latest.trial_bytes((w.job for w in workloads), names) or trial_bytes
+    trial_s = overhead_s + sum(workload.seconds for workload in workloads)
+    bare_s = bare_bytes = 0.0
+    if bare and (sampled := [w for w in workloads if w.job.runs_bare]):
+        bare_s = BARE_SHARE * trial_s
+        once = sum(w.timed_bytes or w.job.cost.measure_bytes for w in sampled)
+        bare_bytes = bare_s / (sum(w.seconds for w in sampled) or 1.0) * once
+    return replace(
+        plan,
+        recipe=replace(plan.recipe, workloads=workloads),
+        seconds_per_trial=trial_s + bare_s,
+        writes_bytes_per_trial=trial_bytes + int(bare_bytes),
+        preparation_s=preparation_s,
+        measured_on=latest.date if latest else "",
+    )
+
+
+def _expected(
+    workload: Workload,
+    candidates: Sequence[str],
+    kind: str,
+    calibrations: Sequence[Calibration],
+    direct_share: float,
+) -> Workload:
+    """With the duration and the bytes to be expected: the mean of the candidates."""
+    job, timed = workload.job, timed_bytes(workload.job, kind)
+    prepared = max(0, workload.writes_bytes - job.cost.measure_bytes)
+    if took := next((took for each in calibrations if (took := each.took(job, candidates))), ()):
+        seconds = statistics.fmean(each.seconds for each in took)
+        writes = [each.writes_bytes for each in took]
+        mean, most = statistics.fmean(writes), max(writes) if timed else 0
+    else:
+        latest = calibrations[0] if calibrations else None
+        seconds = on_disk_s(job, workload.seconds, latest.slower if latest else SLOWER.get(kind, 1.0))
+        pace = latest.pace(kind) if latest else None
+        most = timed * (pace or 1.0)
+        if not timed:
+            mean = workload.writes_bytes - prepared
+        elif pace or not job.direct:
+            mean = most
+        else:
+            mean = most * direct_share
+    return replace(workload, seconds=seconds, writes_bytes=int(prepared + mean), timed_bytes=int(most))
+
+
+def _mean(values: Sequence[float], otherwise: float) -> float:
+    return statistics.fmean(values) if values else otherwise
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """The whole run, from what is sure to come to what its limits allow."""
+
+    least_s: float
+    most_s: float
+    least_bytes: float
+    most_bytes: float
+    measured_on: str = ""
+    """Date of the run that it rests on, until this one has figures of its own."""
+
+
+def expected(plan: Plan, earlier: Result | None = None) -> Outlook:
+    """Before the run; of one that resumes `earlier`, what is still to come.
+
+    Where the write budget is small, workloads end at their share of it.
+    """
+    rounds, candidates = (earlier.whole_rounds, len(earlier.candidates_left)) if earlier else (0, len(plan.candidates))
+    filled_bytes = plan.target.filled_bytes
+    trial_bytes: float = plan.writes_bytes_per_trial
+    if plan.write_budget_bytes is not None and candidates:
+        share_bytes = (plan.write_budget_bytes - filled_bytes) / (plan.minimum_rounds * candidates)
+        trial_bytes = min(trial_bytes, max(LEAST_SHARE * trial_bytes, share_bytes))
+    begun = outlook(
+        plan,
+        rounds,
+        candidates,
+        elapsed_s=plan.preparation_s,
+        written_bytes=filled_bytes,
+        trial_s=plan.seconds_per_trial,
+        trial_bytes=trial_bytes,
+        least_rounds=1,
+    )
+    return replace(begun, measured_on="" if earlier else plan.measured_on)
+
+
+def outlook(
+    plan: Plan,
+    rounds: int,
+    candidates: int,
+    *,
+    elapsed_s: float,
+    written_bytes: float,
+    trial_s: float,
+    trial_bytes: float,
+    least_rounds: int = 0,
+) -> Outlook:
+    """The whole run, from how far it is, how many `candidates` are still in it, and what a trial takes as it looks now.
+
+    It ends early where all is settled after the minimum of rounds, else by its time, its rounds or its budget.
+    `least_rounds` of those to come are sure, where its limits allow them.
+    """
+    round_s, round_bytes = candidates * trial_s, candidates * trial_bytes
+    most, ahead = 0, plan.minimum_rounds - rounds
+    if not plan.time_limit_s:
+        most = max(0, ahead)
+    while plan.time_limit_s and another_round_fits(plan, rounds + most, elapsed_s + most * round_s, round_s):
+        most += 1
+    if plan.write_budget_bytes is not None and round_bytes:
+        most = min(most, max(0, int((plan.write_budget_bytes - written_bytes) / round_bytes + ROUNDING)))
+    least = min(most, max(least_rounds, ahead))
+    return Outlook(
+        elapsed_s + least * round_s,
+        elapsed_s + most * round_s,
+        written_bytes + least * round_bytes,
+        written_bytes + most * round_bytes,
+    )
+
+
+def another_round_fits(plan: Plan, rounds_done: int, now_s: float, trials_s: float) -> bool:
+    """Whether a further round may begin, `now_s` seconds into the run; its trials take `trials_s`.
+
+    The minimum of rounds is gone through even past the time limit, up to twice the limit:
+    fewer rounds give no interval, and the time spent on them would be lost.
+    """
+    if rounds_done >= plan.maximum_rounds:
+        return False
+    if not plan.time_limit_s:
+        return True
+    if rounds_done < plan.minimum_rounds:
+        return now_s < 2 * plan.time_limit_s
+    return now_s + (1 + BARE_SHARE) * trials_s <= plan.time_limit_s
+
+
+def round_bytes(plan: Plan, result: Result, survivors: Collection[str]) -> float:
+    """What another round is expected to write: what the devices counted in earlier ones, else what the plan says."""
+    expected = 0.0
+    for name in survivors:
+        counted = [sample.value for sample in result.trials_written if sample.candidate == name]
+        expected += statistics.median(counted) if counted else plan.writes_bytes_per_trial
+    bare = [sample.value for sample in result.samples if sample.metric == BARE_WRITTEN.name]
+    return expected + (statistics.median(bare) if bare else 0.0)
+
+
+def affordable_rounds(
+    plan: Plan, result: Result, survivors: Collection[str], *, before_bytes: float = 0.0
+) -> int | None:
+    """How many more rounds fit into the write budget; None where it sets no limit.
+
+    `before_bytes` were written in trials before the run was resumed: its budget counts from there.
+    """
+    needed = round_bytes(plan, result, survivors)
+    if plan.write_budget_bytes is None or not needed:
+        return None
+    return max(0, int((plan.write_budget_bytes + before_bytes - result.written_bytes) / needed))

@@ -7,6 +7,7 @@ from typing import Literal
 
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.model.analysis import Analysis, Ratio
+from fswizard.model.estimates import Outlook, expected, outlook
 from fswizard.model.events import (
     ON_REQUEST,
     CommandFinished,
@@ -27,7 +28,6 @@ from fswizard.model.events import (
     fold,
 )
 from fswizard.model.forecast import Forecast
-from fswizard.model.outlook import Outlook, Spent, expected, outlook
 from fswizard.model.plan import Plan
 from fswizard.model.race import Race
 from fswizard.model.result import Environment, Failure, Outcome, Result
@@ -288,15 +288,16 @@ class RunState:
         plan, result = self.plan, self.result
         counted_bytes = result.counted_bytes - self.before_bytes
         trial_bytes = counted_bytes / self.trials if counted_bytes else plan.writes_bytes_per_trial
-        spent = Spent(
-            rounds=result.whole_rounds,
-            candidates=len(result.candidates_left),
+        ahead = outlook(
+            plan,
+            result.whole_rounds,
+            len(result.candidates_left),
             elapsed_s=self.elapsed_s,
             written_bytes=plan.target.filled_bytes + self.trials * trial_bytes,
             trial_s=(self.at_s - self.rounds_began_s) / self.trials,
             trial_bytes=trial_bytes,
         )
-        return replace(self, outlook=outlook(plan, spent))
+        return replace(self, outlook=ahead)
 
     def _logged(self, entry: LogEntry) -> RunState:
         return replace(self, log=(*self.log[-LOG_ENTRIES + 1 :], entry))

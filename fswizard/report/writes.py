@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fswizard.model.drive import Drive
 from fswizard.model.endurance import rated_bytes
-from fswizard.model.outlook import Outlook, expected
+from fswizard.model.estimates import Outlook, expected
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.model.units import duration_text, size_text

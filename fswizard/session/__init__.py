@@ -2,11 +2,10 @@
 and followed there (`FollowedRun`)."""
 
 from fswizard.session.doubts import left_out_text
-from fswizard.session.estimating import estimated
 from fswizard.session.following import FollowedRun
 from fswizard.session.ongoing_runs import OngoingRun, find_ongoing, ongoing
 from fswizard.session.planning import Choices, make_plan, within_budget
-from fswizard.session.precedent import calibrations, settles_text
+from fswizard.session.precedent import calibrations, estimated, settles_text
 from fswizard.session.process import start
 from fswizard.session.resuming import Resumption, resumable, take_up, why_not
 from fswizard.session.session import Session, ended_text

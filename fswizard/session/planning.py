@@ -20,16 +20,14 @@ from fswizard.filesystems import (
 )
 from fswizard.model.drive import Drive
 from fswizard.model.endurance import usual_budget_bytes
-from fswizard.model.estimates import memory_limit_bytes
+from fswizard.model.estimates import LEAST_SHARE, memory_limit_bytes
 from fswizard.model.filesystem import Candidate
-from fswizard.model.outlook import LEAST_SHARE
 from fswizard.model.plan import MAXIMUM_ROUNDS, MINIMUM_ROUNDS, LeftOut, Plan, Target
 from fswizard.model.recipe import PlannedCommand, Recipe
 from fswizard.model.text import safe
 from fswizard.model.units import binary_size_text, binary_text, size_text
 from fswizard.results import Entry
-from fswizard.session.estimating import estimated
-from fswizard.session.precedent import calibrations
+from fswizard.session.precedent import calibrations, estimated
 from fswizard.system import host, programs
 from fswizard.system.commands import find
 from fswizard.targets import (

@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 from fswizard import results
 from fswizard.errors import FswizardError
-from fswizard.model.calibration import Calibration, calibration
-from fswizard.model.outlook import expected
+from fswizard.model.estimates import Calibration, calibration, estimate, expected
 from fswizard.model.plan import Plan
 from fswizard.results import Entry
+from fswizard.session import harness_ceiling
+from fswizard.session.direct_io import is_buffered
 from fswizard.stats import provable
+from fswizard.targets import can_be_bare
 
 MOST_READ = 4
 """Reading a result takes a tenth of a second where it is a long one."""
+
+
+def estimated(plan: Plan, calibrations: Sequence[Calibration] = ()) -> Plan:
+    """The plan with the durations and bytes expected on its disk and this machine; the best calibration comes first."""
+    return estimate(
+        plan,
+        calibrations,
+        buffered=[candidate.name for candidate in plan.candidates if is_buffered(candidate)],
+        bare=can_be_bare(plan.target),
+        ceiling_s=harness_ceiling.expected_s(plan.recipe),
+    )
 
 
 def calibrations(plan: Plan, history: Iterable[Entry]) -> tuple[Calibration, ...]:

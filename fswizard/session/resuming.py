@@ -9,15 +9,14 @@ from pathlib import Path
 from fswizard import results
 from fswizard.errors import FswizardError, UsageError
 from fswizard.filesystems import parse_candidate, require_members
+from fswizard.model.estimates import affordable_rounds, expected, round_bytes
 from fswizard.model.filesystem import Candidate
 from fswizard.model.forecast import HALF
-from fswizard.model.outlook import expected
 from fswizard.model.plan import MAXIMUM_ROUNDS, Plan
 from fswizard.model.result import Result
 from fswizard.model.text import safe
 from fswizard.model.units import duration_text, size_text
 from fswizard.results import Entry
-from fswizard.session.budget import affordable_rounds, round_bytes
 from fswizard.session.planning import available, require_available, require_programs
 from fswizard.stats import analyse, decide
 from fswizard.system import host

@@ -15,7 +15,7 @@ from pathlib import Path
 from fswizard.advice import conclude
 from fswizard.engines import WorkloadDisturbed
 from fswizard.errors import FswizardError, RunFailed
-from fswizard.model.estimates import BARE_SHARE
+from fswizard.model.estimates import BARE_SHARE, affordable_rounds, another_round_fits
 from fswizard.model.events import ON_REQUEST, Event, PauseChanged, RunEnded, RunStarted, fold
 from fswizard.model.forecast import UNLIKELY
 from fswizard.model.metrics import BARE_WRITTEN, DIRECT_CACHED, TRIAL_WRITTEN, Metric
@@ -25,7 +25,6 @@ from fswizard.progress.emitter import BEFORE_ROUNDS, Emitter
 from fswizard.progress.eta import Eta
 from fswizard.results import ResultWriter
 from fswizard.session import doubts, resuming
-from fswizard.session.budget import affordable_rounds
 from fswizard.session.harness_ceiling import measure_limits
 from fswizard.session.idle_wait import (
     LONGEST_WAIT_S,
@@ -208,9 +207,8 @@ class Session:
         last, disturbed_in_a_row = "", 0
         while True:
             trials_s = len(survivors) * self._eta.trial_s
-            round_s = (1 + BARE_SHARE) * trials_s
             done = number - len(self._result.discarded_rounds)
-            if not another_round_fits(plan, done, self._emitter.now_s, round_s):
+            if not another_round_fits(plan, done, self._emitter.now_s, trials_s):
                 return "time-up", "The time is up."
             affordable = affordable_rounds(plan, self._result, survivors, before_bytes=self._before_bytes)
             if affordable == 0:
@@ -324,18 +322,3 @@ def ended_text(result: Result) -> str:
     if any(sample.round and sample.primary for sample in result.samples):
         return "The run was stopped early; the results so far are kept."
     return "The run was stopped before anything was measured."
-
-
-def another_round_fits(plan: Plan, rounds_done: int, now_s: float, round_s: float) -> bool:
-    """Whether a further round may begin, `now_s` seconds into the run.
-
-    The minimum of rounds is gone through even past the time limit, up to twice the limit:
-    fewer rounds give no interval, and the time spent on them would be lost.
-    """
-    if rounds_done >= plan.maximum_rounds:
-        return False
-    if not plan.time_limit_s:
-        return True
-    if rounds_done < plan.minimum_rounds:
-        return now_s < 2 * plan.time_limit_s
-    return now_s + round_s <= plan.time_limit_s

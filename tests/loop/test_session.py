@@ -12,7 +12,7 @@ import pytest
 from fswizard import results
 from fswizard.advice import conclude
 from fswizard.engines.fio import FioJob
-from fswizard.model.calibration import calibration
+from fswizard.model.estimates import calibration
 from fswizard.model.events import (
     CommandFinished,
     Event,

@@ -9,14 +9,13 @@ import pytest
 
 from fswizard.cli.run import plan_text
 from fswizard.errors import UsageError
+from fswizard.model.estimates import another_round_fits, expected, outlook
 from fswizard.model.events import RoundDiscarded, RoundFinished, SampleTaken, Step, StepStarted
-from fswizard.model.outlook import Spent, expected, outlook
 from fswizard.model.plan import Plan
 from fswizard.model.result import Sample
 from fswizard.model.run_state import RunState
 from fswizard.report.writes import budget_text, limits_text
 from fswizard.session.resuming import with_limits
-from fswizard.session.session import another_round_fits
 from tests.builders import make_result
 from tests.fakes.desktop import at_the_desktop
 from tests.fakes.wizard import ARCHIVE, SSD, FakeMachine, chosen
@@ -72,7 +71,7 @@ def test_a_time_is_told_in_one_unit_where_that_says_as_much(
 def test_as_many_rounds_are_expected_as_the_session_would_begin(plan: Plan, time_limit_s: float) -> None:
     limited = replace(plan, time_limit_s=time_limit_s)
     rounds, now_s = 0, limited.preparation_s
-    while another_round_fits(limited, rounds, now_s, 1.1 * 30):
+    while another_round_fits(limited, rounds, now_s, 30):
         rounds, now_s = rounds + 1, now_s + 30
     assert expected(limited).most_s == now_s
 
@@ -115,7 +114,7 @@ def test_a_round_that_was_discarded_leaves_as_many_to_come(plan: Plan) -> None:
         RoundFinished(30.0, 3, ("ext4", "xfs")),
     ):
         state = state.after(event)
-    assert state.outlook == outlook(plan, Spent(2, 2, 30.0, 2 * GB, 10.0, GB))
+    assert state.outlook == outlook(plan, 2, 2, elapsed_s=30.0, written_bytes=2 * GB, trial_s=10.0, trial_bytes=GB)
 
 
 def test_a_round_corrects_it(plan: Plan) -> None:
@@ -127,7 +126,9 @@ def test_a_round_corrects_it(plan: Plan) -> None:
     state = state.after(SampleTaken(75.0, Sample(1, "", "", "bare_written", 0.3 * GB, "B", "lower")))
     assert state.outlook == before.outlook
     state = state.after(RoundFinished(80.0, 1, ("ext4", "xfs")))
-    assert state.outlook == outlook(plan, Spent(1, 2, 80.0, 6.3 * GB, 20.0, 2.1 * GB))
+    assert state.outlook == outlook(
+        plan, 1, 2, elapsed_s=80.0, written_bytes=6.3 * GB, trial_s=20.0, trial_bytes=2.1 * GB
+    )
     assert state.outlook.least_s == 80 + 2 * 2 * 20
 
 

@@ -13,9 +13,8 @@ from fswizard import results
 from fswizard.engines.fio import FioJob
 from fswizard.engines.tree import TreeJob
 from fswizard.filesystems import parse_candidates
-from fswizard.model.calibration import Calibration, Took, calibration
 from fswizard.model.drive import Drive
-from fswizard.model.estimates import timed_bytes
+from fswizard.model.estimates import Calibration, Took, calibration, timed_bytes
 from fswizard.model.events import RunStarted
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Recipe

@@ -12,14 +12,13 @@ from typing import Any
 import pytest
 
 from fswizard import recipes
-from fswizard.model.estimates import SLOWER, filling_s, on_disk_s, trial_overhead_s
+from fswizard.model.estimates import SLOWER, another_round_fits, filling_s, on_disk_s, trial_overhead_s
 from fswizard.model.events import RoundFinished, RunEnded, RunStarted, SampleTaken, StepProgressed, StepStarted
 from fswizard.model.plan import Trial
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Result
 from fswizard.progress.eta import Eta
 from fswizard.progress.workload_events import Progress, SeriesRecorder
-from fswizard.session.session import another_round_fits
 from fswizard.stats import analyse, forecast
 from tests.builders import make_plan, make_workload
 from tests.recording import recorded
@@ -194,14 +193,14 @@ def test_a_hard_disk_takes_longer_for_what_has_no_time_of_its_own(name: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("rounds", "now_s", "round_s", "fits"),
-    [(2, 150, 40, True), (2, 201, 40, False), (3, 60, 40, True), (3, 61, 40, False), (12, 10, 1, False)],
+    ("rounds", "now_s", "trials_s", "fits"),
+    [(2, 150, 40, True), (2, 201, 40, False), (3, 56, 40, True), (3, 57, 40, False), (12, 10, 1, False)],
 )
 def test_the_minimum_of_rounds_is_gone_through_past_the_limit_and_another_begins_only_when_it_will_end_in_time(
-    rounds: int, now_s: float, round_s: float, fits: bool
+    rounds: int, now_s: float, trials_s: float, fits: bool
 ) -> None:
     plan = make_plan(time_limit_s=100, minimum_rounds=3, maximum_rounds=12)
-    assert another_round_fits(plan, rounds, now_s=now_s, round_s=round_s) == fits
+    assert another_round_fits(plan, rounds, now_s=now_s, trials_s=trials_s) == fits
 
 
 def taken(*told: Progress, begins_s: float = 0.0, at_s: tuple[float, ...] = (0.5, 1.5, 2.5)) -> SeriesRecorder:

@@ -14,14 +14,13 @@ from fswizard.errors import UsageError
 from fswizard.filesystems import catalogue, parse_candidates
 from fswizard.model.drive import Drive
 from fswizard.model.endurance import usual_budget_bytes
-from fswizard.model.estimates import made_bytes
+from fswizard.model.estimates import affordable_rounds, made_bytes
 from fswizard.model.metrics import TRIAL_WRITTEN
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result, Sample
 from fswizard.report.presentation import repeat_command
 from fswizard.report.writes import wear_text, written_text
 from fswizard.session import Choices, make_plan
-from fswizard.session.budget import affordable_rounds
 from fswizard.targets import TargetChoice
 from tests.builders import make_drive, make_recipe, make_result, make_samples, make_workload
 from tests.fakes.command_line import fswizard

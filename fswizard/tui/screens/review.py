@@ -19,7 +19,7 @@ from textual.widgets import Input, Static
 
 from fswizard.errors import FswizardError, Refused
 from fswizard.model.drive import Drive
-from fswizard.model.outlook import expected
+from fswizard.model.estimates import expected
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.model.text import mid_sentence
