@@ -1,4 +1,4 @@
-"""The machine of a story: it has the disks that were recorded, and measures by telling a run again."""
+"""The machine of a story: it has the disks that were recorded, and measures by replaying a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recorded run that goes on again, as far as the screens can tell."""
+"""A recorded run that happens again, for the screens."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Replay:
         return None
 
     def _obey(self, order: Order, at_s: float) -> Iterator[Event]:
-        """What the run tells of an order that it carries out."""
+        """The events of an order that the run carries out."""
         if order == "stop":
             yield RunEnded(at_s, "stopped", ended_text(self.result))
         elif order == "skip":
@@ -104,7 +104,7 @@ class Replay:
             yield PauseChanged(at_s, self._paused)
 
     def _without_skipped(self, event: Event) -> Event:
-        """What the run tells without those that were skipped meanwhile."""
+        """The event without candidates that were skipped meanwhile."""
         if isinstance(event, RunStarted):
             return replace(event, plan=self.plan)
         if isinstance(event, RoundFinished):

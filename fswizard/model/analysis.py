@@ -16,7 +16,7 @@ from fswizard.model.units import ratio_text
 
 Verdict = Literal["faster", "slower", "beaten", "tie", "undecided", "failed"]
 """The word for a ratio, the same in every room. `beaten`, of overall ratios alone, and only as `Analysis.standing`
-tells them: proven slower than a leader, though not than the baseline."""
+gives them: proven slower than a leader, though not than the baseline."""
 Tone = Literal["good", "bad", "even", "muted"]
 TIE = 1.05
 """Ratios between 1/TIE and TIE make no difference that matters."""
@@ -135,7 +135,7 @@ class Analysis:
 
     @property
     def standing(self) -> tuple[Ratio, ...]:
-        """`overall` as every table tells it: who is out of the race is not called `undecided` there."""
+        """`overall` as every table shows it: who is out of the race is not called `undecided` there."""
         return tuple(
             replace(ratio, verdict="beaten") if ratio.candidate in self.dropped and ratio.verdict != "slower" else ratio
             for ratio in self.overall
@@ -286,7 +286,7 @@ class Beside:
     there: float
     """Theirs, of the same two filesystems: above 1 is better."""
     runs: int
-    """Of theirs: the fewer of the two filesystems."""
+    """Number of their runs, of the filesystem with fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +294,7 @@ class Published:
     """What somebody measured on the same kind of disk with the same kind of work."""
 
     name: str
-    """Of the figures, for `fswizard published NAME`."""
+    """Name of the figures, for `fswizard published NAME`."""
     title: str
     disk: str
     year: str
@@ -333,7 +333,7 @@ class Repeated:
         low, high = here.low or 0.0, here.high or math.inf
         yield low == 0.0, "too few rounds to tell"
         within, same = low <= there.ratio <= high, here.verdict == _side(there.ratio)
-        yield here.verdict == "undecided", f"undecided here{', and compatible' * within}"
+        yield here.verdict == "undecided", "undecided here, and compatible" if within else "undecided here"
         yield here.verdict == "tie" and not same, "disagrees: no difference here"
         yield not same, "disagrees in direction"
         yield within or here.verdict == "tie", "agrees"
@@ -378,7 +378,7 @@ class Rerun:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """Everything that a report tells."""
+    """Everything that a report says."""
 
     result: Result
     analysis: Analysis

@@ -15,7 +15,7 @@ class Change:
 
     candidate: str
     title: str
-    """Of the candidate."""
+    """Title of the candidate."""
     kind: str
     """Its filesystem, by the catalogue's name."""
     workload: str

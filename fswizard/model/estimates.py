@@ -27,7 +27,7 @@ REMOUNT_S = 0.1
 TRIAL_OVERHEAD_S = 0.5
 """Wipe, mkfs, mount, write back, umount and check."""
 BARE_SHARE = 0.1
-"""Of what the candidates of a round take, so much goes to the device without a filesystem."""
+"""Time for samples of the device without a filesystem, as a share of what the candidates of a round take."""
 SLOWER = {"hdd": 3.0, "flash-card": 5.0, "nvme": 0.7, "virtual": 0.7}
 """How many times as long as an ordinary SATA SSD such a disk takes for work that has no duration of its own. Most of it
 is the processor's, so that a much faster disk saves a third: seven recipes took 0.58 to 0.95 on a virtual one."""
@@ -44,8 +44,8 @@ and 88,000 writes a second, 970 EVO Plus 3,300 MB/s and more writes than one pro
 and A1 30 MB/s and 500 writes a second (SD Association); a virtual disk as measured on one."""
 
 BUFFERED_DIRECT_SHARE = 0.25
-"""Of what a timed job writes directly, so much where the filesystem takes it through memory, synchronously: Btrfs wrote
-0.16 to 0.25 of what ext4 did in blocks of 16 KiB and 1 MiB, and less in smaller ones."""
+"""Share of a timed job's direct writes that a filesystem does which takes them through memory, synchronously: Btrfs
+wrote 0.16 to 0.25 of what ext4 did in blocks of 16 KiB and 1 MiB, and less in smaller ones."""
 
 COUNTED = {"directory": 0, "device": 1, "image": 2}
 """How often the kernel counts what mkfs writes, which are zeros mostly: a loop device that must not punch holes into
@@ -139,12 +139,13 @@ class Calibration:
     date: str
     """ISO 8601."""
     workloads: Mapping[Job, Mapping[str, Took]]
-    """By candidate."""
+    """What each candidate took for a job."""
     beside: Mapping[str, Took]
-    """The same for the rest of a trial."""
+    """What each candidate took for the rest of a trial."""
     around_s: float
-    """Before the first trial, and to take everything away after the last one."""
+    """Time before the first trial, and for taking everything away after the last one."""
     filled_bytes: int
+    """Size of its scratch images, which were written from end to end."""
     slower: float
     """How many times as long as an ordinary SATA SSD the disk took for work; 1 where none was timed."""
 
@@ -182,32 +183,25 @@ def _of(known: Mapping[str, Took], candidates: Sequence[str]) -> tuple[Took, ...
     return tuple(known[name] for name in candidates if name in known) or tuple(known.values())
 
 
-@dataclass(frozen=True, slots=True)
-class _Trial:
-    candidate: str
-    seconds: Mapping[str, float]
-    """By workload; with `BESIDE`, as is the next one."""
-    writes_bytes: Mapping[str, float]
-
-
 def calibration(result: Result) -> Calibration | None:
-    """What a result from its file tells; None where no trial tells how long it took and how much it wrote."""
+    """What the run of a result took; None where no trial has both its time and what it wrote."""
     jobs = {workload.name: workload.job.ending_at(0) for workload in result.plan.recipe.workloads}
     samples = [sample for sample in result.samples if sample.round]
-    began_s = _began_s(samples[0]) if samples else 0.0
-    trials = [
-        trial
-        for number, trial in _trials(samples, began_s)
-        if number not in result.discarded_rounds and trial.seconds.keys() >= jobs.keys()
-    ]
-    if not trials or not samples[-1].at_s:
+    if not samples or not samples[-1].at_s:
+        return None
+    first = samples[0]
+    began_s = first.at_s - (first.value if first.metric == MKFS_TIME.name else 0.0)
+    trials: dict[str, list[Mapping[str, Took]]] = {}
+    for number, candidate, trial in _trials(samples, began_s):
+        if number not in result.discarded_rounds and trial.keys() >= jobs.keys():
+            trials.setdefault(candidate, []).append(trial)
+    if not trials:
         return None
     took: defaultdict[str, dict[str, Took]] = defaultdict(dict)
-    for candidate in dict.fromkeys(trial.candidate for trial in trials):
-        own = [trial for trial in trials if trial.candidate == candidate]
+    for candidate, own in trials.items():
         for name in (*jobs, BESIDE):
-            seconds = statistics.fmean(trial.seconds[name] for trial in own)
-            took[name][candidate] = Took(seconds, statistics.fmean(trial.writes_bytes[name] for trial in own))
+            seconds = statistics.fmean(trial[name].seconds for trial in own)
+            took[name][candidate] = Took(seconds, statistics.fmean(trial[name].writes_bytes for trial in own))
     return Calibration(
         result.environment.started[:10],
         {job: took[name] for name, job in jobs.items()},
@@ -218,13 +212,11 @@ def calibration(result: Result) -> Calibration | None:
     )
 
 
-def _began_s(first: Sample) -> float:
-    """When the first trial began, by its first figure."""
-    return first.at_s - (first.value if first.metric == MKFS_TIME.name else 0.0)
+def _trials(samples: Sequence[Sample], began_s: float) -> Iterator[tuple[int, str, Mapping[str, Took]]]:
+    """Round, candidate and what each workload took (and `BESIDE`), of trials that went through to their end.
 
-
-def _trials(samples: Sequence[Sample], began_s: float) -> Iterator[tuple[int, _Trial]]:
-    """With their rounds, those that went through to their end. What passes before a figure belongs to its workload."""
+    What passes before a figure belongs to its workload.
+    """
     for (number, candidate), figures in groupby(samples, lambda sample: (sample.round, sample.candidate)):
         seconds, writes_bytes = defaultdict[str, float](float), defaultdict[str, float](float)
         whole_bytes = None
@@ -237,7 +229,7 @@ def _trials(samples: Sequence[Sample], began_s: float) -> Iterator[tuple[int, _T
                 whole_bytes = sample.value
         if candidate and whole_bytes is not None:
             writes_bytes[BESIDE] = whole_bytes - sum(writes_bytes.values())
-            yield number, _Trial(candidate, seconds, writes_bytes)
+            yield number, candidate, {name: Took(seconds[name], writes_bytes[name]) for name in (*seconds, BESIDE)}
 
 
 def _slower(samples: Iterable[Sample], jobs: Mapping[str, Job]) -> float:

@@ -33,7 +33,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that a run tells."""
+    """Something that happens in a run."""
 
     at_s: float
 

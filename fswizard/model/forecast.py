@@ -21,10 +21,10 @@ class Close:
     """Two candidates that all rounds of the forecast are likely not to separate: they would stay undecided."""
 
     one: str
-    """Its title."""
+    """Title of the first one."""
     other: str
     chance: float
-    """That they stay so."""
+    """Chance that they stay undecided."""
     within: float
     """They are likely to be less than so much apart: 0.03 is 3 %."""
 
@@ -42,7 +42,7 @@ class Forecast:
     close: tuple[Close, ...] = ()
     """Best estimates first."""
     trial_s: float = 0.0
-    """What a trial takes."""
+    """Seconds that a trial takes."""
 
     @property
     def likely_trials(self) -> int:

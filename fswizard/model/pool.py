@@ -43,10 +43,10 @@ class Setting:
 
     recipe: str
     digest: str
-    """Of the recipe; see `model.result_file.recipe_digest`."""
+    """Digest of the recipe (`model.result_file.recipe_digest`)."""
     target: Literal["image", "device", "directory"]
     size_bytes: int
-    """Of each image; 0 for devices, which have the size that they have."""
+    """Size of each image; 0 for devices, whose sizes may differ."""
     members: int
     memory_limit_bytes: int
     baseline: StudyCandidate
@@ -62,7 +62,8 @@ class DiskClass:
     @property
     def title(self) -> str:
         """`SMR hard disk`, `SSD`, `unknown disk`."""
-        return "SMR " * self.shingled + DRIVE_KINDS.get(self.kind, "unknown disk")
+        title = DRIVE_KINDS.get(self.kind, "unknown disk")
+        return f"SMR {title}" if self.shingled else title
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class Study:
     setting: Setting
     recipe_title: str
     machine: str
-    """Tells machines apart; empty where the result does not."""
+    """ID of the machine, or empty if unknown."""
     started: str
     disk: DiskClass
     model: str
@@ -121,11 +122,11 @@ class Group:
 
     setting: Setting
     title: str
-    """Of the recipe."""
+    """Title of the recipe."""
     machines: int
     results: int
     titles: Mapping[str, str]
-    """Of candidates, by their names in `analysis`."""
+    """Titles of candidates, by their names in `analysis`."""
     workloads: Mapping[str, str]
     analysis: Analysis
     """Its rounds are machines."""

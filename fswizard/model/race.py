@@ -69,7 +69,7 @@ class Lap:
     candidate: str
     curve: Curve = Curve()
     figure: float | None = None
-    """Of the workload's metric; None while it is measured, and where it failed."""
+    """Figure of the workload's metric; None while it is measured, and where it failed."""
     failed: bool = False
 
 

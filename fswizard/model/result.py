@@ -78,7 +78,7 @@ class Environment:
     """What the run happened on."""
 
     version: str
-    """Of fswizard."""
+    """Version of fswizard."""
     started: str
     """UTC, ISO 8601."""
     kernel: str = ""
@@ -92,12 +92,12 @@ class Environment:
     source: str = ""
     """Where the figures come from, when this program did not measure them; empty for its own runs."""
     machine: str = ""
-    """Tells machines apart without a name: a keyed hash of its machine ID; empty where it has none."""
+    """Keyed hash of the machine ID; empty where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A run, finished or not, as its result file tells."""
+    """A run, finished or not, as its result file holds it."""
 
     environment: Environment
     plan: Plan

@@ -38,11 +38,11 @@ class Header:
     drive: str = ""
     """Model name of the disk, or empty if unknown."""
     serial: str = ""
-    """Tells two disks of the same model apart; never leaves the machine unless asked for."""
+    """Serial number of the disk; it never leaves the machine unless asked for."""
     version: str = ""
-    """Of the program that wrote it; empty in files of earlier versions, as is the next one."""
+    """Version of the program that wrote it; empty in files of earlier versions, as is the digest."""
     digest: str = ""
-    """Of the recipe: `recipe_digest`."""
+    """Digest of the recipe (`recipe_digest`)."""
 
     @classmethod
     def of(cls, plan: Plan, environment: Environment) -> Header:
@@ -64,7 +64,7 @@ def recipe_digest(recipe: Recipe) -> str:
 def lines(result: Result, analysis: Analysis | None = None, verdict: str = "") -> Iterator[Header | events.Event]:
     """What a file holds of a whole result, such as one measured elsewhere.
 
-    `analysis` and `verdict` are what the history tells of it; they are not needed to read the result.
+    `analysis` and `verdict` are shown in the history; they are not needed to read the result.
     """
     yield Header.of(result.plan, result.environment)
     yield events.RunStarted(0.0, result.plan, result.environment)

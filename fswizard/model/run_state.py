@@ -36,7 +36,7 @@ SERIES = 600
 """Points of throughput that are kept."""
 LOG_ENTRIES = 2000
 LOG_OUTPUT = 20_000
-"""Characters of one program's output that are kept for the screen; the end is what tells."""
+"""Characters of one program's output that are kept for the screen; its end says most."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,8 @@ class Entry:
         if len(self.header.candidates) == 1:
             return f"only {self.leaders[0]} was measured"
         *others, last = self.leaders
-        return f"{', '.join(others)}{' or ' * bool(others)}{last} ahead"
+        before = f"{', '.join(others)} or " if others else ""
+        return f"{before}{last} ahead"
 
     @property
     def when(self) -> str:

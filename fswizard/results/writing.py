@@ -130,7 +130,7 @@ def mend(descriptor: int) -> None:
 def write_result(path: str | Path, result: Result, analysis: Analysis | None = None, verdict: str = "") -> None:
     """Write a whole result at once, such as one measured elsewhere. Errors as for ResultWriter.
 
-    `analysis` and `verdict` are what the history tells of it; they are not needed to read the result.
+    `analysis` and `verdict` are shown in the history; they are not needed to read the result.
     """
     with ResultWriter(path) as writer:
         for line in lines(result, analysis, verdict):

@@ -39,7 +39,7 @@ def _doubt(plan: Plan, candidate: Candidate, share: float | None) -> Doubt:
     code = f"{candidate.filesystem.name}-not-direct".lower()
     if share is None:
         return Doubt(code, f"{candidate.name} refuses direct I/O (O_DIRECT), so it cannot do {titles}.")
-    why = ", as Btrfs does with checksummed files since Linux 6.15" * (candidate.filesystem.name == "btrfs")
+    why = ", as Btrfs does with checksummed files since Linux 6.15" if candidate.filesystem.name == "btrfs" else ""
     return Doubt(
         code,
         f"{candidate.name} kept {share:.0%} of a direct write (O_DIRECT) in memory{why}: its figures for {titles} say "

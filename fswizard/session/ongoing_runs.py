@@ -34,12 +34,12 @@ class OngoingRun:
     disk: str
     """Kernel name, empty if unknown."""
     title: str
-    """Its model."""
+    """Model of the disk."""
     started: str
     """Date and time of day."""
     pid: int
     name: str = ""
-    """Of its entry and its socket."""
+    """Name of its entry and its socket."""
 
     @property
     def text(self) -> str:

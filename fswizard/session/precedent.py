@@ -75,7 +75,7 @@ def settles_text(plan: Plan, history: Iterable[Entry]) -> str:
 
 
 def _same_disk(plan: Plan, entry: Entry) -> bool:
-    """It was measured on the plan's disk, in the same way; never of a disk that tells nothing of itself."""
+    """It was measured on the plan's disk, in the same way; never true of a disk without model and serial number."""
     drive, header = plan.drive, entry.header
     if drive is None or not (drive.model or drive.serial):
         return False

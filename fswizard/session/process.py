@@ -41,7 +41,7 @@ def start(plan: Plan, path: Path, *, resumed: bool = False) -> None:
 
 
 def main() -> None:
-    """The process of a run: the descriptor that its one argument names tells which."""
+    """The process of a run: its order is read from the descriptor that the one argument names."""
     with open(int(sys.argv[1]), "rb") as file:
         order = json.load(file)
     path = Path(order["path"])

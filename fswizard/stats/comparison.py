@@ -205,7 +205,7 @@ def _disks(first: Result, second: Result) -> Iterator[Difference]:
 
 
 def _name_one(drive: Drive) -> str:
-    """A name that tells disks of one model apart: `ST8000AS0002 …4711`."""
+    """A name that distinguishes disks of one model: `ST8000AS0002 …4711`."""
     return f"{drive.model} …{drive.serial[-4:]}" if drive.serial else f"{drive.model} of unknown serial number"
 
 
