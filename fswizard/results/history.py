@@ -116,16 +116,13 @@ def by_disk(entries: Sequence[Entry]) -> Mapping[str, tuple[Entry, ...]]:
     """
     disks = dict.fromkeys(entry.series[:2] for entry in entries)
     alike = Counter(model for model, _ in disks)
-    return {
-        _disk_title(model, serial if alike[model] > 1 else ""): tuple(
-            e for e in entries if e.series[:2] == (model, serial)
-        )
-        for model, serial in disks
-    }
-
-
-def _disk_title(model: str, serial: str) -> str:
-    return (model or "Disk without a model name") + (f", serial number …{serial[-4:]}" if serial else "")
+    by_title = {}
+    for model, serial in disks:
+        title = model or "Disk without a model name"
+        if serial and alike[model] > 1:
+            title += f", serial number …{serial[-4:]}"
+        by_title[title] = tuple(entry for entry in entries if entry.series[:2] == (model, serial))
+    return by_title
 
 
 def write_note(path: Path, note: str) -> None:

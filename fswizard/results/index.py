@@ -49,7 +49,10 @@ class Index(Generic[T]):
     def _known(self, connection: sqlite3.Connection, path: Path) -> T:
         import msgspec
 
-        key, stamp = _key(path), _stamp(path)
+        key, stamp = os.fsencode(path.absolute()), ""
+        with contextlib.suppress(OSError, ValueError):
+            status = path.stat()
+            stamp = f"{status.st_mtime_ns}/{status.st_size}/{status.st_ino}"
         with contextlib.suppress(sqlite3.Error, msgspec.MsgspecError):
             row = connection.execute("SELECT known FROM file WHERE path = ? AND stamp = ?", (key, stamp)).fetchone()
             if row is not None:
@@ -87,15 +90,3 @@ def _connect(path: str) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-def _key(path: Path) -> bytes:
-    return os.fsencode(path.absolute())
-
-
-def _stamp(path: Path) -> str:
-    try:
-        status = path.stat()
-    except (OSError, ValueError):
-        return ""
-    return f"{status.st_mtime_ns}/{status.st_size}/{status.st_ino}"

@@ -35,30 +35,26 @@ STANDSTILL_S = 1.0
 JUMP_S = 5.0
 BEAT_S = 0.2
 
-SUSPENDED = Doubt(
-    "suspended",
-    "The machine slept during a round, so that round doesn't count; another replaces it if time is left.",
-)
-STOPPED = Doubt(
-    "stopped",
-    "fswizard was stopped during a round (Ctrl-Z, SIGSTOP) or had to wait for memory, so that round doesn't count; "
-    "another replaces it if time is left.",
-)
-CLOCK_JUMP = Doubt(
-    "clock-jump",
-    "The clock was set during a round, so that round doesn't count; another replaces it if time is left.",
-)
+
+def _without_round(code: str, what: str) -> Doubt:
+    return Doubt(code, f"{what}, so that round doesn't count; another replaces it if time is left.")
+
+
+SUSPENDED = _without_round("suspended", "The machine slept during a round")
+STOPPED = _without_round("stopped", "fswizard was stopped during a round (Ctrl-Z, SIGSTOP) or had to wait for memory")
+CLOCK_JUMP = _without_round("clock-jump", "The clock was set during a round")
 MOST_DISTURBED = 3
 """Number of disturbed rounds in a row (a program was killed or stopped) after which the run ends."""
 
 
 def disturbed_by(by: WorkloadDisturbed) -> Doubt:
     """What to say of a round in which somebody killed or stopped a program of ours."""
-    does_not_count = "during a round, so that round doesn't count; another replaces it if time is left."
     if by.signal:
-        text = f"The program that measures was killed ({by.program}, {by.signal}) {does_not_count}"
-        return Doubt("program-killed", text)
-    return Doubt("program-stopped", f"The program that measures was stopped ({by.program}, SIGSTOP) {does_not_count}")
+        what = f"The program that measures was killed ({by.program}, {by.signal}) during a round"
+        return _without_round("program-killed", what)
+    return _without_round(
+        "program-stopped", f"The program that measures was stopped ({by.program}, SIGSTOP) during a round"
+    )
 
 
 def disturbed_too_often(by: WorkloadDisturbed) -> RunFailed:

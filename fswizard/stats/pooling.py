@@ -27,14 +27,8 @@ from fswizard.stats.ratios import POOL_WEIGHT, verdict
 
 _Pair = tuple[str, str, str]
 """Candidate, baseline, and workload or empty for all of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """An estimate, and the result that it comes from."""
-
-    source: Study
-    estimate: Estimate
+_Entry = tuple[Study, Estimate]
+"""An estimate, after the result that it comes from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +135,8 @@ def _entries(members: Sequence[Study], names: Mapping[StudyCandidate, str], base
             one, other = known[estimate.candidate], known[estimate.baseline]
             turned = one == baseline or (other != baseline and one > other)
             pair = (other, one) if turned else (one, other)
-            entry = _Entry(member, replace(estimate, mean=-estimate.mean) if turned else estimate)
-            entries.setdefault((*pair, estimate.workload), []).append(entry)
+            directed = replace(estimate, mean=-estimate.mean) if turned else estimate
+            entries.setdefault((*pair, estimate.workload), []).append((member, directed))
     return entries
 
 
@@ -152,18 +146,17 @@ def _machines(entries: Sequence[_Entry]) -> list[_Machine]:
     A few rounds say little of a run's noise, and those that luck has stopped early show too little of it. So it is
     steadied by that of all runs, as within a run by that of all pairs.
     """
-    estimates = [entry.estimate for entry in entries]
-    spreads = [(each.rounds, (each.error or 0.0) ** 2 * each.rounds) for each in estimates]
+    spreads = [(each.rounds, (each.error or 0.0) ** 2 * each.rounds) for _, each in entries]
     common = math.fsum((b - 1) * v for b, v in spreads) / sum(b - 1 for b, _ in spreads)
-    by_machine: dict[str, list[tuple[_Entry, float]]] = {}
-    for entry, (b, own) in zip(entries, spreads):
+    by_machine: dict[str, list[tuple[Study, float, float]]] = {}
+    for (study, estimate), (b, own) in zip(entries, spreads):
         steadied = (POOL_WEIGHT * common + (b - 1) * own) / (POOL_WEIGHT + b - 1) / b
-        by_machine.setdefault(entry.source.machine, []).append((entry, steadied))
+        by_machine.setdefault(study.machine, []).append((study, estimate.mean, steadied))
     return [
         _Machine(
-            math.fsum(entry.estimate.mean for entry, _ in results) / len(results),
-            math.sqrt(math.fsum(variance for _, variance in results)) / len(results),
-            tuple(dict.fromkeys((entry.source.disk, entry.source.model) for entry, _ in results)),
+            math.fsum(mean for _, mean, _ in results) / len(results),
+            math.sqrt(math.fsum(variance for *_, variance in results)) / len(results),
+            tuple(dict.fromkeys((study.disk, study.model) for study, *_ in results)),
         )
         for results in by_machine.values()
     ]
@@ -201,8 +194,8 @@ def _heterogeneity(
 def _splits(entries: Sequence[_Entry], kind: Callable[[Study], tuple[DiskClass, str | None]]) -> tuple[Split, ...]:
     """A pair by kinds of disks, if there are several; those with most machines first."""
     by_kind: dict[tuple[DiskClass, str | None], list[_Entry]] = {}
-    for entry in entries:
-        by_kind.setdefault(kind(entry.source), []).append(entry)
+    for study, estimate in entries:
+        by_kind.setdefault(kind(study), []).append((study, estimate))
     if len(by_kind) < 2:
         return ()
     means = {("", "", str(n)): _mean(_machines(several)) for n, several in enumerate(by_kind.values())}
