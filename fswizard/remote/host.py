@@ -14,7 +14,6 @@ import stat
 import sys
 import tempfile
 import zipfile
-from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,7 @@ from fswizard.targets.privilege import CARRIED
 
 CONNECT_S = 30
 FIRST_LIMIT_S = 300.0
-"""For the first connection: somebody may have to type a password, and a slow line has to carry 5 MB."""
+"""Seconds for the first connection: a password may have to be typed, and a slow line has to carry 5 MB."""
 SSH_FAILED = 255
 OPTIONS = (
     "-o", f"ConnectTimeout={CONNECT_S}", "-o", "ServerAliveInterval=10", "-o", "ServerAliveCountMax=3",
@@ -90,7 +89,7 @@ class Host:
 
     @property
     def _program(self) -> str:
-        """For its shell, where `d` is the cache."""
+        """The program's path in quotes, for the shell there, where `d` is the cache."""
         return f'"$d/fswizard-{self._digest[:16]}.pyz"'
 
     def ssh(self, script: str, *, terminal: bool = False) -> tuple[str, ...]:
@@ -128,7 +127,9 @@ class Host:
         """
         terminal = all(stream.isatty() for stream in (sys.stdin, sys.stdout))
         exports = f'"$d/exports-{os.getpid()}"'
-        code = commands.attend_wholly(self._program_there(words, exports, terminal=terminal))
+        settings = f"export {CARRIED}=1 {EXPORTS}={exports}"
+        script = f"{CACHE}; {settings}; exec python3 {self._program} {shlex.join(words)}"
+        code = commands.attend_wholly(self.ssh(script, terminal=terminal))
         if code == SSH_FAILED:
             raise RunFailed(
                 f"The connection to {self.name} was lost.",
@@ -137,12 +138,6 @@ class Host:
         if terminal or any(word.startswith("--output") for word in words):
             self._bring_exports(exports)
         return code
-
-    def _program_there(self, words: Sequence[str], exports: str, *, terminal: bool) -> tuple[str, ...]:
-        """The command line that runs this program there."""
-        settings = f"export {CARRIED}=1 {EXPORTS}={exports}"
-        script = f"{CACHE}; {settings}; exec python3 {self._program} {shlex.join(words)}"
-        return self.ssh(script, terminal=terminal)
 
     def _bring_exports(self, exports: str) -> None:
         """Copy files that were exported there into the current directory here, and say so."""

@@ -76,7 +76,7 @@ def make_plan(choices: Choices, history: Sequence[Entry] = ()) -> Plan:
     Refused where data could be lost.
     """
     recipe = _weighted(choices.recipe, choices.weights)
-    _check_rounds(choices)
+    _check_limits(choices)
     target, losses, drive = plan_target(choices.target, recipe, choices.drive)
     zoned = must_keep_to_zones(target)
     work = _work(recipe)
@@ -169,7 +169,7 @@ def _memory_limit_bytes(choices: Choices, recipe: Recipe) -> int:
     return limit_bytes
 
 
-def _check_rounds(choices: Choices) -> None:
+def _check_limits(choices: Choices) -> None:
     lowest, highest = choices.rounds
     if not 1 <= lowest <= highest <= MAXIMUM_ROUNDS:
         raise UsageError(

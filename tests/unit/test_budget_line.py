@@ -9,7 +9,7 @@ import pytest
 
 from fswizard.cli.run import plan_text
 from fswizard.errors import UsageError
-from fswizard.model.estimates import another_round_fits, expected, outlook
+from fswizard.model.estimates import expected, outlook
 from fswizard.model.events import RoundDiscarded, RoundFinished, SampleTaken, Step, StepStarted
 from fswizard.model.plan import Plan
 from fswizard.model.result import Sample
@@ -65,15 +65,6 @@ def test_a_time_is_told_in_one_unit_where_that_says_as_much(
 ) -> None:
     told = budget_text(plan, replace(expected(plan), least_s=least_s, most_s=most_s))
     assert told.startswith(f"{time} · writes")
-
-
-@pytest.mark.parametrize("time_limit_s", (20.0, 50.0, 100.0, 180.0, 400.0))
-def test_as_many_rounds_are_expected_as_the_session_would_begin(plan: Plan, time_limit_s: float) -> None:
-    limited = replace(plan, time_limit_s=time_limit_s)
-    rounds, now_s = 0, limited.preparation_s
-    while another_round_fits(limited, rounds, now_s, 30):
-        rounds, now_s = rounds + 1, now_s + 30
-    assert expected(limited).most_s == now_s
 
 
 def test_the_write_budget_ends_it_too(plan: Plan) -> None:
