@@ -166,7 +166,7 @@ class Calibration:
         return int(sum(statistics.fmean(each.writes_bytes for each in took) for took in parts))
 
     def takes_around_s(self, filled_bytes: int) -> float:
-        """What a run takes before and after its trials, where scratch images have so much; 0 where it is not known."""
+        """What a run takes before and after its trials, where scratch images have so much; 0 if unknown."""
         if bool(filled_bytes) != bool(self.filled_bytes):
             return 0.0
         return self.around_s * (filled_bytes / self.filled_bytes if filled_bytes else 1.0)

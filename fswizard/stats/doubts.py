@@ -21,7 +21,7 @@ MOST_CARRIED = 0.5
 
 
 def doubts(result: Result, analysis: Analysis, summaries: Sequence[Summary]) -> tuple[Doubt, ...]:
-    """Reasons to doubt a analysis, with what can be done about each; `summaries` are those of the result."""
+    """Reasons to doubt an analysis, with what can be done about each; `summaries` are those of the result."""
     titles = {workload.name: workload.title for workload in result.plan.recipe.workloads}
     return (
         *_rounds(result, analysis),
