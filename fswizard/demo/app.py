@@ -36,7 +36,8 @@ class DemoApp(FswizardApp):
 
     def action_gallery(self) -> None:
         """Choose another story."""
-        self.push_screen(GalleryScreen(tuple(stories().values()), self._story.name), self._show)
+        shown = {name: (story.title, story.disk, story.text) for name, story in stories().items()}
+        self.push_screen(GalleryScreen(shown, self._story.name), self._show)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "gallery":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from textual.content import Content
 
-from fswizard.model.filesystem import Candidate, Feature, Filesystem, MkfsOption, MountOption
+from fswizard.model.filesystem import Candidate, Filesystem, MkfsOption, MountOption
 from fswizard.model.layout import DEGRADED, Array
 from fswizard.model.units import size_text
 from fswizard.tui.drawing import (
@@ -23,7 +23,7 @@ from fswizard.tui.drawing import (
     tick,
     wrap,
 )
-from fswizard.tui.matrix import room_bytes
+from fswizard.tui.matrix import feature_sign, room_bytes
 
 if TYPE_CHECKING:
     from fswizard.tui.backend import Availability
@@ -63,7 +63,7 @@ def explain_candidate(
     rows += options
     if not brief:
         rows += [Content(""), heading("Features", width), _feature_table(filesystem, width)]
-    elif partly := [feature for feature in filesystem.features if _mark(feature)[0] == "~"]:
+    elif partly := [feature for feature in filesystem.features if feature_sign(feature)[0] == "~"]:
         words = "; ".join(f"{feature.name}: {feature.value}" for feature in partly)
         rows.append(bullet(("~", "$warning"), text((words, "$muted")), width))
     return lines(rows)
@@ -89,21 +89,13 @@ def _feature_table(filesystem: Filesystem, width: int) -> Content:
     short: list[Content] = []
     long: list[Content] = []
     for feature in filesystem.features:
-        glyph, style = _mark(feature)
+        glyph, style = feature_sign(feature)
         value = "" if feature.value in ("yes", "no") else f": {feature.value}"
         words = text((feature.name, "" if feature.value != "no" else "$muted"), (value, "$muted"))
         cell = bullet((glyph, style), words, width)
         (short if cell.cell_length <= half else long).append(cell)
     rows = [columns(short[i : i + 2], (half, half), gap=1) for i in range(0, len(short), 2)]
     return lines([*rows, *long])
-
-
-def _mark(feature: Feature) -> tuple[str, str]:
-    if feature.present:
-        return "✓", "$success"
-    if feature.value == "no":
-        return "–", "$faint"
-    return ("·", "$faint") if feature.value[:1].isdigit() else ("~", "$warning")
 
 
 def options_of(candidate: Candidate) -> list[tuple[str, Option]]:

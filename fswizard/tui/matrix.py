@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from textual.content import Content
 
-from fswizard.model.filesystem import Candidate
+from fswizard.model.filesystem import Candidate, Feature
 from fswizard.model.units import size_text
 from fswizard.tui.drawing import cut_among, fit, text, tick
 
@@ -80,15 +80,8 @@ class Matrix:
             fail = str(array.survives) if array else "none"
             cells += [fit((words, "$faint" if dim else ""), NUMBER, "right") for words in (room, fail)]
         for feature in features:
-            known = candidate.filesystem.feature(feature)
-            value = known.value if known else "no"
-            if feature in lacks:
-                sign = ("✗", "bold $error")
-            elif value == "no":
-                sign = ("–", "$faint")
-            else:
-                style = "$success" if value == "yes" else "$warning"
-                sign = ("✓" if value == "yes" else "~", "$faint" if dim else style)
+            glyph, style = feature_sign(candidate.filesystem.feature(feature))
+            sign = ("✗", "bold $error") if feature in lacks else (glyph, "$faint" if dim else style)
             left = (len(FEATURES[feature]) - 1) // 2
             cells.append(fit(text(" " * left, sign), len(FEATURES[feature])))
         word = ("baseline", "$primary") if mark.baseline else ("" if mark.usable else "not here", "$faint")
@@ -108,6 +101,15 @@ class Matrix:
                 break
             shown.add(feature)
         return name, tuple(feature for feature in FEATURES if feature in shown), note
+
+
+def feature_sign(feature: Feature | None) -> tuple[str, str]:
+    """Glyph and style: offered, offered in part, a figure, or not offered."""
+    if feature is None or feature.value == "no":
+        return "–", "$faint"
+    if feature.present:
+        return "✓", "$success"
+    return ("·", "$faint") if feature.value[:1].isdigit() else ("~", "$warning")
 
 
 def room_bytes(candidate: Candidate, members: int, member_bytes: int) -> int:

@@ -114,7 +114,7 @@ async def test_enter_on_a_need_ticks_it_and_exports_nothing() -> None:
         await until(pilot, lambda: "⏎ done" in footer(pilot.app), "the keys of the weights")
         await pilot.press("enter")
         assert pilot.app.screen.focused is None
-        assert "Looking" not in question(pilot.app)
+        assert "Working out" not in question(pilot.app)
 
 
 async def test_a_short_notice_covers_no_key() -> None:

@@ -56,7 +56,7 @@ async def test_enter_gets_to_a_recommendation_measured_here(tmp_path: Path) -> N
         await to_the_review(pilot, tmp_path)
         await pilot.press("enter")
         await at_step(pilot, "result")
-        await until(pilot, lambda: "Looking" not in question(pilot.app), "a headline")
+        await until(pilot, lambda: "Working out" not in question(pilot.app), "a headline")
         await shows(pilot, "Random writes")
         result = wizard(pilot).result
         assert result is not None
@@ -93,7 +93,7 @@ async def test_an_array_over_two_images_is_measured_beside_one_disk_alone(tmp_pa
         assert result is not None
         assert result.outcome == "finished"
         assert {s.candidate for s in result.samples if s.primary and s.round} == {"ext4", "btrfs:raid1"}
-        await until(pilot, lambda: "Looking" not in question(pilot.app), "a headline")
+        await until(pilot, lambda: "Working out" not in question(pilot.app), "a headline")
         await pilot.press("d")
         report = pilot.app.screen.query_one("#report", Canvas).render().plain
         size = result.plan.target.size_bytes

@@ -224,6 +224,13 @@ class StepScreen(Cached, WizardScreen[None]):
         self.problem = None
         return draft
 
+    def say_estimate(self, count: int, draft: Plan, warning: str) -> None:
+        """How many candidates, what the run takes, and what to beware of."""
+        from fswizard.report.writes import budget_text
+
+        candidates = "1 candidate" if count == 1 else f"{count} candidates"
+        self.say((candidates, "bold"), f" · {budget_text(draft)}", (warning, "$warning"))
+
     def action_forward(self) -> None:
         if self.problem is None:
             self.wizard.go_on()

@@ -33,7 +33,7 @@ from fswizard.tui.drives import (
 )
 from fswizard.tui.machine import DiskWatcher
 from fswizard.tui.screens.base import BoxScreen, TextBox
-from fswizard.tui.screens.members import Members, MembersScreen
+from fswizard.tui.screens.members import MembersScreen
 from fswizard.tui.screens.probe import ProbeScreen
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
@@ -259,21 +259,16 @@ class DriveScreen(BoxScreen):
 
     def action_several(self) -> None:
         """Choose several disks or scratch images."""
-        recipe, drives = self.choices.recipe, self.wizard.machine.drives
-        if recipe is not None and drives is not None:
+        drives = self.wizard.machine.drives
+        if self.choices.recipe is not None and drives is not None:
             place = None if self.choices.directory else self._menu.usable_place
-            window = MembersScreen(recipe, drives, self.choices.members, self.choices.images, place)
-            self.wizard.push_screen(window, self._choose_several)
+            self.wizard.push_screen(MembersScreen(drives, place), self._show_several)
 
-    def _choose_several(self, chosen: Members | None) -> None:
-        if chosen is None:
+    def _show_several(self, chosen: bool | None) -> None:
+        if not chosen:
             return
-        self.wizard.choose(
-            device="", members=chosen.paths, images=chosen.images, member_bytes=chosen.smallest_bytes, candidates=()
-        )
-        if chosen.drive is not None:
-            self.wizard.choose(drive=chosen.drive)
-            self._drives.highlight(chosen.drive.name)
+        if self.choices.members and self.choices.drive is not None:
+            self._drives.highlight(self.choices.drive.name)
         self._explain("several")
         self._draw()
         self._drives.focus()

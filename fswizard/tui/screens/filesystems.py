@@ -15,7 +15,6 @@ from textual.content import Content
 from fswizard.errors import FswizardError
 from fswizard.filesystems import NEEDS, catalogue, parse_candidate, require_members, suggestions
 from fswizard.model.filesystem import Candidate
-from fswizard.report.writes import budget_text
 from fswizard.tui.candidates import best_first, explain_candidate, explain_layout, need_table, reasons_list
 from fswizard.tui.choices import toggled
 from fswizard.tui.drawing import keyed, lines, text
@@ -211,11 +210,7 @@ class FilesystemsScreen(BoxScreen):
         if (draft := self.estimated()) is None:
             return
         lacking = count - len(draft.candidates)
-        self.say(
-            (f"{count} candidate{'s' if count != 1 else ''}", "bold"),
-            f" · {budget_text(draft)}",
-            (f" · {lacking} without what you must have" if lacking else "", "$warning"),
-        )
+        self.say_estimate(count, draft, f" · {lacking} without what you must have" if lacking else "")
 
     # Keys
 

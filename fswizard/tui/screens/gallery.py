@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -16,19 +16,6 @@ from textual.widgets import Static
 from fswizard.tui.drawing import cut, text
 from fswizard.tui.screens.base import Window
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
-
-
-class Shown(Protocol):
-    """A story, as it stands in the gallery."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def title(self) -> str: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def disk(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +40,8 @@ class GalleryScreen(Window[Showing | None]):
         Binding("escape", "dismiss", "back"),
     ]
 
-    def __init__(self, stories: Sequence[Shown], shown: str) -> None:
-        """`shown` is the name of the one that is shown already."""
+    def __init__(self, stories: Mapping[str, tuple[str, str, str]], shown: str) -> None:
+        """`stories` has title, disk and words by name; `shown` is the name of the one that is shown already."""
         super().__init__()
         self._stories = stories
         self._shown = shown
@@ -66,7 +53,7 @@ class GalleryScreen(Window[Showing | None]):
 
     def on_mount(self) -> None:
         rows = self.query_one(ChoiceList)
-        rows.rows = tuple(ListRow(story.name, partial(_row, story)) for story in self._stories)
+        rows.rows = tuple(ListRow(name, partial(_row, *story)) for name, story in self._stories.items())
         rows.highlight(self._shown)
         rows.focus()
         self._say_pace()
@@ -89,7 +76,5 @@ class GalleryScreen(Window[Showing | None]):
         self.dismiss(Showing(self.query_one(ChoiceList).key, straight, self._real_time))
 
 
-def _row(story: Shown, width: int, on: bool) -> Content:
-    return text(
-        " ", (story.title, "bold"), (f"  {story.disk}", "$muted"), ("\n " + cut(story.text, width - 1), "$muted")
-    )
+def _row(title: str, disk: str, words: str, width: int, on: bool) -> Content:
+    return text(" ", (title, "bold"), (f"  {disk}", "$muted"), (f"\n {cut(words, width - 1)}", "$muted"))

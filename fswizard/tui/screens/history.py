@@ -47,7 +47,6 @@ class HistoryScreen(Window[None]):
         super().__init__()
         self._entries: tuple[Entry, ...] = ()
         self._marked: tuple[str, ...] = ()
-        self._highlighted: Entry | None = None
         self._filled = False
         """Whether the highlighted result has the same work on an empty filesystem and on a nearly full one."""
         self._noting = False
@@ -97,8 +96,6 @@ class HistoryScreen(Window[None]):
 
     @on(ChoiceList.Chosen)
     def _highlight(self) -> None:
-        key = self.query_one(ChoiceList).key
-        self._highlighted = next((entry for entry in self._entries if str(entry.path) == key), None)
         self._filled = False
         self.refresh_bindings()
         if entry := self._highlighted:
@@ -109,6 +106,11 @@ class HistoryScreen(Window[None]):
     def _know(self, filled: bool) -> None:
         self._filled = filled
         self.refresh_bindings()
+
+    @property
+    def _highlighted(self) -> Entry | None:
+        key = self.query_one(ChoiceList).key if self.is_mounted else ""
+        return next((entry for entry in self._entries if str(entry.path) == key), None)
 
     # Keys
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,7 +14,6 @@ from textual.widgets import Static
 
 from fswizard.filesystems import layouts
 from fswizard.model.drive import Drive
-from fswizard.model.recipe import Recipe
 from fswizard.model.units import binary_text, size_text
 from fswizard.tui.backend import Backend, Place
 from fswizard.tui.drawing import Piece, arrow, cut, fit, keyed, paragraphs, radio, text, tick
@@ -33,19 +31,11 @@ FEWEST, MOST = 2, 12
 USUAL = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Members:
-    """What was chosen: devices by their stable names, or else a number of scratch images."""
+class MembersScreen(Window[bool]):
+    """Chooses several devices, or a number of scratch images; dismissed with True once it has.
 
-    paths: tuple[str, ...] = ()
-    images: int = 1
-    smallest_bytes: int = 0
-    drive: Drive | None = None
-    """The first disk that is given up."""
-
-
-class MembersScreen(Window[Members | None]):
-    """Dismissed with what was chosen, or None. Disks are looked at only now, as that may wake them."""
+    Disks are looked at only now, as that may wake them.
+    """
 
     TITLE = "Several disks or images, for arrays"
     LOOK = "tall"
@@ -54,15 +44,10 @@ class MembersScreen(Window[Members | None]):
         Binding("escape", "dismiss", "back"),
     ]
 
-    def __init__(
-        self, recipe: Recipe, drives: Sequence[Drive], paths: Sequence[str], images: int, place: Place | None
-    ) -> None:
-        """`paths` and `images` as they were chosen before; `place` is where scratch images go, where that is known."""
+    def __init__(self, drives: Sequence[Drive], place: Place | None) -> None:
+        """`place` is where scratch images go, where that is known."""
         super().__init__()
-        self._recipe = recipe
         self._drives = [drive for drive in drives if drive.bus != "loop"]
-        self._paths = list(paths)
-        self._images = images if images > 1 else USUAL
         self._place = place
         self._offers: dict[str, tuple[Offer, ...]] = {}
 
@@ -72,6 +57,10 @@ class MembersScreen(Window[Members | None]):
         yield Canvas(id="words")
 
     def on_mount(self) -> None:
+        assert self.choices.recipe is not None
+        self._recipe = self.choices.recipe
+        self._paths = list(self.choices.members)
+        self._images = self.choices.images if self.choices.images > 1 else USUAL
         self._redraw()
         self.query_one(ChoiceList).focus()
         for drive in self._drives:
@@ -153,7 +142,7 @@ class MembersScreen(Window[Members | None]):
             given_up = [usable[path][1] for path in self._paths if path in usable]
             lost = [loss for offer in given_up if not offer.empty for loss in offer.losses]
             words = f"{'; '.join(lost)} would be lost." if lost else "nothing was found there."
-            return ("▲ ", "bold $error"), (f"{count} disk{'s' * (count != 1)}: ", "bold"), words
+            return ("▲ ", "bold $error"), (f"{count} disk{'' if count == 1 else 's'}: ", "bold"), words
         needed = binary_text(self._images * self._recipe.image_bytes)
         if short := self._too_large:
             return ("✗ ", "bold $error"), keyed(f"The images take {needed}. {short} Take fewer: `←`")
@@ -179,11 +168,16 @@ class MembersScreen(Window[Members | None]):
         paths = tuple(path for path in self._paths if path in usable)
         if len(paths) == 1:
             self.refuse("An array needs two disks: tick another, or untick this one.")
-        elif paths:
+            return
+        if paths:
             smallest = min(usable[path][1].size_bytes for path in paths)
-            self.dismiss(Members(paths, 1, smallest, usable[paths[0]][0]))
+            self.wizard.choose(members=paths, images=1, member_bytes=smallest, drive=usable[paths[0]][0])
         elif not self._too_large:
-            self.dismiss(Members((), self._images, self._recipe.image_bytes))
+            self.wizard.choose(members=(), images=self._images, member_bytes=self._recipe.image_bytes)
+        else:
+            return
+        self.wizard.choose(device="", candidates=())
+        self.dismiss(True)
 
 
 def _line(drive: Drive, words: str, width: int, on: bool) -> Content:

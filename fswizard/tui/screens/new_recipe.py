@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Input, Static
+from textual.worker import get_current_worker
 
-from fswizard.errors import FswizardError
 from fswizard.model.recipe import Recipe
-from fswizard.tui.backend import Backend
-from fswizard.tui.machine import in_background
 from fswizard.tui.screens.base import TextBox, Window
 
 NAME = "My files"
@@ -27,10 +24,7 @@ class SaveBox(TextBox):
 
 
 class NewRecipeScreen(Window[Recipe | None]):
-    """Dismissed with the recipe that was saved, or None.
-
-    A directory is looked through in the background, as that may take long.
-    """
+    """Dismissed with the recipe that was saved, or None."""
 
     TITLE = "A recipe of your own, with files like yours"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -50,13 +44,9 @@ class NewRecipeScreen(Window[Recipe | None]):
         yield Static(id="message", markup=False)
 
     def on_mount(self) -> None:
-        self._stopped = threading.Event()
         self.query_one("#like").border_title = "Files like those in"
         self.query_one("#recipe-name").border_title = "Name"
         self.query_one("#like").focus()
-
-    def on_unmount(self) -> None:
-        self._stopped.set()
 
     @on(Input.Submitted)
     def _submitted(self) -> None:
@@ -65,17 +55,11 @@ class NewRecipeScreen(Window[Recipe | None]):
         if not directory:
             self.refuse("Name a directory that contains files.")
             return
-        self._stopped.set()
-        self._stopped = threading.Event()
         self.say(f"Looking through {directory} …")
-        in_background(self._look, self.wizard.backend, directory, name, self._stopped)
+        recipe_like = self.wizard.backend.recipe_like
 
-    def _look(self, backend: Backend, directory: str, name: str, stopped: threading.Event) -> None:
-        try:
-            recipe = backend.recipe_like(directory, name, stopped.is_set)
-        except FswizardError as error:
-            if not stopped.is_set():
-                self.call_in_app(self.show_error, error)
-        else:
-            if recipe is not None:
-                self.call_in_app(self.dismiss, recipe)
+        def look() -> Recipe | None:
+            worker = get_current_worker()  # cancelled by the next one, and with the window
+            return recipe_like(directory, name, lambda: worker.is_cancelled)
+
+        self.ask(look, self.dismiss)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.cells import cell_len
 from textual import on
@@ -117,13 +117,16 @@ class PurposeScreen(StepScreen):
     def _item(self, key: str) -> tuple[str, Any]:
         """What was done before that a row stands for, and the beginning of its key; None for a purpose."""
         kind, _, number = key.rpartition("-")
-        return (kind, self._past[kind][int(number)]) if kind in self._past and number.isdigit() else (kind, None)
+        rows = [f"{kind}-{place}" for place in range(len(self._past.get(kind, ())))]
+        return (kind, self._past[kind][int(number)]) if key in rows else (kind, None)
 
     @on(ChoiceList.Chosen, "#purposes")
     def _explain(self, event: ChoiceList.Chosen) -> None:
         kind, item = self._item(event.key)
-        if item is None:
-            self._show_facts(self._about(cast(Purpose, event.key)))
+        if event.key in PURPOSES:
+            self._show_facts(self._about(event.key))
+        elif item is None:  # it has gone meanwhile
+            return
         elif kind == "ongoing":
             self._show_facts([("Enter", "shows this run live. You can pause or stop it there, or just watch.")])
         elif kind == "left":
@@ -164,7 +167,13 @@ class PurposeScreen(StepScreen):
     def action_forward(self) -> None:
         key, backend = self.query_one("#purposes", ChoiceList).key, self.wizard.backend
         kind, item = self._item(key)
-        if kind == "result":
+        if key in PURPOSES:
+            if key != self.choices.purpose or self.choices.recipe is None:
+                self.wizard.choices = WizardChoices(purpose=key, recipe=self.wizard.machine.recipe_for(key))
+            self.wizard.go_on()
+        elif item is None:  # it has gone meanwhile
+            return
+        elif kind == "result":
             self.ask(lambda: backend.load(item.path), lambda result: self.wizard.show_result(result, item.path))
         elif kind == "resume":
             self.ask(lambda: backend.take_up(item.path), self.wizard.take_up)
@@ -172,11 +181,6 @@ class PurposeScreen(StepScreen):
             self.wizard.run_worker(self.wizard.follow(item))
         elif kind == "left":
             self.ask(lambda: backend.clean(item), partial(self._cleaned, item))
-        else:
-            purpose = cast(Purpose, key)
-            if purpose != self.choices.purpose or self.choices.recipe is None:
-                self.wizard.choices = WizardChoices(purpose=purpose, recipe=self.wizard.machine.recipe_for(purpose))
-            self.wizard.go_on()
 
     def _cleaned(self, leftover: Leftover, not_found: tuple[str, ...]) -> None:
         self._show("left", [item for item in self._past["left"] if item is not leftover])

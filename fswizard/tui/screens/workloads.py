@@ -16,7 +16,6 @@ from textual.content import Content
 from fswizard.errors import UsageError
 from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.units import binary_text, duration_text, rounds_text, size_text
-from fswizard.report.writes import budget_text
 from fswizard.tui.choices import TIME_BUDGETS_S, WEIGHTS, WRITE_BUDGETS_BYTES, next_value
 from fswizard.tui.drawing import arrow, cut, cut_among, facts, fit, heading, lines, slider, text, wrap
 from fswizard.tui.recipe_list import fitted, with_recipe
@@ -91,10 +90,11 @@ class WorkloadsScreen(StepScreen):
             return
         budget_s = self.choices.budget_s
         count = len(self.choices.places if self.choices.comparing else self.choices.candidates)
-        too_short = f"{duration_text(budget_s)} may be too short for {rounds_text(draft.minimum_rounds)}"
-        short = f"\n! {too_short}: more time gives a clearer result"
-        warning = (short if draft.expected_s > budget_s else "", "$warning")
-        self.say((f"{count} candidate{'s' * (count != 1)}", "bold"), f" · {budget_text(draft)}", warning)
+        warning = ""
+        if draft.expected_s > budget_s:
+            too_short = f"{duration_text(budget_s)} may be too short for {rounds_text(draft.minimum_rounds)}"
+            warning = f"\n! {too_short}: more time gives a clearer result"
+        self.say_estimate(count, draft, warning)
 
     @property
     def _cap_bytes(self) -> float:

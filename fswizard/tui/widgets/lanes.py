@@ -160,8 +160,9 @@ def _with_margins(drawn: Sequence[Content], lane: Lane, frame: _Frame, widths: t
 def _rounds(slots: Sequence[Slot]) -> Content:
     """Above each round its number, where there is room."""
     pieces, here = list[Content | str](), 0
-    for number, group in groupby(slots, key=lambda slot: slot.round):
-        first, *_, last = [*group] * 2
+    for number, slots_of_round in groupby(slots, key=lambda slot: slot.round):
+        group = [*slots_of_round]
+        first, last = group[0], group[-1]
         room = last.start + last.width - first.start
         words = f"round {number}" if room >= 9 else f"{number}"
         pieces += [" " * (first.start - here), fit((words, "$muted"), room)]
