@@ -5,12 +5,14 @@ Add an export format
 
 Write `fswizard/report/NAME.py` with a function `render(findings: Findings) -> str`, and give it its line in FORMATS
 below. That is all: the command line, the wizard's list and the tests of every format go through FORMATS. Name it in
-the README too. `markdown.py` is a short example.
+the README too. `markup.py` is an example.
 
 - What comes in has gone through `privacy.harmless`: its text is one line each, built from what may be said.
-- `presentation.present(findings)` has every word and figure, in order; a format only lays them out. What it lacks is
-  computed there, so that the wizard and the other formats say it too.
-- `layout` has tables, bars and wrapping for fixed-width text; `figures.Axis` says where a ratio stands.
+- `presentation.document` has every word and figure as blocks of the kinds in `document.py`, in order; a format only
+  paints them. What they lack is added there, so that the other formats say it too. `presentation.present` has the same
+  apart, for what shows only some of it, such as a picture.
+- `text.paint` paints blocks for a fixed-width font, `layout` has tables and wrapping for it; `figures.Axis` says where
+  a ratio stands. Markup for a forum is one more table of marks in `markup.py`.
 - Where one file writes a format in two ways, its line names the function, too.
 - Escape every text for the format's own markup. `tests/unit/test_report_formats.py` tries hostile names on each format
   there is; add there what opens yours, as its readers do.
@@ -47,9 +49,9 @@ class Format:
 
 FORMATS: Mapping[str, Format] = {
     "text": Format("Plain text, 80 columns", ".txt", "fswizard.report.text"),
-    "markdown": Format("Markdown: GitHub, Discourse", ".md", "fswizard.report.markdown"),
-    "reddit": Format("Markdown, short: Reddit", ".reddit.md", "fswizard.report.markdown", "render_post"),
-    "bbcode": Format("BBCode: phpBB and others", ".bbcode", "fswizard.report.bbcode"),
+    "markdown": Format("Markdown: GitHub, Discourse", ".md", "fswizard.report.markup", "render_markdown"),
+    "reddit": Format("Markdown, short: Reddit", ".reddit.md", "fswizard.report.markup", "render_reddit"),
+    "bbcode": Format("BBCode: phpBB and others", ".bbcode", "fswizard.report.markup", "render_bbcode"),
     "svg": Format("Card as SVG, light or dark", ".svg", "fswizard.report.svg"),
     "png": Format("Card as PNG, light", ".png", "fswizard.report.svg", drawn=True),
     "png-dark": Format("Card as PNG, dark", ".dark.png", "fswizard.report.svg", "render_dark", drawn=True),
@@ -75,9 +77,10 @@ def format_of(file_name: str) -> str:
 
 def card_lines(findings: Findings) -> list[str]:
     """The card, as it stands at the top of plain text."""
-    from fswizard.report import layout, presentation
+    from fswizard.report import presentation, text
 
-    return layout.card(presentation.present(harmless(findings, identify=True)))
+    answer, *_ = presentation.document(presentation.present(harmless(findings, identify=True)))
+    return text.block_lines(answer)
 
 
 def render(findings: Findings, format_name: str, *, identify: bool = False) -> str:

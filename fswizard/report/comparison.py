@@ -12,9 +12,9 @@ from fswizard.model.metrics import Better
 from fswizard.model.plan import FIRST_LOOK
 from fswizard.model.text import mid_sentence, safe
 from fswizard.model.units import figure_text, ratio_text, rounds_text, speed_text
-from fswizard.report import layout
 from fswizard.report.colours import HUES
-from fswizard.report.figures import solid
+from fswizard.report.document import Answer, Bar, Bullets, Document, Facts, Figures, Table, Words
+from fswizard.report.text import paint
 
 TOGETHER = "all together"
 NAMES = {"time": ("before", "after"), "disks": ("first", "second"), "fill": ("empty", "filled")}
@@ -171,43 +171,36 @@ def lists(comparison: Comparison) -> Mapping[str, tuple[str, ...]]:
 
 def render(comparison: Comparison, first: str, second: str = "") -> str:
     """The comparison in at most 80 columns; `first` and `second` are the results' names, the latter empty for one."""
-    return "\n\n".join("\n".join(block) for block in _blocks(comparison, first, second) if block) + "\n"
+    return paint(document(comparison, (first, second) if second else (first,)))
 
 
-def _blocks(comparison: Comparison, first: str, second: str) -> Iterator[list[str]]:
-    labels = zip(NAMES[comparison.of], (first, second)) if second else [("Result", first)]
-    yield [line for label, name in labels for line in layout.labelled(label.capitalize(), safe(name))]
+def document(comparison: Comparison, results: Sequence[str]) -> Document:
+    """The comparison in blocks; `results` are names of one or two results."""
+    sides = NAMES[comparison.of]
+    labels = sides if len(results) > 1 else ("result",)
     headline, *more = sentences(comparison)
     why = causes(comparison)
-    yield [
-        *layout.wrap(headline, layout.WIDTH),
-        *(f"  {line}" for sentence in more for line in layout.wrap(sentence, layout.WIDTH - 2)),
-        *(layout.labelled("Changed", why) if why else ()),
-        *(line for caution in cautions(comparison) for line in layout.labelled("Caution", caution)),
-    ]
-    for title, changes in by_workload(comparison).items():
-        yield [safe(title), *_bars(changes, NAMES[comparison.of])]
-    before, after = NAMES[comparison.of]
-    for title, changes in by_candidate(comparison).items():
-        yield layout.table((safe(title), before, after, "ratio", "interval", ""), map(_row, changes), longest=20)
-    yield [line for note in notes(comparison) for line in layout.wrap(note, layout.WIDTH)]
-    for title, items in lists(comparison).items():
-        yield [title, *(line for item in items for line in layout.bullet(safe(item)))]
+    return (
+        Facts(tuple((label.capitalize(), safe(name)) for label, name in zip(labels, results))),
+        Answer(headline, lines=tuple(more)),
+        Facts((*((("Changed", why),) if why else ()), *(("Caution", caution) for caution in cautions(comparison)))),
+        Figures(tuple((safe(title), _bars(changes, sides)) for title, changes in by_workload(comparison).items())),
+        *(
+            Table((safe(title), *sides, "ratio", "interval", ""), tuple(map(_row, changes)))
+            for title, changes in by_candidate(comparison).items()
+        ),
+        Words(tuple(notes(comparison))),
+        *(Bullets(title, tuple(map(safe, items))) for title, items in lists(comparison).items()),
+    )
 
 
-def _bars(changes: Sequence[Change], names: tuple[str, str]) -> Iterator[str]:
+def _bars(changes: Sequence[Change], sides: tuple[str, str]) -> tuple[Bar, ...]:
     """Two bars for each candidate, one below the other, in the unit of the workload."""
-    titles = [safe(change.title) for change in changes]
-    texts = [figures(change) for change in changes]
-    name, when = min(layout.LONGEST_NAME, max(map(layout.cells, titles))), max(map(layout.cells, names))
-    figure = max(layout.cells(text) for pair in texts for text in pair)
-    room = min(40, layout.WIDTH - name - when - figure - max(layout.cells(effect(c)) for c in changes) - 10)
-    for title, change, own, pair in zip(titles, changes, lengths(changes), texts):
-        heads = (layout.wrap(title, name)[0], "")
-        for head, which, length, text, word in zip(heads, names, own, pair, ("", effect(change))):
-            drawn = layout.pad(solid(length, room), room)
-            cells = (layout.pad(head, name), layout.pad(which, when), drawn, layout.pad(text, figure, right=True), word)
-            yield f"  {'  '.join(cells)}".rstrip()
+    return tuple(
+        Bar(change.candidate, f"{safe(change.title)}, {side}", kind(change), figure, length, remark)
+        for change, pair in zip(changes, lengths(changes))
+        for side, figure, length, remark in zip(sides, figures(change), pair, ("", effect(change)))
+    )
 
 
 def _row(change: Change) -> tuple[str, ...]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
 
 from fswizard.model.analysis import SIGNS, TIE, Findings, Ratio
 from fswizard.model.units import ratio_text
 from fswizard.report.colours import as_preferred, fills, ink
+from fswizard.report.document import Answer, Bar, Block, Bullets, Commands, Facts, Figures, Ratios, Table, Words
 from fswizard.report.figures import Axis
-from fswizard.report.presentation import LEGEND, SET_UP, Bar, Presentation, Row, present
+from fswizard.report.presentation import SET_UP, document, present
 
 _STYLE = Path(__file__).with_name("page.css")
-EACH_ROUND = "Dots are single rounds; point at a bar or tap on it to see their figures."
 FARTHEST_ROUND = 1.25
 """End of the scale, over the best median; better rounds stand at the edge."""
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -21,7 +21,8 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 def render(findings: Findings) -> str:
     view = present(findings)
-    body = "\n".join(part for part in _parts(view) if part)
+    blocks = sorted(document(view), key=_place)
+    body = "\n".join(part for part in map(_painted, blocks) if part)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -36,73 +37,83 @@ def _hues(dark: bool) -> str:
     return f":root {{ {variables} }}\n{fills(dark=dark)}"
 
 
-def _parts(view: Presentation) -> Iterator[str]:
-    card = view.card
-    certainty = f'<p class="over">{escape(card.certainty)}</p>' if card.certainty else ""
-    yield f'<header><p class="over">{escape(view.title)}</p><h1>{escape(card.verdict)}</h1>{certainty}</header>'
-    yield "".join(f"<p>{escape(line)}</p>" for line in view.below)
-    yield _section(SET_UP, _commands(card.commands))
-    charts = "".join(map(_figures, view.rows))
-    hint = f'<p class="dim screen">{EACH_ROUND}</p>' if any(bar.rounds for row in view.rows for bar in row.bars) else ""
-    yield _section("Measured", f'<div class="charts">{charts}</div>{hint}' if charts else "")
-    yield _list((reason.text for reason in view.reasons), "reasons")
-    lists = dict(view.lists)
-    for title in ("Doubts", "Failed"):
-        yield _section(title, _list(lists.pop(title, ()), title.casefold()))
-    note = f'<p class="dim">{escape(view.axis_note)}.</p>'
-    chart = _chart(view.overall, Axis.around(view.overall), view.baseline)
-    yield _section("Overall", note + chart if view.overall else "")
-    yield _folded("Overall, by workload", "".join(_by_workload(view)))
-    yield _section("Figures", _figures_table(view))
-    for title, items in lists.items():
-        yield _section(title, _list(items))
-    facts = "".join(f"<dt>{escape(label)}</dt><dd>{escape(text)}</dd>" for label, text in view.facts)
-    yield _section("How it was measured", f"<dl>{facts}</dl>")
-    for title, commands in view.commands.items():
-        yield (_section if len(commands) == 1 else _folded)(title, _commands(commands))
+def _place(block: Block) -> int:
+    """Where a block stands on a page: doubts and failures below the figures, facts and commands at the end."""
+    if isinstance(block, Bullets):
+        return 1 if block.title in ("", "Doubts", "Failed") else 3
+    if isinstance(block, Facts):
+        return 4
+    if isinstance(block, Commands):
+        return 0 if block.title == SET_UP else 5
+    if isinstance(block, Words):
+        return -1
+    return 2 if isinstance(block, Ratios | Table) else 0
 
 
-def _figures(row: Row) -> str:
+def _painted(block: Block) -> str:
+    match block:
+        case Answer():
+            certainty = f'<p class="over">{escape(block.certainty)}</p>' if block.certainty else ""
+            head = f"<header><h1>{escape(block.verdict)}</h1>{certainty}</header>"
+            return head + "".join(f"<p>{escape(line)}</p>" for line in block.lines)
+        case Words():
+            return "".join(f'<p class="over">{escape(text)}</p>' for text in block.paragraphs)
+        case Facts():
+            facts = "".join(f"<dt>{escape(label)}</dt><dd>{escape(text)}</dd>" for label, text in block.rows)
+            body = f"<dl>{facts}</dl>"
+        case Figures():
+            charts = "".join(_kept(title, "".join(_figures(bars))) for title, bars in block.charts)
+            note = f'<p class="dim screen">{escape(block.note)}</p>' if block.note else ""
+            body = f'<div class="charts">{charts}</div>{note}' if charts else ""
+        case Ratios():
+            body = _ratios(block)
+        case Table():
+            body = _table(block)
+        case Bullets():
+            items = "".join(f"<li>{escape(item)}</li>" for item in block.items)
+            body = f'<ul class="{block.title.casefold() or "reasons"}">{items}</ul>' if items else ""
+        case Commands():
+            body = f"<pre>{escape(chr(10).join(block.commands))}</pre>" if block.commands else ""
+    if not body:
+        return ""
+    heading = f"<h2>{escape(block.title)}</h2>" if block.title else ""
+    if isinstance(block, Ratios | Commands) and block.folded:
+        return f"<details><summary>{heading}</summary>{body}</details>"
+    return f"<section>{heading}{body}</section>"
+
+
+def _figures(bars: Sequence[Bar]) -> Iterator[str]:
     """Each candidate's figure, in its unit and colour, and those of each round."""
-    scale = max([1.0, *(min(FARTHEST_ROUND, each.length) for bar in row.bars for each in bar.rounds)])
-    rows = "".join(_figure(bar, scale) for bar in row.bars)
-    return _kept(row.title, "", rows) if rows else ""
+    scale = max([1.0, *(min(FARTHEST_ROUND, each.length) for bar in bars for each in bar.rounds)])
+    for bar in bars:
+        name = f'<span class="name">{escape(bar.title)}</span>'
+        if not bar.figure:
+            yield f'<div class="row">{name}<span class="why">{escape(bar.remark)}</span></div>'
+            continue
+        dots = "".join(f'<circle class="dot" cx="{min(1, each.length / scale):.2%}" cy="9"/>' for each in bar.rounds)
+        length = f"{max(bar.length / scale, 0.003):.2%}"
+        rounds = "".join(f"<tr><th>{each.round}</th><td>{escape(each.figure)}</td></tr>" for each in bar.rounds)
+        if rounds:
+            rounds = f'<table class="rounds"><caption>{escape(bar.title)}, each round</caption>{rounds}</table>'
+        yield (
+            f'<div class="row" tabindex="0">{name}<span class="bar"><svg height="18" aria-hidden="true">'
+            f'<rect class="fs-{bar.kind}" height="18" rx="2" width="{length}"/>{dots}</svg></span>'
+            f'<span class="value">{escape(bar.figure)}</span><span class="verdict bad">{escape(bar.remark)}</span>'
+            f"{rounds}</div>"
+        )
 
 
-def _figure(bar: Bar, scale: float) -> str:
-    name = f'<span class="name">{escape(bar.title)}</span>'
-    if not bar.figure:
-        return f'<div class="row">{name}<span class="why">{escape(bar.remark)}</span></div>'
-    dots = "".join(f'<circle class="dot" cx="{min(1, each.length / scale):.2%}" cy="9"/>' for each in bar.rounds)
-    length = f"{max(bar.length / scale, 0.003):.2%}"
-    rounds = "".join(f"<tr><th>{each.round}</th><td>{escape(each.figure)}</td></tr>" for each in bar.rounds)
-    if rounds:
-        rounds = f'<table class="rounds"><caption>{escape(bar.title)}, each round</caption>{rounds}</table>'
-    return (
-        f'<div class="row" tabindex="0">{name}<span class="bar"><svg height="18" aria-hidden="true">'
-        f'<rect class="fs-{bar.kind}" height="18" rx="2" width="{length}"/>{dots}</svg></span>'
-        f'<span class="value">{escape(bar.figure)}</span><span class="verdict bad">{escape(bar.remark)}</span>'
-        f"{rounds}</div>"
-    )
-
-
-def _by_workload(view: Presentation) -> Iterator[str]:
-    axis = Axis.around(ratio for row in view.rows for ratio in row.ratios.values())
-    for row in view.rows:
-        ratios = [row.ratios[name] for name in view.candidates if name in row.ratios]
-        if ratios:
-            own = row.figures.get(view.baseline, "")
-            notes = (
-                f"weight {row.weight:g}",
-                f"{view.baseline}: {own}" if own else "",
-                f"{view.share_title}: {row.share_words}" if row.share else "",
-            )
-            yield _kept(row.title, ", ".join(filter(None, notes)), _chart(ratios, axis, view.baseline))
-
-
-def _kept(title: str, note: str, chart: str) -> str:
+def _kept(title: str, chart: str) -> str:
     """A chart under its title, on one page of paper."""
-    return f'<div class="keep"><h3>{escape(title)} <span class="dim">{escape(note)}</span></h3>{chart}</div>'
+    heading = f"<h3>{escape(title)}</h3>" if title else ""
+    return f'<div class="keep">{heading}{chart}</div>'
+
+
+def _ratios(block: Ratios) -> str:
+    axis = Axis.around(ratio for _, ratios in block.groups for ratio in ratios)
+    charts = (_kept(title, _chart(ratios, axis, block.baseline)) for title, ratios in block.groups if ratios)
+    body = "".join(charts)
+    return f'<p class="dim">{escape(block.note)}.</p>{body}' if block.note and body else body
 
 
 def _chart(ratios: Iterable[Ratio], axis: Axis, baseline: str) -> str:
@@ -143,40 +154,15 @@ def _bar(ratio: Ratio, axis: Axis) -> str:
     return f'<svg height="24" aria-hidden="true">{"".join(parts)}</svg>'
 
 
-def _figures_table(view: Presentation) -> str:
-    names = view.measured_candidates
-    if not names:
+def _table(block: Table) -> str:
+    if not block.rows:
         return ""
-    lines = [_line("th", "", map(escape, names))]
-    for row in view.rows:
-        below = {name: f"<small>{escape(row.cell(name))}</small>" for name in row.ratios}
-        cells = (escape(row.figures.get(name, "–")) + below.get(name, "") for name in names)
-        lines.append(_line("td", row.title, cells))
-    for title, *figures in view.also_measured.rows:
-        lines.append(_line("td", title, map(escape, figures), "extra"))
-    note = f"Medians, with the ratio and half its interval below. {LEGEND.replace('  ', ', ')}."
-    table = f"<table><thead>{lines[0]}</thead><tbody>{''.join(lines[1:])}</tbody></table>"
-    return f'<div class="wide">{table}</div><p class="dim">{escape(note)}</p>'
-
-
-def _line(tag: str, title: str, cells: Iterable[str], kind: str = "") -> str:
-    row = "".join(f"<{tag}>{cell}</{tag}>" for cell in cells)
-    return f'<tr class="{kind}"><th>{escape(title)}</th>{row}</tr>'
-
-
-def _section(title: str, body: str) -> str:
-    return f"<section><h2>{title}</h2>{body}</section>" if body else ""
-
-
-def _folded(title: str, body: str) -> str:
-    """A section that opens on demand, and is not printed."""
-    return f"<details><summary><h2>{title}</h2></summary>{body}</details>" if body else ""
-
-
-def _commands(commands: Iterable[str]) -> str:
-    return f"<pre>{escape(chr(10).join(commands))}</pre>" if commands else ""
-
-
-def _list(items: Iterable[str], kind: str = "") -> str:
-    lines = "".join(f"<li>{escape(item)}</li>" for item in items)
-    return f'<ul class="{kind}">{lines}</ul>' if lines else ""
+    head = "".join(f"<th>{escape(cell)}</th>" for cell in block.header)
+    lines = (
+        f"<tr><th>{escape(title)}</th>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
+        for title, *cells in block.rows
+    )
+    notes = "".join(f'<p class="dim">{escape(note)}</p>' for note in block.notes)
+    return (
+        f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>{notes}'
+    )

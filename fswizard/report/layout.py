@@ -1,4 +1,4 @@
-"""Text in columns of a fixed-width font: wrapping, tables, commands, bars."""
+"""Text in columns of a fixed-width font: wrapping, tables, commands."""
 
 from __future__ import annotations
 
@@ -6,12 +6,8 @@ import re
 import shlex
 import unicodedata
 from collections.abc import Iterable, Sequence
-from itertools import zip_longest
 
-from fswizard.model.analysis import SIGNS, Card
-from fswizard.model.units import ratio_text
-from fswizard.report.figures import Axis, bar, solid
-from fswizard.report.presentation import Presentation, Table
+from fswizard.report.document import Table
 
 WIDTH = 80
 LONGEST_NAME = 22
@@ -98,14 +94,15 @@ def table(
     return lines
 
 
-def tables(whole: Table, *, fixed: int) -> list[str]:
+def tables(whole: Table) -> list[str]:
     """Like `table`; columns beyond the first `fixed` go into further tables where they find no room."""
 
     def drawn(count: int) -> list[str]:
         chosen = keep + columns[:count]
-        return table([whole.header[c] for c in chosen], [[row[c] for c in chosen] for row in whole.rows])
+        rows = [[row[c] for c in chosen] for row in (whole.header, *whole.rows)]
+        return table(rows[0], rows[1:], longest=whole.longest)
 
-    keep, columns = list(range(fixed)), list(range(fixed, len(whole.header)))
+    keep, columns = list(range(whole.fixed)), list(range(whole.fixed, len(whole.header)))
     lines: list[str] = []
     while whole.rows and (columns or not lines):
         fitting = [count for count in range(len(columns) + 1) if max(map(cells, drawn(count))) <= WIDTH]
@@ -113,80 +110,6 @@ def tables(whole: Table, *, fixed: int) -> list[str]:
         lines += ([""] if lines else []) + drawn(count)
         keep, columns = [0], columns[count:]
     return lines
-
-
-def bars(view: Presentation) -> list[str]:
-    """Ratios as bars around 1, with interval and verdict."""
-    if not view.overall:
-        return []
-    shown = [ratio for ratio in view.overall if ratio.verdict != "failed"]
-    names = min(LONGEST_NAME, max(cells(ratio.candidate) for ratio in view.overall))
-    texts = [(ratio_text(r.ratio), r.interval(), f"{SIGNS[r.verdict].glyph} {r.verdict}") for r in shown]
-    columns = [max((len(text[column]) for text in texts), default=0) for column in range(3)]
-    room = min(45, WIDTH - names - sum(columns) - GAP * (1 + sum(1 for column in columns if column)))
-    axis = Axis.around(shown)
-    lines = [(" " * (names + GAP) + axis.line(view.baseline, room)).rstrip()] if shown else []
-    for ratio, words in zip(shown, texts):
-        padded = [pad(word, size, right=number == 0) for number, (word, size) in enumerate(zip(words, columns)) if size]
-        lines += _named(ratio.candidate, names, (" " * GAP).join([bar(ratio, axis, room), *padded]))
-    for ratio in view.overall:
-        if ratio.verdict == "failed":
-            text = wrap(ratio.why, WIDTH - names - GAP)
-            lines += _named(ratio.candidate, names, text[0])
-            lines += [" " * (names + GAP) + line for line in text[1:]]
-    return lines
-
-
-def card(view: Presentation) -> list[str]:
-    """The answer: verdict and confidence, why, when not, and how an unfinished run ended."""
-    return answer(view.card, view.below)
-
-
-def answer(card: Card, below: Sequence[str] = ()) -> list[str]:
-    """A card, with its own lines or those that stand `below` it."""
-    room = WIDTH - cells(card.certainty) - GAP
-    beside = cells(card.verdict) <= room
-    head = [(pad(card.verdict, room) + " " * GAP + card.certainty).rstrip()] if beside else wrap(card.verdict, WIDTH)
-    lines = (*filter(None, [] if beside else [card.certainty]), *(below or card.lines))
-    return [*head, *(f"  {part}" for line in lines for part in wrap(line, WIDTH - 2))]
-
-
-def figure_bars(view: Presentation) -> list[str]:
-    """Each candidate's figure at each workload, in its unit; the best first, with the longest bar."""
-    every = [each for row in view.rows for each in row.bars]
-    if not every:
-        return []
-    title, name = (min(LONGEST_NAME, max(map(cells, texts))) for texts in (view.titles, [e.title for e in every]))
-    figure = max(cells(each.figure) for each in every)
-    remark = max(cells(each.remark) if each.figure else 0 for each in every)
-    room = max(8, min(40, WIDTH - title - name - figure - remark - 4 * GAP))
-    lines = []
-    for row in view.rows:
-        beside: list[str] = []
-        for each in row.bars:
-            drawn = pad(solid(each.length, room), room) + " " * GAP + pad(each.figure, figure, right=True)
-            right = [f"{drawn}{' ' * GAP}{each.remark}"] if each.figure else wrap(each.remark, WIDTH - title - name - 4)
-            beside += _side_by_side(wrap(each.title, name), right, name)
-        lines += [*_side_by_side(wrap(row.title, title), beside, title), ""]
-    return lines[:-1]
-
-
-def _side_by_side(left: Sequence[str], right: Sequence[str], room: int) -> list[str]:
-    return [(pad(one, room) + " " * GAP + other).rstrip() for one, other in zip_longest(left, right, fillvalue="")]
-
-
-def workload_table(view: Presentation) -> list[str]:
-    """Ratios by workload, and explanations of signs and columns."""
-    compared = sum(any(name in row.ratios for row in view.rows) for name in view.candidates)
-    lines = tables(view.by_workload, fixed=len(view.by_workload.header) - compared)
-    return [*lines, *(line for text in view.explained for line in wrap(text, WIDTH))]
-
-
-def _named(name: str, room: int, rest: str) -> list[str]:
-    """`rest` beside a name, or below it where the name is too long."""
-    if cells(name) <= room:
-        return [(pad(name, room) + " " * GAP + rest).rstrip()]
-    return [*wrap(name, WIDTH), (" " * (room + GAP) + rest).rstrip()]
 
 
 def _shell_pieces(word: str, width: int) -> list[str]:

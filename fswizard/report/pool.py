@@ -8,7 +8,8 @@ from fswizard.model.analysis import SIGNS, Card, Ratio
 from fswizard.model.pool import Group, LeftOut, Pool, Setting, Split
 from fswizard.model.text import safe
 from fswizard.model.units import binary_text, machines_text, ratio_text
-from fswizard.report import layout
+from fswizard.report.document import Answer, Block, Bullets, Facts, Table, Words
+from fswizard.report.text import paint
 
 MOST_SPLITS = 12
 MOST_NAMES = 3
@@ -19,32 +20,30 @@ TARGETS = {"image": "scratch images", "device": "disks of their own", "directory
 
 def render(pool: Pool, cards: Sequence[Card]) -> str:
     """In at most 80 columns; `cards` are those of the groups, in order."""
-    return "\n\n".join("\n".join(block) for block in _blocks(pool, cards) if block) + "\n"
+    return paint(tuple(_blocks(pool, cards)))
 
 
-def _blocks(pool: Pool, cards: Sequence[Card]) -> Iterator[list[str]]:
-    first = pool.groups[0].setting if pool.groups else None
+def _blocks(pool: Pool, cards: Sequence[Card]) -> Iterator[Block]:
     for number, (group, card) in enumerate(zip(pool.groups, cards)):
         if number == 1:
-            yield ["Kept apart", *layout.wrap("These don't belong with the results above.", layout.WIDTH)]
-        yield layout.answer(card)
-        yield list(_about(group))
-        if first is not None and number:
-            yield [line for text in differences(group.setting, first) for line in layout.bullet(safe(text))]
+            yield Words(("Kept apart", "These don't belong with the results above."))
+        yield Answer(card.verdict, card.certainty, card.lines)
+        yield Facts(tuple(_about(group)))
+        if number:
+            yield Bullets("", tuple(map(safe, differences(group.setting, pool.groups[0].setting))))
         yield from _tables(group)
     if pool.groups:
-        yield [line for note in notes(pool) for line in layout.wrap(note, layout.WIDTH)]
-    if pool.left_out:
-        yield ["Not pooled", *(line for text in left_out_texts(pool.left_out) for line in layout.bullet(text))]
+        yield Words(tuple(notes(pool)))
+    yield Bullets("Not pooled", tuple(left_out_texts(pool.left_out)))
 
 
-def _about(group: Group) -> Iterator[str]:
+def _about(group: Group) -> Iterator[tuple[str, str]]:
     results = "1 result" if group.results == 1 else f"{group.results} results"
-    yield from layout.labelled("Pooled", f"{results} of {machines_text(group.machines)}")
-    yield from layout.labelled("Recipe", safe(f"{group.title} ({group.setting.recipe})"))
-    yield from layout.labelled("Measured", _setting_text(group.setting))
+    yield "Pooled", f"{results} of {machines_text(group.machines)}"
+    yield "Recipe", safe(f"{group.title} ({group.setting.recipe})")
+    yield "Measured", _setting_text(group.setting)
     if group.unnamed > 1:
-        yield from layout.labelled("Note", f"{group.unnamed} results name no machine and count as one.")
+        yield "Note", f"{group.unnamed} results name no machine and count as one."
 
 
 def _setting_text(setting: Setting) -> str:
@@ -81,30 +80,28 @@ def differences(setting: Setting, first: Setting) -> Iterator[str]:
         yield f"On these kernels, direct I/O (O_DIRECT) of {one.title} goes {how}."
 
 
-def _tables(group: Group) -> Iterator[list[str]]:
-    baseline, titles = group.setting.baseline, group.titles
+def _tables(group: Group) -> Iterator[Table]:
+    titles = group.titles
     ahead = {a.candidate: f"{a.ahead} of {a.machines}" for a in group.heterogeneity}
     compared = [ratio for ratio in group.analysis.overall if ratio.candidate != ratio.baseline]
-    if compared:
-        overall = [(safe(titles[ratio.candidate]), *_cells(ratio), ahead[ratio.candidate]) for ratio in compared]
-        table = layout.table(("over all workloads", "ratio", "interval", "", "ahead on"), overall)
-        yield [f"Compared with {safe(baseline.title)}", *table]
+    overall = tuple((safe(titles[ratio.candidate]), *_cells(ratio), ahead[ratio.candidate]) for ratio in compared)
+    title = f"Compared with {safe(group.setting.baseline.title)}"
+    yield Table(("over all workloads", "ratio", "interval", "", "ahead on"), overall, title)
     for candidate in dict.fromkeys(ratio.candidate for ratio in compared if len(group.workloads) > 1):
         by_name = {ratio.workload: ratio for ratio in group.analysis.by_workload if ratio.candidate == candidate}
-        rows = [(safe(title), *_cells(by_name[name])) for name, title in group.workloads.items() if name in by_name]
-        table = layout.table(("by workload", "ratio", "interval", ""), rows, longest=LONGEST)
-        yield [safe(titles[candidate]), *table]
+        rows = ((safe(title), *_cells(by_name[name])) for name, title in group.workloads.items() if name in by_name)
+        yield Table(("by workload", "ratio", "interval", ""), tuple(rows), safe(titles[candidate]), longest=LONGEST)
     kinds = {"disk": group.by_class, "model": group.by_model}
     if len(group.by_model) <= len(group.by_class):  # each class has one model
         del kinds["disk"]
     for kind, splits in kinds.items():
         if splits:
             shown = splits if len(splits) <= MOST_SPLITS else splits[: MOST_SPLITS - 1]
-            head = (f"by {kind}", "ratio", "interval", "", "machines")
-            table = layout.table(head, map(_split_row, shown), longest=LONGEST)
-            if len(shown) < len(splits):
-                table.append(f"… and {len(splits) - len(shown)} more; --json lists all.")
-            yield [safe(titles[compared[0].candidate]), *table]
+            hidden = len(splits) - len(shown)
+            notes = (f"… and {hidden} more; --json lists all.",) if hidden else ()
+            header = (f"by {kind}", "ratio", "interval", "", "machines")
+            title = safe(titles[compared[0].candidate])
+            yield Table(header, tuple(map(_split_row, shown)), title, notes, longest=LONGEST)
 
 
 def _split_row(split: Split) -> tuple[str, ...]:

@@ -31,6 +31,19 @@ from fswizard.model.units import (
 from fswizard.report import reruns
 from fswizard.report.arrays import WHEN_A_DISK_FAILS, layout_texts
 from fswizard.report.colours import kind_of
+from fswizard.report.document import (
+    Answer,
+    Bar,
+    Bullets,
+    Commands,
+    Document,
+    Facts,
+    Figures,
+    Ratios,
+    RoundFigure,
+    Table,
+    Words,
+)
 from fswizard.report.writes import written_text
 
 OUTCOMES: Mapping[Outcome, str] = {
@@ -45,6 +58,7 @@ OUTCOMES: Mapping[Outcome, str] = {
 WORST_STALL = "worst stall"
 SET_UP = "How to set it up"
 FULL_REPORT = "Full report"
+EACH_ROUND = "Dots are single rounds; point at a bar or tap on it to see their figures."
 POST_LINES = 12
 """Lines of a forum post before anything folded."""
 PUBLISHED = "Published for this kind of disk and work"
@@ -52,43 +66,6 @@ _IN_CELLS: Mapping[Verdict, str] = {"faster": "", "slower": "", "tie": " (within
 NOTICEABLE = 0.9
 """Share of the best figure below which bars have a remark."""
 LEGEND = "  ".join(f"{SIGNS[verdict].glyph} {verdict}{note}" for verdict, note in _IN_CELLS.items())
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Cells in rows; the first column holds titles."""
-
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RoundFigure:
-    """A candidate's figure at a workload in one round."""
-
-    round: int
-    figure: str
-    """Figure with its unit."""
-    length: float
-    """Length on the scale of the bars, above 1 if better than the best median."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """A candidate's figure at a workload."""
-
-    candidate: str
-    title: str
-    kind: str
-    """Key of its colour, see `colours`."""
-    figure: str
-    """Median with its unit; empty for a failure."""
-    length: float
-    """Length from 0 to 1, the best one's; longer is better, also for durations."""
-    remark: str
-    """`3× slower`, if that is proven and matters; the reason for a failure."""
-    rounds: tuple[RoundFigure, ...] = ()
-    """Figures of each round, of which `figure` is the median."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,18 +188,6 @@ class Presentation:
         return f"{len(rows)} of {every} tests, by difference" if len(rows) < every else ""
 
     @property
-    def post_table(self) -> Table:
-        """Figures in columns by candidate, the best first, for as many workloads as fit into a post.
-
-        Its other lines are the verdict, those below it, the table's header, `in_short` and `attempt`.
-        """
-        rows, plan = self.highlights(POST_LINES - len(self.below) - 4), self.findings.result.plan
-        ranked = dict.fromkeys((*(ratio.candidate for ratio in self.standing), *self.measured_candidates))
-        names = [name for name in ranked if any(name in row.figures for row in rows)]
-        cells = ((row.title, *map(row.figure, names)) for row in rows)
-        return Table((self.selection(rows) or "Test", *(plan.candidate(name).title for name in names)), tuple(cells))
-
-    @property
     def overall(self) -> tuple[Ratio, ...]:
         """Overall ratios without the baseline's own."""
         return tuple(ratio for ratio in self.standing if ratio.candidate != self.baseline)
@@ -259,13 +224,9 @@ class Presentation:
         if shares:
             column = (self.share_title, *(row.share_words or "–" for row in self.rows))
             lines = [(*line, cell) for line, cell in zip(lines, column)]
-        return Table(lines[0], tuple(lines[1:]))
-
-    @property
-    def explained(self) -> tuple[str, ...]:
-        """Explanation of the signs and columns of `by_workload`."""
         legend = LEGEND if any(row.ratios for row in self.rows) else ""
-        return tuple(filter(None, (legend, self.share_explained)))
+        notes = tuple(filter(None, (legend, self.share_explained)))
+        return Table(lines[0], tuple(lines[1:]), notes=notes, fixed=len(lines[0]) - len(compared))
 
     @property
     def also_measured(self) -> Table:
@@ -292,12 +253,48 @@ class Presentation:
         }
         return {title: items for title, items in sections.items() if items}
 
-    @property
-    def commands(self) -> Mapping[str, tuple[str, ...]]:
-        """Title to shell commands, without those of the card."""
-        repeat = (self.repeat,) if self.repeat else ()
-        sections = {"Commands of the run": self.measured, "To repeat it": repeat}
-        return {title: commands for title, commands in sections.items() if commands}
+
+def document(view: Presentation) -> Document:
+    """The report in blocks."""
+    charts = tuple((row.title, row.bars) for row in view.rows if row.bars)
+    rounds = any(bar.rounds for _, bars in charts for bar in bars)
+    ordered = (
+        (row.title, tuple(row.ratios[name] for name in view.candidates if name in row.ratios)) for row in view.rows
+    )
+    by_workload = tuple((title, ratios) for title, ratios in ordered if ratios)
+    return (
+        Answer(view.card.verdict, view.card.certainty, view.below),
+        Commands(SET_UP, view.card.commands),
+        Words((view.title,), strong=True),
+        Figures(charts, "Measured", EACH_ROUND if rounds else ""),
+        Bullets("", tuple(reason.text for reason in view.reasons)),
+        Facts(view.facts, "How it was measured"),
+        Ratios((("", view.overall),), view.baseline, view.axis_note, "Overall"),
+        Ratios(by_workload, view.baseline, title="Overall, by workload", folded=True),
+        view.by_workload,
+        view.also_measured,
+        *(Bullets(title, items) for title, items in view.lists.items()),
+        Commands("Commands of the run", view.measured, folded=len(view.measured) > 1),
+        Commands("To repeat it", (view.repeat,) if view.repeat else ()),
+    )
+
+
+def post(view: Presentation) -> Document:
+    """As much of the report as fits into a post, and a command for others to try.
+
+    Its table has the best candidates first, and as many workloads as leave room for the verdict, the lines below it,
+    the table's header, the subject and the command.
+    """
+    rows, plan = view.highlights(POST_LINES - len(view.below) - 4), view.findings.result.plan
+    ranked = dict.fromkeys((*(ratio.candidate for ratio in view.standing), *view.measured_candidates))
+    names = [name for name in ranked if any(name in row.figures for row in rows)]
+    header = (view.selection(rows) or "Test", *(plan.candidate(name).title for name in names))
+    return (
+        Answer(view.card.verdict, view.card.certainty, view.below),
+        Table(header, tuple((row.title, *map(row.figure, names)) for row in rows)),
+        Words((view.in_short,)),
+        Commands("", (view.attempt,) if view.attempt else ()),
+    )
 
 
 def present(findings: Findings) -> Presentation:

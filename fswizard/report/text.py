@@ -1,31 +1,118 @@
-"""Plain text for a terminal or a forum, at most 80 columns wide."""
+"""The painter of plain text, for a terminal or a forum: at most 80 columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
+from itertools import zip_longest
 
-from fswizard.model.analysis import Findings
-from fswizard.report import layout
-from fswizard.report.presentation import SET_UP, Presentation, present
+from fswizard.model.analysis import SIGNS, Findings
+from fswizard.model.units import ratio_text
+from fswizard.report.document import Answer, Block, Bullets, Commands, Document, Facts, Figures, Ratios, Table, Words
+from fswizard.report.figures import Axis, bar, solid
+from fswizard.report.layout import GAP, LONGEST_NAME, WIDTH, bullet, cells, command_lines, labelled, pad, tables, wrap
+from fswizard.report.presentation import document, present
+
+SHORTEST_BAR, LONGEST_BAR = 8, 40
 
 
 def render(findings: Findings) -> str:
-    return "\n\n".join("\n".join(block) for block in _blocks(present(findings)) if block) + "\n"
+    return paint(document(present(findings)))
 
 
-def _blocks(view: Presentation) -> Iterator[list[str]]:
-    yield layout.card(view)
-    if view.card.commands:
-        yield [SET_UP, *(line for each in view.card.commands for line in layout.command_lines(each))]
-    yield layout.wrap(view.title, layout.WIDTH)
-    yield layout.figure_bars(view)
-    yield [line for reason in view.reasons for line in layout.bullet(reason.text)]
-    yield [line for label, text in view.facts for line in layout.labelled(label, text)]
-    bars = layout.bars(view)
-    yield [*layout.wrap(view.axis_note, layout.WIDTH), *bars] if bars else []
-    yield layout.workload_table(view)
-    yield layout.tables(view.also_measured, fixed=1)
-    for title, items in view.lists.items():
-        yield [title, *(line for item in items for line in layout.bullet(item))]
-    for title, commands in view.commands.items():
-        yield [title, *(line for command in commands for line in layout.command_lines(command))]
+def paint(document: Document) -> str:
+    return "\n\n".join("\n".join(lines) for lines in map(block_lines, document) if lines) + "\n"
+
+
+def block_lines(block: Block) -> list[str]:
+    """Lines of a block; none if it is empty."""
+    title = ""
+    match block:
+        case Answer():
+            lines = _answer(block)
+        case Words():
+            lines = [line for text in block.paragraphs for line in wrap(text, WIDTH)]
+        case Facts():
+            lines = [line for label, text in block.rows for line in labelled(label, text)]
+        case Figures():
+            lines = _figures(block)
+        case Ratios():
+            lines = _ratios(block)
+        case Table():
+            title = block.title
+            lines = [*tables(block), *(line for note in block.notes for line in wrap(note, WIDTH))]
+        case Bullets():
+            title = block.title
+            lines = [line for item in block.items for line in bullet(item)]
+        case Commands():
+            title = block.title
+            lines = [line for command in block.commands for line in command_lines(command)]
+    return [title, *lines] if title and lines else lines
+
+
+def _answer(block: Answer) -> list[str]:
+    room = WIDTH - cells(block.certainty) - GAP
+    if cells(block.verdict) <= room:
+        head = [(pad(block.verdict, room) + " " * GAP + block.certainty).rstrip()]
+        lines = block.lines
+    else:
+        head = wrap(block.verdict, WIDTH)
+        lines = (block.certainty, *block.lines) if block.certainty else block.lines
+    return [*head, *(f"  {part}" for line in lines for part in wrap(line, WIDTH - 2))]
+
+
+def _figures(block: Figures) -> list[str]:
+    """Each candidate's figure at each workload, in its unit; the best first, with the longest bar."""
+    every = [each for _, bars in block.charts for each in bars]
+    if not every:
+        return []
+    name = min(LONGEST_NAME, max(cells(each.title) for each in every))
+    figure = max(cells(each.figure) for each in every)
+    remark = max(cells(each.remark) if each.figure else 0 for each in every)
+    rest = WIDTH - name - figure - remark - 4 * GAP
+    title = min(LONGEST_NAME, max(cells(heading) for heading, _ in block.charts))
+    room = max(SHORTEST_BAR, min(LONGEST_BAR, rest - title))
+    lines = []
+    for heading, bars in block.charts:
+        beside: list[str] = []
+        for each in bars:
+            drawn = pad(solid(each.length, room), room) + " " * GAP + pad(each.figure, figure, right=True)
+            right = [f"{drawn}{' ' * GAP}{each.remark}"] if each.figure else wrap(each.remark, WIDTH - title - name - 4)
+            beside += _side_by_side(wrap(each.title, name), right, name)
+        lines += [*_side_by_side(wrap(heading, title), beside, title), ""]
+    return lines[:-1]
+
+
+def _side_by_side(left: Sequence[str], right: Sequence[str], room: int) -> list[str]:
+    return [(pad(one, room) + " " * GAP + other).rstrip() for one, other in zip_longest(left, right, fillvalue="")]
+
+
+def _ratios(block: Ratios) -> list[str]:
+    """Ratios as bars around 1, with interval and verdict."""
+    every = [ratio for _, ratios in block.groups for ratio in ratios]
+    if block.folded or not every:
+        return []
+    shown = [ratio for ratio in every if ratio.verdict != "failed"]
+    names = min(LONGEST_NAME, max(cells(ratio.candidate) for ratio in every))
+    texts = [(ratio_text(r.ratio), r.interval(), f"{SIGNS[r.verdict].glyph} {r.verdict}") for r in shown]
+    columns = [max((len(text[column]) for text in texts), default=0) for column in range(3)]
+    room = min(45, WIDTH - names - sum(columns) - GAP * (1 + sum(1 for column in columns if column)))
+    axis = Axis.around(shown)
+    lines = wrap(block.note, WIDTH)
+    if shown:
+        lines.append((" " * (names + GAP) + axis.line(block.baseline, room)).rstrip())
+    for ratio, words in zip(shown, texts):
+        padded = [pad(word, size, right=number == 0) for number, (word, size) in enumerate(zip(words, columns)) if size]
+        lines += _named(ratio.candidate, names, (" " * GAP).join([bar(ratio, axis, room), *padded]))
+    for ratio in every:
+        if ratio.verdict == "failed":
+            text = wrap(ratio.why, WIDTH - names - GAP)
+            lines += _named(ratio.candidate, names, text[0])
+            lines += [" " * (names + GAP) + line for line in text[1:]]
+    return lines
+
+
+def _named(name: str, room: int, rest: str) -> list[str]:
+    """`rest` beside a name, or below it where the name is too long."""
+    if cells(name) <= room:
+        return [(pad(name, room) + " " * GAP + rest).rstrip()]
+    return [*wrap(name, WIDTH), (" " * (room + GAP) + rest).rstrip()]

@@ -13,7 +13,8 @@ from fswizard.model.metrics import is_stall
 from fswizard.model.result import Sample
 from fswizard.model.units import ratio_text, rounds_text, seconds_text
 from fswizard.report.colours import kind_of
-from fswizard.report.presentation import PUBLISHED, SET_UP, WORST_STALL, Bar, Presentation, Row, published_on
+from fswizard.report.document import Bar
+from fswizard.report.presentation import PUBLISHED, SET_UP, WORST_STALL, Presentation, Row, published_on
 from fswizard.tui.drawing import (
     COLOURS,
     WIDEST,

@@ -11,7 +11,7 @@ from fswizard.model.analysis import Rerun
 from fswizard.model.metrics import OPERATION_RATE
 from fswizard.model.result import Result
 from fswizard.model.units import three_digits
-from fswizard.report.markdown import escape
+from fswizard.report.markup import no_markdown
 from fswizard.report.reruns import cell, machine_text
 from tests.reproduce.experiments import DOCUMENTS, NOT_RUN
 from tests.reproduce.own_figures import Figure, figures
@@ -63,11 +63,11 @@ def _documents() -> Iterator[str]:
 
 
 def _experiment(one: Rerun) -> Iterator[str]:
-    yield escape(one.scale)
-    yield escape(machine_text(one.result)) if one.result else "Not run yet."
+    yield no_markdown(one.scale)
+    yield no_markdown(machine_text(one.result)) if one.result else "Not run yet."
     rows = ((r.work, r.candidate, cell(r.there), cell(r.here), r.agreement) for r in one.ratios)
     yield table(("work", "candidate", "published", "here", "agreement"), rows)
-    yield "\n".join(f"- {escape(note)}" for note in dict.fromkeys(r.note for r in one.ratios if r.note))
+    yield "\n".join(f"- {no_markdown(note)}" for note in dict.fromkeys(r.note for r in one.ratios if r.note))
     claims = ((claim.text, claim.verdict, claim.figures) for claim in one.claims)
     yield table(("conclusion", "verdict", "figures here"), claims)
 
@@ -98,6 +98,6 @@ def _rate(result: Result) -> float:
 
 def table(header: tuple[str, ...], rows: Iterator[tuple[str, ...]], *, escaped: bool = True) -> str:
     """A table of Markdown; empty where it has no rows."""
-    cells = [[escape(text.strip()) if escaped else text.strip() for text in row] for row in rows]
+    cells = [[no_markdown(text.strip()) if escaped else text.strip() for text in row] for row in rows]
     lines = [list(header), ["---"] * len(header), *cells]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) if cells else ""
