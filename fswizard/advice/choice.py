@@ -14,7 +14,7 @@ Kind = Literal["winner", "tie", "undecided", "only", "excluded", "failed", "noth
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The candidates to choose from, by a analysis and the user's needs."""
+    """The candidates to choose from, by an analysis and the user's needs."""
 
     kind: Kind
     """`only`: a single candidate is eligible; `excluded`: none is, as all are unsafe or do not meet the needs."""
