@@ -179,13 +179,11 @@ def document(comparison: Comparison, results: Sequence[str]) -> Document:
     sides = NAMES[comparison.of]
     labels = sides if len(results) > 1 else ("result",)
     headline, *more = sentences(comparison)
-    facts = [(label.capitalize(), safe(name)) for label, name in zip(labels, results)]
-    if why := causes(comparison):
-        facts.append(("Changed", why))
-    facts += [("Caution", caution) for caution in cautions(comparison)]
+    why = causes(comparison)
     return (
+        Facts(tuple((label.capitalize(), safe(name)) for label, name in zip(labels, results))),
         Answer(headline, lines=tuple(more)),
-        Facts(tuple(facts)),
+        Facts((*((("Changed", why),) if why else ()), *(("Caution", caution) for caution in cautions(comparison)))),
         Figures(tuple((safe(title), _bars(changes, sides)) for title, changes in by_workload(comparison).items())),
         *(
             Table((safe(title), *sides, "ratio", "interval", ""), tuple(map(_row, changes)))
@@ -199,7 +197,7 @@ def document(comparison: Comparison, results: Sequence[str]) -> Document:
 def _bars(changes: Sequence[Change], sides: tuple[str, str]) -> tuple[Bar, ...]:
     """Two bars for each candidate, one below the other, in the unit of the workload."""
     return tuple(
-        Bar(change.candidate, f"{safe(change.title)} {side}", kind(change), figure, length, remark)
+        Bar(change.candidate, f"{safe(change.title)}, {side}", kind(change), figure, length, remark)
         for change, pair in zip(changes, lengths(changes))
         for side, figure, length, remark in zip(sides, figures(change), pair, ("", effect(change)))
     )

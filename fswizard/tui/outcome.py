@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
 from rich.cells import cell_len
 from textual.content import Content
 
-from fswizard.model.analysis import CERTAINTY, SIGNS
-from fswizard.model.units import rounds_text
-from fswizard.report.document import Answer, Bar, Block, Bullets, Facts, Table, Words
-from fswizard.report.layout import tables
-from fswizard.report.presentation import SET_UP, WORST_STALL, Presentation, document
+from fswizard.model.analysis import CERTAINTY, SIGNS, Ratio
+from fswizard.model.metrics import is_stall
+from fswizard.model.result import Sample
+from fswizard.model.units import ratio_text, rounds_text, seconds_text
+from fswizard.report.colours import kind_of
+from fswizard.report.document import Bar
+from fswizard.report.presentation import PUBLISHED, SET_UP, WORST_STALL, Presentation, Row, published_on
 from fswizard.tui.drawing import (
     COLOURS,
     WIDEST,
+    Piece,
     bullet,
     columns,
     cut,
@@ -25,11 +27,11 @@ from fswizard.tui.drawing import (
     fit,
     heading,
     lines,
-    paragraphs,
     side_by_side,
     text,
     wrap,
 )
+from fswizard.tui.widgets.braille import BARS
 from fswizard.tui.widgets.ratios import ratio_groups, ratio_table
 
 REASONS = {
@@ -49,8 +51,6 @@ ITEM = ("·", "$muted")
 
 CARD_WIDTH = 100
 """Wider lines are hard to read."""
-_INKS = {sign.glyph: COLOURS[sign.tone][0] for sign in SIGNS.values()}
-_VERDICT = re.compile(f"([{''.join(_INKS)}](?: [a-z]+)?)")
 BESIDE = 70
 """Columns from which on a workload's title stands beside its bars: those of the report on a terminal of 120."""
 
@@ -135,11 +135,106 @@ def overall(view: Presentation, width: int, *, spaced: bool) -> Content:
     return lines((heading(words, width), ratio_table(view.standing, width, view.baseline, spaced=spaced)))
 
 
+def by_workload(view: Presentation, width: int) -> Content:
+    """A line for each workload, a column for each candidate, and what the bare device allows."""
+    ranked = [ratio.candidate for ratio in view.overall if ratio.verdict != "failed"]
+    table = _Table(view, ranked, width)
+    title = heading(f"By workload: {view.baseline} measured, others relative to it", width)
+    return lines([title, table.head(), *map(table.row, view.rows), *table.stalls(), *table.note()])
+
+
 def each_workload(view: Presentation, width: int) -> Content:
     """The ratios of every workload as bars, with their intervals."""
     ordered = {row.title: [row.ratios[name] for name in view.candidates if name in row.ratios] for row in view.rows}
     groups = {title: ratios for title, ratios in ordered.items() if ratios}
     return lines((heading("Each workload by itself", width), ratio_groups(groups, width, view.baseline)))
+
+
+class _Table:
+    def __init__(self, view: Presentation, ranked: Sequence[str], width: int) -> None:
+        self.view = view
+        self.share = width >= 66 and any(row.share for row in view.rows)
+        workloads = view.rows
+        titles = max((cell_len(workload.title) for workload in workloads), default=0)
+        device = 12 if self.share else 0
+        fixed, names = 11 + device + bool(device), 10 * min(3, len(ranked))
+        weight = 6 if len({w.weight for w in workloads}) > 1 and width - fixed - names - 7 >= min(titles, 24) else 0
+        fixed += weight + bool(weight)
+        title = max(12, min(titles, width - fixed - names))
+        fitting = max(1, (width - fixed - title) // 10)
+        self.shown = list(ranked[:fitting])
+        self.hidden = len(ranked) - len(self.shown)
+        longest = max((cell_len(name) for name in self.shown), default=0)
+        column = max(9, min(longest, (width - fixed - title) // max(1, len(self.shown)) - 1))
+        self.widths = (title, weight, 10, *(column for _ in self.shown), *([device] if device else []))
+        self.right = range(1, len(self.widths))
+
+    def head(self) -> Content:
+        shown = (cut_among(name, self.shown, self.widths[3]) for name in self.shown)
+        names = ["", "weight", cut(self.view.baseline, 10), *shown]
+        names += [cut(self.view.share_title, self.widths[-1])] if self.share else []
+        return columns([text((name, "$muted")) for name in names], self.widths, right=self.right, gap=1)
+
+    def row(self, row: Row) -> Content:
+        cells: list[Piece] = [
+            (cut_among(row.title, self.view.titles, self.widths[0]), "" if row.weight else "$faint"),
+            (f"{row.weight:g}", "$muted" if row.weight else "$faint"),
+            (row.figures.get(self.view.baseline, "–"), "$muted"),
+            *(_ratio(row.ratios.get(name)) for name in self.shown),
+            *[(row.share_text or "–", "$muted")] * self.share,
+        ]
+        return columns(cells, self.widths, right=self.right, gap=1)
+
+    def stalls(self) -> list[Content]:
+        """The longest single wait of each candidate."""
+        worst = self.view.extras.get(WORST_STALL, {})
+        told = [(worst.get(name, "–"), "$muted") for name in (self.view.baseline, *self.shown)]
+        cells: list[Piece] = [(WORST_STALL, "$muted"), "", *told, *[""] * self.share]
+        return [columns(cells, self.widths, right=self.right, gap=1)] if worst else []
+
+    def note(self) -> list[Content]:
+        words = self.view.share_explained if self.share else ""
+        if self.hidden:
+            words = f"{self.hidden} more in the export" + (f"; {words}" if words else "")
+        return [text((words, "$faint"))] if words else []
+
+
+def _ratio(ratio: Ratio | None) -> Piece:
+    if ratio is None:
+        return ("–", "$faint")
+    sign = SIGNS[ratio.verdict]
+    style = COLOURS[sign.tone][0]
+    if ratio.verdict == "failed":
+        return (f"{sign.glyph} failed", style)
+    return text((ratio_text(ratio.ratio), style if ratio.verdict != "undecided" else ""), (f" {sign.glyph}", style))
+
+
+def sentences(title: str, view: Presentation, width: int, mark: tuple[str, str] = ITEM) -> Content:
+    """A section of the report: what to trust less, who failed, what a failed disk does."""
+    return lines([heading(title, width), *(bullet(mark, words, width) for words in view.lists[title])])
+
+
+def published(view: Presentation, width: int) -> Content:
+    """What others measured on such a disk, beside the ratios of this run."""
+    told = view.findings.published
+    title = max(12, min(44, width - 38))
+    ratios = [ratio for one in told for ratio in one.ratios]
+    works, names = [ratio.work for ratio in ratios], [ratio.candidate for ratio in ratios]
+    longest = max(map(cell_len, names), default=0)
+    widths = (title, min(longest, width - title - 24), 8, 10)
+    rows = [heading(f"{PUBLISHED}, as ratios to {view.baseline}", width)]
+    for one in told:
+        rows += bullet(ITEM, text((one.title, "bold"), (f" ({published_on(one)})", "$muted")), width).split()
+        head = ("", "", ("here", "$muted"), ("published", "$muted"))
+        rows.append(columns(head, widths, right=(2, 3)))
+        work = ""
+        for ratio in one.ratios:
+            same, work = ratio.work == work, ratio.work
+            name = (cut_among(ratio.candidate, names, widths[1]), "$muted")
+            cells = ("" if same else cut_among(work, works, title), name, _ratio(ratio.here), ratio_text(ratio.there))
+            rows.append(columns(cells, widths, right=(2, 3)))
+        rows += wrap((f"Source: {one.source}. In full: fswizard published {one.name}", "$faint"), width)
+    return lines(rows)
 
 
 def use(view: Presentation, width: int) -> Content:
@@ -149,50 +244,76 @@ def use(view: Presentation, width: int) -> Content:
 
 
 def rounds(view: Presentation, width: int) -> Content:
-    """Each round's figure as a dot between the worst and the best of its workload."""
+    """Each round's figure as a dot between the lowest and the highest of its workload."""
+    result = view.findings.result
     names = [bar.candidate for row in view.rows for bar in row.bars]
     name = min(max(map(cell_len, names), default=0), max(8, width // 4))
     room = max(8, min(60, width - name - 2))
-    rows = [heading("Every round, from the worst to the best of its workload", width)]
+    rows = [heading("Every round, from the lowest to the highest figure of all", width)]
     for row in view.rows:
-        every = [each.length for bar in row.bars for each in bar.rounds]
-        low, high = min(every, default=0.0), max(every, default=0.0)
+        samples = [
+            s for s in result.samples
+            if s.primary and s.workload == row.name and s.status == "ok" and s.round not in result.discarded_rounds
+        ]  # fmt: skip
+        low, high = min((s.value for s in samples), default=0.0), max((s.value for s in samples), default=0.0)
         if high <= low:
             continue
         rows.append(text((cut(row.title, width), "$muted")))
         for bar in row.bars:
             cells = [" "] * room
-            for each in bar.rounds:
-                cells[round((each.length - low) / (high - low) * (room - 1))] = "●"
-            drawn = ("".join(cells), f"$fs-{bar.kind}")
-            rows.append(text(fit(cut_among(bar.candidate, names, name), name), "  ", drawn))
+            for s in samples:
+                if s.candidate == bar.candidate:
+                    cells[round((s.value - low) / (high - low) * (room - 1))] = "●"
+            rows.append(
+                text(fit(cut_among(bar.candidate, names, name), name), "  ", ("".join(cells), f"$fs-{bar.kind}"))
+            )
     return lines(rows)
 
 
-def paint(block: Block, width: int) -> Content:
-    """A block of a report or a comparison that is words; those with bars have functions of their own."""
-    match block:
-        case Answer():
-            drawn = [*(line.stylize("bold") for line in wrap(block.verdict, width)), paragraphs(block.lines, width)]
-        case Facts():
-            drawn = [heading(block.title, width)] if block.title else []
-            drawn.append(facts(block.rows, width, label=10, gap=False))
-        case Words():
-            drawn = [paragraphs([(words, "$faint") for words in block.paragraphs], width)]
-        case Bullets():
-            mark = DOUBT if block.title == "Doubts" else ITEM
-            drawn = [heading(block.title, width), *(bullet(mark, item, width) for item in block.items)]
-        case Table():
-            drawn = [*map(_inked, tables(block, width)), paragraphs([(note, "$faint") for note in block.notes], width)]
-        case _:
-            drawn = []
-    return lines(part for part in drawn if part)
+def stalls_by_round(view: Presentation, width: int) -> Content | None:
+    """The longest single wait of each candidate in each round, all on one scale; None where there is but one round."""
+    result = view.findings.result
+    worst: dict[str, dict[int, Sample]] = {}
+    for s in result.samples:
+        if is_stall(s.metric) and s.status == "ok" and s.round and s.round not in result.discarded_rounds:
+            waits = worst.setdefault(s.candidate, {})
+            waits[s.round] = max(s, waits.get(s.round, s), key=lambda sample: sample.value)
+    shown = [name for name in view.measured_candidates if name in worst]
+    numbers = sorted({number for name in shown for number in worst[name]})
+    top = max((s.value for name in shown for s in worst[name].values()), default=0.0)
+    if len(numbers) < 2 or top <= 0:
+        return None
+    name = min(max(map(cell_len, shown)), max(8, width // 4))
+    wide = max(1, min(3, (width - name) // 2 // len(numbers)))
+    rows = [heading(f"Worst stall in each round; the highest bar is {seconds_text(top)}", width)]
+    for candidate in shown:
+        waits = worst[candidate]
+        drawn = "".join((_wait(waits.get(number), top) * max(1, wide - 1)).ljust(wide) for number in numbers)
+        longest = max(waits.values(), key=lambda sample: sample.value)
+        work = next((f", {row.title}" for row in view.rows if row.name == longest.workload), "")
+        words = f"{seconds_text(longest.value)} in round {longest.round}{work}"
+        style = f"$fs-{kind_of(result.plan, candidate)}"
+        room = width - name - len(drawn) - 4
+        rows.append(
+            text(fit(cut_among(candidate, shown, name), name), "  ", (drawn, style), "  ", (cut(words, room), "$muted"))
+        )
+    return lines(rows)
 
 
-def _inked(line: str) -> Content:
-    """A line of a table, with verdicts in their colours."""
-    pieces = _VERDICT.split(line)
-    return text(*((piece, _INKS[piece[0]] if number % 2 else "") for number, piece in enumerate(pieces)))
+def _wait(sample: Sample | None, top: float) -> str:
+    return BARS[max(1, round(sample.value / top * 8))] if sample else "–"
+
+
+def also(view: Presentation, width: int) -> Content:
+    """Figures that no ratio is made of, such as write amplification."""
+    table = view.also_measured
+    title = min(max(cell_len(row[0]) for row in (table.header, *table.rows)), width // 3)
+    column = max(8, min(22, max(cell_len(name) for name in table.header[1:])))
+    shown = max(1, (width - title) // (column + 2))
+    widths = (title, *([column] * min(shown, len(table.header) - 1)))
+    head: list[Piece] = [(cut_among(cell, table.header, wide), "$muted") for cell, wide in zip(table.header, widths)]
+    rows: Iterator[list[Piece]] = ([cut(cell, wide) for cell, wide in zip(row, widths)] for row in table.rows)
+    return lines(columns(cells, widths, right=range(1, len(widths))) for cells in (head, *rows))
 
 
 def answer(view: Presentation, width: int, height: int) -> Content:
@@ -210,18 +331,18 @@ def details(view: Presentation, width: int, *, spaced: bool) -> Content:
     """What the answer rests on: ratios, intervals, rounds, doubts, programs."""
     compared = any(row.ratios for row in view.rows)
     width = min(width, WIDEST)
-    facts = next(block for block in document(view) if isinstance(block, Facts))
-    sections = {title: paint(Bullets(title, items), width) for title, items in view.lists.items()}
-    doubts = sections.pop("Doubts", None)
+    lists = [title for title in view.lists if title not in ("Doubts", PUBLISHED)]
     parts = (
         reasons(view, width) if view.reasons else None,
         overall(view, width, spaced=spaced) if view.standing else None,
-        paint(view.by_workload, width) if compared else None,
-        *sections.values(),
-        doubts,
-        paint(view.also_measured, width) if view.extras else None,
+        by_workload(view, width) if compared else None,
+        *(sentences(title, view, width) for title in lists),
+        sentences("Doubts", view, width, DOUBT) if "Doubts" in view.lists else None,
+        published(view, width) if view.findings.published else None,
+        also(view, width) if view.extras else None,
         each_workload(view, width) if compared else None,
         rounds(view, width) if compared else None,
-        paint(facts, width),
+        stalls_by_round(view, width),
+        lines((heading("How it was measured", width), facts(view.facts, width, gap=False))),
     )
     return Content("\n\n").join(part for part in parts if part is not None)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from fswizard.advice import conclude
 from fswizard.model.metrics import is_stall
@@ -107,12 +109,33 @@ def with_stalls() -> Result:
     return replace(result, samples=tuple(samples))
 
 
+@pytest.mark.parametrize("width", [56, 74, 110])
+def test_the_worst_stalls_of_each_round_stand_on_one_scale(width: int) -> None:
+    stalls = outcome.stalls_by_round(present(conclude(with_stalls())), width)
+    assert stalls is not None
+    head, *rows = stalls.plain.splitlines()
+    assert head.startswith("Worst stall in each round; the highest bar is 800 ms")
+    drawn = {row.split()[0]: [word[0] for word in row.split() if set(word) <= {*"▁▂▃▄▅▆▇█–"}] for row in rows}
+    taken = Counter(trial.candidate for trial in recorded_result("six-rounds").trials)
+    expected = {name: [*"▁▂▃▄▅▆"[:rounds]] + ["–"] * (taken["ext4"] - rounds) for name, rounds in taken.items()}
+    expected["xfs"][2] = "█"
+    assert drawn == expected, "a dash for each round in which a candidate was not measured"
+    assert any("800 ms in round 3, U" in row for row in rows)
+    assert max(map(cell_len, (head, *rows))) <= width
+
+
 def test_no_figure_of_a_pause_is_broken() -> None:
     view = present(conclude(with_stalls()))
     for width in range(40, 80):
         drawn = outcome.stalls(view, width)
         assert drawn is not None
         assert not any(line.rstrip().endswith(tuple("0123456789")) for line in drawn.plain.splitlines()), drawn.plain
+
+
+def test_a_single_round_has_no_course_of_stalls() -> None:
+    result = with_stalls()
+    first = replace(result, samples=tuple(s for s in result.samples if s.round <= 1))
+    assert outcome.stalls_by_round(present(conclude(first)), 80) is None
 
 
 async def test_a_large_terminal_shows_what_the_answer_rests_on_below_it() -> None:

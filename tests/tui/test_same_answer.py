@@ -276,7 +276,7 @@ def row(text: str, title: str) -> str:
 
 
 def both(findings: Findings) -> tuple[str, str]:
-    return outcome.details(present(findings), 100, spaced=False).plain, render(findings, "text")
+    return outcome.by_workload(present(findings), 100).plain, render(findings, "text")
 
 
 @pytest.mark.parametrize("metric", [WORST_LATENCY.name, WORST_STALL.name, f"append_{WORST_LATENCY.name}"])

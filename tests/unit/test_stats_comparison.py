@@ -232,8 +232,8 @@ def test_the_text_fits_80_columns_and_says_what_it_compares() -> None:
     row = next(line for line in text.splitlines() if line.startswith("Write ") and "1.50" in line)
     assert row.split() == ["Write", "100", "B/s", "150", "B/s", "1.50", *row.split()[6:7], "▲", "faster"]
     before, after, *_ = (line for line in text.splitlines() if "█" in line)
-    assert before.split()[:3] == ["Write", "ext4", "before"] and before.endswith("100 B/s")
-    assert after.split()[:2] == ["ext4", "after"] and after.endswith("150 B/s  ▲ 50 % faster")
+    assert before.split()[:3] == ["Write", "ext4,", "before"] and before.endswith("100 B/s")
+    assert after.split()[:2] == ["ext4,", "after"] and after.endswith("150 B/s  ▲ 50 % faster")
     assert after.count("█") > before.count("█")
 
 

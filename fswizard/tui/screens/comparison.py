@@ -14,32 +14,44 @@ from textual.content import Content
 
 from fswizard.model.analysis import SIGNS
 from fswizard.model.comparison import Change, Comparison
+from fswizard.model.units import ratio_text
 from fswizard.report.comparison import (
     NAMES,
+    TOGETHER,
     both_figures,
+    by_candidate,
     by_workload,
-    document,
+    causes,
+    cautions,
     effect,
+    figures,
     kind,
     lengths,
+    lists,
+    notes,
     render,
+    sentences,
 )
-from fswizard.report.document import Answer, Block, Bullets, Facts, Table, Words
+from fswizard.report.figures import Axis
 from fswizard.tui.drawing import (
     COLOURS,
     WIDEST,
+    bullet,
     columns,
     cut,
     cut_among,
+    facts,
     fit,
     heading,
     lines,
+    paragraphs,
     text,
+    verdict,
     wrap,
 )
-from fswizard.tui.outcome import paint
 from fswizard.tui.screens.base import SCROLL_LINES, SCROLL_PAGES, Window
 from fswizard.tui.widgets.canvas import Canvas
+from fswizard.tui.widgets.ratios import bar, scale
 
 ROOMY = 44
 """Rows from which on ratios stand below the bars at once."""
@@ -96,26 +108,39 @@ class ComparisonScreen(Window[None]):
 def drawing(comparison: Comparison, names: Sequence[str], *, detailed: bool) -> Callable[[int], Content]:
     """The whole comparison for a width: the answer, bars by workload, in detail the ratios, and what was left out."""
 
-    blocks = document(comparison, names)
-
-    def painted(kind: type[Block], width: int) -> Iterator[Content]:
-        return (paint(block, width) for block in blocks if isinstance(block, kind))
-
     def ratios(width: int) -> Content:
-        return Content("\n\n").join([*painted(Table, width), *painted(Words, width)])
+        explained = paragraphs([(note, "$faint") for note in notes(comparison)], width)
+        return Content("\n\n").join([*_tables(comparison, width), explained])
 
     def draw(width: int) -> Content:
-        beside = detailed and width >= WIDEST + NARROWEST_TABLE
+        head, beside = _head(comparison, names, width), detailed and width >= WIDEST + NARROWEST_TABLE
         bars = Content("\n\n").join(_bars(comparison, min(width, WIDEST)))
         if beside:
             pairs = zip_longest(bars.split("\n"), ratios(width - WIDEST - 4).split("\n"), fillvalue=Content(""))
             bars = lines(fit(left, WIDEST) + Content("    ") + right for left, right in pairs)
-        parts = [*painted(Answer, width), *painted(Facts, width), bars]
-        if detailed and not beside:
-            parts.append(ratios(width))
-        return Content("\n\n").join([*parts, *painted(Bullets, width)])
+        blocks = [head, bars, *[ratios(width)] * (detailed and not beside)]
+        for title, items in lists(comparison).items():
+            blocks.append(lines([heading(title, width), *(bullet(("·", "$muted"), it, width) for it in items)]))
+        return Content("\n\n").join(blocks)
 
     return draw
+
+
+def _head(comparison: Comparison, names: Sequence[str], width: int) -> Content:
+    headline, *more = sentences(comparison)
+    labels = NAMES[comparison.of] if len(names) > 1 else ("result",)
+    known = [(label.capitalize(), name) for label, name in zip(labels, names)]
+    why = causes(comparison)
+    known += [("Changed", why)] if why else []
+    return lines(
+        (
+            *(line.stylize("bold") for line in wrap(headline, width)),
+            *(line for sentence in more for line in wrap((sentence, ""), width)),
+            Content(""),
+            facts(known, width, label=9, gap=False),
+            *(bullet(("!", "bold $warning"), caution, width) for caution in cautions(comparison)),
+        )
+    )
 
 
 def _bars(comparison: Comparison, width: int) -> Iterator[Content]:
@@ -155,3 +180,52 @@ def _pair(change: Change, pair: tuple[float, float], room: int) -> Content:
     return text(
         ("▀" * both, f"$past on {ink}"), ("▀" * (before - both), "$past"), ("▄" * (after - both), ink)
     )  # fmt: skip
+
+
+def _tables(comparison: Comparison, width: int) -> Iterator[Content]:
+    changes = comparison.changes
+    widths = _widths(changes, width)
+    axis = Axis.around(change.ratio for change in changes)
+    head = [_columns_head(axis, widths, NAMES[comparison.of])]
+    works = [change.workload for change in changes]
+    for title, found in by_candidate(comparison).items():
+        yield lines(
+            [heading(cut(title, width - 4), width), *head, *(_row(change, works, axis, widths) for change in found)]
+        )
+        head = []
+
+
+def _widths(changes: Sequence[Change], width: int) -> tuple[int, ...]:
+    """Workload, both figures, bar, ratio, interval, verdict; narrow places drop figures and interval first."""
+    title = max(len(TOGETHER), min(30, width // 3, max(len(change.workload) for change in changes)))
+    figure, word = 10, 11
+    ratio = max(5, *(len(ratio_text(change.ratio.ratio)) for change in changes))
+    interval = 11 if width >= 64 and any(change.ratio.low for change in changes) else 0
+    if width < 84:
+        figure = 0
+    gaps = 2 * (3 + bool(interval) + 2 * bool(figure))
+    room = width - title - 2 * figure - ratio - interval - word - gaps
+    return (title, figure, figure, max(0, room) if room >= 9 else 0, ratio, interval, word)
+
+
+def _columns_head(axis: Axis, widths: tuple[int, ...], sides: tuple[str, str]) -> Content:
+    names = ("", *sides, scale(axis, "1", widths[3]) if widths[3] else "", "ratio", "95 %", "")
+    return columns(
+        [name if isinstance(name, Content) else (name, "$faint") for name in names], widths, right=(1, 2, 4, 5)
+    )
+
+
+def _row(change: Change, works: Sequence[str], axis: Axis, widths: tuple[int, ...]) -> Content:
+    ratio = change.ratio
+    return columns(
+        (
+            cut_among(change.workload, works, widths[0]) if change.workload else (TOGETHER, "bold"),
+            *((figure, "$muted") for figure in figures(change)),
+            bar(ratio, axis, widths[3]) if widths[3] else "",
+            (ratio_text(ratio.ratio), "bold"),
+            (ratio.interval(), "$muted"),
+            verdict(ratio),
+        ),
+        widths,
+        right=(1, 2, 4, 5),
+    )
