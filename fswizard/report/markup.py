@@ -73,7 +73,9 @@ def _parts(block: Block, marks: Marks) -> Iterator[str]:
             yield f"{escape(block.title)}:" if block.title else ""
             yield marks.code(block.commands)
         case _:
-            yield marks.code(text.block_lines(block))
+            lines = text.block_lines(block)
+            if lines:
+                yield marks.code(lines)
 
 
 def _strong(words: str, marks: Marks) -> str:

@@ -22,6 +22,7 @@ from markdown_it import MarkdownIt
 from fswizard.advice import conclude
 from fswizard.demo import find_story
 from fswizard.errors import UsageError
+from fswizard.importers.published import published
 from fswizard.model.analysis import Card, Findings
 from fswizard.report import FORMATS, format_of, render
 from fswizard.report.colours import ink
@@ -232,6 +233,12 @@ def test_bbcode_tags_are_ours_alone_and_in_balance(name: str) -> None:
             opened.append(tag)
     assert not opened
     assert text.count("[") == text.count("]") == render(make_findings(), "bbcode").count("[")
+
+
+def test_bbcode_has_no_box_for_a_command_that_a_result_lacks() -> None:
+    findings = conclude(published()["fio-f2fs"])
+    assert not present(findings).attempt
+    assert "[code]\n[/code]" not in render(findings, "bbcode")
 
 
 # CSV
