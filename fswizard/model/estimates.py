@@ -44,7 +44,7 @@ and 88,000 writes a second, 970 EVO Plus 3,300 MB/s and more writes than one pro
 and A1 30 MB/s and 500 writes a second (SD Association); a virtual disk as measured on one."""
 
 BUFFERED_DIRECT_SHARE = 0.25
-"""Share of a timed job's direct writes that a filesystem does which takes them through memory, synchronously: Btrfs
+"""Share of a timed job's direct writes that remains on a filesystem which buffers them and syncs each one: Btrfs
 wrote 0.16 to 0.25 of what ext4 did in blocks of 16 KiB and 1 MiB, and less in smaller ones."""
 
 COUNTED = {"directory": 0, "device": 1, "image": 2}
@@ -233,7 +233,7 @@ def _trials(samples: Sequence[Sample], began_s: float) -> Iterator[tuple[int, st
 
 
 def _slower(samples: Iterable[Sample], jobs: Mapping[str, Job]) -> float:
-    """By the work that has no duration of its own."""
+    """How many times as long as an SSD the disk took, by the work without a duration of its own; 1 if there is none."""
     timed = [(s.value, jobs[s.workload]) for s in samples if s.metric == DURATION.name and s.workload in jobs]
     of_work = [(seconds, job.cost.measure_s) for seconds, job in timed if not job.seconds]
     expected_s = sum(seconds for _, seconds in of_work)
@@ -290,7 +290,7 @@ def _expected(
     calibrations: Sequence[Calibration],
     direct_share: float,
 ) -> Workload:
-    """With the duration and the bytes to be expected: the mean of the candidates."""
+    """The workload with its expected duration and bytes, which are means over the candidates."""
     job, timed = workload.job, timed_bytes(workload.job, kind)
     prepared = max(0, workload.writes_bytes - job.cost.measure_bytes)
     if took := next((took for each in calibrations if (took := each.took(job, candidates))), ()):

@@ -9,7 +9,7 @@ from fswizard.model.analysis import Ratio
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a report comes to."""
+    """The answer that a report gives, and why."""
 
     verdict: str
     certainty: str = ""

@@ -14,10 +14,10 @@ from fswizard.report.presentation import FULL_REPORT, document, post, present
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """How a kind of markup writes things; `{}` stands for what they are about."""
+    """The marks of one kind of markup; `{}` is where the text goes."""
 
     escape: Callable[[str], str]
-    """A text as it stands, whatever marks are in it."""
+    """Escapes marks in a text."""
     strong: str
     item: str
     between: str

@@ -115,7 +115,7 @@ class PurposeScreen(StepScreen):
         self.query_one("#purposes", ChoiceList).rows = tuple(rows)
 
     def _item(self, key: str) -> tuple[str, Any]:
-        """What was done before that a row stands for, and the beginning of its key; None for a purpose."""
+        """The kind of a row, as in `PAST`, and the earlier run that it shows; None in its place for a purpose."""
         kind, _, number = key.rpartition("-")
         rows = [f"{kind}-{place}" for place in range(len(self._past.get(kind, ())))]
         return (kind, self._past[kind][int(number)]) if key in rows else (kind, None)
@@ -262,4 +262,4 @@ PAST: dict[str, tuple[str, Callable[..., Content]]] = {
     "resume": ("Resume an unfinished run", partial(_entry, remark="↻ resume")),
     "result": ("Earlier results", _entry),
 }
-"""What was done before: its heading, and who draws a row of it."""
+"""Kinds of earlier runs: their heading, and the function that draws a row."""

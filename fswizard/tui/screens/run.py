@@ -19,10 +19,10 @@ from fswizard.tui.widgets.canvas import CachedVertical, Canvas, LiveCanvas
 from fswizard.tui.widgets.lanes import picture
 
 FRAME_S = 0.1
-"""As often at most: fio, for one, reports four times a second."""
+"""Shortest time between two pictures of the progress; fio reports four times a second."""
 WITH_RESULT = ("finished", "time-up", "budget-used", "stopped")
 FIGURES_S = 0.25
-"""So often at most the race, the leaderboard and the notes are drawn."""
+"""Shortest time between two pictures of the race, the leaderboard and the notes."""
 SMALL = 22
 """Lines of a terminal below which only what moves is shown."""
 SPINNER_S = 0.5

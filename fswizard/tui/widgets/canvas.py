@@ -80,7 +80,7 @@ class Canvas(Cached):
             self.refresh(*self._changed(before, after))
 
     def _changed(self, before: Content, after: Content) -> Iterable[Region]:
-        """Where two pictures of the same height differ; nothing stands for everywhere."""
+        """Regions in which two pictures of the same height differ; none to draw everything again."""
         return ()
 
     def notify_style_update(self) -> None:
