@@ -405,9 +405,11 @@ class _Script:
             made = [*helper_commands.making(candidate, ("/dev/loop0",), zoned=False)]
             argv = next(command.argv for command in made if command.text == FORMAT)
             title = f"formatting with {candidate.filesystem.mkfs_program}"
-            yield from self._simple("format", title, argv, 0.4, number, candidate.name)
+            yield from self._simple("format", title, argv, 0.4, number=number, candidate=candidate.name)
             argv = tuple(word.replace(MOUNT, "/run/fswizard/1") for word in made[-1].argv)
-            yield from self._simple("mount", f"mounting {candidate.name}", argv, 0.1, number, candidate.name)
+            yield from self._simple(
+                "mount", f"mounting {candidate.name}", argv, 0.1, number=number, candidate=candidate.name
+            )
         for position, workload in enumerate(self.plan.recipe.workloads):
             yield from self._work(candidate, number, position, workload)
             if candidate.filesystem.name == self.fail:
@@ -442,8 +444,8 @@ class _Script:
             self.at_s, Sample(number, candidate.name, workload.name, "worst_latency", stall, "s", "lower")
         )
 
-    def _simple(  # noqa: PLR0917
-        self, stage: Stage, title: str, argv: tuple[str, ...], seconds: float, number: int = 0, candidate: str = ""
+    def _simple(
+        self, stage: Stage, title: str, argv: tuple[str, ...], seconds: float, *, number: int = 0, candidate: str = ""
     ) -> Iterator[Event]:
         yield self._begin(stage, title, number, candidate, "")
         yield CommandStarted(self.at_s, self.step.number, argv, True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -132,9 +133,13 @@ async def test_comparing_two_directories_needs_no_root_and_formats_nothing(tmp_p
         await shows(pilot, "Location ")
         screen = pilot.app.screen
         assert isinstance(screen, LocationsScreen)
+
+        def is_chosen(place: str) -> bool:
+            return place in screen.chosen
+
         for place in places:
             await pilot.press("d", *place, "enter")
-            await until(pilot, lambda place=place: place in screen.chosen, f"{place} among the places")  # type: ignore[misc]
+            await until(pilot, partial(is_chosen, place), f"{place} among the places")
         for other in [name for name in screen.chosen if name not in places]:
             screen.query_one("#places", ChoiceList).highlight(other)
             await pilot.press("space")

@@ -146,8 +146,10 @@ class HistoryScreen(Window[None]):
     def action_compare(self) -> None:
         marked = (entry for entry in self._entries if str(entry.path) in self._marked)
         earlier, later = sorted(marked, key=lambda entry: entry.header.started)
-        question = lambda: compare(self._load(earlier.path), self._load(later.path))  # noqa: E731
-        self.ask(question, partial(self._show_comparison, (earlier, later)))
+        self.ask(
+            lambda: compare(self._load(earlier.path), self._load(later.path)),
+            partial(self._show_comparison, (earlier, later)),
+        )
 
     def action_compare_fill(self) -> None:
         if entry := self._highlighted:
