@@ -71,7 +71,8 @@ def _painted(block: Block) -> str:
             body = _table(block)
         case Bullets():
             items = "".join(f"<li>{escape(item)}</li>" for item in block.items)
-            body = f'<ul class="{block.title.casefold() or "reasons"}">{items}</ul>' if items else ""
+            kind = ' class="failed"' if block.title == "Failed" else ""
+            body = f"<ul{kind}>{items}</ul>" if items else ""
         case Commands():
             body = f"<pre>{escape(chr(10).join(block.commands))}</pre>" if block.commands else ""
     if not body:
