@@ -17,7 +17,7 @@ from fswizard.engines.shared import fileserver_worker, running, tree_worker
 from fswizard.system.commands import children_cpu_s
 from tests.bench.fio_jobs import MEMORY
 from tests.bench.pairs import measured
-from tests.bench.table import Line, Size, at_least, not_measured, told
+from tests.bench.table import Line, Size, at_least, not_measured
 from tests.loop.loop_context import loop_context
 
 TITLE = "Generators against C"
@@ -49,7 +49,6 @@ def measure(size: Size) -> Iterator[Line]:
                     f"File-server mix, {place}: operations a second", taken.ratio("rate"), bound, remark, why=PYTHON
                 )
                 yield from _small_files(Path(folder), where, place, pairs, small)
-                yield _fs_mark(where, place, pairs, small)
 
 
 @contextmanager
@@ -115,22 +114,6 @@ def _small_files(folder: Path, where: Path, place: str, pairs: int, small: tuple
     remark = f"by processor time {taken.inverse('cpu')}"
     figure = f"Small files, creating {small[1]:,}, {place}"
     yield at_least(figure, taken.inverse("seconds"), BOUNDS[place], remark, why=PYTHON)
-
-
-def _fs_mark(where: Path, place: str, pairs: int, small: tuple[str, int, int]) -> Line:
-    """The tool that people know; it makes 100 directories where a tree has hundreds, so the calls are not the same."""
-    figure = f"Creating {small[1]:,} small files over fs_mark, {place}"
-    if shutil.which("fs_mark") is None:
-        return not_measured(figure, "fs_mark is not installed")
-    argv = ["fs_mark", "-d", "tree", "-n", str(small[1]), "-s", "4096", "-S", "0", "-t", "1", "-D", "100", "-L", "1"]
-
-    def in_place() -> None:  # it takes no long names
-        (where / "tree").mkdir()
-        subprocess.run(argv, check=True, capture_output=True, cwd=where)
-
-    ours = partial(_making, where, _ours, str(tree_worker.__file__), "make", *small, where / "tree")
-    taken = measured(pairs, ours, partial(_making, where, in_place))
-    return told(figure, str(taken.inverse("seconds")), "whole processes; other directories, so no bound")
 
 
 def _list(shape: str, files: int, total_bytes: int) -> Iterator[str]:

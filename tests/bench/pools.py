@@ -1,39 +1,28 @@
 """How often results pooled over machines err, on simulated machines whose truth is known; about ten minutes.
 
     python -m tests.bench.pools [--runs N] [--write]
-    python -m tests.bench.pools --results N
 
-`--write` puts the table into fswizard/stats/README.md. `--results` times the pooling of as many result files, with and
-without an index of them.
+`--write` puts the table into fswizard/stats/README.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-import os
 import random
-import subprocess
-import sys
-import tempfile
-import time
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
 from fswizard.model.analysis import TIE
 from fswizard.model.pool import Estimate, Study
-from fswizard.model.result import Result, Sample
-from fswizard.model.result_file import encoded, lines
 from fswizard.stats.pooling import pool
 from fswizard.stats.ratios import critical
 from fswizard.stats.study import study_of
 from tests.bench.error_rates import README, many, percent, replaced
 from tests.bench.many import Floats, Shape
-from tests.builders import make_drive, make_plan, make_result, make_samples, make_workload
+from tests.builders import make_result
 
 MACHINES = (3, 5, 10, 50)
 BANK = 10_000
@@ -126,49 +115,11 @@ def table(pools: int) -> str:
     return percent("\n".join(rows))
 
 
-def machine(number: int, *, shingled: bool = False, candidates: Sequence[str] = ("ext4", "xfs", "btrfs")) -> Result:
-    """A result of six workloads and four rounds from a machine of its own."""
-    rng = random.Random(number)
-    workloads = [make_workload(f"w{n}") for n in range(6)]
-    samples: list[Sample] = []
-    for workload in workloads:
-        gains = {name: rng.gauss(0.05 * n, 0.1) - 0.5 * (shingled and n > 0) for n, name in enumerate(candidates)}
-        figures = {name: [100 * math.exp(gain + rng.gauss(0, 0.03)) for _ in range(4)] for name, gain in gains.items()}
-        samples += make_samples(figures, workload.name)
-    drive = make_drive("drive-managed" if shingled else "cmr", model=f"MODEL-{number % 40}")
-    result = make_result(plan=make_plan(candidates, workloads, drive=drive), samples=tuple(samples))
-    return replace(result, environment=replace(result.environment, machine=f"{number:016x}"))
-
-
-def time_many(count: int) -> None:
-    """Print what `fswizard pool` takes of `count` results, with processor time and memory as the kernel counts them."""
-    with tempfile.TemporaryDirectory() as directory:
-        results = Path(directory) / "results"
-        results.mkdir()
-        for number in range(count):
-            text = b"".join(map(encoded, lines(machine(number, shingled=number % 6 == 5))))
-            (results / f"{number}.jsonl").write_bytes(text)
-        environment = os.environ | {"XDG_CACHE_HOME": directory}
-        for what in ("without an index", "with an index"):
-            began = time.monotonic()
-            process = subprocess.Popen(
-                [sys.executable, "-m", "fswizard", "pool", str(results)], env=environment, stdout=subprocess.DEVNULL
-            )
-            _, status, usage = os.wait4(process.pid, 0)
-            took, used = time.monotonic() - began, usage.ru_utime + usage.ru_stime
-            print(f"{count:,} results {what}: {took:.1f} s, processor {used:.1f} s, {usage.ru_maxrss / 1024:.0f} MiB"
-                  f"{', failed' * bool(status)}", flush=True)  # fmt: skip
-
-
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--write", action="store_true")
-    parser.add_argument("--results", type=int)
     options = parser.parse_args()
-    if options.results:
-        time_many(options.results)
-    else:
-        made = table(options.runs)
-        if options.write:
-            README.write_text(replaced(README.read_text("utf-8"), made), "utf-8")
+    made = table(options.runs)
+    if options.write:
+        README.write_text(replaced(README.read_text("utf-8"), made), "utf-8")
