@@ -20,10 +20,6 @@ from fswizard.privileged import memory_limit, system_calls
 from fswizard.system import commands, programs
 from fswizard.targets import privilege
 from fswizard.targets.locations import IN_MEMORY, filesystem_type
-from tests.loop import fault_table
-
-pytest_terminal_summary = fault_table.pytest_terminal_summary
-"""Here, as who runs tests in several processes prints what came of them without having looked into their directory."""
 
 ROOT = Path(__file__).parents[1]
 REQUIRE_ALL = bool(os.environ.get("FSWIZARD_REQUIRE_ALL"))

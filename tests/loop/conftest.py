@@ -6,7 +6,7 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -15,14 +15,11 @@ import pytest_asyncio
 
 from fswizard.targets.helper import Helper
 from tests.fakes.host import ModelHost, idle_runs, use
-from tests.loop import machine_state
 from tests.loop.devices import Bench
-from tests.loop.fault_table import pytest_configure, pytest_runtest_makereport
 from tests.loop.machine_state import loops_below, wait_until_gone
 from tests.loop.people import User, user, with_packages
 from tests.loop.tiny_run import TWO_KINDS
 
-__all__ = ["pytest_configure", "pytest_runtest_makereport"]
 ROOM_BYTES = 4 << 30
 """The images of as many tests as run side by side fit into this."""
 SIDE_BY_SIDE = 2
@@ -51,14 +48,9 @@ def _roomy_machine() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_left_behind(
-    tmp_path_factory: pytest.TempPathFactory, record_property: Callable[[str, object], None]
-) -> Iterator[None]:
-    machine_state.TIMES.clear()
+def _nothing_left_behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with _as_it_was(tmp_path_factory.getbasetemp()):
         yield
-    for what, seconds in machine_state.TIMES:
-        record_property(what, round(seconds, 3))
 
 
 @pytest.fixture(autouse=True, scope="session")

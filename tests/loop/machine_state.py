@@ -11,9 +11,7 @@ from pathlib import Path
 import psutil
 
 LIMIT_S = 60.0
-"""Far more than anything waited for takes: a busy machine makes no test fail. How long it took is reported."""
-TIMES: list[tuple[str, float]] = []
-"""What a test waited for and how many seconds that took; the test's report takes them from here."""
+"""Far more than anything waited for takes: a busy machine makes no test fail."""
 
 
 def lasting(limit_s: float = LIMIT_S) -> Callable[[], bool]:
@@ -88,22 +86,20 @@ def process_named(name: str, ancestor: int, limit_s: float = LIMIT_S) -> int:
 
 
 def wait_until(condition: Callable[[], object], limit_s: float, what: str) -> None:
-    """Wait for what happens by itself, and note how long it took."""
+    """Wait for what happens by itself."""
     wait_until_gone(lambda: () if condition() else ("it never happened",), what, limit_s)
 
 
 def wait_until_gone(left: Callable[[], Collection[str]], what: str, limit_s: float = LIMIT_S) -> None:
-    """Wait until nothing is `left`, and note how long it took; the failure tells what is."""
-    began, lasts = time.monotonic(), lasting(limit_s)
+    """Wait until nothing is `left`; the failure says what is."""
+    lasts = lasting(limit_s)
     while remaining := left():
         assert lasts(), f"{what}: {', '.join(sorted(remaining))}"
         time.sleep(0.01)
-    TIMES.append((what, time.monotonic() - began))
 
 
 def assert_nothing_lives(directory: Path, processes: list[psutil.Process]) -> None:
-    """No process, no loop device and no mount of a run stays; how soon they are gone is reported."""
-
+    """No process, no loop device and no mount of a run stays."""
     wait_until_gone(lambda: alive(processes) + loops_on(directory) + mounts_in(directory), "nothing of the run is left")
 
 

@@ -21,7 +21,6 @@ from fswizard.targets import TargetChoice
 from fswizard.targets.helper import Attached, Helper
 from tests.loop import devices
 from tests.loop.devices import Bench, Case, run, signatures
-from tests.loop.fault_table import fault
 from tests.loop.machine_state import assert_nothing_lives
 from tests.loop.orders import attach, made_and_mounted, said, umount
 from tests.loop.runs import session_in, watch
@@ -283,7 +282,6 @@ def test_disks_too_small_for_a_candidate_are_refused(recipe: Path, bench: Bench)
     assert "btrfs:raid10: 151 MB of 478 MB" in done.stdout, "the smallest decides"
 
 
-@fault("signals", "a run over several disks is killed", "SIGKILL in the second round")
 def test_after_sigkill_every_disk_is_free_and_clean_has_nothing_to_undo(recipe: Path, bench: Bench) -> None:
     cases = disks(bench)
     output = bench.directory / "result.jsonl"
@@ -295,7 +293,6 @@ def test_after_sigkill_every_disk_is_free_and_clean_has_nothing_to_undo(recipe: 
     assert signatures(*cases) == ""
 
 
-@fault("signals", "a run over several images is killed", "SIGKILL in the second round, then clean and resume")
 def test_after_sigkill_the_images_are_removed_by_clean_and_the_run_goes_on(recipe: Path, tmp_path: Path) -> None:
     output, places = tmp_path / "result.jsonl", [tmp_path / "one", tmp_path / "other"]
     for place in places:

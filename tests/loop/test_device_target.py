@@ -23,7 +23,6 @@ from fswizard.privileged.volumes import Volume
 from fswizard.report import FORMATS, render
 from fswizard.session.planning import Choices, TargetChoice, make_plan
 from tests.loop.devices import Bench, Case, digest, run, signatures
-from tests.loop.fault_table import fault
 from tests.loop.machine_state import assert_nothing_lives, wait_until
 from tests.loop.runs import TINY, at, pause, result_of, session_in, watch
 from tests.loop.tiny_run import LIMIT_S, clean, fswizard, killed
@@ -107,7 +106,6 @@ async def ends_refused(made: Plan, case: Case, words: str) -> None:
     assert digest(case.file) == before
 
 
-@fault("device", "it is written to between plan and run", "mkfs on a loop device that was confirmed as empty")
 async def test_a_filesystem_made_after_the_plan_is_not_overwritten(bench: Bench) -> None:
     case = bench.disk(DISK_BYTES)
     made = plan(case)
@@ -115,7 +113,6 @@ async def test_a_filesystem_made_after_the_plan_is_not_overwritten(bench: Bench)
     await ends_refused(made, case, "have changed since the plan was made")
 
 
-@fault("device", "mounted between plan and run", "mount of a loop device that was confirmed")
 async def test_a_device_mounted_after_the_plan_is_not_overwritten(bench: Bench) -> None:
     case = bench.made("mkfs.ext4", "-q", size_bytes=DISK_BYTES)
     made = plan(case)
@@ -123,7 +120,6 @@ async def test_a_device_mounted_after_the_plan_is_not_overwritten(bench: Bench) 
     await ends_refused(made, case, "is mounted on")
 
 
-@fault("device", "replaced by another of the same name", "a loop device taken away and attached anew")
 async def test_another_disk_under_the_same_name_is_not_overwritten(bench: Bench) -> None:
     case = bench.disk(DISK_BYTES)
     made = plan(case)
@@ -132,7 +128,6 @@ async def test_another_disk_under_the_same_name_is_not_overwritten(bench: Bench)
     await ends_refused(made, case, "is no longer the disk that was chosen")
 
 
-@fault("device", "mounted while a run waits", "mount of a loop device that a run has claimed")
 async def test_a_device_mounted_while_the_run_waits_is_not_overwritten(bench: Bench) -> None:
     case = bench.made("mkfs.ext4", "-q", size_bytes=DISK_BYTES)
     session = session_in(bench.directory, plan(case))
@@ -157,7 +152,6 @@ async def test_a_plan_that_was_never_confirmed_is_not_carried_out(bench: Bench) 
     await ends_refused(replace(made, target=replace(made.target, identifier="")), case, "would be lost")
 
 
-@fault("device", "locked by another program", "flock(1) on a loop device that was confirmed")
 async def test_a_device_locked_by_another_program_is_not_overwritten(bench: Bench) -> None:
     case = bench.disk(DISK_BYTES)
     made = plan(case)
@@ -175,7 +169,6 @@ async def test_a_run_that_is_stopped_leaves_the_device_wiped(stage: str, bench: 
     assert signatures(case) == ""
 
 
-@fault("device", "it turns read-only under a run", "blockdev --setro on a loop device in the second round")
 async def test_a_device_that_turns_read_only_ends_the_run_and_is_not_called_wiped(bench: Bench) -> None:
     case = bench.disk(DISK_BYTES)
     session = session_in(bench.directory, replace(plan(case), minimum_rounds=2))
@@ -188,7 +181,6 @@ async def test_a_device_that_turns_read_only_ends_the_run_and_is_not_called_wipe
     assert "left wiped" not in " ".join(render(conclude(result), "text").split())
 
 
-@fault("signals", "a run on a device is killed", "SIGKILL in the second round")
 def test_after_sigkill_nothing_is_mounted_and_the_device_is_free(recipe: Path, bench: Bench) -> None:
     case = bench.disk(DISK_BYTES)
     output = bench.directory / "result.jsonl"

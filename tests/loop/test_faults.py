@@ -24,7 +24,6 @@ from fswizard.session.planning import Choices, TargetChoice, make_plan
 from fswizard.targets import channel, helper, journal
 from tests.fakes.machine import make_program
 from tests.loop.failing_host import FailingDisk, failing_disk, failing_host, fill, small_host
-from tests.loop.fault_table import fault
 from tests.loop.machine_state import (
     assert_nothing_lives,
     descendants,
@@ -91,7 +90,6 @@ OF_EACH_KIND = pytest.mark.parametrize(("candidate", "image_mib"), [("ext4", 64)
 
 
 @OF_EACH_KIND
-@fault("device", "the image is truncated under a run", "truncate(2) on the image")
 def test_an_image_that_is_cut_off_ends_the_run(tmp_path: Path, candidate: str, image_mib: int) -> None:
     arguments = ("--candidates", f"{candidate}; ext2", "--rounds", "1..1")
     with tiny_run(tmp_path, *arguments, still_at=MEASURING, target=f"image:{image_mib}M@{tmp_path / 'place'}") as run:
@@ -100,7 +98,6 @@ def test_an_image_that_is_cut_off_ends_the_run(tmp_path: Path, candidate: str, i
         ended_by_the_machine(run, "changed the size of the scratch image")
 
 
-@fault("device", "the directory of the image vanishes under a run", "rm -r")
 def test_a_run_whose_directory_is_removed_goes_on(tmp_path: Path) -> None:
     """The image has no name there by then."""
     with tiny_run(tmp_path, "--rounds", "1..1", still_at=MEASURING) as run:
@@ -120,7 +117,6 @@ def failing(kind: str) -> tuple[str, ...]:
 @pytest.mark.nbd
 @pytest.mark.parametrize("kind", ["pread", "pwrite"])
 @OF_EACH_KIND
-@fault("device", "EIO", "nbdkit --filter=error below the filesystem that holds the image; reads, writes")
 def test_a_disk_that_fails_ends_the_run_and_no_candidate_is_blamed(
     tmp_path: Path, kind: str, candidate: str, image_mib: int
 ) -> None:
@@ -152,7 +148,6 @@ async def ends_by_the_disk(target: TargetChoice, disk: FailingDisk, tmp_path: Pa
 
 
 @pytest.mark.nbd
-@fault("device", "EIO on a disk that is measured itself", "nbdkit --filter=error below a loop device; writes")
 async def test_a_device_that_fails_ends_the_run_and_no_candidate_is_blamed(tmp_path: Path) -> None:
     with failing_disk(tmp_path, *failing("pwrite")) as disk:
         target = TargetChoice("device", disk.path, serial=find_device(disk.path).identifiers[0])
@@ -160,7 +155,6 @@ async def test_a_device_that_fails_ends_the_run_and_no_candidate_is_blamed(tmp_p
 
 
 @pytest.mark.nbd
-@fault("device", "EIO below a directory", "nbdkit --filter=error below the filesystem of a directory; writes")
 async def test_a_disk_below_a_directory_that_fails_ends_the_run_and_blames_nobody(tmp_path: Path) -> None:
     sound = tmp_path / "a-sound-one"
     sound.mkdir()
@@ -171,7 +165,6 @@ async def test_a_disk_below_a_directory_that_fails_ends_the_run_and_blames_nobod
     assert message in ("The disk reported errors.", "A directory can no longer be read or written.")
 
 
-@fault("device", "a filesystem is broken on a sound disk", "an error made with ext4's trigger_fs_error")
 async def test_a_filesystem_that_counts_an_error_on_a_sound_disk_is_blamed_and_the_next_one_is_not(
     tmp_path: Path,
 ) -> None:
@@ -192,7 +185,6 @@ def waits_for_the_disk(pid: int) -> bool:
 
 
 @pytest.mark.nbd
-@fault("device", "I/O hangs", "nbdkit stopped below the filesystem that holds the image; then the run is ended")
 def test_a_run_on_a_disk_that_hangs_can_be_ended_and_goes_when_the_disk_answers(tmp_path: Path) -> None:
     with (
         failing_host(tmp_path, "--filter=delay") as host,
@@ -213,7 +205,6 @@ def test_a_run_on_a_disk_that_hangs_can_be_ended_and_goes_when_the_disk_answers(
 
 
 @pytest.mark.nbd
-@fault("device", "I/O hangs for good", "nbdkit stopped below the filesystem that holds the image; time limits lowered")
 async def test_a_run_on_a_disk_that_never_answers_again_ends_by_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -243,7 +234,6 @@ async def test_a_run_on_a_disk_that_never_answers_again_ends_by_itself(
     assert {sample.round for sample in result.samples if sample.primary} == {1}
 
 
-@fault("space", "the host filesystem is too small", "an image for a host of 48 MB")
 def test_a_host_without_room_is_refused_beforehand(tmp_path: Path) -> None:
     real_room = "host.this = host.Host()"
     with (
@@ -255,7 +245,6 @@ def test_a_host_without_room_is_refused_beforehand(tmp_path: Path) -> None:
         assert names_in(host) == ["lost+found"]
 
 
-@fault("space", "the host filesystem runs full under a run", "another program takes the last block")
 def test_a_host_that_runs_full_does_not_cost_a_candidate_the_run(tmp_path: Path) -> None:
     with (
         small_host(tmp_path, 96 << 20) as host,
@@ -269,7 +258,6 @@ def test_a_host_that_runs_full_does_not_cost_a_candidate_the_run(tmp_path: Path)
         assert names_in(host) == ["ballast", "lost+found"]
 
 
-@fault("space", "the result file's disk runs full", "a result file on a filesystem whose last block is taken")
 def test_a_result_file_that_cannot_grow_ends_the_run_and_keeps_what_it_holds(tmp_path: Path) -> None:
     with small_host(tmp_path, 16 << 20) as host:
         with tiny_run(tmp_path, "--rounds", "12..12", still_at=MEASURING, file=host / "result.jsonl") as run:
@@ -279,14 +267,12 @@ def test_a_result_file_that_cannot_grow_ends_the_run_and_keeps_what_it_holds(tmp
         assert run.result.samples
 
 
-@fault("space", "a candidate has no inodes left", "more files than an ext4 of 64 MiB has inodes")
 async def test_a_candidate_without_inodes_is_a_result(tmp_path: Path) -> None:
     many = replace(COPY_TREE, job=TreeJob("copy", "small-files", 16_500, 16_500))
     result = await result_of(short_session(tmp_path, "ext4", replace(TINY, workloads=(many,))))
     assert [failure.kind for failure in result.failures] == ["ENOSPC"]
 
 
-@fault("tools", "mkfs asks a question, or lies", "stand-ins that read standard input, or do nothing and end with 0")
 def test_a_mkfs_that_asks_gets_no_answer_one_that_lies_is_found_out_and_the_others_go_on(tmp_path: Path) -> None:
     script = """case $0 in
 *ext4) printf 'Proceed anyway? (y,N) '; read answer && exec REAL -t ext4 "$@"; echo 'no answer' >&2; exit 1;;
@@ -302,7 +288,6 @@ esac"""
         assert [sample for sample in run.result.samples if sample.candidate == "ext2" and sample.primary]
 
 
-@fault("tools", "mkfs hangs", "a stand-in for mkfs.ext4 that sleeps; then the run is ended")
 def test_a_mkfs_that_hangs_can_be_ended(tmp_path: Path) -> None:
     hangs = '[ "$1" = -V ] && exec REAL -V; exec sleep 1000'
     with tiny_run(tmp_path, under=standing_in("mkfs.ext4", hangs, tmp_path)) as run:
@@ -313,7 +298,6 @@ def test_a_mkfs_that_hangs_can_be_ended(tmp_path: Path) -> None:
         assert_nothing_lives(run.place, below)
 
 
-@fault("tools", "umount: EBUSY", "a process that enters the helper's mounts and stays there")
 def test_a_candidate_that_cannot_be_unmounted_ends_the_run(tmp_path: Path) -> None:
     at_once = "from fswizard.targets import image; image.BUSY_PAUSE_S = 0.0"
     with tiny_run(tmp_path, "--rounds", "1..1", script=at_once, still_at=MEASURING) as run:
@@ -347,14 +331,12 @@ def test_a_candidate_that_cannot_be_unmounted_ends_the_run(tmp_path: Path) -> No
     ],
     ids=["too old", "prints nonsense", "prints wrong types", "broken"],
 )
-@fault("tools", "fio is too old, broken, or prints nonsense", "a stand-in for fio")
 def test_an_fio_that_does_not_work_ends_the_run(tmp_path: Path, script: str, words: str) -> None:
     under = standing_in("fio", f'[ "$1" = --version ] && exec REAL --version\n{script}', tmp_path)
     with tiny_run(tmp_path, "--rounds", "1..1", under=under) as run:
         assert words in ended_by_the_machine(run, "cannot be measured on this machine")
 
 
-@fault("tools", "fio hangs", "a stand-in for fio that sleeps, in a directory; its time limit lowered to 0.2 s")
 async def test_an_fio_that_hangs_is_ended_at_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_program(tmp_path / "bin", "fio", '[ "$1" = --version ] || exec sleep 1000')
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
@@ -366,7 +348,6 @@ async def test_an_fio_that_hangs_is_ended_at_its_limit(tmp_path: Path, monkeypat
     assert processes_named("sleep", os.getpid()) == []
 
 
-@fault("environment", "the clock jumps; the machine sleeps", "clocks that jump in each of three rounds")
 async def test_a_round_in_which_time_jumped_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     jumps = {1: (100.0, 100.0), 2: (0.0, 3600.0), 3: (0.0, -3600.0)}
     real, ahead = Clocks._read, [0.0, 0.0]
@@ -390,7 +371,6 @@ async def test_a_round_in_which_time_jumped_does_not_count(tmp_path: Path, monke
     assert counted == {4, 5}, "the rounds that count are two all the same"
 
 
-@fault("environment", "the run is stopped", "SIGSTOP for 1.5 s in the first round")
 def test_a_round_in_which_the_run_was_stopped_is_measured_again(tmp_path: Path) -> None:
     places = [tmp_path / name for name in ("place", "other")]
     places[1].mkdir()
@@ -425,7 +405,6 @@ def disturbing(sent: dict[int, signal.Signals]) -> At:
     return disturb
 
 
-@fault("environment", "the program that measures is killed, and stopped", "SIGKILL in round 1, SIGSTOP in round 2")
 async def test_rounds_in_which_the_program_that_measures_was_killed_or_stopped_do_not_count(tmp_path: Path) -> None:
     session = short_session(tmp_path, "ext4; ext2", replace(TINY, workloads=(LONGER,)))
     result = await result_of(session, disturbing({1: signal.SIGKILL, 2: signal.SIGSTOP}))
@@ -437,7 +416,6 @@ async def test_rounds_in_which_the_program_that_measures_was_killed_or_stopped_d
     assert sum(sample.metric == TRIAL_WRITTEN.name for sample in result.samples) >= 4, "all that was written is"
 
 
-@fault("environment", "the program that measures is killed in every round", "SIGKILL")
 async def test_a_run_whose_programs_are_always_killed_fails_and_says_why(tmp_path: Path) -> None:
     session = short_session(tmp_path, "ext4; ext2", replace(TINY, workloads=(LONGER,)), rounds=9)
     result = await result_of(session, disturbing(dict.fromkeys(range(1, 9), signal.SIGKILL)))
@@ -447,7 +425,6 @@ async def test_a_run_whose_programs_are_always_killed_fails_and_says_why(tmp_pat
     assert names_in(tmp_path) == ["result.jsonl"]
 
 
-@fault("tools", "mkfs is killed", "a stand-in for mkfs.ext4 that kills itself, once")
 def test_a_candidate_is_not_blamed_for_an_mkfs_that_somebody_killed(tmp_path: Path) -> None:
     once = f'[ "$1" = -V ] || [ -e {tmp_path}/killed ] && exec REAL "$@"\necho > {tmp_path}/killed; kill -KILL $$'
     with tiny_run(tmp_path, "--rounds", "1..1", under=standing_in("mkfs.ext4", once, tmp_path)) as run:

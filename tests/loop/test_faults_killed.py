@@ -17,7 +17,6 @@ import psutil
 import pytest
 
 from fswizard.targets import journal
-from tests.loop.fault_table import fault
 from tests.loop.machine_state import assert_nothing_lives, descendants, names_in, process_named
 from tests.loop.tiny_run import LASTING, MUCH_BARE, Run, clean, helper_of, started, tiny_run
 from tests.recipe_texts import writing
@@ -57,7 +56,6 @@ def kill(run: Run) -> None:
     assert_cleaned(run.place)
 
 
-@fault("signals", "the run is killed", "SIGKILL at the beginning of each stage")
 @pytest.mark.parametrize("stage", ALL_STAGES)
 def test_killing_the_run(tmp_path: Path, stage: str) -> None:
     script = MUCH_BARE if stage == "raw" else ""
@@ -67,7 +65,6 @@ def test_killing_the_run(tmp_path: Path, stage: str) -> None:
         kill(run)
 
 
-@fault("signals", "the run is killed at work", "SIGKILL while fio runs in the helper's namespaces")
 def test_killing_the_run_in_the_middle_of_a_measurement(tmp_path: Path) -> None:
     with tiny_run(tmp_path, recipe=LASTING) as run:
         run.await_words("round 1, .*Writes")
@@ -75,7 +72,6 @@ def test_killing_the_run_in_the_middle_of_a_measurement(tmp_path: Path) -> None:
         kill(run)
 
 
-@fault("signals", "the run is killed while the bare device is measured", "SIGKILL while root's fio runs")
 def test_killing_the_run_while_the_bare_device_is_measured(tmp_path: Path) -> None:
     recipe, script = writing("64M", "4M", 5.0, minutes=60, candidates=("ext4",)), MUCH_BARE.replace("100", "9")
     with tiny_run(tmp_path, recipe=recipe, script=script) as run:
@@ -88,7 +84,6 @@ def test_killing_the_run_while_the_bare_device_is_measured(tmp_path: Path) -> No
         kill(run)
 
 
-@fault("signals", "the first process of the helper's namespaces is killed", "SIGKILL while fio runs in them")
 def test_killing_the_namespaces_of_the_helper(tmp_path: Path) -> None:
     with tiny_run(tmp_path, recipe=LASTING) as run:
         run.await_words("round 1, .*Writes")
@@ -149,7 +144,6 @@ for arguments, state in json.loads(sys.argv[1]):
 """
 
 
-@fault("signals", "the run is killed before or after a step of its journal", "SIGKILL by itself, as CrashMonkey does")
 def test_killed_at_each_step_of_the_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the journal, in one program for all: about a second for twenty-four deaths."""
     cases = [(step, number, when) for (step, number), when in product(STEPS, ("before", "after"))]
@@ -172,7 +166,6 @@ def place(tmp_path: Path) -> Path:
     return tmp_path / "place"
 
 
-@fault("environment", "two instances", "the second, on the same disk, is refused; `clean` while the first runs")
 def test_a_second_run_on_the_disk_and_clean_beside_the_first(place: Path) -> None:
     arguments = ("--rounds", "1..1", "--candidates", "ext4")
     first = started(place, place.with_name("first.jsonl"), *arguments, still_at=STAGES["formatting"])
@@ -186,7 +179,6 @@ def test_a_second_run_on_the_disk_and_clean_beside_the_first(place: Path) -> Non
     assert names_in(place) == []
 
 
-@fault("signals", "`clean` is killed", "SIGKILL while it removes; another one finishes the work")
 def test_clean_itself_may_be_killed(place: Path) -> None:
     left_behind(place)
     dies = (

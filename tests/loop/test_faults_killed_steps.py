@@ -13,7 +13,6 @@ import pytest
 
 from fswizard.errors import ExitCode
 from fswizard.model.result import Result
-from tests.loop.fault_table import fault
 from tests.loop.machine_state import assert_nothing_lives, names_in
 from tests.loop.tiny_run import QUICK, started
 
@@ -158,7 +157,6 @@ def some(names: tuple[str, ...], quick: tuple[int, ...], slow: tuple[int, ...]) 
     return chosen + [pytest.param(number, id=names[number - 1], marks=pytest.mark.slow) for number in slow]
 
 
-@fault("signals", "the helper is killed", "SIGKILL as soon as each of its orders was sent")
 @pytest.mark.parametrize("number", some(ORDERS, quick=(1, 4, 13), slow=(2, 3, 5, 6, 7, 9, 10, 12)))
 def test_killing_the_helper_at_each_order(tmp_path: Path, number: int) -> None:
     run = ended(tmp_path, order=number)
@@ -174,7 +172,6 @@ def test_killing_the_helper_at_each_order(tmp_path: Path, number: int) -> None:
     assert (run.result.outcome, run.result.failures) == ("failed", ()), "no filesystem is to blame"
 
 
-@fault("signals", "a program of a run is killed", "SIGKILL of each program as soon as it was started")
 @pytest.mark.parametrize("number", some(PROGRAMS, quick=(1, 3), slow=(2, 4, 5, 6, 8)))
 def test_killing_each_program_that_a_run_starts(tmp_path: Path, number: int) -> None:
     name = PROGRAMS[number - 1]
@@ -184,9 +181,6 @@ def test_killing_each_program_that_a_run_starts(tmp_path: Path, number: int) -> 
     assert run.result.outcome in ("finished", "failed")
 
 
-@fault(
-    "signals", "the helper is killed at a step of the journal", "SIGKILL before a directory or a pool is written down"
-)
 @pytest.mark.parametrize("step", ["_write", "note_pool"])
 def test_at_the_steps_of_the_journal_the_helper_at_most_is_alive_and_may_be_killed(tmp_path: Path, step: str) -> None:
     """No program runs there that could be killed, too; the run's own death is tried at each of them."""

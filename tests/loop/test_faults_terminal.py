@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from fswizard import results
-from tests.loop.fault_table import fault
 from tests.loop.machine_state import alive, assert_nothing_lives, descendants, names_in, wait_until_gone
 from tests.loop.terminals import terminal
 from tests.loop.tiny_run import LASTING, LIMIT_S, QUICK, clean, standing_still, tiny_run, wait_for
@@ -27,7 +26,6 @@ def run_arguments(directory: Path, *more: str, recipe: str = QUICK) -> list[str]
     return ["run", str(directory / "tiny.toml"), "--target", target, "--output", file, *more]
 
 
-@fault("terminal", "closed terminal", "`fswizard run` on a pty whose other side is closed")
 def test_when_its_terminal_is_closed_a_run_ends_in_good_order(tmp_path: Path) -> None:
     with terminal(*run_arguments(tmp_path, recipe=LASTING)) as shown:
         file = tmp_path / "result.jsonl"
@@ -40,7 +38,6 @@ def test_when_its_terminal_is_closed_a_run_ends_in_good_order(tmp_path: Path) ->
         assert results.load(file).outcome == "cancelled"
 
 
-@fault("terminal", "closed terminal", "the same under nohup: it goes on to its end")
 def test_under_nohup_a_run_outlives_its_terminal(tmp_path: Path) -> None:
     file, gate = tmp_path / "result.jsonl", tmp_path / "gate"
     still = standing_still("^Writes$", gate)
@@ -54,7 +51,6 @@ def test_under_nohup_a_run_outlives_its_terminal(tmp_path: Path) -> None:
     Path("nohup.out").unlink(missing_ok=True)
 
 
-@fault("terminal", "connection dropped", "standard error closed by its reader; the run goes on to its end")
 def test_a_run_whose_narration_nobody_reads_any_more_goes_on(tmp_path: Path) -> None:
     with tiny_run(tmp_path, "--rounds", "1..1", still_at="^Writes$") as run:
         assert run.process.stderr and run.process.stdout
@@ -73,7 +69,6 @@ def test_a_run_whose_narration_nobody_reads_any_more_goes_on(tmp_path: Path) -> 
         pytest.param({"TERM": "dumb", "NO_COLOR": "1"}, id="no colour", marks=pytest.mark.slow),
     ],
 )
-@fault("terminal", "TERM=dumb, NO_COLOR", "`fswizard run` on a pty: plain lines without a control sequence")
 def test_on_a_dumb_terminal_a_run_is_told_in_plain_lines(tmp_path: Path, env: dict[str, str]) -> None:
     with terminal(*run_arguments(tmp_path, "--rounds", "1..1"), env=env) as shown:
         text = shown.read()
@@ -83,7 +78,6 @@ def test_on_a_dumb_terminal_a_run_is_told_in_plain_lines(tmp_path: Path, env: di
         assert "Traceback" not in text
 
 
-@fault("terminal", "TERM=dumb", "the wizard on a pty: it says what to use instead")
 def test_a_dumb_terminal_is_told_what_to_use_instead() -> None:
     with terminal(env={"TERM": "dumb"}) as shown:
         text = shown.read()
@@ -104,7 +98,6 @@ def test_a_dumb_terminal_is_told_what_to_use_instead() -> None:
     ],
     ids=str,
 )
-@fault("terminal", "20x5, 1x1, NO_COLOR", "the wizard on a pty, left with Ctrl-Q")
 def test_the_wizard_opens_and_closes(size: tuple[int, int], env: dict[str, str]) -> None:
     """A second for the wizard to come up."""
     with terminal(size=size, env=env) as shown:
@@ -115,7 +108,6 @@ def test_the_wizard_opens_and_closes(size: tuple[int, int], env: dict[str, str])
         assert "Traceback" not in text and "Error" not in text
 
 
-@fault("terminal", "resize storm", "the wizard on a pty that changes its size as fast as the kernel takes it")
 def test_a_resize_storm_leaves_the_wizard_usable() -> None:
     with terminal() as shown:
         shown.await_text(TAKES_KEYS)
@@ -131,7 +123,6 @@ def test_a_resize_storm_leaves_the_wizard_usable() -> None:
         assert "Traceback" not in text
 
 
-@fault("terminal", "closed terminal", "the wizard on a pty whose other side is closed")
 def test_when_its_terminal_is_closed_the_wizard_is_gone() -> None:
     with terminal() as shown:
         shown.await_text(TAKES_KEYS)

@@ -14,7 +14,6 @@ import pytest
 from fswizard import results
 from tests.fakes.host import ROOMY
 from tests.loop.devices import Bench, Case
-from tests.loop.fault_table import fault
 from tests.loop.machine_state import (
     LIMIT_S,
     assert_nothing_lives,
@@ -75,7 +74,6 @@ def workload(process: subprocess.Popen[str]) -> int:
     return found[0]
 
 
-@fault("rights", "no root, no sudo", "directories, by a user made for the test")
 def test_directories_need_no_rights_and_nothing_is_formatted(nobody: User) -> None:
     for name in ("first", "second"):
         (nobody.home / name).mkdir()
@@ -91,7 +89,6 @@ def test_directories_need_no_rights_and_nothing_is_formatted(nobody: User) -> No
     assert (nobody.home / "result.jsonl").stat().st_uid == nobody.uid
 
 
-@fault("rights", "no root, no sudo", "an image, by a user made for the test")
 def test_without_rights_an_image_explains_itself(nobody: User) -> None:
     target = f"image:64M@{nobody.home}"
     done = run(nobody, "run", "tiny.toml", "--target", target, "--output", "image.jsonl", code=4)
@@ -115,7 +112,6 @@ def readable(bench: Bench) -> Iterator[Case]:
     os.chmod(case.path, before)
 
 
-@fault("rights", "no root, no sudo", "a probe of a device, by a user made for the test")
 def test_without_rights_a_probe_of_a_device_explains_itself(nobody: User, readable: Case) -> None:
     done = run(nobody, "smr", "--probe", readable.path, "--erase", str(readable.file), "--time", "1s", code=4)
     assert not holds_anything(readable)
@@ -123,7 +119,6 @@ def test_without_rights_a_probe_of_a_device_explains_itself(nobody: User, readab
     assert "directory on the disk" in done.stderr
 
 
-@fault("rights", "sudo, not root", "a probe of a device: the user's own process never opens it for writing")
 def test_with_sudo_a_probe_of_a_device_is_roots_work(trusted: User, readable: Case) -> None:
     done = run(trusted, "smr", "--probe", readable.path, "--erase", str(readable.file), "--time", "1s", "--json")
     assert holds_anything(readable)
@@ -142,7 +137,6 @@ for arguments in sys.argv[1:]:
 """
 
 
-@fault("rights", "no root, no sudo", "all that only looks")
 def test_what_only_looks_needs_no_rights(nobody: User) -> None:
     looks = ("drives", "drives --json", "recipes", "plan tiny.toml --target image:64M@.", "doctor", "history", "clean")
     done = ended(python(nobody, EACH, *looks, "published"), 0)
@@ -152,7 +146,6 @@ def test_what_only_looks_needs_no_rights(nobody: User) -> None:
     assert set(codes) == {"0"}, done.stderr
 
 
-@fault("rights", "a state directory that somebody else owns", "~/.local/state owned by root")
 def test_a_state_directory_of_roots_is_one_clear_error(nobody: User) -> None:
     state = nobody.home / ".local" / "state" / "fswizard"
     shutil.rmtree(state, ignore_errors=True)
@@ -166,7 +159,6 @@ def test_a_state_directory_of_roots_is_one_clear_error(nobody: User) -> None:
         shutil.rmtree(nobody.home / ".local")
 
 
-@fault("rights", "sudo without a password", "an image; who owns what is left")
 def test_with_sudo_an_image_is_measured_and_nothing_is_roots_afterwards(trusted: User) -> None:
     target = f"image:64M@{trusted.home}"
     done = run(trusted, "run", "tiny.toml", "--target", target, "--rounds", "1..1", "--output", "result.jsonl")
@@ -177,7 +169,6 @@ def test_with_sudo_an_image_is_measured_and_nothing_is_roots_afterwards(trusted:
     assert roots == []
 
 
-@fault("signals", "the run is killed", "SIGKILL of a run whose helper came by sudo")
 def test_killed_with_sudo_in_between_all_goes_with_it(trusted: User) -> None:
     target = f"image:64M@{trusted.home}"
     process = start(trusted, "run", write_recipe(trusted), "--target", target, "--output", "killed.jsonl")

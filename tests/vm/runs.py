@@ -61,11 +61,6 @@ class Run:
             assert self.rounds(name) == set(range(1, rounds + 1)), (name, self.said)
             assert all(sample["value"] > 0 for sample in self._primary(name))
 
-    def ratio(self, candidate: str) -> float:
-        """To the baseline, all in all."""
-        ratios = {ratio["candidate"]: ratio["ratio"] for ratio in self.report["overall"]}
-        return float(ratios.get(candidate, 1.0))
-
     def failures(self, candidate: str) -> set[str]:
         return {failure["kind"] for failure in self.report["failures"] if failure["candidate"] == candidate}
 

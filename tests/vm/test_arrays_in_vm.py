@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from tests.recipe_texts import writing
-from tests.vm import table
 from tests.vm.machine import Machine
 from tests.vm.runs import (
     ERASE,
@@ -40,8 +39,6 @@ def test_every_layout_is_measured_also_without_a_disk_and_taken_apart_again(zfs_
     layouts = (*WHOLE, *DEGRADED)
     run = on_target(zfs_machine, TARGET, "; ".join(layouts), *ERASE, "--rounds", "1..1", recipe=RECIPE)
     run.assert_whole(1, *layouts)
-    for name in layouts:
-        table.note(name, "whole run", f"1 round, {run.ratio(name):.2f} times {run.report['plan']['baseline']}")
     assert b"active" not in zfs_machine.run("cat", "/proc/mdstat").stdout
     for link in LINKS:
         assert zfs_machine.run("wipefs", "--no-act", link).stdout == b"", link

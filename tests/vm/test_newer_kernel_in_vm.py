@@ -8,7 +8,6 @@ import pytest
 
 from fswizard.filesystems import catalogue
 from tests.recipe_texts import writing
-from tests.vm import table
 from tests.vm.disks import MEASURED
 from tests.vm.machine import Machine, awaited, booted
 from tests.vm.root import NEWER
@@ -35,8 +34,6 @@ def test_ntfs_is_measured_through_the_kernels_own_driver_with_each_option(newer_
     run = on_disk(newer_machine, MEASURED, candidates, "--rounds", "1..1", recipe=writing("512M", "16M", 1))
     run.assert_whole(1, *names)
     assert run.failures(COMPRESSED), "a workload that it refuses is its failure"
-    table.note("ntfs (ntfs3)", "whole run", f"1 round, {run.ratio('ntfs'):.2f} times ext4")
-    table.note("ntfs (ntfs3)", "mount options", ",".join(mounted))
 
 
 def test_systemd_limits_what_a_user_measures_in_directories(newer_machine: Machine) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.recipe_texts import writing
-from tests.vm import table
 from tests.vm.disks import ARCHIVE
 from tests.vm.machine import Machine
-from tests.vm.runs import Run, on_disk, on_target
+from tests.vm.runs import on_disk, on_target
 
 pytestmark = [pytest.mark.vm, pytest.mark.slow]
 
@@ -16,11 +15,6 @@ CLEANED, UNCLEANED = "nilfs2:pp=0", "nilfs2:nogc"
 """The cleaner leaves nothing alone, so that a short run sees it; and no cleaner at all."""
 REWRITING, LARGE = writing("256M", "96M", 20, rw="write"), writing("256M", "96M", 10, rw="write")
 """A third of a small volume is written over and over again."""
-
-
-def outcome(run: Run, candidate: str) -> str:
-    failed = run.failures(candidate)
-    return ", ".join(sorted(failed)) if failed else f"{run.ratio(candidate):.2f} times ext4"
 
 
 def test_a_small_volume_fills_up_where_nobody_cleans(machine: Machine) -> None:
@@ -31,8 +25,6 @@ def test_a_small_volume_fills_up_where_nobody_cleans(machine: Machine) -> None:
     assert run.failures(UNCLEANED) == {"ENOSPC"}, "a full disk is a result"
     assert run.failures(CLEANED) <= {"ENOSPC"}, "it keeps up, slows down, or gives up for want of room"
     assert UNCLEANED not in run.report["advice"]["choice"]
-    for name in ("ext4", CLEANED, UNCLEANED):
-        table.note(name, "cleaner or fill", outcome(run, name))
 
 
 def test_a_whole_large_disk_has_room_enough_with_and_without_a_cleaner(machine: Machine) -> None:
@@ -41,4 +33,3 @@ def test_a_whole_large_disk_has_room_enough_with_and_without_a_cleaner(machine: 
     run.assert_whole(1, CLEANED, UNCLEANED)
     for name in (CLEANED, UNCLEANED):
         assert run.failures(name) == set()
-        table.note(f"{name} on 8 TB", "cleaner or fill", f"{run.ratio(name):.2f} times btrfs")

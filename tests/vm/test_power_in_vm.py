@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from tests.recipe_texts import writing
-from tests.vm import table
 from tests.vm.disks import KEPT, SLOW, Disk, nvme, usb
 from tests.vm.machine import Machine, Running, awaited
 from tests.vm.runs import (
@@ -121,7 +120,6 @@ def _assert_kept(machine: Machine, promised: dict[str, int]) -> None:
     for name, part in PARTS.items():
         machine.ok("mount", "-t", name, part, f"/mnt/{name}")
         machine.ok("python3", "/root/reader.py", f"/mnt/{name}", str(promised[name]))
-        table.note(name, "crash recovery", f"{promised[name] + 1} files kept")
 
 
 def _array_at_work(machine: Machine) -> Running:
@@ -143,7 +141,6 @@ def _assert_cleaned(machine: Machine) -> None:
     assert machine.run("ls", "/srv/room").stdout == b""
     await_arrays(machine, there=False)
     machine.ok("fswizard", "plan", RECIPE_PATH, "--target", TARGET, "--candidates", "md:raid10+ext4", *ERASE)
-    table.note("md:raid5+ext4", "crash recovery", "array stopped by clean")
     forget_members(machine)
 
 
@@ -154,8 +151,6 @@ def _assert_resumed(machine: Machine) -> None:
     assert {ratio["rounds"] for ratio in found["overall"]} == {2}
     assert machine.run("ls", "/srv/room").stdout == b""
     assert machine.run("zpool", "list", "-H").stdout == b""
-    for name in RESUMED:
-        table.note(name, "crash recovery", "run resumed")
 
 
 def _promised(machine: Machine) -> dict[str, int]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.recipe_texts import writing
-from tests.vm import table
 from tests.vm.disks import MEASURED
 from tests.vm.machine import Machine
-from tests.vm.runs import Run, link, mounts_seen, on_disk, watched_mounts
+from tests.vm.runs import link, mounts_seen, on_disk, watched_mounts
 
 pytestmark = [pytest.mark.vm, pytest.mark.slow]
 
@@ -27,15 +26,9 @@ TUNED = {
 """By the kernel's name for a filesystem: a candidate, and what the kernel shows of its mount options."""
 
 
-def assert_whole(run: Run, *candidates: str, rounds: int) -> None:
-    run.assert_whole(rounds, *candidates)
-    for name in candidates:
-        table.note(name, "whole run", f"{rounds} rounds, {run.ratio(name):.2f} times {run.report['plan']['baseline']}")
-
-
 def test_f2fs_and_nilfs2_are_measured_on_a_disk_that_is_left_wiped(machine: Machine) -> None:
     run = on_disk(machine, MEASURED, "; ".join(FEW), "--rounds", "3..3")
-    assert_whole(run, *FEW, rounds=3)
+    run.assert_whole(3, *FEW)
     assert run.report["drive"]["model"] == "TESTDISK"
     assert run.report["plan"]["target"]["kind"] == "device"
     machine.ok("udevadm", "settle", "--timeout=600")
@@ -50,7 +43,7 @@ def test_f2fs_and_nilfs2_are_measured_on_a_disk_that_is_left_wiped(machine: Mach
 @pytest.mark.slow
 def test_whole_runs_at_the_speed_of_the_disk(machine: Machine) -> None:
     run = on_disk(machine, MEASURED, "; ".join(MANY), "--rounds", "2..2")
-    assert_whole(run, *MANY, rounds=2)
+    run.assert_whole(2, *MANY)
     assert max(run.rates("ext4")) < 1.2 * MEASURED.requests_per_s
 
 
@@ -62,4 +55,3 @@ def test_mount_options_reach_the_kernel(machine: Machine) -> None:
     for name, (candidate, *options) in TUNED.items():
         shown = mounts_seen(machine, name)
         assert any(set(options) <= found for found in shown), (candidate, shown)
-        table.note(candidate.partition(":")[0], "mount options", ",".join(options))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.vm import pool_checks, table
+from tests.vm import pool_checks
 from tests.vm.disks import MEASURED
 from tests.vm.machine import Machine, awaited
 from tests.vm.runs import RUN_S, link, on_disk
@@ -27,8 +27,6 @@ def test_a_pool_is_measured_and_nothing_is_left_of_it(zfs_machine: Machine) -> N
     assert "zfs-through-openzfs" in {doubt["code"] for doubt in run.report["doubts"]}
     assert pools(zfs_machine) == []
     assert zfs_machine.run("wipefs", "--no-act", link(MEASURED)).stdout == b""
-    table.note("zfs", "whole run", f"2 rounds, {run.ratio('zfs'):.2f} times ext4")
-    table.note("zfs", "mount options", TUNED.partition(":")[2])
 
 
 def arc_limits_seen(machine: Machine) -> list[int]:

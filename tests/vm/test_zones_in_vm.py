@@ -9,7 +9,6 @@ import pytest
 
 from fswizard.filesystems import catalogue
 from tests.recipe_texts import writing
-from tests.vm import table
 from tests.vm.disks import VIRTIO, ZONED
 from tests.vm.machine import Machine
 from tests.vm.runs import RECIPE_PATH, on_target
@@ -92,7 +91,6 @@ def test_btrfs_is_measured_on_a_zoned_namespace_that_is_left_empty(machine: Mach
     )
     run.assert_whole(1, *names)
     assert_left_empty(machine, NAMESPACE)
-    table.note("btrfs on zones", "whole run", "1 round on a zoned namespace")
 
 
 def test_f2fs_is_measured_where_some_zones_can_be_written_anywhere(machine: Machine, disk: tuple[str, str]) -> None:
@@ -105,7 +103,6 @@ def test_f2fs_is_measured_where_some_zones_can_be_written_anywhere(machine: Mach
     run = on_target(machine, f"device:{path}", "; ".join(names), "--erase", serial, "--rounds", "2..2", recipe=RECIPE)
     run.assert_whole(2, *names)
     assert_left_empty(machine, path)
-    table.note("f2fs on zones", "whole run", f"2 rounds, {run.ratio('f2fs'):.2f} times {SINGLE}")
 
 
 def test_ext4_has_no_way_of_keeping_to_zones_and_fails(machine: Machine) -> None:
