@@ -101,6 +101,7 @@ def test_layouts_on_scratch_images_are_measured_whole(
     assert (len(plan["target"]["members"]), plan["candidates"][0]["array"]["survives"]) == (members, 1)
 
 
+@pytest.mark.slow
 async def test_of_an_array_the_first_disk_is_measured_bare(
     recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -282,6 +283,7 @@ def test_disks_too_small_for_a_candidate_are_refused(recipe: Path, bench: Bench)
     assert "btrfs:raid10: 151 MB of 478 MB" in done.stdout, "the smallest decides"
 
 
+@pytest.mark.slow
 def test_after_sigkill_every_disk_is_free_and_clean_has_nothing_to_undo(recipe: Path, bench: Bench) -> None:
     cases = disks(bench)
     output = bench.directory / "result.jsonl"

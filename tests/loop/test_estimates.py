@@ -44,6 +44,7 @@ async def test_a_run_writes_as_much_as_planned(candidates: str, tmp_path: Path) 
     assert written / MARGIN < planned < written * MARGIN
 
 
+@pytest.mark.slow
 async def test_a_run_ends_before_it_exceeds_its_write_budget_and_is_resumed_with_as_much_again(tmp_path: Path) -> None:
     plan = short_plan(tmp_path, "ext4; ext2", UNTIMED, rounds=3)
     plan = replace(plan, write_budget_bytes=plan.writes_bytes_in(3))

@@ -24,6 +24,7 @@ from tests.loop.runs import COPIES, short_plan
 from tests.loop.ssh import NAME, OtherMachine, other_machine, programs
 from tests.loop.terminals import terminal
 from tests.loop.tiny_run import LIMIT_S
+from tests.recipe_texts import writing
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.sshd]
 
@@ -74,28 +75,63 @@ def place(tmp_path: Path) -> Path:
     return directory
 
 
-def detached(place: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    """A run there that is left alone as soon as it measures."""
-    words = ("run", "quick", "--candidates", "ext4", "--target", f"image:4G@{place}", "--detach", "--on", NAME)
-    return fswizard(*words, *(more or ("--rounds", "1..1")))
+AHEAD = "import time\nnow = time.time\ntime.time = lambda: now() + 3 * 86_400\n"
+"""What Python reads when it starts there."""
 
 
-def test_run_and_watch_on_another_machine(nas: OtherMachine, place: Path) -> None:
-    begun = detached(place)
-    assert begun.returncode == 0 and "goes on without this terminal" in begun.stderr, begun.stderr
-    second = detached(place)
-    watched = fswizard("watch", "--on", NAME)
-    assert watched.returncode == 0, watched.stderr
-    assert "only ext4 was measured" in watched.stderr.lower() or "ext4" in watched.stdout
-    assert second.returncode == 3 and "is being measured already: quick on" in second.stderr, second.stderr
-    wait_until(lambda: not list(place.iterdir()), LIMIT_S, "the run's directory is gone")
-    wait_until(lambda: not list((nas.state / "running").glob("run-*")), LIMIT_S, "the run is no longer listed")
+RECIPE = writing("64M", "4M", 0.1, minutes=1)
+"""Waits at most six seconds for a machine that is busy with other tests."""
+LASTING = writing("64M", "4M", 600.0, rw="write", minutes=1) + "fsync = 64\n"
+"""Measures until somebody ends it; with fsync nothing is measured on the bare device."""
+WATCH = (sys.executable, "-m", "fswizard", "watch", "--on", NAME)
+
+
+def detached(place: Path, text: str) -> subprocess.CompletedProcess[str]:
+    """A run there, of one candidate and a recipe of its own, that is left alone as soon as it measures."""
+    recipe = place.parent / "tiny.toml"
+    recipe.write_text(text)
+    words = ("run", str(recipe), "--candidates", "ext4", "--rounds", "9..9", "--target", f"image:64M@{place}")
+    return fswizard(*words, "--detach", "--on", NAME)
+
+
+def test_run_and_watch_on_another_machine_whose_clock_is_three_days_ahead(
+    tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("nas", "python"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "python" / "sitecustomize.py").write_text(AHEAD)
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    with other_machine(tmp_path / "nas", {"PYTHONPATH": str(tmp_path / "python")}) as machine:
+        monkeypatch.setenv("PATH", str(programs(machine)), prepend=os.pathsep)
+        begun = detached(place, RECIPE)
+        assert begun.returncode == 0 and "goes on without this terminal" in begun.stderr, begun.stderr
+        (path,) = (machine.state / "results").glob("*.jsonl")
+        with monkeypatch.context() as there:
+            there.setenv("XDG_STATE_HOME", str(machine.state.parent))
+            give_order(path, "pause")
+            watching = subprocess.Popen(WATCH, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            assert watching.stderr is not None
+            first = watching.stderr.readline()
+            give_order(path, "resume")
+        report, rest = watching.communicate(timeout=LIMIT_S)
+        assert watching.returncode == 0 and "ext4" in report, first + rest
+        result = results.load(path)
+        in_three_days = f"{datetime.now(timezone.utc) + timedelta(days=3):%Y-%m-%d}"
+        assert result.outcome == "finished" and 0 < result.elapsed_s < 3600
+        assert result.environment.started[:10] == in_three_days, "by its own clock"
+        assert in_three_days in fswizard("history", "--on", NAME).stdout
+        assert [doubt.text for doubt in result.doubts if doubt.code == "not-removed"] == []
+        assert fswizard("clean", "--on", NAME).stderr == "Nothing was left behind.\n"
+        assert not list(place.iterdir())
+        wait_until(lambda: not list((machine.state / "running").glob("run-*")), LIMIT_S, "the run is no longer listed")
 
 
 def test_a_cut_ends_the_screen_and_not_the_run_and_the_same_command_shows_it_again(
     nas: OtherMachine, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert detached(place, "--rounds", "9..9").returncode == 0
+    assert detached(place, LASTING).returncode == 0
+    second = detached(place, LASTING)
+    assert second.returncode == 3 and "is being measured already: short on" in second.stderr, second.stderr
     with terminal("--on", NAME, size=(100, 40)) as wizard:
         wizard.await_text("In progress")
         nas.cut()
@@ -181,32 +217,6 @@ def test_no_room_there_is_told(nas: OtherMachine) -> None:
             prepared()
     finally:
         subprocess.run(["umount", nas.cache], check=True)
-
-
-AHEAD = "import time\nnow = time.time\ntime.time = lambda: now() + 3 * 86_400\n"
-"""What Python reads when it starts there."""
-
-
-def test_a_clock_three_days_ahead_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("nas", "place", "python"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "python" / "sitecustomize.py").write_text(AHEAD)
-    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
-    with other_machine(tmp_path / "nas", {"PYTHONPATH": str(tmp_path / "python")}) as machine:
-        monkeypatch.setenv("PATH", str(programs(machine)), prepend=os.pathsep)
-        target = f"image:4G@{tmp_path}/place"
-        words = ("run", "quick", "--candidates", "ext4", "--rounds", "1..1", "--target", target, "--detach")
-        begun = fswizard(*words, "--on", NAME)
-        assert begun.returncode == 0, begun.stderr
-        watched = fswizard("watch", "--on", NAME)
-        assert watched.returncode == 0, watched.stderr
-        (path,) = (machine.state / "results").glob("*.jsonl")
-        result = results.load(path)
-        in_three_days = f"{datetime.now(timezone.utc) + timedelta(days=3):%Y-%m-%d}"
-        assert result.outcome == "finished" and 0 < result.elapsed_s < 3600
-        assert result.environment.started[:10] == in_three_days, "by its own clock"
-        assert in_three_days in fswizard("history", "--on", NAME).stdout
-        assert fswizard("clean", "--on", NAME).stderr == "Nothing was left behind.\n"
 
 
 def test_a_disk_there_is_erased_only_by_a_helper_that_was_installed_there(
