@@ -79,9 +79,9 @@ AHEAD = "import time\nnow = time.time\ntime.time = lambda: now() + 3 * 86_400\n"
 """What Python reads when it starts there."""
 
 
-RECIPE = writing("64M", "4M", 0.1, minutes=1)
-"""Waits at most six seconds for a machine that is busy with other tests."""
-LASTING = writing("64M", "4M", 600.0, rw="write", minutes=1) + "fsync = 64\n"
+RECIPE = writing("64M", "4M", 0.1, minutes=3)
+"""Waits at most eighteen seconds for a machine that is busy with other tests, and has time on an emulated one."""
+LASTING = writing("64M", "4M", 600.0, rw="write", minutes=3) + "fsync = 64\n"
 """Measures until somebody ends it; with fsync nothing is measured on the bare device."""
 WATCH = (sys.executable, "-m", "fswizard", "watch", "--on", NAME)
 
