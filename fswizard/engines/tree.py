@@ -13,9 +13,12 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
+from fswizard.engines import shared
 from fswizard.engines.shared import tree_worker
 from fswizard.engines.shared.engine import TIB, WorkloadContext
 from fswizard.engines.shared.running import worker_command
@@ -28,9 +31,9 @@ from fswizard.engines.shared.trees import (
     TreeEngine,
     outside,
 )
-from fswizard.model.codec import to_json
+from fswizard.model.codec import from_json, to_json
 from fswizard.model.filesystem import Strain
-from fswizard.model.keys import UNWRITTEN, Keys, number, size, whole, wholes
+from fswizard.model.keys import UNWRITTEN, Expected, Keys, size, whole, wholes
 from fswizard.model.recipe import Cost, Job, Program
 from fswizard.model.units import size_text
 from fswizard.progress.workload_events import Measured
@@ -65,23 +68,38 @@ GIT_SETTINGS = (
     "core.hooksPath=/dev/null",
     "maintenance.auto=false",  # or a commit of thousands of files has them packed in the background
 )
-DEEPEST = 64
-"""Largest depth of a tree."""
+DEEPEST = 63
+"""Largest depth of a directory in a tree."""
 MOST_DIRECTORIES = 1_000_000
+MOST_STEPS = 1025
+
+
+@cache
+def _shipped() -> Mapping[str, Mapping[str, Any]]:
+    """The tables of `shapes.toml` by name."""
+    import tomli
+
+    return tomli.loads(resources.files(shared).joinpath("shapes.toml").read_text("utf-8"))
+
+
+def _shares(values: tuple[float, ...]) -> bool:
+    return len(values) <= MOST_STEPS and all(0 <= value <= 1 for value in values)
 
 
 @dataclass(frozen=True, slots=True)
 class TreeShape:
-    """Shape of a user's own tree, without names."""
+    """Shape of a tree of real files, without names: quantiles at equal steps, from the smallest to the largest."""
 
-    sizes: Annotated[tuple[int, ...], wholes(2, 1025, TIB)]
-    """Quantiles of file sizes in bytes at equal steps, from the smallest to the largest."""
-    files_at_depth: Annotated[tuple[int, ...], wholes(1, DEEPEST, 10_000_000)]
-    """Number of files in the top directory, in directories below it, and so on."""
-    directories_at_depth: Annotated[tuple[int, ...], wholes(1, DEEPEST, MOST_DIRECTORIES)]
-    """Number of directories at each depth; the first is 1, the top directory."""
-    random_share: Annotated[float, number(0, 1)]
-    """Share of every block that is random and does not compress."""
+    sizes: Annotated[tuple[int, ...], wholes(2, MOST_STEPS, TIB)]
+    """File sizes in bytes."""
+    random_shares: Annotated[tuple[float, ...], Expected("a list of numbers from 0 to 1, one for each size,", _shares)]
+    """Share that does not compress, of the file at each of the sizes."""
+    directories: Annotated[int, whole(1, MOST_DIRECTORIES)]
+    """Number of directories, the top directory included."""
+    files_in_directory: Annotated[tuple[int, ...], wholes(2, MOST_STEPS, 10_000_000)]
+    """Number of files in a directory."""
+    depths: Annotated[tuple[int, ...], wholes(2, MOST_STEPS, DEEPEST)]
+    """Depth of the directory at each of the numbers of files; that of the top directory is 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +117,8 @@ class TreeJob(TreeEngine):
     """`copy` is within the candidate, and `delete` deletes the copy; `copy-onto` is from memory, `read-back` reads that
     one file and `delete-onto` deletes it. `untar` unpacks an archive from memory; `tar`, `find`, `du` and `read` use
     the unpacked files. `install` makes dpkg's system calls, and `start` reads the installed files."""
-    shape: Literal["small-files", "source", "mixed", "video", "own"]
-    """Package recipes, a kernel's sources, a project with pictures and films, films, or the user's own files."""
+    shape: Literal["small-files", "mixed", "video", "source", "home", "mail", "own"]
+    """Package recipes, a project with pictures and films, films, one of `shapes.toml`, or the user's own files."""
     files: Annotated[int, whole(1, 10_000_000)]
     total_bytes: Annotated[int, size(1, 16 * TIB)]
     own: Annotated[TreeShape | None, UNWRITTEN] = None
@@ -115,8 +133,6 @@ class TreeJob(TreeEngine):
             return self
         if own is None:
             raise keys.error("shape", "'own' only with a table [tree] that describes your files")
-        if sum(own.files_at_depth) != self.files:
-            raise keys.error("files", f"{sum(own.files_at_depth)}, the sum of 'files_at_depth',")
         return replace(self, own=own)
 
     @property
@@ -210,8 +226,8 @@ class TreeJob(TreeEngine):
 
     def bring(self, context: WorkloadContext, seed: int) -> None:
         TreeEngine.bring(self, context, seed)
-        if self.own is not None:
-            Path(self._shape(context.scratch)).write_text(json.dumps(to_json(self.own)))
+        if self.described is not None:
+            Path(self._shape(context.scratch)).write_text(json.dumps(to_json(self.described)))
 
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
         path, files, total_bytes = f"{directory}/{self._name}", self._files, self.total_bytes
@@ -293,9 +309,18 @@ class TreeJob(TreeEngine):
         arguments = (what, self._shape(scratch), str(self.files), str(self.total_bytes), directory, *more)
         return worker_command(WORKER, *arguments, scratch=scratch)
 
+    @property
+    def described(self) -> TreeShape | None:
+        """The shape, unless the worker knows it by name."""
+        if self.shape not in _shipped():
+            return self.own
+        table = dict(_shipped()[self.shape])
+        directories = max(1, round(self.files / table.pop("files_per_directory")))
+        return from_json(TreeShape, {**table, "directories": directories})
+
     def _shape(self, scratch: str) -> str:
         """The worker's argument for the shape: its name, or a file that describes it."""
-        return self.shape if self.own is None else f"{scratch}/{self._name}.json"
+        return self.shape if self.described is None else f"{scratch}/{self._name}.json"
 
     @property
     def _first(self) -> str:
@@ -310,7 +335,14 @@ class TreeJob(TreeEngine):
 
     @property
     def _files(self) -> str:
-        kinds = {"small-files": "small file", "source": "source file", "mixed": "mixed file", "video": "video"}
+        kinds = {
+            "small-files": "small file",
+            "mixed": "mixed file",
+            "video": "video",
+            "source": "source file",
+            "home": "everyday file",
+            "mail": "message",
+        }
         plural = "s" if self.files > 1 else ""
         return f"{self.files:,} files like your own" if self.own else f"{self.files:,} {kinds[self.shape]}{plural}"
 
@@ -362,12 +394,10 @@ def _own_tree(recipe: Keys) -> TreeShape | None:
         return None
     keys = recipe.inner(recipe.table["tree"], "tree")
     shape = keys.read(TreeShape)
-    if list(shape.sizes) != sorted(shape.sizes):
-        raise keys.error("sizes", "a list of sizes, the smallest first,")
-    if sum(shape.directories_at_depth) > MOST_DIRECTORIES:
-        raise keys.error("directories_at_depth", f"at most {MOST_DIRECTORIES:,} directories")
-    if shape.directories_at_depth[0] != 1 or 0 in shape.directories_at_depth:
-        raise keys.error("directories_at_depth", "a 1, then 1 or more for each depth,")
-    if len(shape.files_at_depth) != len(shape.directories_at_depth):
-        raise keys.error("files_at_depth", "a number for each depth of 'directories_at_depth'")
+    for key in ("sizes", "files_in_directory"):
+        if list(getattr(shape, key)) != sorted(getattr(shape, key)):
+            raise keys.error(key, "a list of numbers, the smallest first,")
+    for key, beside in (("random_shares", "sizes"), ("depths", "files_in_directory")):
+        if len(getattr(shape, key)) != len(getattr(shape, beside)):
+            raise keys.error(key, f"as many numbers as '{beside}' has")
     return shape

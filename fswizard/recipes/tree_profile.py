@@ -1,4 +1,4 @@
-"""A recipe from a directory of the user: numbers, sizes, depths and compressibility of its files, but no names."""
+"""A recipe from a directory of the user: sizes and compressibility of its files, and how many are in each directory."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import random
 import stat
 import zlib
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from statistics import fmean
+from typing import TypeVar
 
 from fswizard.engines.tree import DEEPEST, TreeJob, TreeOperation, TreeShape
 from fswizard.errors import UsageError
@@ -20,13 +22,17 @@ from fswizard.model.metrics import DURATION
 from fswizard.model.text import safe
 from fswizard.model.units import binary_size_text, size_text
 
+T = TypeVar("T")
+
 STEPS = 128
-"""Number of steps between quantiles of the sizes."""
+"""Number of steps between quantiles."""
 MOST_FILES = 30_000
 MOST_BYTES = 1 << 30
 """Limits beyond which trees are scaled down, so that a round takes a minute and not an hour."""
-SAMPLED_FILES = 200
-BLOCK_BYTES = 4096
+SAMPLED_FILES = 24
+"""Files that are read in part, for each power of two of their size."""
+CHUNK_BYTES = 128 << 10
+"""What is compressed at once, as Btrfs does."""
 SEED = 8_000_001
 PLACE_FOR_IMAGE = 256 << 20
 WORKLOADS: tuple[tuple[TreeOperation, str, str], ...] = (
@@ -49,10 +55,10 @@ class Look:
 
     sizes: list[int] = field(default_factory=list)
     """Sizes of the regular files in bytes."""
-    files_at_depth: Counter[int] = field(default_factory=Counter)
-    directories_at_depth: Counter[int] = field(default_factory=Counter)
-    random_share: float = 0.5
-    """Compressed size of the sampled blocks, over their size."""
+    directories: list[tuple[int, int]] = field(default_factory=list)
+    """Number of files in each directory, and its depth; that of the top directory is 0."""
+    random_shares: dict[int, list[float]] = field(default_factory=dict)
+    """Compressed size over size of some files, by the bit length of their size."""
 
 
 def look(directory: Path, stopped: Callable[[], bool] = lambda: False) -> Look:
@@ -60,7 +66,8 @@ def look(directory: Path, stopped: Callable[[], bool] = lambda: False) -> Look:
 
     Raises UsageError if it cannot be read or has no files.
     """
-    seen, sampled, dice = Look(), list[str](), random.Random(SEED)
+    seen, sampled, dice = Look(), dict[int, list[str]](), random.Random(SEED)
+    met = Counter[int]()
     try:
         device = directory.stat().st_dev
         os.scandir(directory).close()
@@ -70,11 +77,11 @@ def look(directory: Path, stopped: Callable[[], bool] = lambda: False) -> Look:
     waiting = [(str(directory), 0)]
     while waiting and not stopped():
         path, depth = waiting.pop()
-        seen.directories_at_depth[depth] += 1
+        before = len(seen.sizes)
         try:
             entries = list(os.scandir(path))
         except OSError:
-            continue
+            entries = []
         for entry in entries:
             try:
                 status = entry.stat(follow_symlinks=False)
@@ -83,31 +90,35 @@ def look(directory: Path, stopped: Callable[[], bool] = lambda: False) -> Look:
             if status.st_dev != device:
                 continue
             if stat.S_ISDIR(status.st_mode):
-                waiting.append((entry.path, min(depth + 1, DEEPEST - 1)))
+                waiting.append((entry.path, min(depth + 1, DEEPEST)))
             elif stat.S_ISREG(status.st_mode):
                 seen.sizes.append(status.st_size)
-                seen.files_at_depth[depth] += 1
-                _draw(sampled, entry.path, len(seen.sizes), dice)
+                kind = status.st_size.bit_length()
+                met[kind] += 1
+                _draw(sampled.setdefault(kind, []), entry.path, met[kind], dice)
+        seen.directories.append((len(seen.sizes) - before, depth))
     if not seen.sizes:
         raise UsageError(f"{safe(str(directory))}: it contains no files.", "Name a directory that contains files.")
-    seen.random_share = _random_share(sampled, dice)
+    for kind, paths in sampled.items():
+        shares = [share for path in paths if (share := _random_share(path, dice)) is not None]
+        seen.random_shares[kind] = shares or [0.5]
     return seen
 
 
 def recipe_text(seen: Look, name: str = "my-files", title: str = "My own files") -> str:
     """A recipe in TOML whose generated tree has the same distribution, scaled down if it is too large."""
     total_bytes, scale = sum(seen.sizes), _scale(seen)
-    shape = _shape(seen, scale)
-    files, bytes_ = sum(shape.files_at_depth), max(1, round(total_bytes / scale))
+    shape = shape_of(seen, scale)
+    files, bytes_ = max(1, round(len(seen.sizes) / scale)), max(1, round(total_bytes / scale))
     jobs = [TreeJob(operation, "own", files, bytes_, shape) for operation, _, _ in WORKLOADS]
     trial_s = sum(expected_s(job, prepares=False) for job in jobs) + 2.0
     minutes = usual_minutes(trial_s)
     image = max(2, math.ceil(room(jobs) / 0.75 / PLACE_FOR_IMAGE)) * PLACE_FOR_IMAGE
     once = f"all of it, {files:,} files" if scale == 1 else f"one in {scale:,}, that is {files:,} files"
     lines = [
-        f"# Made from a directory with {len(seen.sizes):,} files in {sum(seen.directories_at_depth.values()):,} "
-        "directories,",
-        f"# {size_text(total_bytes)} in total: {once}. Sizes, depths and compressibility are kept; names are not.",
+        f"# Made from a directory with {len(seen.sizes):,} files in {len(seen.directories):,} directories,",
+        f"# {size_text(total_bytes)} in total: {once}.",
+        "# Sizes, compressibility, depths and files in a directory are kept; names are not.",
         f"# A candidate writes about {size_text(sum(writes_bytes(job, prepares=False) for job in jobs))} a round.",
         "schema = 1",
         *toml_lines({"name": name, "title": title}),
@@ -132,12 +143,9 @@ def recipe_text(seen: Look, name: str = "my-files", title: str = "My own files")
         ]
     lines += [
         "",
-        "# Sizes are quantiles in equal steps; the sum of the largest few makes up for those between them.",
+        "# Quantiles in equal steps; the sum of the largest few makes up for those between them.",
         "[tree]",
-        f"random_share = {shape.random_share:.3f}",
-        f"files_at_depth = {list(shape.files_at_depth)}",
-        f"directories_at_depth = {list(shape.directories_at_depth)}",
-        f"sizes = {list(shape.sizes)}",
+        *(f"{key} = {list(value) if isinstance(value, tuple) else value}" for key, value in asdict(shape).items()),
     ]
     return "\n".join(lines) + "\n"
 
@@ -148,32 +156,35 @@ def usual_minutes(trial_s: float) -> int:
 
 
 def _scale(seen: Look) -> int:
-    most = max(len(seen.sizes), sum(seen.directories_at_depth.values()))
+    most = max(len(seen.sizes), len(seen.directories))
     return max(1, math.ceil(most / MOST_FILES), math.ceil(sum(seen.sizes) / MOST_BYTES))
 
 
-def _shape(seen: Look, scale: int) -> TreeShape:
-    sizes = sorted(seen.sizes)
-    deepest = max(seen.directories_at_depth)
-    files = _shares([seen.files_at_depth[depth] for depth in range(deepest + 1)], scale)
-    directories = _shares([seen.directories_at_depth[depth] for depth in range(deepest + 1)], scale)
+def shape_of(seen: Look, scale: int = 1) -> TreeShape:
+    """The shape of a tree with one in `scale` of the directories."""
+    sizes, directories = _quantiles(sorted(seen.sizes)), _quantiles(sorted(seen.directories))
     return TreeShape(
-        sizes=tuple(sizes[round(step / STEPS * (len(sizes) - 1))] for step in range(STEPS + 1)),
-        files_at_depth=files,
-        directories_at_depth=(1, *(max(1, count) for count in directories[1:])),
-        random_share=round(seen.random_share, 3),
+        sizes=tuple(sizes),
+        random_shares=tuple(round(share, 2) for share in _random_shares(seen, sizes)),
+        directories=max(1, round(len(seen.directories) / scale)),
+        files_in_directory=tuple(files for files, _ in directories),
+        depths=tuple(depth for _, depth in directories),
     )
 
 
-def _shares(counts: list[int], scale: int) -> tuple[int, ...]:
-    """Every count divided by `scale`, rounded so that the sum is right; at least one in all."""
-    shares, before, passed = [], 0, 0
-    for count in counts:
-        passed += count
-        now = max(1, round(passed / scale)) if passed else 0
-        shares.append(now - before)
-        before = now
-    return tuple(shares)
+def _random_shares(seen: Look, sizes: Sequence[int]) -> Iterator[float]:
+    """For each size the share of some file of about that size, all kinds of them in turn; for the last one the mean."""
+    kinds = [size.bit_length() for size in sizes[:-1]]
+    for kind, many in Counter(kinds).items():  # the sizes are sorted
+        shares = sorted(seen.random_shares[kind])
+        yield from (shares[int((at + 0.5) / many * len(shares))] for at in range(many))
+    largest = [size for size in seen.sizes if size >= sizes[-2]]
+    left = sum(size * fmean(seen.random_shares[size.bit_length()]) for size in largest)
+    yield left / sum(largest) if any(largest) else 0.0
+
+
+def _quantiles(values: Sequence[T]) -> list[T]:
+    return [values[round(step / STEPS * (len(values) - 1))] for step in range(STEPS + 1)]
 
 
 def _draw(sampled: list[str], path: str, number: int, dice: random.Random) -> None:
@@ -184,17 +195,11 @@ def _draw(sampled: list[str], path: str, number: int, dice: random.Random) -> No
         sampled[place] = path
 
 
-def _random_share(paths: list[str], dice: random.Random) -> float:
-    read = left = 0
-    for path in paths:
-        for block in _blocks(path, dice):
-            read += len(block)
-            left += min(len(block), len(zlib.compress(block)))
-    return left / read if read else 0.5
+def _random_share(path: str, dice: random.Random) -> float | None:
+    """Compressed size of two parts of a file, over their size; None if it cannot be read.
 
-
-def _blocks(path: str, dice: random.Random) -> list[bytes]:
-    """A few blocks of a file, without changing its access time if that is allowed."""
+    Its access time stays, if that is allowed.
+    """
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         try:
@@ -202,14 +207,16 @@ def _blocks(path: str, dice: random.Random) -> list[bytes]:
         except PermissionError:  # only a file's owner may ask for that
             descriptor = os.open(path, flags)
     except OSError:
-        return []
+        return None
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            return []
-        starts = {dice.randrange(max(1, status.st_size // BLOCK_BYTES)) for _ in range(3)}
-        return [block for start in starts if (block := os.pread(descriptor, BLOCK_BYTES, start * BLOCK_BYTES))]
+            return None
+        starts = {dice.randrange(max(1, status.st_size // CHUNK_BYTES)) for _ in range(2)}
+        chunks = [os.pread(descriptor, CHUNK_BYTES, start * CHUNK_BYTES) for start in starts]
     except OSError:
-        return []
+        return None
     finally:
         os.close(descriptor)
+    left = sum(min(len(chunk), len(zlib.compress(chunk))) for chunk in chunks)
+    return left / sum(map(len, chunks)) if any(chunks) else None

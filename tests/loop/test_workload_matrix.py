@@ -51,7 +51,9 @@ BESIDE = ("device_written", "device_read", "used")
 UNSHIPPED: dict[str, Job] = {
     "read-and-write": FioJob("randrw", 4096, 16 * MIB, seconds=0.1, depth=4),
     "fsync": FioJob("randwrite", 4096, 16 * MIB, seconds=0.1, direct=False, fsync=8),
-    "own-files": TreeJob("copy", "own", 100, 3 * MIB, TreeShape((0, 900, 90_000), (40, 60), (1, 9), 0.4)),
+    "own-files": TreeJob(
+        "copy", "own", 100, 3 * MIB, TreeShape((0, 900, 90_000), (0.9, 0.4, 0.1), 10, (2, 20), (0, 1))
+    ),
 }
 """What a user's own recipe may ask for, and no shipped one does."""
 

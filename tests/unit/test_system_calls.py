@@ -254,14 +254,14 @@ def test_an_installation_makes_the_calls_of_dpkg(places: tuple[Path, Path, Path]
     assert _changing(calls) == [*_changing(theirs_calls), ("syncfs", ".")]
 
 
-def _package(name: str, files: Sequence[tuple[str, int]], scratch: Path) -> str:
+def _package(name: str, files: Sequence[tuple[str, int, float]], scratch: Path) -> str:
     """A package with these files, made with dpkg-deb."""
     place = scratch / name
     (place / "DEBIAN").mkdir(parents=True)
     control = f"Package: {name}\nVersion: 1\nArchitecture: all\nMaintainer: A <a@b>\nDescription: Made for a test\n"
     (place / "DEBIAN/control").write_text(control)
-    (place / "DEBIAN/md5sums").write_text("".join(f"{'0' * 32}  {os.path.normpath(path)}\n" for path, _ in files))
-    for path, size in files:
+    (place / "DEBIAN/md5sums").write_text("".join(f"{'0' * 32}  {os.path.normpath(path)}\n" for path, _, _ in files))
+    for path, size, _ in files:
         (place / path).parent.mkdir(parents=True, exist_ok=True)
         (place / path).write_bytes(b"x" * size)
     subprocess.run(["dpkg-deb", "-Znone", "--build", place, f"{place}.deb"], check=True, capture_output=True)

@@ -8,10 +8,11 @@
 programs do. With CHANGED_EVERY every n-th file begins with other content. The program prints how many seconds it took,
 without the start of the interpreter.
 
-SHAPE is `small-files`, `source`, `mixed`, `video`, or the path of a JSON file with `sizes`, `files_at_depth`,
-`directories_at_depth` and `random_share`, as in a recipe's table `tree`. Otherwise half of every 4 KiB is random and
-half repeats, so the files compress to a little over a half; a `video` is random throughout. Sizes follow a log-normal
-distribution and add up to TOTAL_BYTES.
+SHAPE is `small-files`, `mixed`, `video`, or the path of a JSON file with `sizes`, `random_shares`, `directories`,
+`files_in_directory` and `depths`, as in a recipe's table `tree`. The tree has those sizes, that share of each file that
+does not compress, and directories with those numbers of files and depths; subdirectories go to directories that have
+some already, as in real trees (Agrawal and others, FAST 2007). Otherwise sizes follow a log-normal distribution, and
+files compress to half; a `video` does not compress. Sizes add up to TOTAL_BYTES.
 """
 
 from __future__ import annotations
@@ -28,68 +29,85 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 SEED = 8_000_002
-PAGE = 4096
-POOL_PAGES = 512
 WRITE_BYTES = 1 << 20
-SPREADS = {"small-files": 0.9, "source": 1.4, "mixed": 2.2, "video": 0.5}
+POOL_BYTES = 2 * WRITE_BYTES
+SHARES = 16
+"""Steps of the share that does not compress."""
+MIXED_BYTES = 512
+"""Random and repeating bytes alternate in pieces of this size, so that small files compress as well as large ones."""
+SPREADS = {"small-files": 0.9, "mixed": 2.2, "video": 0.5}
 """Standard deviation of the logarithm of a file's size, for each shape."""
-ENDINGS = {"source": ("c", "h", "S", "txt"), "mixed": ("c", "txt", "jpg", "bin"), "video": ("mkv",)}
+ENDINGS = {"mixed": ("c", "txt", "jpg", "bin"), "video": ("mkv",)}
 PACKAGE_FILES = 100
 """Files in a package; a Debian 12 with 819 packages has 119 in each, on average."""
 
 
-def entries(shape: str, files: int, total_bytes: int) -> list[tuple[str, int]]:
-    """The (path, size) pairs of a tree, in the order of their creation."""
+def entries(shape: str, files: int, total_bytes: int) -> list[tuple[str, int, float]]:
+    """Path, size in bytes, and share that does not compress, of each file of a tree in the order of their creation."""
     dice = random.Random(f"{SEED} {os.path.basename(shape)} {files} {total_bytes}")
-    if shape not in SPREADS:
-        own = _own(shape)
-        paths = _own_files(own["files_at_depth"], _own_directories(own["directories_at_depth"], dice), dice)
-        sizes = _own_sizes(own["sizes"], files, total_bytes)
-        dice.shuffle(sizes)
-        return list(zip(paths, sizes))
-    names = _portage(files) if shape == "small-files" else _project(files, ENDINGS[shape], dice)
-    return list(zip(names, _sizes(files, total_bytes, SPREADS[shape], dice)))
+    if shape in SPREADS:
+        names = _portage(files) if shape == "small-files" else _project(files, ENDINGS[shape], dice)
+        sizes = _sizes(files, total_bytes, SPREADS[shape], dice)
+        return list(zip(names, sizes, [1.0 if shape == "video" else 0.5] * files))
+    described = _described(shape)
+    places = [path for path, count in _directories(described, files, dice) for _ in range(count)]
+    sizes = _between(described["sizes"], files, total_bytes)
+    contents = list(zip(sizes, _nearest(described["random_shares"], files)))
+    dice.shuffle(contents)
+    return sorted((f"{place}/file-{at:06d}", *content) for at, (place, content) in enumerate(zip(places, contents)))
 
 
 def directories(shape: str, files: int, total_bytes: int) -> list[str]:
-    """The directories of a user's own tree, which may be empty, parents first."""
+    """The directories of a tree that a JSON file describes, which may be empty, parents first."""
     if shape in SPREADS:
         return []
     dice = random.Random(f"{SEED} {os.path.basename(shape)} {files} {total_bytes}")
-    levels = _own_directories(_own(shape)["directories_at_depth"], dice)
-    return [path for level in levels for path in level]
+    return [path for path, _ in _directories(_described(shape), files, dice)]
 
 
-def _own(shape: str) -> dict[str, Any]:
+def _described(shape: str) -> dict[str, Any]:
     with open(shape) as file:
         return dict(json.load(file))
 
 
-def _own_directories(counts: list[int], dice: random.Random) -> list[list[str]]:
-    """Paths of the directories of each depth, each in a random one of the depth above."""
-    levels = [["."]]
-    for count in counts[1:]:
-        levels.append([f"{dice.choice(levels[-1])}/part-{number:04d}" for number in range(count)])
-    return levels
+def _directories(described: dict[str, Any], files: int, dice: random.Random) -> list[tuple[str, int]]:
+    """Path and number of files of each directory, parents first."""
+    number = described["directories"]
+    counts = _between(described["files_in_directory"], number, files)
+    top, *below = sorted(zip(_nearest(described["depths"], number), counts))
+    made = [(".", top[1])]
+    # A directory stands in the list of its depth twice, and once more for each of its subdirectories.
+    parents = [[".", "."]]
+    for depth, count in below:
+        above = parents[min(max(depth, 1), len(parents)) - 1]
+        parent = dice.choice(above)
+        path = f"{parent}/part-{len(made):04d}"
+        above.append(parent)
+        level = path.count("/")
+        parents[level : level + 1] = [[*(parents[level] if level < len(parents) else ()), path, path]]
+        made.append((path, count))
+    return made
 
 
-def _own_files(counts: list[int], levels: list[list[str]], dice: random.Random) -> list[str]:
-    drawn = (dice.choice(level) for count, level in zip(counts, levels) for _ in range(count))
-    return sorted(f"{directory}/file-{number:06d}" for number, directory in enumerate(drawn))
+def _between(quantiles: Sequence[int], number: int, total: int) -> list[int]:
+    """`number` values between quantiles, smallest first; the largest few are scaled so that all add up to `total`."""
+    values = []
+    for position in range(number):
+        at = (position + 0.5) / number * (len(quantiles) - 1)
+        low, high = (math.log1p(value) for value in quantiles[int(at) : int(at) + 2])
+        values.append(round(math.expm1(low + (high - low) * (at % 1))))
+    few = max(1, number // (len(quantiles) - 1))
+    if (rest := total - sum(values[:-few])) <= 0:
+        few, rest = number, total
+    largest = sum(values[-few:]) or 1
+    values[-few:] = [round(value * rest / largest) for value in values[-few:]]
+    values[-1] += total - sum(values)
+    return values
 
 
-def _own_sizes(quantiles: list[int], files: int, total_bytes: int) -> list[int]:
-    """Sizes from between the quantiles; the largest few are scaled so that the sum is right."""
-    sizes = []
-    for number in range(files):
-        at = (number + 0.5) / files * (len(quantiles) - 1)
-        low, high = (math.log1p(size) for size in quantiles[int(at) : int(at) + 2])
-        sizes.append(round(math.expm1(low + (high - low) * (at % 1))))
-    few = max(1, files // (len(quantiles) - 1))
-    rest, largest = total_bytes - sum(sizes[:-few]), sum(sizes[-few:])
-    if rest > 0 and largest:
-        sizes[-few:] = [round(size * rest / largest) for size in sizes[-few:]]
-    return sizes
+def _nearest(quantiles: Sequence[Any], number: int) -> list[Any]:
+    """`number` values, each that of the nearest quantile."""
+    return [quantiles[round((position + 0.5) / number * (len(quantiles) - 1))] for position in range(number)]
 
 
 def _sizes(files: int, total_bytes: int, spread: float, dice: random.Random) -> list[int]:
@@ -118,53 +136,60 @@ def _project(files: int, endings: tuple[str, ...], dice: random.Random) -> Itera
         yield f"{directories[-1]}/file-{number:06d}.{dice.choice(endings)}"
 
 
-def _pool(dice: random.Random, random_share: float) -> memoryview:
-    part = round(PAGE * random_share)
-    noise = dice.getrandbits(8 * part * POOL_PAGES).to_bytes(part * POOL_PAGES, "little") if part else b""
-    words = (b"the same line comes again and again\n" * PAGE)[: PAGE - part]
-    return memoryview(b"".join(noise[part * page : part * (page + 1)] + words for page in range(POOL_PAGES)))
+class Content:
+    """What files are filled with, of which a given share does not compress."""
+
+    def __init__(self) -> None:
+        self.dice = random.Random(SEED)
+        self._pools: dict[float, memoryview] = {}
+
+    def write(
+        self,
+        descriptor: int,
+        size: int,
+        share: float,
+        *,
+        at_once: int = WRITE_BYTES,
+        first: random.Random | None = None,
+    ) -> None:
+        """Write a whole file; `first` chooses other bytes for its first write."""
+        share = round(share * SHARES) / SHARES
+        if share not in self._pools:
+            self._pools[share] = _pool(share)
+        pool, left = self._pools[share], size
+        while left:
+            length = min(left, at_once)
+            start = self.dice.randrange(len(pool) - length)
+            if first and left == size:
+                start = first.randrange(len(pool) - length)
+            left -= os.write(descriptor, pool[start : start + length])
+
+
+def _pool(share: float) -> memoryview:
+    """Lines that repeat, between bytes of a small alphabet: either half of what compression saves on ordinary files."""
+    kept = math.sqrt(share)
+    part, letters, dice = round(MIXED_BYTES * kept), round(256**kept), random.Random(f"{SEED} {share}")
+    alphabet = bytes(byte * letters // 256 for byte in range(256))
+    words = (b"the same line comes again and again\n" * MIXED_BYTES)[: MIXED_BYTES - part]
+    pieces = (dice.randbytes(part).translate(alphabet) + words for _ in range(POOL_BYTES // MIXED_BYTES))
+    return memoryview(b"".join(pieces))
 
 
 def make(shape: str, files: int, total_bytes: int, directory: str, *, changed_every: int = 0) -> None:
     """Write the tree below a directory that does not exist yet."""
-    dice, other = random.Random(SEED), random.Random(SEED + 1)
-    pool = _pool(dice, _random_share(shape))
+    content, other = Content(), random.Random(SEED + 1)
     made = set()
     for path in directories(shape, files, total_bytes):
         os.makedirs(os.path.join(directory, path), exist_ok=True)
-    for number, (path, size) in enumerate(entries(shape, files, total_bytes)):
+    for number, (path, size, share) in enumerate(entries(shape, files, total_bytes)):
         parent = os.path.join(directory, os.path.dirname(path))
         if parent not in made:
             os.makedirs(parent, exist_ok=True)
             made.add(parent)
-        changed = other if changed_every and number % changed_every == 0 else None
+        first = other if changed_every and number % changed_every == 0 else None
         descriptor = os.open(os.path.join(directory, path), os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o666)
-        _write(descriptor, size, pool, dice, changed=changed)
+        content.write(descriptor, size, share, first=first)
         os.close(descriptor)
-
-
-def _random_share(shape: str) -> float:
-    if shape not in SPREADS:
-        return float(_own(shape)["random_share"])
-    return 1.0 if shape == "video" else 0.5
-
-
-def _write(
-    descriptor: int,
-    size: int,
-    pool: memoryview,
-    dice: random.Random,
-    *,
-    at_once: int = WRITE_BYTES,
-    changed: random.Random | None = None,
-) -> None:
-    left = size
-    while left:
-        length = min(left, at_once)
-        start = dice.randrange(len(pool) - length)
-        if changed and left == size:
-            start = changed.randrange(len(pool) - length)
-        left -= os.write(descriptor, pool[start : start + length])
 
 
 class Dpkg:
@@ -179,9 +204,9 @@ class Dpkg:
     WAIT_BEFORE, WRITE = 1, 2
     """Flags of sync_file_range."""
 
-    def __init__(self, root: str, pool: memoryview, dice: random.Random) -> None:
+    def __init__(self, root: str) -> None:
         self.root, self.database = root, f"{root}/var/lib/dpkg"
-        self.pool, self.dice = pool, dice
+        self.content = Content()
         self.installed: list[bytes] = []
         self.updates = 0
         self.made = set[str]()
@@ -211,17 +236,17 @@ class Dpkg:
         os.close(self.update)
         os.unlink(f"{self.database}/updates/tmp.i")
 
-    def unpack(self, package: str, files: Sequence[tuple[str, int]]) -> None:
-        """`files` are paths below the root and sizes, each directory before its contents."""
-        paths = [path for path, _ in files]
+    def unpack(self, package: str, files: Sequence[tuple[str, int, float]]) -> None:
+        """`files` are as of `entries`, with paths below the root, each directory before its contents."""
+        paths = [path for path, _, _ in files]
         entries = dict.fromkeys(entry for path in paths for entry in (*_above(path), path))
         control = f"Package: {package}\nVersion: 1\nArchitecture: all\nDescription: {package * 80}\n".encode()
         self._control(control, "".join(f"{'0' * 32}  {path}\n" for path in paths).encode())
         self._update(control)
-        for path, size in files:
+        for path, size, share in files:
             for directory in _above(path):
                 self._make_directory(directory)
-            self._begin(f"{self.root}/{path}", size)
+            self._begin(f"{self.root}/{path}", size, share)
         for path in paths:
             descriptor = os.open(f"{self.root}/{path}.dpkg-new", os.O_WRONLY)
             self._range(descriptor, self.WAIT_BEFORE)
@@ -276,10 +301,10 @@ class Dpkg:
         for ending in ("new", "tmp"):
             _missing(os.rmdir, f"{path}.dpkg-{ending}")
 
-    def _begin(self, path: str, size: int) -> None:
+    def _begin(self, path: str, size: int, share: float) -> None:
         self._look(path)
         descriptor = os.open(f"{path}.dpkg-new", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0)
-        _write(descriptor, size, self.pool, self.dice, at_once=self.WRITE_BYTES)
+        self.content.write(descriptor, size, share, at_once=self.WRITE_BYTES)
         self._range(descriptor, self.WRITE)
         self._own(descriptor, 0o644)
         os.close(descriptor)
@@ -364,10 +389,8 @@ def _missing(call: Callable[..., object], *paths: str) -> None:
 
 def install(shape: str, files: int, total_bytes: int, directory: str) -> None:
     """Unpack the tree as packages of a hundred files, below a directory that does not exist yet."""
-    dice = random.Random(SEED)
-    pool = _pool(dice, _random_share(shape))
-    listed = [(os.path.normpath(path), size) for path, size in entries(shape, files, total_bytes)]
-    with Dpkg(directory, pool, dice) as dpkg:
+    listed = [(os.path.normpath(path), size, share) for path, size, share in entries(shape, files, total_bytes)]
+    with Dpkg(directory) as dpkg:
         for number in range(0, len(listed), PACKAGE_FILES):
             package = sorted(listed[number : number + PACKAGE_FILES], key=lambda entry: entry[0].split("/"))
             dpkg.unpack(f"package-{number:06d}", package)
@@ -375,7 +398,7 @@ def install(shape: str, files: int, total_bytes: int, directory: str) -> None:
 
 def read(shape: str, files: int, total_bytes: int, directory: str, seed: int) -> None:
     """Read every file of the tree whole, in an order that the seed decides."""
-    paths = [path for path, _ in entries(shape, files, total_bytes)]
+    paths = [path for path, _, _ in entries(shape, files, total_bytes)]
     random.Random(seed).shuffle(paths)
     buffer = bytearray(WRITE_BYTES)
     for path in paths:
