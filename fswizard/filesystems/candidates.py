@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import combinations
 
@@ -46,8 +45,11 @@ def parse_candidate(text: str) -> Candidate:
     array, tokens = _take_array(filesystem, tokens)
     mount: dict[str, MountOption] = {}
     mkfs: dict[str, MkfsOption] = {}
+    options: tuple[MountOption | MkfsOption, ...] = (*filesystem.mount_options, *filesystem.mkfs_options)
     for token in tokens:
-        option = _find_option(filesystem, token)
+        option = next((option for option in options if option.is_meant_by(token)), None)
+        if option is None:
+            raise _unknown_option(filesystem, token)
         if token in mount or token in mkfs:
             raise UsageError(f"{filesystem.name}: the option {safe(token)} was named twice.", "Name it once.")
         if isinstance(option, MountOption):
@@ -130,44 +132,30 @@ def _find_filesystem(name: str) -> Filesystem:
     raise UsageError(f"There is no filesystem {safe(name)} in the catalogue.", hint(name, known))
 
 
-def _find_option(filesystem: Filesystem, token: str) -> MountOption | MkfsOption:
-    name, equals, value = token.partition("=")
+def _unknown_option(filesystem: Filesystem, token: str) -> UsageError:
+    name, _, value = token.partition("=")
     of_that_name = [option for option in filesystem.mount_options if option.name == name]
-    for mount_option in of_that_name:
-        if mount_option.pattern and re.fullmatch(mount_option.pattern, value) and bool(equals) == bool(value):
-            return mount_option
-        if not mount_option.pattern and not equals:
-            return mount_option
-    for mkfs_option in filesystem.mkfs_options:
-        if mkfs_option.name == token:
-            return mkfs_option
     if of_that_name:
-        raise UsageError(f"{filesystem.name}: {_complaint(name, equals + value, of_that_name)}", _offer(of_that_name))
+        text = f"{filesystem.name}: the option {name} does not take the value {safe(value)}."
+        if not any(option.pattern for option in of_that_name):
+            text = f"{filesystem.name}: the option {name} takes no value."
+        elif not value:
+            text = f"{filesystem.name}: the option {name} needs a value."
+        examples = [f"{option.name}={value}" for option in of_that_name if not option.unsafe for value in option.values]
+        hints = f"For example: {', '.join(examples)}." if examples else f"Write {name} alone."
+        return UsageError(text, hints)
     known = dict.fromkeys(option.name for option in filesystem.mount_options)
     known |= dict.fromkeys(option.name for option in filesystem.mkfs_options)
     known |= dict.fromkeys(layouts_of(filesystem.name))
     if not token:
-        raise UsageError(f"{filesystem.name}: an option is empty.", "Put a single comma between options.")
-    raise UsageError(f"{filesystem.name} has no option {safe(token)}.", hint(token, known))
+        return UsageError(f"{filesystem.name}: an option is empty.", "Put a single comma between options.")
+    return UsageError(f"{filesystem.name} has no option {safe(token)}.", hint(token, known))
 
 
 def _refuse_conflicts(filesystem: Filesystem, chosen: dict[str, MountOption | MkfsOption]) -> None:
     for (first, one), (second, other) in combinations(chosen.items(), 2):
         if one.name == other.name or other.name in one.replaces or one.name in other.replaces:
             raise UsageError(f"{filesystem.name}: {first} and {second} can't be combined.", "Leave one of them out.")
-
-
-def _complaint(name: str, assigned: str, options: Sequence[MountOption]) -> str:
-    if not any(option.pattern for option in options):
-        return f"the option {name} takes no value."
-    if assigned in ("", "="):
-        return f"the option {name} needs a value."
-    return f"the option {name} does not take the value {safe(assigned[1:])}."
-
-
-def _offer(options: Sequence[MountOption]) -> str:
-    examples = [f"{option.name}={value}" for option in options if not option.unsafe for value in option.values]
-    return f"For example: {', '.join(examples)}." if examples else f"Write {options[0].name} alone."
 
 
 def hint(wrong: str, known: Iterable[str]) -> str:

@@ -44,6 +44,10 @@ class MkfsOption:
     replaces: tuple[str, ...] = ()
     """Options that cannot stand beside this one."""
 
+    def is_meant_by(self, token: str) -> bool:
+        """Whether `token` is its name."""
+        return token == self.name
+
 
 @dataclass(frozen=True, slots=True)
 class MountOption:
@@ -66,8 +70,10 @@ class MountOption:
 
     def is_meant_by(self, token: str) -> bool:
         """Whether `token`, such as `commit=60`, is this option with a value that it takes."""
-        name, _, value = token.partition("=")
-        return self.name in (name, token) and (not self.pattern or re.fullmatch(self.pattern, value) is not None)
+        name, equals, value = token.partition("=")
+        if not self.pattern:
+            return token == self.name
+        return name == self.name and bool(equals) == bool(value) and re.fullmatch(self.pattern, value) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -273,7 +273,9 @@ def require_mkfs(filesystem: str, arguments: Sequence[str], *, zoned: bool = Fal
         if pattern == BARE:
             continue
         value = rest.pop(0) if rest else ""
-        _check_parts(value.split(","), pattern, f"{mkfs.program} {flag}")
+        for part in value.split(","):
+            if not re.fullmatch(pattern, part, re.ASCII):
+                raise Refusal("refused", f"{mkfs.program} {flag}: {part!r:.60} is not allowed")
     return mkfs.program
 
 
@@ -303,7 +305,9 @@ def require_mount(mount_type: str, options: Sequence[str]) -> None:
         return
     if mount_type not in MOUNT_OPTIONS:
         raise Refusal("refused", f"no such filesystem: {mount_type!r:.40}")
-    _check_parts(options, f"{GENERIC_OPTIONS}|{MOUNT_OPTIONS[mount_type]}", f"mount -t {mount_type} -o")
+    for option in options:
+        if not re.fullmatch(f"{GENERIC_OPTIONS}|{MOUNT_OPTIONS[mount_type]}", option, re.ASCII):
+            raise Refusal("refused", f"mount -t {mount_type} -o: {option!r:.60} is not allowed")
 
 
 def added_options(mount_type: str, uid: int, gid: int) -> tuple[str, ...]:
@@ -316,9 +320,3 @@ def added_options(mount_type: str, uid: int, gid: int) -> tuple[str, ...]:
 def mount_types(made: str) -> tuple[str, ...]:
     """As what a filesystem may be mounted that was made as `made`."""
     return NTFS if made in NTFS else (made,)
-
-
-def _check_parts(parts: Sequence[str], pattern: str, where: str) -> None:
-    for part in parts:
-        if not re.fullmatch(pattern, part, re.ASCII):
-            raise Refusal("refused", f"{where}: {part!r:.60} is not allowed")

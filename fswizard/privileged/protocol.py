@@ -31,10 +31,12 @@ Code = Literal["invalid", "refused", "missing", "busy", "failed"]
 class Refusal(Exception):
     """A request is not carried out; nothing was changed by it."""
 
-    def __init__(self, code: Code, text: str) -> None:
+    def __init__(self, code: Code, text: str, request: int | None = None) -> None:
+        """`request` is the ID on a line that is refused as a request, if it has one."""
         super().__init__(text)
         self.code = code
         self.text = text
+        self.request = request
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +138,8 @@ def lines(pending: bytearray, data: bytes) -> Iterator[bytes | None]:
         del pending[MAXIMUM_LINE_BYTES + 1 :]  # the rest is passed over; what stays marks the line as too long
 
 
-def read(line: bytes) -> dict[str, Any]:
-    """The object on `line`; Refusal where there is none."""
+def request(line: bytes) -> Request:
+    """The request on `line`; Refusal where it is none, to the letter."""
     try:
         message = json.loads(
             line.decode("utf-8"), parse_int=_small_int, parse_constant=_no_constant, object_pairs_hook=_distinct
@@ -146,30 +148,20 @@ def read(line: bytes) -> dict[str, Any]:
         raise Refusal("invalid", f"not a JSON object: {type(error).__name__}") from error
     if not isinstance(message, dict):
         raise Refusal("invalid", "not a JSON object")
-    return message
-
-
-def request(message: dict[str, Any]) -> Request:
-    """The request that `message` is; Refusal where it is none, to the letter."""
-    fields = dict(message)
-    number, verb = fields.pop("id", None), fields.pop("verb", None)
+    number, verb = message.pop("id", None), message.pop("verb", None)
     if not is_number(number):
         raise Refusal("invalid", "`id` must be a number")
     if not isinstance(verb, str) or verb not in VERBS:
-        raise Refusal("invalid", f"no such verb: {verb!r:.40}")
+        raise Refusal("invalid", f"no such verb: {verb!r:.40}", number)
     expected = VERBS[verb]
-    if missing := expected.keys() - fields.keys():
-        raise Refusal("invalid", f"{verb}: missing {', '.join(sorted(missing))}")
-    if unknown := fields.keys() - expected.keys():
-        raise Refusal("invalid", f"{verb}: unknown field {min(unknown)!r:.40}")
+    if missing := expected.keys() - message.keys():
+        raise Refusal("invalid", f"{verb}: missing {', '.join(sorted(missing))}", number)
+    if unknown := message.keys() - expected.keys():
+        raise Refusal("invalid", f"{verb}: unknown field {min(unknown)!r:.40}", number)
     for name, fits in expected.items():
-        if not fits(fields[name]):
-            raise Refusal("invalid", f"{verb}: `{name}` is not what was expected")
-    return Request(number, verb, fields)
-
-
-def encode(message: Mapping[str, Any]) -> bytes:
-    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
+        if not fits(message[name]):
+            raise Refusal("invalid", f"{verb}: `{name}` is not what was expected", number)
+    return Request(number, verb, message)
 
 
 def _small_int(digits: str) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import select
 import signal
@@ -82,15 +84,15 @@ class Server:
             self._answer(line)
 
     def _answer(self, line: bytes | None) -> None:
-        number: object = None
+        number = None
         try:
             if line is None:
                 raise Refusal("invalid", f"a line is longer than {protocol.MAXIMUM_LINE_BYTES} bytes")
-            message = protocol.read(line)
-            number = message.get("id") if protocol.is_number(message.get("id")) else None
-            self._send({"id": number, "ok": self._verbs.carry_out(protocol.request(message))})
+            request = protocol.request(line)
+            number = request.id
+            self._send({"id": number, "ok": self._verbs.carry_out(request)})
         except Refusal as refusal:
-            self._send(_error(number, refusal))
+            self._send(_error(refusal.request if number is None else number, refusal))
         except OSError as error:
             self._send({"id": number, "error": {"code": "failed", "text": f"{error.strerror or error}"}})
         except Exception as error:  # an error is an answer, and does not end the helper
@@ -102,7 +104,7 @@ class Server:
         self._jobs.reap()
 
     def _send(self, message: dict[str, Any]) -> None:
-        self._unsent += protocol.encode(message)
+        self._unsent += json.dumps(message).encode() + b"\n"
 
     def _flush(self) -> None:
         """Send what the client takes; the rest waits until it reads on."""
@@ -127,10 +129,13 @@ class Server:
 def refuse(refusal: Refusal) -> None:
     """Answer the first request with why none is carried out."""
     for line in protocol.lines(bytearray(), os.read(STDIN, protocol.MAXIMUM_LINE_BYTES)):
-        os.write(STDOUT, protocol.encode(_error(protocol.read(line or b"").get("id"), refusal)))
+        number = None
+        with contextlib.suppress(Refusal):
+            number = protocol.request(line or b"").id
+        os.write(STDOUT, json.dumps(_error(number, refusal)).encode() + b"\n")
 
 
-def _error(number: object, refusal: Refusal) -> dict[str, Any]:
+def _error(number: int | None, refusal: Refusal) -> dict[str, Any]:
     return {"id": number, "error": {"code": refusal.code, "text": refusal.text}}
 
 

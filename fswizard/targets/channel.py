@@ -202,7 +202,7 @@ class Channel:
         """The line is taken whole: the helper reads whatever else it does."""
         self._last_id += 1
         answer = self._asked[self._last_id] = asyncio.get_running_loop().create_future()
-        message = protocol.encode({"id": self._last_id, "verb": verb, **fields})
+        message = json.dumps({"id": self._last_id, "verb": verb, **fields}).encode() + b"\n"
         try:
             sent = 0 if given is None else socket.send_fds(self._line, [message], [given])
             self._line.sendall(message[sent:])

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from fswizard import privileged
-from fswizard.privileged.protocol import MAXIMUM_LINE_BYTES, VERBS, VERSION, Refusal, read, request
+from fswizard.privileged.protocol import MAXIMUM_LINE_BYTES, VERBS, VERSION, Refusal, request
 from fswizard.privileged.server import MAXIMUM_UNSENT_BYTES
 from tests.loop.channel import BARE, HELPER, Channel, attached, children
 from tests.loop.machine_state import LIMIT_S, alive, device_of, process_named, wait_until
@@ -89,7 +89,7 @@ def broken(templates: dict[str, dict[str, Any]]) -> Iterator[bytes]:
 def is_request(line: bytes) -> bool:
     """In form, whatever its values."""
     try:
-        return bool(request(read(line)))
+        return bool(request(line))
     except Refusal:
         return False
 
