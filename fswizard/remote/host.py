@@ -129,7 +129,7 @@ class Host:
         exports = f'"$d/exports-{os.getpid()}"'
         settings = f"export {CARRIED}=1 {EXPORTS}={exports}"
         script = f"{CACHE}; {settings}; exec python3 {self._program} {shlex.join(words)}"
-        code = commands.attend_wholly(self.ssh(script, terminal=terminal))
+        code = commands.attend(self.ssh(script, terminal=terminal), stdout=None)
         if code == SSH_FAILED:
             raise RunFailed(
                 f"The connection to {self.name} was lost.",

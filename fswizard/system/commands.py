@@ -68,14 +68,12 @@ def query(
     raise RunFailed(f"{argv[0]} did not answer within {timeout_s:g} s.")
 
 
-def attend(argv: Sequence[str]) -> int:
-    """Run a program on the user's own terminal, with its questions; all its output goes to standard error."""
-    return subprocess.run([located(argv[0]), *argv[1:]], stdout=STDERR, check=False).returncode
+def attend(argv: Sequence[str], *, stdout: int | None = STDERR) -> int:
+    """Run a program on the user's own terminal, with its questions; all its output goes to standard error.
 
-
-def attend_wholly(argv: Sequence[str]) -> int:
-    """As `attend`; its output goes where that of this program goes."""
-    return subprocess.run([located(argv[0]), *argv[1:]], check=False).returncode
+    With `None` as `stdout`, its output goes where that of this program goes.
+    """
+    return subprocess.run([located(argv[0]), *argv[1:]], stdout=stdout, check=False).returncode
 
 
 def launch(argv: Sequence[str], given: bytes) -> bytes:
