@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 
 from fswizard.drives.contents import content, probe, udev_runs
 from fswizard.drives.disks import describe_all, whole_disk
-from fswizard.drives.machine import HERE, Machine, Properties, device_node
+from fswizard.drives.machine import HERE, Machine, Properties
 from fswizard.errors import Refused, UsageError
 from fswizard.model.drive import Drive
 from fswizard.model.text import safe
 from fswizard.model.units import size_text
 from fswizard.privileged import disk_checks, disk_identity
-from fswizard.privileged.block_device import Device, Tree
+from fswizard.privileged.block_device import Device, Tree, path_of
 from fswizard.privileged.in_use import Finding, Probed
 from fswizard.system import clock
 from fswizard.system.block_stats import SECTOR_BYTES
@@ -203,5 +203,5 @@ def _properties(name: str, machine: Machine) -> Properties | None:
         return udev
     if udev_runs(machine):
         return udev if "USEC_INITIALIZED" in udev else None
-    probed = probe(device_node(name))
+    probed = probe(path_of(name))
     return None if probed is None else {**udev, **probed}

@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 
 from fswizard.drives.contents import ask_all, content, probe, udev_runs, uses
 from fswizard.drives.identity import identify, known_facts
-from fswizard.drives.machine import HERE, Machine, Properties, device_node, mount_of, mounts
+from fswizard.drives.machine import HERE, Machine, Properties, mount_of, mounts
 from fswizard.drives.smr import judge_composed, judge_smr
 from fswizard.model.drive import Drive, Partition
 from fswizard.model.text import safe
+from fswizard.privileged.block_device import path_of
 from fswizard.privileged.in_use import Probed, Usage, mounts_on, read_usage
 from fswizard.privileged.mounts import Mount
 from fswizard.system import host
@@ -112,7 +113,7 @@ def _described(names: Iterable[str], machine: Machine, timeout_s: float) -> dict
     udev = {device: machine.properties(device) for device in every}
     late, unseen = set[str](), set[str]()
     if machine.live and not udev_runs(machine):
-        answers = ask_all({device: functools.partial(probe, device_node(device)) for device in every}, timeout_s)
+        answers = ask_all({device: functools.partial(probe, path_of(device)) for device in every}, timeout_s)
         late = set(every) - set(answers)
         unseen = {device for device, answer in answers.items() if answer is None}
         udev = {device: {**udev[device], **(answers.get(device) or {})} for device in every}

@@ -13,6 +13,8 @@ from fswizard.drives.machine import Machine, Properties
 from fswizard.drives.smr import Medium, SmrFacts, Zoned
 from fswizard.model.drive import Bus, Drive, DriveKind
 from fswizard.model.text import safe
+from fswizard.privileged import disk_identity
+from fswizard.privileged.block_device import Device
 from fswizard.privileged.in_use import decoded
 
 _BUSES: tuple[tuple[str, Bus], ...] = (
@@ -79,12 +81,13 @@ def identify(name: str, machine: Machine, udev: Properties) -> Identity:
     if not rate and udev.get("ID_ATA_ROTATION_RATE_RPM", "").isdecimal():
         rate = int(udev["ID_ATA_ROTATION_RATE_RPM"]) or SSD_ROTATION_RATE
     bridge = _bridge(name, machine) if bus == "usb" else ""
+    serials = disk_identity.serials(Device(name, name, "", machine))
     vendor = machine.text(f"{block}/device/vendor")
     return Identity(
         bus=bus,
         kind=_kind(name, machine, bus, rate, vendor),
         model=(page.model if page else "") or _model(name, machine, bus, vendor, udev),
-        serial=(page.serial if page else "") or _serial(name, machine, bus, udev),
+        serial=next(filter(None, map(safe, serials)), "") or safe(udev.get("ID_SERIAL_SHORT", "")),
         firmware=(page.firmware if page else "") or _firmware(name, machine, udev),
         bridge=bridge,
         rpm=rate if _SLOWEST_RPM <= rate <= _FASTEST_RPM else None,
@@ -154,18 +157,6 @@ def _model(name: str, machine: Machine, bus: Bus, vendor: str, udev: Properties)
     return f"{vendor} {model}" if not vendor.startswith("0x") else model
 
 
-def _serial(name: str, machine: Machine, bus: Bus, udev: Properties) -> str:
-    block = f"/sys/block/{name}"
-    for path in ("serial", "device/serial"):
-        if serial := machine.text(f"{block}/{path}"):
-            return serial
-    if serial := parse_serial(machine.bytes(f"{block}/device/vpd_pg80")):
-        return serial
-    if bus == "usb" and (directory := _usb_directory(name, machine)):
-        return machine.text(f"{directory}/serial")
-    return safe(udev.get("ID_SERIAL_SHORT", ""))
-
-
 def _firmware(name: str, machine: Machine, udev: Properties) -> str:
     for attribute in ("firmware_rev", "fwrev", "rev"):
         if firmware := machine.text(f"/sys/block/{name}/device/{attribute}"):
@@ -175,23 +166,15 @@ def _firmware(name: str, machine: Machine, udev: Properties) -> str:
 
 
 def _bridge(name: str, machine: Machine) -> str:
-    """Name and numbers of the USB device."""
-    directory = _usb_directory(name, machine)
-    if not directory:
+    """Name and numbers of the USB device: the nearest parent directory with a vendor number."""
+    directory = machine.real(f"/sys/block/{name}")
+    while "/usb" in directory and not machine.bytes(f"{directory}/idVendor"):
+        directory = directory.rpartition("/")[0]
+    if "/usb" not in directory:
         return "USB"
     words = [machine.text(f"{directory}/{attribute}") for attribute in ("manufacturer", "product")]
     numbers = ":".join(machine.text(f"{directory}/{attribute}") for attribute in ("idVendor", "idProduct"))
     return " ".join(word for word in (*words, f"({numbers})") if word)
-
-
-def _usb_directory(name: str, machine: Machine) -> str:
-    """The USB device of a disk: the nearest parent directory with a vendor number."""
-    path = machine.real(f"/sys/block/{name}")
-    while "/usb" in path:
-        if machine.bytes(f"{path}/idVendor"):
-            return path
-        path = path.rpartition("/")[0]
-    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +182,6 @@ class Identify:
     """The parts of ATA IDENTIFY DEVICE data that matter here."""
 
     model: str
-    serial: str
     firmware: str
     rotation_rate: int
     """Rotations per minute; 1 for a disk without moving parts, 0 if not reported."""
@@ -225,7 +207,6 @@ def parse_identify(page: bytes) -> Identify | None:
 
     return Identify(
         model=string(27, 46),
-        serial=string(10, 19),
         firmware=string(23, 26),
         rotation_rate=word(217),
         zoned=_ZONED.get(word(69) & 0b11, ""),
@@ -238,8 +219,3 @@ def parse_characteristics(page: bytes) -> tuple[int, Zoned]:
     if len(page) < 9 or page[1] != 0xB1:
         return 0, ""
     return int.from_bytes(page[4:6], "big"), _ZONED.get(page[8] >> 4 & 0b11, "")
-
-
-def parse_serial(page: bytes) -> str:
-    """Serial number from VPD page 80h; empty for anything else."""
-    return safe(page[4 : 4 + page[3]].strip(b"\0 ")) if len(page) > 4 and page[1] == 0x80 else ""

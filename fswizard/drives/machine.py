@@ -49,11 +49,6 @@ class Machine(Tree):
 HERE = Machine()
 
 
-def device_node(name: str) -> str:
-    """Path of the device that the kernel calls `name`."""
-    return f"/dev/{name.replace('!', '/')}"
-
-
 def mounts(machine: Machine = HERE) -> tuple[Mount, ...]:
     """Mounts as this process sees them; their paths must be made `safe` before they are shown."""
     return parse(machine.lines("/proc/self/mountinfo"))

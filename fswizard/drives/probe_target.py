@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import math
 import mmap
 import os
 import stat
-import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +19,7 @@ from fswizard.errors import Refused, UsageError
 from fswizard.model.drive import Drive
 from fswizard.model.text import safe
 from fswizard.model.units import size_text
+from fswizard.privileged import block_device
 from fswizard.system import clock, host
 from fswizard.system.block_stats import counters
 
@@ -31,7 +30,6 @@ _MAXIMUM_BYTES = 40 << 30
 """Default limit, as the published cliffs come between 17 and 31 GiB."""
 _IN_PLACE = ("ext2", "ext3", "ext4", "xfs", "jfs", "vfat", "exfat", "ntfs3", "btrfs")
 """Filesystems that overwrite in place; btrfs does so for files with a flag."""
-_FS_IOC_GETFLAGS, _FS_IOC_SETFLAGS, _FS_NOCOW_FL = 0x80086601, 0x40086602, 0x00800000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,8 @@ class ProbeTarget:
         except OSError:
             descriptor = _unlinked(self.plan.path, flags)
         try:
-            _write_in_place(descriptor)
+            with contextlib.suppress(OSError):
+                block_device.overwrite_in_place(descriptor)
             if self.plan.press_bytes:
                 os.posix_fallocate(descriptor, 0, self.plan.press_bytes)
             yield descriptor
@@ -177,13 +176,6 @@ def _unlinked(directory: str, flags: int) -> int:
         raise UsageError(f"No temporary file can be made in {safe(directory)}: {error.strerror}.") from error
     path.unlink()
     return descriptor
-
-
-def _write_in_place(descriptor: int) -> None:
-    """Make btrfs overwrite a file in place; only before the first write."""
-    with contextlib.suppress(OSError):
-        flags = struct.unpack("l", fcntl.ioctl(descriptor, _FS_IOC_GETFLAGS, bytes(struct.calcsize("l"))))[0]
-        fcntl.ioctl(descriptor, _FS_IOC_SETFLAGS, struct.pack("l", flags | _FS_NOCOW_FL))
 
 
 def _traffic_bytes(name: str) -> int:

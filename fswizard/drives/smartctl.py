@@ -10,11 +10,12 @@ from dataclasses import dataclass, fields, replace
 
 from fswizard.drives.contents import ask_all
 from fswizard.drives.identity import identify, known_facts
-from fswizard.drives.machine import HERE, Machine, device_node
+from fswizard.drives.machine import HERE, Machine
 from fswizard.drives.smartctl_output import Reading, parse
 from fswizard.drives.smr import KIND_OF, SmrFacts, judge_smr
 from fswizard.errors import FswizardError, Missing
 from fswizard.model.drive import Drive, Evidence
+from fswizard.privileged.block_device import path_of
 from fswizard.system import clock, programs
 from fswizard.system.commands import query
 
@@ -98,7 +99,7 @@ def _query(drive: Drive, asking: tuple[str, ...], way: str, deadline: float, wak
     left_s = deadline - clock.monotonic()
     type_ = ("--device", way) if way else ()
     power = () if wake else ("--nocheck", "standby")
-    argv = ("smartctl", "--json", *asking, *power, *type_, device_node(drive.name))
+    argv = ("smartctl", "--json", *asking, *power, *type_, path_of(drive.name))
 
     def run() -> _Answer:
         try:

@@ -24,6 +24,8 @@ ZONE = struct.Struct("=QQQBBBB4xQ24x")
 """Start, length and write pointer in sectors, type, condition, two flags, capacity."""
 CONVENTIONAL_ZONE = 1
 WRITE_BYTES = 1 << 20
+FS_IOC_GETFLAGS, FS_IOC_SETFLAGS, FS_NOCOW_FL = 0x80086601, 0x40086602, 0x00800000
+"""linux/fs.h"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +168,12 @@ def is_conventional(descriptor: int, offset: int) -> bool:
     fcntl.ioctl(descriptor, BLKREPORTZONE, answer)
     _, _, _, kind, *_ = ZONE.unpack_from(answer, ZONE_REPORT.size)
     return bool(kind == CONVENTIONAL_ZONE)
+
+
+def overwrite_in_place(descriptor: int) -> None:
+    """Have btrfs overwrite a file in place; only before the first write. OSError on most other filesystems."""
+    flags = struct.unpack("=l", fcntl.ioctl(descriptor, FS_IOC_GETFLAGS, bytes(struct.calcsize("=l"))))[0]
+    fcntl.ioctl(descriptor, FS_IOC_SETFLAGS, struct.pack("=l", flags | FS_NOCOW_FL))
 
 
 def write_random(descriptor: int, blocks: Sequence[int], pause_s: float) -> Iterator[float]:

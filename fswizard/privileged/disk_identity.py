@@ -52,7 +52,7 @@ def _reported(device: Device) -> dict[str, str]:
     names = [line.removeprefix("S:disk/by-id/") for line in udev if line.startswith("S:disk/by-id/")]
     names.sort(key=lambda name: (name.startswith(NUMBERS_ONLY), len(name), name))
     pairs = [
-        *((text, SERIAL) for text in _serials(device)),
+        *((text, SERIAL) for text in serials(device)),
         *((text, BY_ID) for text in names),
         *((text, WWN) for text in _wwns(device)),
         (_property(udev, "ID_PART_ENTRY_UUID") if device.name != device.disk else "", PARTUUID),
@@ -64,8 +64,8 @@ def _reported(device: Device) -> dict[str, str]:
     return numbers
 
 
-def _serials(device: Device) -> Iterator[str]:
-    """The disk's own before that of a USB bridge."""
+def serials(device: Device) -> Iterator[str]:
+    """The serial numbers of its disk, some of which may be empty: the disk's own before that of a USB bridge."""
     tree, block = device.tree, f"/sys/block/{device.disk}"
     words = tree.bytes(f"{block}/device/vpd_pg89")[60 + 20 : 60 + 40]  # IDENTIFY DEVICE words 10 to 19 ...
     swapped = b"".join(words[at : at + 2][::-1] for at in range(0, len(words), 2))  # ... their bytes swapped

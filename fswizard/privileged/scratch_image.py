@@ -12,12 +12,11 @@ import os
 import signal
 import socket
 import stat
-import struct
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from fswizard.privileged import commands, system_calls
+from fswizard.privileged import block_device, commands, system_calls
 from fswizard.privileged.commands import IMAGE_UNIT_BYTES as UNIT_BYTES
 from fswizard.privileged.commands import Commands
 from fswizard.privileged.identity import User
@@ -31,8 +30,6 @@ SECTOR_BYTES = 512
 REPORT_EVERY_S = 0.25
 FUSE, BTRFS = 0x65735546, 0x9123683E
 """Types of filesystems (linux/magic.h). What FUSE answers is up to a program, which may be the caller's."""
-FS_IOC_GETFLAGS, FS_IOC_SETFLAGS, FS_NOCOW_FL = 0x80086601, 0x40086602, 0x00800000
-"""linux/fs.h"""
 WITHOUT_NAMES = (errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT)
 """What open(2) says of O_TMPFILE where it is unknown: by the filesystem, or by the kernel."""
 
@@ -96,8 +93,7 @@ class Making:
                 raise Refusal("refused", text) from error
             raise Refusal("refused", f"no image can be made there: {error.strerror}") from error
         if kind == BTRFS:  # copying on write, it would need new room for what is written again
-            flags = struct.unpack("=l", fcntl.ioctl(image, FS_IOC_GETFLAGS, bytes(struct.calcsize("=l"))))[0]
-            fcntl.ioctl(image, FS_IOC_SETFLAGS, struct.pack("=l", flags | FS_NOCOW_FL))
+            block_device.overwrite_in_place(image)
         return lambda: self._write(image)
 
     def _write(self, image: int) -> int:

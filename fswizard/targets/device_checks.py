@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 
 from fswizard.drives import details
 from fswizard.drives.devices import DeviceTarget, find_device, losses, refusals
-from fswizard.drives.machine import Properties, device_node
+from fswizard.drives.machine import Properties
 from fswizard.errors import FswizardError, Refused
 from fswizard.model.drive import Drive
 from fswizard.model.plan import Member, Plan, Target
 from fswizard.model.text import safe
+from fswizard.privileged.block_device import path_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def offers(drive: Drive, minimum_bytes: int) -> tuple[Offer, ...]:
     offered = []
     for name in dict.fromkeys((*(part.name for part in drive.partitions), drive.name)):
         with contextlib.suppress(FswizardError):
-            offered.append(_offer(device_node(name), minimum_bytes, drive.health))
+            offered.append(_offer(path_of(name), minimum_bytes, drive.health))
     return tuple(offered)
 
 
