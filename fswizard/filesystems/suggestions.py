@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fswizard.errors import UsageError
@@ -21,18 +21,60 @@ class Suggestion:
     reason: str
 
 
+_ON_ZONES = (
+    Suggestion("btrfs:noatime", "It writes zones in order since Linux 5.12; ext4 doesn't work on such a disk."),
+    Suggestion("f2fs:noatime", "It writes in order; the disk needs some zones that can be written anywhere."),
+)
+_ON_SHINGLES = (
+    Suggestion(
+        "ext4:noatime,packed_meta_blocks",
+        "Metadata in one place dirties fewer bands of a shingled disk (mke2fs(8); Aghayev et al., FAST'17).",
+    ),
+    Suggestion(
+        "btrfs:noatime,metadata=single",
+        "Metadata is written once instead of twice; a damaged block then has no second copy.",
+    ),
+    Suggestion("xfs:noatime", "Large files in few extents; without access times, reading causes no random writes."),
+    Suggestion("ext4", "The default, to see what the options change."),
+)
+_ON_FLASH = (
+    Suggestion("ext4:noatime", "The usual choice; a weekly fstrim works better than the option discard."),
+    Suggestion("xfs:noatime", "Many parallel writers and large files."),
+    Suggestion(
+        "btrfs:noatime,compress=zstd:1",
+        "Light compression writes less, which spares an SSD and may even be faster.",
+    ),
+)
+_ON_A_STICK = (
+    Suggestion("ext4:noatime,lazytime", "Fewer small writes, where cheap flash is slowest."),
+    Suggestion("btrfs:noatime,compress=zstd:1", "Compression writes less; checksums notice when the flash fails."),
+    Suggestion("xfs:noatime", "Large files."),
+)
+_ON_A_HARD_DISK = (
+    Suggestion("ext4:noatime", "The usual choice; it can shrink later."),
+    Suggestion("xfs:noatime", "Few extents for large files, and quick checks on large disks."),
+)
+_BRIDGED = Suggestion(
+    "btrfs:noatime,compress=zstd:1,nossd",
+    "Checksums notice a bad cable; `nossd` because bridges often make a hard disk look like an SSD.",
+)
+_LONG_KEPT = Suggestion(
+    "btrfs:noatime,compress=zstd:1", "Checksums for files kept for years; compressed data means fewer reads."
+)
+
+
 def suggestions(drive: Drive) -> tuple[Suggestion, ...]:
     """Candidates worth comparing on `drive`, the likeliest first; the reasons name their sources."""
     kind = drive.smr.kind
     if kind == "host-managed":
-        return tuple(_for_host_managed())
+        return _ON_ZONES
     if kind in ("drive-managed", "host-aware"):
-        return tuple(_for_shingled())
+        return _ON_SHINGLES
     if drive.kind in ("ssd", "nvme"):
-        return tuple(_for_flash())
+        return _ON_FLASH
     if drive.kind == "flash-card" or (drive.bus == "usb" and not drive.rotational):
-        return tuple(_for_stick())
-    return tuple(_for_hard_disk(drive))
+        return _ON_A_STICK
+    return (*_ON_A_HARD_DISK, _BRIDGED if drive.bus == "usb" else _LONG_KEPT)
 
 
 def layout_candidates(named: Sequence[str], members: int) -> tuple[str, ...]:
@@ -50,52 +92,3 @@ def layout_candidates(named: Sequence[str], members: int) -> tuple[str, ...]:
             require_members(name, array, members)
             fitting.append(name)
     return tuple(fitting)
-
-
-def _for_host_managed() -> Iterator[Suggestion]:
-    yield Suggestion("btrfs:noatime", "It writes zones in order since Linux 5.12; ext4 doesn't work on such a disk.")
-    yield Suggestion("f2fs:noatime", "It writes in order; the disk needs some zones that can be written anywhere.")
-
-
-def _for_shingled() -> Iterator[Suggestion]:
-    yield Suggestion(
-        "ext4:noatime,packed_meta_blocks",
-        "Metadata in one place dirties fewer bands of a shingled disk (mke2fs(8); Aghayev et al., FAST'17).",
-    )
-    yield Suggestion(
-        "btrfs:noatime,metadata=single",
-        "Metadata is written once instead of twice; a damaged block then has no second copy.",
-    )
-    yield Suggestion(
-        "xfs:noatime", "Large files in few extents; without access times, reading causes no random writes."
-    )
-    yield Suggestion("ext4", "The default, to see what the options change.")
-
-
-def _for_flash() -> Iterator[Suggestion]:
-    yield Suggestion("ext4:noatime", "The usual choice; a weekly fstrim works better than the option discard.")
-    yield Suggestion("xfs:noatime", "Many parallel writers and large files.")
-    yield Suggestion(
-        "btrfs:noatime,compress=zstd:1",
-        "Light compression writes less, which spares an SSD and may even be faster.",
-    )
-
-
-def _for_stick() -> Iterator[Suggestion]:
-    yield Suggestion("ext4:noatime,lazytime", "Fewer small writes, where cheap flash is slowest.")
-    yield Suggestion("btrfs:noatime,compress=zstd:1", "Compression writes less; checksums notice when the flash fails.")
-    yield Suggestion("xfs:noatime", "Large files.")
-
-
-def _for_hard_disk(drive: Drive) -> Iterator[Suggestion]:
-    yield Suggestion("ext4:noatime", "The usual choice; it can shrink later.")
-    yield Suggestion("xfs:noatime", "Few extents for large files, and quick checks on large disks.")
-    if drive.bus == "usb":
-        yield Suggestion(
-            "btrfs:noatime,compress=zstd:1,nossd",
-            "Checksums notice a bad cable; `nossd` because bridges often make a hard disk look like an SSD.",
-        )
-    else:
-        yield Suggestion(
-            "btrfs:noatime,compress=zstd:1", "Checksums for files kept for years; compressed data means fewer reads."
-        )
