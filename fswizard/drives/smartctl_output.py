@@ -24,6 +24,8 @@ from fswizard.model.text import safe
 _TRIM_VERSION = (7, 2)
 """First release that shows TRIM and zones (smartmontools' NEWS)."""
 _HEADER_BYTES = 8192
+_FOREIGN = "This isn't output of smartctl; `smartctl -x DEVICE` prints it."
+_NO_MODEL = "smartctl reported no model name."
 _READINGS = "=== START OF READ SMART"
 """Title after the header; nothing below it identifies the disk."""
 _FIELDS = frozenset(
@@ -200,15 +202,15 @@ def _has_flash_attributes(text: str) -> bool:
 def _text_problem(text: str, model: str, has_version: bool) -> str:
     if match := _FAILED.search(text):
         return safe(match[0])
-    if not model and not has_version:
-        return "This isn't output of smartctl; `smartctl -x DEVICE` prints it."
-    return "" if model else "smartctl reported no model name."
+    if model:
+        return ""
+    return _NO_MODEL if has_version else _FOREIGN
 
 
 def parse_json(data: Any) -> Reading:
     """Facts and condition from `smartctl --json`, whose keys changed with the versions 7.0 to 7.5."""
     if not isinstance(data, Mapping):
-        return Reading(SmrFacts("smartctl", problem="This isn't output of smartctl; `smartctl -x DEVICE` prints it."))
+        return Reading(SmrFacts("smartctl", problem=_FOREIGN))
     run, mode = mapping(data, "smartctl"), mapping(data, "power_mode")
     protocol = str(mapping(data, "device").get("protocol", ""))
     model = _string(data, "model_name", "scsi_model_name") or " ".join(
@@ -241,7 +243,7 @@ def parse_json(data: Any) -> Reading:
         volume=_VOLUME.search(model) is not None,
         asleep=_ASLEEP.search(messages) is not None
         or "STANDBY" in f"{mode.get('name')} {mode.get('ata_string')}".upper(),
-        problem=_json_problem(run, model, messages),
+        problem="" if model else (safe(messages) or _NO_MODEL) if run else _FOREIGN,
     )
     passed = mapping(data, "smart_status").get("passed")
     return Reading(
@@ -289,14 +291,6 @@ def _farm_recording(data: Mapping[str, Any]) -> Recording:
                 if isinstance(page, Mapping) and (recording := _recording(page.get("drive_recording_type"))):
                     return recording
     return ""
-
-
-def _json_problem(run: Mapping[str, Any], model: str, messages: str) -> str:
-    if model:
-        return ""
-    if not run:
-        return "This isn't output of smartctl; `smartctl -x DEVICE` prints it."
-    return safe(messages) or "smartctl reported no model name."
 
 
 def _version(run: Mapping[str, Any]) -> tuple[int, ...]:

@@ -77,7 +77,8 @@ def entered(plan: Plan, result: Path) -> Iterator[socket.socket]:
     with contextlib.ExitStack() as undo:
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with _alone(folder):
+            with open(folder / "lock", "ab") as alone:
+                fcntl.flock(alone, fcntl.LOCK_EX)
                 if first := next((run for run in ongoing() if disk and run.disk == disk), None):
                     raise Refused(
                         f"{disk} is being measured already: {safe(first.text)}. Two runs would disturb each other.",
@@ -133,14 +134,6 @@ def _alive(entry: Path) -> OngoingRun | None:
     except (OSError, *UNREADABLE):
         pass
     return None
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """While nobody else enters a run."""
-    with open(folder / "lock", "ab") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 @contextmanager

@@ -27,7 +27,12 @@ async def let_rest(plan: Plan, devices: Sequence[str], emitter: Emitter) -> None
     shingled = plan.drive is not None and plan.drive.smr.kind in ("drive-managed", "host-aware")
     if shingled:
         emitter.begin("wait", "letting the shingled disk rest", expected_s=SHINGLED_REST_S)
-    await _write_back(plan)
+    if plan.target.kind == "directory":  # filesystems stay mounted; images bypass the page cache, devices have none
+        directories = sorted({candidate.directory for candidate in plan.candidates})
+        done = await timeouts.finish(["sync", "--file-system", *directories])
+        if done.exit_code:
+            text = f"The disk does not accept what was written: {safe(done.output)}"
+            raise RunFailed(text, "It may be full or failing.")
     until_s = clock.monotonic() + (LONGEST_SHINGLED_S if shingled else LONGEST_S)
     before_bytes = math.inf
     while clock.monotonic() < until_s:
@@ -40,13 +45,3 @@ async def let_rest(plan: Plan, devices: Sequence[str], emitter: Emitter) -> None
         await clock.pause(LOOK_S)
     if shingled:
         await clock.pause(SHINGLED_REST_S)
-
-
-async def _write_back(plan: Plan) -> None:
-    """Of directories, whose filesystems stay mounted; images go past the host's page cache, devices have none."""
-    if plan.target.kind != "directory":
-        return
-    directories = sorted({candidate.directory for candidate in plan.candidates})
-    done = await timeouts.finish(["sync", "--file-system", *directories])
-    if done.exit_code:
-        raise RunFailed(f"The disk does not accept what was written: {safe(done.output)}", "It may be full or failing.")

@@ -79,7 +79,8 @@ class Session:
         known_doubts = [doubt.code for doubt in earlier.doubts] if earlier else []
         self._emitter = Emitter(self._emit, self._eta, known_doubts, earlier.elapsed_s if earlier else 0.0)
         self._environment = environment(plan)
-        self._result = earlier or Result(self._environment, plan)
+        self.result = earlier or Result(self._environment, plan)
+        """What has been measured so far."""
         self._writer: ResultWriter | None = None
         self._main: asyncio.Task[None] | None = None
         self._ended_by: Outcome | None = None
@@ -87,11 +88,6 @@ class Session:
         self._going.set()
         self._skipped: set[str] = set()
         self._trial: asyncio.Task[bool] | None = None
-
-    @property
-    def result(self) -> Result:
-        """What has been measured so far."""
-        return self._result
 
     def pause(self) -> None:
         """Stop before the next trial; a trial that runs is finished, as a measurement cannot be halted."""
@@ -150,7 +146,7 @@ class Session:
         """Write an event into the result file first, then pass it on."""
         assert self._writer is not None
         self._writer.write(event)
-        self._result = fold(self._result, (event,))
+        self.result = fold(self.result, (event,))
         self._queue.put_nowait(event)
 
     async def _run(self) -> None:
@@ -165,7 +161,7 @@ class Session:
                 outcome, text = await self._rounds(prepared, undo.enter_context(Heartbeat()))
         except asyncio.CancelledError:
             outcome = self._ended_by or "cancelled"
-            text = ended_text(self._result)
+            text = ended_text(self.result)
         except FswizardError as error:
             self.error = error
             outcome, text, hint, details = "failed", error.message, error.hint, error.details
@@ -177,7 +173,7 @@ class Session:
             raise
         finally:
             with contextlib.suppress(FswizardError):  # the result file's disk may be the one that failed
-                findings = conclude(replace(self._result, outcome=outcome))
+                findings = conclude(replace(self.result, outcome=outcome))
                 analysis, verdict = findings.analysis, findings.advice.card.verdict
                 leaders, rounds = analysis.leaders, analysis.rounds
                 self._emit(RunEnded(self._emitter.at_s, outcome, text, leaders, rounds, verdict, hint, details))
@@ -207,10 +203,10 @@ class Session:
         last, disturbed_in_a_row = "", 0
         while True:
             trials_s = len(survivors) * self._eta.trial_s
-            done = number - len(self._result.discarded_rounds)
+            done = number - len(self.result.discarded_rounds)
             if not another_round_fits(plan, done, self._emitter.now_s, trials_s):
                 return "time-up", "The time is up."
-            affordable = affordable_rounds(plan, self._result, survivors, before_bytes=self._before_bytes)
+            affordable = affordable_rounds(plan, self.result, survivors, before_bytes=self._before_bytes)
             if affordable == 0:
                 return "budget-used", "Another round would exceed the write budget."
             number += 1
@@ -220,7 +216,7 @@ class Session:
             in_the_round = frozenset(survivors)
             idle_wait_s -= await wait_until_quiet(plan.drive, self._emitter, longest_s=max(idle_wait_s, 0.0))
             clocks = Clocks(heartbeat)
-            trials = trial_order(plan, number, survivors, self._result.trials, last)
+            trials = trial_order(plan, number, survivors, self.result.trials, last)
             bare_after = random.Random(f"{plan.seed}/bare/{number}").choice(trials)
             disturbed: WorkloadDisturbed | None = None
             for trial in trials:
@@ -244,10 +240,10 @@ class Session:
                 survivors = set(in_the_round - self._skipped)
             if disturbed and disturbed_in_a_row == MOST_DISTURBED:
                 raise disturbed_too_often(disturbed)
-            analysis = analyse(self._result)
+            analysis = analyse(self.result)
             decision = decide(analysis, plan, survivors)
             survivors &= set(decision.survivors)
-            outlook = None if decision.stop else forecast(self._result, analysis, survivors, trial_s=self._eta.trial_s)
+            outlook = None if decision.stop else forecast(self.result, analysis, survivors, trial_s=self._eta.trial_s)
             self._emitter.ratios(analysis, outlook)
             self._emitter.round_finished(number, survivors)
             likely = outlook.likely_trials if outlook else None
@@ -269,7 +265,7 @@ class Session:
             self._emitter.doubt(doubt)
         for number in resuming.interrupted_rounds(earlier):
             self._emitter.discarded(number, "the run was interrupted in it")
-        self._emitter.ratios(analyse(self._result))
+        self._emitter.ratios(analyse(self.result))
         return resuming.last_round(earlier), set(earlier.candidates_left)
 
     async def _try(self, prepared: PreparedTarget) -> bool:
@@ -278,10 +274,10 @@ class Session:
         devices = prepared.devices or (device_under(self.plan.candidate(trial.candidate).directory),)
         before = counters(*devices)
         self._eta.trial_begins(self._emitter.now_s)
-        looked_at = {sample.candidate for sample in self._result.samples if sample.metric == DIRECT_CACHED.name}
+        looked_at = {sample.candidate for sample in self.result.samples if sample.metric == DIRECT_CACHED.name}
         first = trial.candidate not in looked_at
         self._trial = asyncio.create_task(
-            run_trial(self.plan, trial, prepared, self._emitter, self._result.lasted_s, first=first)
+            run_trial(self.plan, trial, prepared, self._emitter, self.result.lasted_s, first=first)
         )
         try:
             stays = await self._trial
@@ -307,7 +303,7 @@ class Session:
         self._emitter.trial = Trial(number, "")
         before = counters(*prepared.devices)
         try:
-            await run_bare(self.plan, number, prepared, self._emitter, seconds=seconds, samples=self._result.samples)
+            await run_bare(self.plan, number, prepared, self._emitter, seconds=seconds, samples=self.result.samples)
         finally:
             if before and (after := counters(*prepared.devices)) and after.written_bytes > before.written_bytes:
                 self._emitter.sample(BARE_WRITTEN, after.written_bytes - before.written_bytes)

@@ -42,23 +42,16 @@ def offer(packages: Sequence[str]) -> bool:
         return False
     if sys.stdin.isatty():
         _say(f"{missing} This would install it:\n  {command}")
-        if not _agreed():
+        print("Install now? [Y/n] ", end="", file=sys.stderr, flush=True)
+        answer = sys.stdin.readline()
+        if not answer or answer.strip().lower() not in ("", "y", "yes"):
             return False
-    if all(_run(step) for step in programs.unattended_commands(packages)):
-        return True
-    _say("Installing failed. If this machine is offline, connect it to the network and try again.")
-    return False
-
-
-def _agreed() -> bool:
-    print("Install now? [Y/n] ", end="", file=sys.stderr, flush=True)
-    answer = sys.stdin.readline()
-    return answer.strip().lower() in ("", "y", "yes") and answer != ""
-
-
-def _run(command: Sequence[str]) -> bool:
-    _say(f"$ {shlex.join(command)}")
-    return commands.attend(command) == 0
+    for step in programs.unattended_commands(packages):
+        _say(f"$ {shlex.join(step)}")
+        if commands.attend(step):
+            _say("Installing failed. If this machine is offline, connect it to the network and try again.")
+            return False
+    return True
 
 
 def _say(text: str) -> None:

@@ -105,19 +105,24 @@ def plan_target(
 
     Raises UsageError where it cannot be, Refused where data could be lost.
     """
+    brought_bytes = brought(workload.job for workload in recipe.workloads)
     if chosen.kind != "image":
-        locations.require_scratch_space(_brought_bytes(recipe))
+        locations.require_scratch_space(brought_bytes)
     if chosen.kind == "device":
         paths = (chosen.path, *chosen.others)
         target, losses, drives = device_checks.plan_devices(paths, chosen.serial, recipe.image_bytes)
         return target, losses, _as_one(drives)
     if chosen.kind == "directory":
-        _refuse_filling(recipe)
+        if any(workload.job.fill_percent for workload in recipe.workloads):
+            raise Refused(
+                f"The recipe {recipe.name} fills the filesystem, and there are files of yours on it.",
+                "Measure it on a scratch image: --target image:SIZE@DIRECTORY.",
+            )
         return Target("directory", ""), (), None
-    return _plan_images(chosen, recipe, drive), (), None
+    return _plan_images(chosen, recipe, drive, brought_bytes), (), None
 
 
-def _plan_images(chosen: TargetChoice, recipe: Recipe, drive: Drive | None) -> Target:
+def _plan_images(chosen: TargetChoice, recipe: Recipe, drive: Drive | None, brought_bytes: int) -> Target:
     default = "" if chosen.path and all(chosen.others) else locations.default_directory(drive)
     directories = [locations.checked_directory(path) if path else default for path in (chosen.path, *chosen.others)]
     size_bytes = chosen.size_bytes or recipe.image_bytes
@@ -128,9 +133,7 @@ def _plan_images(chosen: TargetChoice, recipe: Recipe, drive: Drive | None) -> T
         )
     beside = Counter(os.stat(directory).st_dev for directory in directories)
     kinds = {
-        directory: locations.require_space(
-            directory, size_bytes * beside[os.stat(directory).st_dev], _brought_bytes(recipe)
-        )
+        directory: locations.require_space(directory, size_bytes * beside[os.stat(directory).st_dev], brought_bytes)
         for directory in dict.fromkeys(directories)
     }
     size_bytes -= size_bytes % IMAGE_UNIT_BYTES
@@ -191,15 +194,3 @@ def drive_under(target: Target, otherwise: str = "", *, asking: bool = False) ->
 
 def _as_one(drives: Sequence[Drive]) -> Drive | None:
     return composed(drives) if len(drives) > 1 else next(iter(drives), None)
-
-
-def _brought_bytes(recipe: Recipe) -> int:
-    return brought(workload.job for workload in recipe.workloads)
-
-
-def _refuse_filling(recipe: Recipe) -> None:
-    if any(workload.job.fill_percent for workload in recipe.workloads):
-        raise Refused(
-            f"The recipe {recipe.name} fills the filesystem, and there are files of yours on it.",
-            "Measure it on a scratch image: --target image:SIZE@DIRECTORY.",
-        )

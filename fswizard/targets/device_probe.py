@@ -44,15 +44,11 @@ def run_probe(
         busy = target.watch_processor()
         yield from probe(target.plan, _opened(target), stopped=stopped, disturbed=target.watch(), busy=busy)
     except OSError as error:
-        raise _failed(target, error) from error
-
-
-def _failed(target: ProbeTarget, error: OSError) -> RunFailed:
-    if target.device is None and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        text = f"{safe(target.plan.path)} has no space left for the probe."
-        return RunFailed(text, "Free some space there and probe again.")
-    text = f"{target.drive.name} failed while it was being written to: {error.strerror or error}."
-    return RunFailed(text, "Check its health first, for example with `smartctl -a`.")
+        if target.device is None and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            text = f"{safe(target.plan.path)} has no space left for the probe."
+            raise RunFailed(text, "Free some space there and probe again.") from error
+        text = f"{target.drive.name} failed while it was being written to: {error.strerror or error}."
+        raise RunFailed(text, "Check its health first, for example with `smartctl -a`.") from error
 
 
 @dataclass(frozen=True, slots=True)
