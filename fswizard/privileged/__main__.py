@@ -34,10 +34,8 @@ def main(arguments: Sequence[str]) -> None:
     said = {name: os.environ[name] for name in identity.READ_VARIABLES if name in os.environ}
     inherited.reset({**programs.ROOT_ENVIRONMENT, **said})
     right, *further = arguments or [""]
-    if right == rights.CONFIRM:
-        _confirm(further)
-    elif right in (rights.INSTALL, rights.REMOVE) and not further:
-        _install(right)
+    if right == rights.CONFIRM or (right in (rights.INSTALL, rights.REMOVE) and not further):
+        _do_once(right, further)
     elif right not in rights.VERBS or further:
         known = ", ".join(rights.VERBS)
         sys.exit(f"the privileged helper is started for one right ({known}), not for {' '.join(arguments)!r:.80}")
@@ -46,37 +44,25 @@ def main(arguments: Sequence[str]) -> None:
         _serve(right)
 
 
-def _confirm(numbers: Sequence[str]) -> None:
-    """On standard output is why not, if so; the question itself is on the terminal."""
-    from fswizard.privileged import consent
+def _do_once(what: str, numbers: Sequence[str]) -> None:
+    """Confirm, install or remove. On standard output is why not, if so; a question is on the terminal."""
+    from fswizard.privileged import consent, install
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTSTP, signal.SIG_IGN)  # whoever waits for the answer would be stopped, too
     try:
-        consent.confirm(numbers, identity.invoking_user(os.environ))
+        if what == rights.CONFIRM:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.signal(signal.SIGTSTP, signal.SIG_IGN)  # whoever waits for the answer would be stopped, too
+            consent.confirm(numbers, identity.invoking_user(os.environ))
+        else:
+            os.umask(0o022)
+            (install.install if what == rights.INSTALL else install.remove)()
     except Refusal as refusal:
         reason = refusal.text
     except OSError as error:
-        reason = f"{error.filename or consent.TERMINAL}: {error.strerror}"
+        place = consent.TERMINAL if what == rights.CONFIRM else install.INSTALLED
+        reason = f"{error.filename or place}: {error.strerror}"
     except KeyboardInterrupt:
         reason = "you interrupted it"
-    else:
-        return
-    print(reason)
-    sys.exit(1)
-
-
-def _install(what: str) -> None:
-    """On standard output is why not, if so."""
-    from fswizard.privileged import install
-
-    os.umask(0o022)
-    try:
-        (install.install if what == rights.INSTALL else install.remove)()
-    except Refusal as refusal:
-        reason = refusal.text
-    except OSError as error:
-        reason = f"{error.filename}: {error.strerror}"
     else:
         return
     print(reason)

@@ -160,15 +160,15 @@ class DiskErrors:
                 yield f"{name}: ioerr_cnt", int(count or "0", 16)
 
 
-def disks_of(descriptor: int, tree: Tree = HERE) -> tuple[str, ...]:
+def disks_of(descriptor: int) -> tuple[str, ...]:
     """Kernel names of the block devices that an open file's filesystem lies on; none where that is on no disk."""
     number = os.fstat(descriptor).st_dev
-    if name := tree.device_of(f"{os.major(number)}:{os.minor(number)}"):
+    if name := HERE.device_of(f"{os.major(number)}:{os.minor(number)}"):
         return (name,)
     with contextlib.suppress(OSError):  # only btrfs knows this request
         answer = fcntl.ioctl(descriptor, FS_INFO, bytes(1024))
         uuid = UUID(bytes=answer[UUID_AT : UUID_AT + 16])
-        return tree.names(f"/sys/fs/btrfs/{uuid}/devices")
+        return HERE.names(f"/sys/fs/btrfs/{uuid}/devices")
     return ()
 
 

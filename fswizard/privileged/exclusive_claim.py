@@ -117,7 +117,10 @@ def claim(
     check_identity(device, diskseq, size_bytes)
     refuse(disk_checks.findings(device, {}))
     with contextlib.ExitStack() as undo:
-        lock = _open_disk(device)
+        try:
+            lock = os.open(device.disk_path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except OSError as error:
+            raise Refusal("refused", f"{device.disk} cannot be opened: {error.strerror}") from error
         undo.callback(os.close, lock)
         _flock(lock, device)
         _check_health(device)
@@ -127,7 +130,9 @@ def claim(
             probed = _probe_all(exclusive, device)
             contents = probed[device.name]
             check_serial(device, serial)
-            check_shown(device, shown, contents)
+            if contents.type and contents.type != shown:  # udev's database may be older than the contents
+                text = f"{device.name} holds {contents.type}, but you were shown {shown or 'nothing'}"
+                raise Refusal("refused", text)
             empty = not (contents.signatures or contents.type or contents.table)
             if only_empty and not empty:
                 raise Refusal("refused", f"{device.name} is not empty, and the probe overwrites no data")
@@ -171,19 +176,6 @@ def check_serial(device: Device, serial: str) -> None:
         refuse(disk_identity.findings(device))
         kind = next(iter(known.values()), disk_identity.SERIAL)
         raise Refusal("refused", f"{serial!r:.80} is not the {kind} of {device.name}")
-
-
-def check_shown(device: Device, shown: str, contents: Probed) -> None:
-    """Nobody gives up what was not shown: udev's database may be older than the contents."""
-    if contents.type and contents.type != shown:
-        raise Refusal("refused", f"{device.name} holds {contents.type}, but you were shown {shown or 'nothing'}")
-
-
-def _open_disk(device: Device) -> int:
-    try:
-        return os.open(device.disk_path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except OSError as error:
-        raise Refusal("refused", f"{device.disk} cannot be opened: {error.strerror}") from error
 
 
 def _flock(lock: int, device: Device) -> None:

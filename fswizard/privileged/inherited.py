@@ -72,9 +72,3 @@ def set_limits() -> Limits:
         if resource.getrlimit(names[name])[0] != FIXED.get(names[name], NONE):
             raise Refusal("refused", f"the limit {name} can't be set: start the helper without limits (ulimit, PAM)")
     return before
-
-
-def restore_limits(limits: Limits) -> None:
-    """Give a program of the user's what the user has."""
-    for number, pair in limits.items():
-        resource.setrlimit(number, pair)

@@ -129,7 +129,8 @@ class Jobs:
         def body() -> int:
             for cgroup in entrance:
                 os.write(cgroup, b"0")
-            inherited.restore_limits(self._limits)
+            for number, pair in self._limits.items():
+                resource.setrlimit(number, pair)
             system_calls.become(user.uid, user.gid, user.groups)
             return _begin(begin, saying)
 

@@ -147,9 +147,12 @@ def _parent(kernels: Version) -> str:
         with closing(_opened(path, kernels)) as descriptor:
             status = os.fstat(descriptor)
             if status.st_uid == 0 and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-                if kernels is V2 and "memory" not in _words(f"{path}/cgroup.subtree_control"):
-                    break
-                return path
+                if kernels is V1:
+                    return path
+                with open(f"{path}/cgroup.subtree_control", encoding="ascii") as file:
+                    if "memory" in file.read().split():
+                        return path
+                break
     raise LookupError("no cgroup of root's limits memory")
 
 
@@ -173,11 +176,6 @@ def _own(controller: str) -> str:
     with open("/proc/self/cgroup", encoding="utf-8", errors="surrogateescape") as file:
         lines = [line.rstrip("\n").split(":", 2) for line in file]
     return next((path for _, controllers, path in lines if controller in controllers.split(",")), "/")
-
-
-def _words(path: str) -> list[str]:
-    with open(path, encoding="ascii") as file:
-        return file.read().split()
 
 
 def _opened(path: str, kernels: Version) -> int:

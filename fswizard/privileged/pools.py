@@ -94,7 +94,7 @@ def remove_nodes(pool: Pool) -> None:
 
 
 def is_imported(name: str) -> bool:
-    return name in _zpool("list", "-H", "-o", "name").split()
+    return name in _output("zpool", "list", "-H", "-o", "name").split()
 
 
 def destroy(name: str) -> int:
@@ -106,8 +106,8 @@ def reclaim(name: str) -> None:
     names.require(name)
     pool = Pool(name, -1)
     if os.path.exists(MODULE) and is_imported(name):
-        mark = _output(("zfs", "get", "-H", "-o", "value", commands.POOL_MARK, name)).strip()
-        if mark != name or next(iter(pool.devices)) not in _zpool("status", "-P", name):
+        mark = _output("zfs", "get", "-H", "-o", "value", commands.POOL_MARK, name).strip()
+        if mark != name or next(iter(pool.devices)) not in _output("zpool", "status", "-P", name):
             raise Refusal("refused", f"{name} was not made by a run")
         if destroy(name):
             raise Refusal("failed", f"{name} cannot be destroyed")
@@ -116,7 +116,7 @@ def reclaim(name: str) -> None:
 
 def counters(pool: Pool) -> dict[str, int]:
     """Errors since the pool was made, as `zpool status` has them."""
-    now = errors(_zpool("status", "-p", pool.name))
+    now = errors(_output("zpool", "status", "-p", pool.name))
     return {name: pool.counted.get(name, 0) + now.get(name, 0) for name in (*COUNTERS, "data_errors")}
 
 
@@ -141,11 +141,7 @@ def _make_nodes(pool: Pool) -> None:
             os.mknod(node, stat.S_IFBLK | 0o600, os.fstat(device).st_rdev)
 
 
-def _zpool(*arguments: str) -> str:
-    return _output(("zpool", *arguments))
-
-
-def _output(argv: tuple[str, ...]) -> str:
+def _output(*argv: str) -> str:
     """What a program says; OSError where it fails or does not answer."""
     try:
         done = programs.run(argv, ANSWER_LIMIT_S)

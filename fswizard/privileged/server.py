@@ -63,8 +63,11 @@ class Server:
     def _serve(self) -> None:
         while True:
             crowded = len(self._unsent) > MAXIMUM_UNSENT_BYTES
-            if crowded and _input_ended():
-                raise SystemExit
+            if crowded:
+                poll = select.poll()
+                poll.register(STDIN, select.POLLRDHUP)
+                if poll.poll(0):  # the client has closed its end, also with requests before that which were not read
+                    raise SystemExit
             selector, limit_s = self._crowded if crowded else self._selector, self._jobs.next_limit_s()
             for key, _ in selector.select(CROWDED_S if crowded and limit_s is None else limit_s):
                 if selector.get_map().get(key.fd) is key:  # an earlier one of this round may have closed it
@@ -137,13 +140,6 @@ def refuse(refusal: Refusal) -> None:
 
 def _error(number: int | None, refusal: Refusal) -> dict[str, Any]:
     return {"id": number, "error": {"code": refusal.code, "text": refusal.text}}
-
-
-def _input_ended() -> bool:
-    """Whether the client has closed its end, also with requests before that which were not read."""
-    poll = select.poll()
-    poll.register(STDIN, select.POLLRDHUP)
-    return bool(poll.poll(0))
 
 
 def _child_exits() -> int:
