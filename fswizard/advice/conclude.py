@@ -16,7 +16,7 @@ from fswizard.model.forecast import Forecast
 from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt, Result
 from fswizard.model.text import safe
-from fswizard.stats import analyse, doubts, forecast, summarise
+from fswizard.stats import analyse, doubts, forecast, summarise, tables_of
 
 
 def conclude(
@@ -33,13 +33,14 @@ def conclude(
     if needs is not None:
         plan = replace(plan, needs=_known(plan, needs))
     result = replace(result, plan=plan)
-    analysis = analyse(result)
-    summaries = summarise(result)
+    tables = tables_of(result)
+    analysis = analyse(result, tables)
+    summaries = summarise(result, tables.by_workload)
     # Each kind of doubt once: a run may have raised what its figures show again.
-    every = (*result.doubts, *doubts(result, analysis, summaries))
+    every = (*result.doubts, *doubts(result, tables, analysis, summaries))
     doubtful = tuple({doubt.code: doubt for doubt in reversed(every)}.values())[::-1]
     survivors = analysis.leaders if result.survivors is None else result.survivors
-    ahead = forecast(result, analysis, survivors, trial_s=result.trial_s)
+    ahead = forecast(result, analysis, survivors, trial_s=result.trial_s, tables=tables)
     advice = advise(result, analysis, doubtful, summaries, ahead)
     return Findings(result, analysis, doubtful, advice, summaries, forecast=ahead)
 

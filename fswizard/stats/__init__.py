@@ -4,5 +4,6 @@ from fswizard.stats.analyse import Decision, analyse, decide
 from fswizard.stats.doubts import doubts
 from fswizard.stats.forecast import forecast, provable
 from fswizard.stats.summary import summarise
+from fswizard.stats.table import tables_of
 
-__all__ = ["Decision", "analyse", "decide", "doubts", "forecast", "provable", "summarise"]
+__all__ = ["Decision", "analyse", "decide", "doubts", "forecast", "provable", "summarise", "tables_of"]

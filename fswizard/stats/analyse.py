@@ -12,7 +12,7 @@ from fswizard.model.plan import FIRST_LOOK, Plan
 from fswizard.model.result import Result
 from fswizard.stats import ratios, unpaired
 from fswizard.stats.discoveries import AT_THE_END, controlled
-from fswizard.stats.table import Failures, Table, failures, overall_table, shares, without, workload_tables
+from fswizard.stats.table import Table, Tables, tables_of, without
 
 
 class Rule(Protocol):
@@ -31,8 +31,8 @@ class Rule(Protocol):
     ) -> tuple[Ratio, ...]: ...
 
 
-def analyse(result: Result) -> Analysis:
-    """All ratios of the rounds that count so far, the unfinished one included.
+def analyse(result: Result, tables: Tables | None = None) -> Analysis:
+    """All ratios of the rounds that count so far, the unfinished one included; `tables` are those of the result.
 
     A candidate that failed a workload with weight has no overall ratio. If the baseline is missing or failed, the best
     of the others takes its place. With one candidate there is nothing to compare.
@@ -40,23 +40,19 @@ def analyse(result: Result) -> Analysis:
     plan = result.plan
     rule: Rule = unpaired if result.environment.source else ratios
     names = [candidate.name for candidate in plan.candidates]
-    weights = {workload.name: workload.weight for workload in plan.recipe.workloads}
-    failed = failures(result, weights)
-    tables = workload_tables(result)
-    complete = overall_table(tables, weights)
-    table = without(complete, failed.overall)
+    tables = tables or tables_of(result)
+    table, failed = tables.standing, tables.failed.overall
     order = rule.ranking(table)
-    unmeasured = [name for name in names if name not in table and name not in failed.overall]
-    rounds = max((len(cells) for cells in (table or complete).values()), default=0)
+    unmeasured = [name for name in names if name not in table and name not in failed]
+    rounds = max((len(cells) for cells in (table or tables.overall).values()), default=0)
     if len(names) < 2:
         return Analysis(leaders=(*order, *unmeasured), rounds=rounds)
     baseline = plan.baseline if plan.baseline in table else next(iter(order), plan.baseline)
-    parts = shares(tables, weights)
-    overall = _against(baseline, table, order, failed.overall, started_with=len(names), rule=rule, parts=parts)
+    overall = _against(baseline, table, order, failed, started_with=len(names), rule=rule, parts=tables.parts)
     each = unpaired.ERROR if result.environment.source else AT_THE_END
-    each_workload = tuple(_by_workload(tables, failed, baseline, names, rule))
+    each_workload = tuple(_by_workload(tables, baseline, names, rule))
     by_workload = controlled(each_workload, lambda ratio: ratio.workload, each)
-    standing = stand(table, rounds, started_with=len(names), unmeasured=unmeasured, rule=rule, parts=parts)
+    standing = stand(table, rounds, started_with=len(names), unmeasured=unmeasured, rule=rule, parts=tables.parts)
     return replace(standing, by_workload=by_workload, overall=overall)
 
 
@@ -78,12 +74,10 @@ def stand(
     return replace(pairs, leaders=leaders, dropped=dropped, tied=pairs.all_tie(leaders))
 
 
-def _by_workload(
-    tables: Mapping[str, Table], failed: Failures, baseline: str, names: list[str], rule: Rule
-) -> Iterator[Ratio]:
+def _by_workload(tables: Tables, baseline: str, names: list[str], rule: Rule) -> Iterator[Ratio]:
     """Each workload's ratios in the plan's order, to the overall baseline or else to the best of that workload."""
-    for workload, figures in tables.items():
-        reasons = failed.by_workload.get(workload, {})
+    for workload, figures in tables.by_workload.items():
+        reasons = tables.failed.by_workload.get(workload, {})
         table = without(figures, reasons)
         reference = baseline if baseline in table else next(iter(rule.ranking(table)), baseline)
         for ratio in _against(reference, table, names, reasons, workload=workload, started_with=len(names), rule=rule):

@@ -17,7 +17,7 @@ from fswizard.model.result import Result
 from fswizard.model.units import binary_size_text, binary_text
 from fswizard.stats.discoveries import controlled
 from fswizard.stats.summary import summarise
-from fswizard.stats.table import Table, overall_table, workload_tables
+from fswizard.stats.table import Table, overall_table, shares, workload_tables
 from fswizard.stats.unpaired import ERROR, welch
 
 Item = TypeVar("Item", Workload, Candidate)
@@ -162,7 +162,7 @@ def _overall(
     shared = [{workload: table[workload] for workload in weights} for table in tables]
     if not weights or not all(table.get(name) for run in shared for table in run.values()):
         return None
-    before, after = (overall_table(run, weights)[name] for run in shared)
+    before, after = (overall_table(shares(run, weights))[name] for run in shared)
     if not before or not after:
         return None
     ratio = welch((name, name), "", after.values(), before.values())

@@ -14,25 +14,25 @@ from fswizard.model.result import Doubt, Result
 from fswizard.stats.carry_over import most_explained
 from fswizard.stats.ratios import all_rounds, fit
 from fswizard.stats.sticky import stickiness
-from fswizard.stats.table import comparable, counted, shares, standing_table, workload_tables
+from fswizard.stats.table import Table, Tables, comparable, counted
 
 MOST_CARRIED = 0.5
 """Share of a difference that a predecessor may explain without a doubt."""
 
 
-def doubts(result: Result, analysis: Analysis, summaries: Sequence[Summary]) -> tuple[Doubt, ...]:
-    """Reasons to doubt an analysis, with what can be done about each; `summaries` are those of the result."""
+def doubts(result: Result, tables: Tables, analysis: Analysis, summaries: Sequence[Summary]) -> tuple[Doubt, ...]:
+    """Reasons to doubt an analysis, with what can be done about each; `tables` and `summaries` are the result's."""
     titles = {workload.name: workload.title for workload in result.plan.recipe.workloads}
     return (
         *_rounds(result, analysis),
-        *_drift(result),
+        *(() if result.environment.source else _drift(tables.standing)),
         *_not_steady(result, titles),
-        *_sticky(result),
-        *_carried_over(result, analysis),
+        *(() if result.environment.source else _sticky(tables)),
+        *_carried_over(result, tables.standing, analysis),
         *_cache_exhausted(result, summaries, titles),
         *_harness_limited(result, summaries, titles),
         *_cached_below(result),
-        *_left_out(result),
+        *_left_out(result, tables),
     )
 
 
@@ -53,8 +53,8 @@ def _rounds(result: Result, analysis: Analysis) -> Iterator[Doubt]:
         )
 
 
-def _drift(result: Result) -> Iterator[Doubt]:
-    trend = None if result.environment.source else drift(result)
+def _drift(table: Table) -> Iterator[Doubt]:
+    trend = drift(table)
     if trend is None or not trend.proven or abs(trend.change) < 0.05:
         return
     direction = "faster" if trend.change > 0 else "slower"
@@ -65,11 +65,9 @@ def _drift(result: Result) -> Iterator[Doubt]:
     )
 
 
-def _sticky(result: Result) -> Iterator[Doubt]:
-    table = standing_table(result)
-    weights = {workload.name: workload.weight for workload in result.plan.recipe.workloads}
-    noise = stickiness(table, all_rounds(table), shares(workload_tables(result), weights))
-    if noise.proven and not result.environment.source:
+def _sticky(tables: Tables) -> Iterator[Doubt]:
+    noise = stickiness(tables.standing, all_rounds(tables.standing), tables.parts)
+    if noise.proven:
         yield Doubt(
             "sticky-noise",
             "Figures of a filesystem stayed high or low for several rounds, more than chance explains, so intervals "
@@ -77,10 +75,10 @@ def _sticky(result: Result) -> Iterator[Doubt]:
         )
 
 
-def _carried_over(result: Result, analysis: Analysis) -> Iterator[Doubt]:
+def _carried_over(result: Result, table: Table, analysis: Analysis) -> Iterator[Doubt]:
     """Whether most of a difference may come from the candidate that was measured before."""
     predecessors = {(trial.round, trial.candidate): trial.predecessor for trial in result.trials}
-    explained = most_explained(standing_table(result), predecessors, analysis.pairs)
+    explained = most_explained(table, predecessors, analysis.pairs)
     if explained is None or explained.share <= MOST_CARRIED:
         return
     carried = explained.carried
@@ -168,7 +166,7 @@ def _cached_below(result: Result) -> Iterator[Doubt]:
         )
 
 
-def _left_out(result: Result) -> Iterator[Doubt]:
+def _left_out(result: Result, tables: Tables) -> Iterator[Doubt]:
     unusable = [s for s in counted(result) if s.status == "ok" and not comparable(s)]
     if unusable:
         where = sorted({f"{s.candidate} in {s.workload}" for s in unusable})
@@ -178,9 +176,9 @@ def _left_out(result: Result) -> Iterator[Doubt]:
             f"{len(unusable)} {figures} zero or not a number and can't be compared ({', '.join(where)}): the workload "
             "may be too short for this disk, so give it more data or time.",
         )
-    tables = workload_tables(result)
-    missing = [w.title for w in result.plan.recipe.workloads if w.weight > 0 and not tables[w.name]]
-    if missing and len(missing) < len(tables):
+    workloads = result.plan.recipe.workloads
+    missing = [w.title for w in workloads if w.weight > 0 and not tables.by_workload[w.name]]
+    if missing and len(missing) < len(workloads):
         yield Doubt(
             "workloads-missing",
             f"Nothing was measured for {', '.join(missing)}, so overall ratios are without it: give it more time.",
@@ -201,17 +199,16 @@ class Drift:
     """The slope differs from 0 at a level of 1 %."""
 
 
-def residuals(result: Result) -> Mapping[int, float]:
-    """For each round that counts, the mean logarithm by which its figures were better than in other rounds."""
-    table = standing_table(result)
+def residuals(table: Table) -> Mapping[int, float]:
+    """For each round, the mean logarithm by which its figures were better than in other rounds."""
     effects = fit(table, all_rounds(table)).round_effects
     middle = math.fsum(effects.values()) / len(effects) if effects else 0.0
     return {number: effect - middle for number, effect in effects.items()}
 
 
-def drift(result: Result) -> Drift | None:
-    """The drift of a run; None with fewer than four rounds, which any line fits."""
-    rounds = residuals(result)
+def drift(table: Table) -> Drift | None:
+    """The drift of overall scores; None with fewer than four rounds, which any line fits."""
+    rounds = residuals(table)
     n = len(rounds)
     if n < 4:
         return None

@@ -14,7 +14,7 @@ from fswizard.model.plan import FIRST_LOOK, Plan
 from fswizard.model.result import Result
 from fswizard.stats.analyse import Decision, decide
 from fswizard.stats.ratios import LEAST_DEVIATION, Fit, all_rounds, critical, fit, verdict
-from fswizard.stats.table import Table, standing_table
+from fswizard.stats.table import Table, Tables, tables_of
 
 FUTURES = 200
 """Number of simulated futures: it gives chances to about 3 %."""
@@ -26,16 +26,21 @@ Answer = tuple[str, ...]
 
 
 def forecast(
-    result: Result, analysis: Analysis, candidates: Collection[str], *, trial_s: float = 0.0
+    result: Result,
+    analysis: Analysis,
+    candidates: Collection[str],
+    *,
+    trial_s: float = 0.0,
+    tables: Tables | None = None,
 ) -> Forecast | None:
     """What the remaining rounds of the plan would bring to the `candidates` still in the run.
 
     None before there are intervals, with fewer than two candidates, if no round is left, and for imported figures.
-    `trial_s` is the duration of a trial.
+    `trial_s` is the duration of a trial, `tables` are those of the result.
     """
     if result.environment.source:
         return None
-    return foresee(standing_table(result), analysis, result.plan, candidates, trial_s=trial_s)
+    return foresee((tables or tables_of(result)).standing, analysis, result.plan, candidates, trial_s=trial_s)
 
 
 def foresee(
@@ -67,7 +72,7 @@ def provable(result: Result, candidates: int, rounds: int) -> float | None:
     The noise is the 80 % quantile of what fits `result`. None if `result` shows too little of it, or for too few rounds
     or candidates.
     """
-    table = standing_table(result)
+    table = tables_of(result).standing
     noise = fit(table, all_rounds(table))
     if candidates < 2 or rounds < FIRST_LOOK or noise.freedom < 1 or result.environment.source:
         return None

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import combinations
 
 from fswizard.model.metrics import DIRECT_CACHED, MOST_CACHED
+from fswizard.model.plan import Plan
 from fswizard.model.pool import DiskClass, Estimate, Setting, Study, StudyCandidate
 from fswizard.model.result import Result
 from fswizard.model.result_file import recipe_digest
 from fswizard.stats.comparison import made
 from fswizard.stats.ratios import estimates
-from fswizard.stats.table import Failures, failures, overall_table, shares, without, workload_tables
+from fswizard.stats.table import Tables, tables_of, without
 
 SHINGLED = ("host-managed", "host-aware", "drive-managed")
 
@@ -20,9 +21,9 @@ SHINGLED = ("host-managed", "host-aware", "drive-managed")
 def study_of(result: Result) -> Study:
     """The part of a result that pooling needs; `unfit` says why it cannot be pooled, if so."""
     plan, environment = result.plan, result.environment
-    weights = {workload.name: workload.weight for workload in plan.recipe.workloads}
-    failed = failures(result, weights)
-    pairs = tuple(_estimates(result, weights, failed))
+    tables = tables_of(result)
+    failed = tuple(tables.failed.overall)
+    pairs = tuple(_estimates(plan, tables))
     compared = any(pair.error is not None and not pair.workload for pair in pairs)
     candidates = tuple(_candidates(result))
     drive, target = plan.drive, plan.target
@@ -44,8 +45,8 @@ def study_of(result: Result) -> Study:
         candidates,
         {workload.name: workload.title for workload in plan.recipe.workloads if workload.weight > 0},
         pairs,
-        tuple(failed.overall),
-        _unfit(result, informative=compared or bool(failed.overall)),
+        failed,
+        _unfit(result, informative=compared or bool(failed)),
     )
 
 
@@ -67,12 +68,11 @@ def _candidates(result: Result) -> Iterator[StudyCandidate]:
         yield StudyCandidate(candidate.name, candidate.title, digest, not relies or candidate.name not in cached)
 
 
-def _estimates(result: Result, weights: Mapping[str, float], failed: Failures) -> Iterator[Estimate]:
+def _estimates(plan: Plan, tables: Tables) -> Iterator[Estimate]:
     """Estimates for all pairs over all workloads, and for each pair with the baseline at each weighted workload."""
-    tables, baseline = workload_tables(result), result.plan.baseline
-    overall = without(overall_table(tables, weights), failed.overall)
-    yield from estimates(overall, "", combinations(overall, 2), shares(tables, weights))
-    for workload, whole in tables.items():
-        if weights[workload] > 0:
-            table = without(whole, failed.by_workload.get(workload, {}))
-            yield from estimates(table, workload, [(name, baseline) for name in table if name != baseline])
+    yield from estimates(tables.standing, "", combinations(tables.standing, 2), tables.parts)
+    for workload in plan.recipe.workloads:
+        if workload.weight > 0:
+            table = without(tables.by_workload[workload.name], tables.failed.by_workload[workload.name])
+            pairs = [(name, plan.baseline) for name in table if name != plan.baseline]
+            yield from estimates(table, workload.name, pairs)

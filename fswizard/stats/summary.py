@@ -11,7 +11,7 @@ from fswizard.model.analysis import Ratio, Summary
 from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_WRITTEN, WRITE_AMPLIFICATION
 from fswizard.model.result import Result, Sample
 from fswizard.stats.ratios import compare
-from fswizard.stats.table import comparable, counted, score, workload_tables
+from fswizard.stats.table import Table, comparable, counted, score, workload_tables
 
 BARE = ""
 """Name of the device without a filesystem, among those of candidates."""
@@ -19,10 +19,13 @@ _Group = dict[int, Sample]
 """Round to sample; if a figure was measured twice, the later one counts."""
 
 
-def summarise(result: Result) -> tuple[Summary, ...]:
-    """Median and worst of every metric, by candidate and workload, over the rounds that count."""
+def summarise(result: Result, tables: Mapping[str, Table] | None = None) -> tuple[Summary, ...]:
+    """Median and worst of every metric, by candidate and workload, over the rounds that count.
+
+    `tables` are the result's, by workload.
+    """
     names = {candidate.name for candidate in result.plan.candidates}
-    shares = _of_bare_device(result)
+    shares = _of_bare_device(result, tables or workload_tables(result))
     groups: defaultdict[tuple[str, str, str], _Group] = defaultdict(dict)
     for s in result.samples:
         counts = s.candidate in names and s.round not in result.discarded_rounds
@@ -44,7 +47,7 @@ def _summary(first: Sample, values: list[float], of_bare_device: Ratio | None = 
     )  # fmt: skip
 
 
-def _of_bare_device(result: Result) -> Mapping[tuple[str, str], Ratio]:
+def _of_bare_device(result: Result, tables: Mapping[str, Table]) -> Mapping[tuple[str, str], Ratio]:
     """By candidate and workload, the ratio to the bare device in the same rounds.
 
     If the device was measured only once, before the rounds, it is that of the median, without an interval.
@@ -52,7 +55,7 @@ def _of_bare_device(result: Result) -> Mapping[tuple[str, str], Ratio]:
     metrics = {s.workload: s.metric for s in counted(result)}
     samples = [s for s in result.samples if not s.candidate and metrics.get(s.workload) == s.metric and comparable(s)]
     shares: dict[tuple[str, str], Ratio] = {}
-    for workload, table in workload_tables(result).items():
+    for workload, table in tables.items():
         scores = {s.round: score(s) for s in samples if s.workload == workload}
         in_rounds = {number: at for number, at in scores.items() if number and number not in result.discarded_rounds}
         pairs = [(name, BARE) for name in table]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fswizard.model.result import Failure, Result, Sample
@@ -29,6 +29,41 @@ def score(sample: Sample) -> float:
     return math.log(sample.value) * (1 if sample.better == "higher" else -1)
 
 
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """The first failure of each candidate: of the run as a whole, and of single workloads."""
+
+    overall: Mapping[str, str]
+    """Candidate to what happened."""
+    by_workload: Mapping[str, Mapping[str, str]]
+    """Workload to candidate to what happened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """All figures of a result that candidates are compared by, and who failed."""
+
+    by_workload: Mapping[str, Table]
+    """A table for each workload of the recipe, also those without weight."""
+    parts: Sequence[Table]
+    """Each weighted workload's summand of `overall`."""
+    overall: Table
+    """The weighted mean of the workloads, of candidates that failed, too."""
+    failed: Failures
+
+    @property
+    def standing(self) -> Table:
+        """Overall scores of candidates that did not fail."""
+        return without(self.overall, self.failed.overall)
+
+
+def tables_of(result: Result) -> Tables:
+    weights = {workload.name: workload.weight for workload in result.plan.recipe.workloads}
+    by_workload = workload_tables(result)
+    parts = shares(by_workload, weights)
+    return Tables(by_workload, parts, overall_table(parts), failures(result, weights))
+
+
 def workload_tables(result: Result) -> dict[str, Table]:
     """A table for each workload of the recipe, candidates in the plan's order; the later one of two figures counts."""
     tables: dict[str, dict[str, dict[int, float]]] = {w.name: {} for w in result.plan.recipe.workloads}
@@ -39,12 +74,8 @@ def workload_tables(result: Result) -> dict[str, Table]:
     return {workload: {name: table[name] for name in names if name in table} for workload, table in tables.items()}
 
 
-def overall_table(tables: Mapping[str, Table], weights: Mapping[str, float]) -> Table:
-    """The weighted mean of all workloads' logarithms, in rounds that have all of them.
-
-    Workloads without any figure do not take part.
-    """
-    parts = shares(tables, weights)
+def overall_table(parts: Sequence[Table]) -> Table:
+    """The weighted mean of all workloads' logarithms, from its summands (`shares`), in rounds that have all of them."""
     overall = {}
     for candidate in dict.fromkeys(candidate for part in parts for candidate in part):
         rounds = sorted(set.intersection(*(set(part.get(candidate, ())) for part in parts)))
@@ -53,7 +84,7 @@ def overall_table(tables: Mapping[str, Table], weights: Mapping[str, float]) -> 
 
 
 def shares(tables: Mapping[str, Table], weights: Mapping[str, float]) -> list[Table]:
-    """Each workload's summand of the weighted mean."""
+    """Each workload's summand of the weighted mean; workloads without any figure do not take part."""
     weighed = {name: weights[name] for name, table in tables.items() if weights.get(name, 0.0) > 0 and table}
     total = sum(weighed.values())
     return [
@@ -65,25 +96,9 @@ def shares(tables: Mapping[str, Table], weights: Mapping[str, float]) -> list[Ta
     ]
 
 
-def standing_table(result: Result) -> Table:
-    """Overall scores of candidates that did not fail."""
-    weights = {workload.name: workload.weight for workload in result.plan.recipe.workloads}
-    return without(overall_table(workload_tables(result), weights), failures(result, weights).overall)
-
-
 def without(table: Table, candidates: Collection[str]) -> Table:
     """The table without some candidates, and without those that have no figure at all."""
     return {name: rounds for name, rounds in table.items() if rounds and name not in candidates}
-
-
-@dataclass(frozen=True, slots=True)
-class Failures:
-    """The first failure of each candidate: of the run as a whole, and of single workloads."""
-
-    overall: Mapping[str, str]
-    """Candidate to what happened."""
-    by_workload: Mapping[str, Mapping[str, str]]
-    """Workload to candidate to what happened."""
 
 
 def failures(result: Result, weights: Mapping[str, float]) -> Failures:

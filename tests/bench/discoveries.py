@@ -76,7 +76,7 @@ def table(case: Case, rng: random.Random) -> tuple[Ratio, ...]:
             for levels, cells in zip(case.truth, figures.values()):
                 cells[name][number] = levels[names.index(name)] + luck + rng.gauss(0.0, half)
         parts = shares(figures, weights)
-        analysis = stand(overall_table(figures, weights), number, started_with=len(names), parts=parts)
+        analysis = stand(overall_table(parts), number, started_with=len(names), parts=parts)
         decision = decide(analysis, plan)
         survivors = decision.survivors
         if decision.stop:

@@ -18,12 +18,13 @@ from fswizard.model.result import Result, Sample
 from fswizard.session.order import trial_order
 from fswizard.stats import analyse, doubts, summarise
 from fswizard.stats.doubts import drift, residuals
+from fswizard.stats.table import tables_of
 from tests.builders import make_plan, make_result, make_samples, make_workload
 
 
 def told(result: Result) -> dict[str, str]:
     """The doubts of a result, the text of each by its code."""
-    return {doubt.code: doubt.text for doubt in doubts(result, analyse(result), summarise(result))}
+    return {doubt.code: doubt.text for doubt in doubts(result, tables_of(result), analyse(result), summarise(result))}
 
 
 def drifting(per_round: float, rounds: int = 8, random_writes: float = 0.01) -> Result:
@@ -53,7 +54,7 @@ def test_a_disk_that_becomes_slower_or_faster_is_reported(per_round: float, said
 
 def test_a_drift_too_small_to_matter_is_passed_over() -> None:
     result = drifting(0.002, rounds=12, random_writes=0.001)
-    trend = drift(result)
+    trend = drift(tables_of(result).standing)
     assert trend is not None and trend.proven
     assert told(result) == {}
 
@@ -63,19 +64,19 @@ def test_noise_alone_seldom_looks_like_drift() -> None:
     for seed in range(300):
         rng = random.Random(seed)
         result = make_result({name: [100 * math.exp(rng.gauss(0, 0.1)) for _ in range(6)] for name in ("ext4", "xfs")})
-        trend = drift(result)
+        trend = drift(tables_of(result).standing)
         proven += trend is not None and trend.proven
     assert proven <= 9  # 1 % expected
 
 
 def test_residuals_are_what_a_round_had_in_common() -> None:
-    left = residuals(make_result({"ext4": (100.0, 200.0, 100.0), "xfs": (10.0, 20.0, 10.0)}))
+    left = residuals(tables_of(make_result({"ext4": (100.0, 200.0, 100.0), "xfs": (10.0, 20.0, 10.0)})).standing)
     assert left[2] - left[1] == pytest.approx(math.log(2))
     assert sum(left.values()) == pytest.approx(0)
 
 
 def test_three_rounds_lie_on_any_line() -> None:
-    assert drift(make_result()) is None
+    assert drift(tables_of(make_result()).standing) is None
 
 
 def carried(slowed: float, lead: float, itself: bool = False, names: Sequence[str] = ("ext4", "xfs")) -> Result:

@@ -12,7 +12,7 @@ import pytest
 from fswizard.model.result import Result
 from fswizard.stats import analyse, doubts
 from fswizard.stats.sticky import MOST_KEPT, Stickiness, stickiness
-from fswizard.stats.table import standing_table
+from fswizard.stats.table import tables_of
 from tests.bench.error_rates import NOISES
 from tests.bench.many import Noise, sticky, widening
 from tests.builders import make_plan, make_result, make_samples, make_workload
@@ -32,7 +32,7 @@ def ahead(leads: Sequence[float]) -> Result:
 
 
 def told(result: Result) -> dict[str, str]:
-    return {doubt.code: doubt.text for doubt in doubts(result, analyse(result), ())}
+    return {doubt.code: doubt.text for doubt in doubts(result, tables_of(result), analyse(result), ())}
 
 
 def test_the_same_figures_prove_less_in_an_order_in_which_they_stick() -> None:
@@ -118,5 +118,5 @@ def test_several_workloads_show_it_sooner_than_their_mean() -> None:
         samples = tuple(sample for name, one in zip(names, figures) for sample in make_samples(one, name))
         result = make_result(plan=plan, samples=samples)
         by_workload += "sticky-noise" in told(result)
-        overall += stickiness(standing_table(result), range(1, 8)).proven
+        overall += stickiness(tables_of(result).standing, range(1, 8)).proven
     assert by_workload >= overall + 5
