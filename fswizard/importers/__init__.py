@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 from fswizard.drives.smartctl_output import parse_text
 from fswizard.drives.smr import KIND_OF, judge_smr
@@ -41,7 +42,14 @@ def read(words: Sequence[str], *, baseline: str = "") -> dict[str, Result]:
             drives |= _drive(text, path)
         elif not text.startswith("Filesystem "):  # df's output is read with the file that it belongs to
             read_files.append((candidate, str(path)))
-            runs.append(_runs_in(text, path))
+            reader = _reader(text)
+            if reader is None:
+                raise UsageError(f"{safe(path.name)} can't be read: {READABLE}.", HOW)
+            volume = path.with_name(f"{path.name}.df")
+            if reader is filebench and volume.is_file():
+                runs.append(list(filebench.read_each(text, path.name, _text(volume))))
+            else:
+                runs.append(list(reader.read_each(text, path.name)))
     parsed_runs = [(source, run) for source, several in zip(sources_of(read_files), runs) for run in several]
     if not parsed_runs:
         reason = f"{READABLE}, but no backup copies ({' and '.join(BACKUPS)})"
@@ -86,8 +94,12 @@ def _is_known(path: Path) -> bool:
             text = file.read(LONGEST_FILE_BYTES).decode("utf-8-sig", "replace")
     except OSError:
         return True  # reading it raises the reason
-    beside = text.startswith(("smartctl ", "Filesystem "))
-    return beside or any(reader.recognises(text) for reader in (filebench, fio_json, csv_table))
+    return text.startswith(("smartctl ", "Filesystem ")) or _reader(text) is not None
+
+
+def _reader(text: str) -> ModuleType | None:
+    """The module that reads such a file; None if it is unknown."""
+    return next((reader for reader in (filebench, fio_json, csv_table) if reader.recognises(text)), None)
 
 
 def _text(path: Path) -> str:
@@ -96,19 +108,6 @@ def _text(path: Path) -> str:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise refuse(safe(str(path)), data.count(b"\n", 0, error.start) + 1, "this is not text in UTF-8") from error
-
-
-def _runs_in(text: str, path: Path) -> list[ParsedRun]:
-    """The runs in a file."""
-    where = path.name
-    if filebench.recognises(text):
-        beside = path.with_name(path.name + ".df")
-        return list(filebench.read_each(text, where, _text(beside) if beside.is_file() else ""))
-    if fio_json.recognises(text):
-        return [fio_json.read(text, where)]
-    if csv_table.recognises(text):
-        return list(csv_table.read_each(text, where))
-    raise UsageError(f"{safe(where)} can't be read: {READABLE}.", HOW)
 
 
 def _drive(text: str, path: Path) -> dict[str, Drive]:

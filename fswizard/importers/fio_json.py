@@ -6,11 +6,11 @@ import errno
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, cast
 
 from fswizard.engines.fio import FioJob
-from fswizard.engines.shared.fio_output import DumpReader, Figures, figures
+from fswizard.engines.shared.fio_output import Direction, DumpReader, figures
 from fswizard.errors import UsageError
 from fswizard.importers.parsed_run import Fault, Figure, ParsedRun, refuse, slug, workload
 from fswizard.model.metrics import IOPS, MEDIAN_LATENCY, P99_LATENCY, THROUGHPUT, WORST_LATENCY
@@ -25,7 +25,7 @@ def recognises(text: str) -> bool:
     return '"fio version"' in text or ('"jobs"' in text and '"jobname"' in text)
 
 
-def read(text: str, where: str) -> ParsedRun:
+def read_each(text: str, where: str) -> Iterator[ParsedRun]:
     """One run of fio with all its jobs, from the last object in a text. Raises UsageError with line and reason."""
     dumps = [dump for dump in DumpReader().feed(text.encode()) if isinstance(dump.get("jobs"), list)]
     if not dumps:
@@ -36,14 +36,19 @@ def read(text: str, where: str) -> ParsedRun:
     if not jobs:
         raise refuse(where, 1, "fio's object names no job")
     workloads: dict[str, Workload] = {}
-    several: dict[str, list[Figures]] = {}
+    several: dict[str, list[Direction]] = {}
     faults: list[Fault] = []
     for job in jobs:
         options = common | _options(job.get("job options"))
-        for direction, counts in _directions(job):
+        counts = figures({"jobs": [job]})
+        assert counts is not None
+        done = {name: side for name, side in (("read", counts.read), ("write", counts.write)) if side.operations > 0}
+        if counts.error and not done:
+            done = {"write": counts.write}  # it failed before it did anything
+        for direction, side in done.items():
             made = _describe(str(job.get("jobname", "fio")), direction, options)
             workloads[made.name] = made
-            several.setdefault(made.name, []).append(counts)
+            several.setdefault(made.name, []).append(side)
             if counts.error:
                 of_disk = counts.error in (errno.ENOSPC, errno.EIO, errno.EROFS)
                 kind = errno.errorcode[counts.error] if of_disk else "program"
@@ -53,20 +58,7 @@ def read(text: str, where: str) -> ParsedRun:
     if not measured and not faults:
         raise refuse(where, 1, "no job in it read or wrote anything")
     version = str(dump.get("fio version", "fio")).replace("fio-", "fio ")
-    return ParsedRun(version, tuple(workloads.values()), measured, tuple(faults))
-
-
-def _directions(job: Mapping[str, Any]) -> Iterator[tuple[str, Figures]]:
-    """Reads and writes of a job, separately; a job that failed before doing anything counts as one of writes."""
-    whole = figures({"jobs": [job]})
-    assert whole is not None
-    done = [name for name, side in (("read", whole.read), ("write", whole.write)) if side.operations > 0]
-    for name in done:
-        one = figures({"jobs": [{"error": job.get("error", 0), name: job.get(name)}]})
-        assert one is not None
-        yield name, one
-    if not done and whole.error:
-        yield "write", whole
+    yield ParsedRun(version, tuple(workloads.values()), measured, tuple(faults))
 
 
 def _describe(job_name: str, direction: str, options: Mapping[str, str]) -> Workload:
@@ -101,7 +93,7 @@ def _count(options: Mapping[str, str], key: str) -> int:
     return max(1, int(text)) if re.fullmatch(r"\d{1,6}", text) else 1
 
 
-def _figures(workload: str, jobs: list[Figures]) -> Iterator[Figure]:
+def _figures(workload: str, jobs: Sequence[Direction]) -> Iterator[Figure]:
     """Jobs of the same name ran at the same time: their rates are added, and the largest latencies count."""
     yield Figure(workload, THROUGHPUT, sum(job.bytes_per_s for job in jobs))
     yield Figure(workload, IOPS, sum(job.iops for job in jobs))

@@ -241,7 +241,9 @@ def fio_dump(*jobs: dict[str, object]) -> str:
 
 
 def test_a_job_that_failed_is_a_failure() -> None:
-    parsed_run = fio_json.read(fio_dump({"jobname": "w", "error": 28, "write": {"total_ios": 5, "iops": 9.0}}), "x")
+    (parsed_run,) = fio_json.read_each(
+        fio_dump({"jobname": "w", "error": 28, "write": {"total_ios": 5, "iops": 9.0}}), "x"
+    )
     assert [(fault.workload, fault.kind) for fault in parsed_run.faults] == [("w", "ENOSPC")]
     assert parsed_run.figures == ()
 
@@ -250,7 +252,7 @@ def test_jobs_of_one_name_add_up() -> None:
     side = {"total_ios": 5, "iops": 100.0, "bw_bytes": 409_600, "lat_ns": {"max": 2e9}}
     slow = {**side, "lat_ns": {"max": 5e9}}
     dump = fio_dump({"jobname": "w", "write": side}, {"jobname": "w", "write": slow})
-    figures = {f.metric.name: f.value for f in fio_json.read(f"fio: note\n{dump}", "x").figures}
+    figures = {f.metric.name: f.value for f in next(fio_json.read_each(f"fio: note\n{dump}", "x")).figures}
     assert figures == {"throughput": 819_200, "iops": 200.0, "worst_latency": 5.0}
 
 
@@ -331,7 +333,7 @@ def test_a_files_name_tells_candidate_disk_and_run(path: str, candidate: str, gr
 
 
 def test_files_that_differ_only_in_a_word_before_are_of_one_disk() -> None:
-    parsed_run = fio_json.read('{"jobs": [{"jobname": "w", "write": {"total_ios": 5, "iops": 9.0}}]}', "x")
+    (parsed_run,) = fio_json.read_each('{"jobs": [{"jobname": "w", "write": {"total_ios": 5, "iops": 9.0}}]}', "x")
     files = [(source, parsed_run) for source in sources_of([("", "monday-ext4.json"), ("", "tuesday-xfs.json")])]
     assert list(by_disk(files)) == [""]
 
