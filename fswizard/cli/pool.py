@@ -41,10 +41,9 @@ class PoolResults(Command):
     def main(self, *result: str) -> int:
         if not result:
             raise UsageError("Name at least one result.", "`fswizard history` lists yours; a directory works, too.")
-        index = results.Index("pool", Study, read)
         found: dict[str, Study] = {}
         wrong: list[FswizardError] = []
-        for path, known in index.of(files(result)):
+        for path, known in results.read_once("pool", Study, read, files(result)):
             if isinstance(known, FswizardError):
                 wrong.append(known)
             else:

@@ -16,7 +16,7 @@ from fswizard.results.history import (
     results_directory,
     write_note,
 )
-from fswizard.results.index import Index
+from fswizard.results.index import read_once
 from fswizard.results.reading import event_in, load
 from fswizard.results.writing import ResultWriter, is_being_written, write_result
 from fswizard.system.files import state_directory
@@ -24,7 +24,6 @@ from fswizard.system.files import state_directory
 __all__ = [
     "Entry",
     "Header",
-    "Index",
     "ResultWriter",
     "all_results",
     "by_disk",
@@ -35,6 +34,7 @@ __all__ = [
     "latest",
     "load",
     "new_path",
+    "read_once",
     "remove",
     "results_directory",
     "state_directory",
