@@ -8,13 +8,11 @@ from dataclasses import replace
 
 from fswizard.advice.card import make_card
 from fswizard.advice.choice import Choice, choose
-from fswizard.advice.commands import how_to_use
 from fswizard.advice.reasons import reasons
 from fswizard.errors import UsageError
-from fswizard.model.analysis import Advice, Analysis, Findings, Summary
-from fswizard.model.forecast import Forecast
+from fswizard.model.analysis import Advice, Findings
 from fswizard.model.plan import Plan
-from fswizard.model.result import Doubt, Result
+from fswizard.model.result import Result
 from fswizard.model.text import safe
 from fswizard.stats import analyse, doubts, forecast, summarise, tables_of
 
@@ -41,33 +39,15 @@ def conclude(
     doubtful = tuple({doubt.code: doubt for doubt in reversed(every)}.values())[::-1]
     survivors = analysis.leaders if result.survivors is None else result.survivors
     ahead = forecast(result, analysis, survivors, trial_s=result.trial_s, tables=tables)
-    advice = advise(result, analysis, doubtful, summaries, ahead)
-    return Findings(result, analysis, doubtful, advice, summaries, forecast=ahead)
-
-
-def advise(
-    result: Result,
-    analysis: Analysis,
-    doubts: Sequence[Doubt] = (),
-    summaries: Sequence[Summary] = (),
-    forecast: Forecast | None = None,
-) -> Advice:
-    """The recommendation, which says so if nothing is proven, and excludes what may lose data.
-
-    `choice` holds one name for a proven winner, several for a tie (with `tie`) or an open race (without).
-    """
-    if result.outcome == "failed":
-        return Advice((), tie=False, card=make_card(result, analysis, Choice("failed"), doubts, summaries))
-    choice = choose(result, analysis)
-    return Advice(
-        choice=choice.names,
-        tie=choice.kind == "tie",
-        card=make_card(result, analysis, choice, doubts, summaries),
-        reasons=(
-            *reasons(result, analysis, choice, forecast),
-            *(how_to_use(result.plan, choice.names[0]) if choice.names else ()),
-        ),
+    failed = result.outcome == "failed"
+    choice = Choice("failed") if failed else choose(result, analysis)
+    advice = Advice(
+        choice.names,
+        choice.kind == "tie",
+        make_card(result, analysis, choice, doubtful, summaries),
+        () if failed else reasons(result, analysis, choice, ahead),
     )
+    return Findings(result, analysis, doubtful, advice, summaries, forecast=ahead)
 
 
 def _weigh(plan: Plan, weights: Mapping[str, float]) -> Plan:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fswizard.advice.choice import Choice
+from fswizard.advice.commands import how_to_use
 from fswizard.advice.words import distinctions, feature_word, has, listing, present
 from fswizard.model.analysis import Analysis, Ratio, Reason
 from fswizard.model.forecast import Forecast
@@ -16,10 +17,9 @@ from fswizard.model.text import mid_sentence
 from fswizard.model.units import rounds_text, seconds_text, size_text, speed_text, times_text
 
 
-def reasons(
-    result: Result, analysis: Analysis, choice: Choice, forecast: Forecast | None = None
-) -> tuple[Reason, ...]:  # fmt: skip
-    """What speaks for the choice, what it costs, who is excluded and why, and what more rounds would bring."""
+def reasons(result: Result, analysis: Analysis, choice: Choice, forecast: Forecast | None) -> tuple[Reason, ...]:
+    """What speaks for the choice, what it costs, who is excluded and why, what more rounds would bring, and how to use
+    it."""
     plan = result.plan
     ratio = reference(analysis, choice) if choice.kind in ("winner", "only") else None
     return (
@@ -31,6 +31,7 @@ def reasons(
         *_failures(plan, analysis),
         *_redundancy(plan, choice),
         *_features(plan, choice),
+        *(how_to_use(plan, choice.names[0]) if choice.names else ()),
     )
 
 

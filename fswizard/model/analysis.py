@@ -269,7 +269,8 @@ class Advice:
     """The recommendation."""
 
     choice: tuple[str, ...]
-    """Candidates that nobody is proven to beat, safe and as needed; the first is the one to use or keep."""
+    """Candidates that nobody is proven to beat, safe and as needed; the first is the one to use or keep. One name is a
+    proven winner, several are a tie or an open race."""
     tie: bool
     card: Card
     reasons: tuple[Reason, ...] = ()
