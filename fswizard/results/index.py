@@ -49,7 +49,7 @@ def read_once(
         value: T | FswizardError
         try:
             value = msgspec.json.decode(text if before == stamp else b"", type=kind)
-        except ValueError:  # not known yet
+        except ValueError:  # a new file, or a changed one
             try:
                 value = read(path)
                 known[key], changed = (stamp, msgspec.Raw(msgspec.json.encode(value))), True
