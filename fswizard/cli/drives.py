@@ -14,7 +14,7 @@ from fswizard.cli.command import OnMachine
 from fswizard.cli.verdicts import verdict_document, verdict_lines
 from fswizard.drives.disks import inventory
 from fswizard.drives.smartctl import details_each
-from fswizard.model.drive import Drive, Partition
+from fswizard.model.drive import DRIVE_KINDS, Drive, Partition
 from fswizard.model.units import size_text
 
 _TIMEOUT_S = 10.0
@@ -57,8 +57,7 @@ def _paragraph(drive: Drive) -> Iterator[str]:
 
 def _kind(drive: Drive) -> str:
     rpm = f" {drive.rpm} rpm" if drive.rpm else ""
-    titles = {"hdd": "hard disk", "ssd": "SSD", "nvme": "NVMe"}
-    return f"{titles.get(drive.kind, drive.kind)}{rpm} ({drive.bus})"
+    return f"{DRIVE_KINDS.get(drive.kind, drive.kind)}{rpm} ({drive.bus})"
 
 
 def _condition(drive: Drive) -> Iterator[str]:

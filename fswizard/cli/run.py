@@ -8,9 +8,10 @@ import re
 import shlex
 import signal
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from plumbum import cli
 
@@ -25,10 +26,10 @@ from fswizard.model.events import Event, StepStarted
 from fswizard.model.recipe import Recipe
 from fswizard.model.run_state import RunState
 from fswizard.model.text import safe
-from fswizard.model.units import DECIMAL, binary_text, duration_text, parse_duration, parse_size, size_text
+from fswizard.model.units import DECIMAL, duration_text, parse_duration, parse_size
 from fswizard.recipes import find
 from fswizard.report.arrays import layout_texts
-from fswizard.report.presentation import memory_text
+from fswizard.report.presentation import AFTERWARDS, memory_text, place_text
 from fswizard.report.writes import budget_text, limits_text
 from fswizard.session import (
     Choices,
@@ -48,8 +49,10 @@ from fswizard.targets import how_to_confirm, parse_target, privilege, require_co
 if TYPE_CHECKING:
     from fswizard.remote import Host
 
+T = TypeVar("T")
 DEFAULT_RECIPE = "quick"
 TARGETS = "image:SIZE@DIR, dir:PATH,PATH or device:PATH; for several disks images:4xSIZE@DIR or devices:PATH,PATH"
+NO_LIMIT = "Write a size, or none for no limit."
 
 
 class Choosing(OnMachine):
@@ -89,13 +92,13 @@ class Choosing(OnMachine):
                 ),
                 weights=parse_weights(self.weights or ""),
                 needs=parse_needs(self.need or ""),
-                time_limit_s=_duration(self.time) if self.time is not None else None,
-                write_budget_bytes=_budget(self.budget) if self.budget is not None else None,
+                time_limit_s=_option("time", self.time, parse_duration),
+                write_budget_bytes=_option("write-budget", self.budget, _budget, NO_LIMIT),
                 rounds=_rounds(self.rounds)
                 if self.rounds is not None
                 else (model.MINIMUM_ROUNDS, model.MAXIMUM_ROUNDS),
                 seed=_seed(self.seed) if self.seed is not None else None,
-                memory_limit_bytes=_memory_limit(self.memory_limit) if self.memory_limit is not None else None,
+                memory_limit_bytes=_option("memory-limit", self.memory_limit, _memory_limit, NO_LIMIT),
             ),
             results.all_results(),
         )
@@ -156,10 +159,10 @@ class Run(Choosing):
                 raise UsageError(
                     f"--{name} can't be combined with --resume: a resumed run keeps its plan.", "Leave it out."
                 )
-        limit_s = _duration(self.time) if self.time else None
+        limit_s = _option("time", self.time, parse_duration)
         if limit_s is not None and limit_s <= 0:
             raise UsageError("--time 0 leaves no time to measure.", "Give --time a duration such as 10m.")
-        budget_bytes = _budget(self.budget) if self.budget else None
+        budget_bytes = _option("write-budget", self.budget, _budget, NO_LIMIT)
         return take_up(results.find(self.resume), time_limit_s=limit_s, write_budget_bytes=budget_bytes)
 
 
@@ -229,7 +232,12 @@ def plan_text(plan: model.Plan, settles: str = "") -> str:
     """The plan in words and commands, for a terminal. `settles` is what it is likely to settle, where that is known."""
     lines = [f"{plan.recipe.title}: {plan.recipe.why}", ""]
     lines += [
-        f"Where       {_place(plan)}",
+        f"Where       {place_text(plan)}{AFTERWARDS[plan.target.kind]}",
+        *(
+            f"Note        {member.path} is a name that may change after a restart"
+            for member in plan.target.members
+            if plan.target.kind == "device" and not member.path.startswith("/dev/disk/")
+        ),
         *(f"You lose    {loss}" for loss in plan.losses),
         f"Candidates  {'; '.join(candidate.name for candidate in plan.candidates)}",
         *([f"Left out    {left_out_text(plan)}"] if plan.left_out else []),
@@ -253,25 +261,6 @@ def plan_text(plan: model.Plan, settles: str = "") -> str:
     return "\n".join(lines)
 
 
-def _place(plan: model.Plan) -> str:
-    target = plan.target
-    if target.kind == "image" and target.others:
-        where = ", ".join(dict.fromkeys(member.path for member in target.members))
-        count = len(target.members)
-        return f"{count} scratch images of {binary_text(target.size_bytes)} each in {where}, removed afterwards"
-    if target.kind == "image":
-        return f"a scratch image of {binary_text(target.size_bytes)} in {target.path}, removed afterwards"
-    if target.kind == "directory":
-        return "existing directories; nothing is formatted"
-    devices = [
-        f"{member.path} of {size_text(member.size_bytes)}"
-        + ("" if member.path.startswith("/dev/disk/") else ", a name that may change after a restart")
-        for member in target.members
-    ]
-    several = "s" * bool(target.others)
-    return f"the device{several} {'; '.join(devices)}; left empty, without a filesystem"
-
-
 def _too_short(plan: model.Plan) -> str:
     if expected(plan).most_s < plan.expected_s:
         return (
@@ -293,28 +282,20 @@ def _seed(text: str) -> int:
         raise UsageError(f"The seed '{safe(text)}' isn't a whole number.", "Write one, such as --seed 7.") from error
 
 
-def _duration(text: str) -> float:
+def _option(name: str, text: str | None, read: Callable[[str], T], hint: str = "") -> T | None:
+    """The value of an option; None if it was not given."""
     try:
-        return parse_duration(text)
+        return None if text is None else read(text)
     except ValueError as error:
-        raise UsageError(f"In --time: {error}.") from error
+        raise UsageError(f"In --{name}: {error}.", hint) from error
 
 
 def _memory_limit(text: str) -> int:
-    if text.strip().lower() == "none":
-        return 0
-    try:
-        return parse_size(text)
-    except ValueError as error:
-        raise UsageError(f"In --memory-limit: {error}.", "Write a size, or none for no limit.") from error
+    return 0 if text.strip().lower() == "none" else parse_size(text)
 
 
 def _budget(text: str) -> float:
-    """Bytes; infinite for `none`."""
-    try:
-        return math.inf if text.strip() == "none" else parse_size(text, DECIMAL)
-    except ValueError as error:
-        raise UsageError(f"In --write-budget: {error}.", "Write a size, or none for no limit.") from error
+    return math.inf if text.strip().lower() == "none" else parse_size(text, DECIMAL)
 
 
 def _rounds(text: str) -> tuple[int, int]:

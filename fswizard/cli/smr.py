@@ -7,7 +7,7 @@ import shutil
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
@@ -16,7 +16,7 @@ from plumbum import cli
 
 from fswizard.cli.command import OnMachine
 from fswizard.cli.smr_export import Reported, TableFormat, report, table
-from fswizard.cli.verdicts import TITLES, evidence_document, evidence_lines, verdict_document, verdict_lines
+from fswizard.cli.verdicts import TITLES, evidence_lines, verdict_document, verdict_lines
 from fswizard.drives.disks import drive_of, members_of
 from fswizard.drives.models import shipped_table
 from fswizard.drives.probe import ProbePlan, ProbeProgress, ProbeResult
@@ -205,7 +205,7 @@ def _probe(path: str, time: str, serial: str, form: Literal["text", "json", "rep
             "source": safe(path),
             "model": model,
             "verdict": result.outcome,
-            "evidence": [evidence_document(result.evidence)],
+            "evidence": [asdict(result.evidence)],
             "seconds": round(result.elapsed_s, 1),
             "written_bytes": result.written_bytes,
         }

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import fswizard
-from fswizard.cli.verdicts import CONFIDENCE, TITLES
+from fswizard.cli.verdicts import TITLES
 from fswizard.drives.models import ModelRow, names
 from fswizard.drives.probe import ProbeResult
 from fswizard.drives.smr import SmrFacts
 from fswizard.model import shareable
-from fswizard.model.drive import Drive, SmrVerdict
+from fswizard.model.drive import SMR_CONFIDENCES, Drive, SmrVerdict
 from fswizard.model.units import size_text
 
 TableFormat = Literal["markdown", "csv"]
@@ -92,7 +92,7 @@ def _report(about: Reported, verdict: SmrVerdict, probe: ProbeResult | None) -> 
     yield f"- Model: {about.model or 'unknown'}"
     yield f"- Firmware: {about.firmware or 'unknown'}"
     yield f"- Marks: {about.marks or 'unknown'}"
-    sure = "" if verdict.kind == "unknown" else f" ({CONFIDENCE[verdict.confidence]})"
+    sure = "" if verdict.kind == "unknown" else f" ({SMR_CONFIDENCES[verdict.confidence]})"
     says = {**TITLES, "unknown": "neither"}
     yield f"- Verdict of fswizard {fswizard.__version__}: {TITLES[verdict.kind]}{sure}"
     for piece in verdict.evidence:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import textwrap
+from dataclasses import asdict
 from typing import Any
 
-from fswizard.model.drive import Evidence, SmrVerdict
+from fswizard.model.drive import SMR_CONFIDENCES, Evidence, SmrVerdict
 
 TITLES = {
     "host-managed": "shingled, host-managed",
@@ -16,12 +17,11 @@ TITLES = {
     "not-a-hard-disk": "not a hard disk",
 }
 """Verdicts in words."""
-CONFIDENCE = {"certain": "certain", "strong": "strong evidence", "weak": "weak evidence"}
 
 
 def verdict_lines(verdict: SmrVerdict, *, flash: bool = False) -> list[str]:
     """A verdict with its evidence and advice, within 80 columns; zones of flash are not shingles."""
-    sure = f" ({CONFIDENCE[verdict.confidence]})" if verdict.kind != "unknown" else ""
+    sure = f" ({SMR_CONFIDENCES[verdict.confidence]})" if verdict.kind != "unknown" else ""
     zones = {"host-managed": "host-managed zones", "host-aware": "host-aware zones"} if flash else {}
     title = zones.get(verdict.kind, TITLES[verdict.kind])
     lines = [f"  {title}{sure}"]
@@ -33,16 +33,8 @@ def verdict_lines(verdict: SmrVerdict, *, flash: bool = False) -> list[str]:
 
 
 def verdict_document(verdict: SmrVerdict) -> dict[str, Any]:
-    return {
-        "verdict": verdict.kind,
-        "confidence": verdict.confidence,
-        "evidence": [evidence_document(piece) for piece in verdict.evidence],
-        "advice": list(verdict.advice),
-    }
-
-
-def evidence_document(piece: Evidence) -> dict[str, str]:
-    return {"code": piece.code, "says": piece.says, "strength": piece.strength, "text": piece.text}
+    fields = asdict(verdict)
+    return {"verdict": fields.pop("kind"), **fields}
 
 
 def evidence_lines(piece: Evidence, *, agrees: bool) -> list[str]:

@@ -20,6 +20,12 @@ DRIVE_KINDS: Mapping[DriveKind, str] = {
     "array": "array",
 }
 
+SMR_CONFIDENCES: Mapping[Confidence, str] = {
+    "certain": "certain",
+    "strong": "strong evidence",
+    "weak": "weak evidence",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Evidence:

@@ -376,6 +376,29 @@ def describe_smr(drive: Drive) -> str:
     return f"{kind}, {verdict.confidence}" + (f": {evidence}" if evidence else "")
 
 
+AFTERWARDS: Mapping[str, str] = {
+    "image": ", removed afterwards",
+    "device": "; left empty, without a filesystem",
+    "directory": "; nothing is formatted",
+}
+"""What a run does with the place that it measures on, by kind of target."""
+
+
+def place_text(plan: Plan) -> str:
+    """What is measured on: `a scratch image of 2 GiB on ext4 in /var/tmp`; without paths where they are hidden."""
+    target, members = plan.target, plan.target.members
+    if target.kind == "directory":
+        return f"directories of their own in {', '.join(candidate.directory for candidate in plan.candidates)}"
+    if target.kind == "image":
+        images = f"{len(members)} scratch images" if target.others else "a scratch image"
+        host = f" on {target.host_filesystem}" if target.host_filesystem else ""
+        paths = ", ".join(dict.fromkeys(member.path for member in members if member.path))
+        return f"{images} of {binary_text(target.size_bytes)}{host}" + (f" in {paths}" if paths else "")
+    devices = f"{len(members)} devices themselves" if target.others else "the device itself"
+    paths = ", ".join(f"{member.path} of {size_text(member.size_bytes)}" for member in members if member.path)
+    return f"{devices}: {paths}" if paths else devices
+
+
 def memory_text(plan: Plan) -> str:
     """Memory limit of measured programs; empty if all use direct I/O."""
     if all(workload.job.direct for workload in plan.recipe.workloads):
@@ -470,20 +493,11 @@ def _facts(findings: Findings) -> Iterator[tuple[str, str]]:
 
 
 def _measured_on(result: Result) -> str:
-    target = result.plan.target
-    count = len(target.members)
-    paths = ", ".join(dict.fromkeys(member.path for member in target.members if member.path))
-    place = f" ({paths})" if paths else ""
-    match target.kind:
-        case "image":
-            host = f" on {target.host_filesystem}" if target.host_filesystem else ""
-            images = f"{count} scratch images" if target.others else "a scratch image"
-            return f"on {images} of {binary_text(target.size_bytes)}{host}{place}"
-        case "device":
-            wiped = result.outcome != "killed" and not any(doubt.code == "not-wiped" for doubt in result.doubts)
-            devices = f"on {count} devices themselves" if target.others else "on the device itself"
-            return f"{devices}{place}, left wiped" if wiped else f"{devices}{place}"
-    return "in existing directories; nothing was formatted"
+    plan = result.plan
+    if plan.target.kind == "directory":
+        return "in existing directories; nothing was formatted"
+    wiped = result.outcome != "killed" and not any(doubt.code == "not-wiped" for doubt in result.doubts)
+    return f"on {place_text(plan)}" + (", left wiped" if plan.target.kind == "device" and wiped else "")
 
 
 def _system(result: Result) -> str:

@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.style import Style
 
 from fswizard.errors import FswizardError
-from fswizard.model.drive import Drive, Evidence, Partition
+from fswizard.model.drive import SMR_CONFIDENCES, Drive, Evidence, Partition
 from fswizard.model.estimates import brought
 from fswizard.model.recipe import Recipe
 from fswizard.model.text import safe
@@ -47,7 +47,6 @@ PARTITIONS = 6
 """Partitions that are listed by name."""
 LONG_MODEL = 44
 """Cells for a model's name: no more, so that a row can be read across."""
-CONFIDENCE = {"certain": "certain", "strong": "strong evidence", "weak": "weak evidence"}
 Where = Place | FswizardError | None
 """Where a scratch image for a disk goes, or why nowhere; None as long as that is unknown."""
 DEVICE = "device:"
@@ -96,7 +95,7 @@ def explain(drive: Drive, width: int) -> Content:
     if verdict.kind in ("unknown", "not-a-hard-disk"):
         note = "no verdict without evidence" if verdict.kind == "unknown" else "shingling doesn't apply"
     else:
-        note = CONFIDENCE[verdict.confidence]
+        note = SMR_CONFIDENCES[verdict.confidence]
     rows = [text(verdict_badge(verdict, flash=drive.flash), (f"   {note}", "$muted"))]
     rows += [_evidence(evidence, drive, width) for evidence in verdict.evidence]
     if drive.pending:

@@ -222,7 +222,7 @@ def test_drives_are_listed_as_json_and_for_people(tmp_path: Path, monkeypatch: p
         assert {"verdict", "confidence", "evidence", "advice"} == set(drive["smr"])
     listing = fswizard("drives")
     assert listing.returncode == 0
-    assert "nvme0n1  Samsung SSD 990 PRO 2TB  2.00 TB  NVMe (nvme)" in listing.stdout
+    assert "nvme0n1  Samsung SSD 990 PRO 2TB  2.00 TB  NVMe SSD (nvme)" in listing.stdout
 
 
 RESULT = make_findings().result

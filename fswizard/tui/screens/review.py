@@ -23,9 +23,9 @@ from fswizard.model.estimates import expected
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.model.text import mid_sentence
-from fswizard.model.units import binary_text, duration_text, rounds_text, size_text
+from fswizard.model.units import duration_text, rounds_text, size_text
 from fswizard.report.arrays import layout_texts
-from fswizard.report.presentation import memory_text
+from fswizard.report.presentation import AFTERWARDS, memory_text, place_text
 from fswizard.report.writes import budget_text, limits_text
 from fswizard.targets import privilege
 from fswizard.tui.backend import NO_WAY
@@ -238,7 +238,7 @@ def plan_words(
     know before root is given, `earlier` the run that is resumed; `gap` leaves a line between any two."""
     kind, drive = plan.target.kind, plan.drive
     root = kind != "directory"
-    where = text(_where(plan))
+    where = text(place_text(plan), AFTERWARDS[kind])
     if kind == "image" and chosen is not None and drive is not None and drive.name != chosen.name:
         where += text((f". This tests {drive.name}, not {chosen.name}, which you chose", "$warning"))
     pairs: list[tuple[str, str | Content]] = [("You lose", _losses(plan, questions))]
@@ -290,20 +290,6 @@ def _compared(plan: Plan, earlier: Result | None) -> str:
     if out := [name for name in names if name not in left]:
         words += f"; dropped before: {', '.join(out)}"
     return words
-
-
-def _where(plan: Plan) -> str:
-    target = plan.target
-    if target.kind == "directory":
-        return "directories of their own in " + ", ".join(candidate.directory for candidate in plan.candidates)
-    if target.kind == "device" and target.others:
-        paths = ", ".join(member.path for member in target.members)
-        return f"the devices {paths}; left empty, without a filesystem"
-    if target.kind == "device":
-        return f"the device {target.path} of {size_text(target.size_bytes)}; left empty, without a filesystem"
-    host = target.host_filesystem or "filesystem unknown"
-    images = f"{len(target.members)} scratch images" if target.others else "a scratch image"
-    return f"{images} of {binary_text(target.size_bytes)} in {target.path} ({host}), removed afterwards"
 
 
 def commands(plan: Plan, width: int) -> Content:
