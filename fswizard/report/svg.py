@@ -48,7 +48,8 @@ def _style(*, dark: bool) -> str:
 
 def _picture(view: Presentation, style: str) -> str:
     head, top = _head(view)
-    rows = view.highlights(_room_for(view, top))
+    deep = max(1, int(((FOOT - top) / SMALLEST + GAP) / (_most_bars(view.rows) + 1 + GAP)))
+    rows = view.highlights(deep * _columns(view.rows))
     parts = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
         f'role="img" aria-label="{escape(view.card.verdict)}">',
@@ -83,12 +84,6 @@ def _head(view: Presentation) -> tuple[list[str], float]:
         y += 29
         parts.append(_text(MARGIN, y, line, 21, room=INNER))
     return parts, y + 26
-
-
-def _room_for(view: Presentation, top: float) -> int:
-    """Number of workloads for which there is space."""
-    rows = max(1, int(((FOOT - top) / SMALLEST + GAP) / (_most_bars(view.rows) + 1 + GAP)))
-    return rows * _columns(view.rows)
 
 
 def _columns(rows: Sequence[Row]) -> int:

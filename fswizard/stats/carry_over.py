@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from fswizard.model.analysis import Ratio
-from fswizard.stats.ratios import all_rounds, fit
+from fswizard.stats.ratios import fit
 from fswizard.stats.table import Table
 
 
@@ -33,14 +33,13 @@ def carry_overs(table: Table, predecessors: Mapping[tuple[int, str], str]) -> It
     Candidates and rounds are fitted first, both to the figures and to the predecessor's presence. Regressing the
     residuals of the one on those of the other gives the same as fitting all three at once (Frisch, Waugh and Lovell).
     """
-    rounds = all_rounds(table)
-    left = fit(table, rounds).residuals(table)
+    left = fit(table).residuals(table)
     for name in table:
         follows = {
             candidate: {number: float(candidate != name == predecessors.get((number, candidate))) for number in cells}
             for candidate, cells in table.items()
         }
-        presence = fit(follows, rounds)
+        presence = fit(follows)
         if presence.residual_sum > 1e-6:  # else presence depends on candidate and round alone
             away = presence.residuals(follows)
             effect = math.fsum(away[cell] * left[cell] for cell in left) / presence.residual_sum

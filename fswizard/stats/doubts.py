@@ -14,6 +14,7 @@ from fswizard.model.result import Doubt, Result
 from fswizard.stats.carry_over import most_explained
 from fswizard.stats.ratios import all_rounds, fit
 from fswizard.stats.sticky import stickiness
+from fswizard.stats.student import quantile
 from fswizard.stats.table import Table, Tables, comparable, counted
 
 MOST_CARRIED = 0.5
@@ -185,10 +186,6 @@ def _left_out(result: Result, tables: Tables) -> Iterator[Doubt]:
         )
 
 
-_T_99 = (9.92, 5.84, 4.60, 4.03, 3.71, 3.50, 3.36, 3.25, 3.17)
-"""Student's t, 99 % two-sided, for 2 to 10 degrees of freedom."""
-
-
 @dataclass(frozen=True, slots=True)
 class Drift:
     """A straight line through the rounds' levels."""
@@ -201,7 +198,7 @@ class Drift:
 
 def residuals(table: Table) -> Mapping[int, float]:
     """For each round, the mean logarithm by which its figures were better than in other rounds."""
-    effects = fit(table, all_rounds(table)).round_effects
+    effects = fit(table).round_effects
     middle = math.fsum(effects.values()) / len(effects) if effects else 0.0
     return {number: effect - middle for number, effect in effects.items()}
 
@@ -217,5 +214,5 @@ def drift(table: Table) -> Drift | None:
     slope = math.fsum((x - centre) * y for x, y in rounds.items()) / spread
     left = math.fsum((y - slope * (x - centre)) ** 2 for x, y in rounds.items())
     change = math.expm1(slope * (max(rounds) - min(rounds)))
-    limit = _T_99[min(n - 4, len(_T_99) - 1)]
+    limit = quantile(0.01, n - 2)
     return Drift(change, slope * slope * spread * (n - 2) > limit * limit * left)

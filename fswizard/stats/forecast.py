@@ -13,7 +13,7 @@ from fswizard.model.forecast import LIKELY, Close, Forecast
 from fswizard.model.plan import FIRST_LOOK, Plan
 from fswizard.model.result import Result
 from fswizard.stats.analyse import Decision, decide
-from fswizard.stats.ratios import LEAST_DEVIATION, Fit, all_rounds, critical, fit, verdict
+from fswizard.stats.ratios import LEAST_DEVIATION, Fit, critical, fit, verdict
 from fswizard.stats.table import Table, Tables, tables_of
 
 FUTURES = 200
@@ -53,7 +53,7 @@ def foresee(
         return None
     if any(pair.low is None for pair in _among(analysis.pairs, known)):
         return None
-    game = _Game(analysis, plan, known, fit(table, all_rounds(table)))
+    game = _Game(analysis, plan, known, fit(table))
     rng = random.Random(f"{plan.seed}/forecast/{analysis.rounds}")
     futures = [_Future(game, rng, ahead) for _ in range(FUTURES)]
     answer = _answer(analysis, decide(analysis, plan, known))
@@ -73,7 +73,7 @@ def provable(result: Result, candidates: int, rounds: int) -> float | None:
     or candidates.
     """
     table = tables_of(result).standing
-    noise = fit(table, all_rounds(table))
+    noise = fit(table)
     if candidates < 2 or rounds < FIRST_LOOK or noise.freedom < 1 or result.environment.source:
         return None
     likely, part = NormalDist().inv_cdf(LIKELY), 2 / (9 * noise.freedom)

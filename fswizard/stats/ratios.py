@@ -49,7 +49,7 @@ NORMAL_MAD = 1.4826
 
 def ranking(table: Table) -> list[str]:
     """Candidates of the table, best first, by all rounds together."""
-    levels = fit(table, all_rounds(table)).effects
+    levels = fit(table).effects
     return sorted(table, key=lambda name: -levels[name])
 
 
@@ -189,15 +189,17 @@ class Fit:
         }
 
 
-def fit(table: Table, rounds: Iterable[int]) -> Fit:
-    """Fit the additive model to those rounds of the table.
+def fit(table: Table) -> Fit:
+    """Fit the additive model to a table.
 
     Round means are taken out first, which leaves one equation for each candidate. They determine levels up to a
     constant, or up to one for each group of candidates if groups share no rounds.
     """
     names = list(table)
-    cells = {number: [(i, table[n][number]) for i, n in enumerate(names) if number in table[n]] for number in rounds}
-    cells = {number: row for number, row in cells.items() if row}
+    cells = {
+        number: [(i, table[name][number]) for i, name in enumerate(names) if number in table[name]]
+        for number in all_rounds(table)
+    }
     size = len(names)
     matrix = [[0.0] * size for _ in names]
     right = [0.0] * size
