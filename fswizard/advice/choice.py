@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fswizard.model.analysis import Analysis
-from fswizard.model.filesystem import Candidate
 from fswizard.model.result import Result
 
 Kind = Literal["winner", "tie", "undecided", "only", "excluded", "failed", "nothing"]
@@ -56,7 +55,8 @@ def choose(result: Result, analysis: Analysis) -> Choice:
         kind = "winner"
     elif analysis.all_tie(best):
         kind = "tie"
-        best = tuple(sorted(best, key=lambda name: _plainness(candidates[name], result.plan.baseline)))
+        options = {name: len(c.mount_options) + len(c.mkfs_options) for name, c in candidates.items()}
+        best = tuple(sorted(best, key=lambda name: (name != result.plan.baseline, options[name])))
     else:
         kind = "undecided"
         best = tuple(sorted(best, key=lambda name: name != result.plan.baseline))
@@ -67,8 +67,3 @@ def choose(result: Result, analysis: Analysis) -> Choice:
         tuple((name, lack) for name, lack in lacks.items() if lack),
         tuple((name, risk) for name, risk in risks.items() if risk),
     )
-
-
-def _plainness(candidate: Candidate, baseline: str) -> tuple[bool, int]:
-    """Sort key for candidates of equal speed: the baseline first, then those with fewer options."""
-    return (candidate.name != baseline, len(candidate.mount_options) + len(candidate.mkfs_options))

@@ -34,8 +34,13 @@ def beside(result: Result, analysis: Analysis, published: Iterable[Result]) -> t
     if not kind or result.environment.source:
         return ()
     fitting = (other for other in published if _kind(other.plan.drive) == kind)
-    compared = ((other, tuple(_ratios(result, analysis, other))) for other in fitting)
-    return tuple(_published(other, ratios) for other, ratios in compared if ratios)
+    known = []
+    for other in fitting:
+        plan, environment = other.plan, other.environment
+        if ratios := tuple(_ratios(result, analysis, other)):
+            disk, year = plan.drive.model if plan.drive else "", environment.started[:4]
+            known.append(Published(plan.recipe.name, plan.recipe.title, disk, year, environment.source, ratios))
+    return tuple(known)
 
 
 def _kind(drive: Drive | None) -> str:
@@ -76,9 +81,3 @@ def _figures(other: Result, workload: str, candidate: Candidate) -> list[float]:
         return []
     name = candidate.filesystem.name
     return [s.value for s in other.samples if s.primary and (s.candidate, s.workload) == (name, workload)]
-
-
-def _published(other: Result, ratios: tuple[Beside, ...]) -> Published:
-    plan, environment = other.plan, other.environment
-    disk = plan.drive.model if plan.drive else ""
-    return Published(plan.recipe.name, plan.recipe.title, disk, environment.started[:4], environment.source, ratios)

@@ -46,7 +46,13 @@ def examine() -> tuple[Checked, ...]:
     """Everything that measuring needs or profits from."""
     rights = [privilege.state(purpose) for purpose in privilege.PURPOSES]
     images, *further = map(_right, RIGHTS, rights)
-    return (*_filesystems(), *_programs(rights[0]), _loop_devices(), images, *further, _memory_limit())
+    present, ways = host.this.has_loop_devices(), memory_limit_ways()
+    reason = "" if present else "The kernel has none: run `modprobe loop` as root, or leave the container."
+    loop_devices = Checked("loop devices", "scratch images", True, present, reason=reason)
+    reason = "" if ways else "The kernel has no memory cgroup that root can use."
+    purpose = "measuring beyond what memory can cache"
+    limit = Checked("memory limit", purpose, False, bool(ways), ", ".join(ways), reason=reason)
+    return (*_filesystems(), *_programs(rights[0]), loop_devices, images, *further, limit)
 
 
 def _filesystems() -> Iterator[Checked]:
@@ -65,20 +71,6 @@ def _programs(rights: privilege.State) -> Iterator[Checked]:
         package = "" if present else programs.package_of({"": program.name, **program.packages}, system)
         version = host.tool_version(program.name) if present else ""
         yield Checked(program.name, program.purpose, required, present, version, package)
-
-
-def _loop_devices() -> Checked:
-    present = host.this.has_loop_devices()
-    reason = "" if present else "The kernel has none: run `modprobe loop` as root, or leave the container."
-    return Checked("loop devices", "scratch images", True, present, reason=reason)
-
-
-def _memory_limit() -> Checked:
-    ways = memory_limit_ways()
-    reason = "" if ways else "The kernel has no memory cgroup that root can use."
-    return Checked(
-        "memory limit", "measuring beyond what memory can cache", False, bool(ways), ", ".join(ways), reason=reason
-    )
 
 
 def _right(right: tuple[str, str], state: privilege.State) -> Checked:

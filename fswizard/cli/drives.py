@@ -43,7 +43,9 @@ class Drives(OnMachine):
 
 
 def _paragraph(drive: Drive) -> Iterator[str]:
-    words = (drive.name, drive.model or drive.kind, size_text(drive.size_bytes), _kind(drive), *_condition(drive))
+    rpm = f" {drive.rpm} rpm" if drive.rpm else ""
+    kind = f"{DRIVE_KINDS.get(drive.kind, drive.kind)}{rpm} ({drive.bus})"
+    words = (drive.name, drive.model or drive.kind, size_text(drive.size_bytes), kind, *_condition(drive))
     yield from textwrap.wrap("  ".join(words), 78, subsequent_indent="  ")
     names = (f"via {drive.bridge}" if drive.bridge else "", drive.stable_name)
     yield from (f"  {name}" for name in names if name)
@@ -53,11 +55,6 @@ def _paragraph(drive: Drive) -> Iterator[str]:
         yield from verdict_lines(drive.smr, flash=drive.flash)
     for partition in drive.partitions:
         yield from _partition(partition)
-
-
-def _kind(drive: Drive) -> str:
-    rpm = f" {drive.rpm} rpm" if drive.rpm else ""
-    return f"{DRIVE_KINDS.get(drive.kind, drive.kind)}{rpm} ({drive.bus})"
 
 
 def _condition(drive: Drive) -> Iterator[str]:

@@ -56,14 +56,14 @@ class History(OnMachine):
     def _compare(self, words: Sequence[str]) -> int:
         if len(words) not in (1, 2):
             raise UsageError("--compare takes one or two results.", "Name two results: --compare A B.")
-        found = [(path, results.load(path)) for path in map(results.find, words)]
-        found.sort(key=lambda one: one[1].environment.started)
-        runs = [run for _, run in found]
+        named = [(path, results.load(path)) for path in map(results.find, words)]
+        named.sort(key=lambda one: one[1].environment.started)
+        runs = [run for _, run in named]
         comparison = compare(*runs) if len(runs) == 2 else compare_fill(*runs)
         if self.json:
             print(json.dumps(to_json(comparison), indent=2))
         else:
-            deliver(render(comparison, *(path.stem for path, _ in found)), None)
+            deliver(render(comparison, *(path.stem for path, _ in named)), None)
         return 0
 
 
@@ -77,17 +77,19 @@ def _mentions(entry: Entry, words: Sequence[str]) -> bool:
 def _of_disk(title: str, entries: Sequence[Entry]) -> Iterator[str]:
     """The results of a disk, newest first; of those of one recipe the newest says what changed since the one before."""
     yield safe(title)
-    told: set[tuple[str, ...]] = set()
+    compared: set[tuple[str, ...]] = set()
     for entry in entries:
         earlier = next(
             (e for e in entries if e.series == entry.series and e.header.started < entry.header.started), None
         )
-        since = _since(earlier, entry) if earlier and entry.series not in told else ""
-        told.add(entry.series)
+        since = _since(earlier, entry) if earlier and entry.series not in compared else ""
+        compared.add(entry.series)
         what = f"{entry.when}  {entry.header.recipe}: {'; '.join(map(title_of, entry.header.candidates))}"
+        ending = entry.ending
+        end = run_text(ending.rounds, ending.at_s, ending.outcome) if ending else "cut off, or still running"
         note = f"Note: {entry.note}" if entry.note else ""
         yield f"  {entry.path.stem}"
-        for text in filter(None, (entry.verdict, what, _end(entry), since, note)):
+        for text in filter(None, (entry.verdict, what, end, since, note)):
             yield from (f"      {line}" for line in wrap(text, WIDTH - 6))
 
 
@@ -97,11 +99,6 @@ def _since(earlier: Entry, later: Entry) -> str:
     except FswizardError:
         return ""
     return f"Since {earlier.when[:10]}: {summary(comparison)}."
-
-
-def _end(entry: Entry) -> str:
-    ending = entry.ending
-    return run_text(ending.rounds, ending.at_s, ending.outcome) if ending else "cut off, or still running"
 
 
 def _document(entry: Entry) -> dict[str, Any]:

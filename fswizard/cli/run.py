@@ -22,7 +22,7 @@ from fswizard.errors import ExitCode, FswizardError, RunFailed, UsageError
 from fswizard.filesystems import parse_candidates, parse_needs
 from fswizard.model import plan as model
 from fswizard.model.estimates import expected
-from fswizard.model.events import Event, StepStarted
+from fswizard.model.events import StepStarted
 from fswizard.model.recipe import Recipe
 from fswizard.model.run_state import RunState
 from fswizard.model.text import safe
@@ -182,17 +182,15 @@ def detached(session: Session) -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run gets it, too, and ends in good order
     start(plan, path, resumed=resumed)
     events = FollowedRun(path, after_bytes=before_bytes).events()
-    state = asyncio.run(narrated(events, RunState.of(plan, session.result), _measures))
+    measures = narrated(
+        events, RunState.of(plan, session.result), lambda event: isinstance(event, StepStarted) and event.step.round > 0
+    )
+    state = asyncio.run(measures)
     if state.ended:
         return _ended(path, state, state.problem)
     words = f"The run goes on without this terminal: `fswizard watch` shows it. Its result is in {path}"
     Narration(sys.stderr).say(words)
     return ExitCode.OK
-
-
-def _measures(event: Event) -> bool:
-    """The first round begins."""
-    return isinstance(event, StepStarted) and bool(event.step.round)
 
 
 def measure(session: Session) -> int:

@@ -123,7 +123,8 @@ def _judge(source: str, wake: bool) -> Iterable[Judged]:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else "not a path"
             hint = "Name a file, a device, or a model such as ST8000AS0002."
             raise UsageError(f"{safe(source)} cannot be read: {reason}.", hint) from error
-        return (_name(source),)
+        facts = SmrFacts("name", model=safe(source).strip())
+        return (Judged(safe(source), facts.model, judge_smr(facts), Reported.of_facts(facts)),)
     if stat.S_ISBLK(mode):
         return (_device(source, wake),)
     hint = "Name files one by one: `fswizard smr DIRECTORY/*`."
@@ -138,11 +139,6 @@ def _outputs(source: str, output: bytes) -> Iterator[Judged]:
         if facts.problem and not facts.model and not facts.asleep:
             print(f"fswizard: {shown}: {facts.problem}", file=sys.stderr)
         yield Judged(shown, facts.model, judge_smr(facts), Reported.of_facts(facts))
-
-
-def _name(model: str) -> Judged:
-    facts = SmrFacts("name", model=safe(model).strip())
-    return Judged(safe(model), facts.model, judge_smr(facts), Reported.of_facts(facts))
 
 
 def _device(path: str, wake: bool) -> Judged:

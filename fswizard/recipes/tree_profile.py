@@ -95,7 +95,12 @@ def look(directory: Path, stopped: Callable[[], bool] = lambda: False) -> Look:
                 seen.sizes.append(status.st_size)
                 kind = status.st_size.bit_length()
                 met[kind] += 1
-                _draw(sampled.setdefault(kind, []), entry.path, met[kind], dice)
+                # A few files of each size are kept, all with the same probability.
+                kept = sampled.setdefault(kind, [])
+                if len(kept) < SAMPLED_FILES:
+                    kept.append(entry.path)
+                elif (place := dice.randrange(met[kind])) < SAMPLED_FILES:
+                    kept[place] = entry.path
         seen.directories.append((len(seen.sizes) - before, depth))
     if not seen.sizes:
         raise UsageError(f"{safe(str(directory))}: it contains no files.", "Name a directory that contains files.")
@@ -107,7 +112,8 @@ def look(directory: Path, stopped: Callable[[], bool] = lambda: False) -> Look:
 
 def recipe_text(seen: Look, name: str = "my-files", title: str = "My own files") -> str:
     """A recipe in TOML whose generated tree has the same distribution, scaled down if it is too large."""
-    total_bytes, scale = sum(seen.sizes), _scale(seen)
+    total_bytes, most = sum(seen.sizes), max(len(seen.sizes), len(seen.directories))
+    scale = max(1, math.ceil(most / MOST_FILES), math.ceil(total_bytes / MOST_BYTES))
     shape = shape_of(seen, scale)
     files, bytes_ = max(1, round(len(seen.sizes) / scale)), max(1, round(total_bytes / scale))
     jobs = [TreeJob(operation, "own", files, bytes_, shape) for operation, _, _ in WORKLOADS]
@@ -155,11 +161,6 @@ def usual_minutes(trial_s: float) -> int:
     return max(3, math.ceil(2 * 9 * trial_s / 60))
 
 
-def _scale(seen: Look) -> int:
-    most = max(len(seen.sizes), len(seen.directories))
-    return max(1, math.ceil(most / MOST_FILES), math.ceil(sum(seen.sizes) / MOST_BYTES))
-
-
 def shape_of(seen: Look, scale: int = 1) -> TreeShape:
     """The shape of a tree with one in `scale` of the directories."""
     sizes, directories = _quantiles(sorted(seen.sizes)), _quantiles(sorted(seen.directories))
@@ -185,14 +186,6 @@ def _random_shares(seen: Look, sizes: Sequence[int]) -> Iterator[float]:
 
 def _quantiles(values: Sequence[T]) -> list[T]:
     return [values[round(step / STEPS * (len(values) - 1))] for step in range(STEPS + 1)]
-
-
-def _draw(sampled: list[str], path: str, number: int, dice: random.Random) -> None:
-    """Keep a few files, all with the same probability."""
-    if len(sampled) < SAMPLED_FILES:
-        sampled.append(path)
-    elif (place := dice.randrange(number)) < SAMPLED_FILES:
-        sampled[place] = path
 
 
 def _random_share(path: str, dice: random.Random) -> float | None:

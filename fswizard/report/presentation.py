@@ -324,7 +324,7 @@ def present(findings: Findings) -> Presentation:
         failures=tuple(_failures(findings)),
         doubts=tuple(doubt.text for doubt in findings.doubts),
         notes=tuple(_notes(findings)),
-        measured=tuple(_measured_commands(result)),
+        measured=tuple(shlex.join(c.argv) for c in plan.commands if result.environment.source or c.candidate),
         repeat="" if result.environment.source else repeat_command(plan),
         attempt="" if result.environment.source or plan.recipe.own else attempt_command(plan),
     )
@@ -656,9 +656,3 @@ def published_on(published: Published) -> str:
     runs = min(one.runs for one in published.ratios)
     count = "one run each" if runs == 1 else f"{runs} runs or more each"
     return ", ".join(filter(None, (published.disk, published.year, f"{count}: no intervals")))
-
-
-def _measured_commands(result: Result) -> Iterator[str]:
-    for command in result.plan.commands:
-        if result.environment.source or command.candidate:
-            yield shlex.join(command.argv)

@@ -39,21 +39,15 @@ class ResultWriter:
             hint = "Choose a file in an existing directory that you can write to."
             raise UsageError(f"The result file {safe(str(path))} cannot be made: {reason}.", hint) from error
         try:
-            self._own()
-        except BaseException:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # other runs keep away while this one lives
+            if self._resumed:
+                mend(self._descriptor)
+        except BaseException as error:
             os.close(self._descriptor)
+            if isinstance(error, BlockingIOError):
+                hint = "Wait until it ends, or stop it first."
+                raise UsageError(f"The run of {safe(str(self.path))} is still in progress.", hint) from error
             raise
-
-    def _own(self) -> None:
-        """Keep other runs away from the file while this one lives, and end a line that an earlier one left cut off."""
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise UsageError(
-                f"The run of {safe(str(self.path))} is still in progress.", "Wait until it ends, or stop it first."
-            ) from error
-        if self._resumed:
-            mend(self._descriptor)
 
     def __enter__(self) -> ResultWriter:
         return self
