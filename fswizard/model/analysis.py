@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Literal
 
 from fswizard.model.forecast import Forecast
-from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_WRITTEN, Better, is_stall
+from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_WRITTEN, Better
 from fswizard.model.plan import MAXIMUM_ROUNDS
 from fswizard.model.result import Doubt, Result
 from fswizard.model.units import ratio_text
@@ -402,22 +402,3 @@ class Findings:
     def first(self) -> str:
         """The first choice; the baseline where there is none."""
         return self.advice.choice[0] if self.advice.choice else self.baseline
-
-    @property
-    def worst_stalls(self) -> Mapping[str, float]:
-        """Candidate to its longest wait in seconds, in any workload and any round that counts."""
-        worst: dict[str, float] = {}
-        for summary in self.summaries:
-            if is_stall(summary.metric):
-                worst[summary.candidate] = max(worst.get(summary.candidate, 0.0), summary.worst)
-        return worst
-
-    def figure(self, candidate: str, workload: str) -> Summary | None:
-        """What a candidate's ratio at a workload is made of."""
-        summaries = (s for s in self.summaries if s.primary and (s.candidate, s.workload) == (candidate, workload))
-        return next(summaries, None)
-
-    def share(self, workload: str) -> Ratio | None:
-        """What the first choice reached of the bare device's figure; None where that was not measured."""
-        figure = self.figure(self.first, workload)
-        return figure.of_bare_device if figure else None

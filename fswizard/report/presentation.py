@@ -7,13 +7,23 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fswizard.model.analysis import SIGNS, Card, Findings, Published, Ratio, Reason, Verdict, write_amplification
+from fswizard.model.analysis import (
+    SIGNS,
+    Card,
+    Findings,
+    Published,
+    Ratio,
+    Reason,
+    Summary,
+    Verdict,
+    write_amplification,
+)
 from fswizard.model.drive import DRIVE_KINDS, Drive
 from fswizard.model.endurance import usual_budget_bytes
-from fswizard.model.metrics import CPU, MKFS_TIME, PREALLOCATION_TIME, UNPLUG_TIME, USED
+from fswizard.model.metrics import CPU, MKFS_TIME, PREALLOCATION_TIME, UNPLUG_TIME, USED, is_stall
 from fswizard.model.plan import FIRST_LOOK, Plan, Target
 from fswizard.model.recipe import Workload
-from fswizard.model.result import Outcome, Result, Sample
+from fswizard.model.result import Outcome, Result
 from fswizard.model.units import (
     binary_size_text,
     binary_text,
@@ -515,43 +525,31 @@ def _system(result: Result) -> str:
 
 
 def _rows(findings: Findings) -> Iterator[Row]:
-    names = [candidate.name for candidate in findings.result.plan.candidates]
-    samples = _samples(findings.result)
-    for workload in findings.result.plan.recipe.workloads:
+    plan = findings.result.plan
+    for workload in plan.recipe.workloads:
         ratios = {
             ratio.candidate: ratio
             for ratio in findings.analysis.by_workload
             if ratio.workload == workload.name and (ratio.candidate != ratio.baseline or ratio.verdict == "failed")
         }
-        summaries = {name: summary for name in names if (summary := findings.figure(name, workload.name))}
-        figures = {name: figure_text(summary.median, summary.unit) for name, summary in summaries.items()}
-        if figures or ratios:
-            share = findings.share(workload.name)
-            bars = tuple(_bars(findings, workload, ratios, samples))
-            disks = len(findings.result.plan.target.members)
+        known = {s.candidate: s for s in findings.summaries if s.primary and s.workload == workload.name}
+        summaries = {candidate.name: known[candidate.name] for candidate in plan.candidates if candidate.name in known}
+        if summaries or ratios:
+            figures = {name: figure_text(summary.median, summary.unit) for name, summary in summaries.items()}
+            share = known[findings.first].of_bare_device if findings.first in known else None
+            bars = tuple(_bars(findings, workload, ratios, summaries))
+            disks = len(plan.target.members)
             yield Row(workload.name, workload.title, workload.weight, figures, ratios, share, disks, bars)
 
 
-def _samples(result: Result) -> Mapping[tuple[str, str], Sequence[Sample]]:
-    """Candidate and workload to the primary samples, in order of the rounds."""
-    samples: dict[tuple[str, str], list[Sample]] = {}
-    for sample in result.samples:
-        if sample.primary and sample.status == "ok" and sample.round not in result.discarded_rounds:
-            samples.setdefault((sample.candidate, sample.workload), []).append(sample)
-    return samples
-
-
 def _bars(
-    findings: Findings,
-    workload: Workload,
-    ratios: Mapping[str, Ratio],
-    samples: Mapping[tuple[str, str], Sequence[Sample]],
+    findings: Findings, workload: Workload, ratios: Mapping[str, Ratio], summaries: Mapping[str, Summary]
 ) -> Iterator[Bar]:
-    plan = findings.result.plan
-    summaries = {c.name: s for c in plan.candidates if (s := findings.figure(c.name, workload.name))}
+    result, plan = findings.result, findings.result.plan
     higher = workload.metric.better == "higher"
     failed = {name: ratio for name, ratio in ratios.items() if ratio.verdict == "failed"}
     medians = {name: summary.median for name, summary in summaries.items() if name not in failed}
+    samples = [s for s in result.samples if s.primary and s.status == "ok" and s.workload == workload.name]
     ordered = sorted(medians, key=lambda name: medians[name], reverse=higher)
     for name in ordered:
         best, own = medians[ordered[0]], medians[name]
@@ -560,7 +558,8 @@ def _bars(
         remark = _behind(findings, ratios, ordered[0], name, length) if length < NOTICEABLE else ""
         rounds = tuple(
             RoundFigure(s.round, figure_text(s.value, s.unit), _length(s.value, best, higher=higher))
-            for s in samples.get((name, workload.name), ())
+            for s in samples
+            if s.candidate == name and s.round not in result.discarded_rounds
         )
         yield Bar(name, plan.candidate(name).title, kind_of(plan, name), figure, length, remark, rounds)
     for name, ratio in failed.items():
@@ -588,8 +587,11 @@ def _behind(findings: Findings, ratios: Mapping[str, Ratio], best: str, name: st
 def _extras(findings: Findings) -> Iterator[tuple[str, Mapping[str, str]]]:
     """Further figures: the worst stall and the peak space used, and sums over the workloads for the others."""
     most: dict[str, float] = {}
+    stalls: dict[str, float] = {}
     sums: dict[str, dict[str, float]] = {m.name: {} for m in (CPU, MKFS_TIME, PREALLOCATION_TIME, UNPLUG_TIME)}
     for summary in findings.summaries:
+        if is_stall(summary.metric) and summary.worst:
+            stalls[summary.candidate] = max(stalls.get(summary.candidate, 0.0), summary.worst)
         if summary.metric == USED.name:  # it includes the files of earlier workloads
             most[summary.candidate] = max(most.get(summary.candidate, 0.0), summary.median)
         elif not summary.primary and summary.metric in sums:
@@ -598,7 +600,6 @@ def _extras(findings: Findings) -> Iterator[tuple[str, Mapping[str, str]]]:
     plan = findings.result.plan
     unplug = sums[UNPLUG_TIME.name] if plan.drive and plan.drive.unpluggable else {}
     unmounted = "" if plan.target.kind != "directory" else " (sync alone)"
-    stalls = {name: value for name, value in findings.worst_stalls.items() if value}
     for title, text, values in (
         (WORST_STALL, seconds_text, stalls),
         ("write amplification", three_digits, write_amplification(findings.summaries)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fswizard.model.analysis import Ratio, Repeated, Rerun
+from fswizard.model.analysis import Ratio, Rerun
 from fswizard.model.result import Result
 from fswizard.model.units import ratio_text, rounds_text
 
@@ -19,18 +19,13 @@ def rerun_texts(rerun: Rerun) -> Iterator[str]:
         return
     yield " ".join((f"{rerun.title}: {rerun.scale}", machine_text(rerun.result), *again))
     for one in rerun.ratios:
-        yield f"{one.work}, {one.candidate}: {told_text(one)}"
+        ratios = (("published", one.there), ("here", one.here))
+        words = ", ".join(f"{where} {cell(ratio)}" for where, ratio in ratios if ratio)
+        agreement = f": {one.agreement}" if one.agreement else ""
+        yield f"{one.work}, {one.candidate}: {words}{agreement}. {one.note}".rstrip()
     for claim in rerun.claims:
         figures = f" ({claim.figures})" if claim.figures else ""
         yield f"Published conclusion: {claim.text} {claim.verdict.capitalize()}{figures}."
-
-
-def told_text(one: Repeated) -> str:
-    """`published 1.95, here 1.41 (1.20–1.66): agrees in direction, smaller here. Why it is so.`"""
-    ratios = (("published", one.there), ("here", one.here))
-    words = ", ".join(f"{where} {cell(ratio)}" for where, ratio in ratios if ratio)
-    agreement = f": {one.agreement}" if one.agreement else ""
-    return " ".join(filter(None, (f"{words}{agreement}.", one.note)))
 
 
 def cell(ratio: Ratio | None) -> str:
