@@ -104,8 +104,7 @@ class _Answer:
 
     def over(self, name: str, other: str = "") -> Ratio | None:
         """The ratio of `name` to `other`, by default to the chosen one; None if they were not compared."""
-        pair = self.analysis.pair(name, other or self.name)
-        return pair if pair is None or pair.candidate == name else pair.turned()
+        return self.analysis.pair(name, other or self.name)
 
     def _says(self, *reasons: str) -> str:
         """The verdict with the longest of the reasons that fits."""

@@ -23,14 +23,13 @@ def pooled_card(group: Group) -> Card:
         return Card("Nothing to compare: no two filesystems share figures")
     first = baseline if baseline in analysis.leaders and not _alone(group) else analysis.leaders[0]
     rival = baseline if first != baseline else next((r.candidate for r in analysis.overall if r.candidate != first), "")
-    pair = analysis.pair(first, rival)
-    if group.machines < 2 or pair is None:
+    ratio = analysis.pair(first, rival)
+    if group.machines < 2 or ratio is None:
         return Card(
             "Pool two machines or more: these results come from one",
             "Days on one machine say nothing about another.",
             confidence=0,
         )
-    ratio = pair if pair.candidate == first else pair.turned()
     about = next((a for a in group.heterogeneity if a.candidate == (first if first != baseline else rival)), None)
     why, otherwise, wear = (*(_lines(group, about) if about else ()), "", "", "")[:3]
     return Card(_verdict(group, first, ratio), why, otherwise, wear, _sure(group, about))

@@ -133,7 +133,6 @@ def _beaten_by(plan: Plan, analysis: Analysis, name: str, leaders: tuple[str, ..
     for leader in leaders:
         pair = analysis.pair(name, leader)
         if pair is not None and pair.verdict in ("faster", "slower"):
-            pair = pair if pair.candidate == name else pair.turned()
             return f" ({speed_text(pair.ratio)} than {plan.candidate(leader).title})"
     return ""
 
@@ -179,4 +178,4 @@ def _features(plan: Plan, choice: Choice) -> Iterator[Reason]:
 
 def _ahead(analysis: Analysis, one: str, other: str) -> bool:
     pair = analysis.pair(one, other)
-    return pair is not None and pair.verdict == ("faster" if pair.candidate == one else "slower")
+    return pair is not None and pair.verdict == "faster"

@@ -33,17 +33,12 @@ def deliver(report: str | bytes, output: str | None) -> None:
 
 def _print(report: str | bytes) -> None:
     if isinstance(report, str):
-        print(printable(report, sys.stdout.encoding), end="")
+        try:
+            report.encode(sys.stdout.encoding or "ascii")
+        except UnicodeEncodeError:
+            report = plain(report)
+        print(report, end="")
     elif sys.stdout.isatty():
         raise UsageError("A terminal shows no PNG.", "Send it to a file: add `> result.png`.")
     else:
         sys.stdout.buffer.write(report)
-
-
-def printable(text: str, encoding: str | None) -> str:
-    """`text` as it is, or in ASCII where `encoding` cannot hold it."""
-    try:
-        text.encode(encoding or "ascii")
-    except UnicodeEncodeError:
-        return plain(text)
-    return text

@@ -142,8 +142,9 @@ class Analysis:
         )
 
     def pair(self, one: str, other: str) -> Ratio | None:
-        """The overall ratio of two candidates, whichever of them stands over the other."""
-        return next((r for r in self.pairs if {r.candidate, r.baseline} == {one, other}), None)
+        """The overall ratio of `one` to `other`; None if they were not compared."""
+        known = next((r for r in self.pairs if {r.candidate, r.baseline} == {one, other}), None)
+        return known.turned() if known and known.candidate != one else known
 
     def part(self, candidate: str, other: str, workload: str) -> Ratio | None:
         """What one workload says of two candidates, one of them its baseline; None where it does not compare them."""

@@ -6,7 +6,6 @@ The fields of a dataclass are the keys of a table. Beside the type of one may st
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING
@@ -144,11 +143,6 @@ class Keys:
 
     def _unknown(self) -> list[str]:
         return [key for key in self.table if key not in self._known]
-
-
-def toml_lines(table: Mapping[str, Any]) -> list[str]:
-    """Each key of a table without inner ones on a line of TOML, whose strings, numbers and lists are those of JSON."""
-    return [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in table.items()]
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import random
@@ -17,7 +18,6 @@ from typing import TypeVar
 from fswizard.engines.tree import DEEPEST, TreeJob, TreeOperation, TreeShape
 from fswizard.errors import UsageError
 from fswizard.model.estimates import expected_s, room, writes_bytes
-from fswizard.model.keys import toml_lines
 from fswizard.model.metrics import DURATION
 from fswizard.model.text import safe
 from fswizard.model.units import binary_size_text, size_text
@@ -118,7 +118,7 @@ def recipe_text(seen: Look, name: str = "my-files", title: str = "My own files")
     files, bytes_ = max(1, round(len(seen.sizes) / scale)), max(1, round(total_bytes / scale))
     jobs = [TreeJob(operation, "own", files, bytes_, shape) for operation, _, _ in WORKLOADS]
     trial_s = sum(expected_s(job, prepares=False) for job in jobs) + 2.0
-    minutes = usual_minutes(trial_s)
+    minutes = max(3, math.ceil(2 * 9 * trial_s / 60))  # twice the time of three rounds of three candidates
     image = max(2, math.ceil(room(jobs) / 0.75 / PLACE_FOR_IMAGE)) * PLACE_FOR_IMAGE
     once = f"all of it, {files:,} files" if scale == 1 else f"one in {scale:,}, that is {files:,} files"
     lines = [
@@ -127,7 +127,8 @@ def recipe_text(seen: Look, name: str = "my-files", title: str = "My own files")
         "# Sizes, compressibility, depths and files in a directory are kept; names are not.",
         f"# A candidate writes about {size_text(sum(writes_bytes(job, prepares=False) for job in jobs))} a round.",
         "schema = 1",
-        *toml_lines({"name": name, "title": title}),
+        f"name = {json.dumps(name)}",
+        f"title = {json.dumps(title, ensure_ascii=False)}",  # a string of TOML is one of JSON
         'why = "Files like mine: copied, deleted, packed, searched and read."',
         f"minutes = {minutes}",
         f'image = "{binary_size_text(image)}"',
@@ -154,11 +155,6 @@ def recipe_text(seen: Look, name: str = "my-files", title: str = "My own files")
         *(f"{key} = {list(value) if isinstance(value, tuple) else value}" for key, value in asdict(shape).items()),
     ]
     return "\n".join(lines) + "\n"
-
-
-def usual_minutes(trial_s: float) -> int:
-    """Time limit in minutes for trials of `trial_s`: twice the time of three rounds of three candidates."""
-    return max(3, math.ceil(2 * 9 * trial_s / 60))
 
 
 def shape_of(seen: Look, scale: int = 1) -> TreeShape:
