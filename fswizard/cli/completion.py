@@ -28,8 +28,8 @@ def subcommands(application: type[cli.Application]) -> Mapping[str, Any]:
 
 def switches(command: Any) -> list[Any]:
     """Those of one subcommand, as plumbum describes them, by their names."""
-    found = command("")._switches_by_func.values()
-    return sorted((each for each in found if not _HIDDEN & set(each.names)), key=lambda each: each.names[-1])
+    known = command("")._switches_by_func.values()
+    return sorted((each for each in known if not _HIDDEN & set(each.names)), key=lambda each: each.names[-1])
 
 
 def flag(name: str) -> str:

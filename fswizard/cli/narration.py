@@ -1,4 +1,4 @@
-"""What a run tells, as lines on stderr; on a terminal with a last line that moves."""
+"""Events of a run as lines on stderr; on a terminal with a last line that moves."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Narration:
         self._stream = stream
         self._moves = stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
-    def tell(self, event: Event, state: RunState) -> None:
+    def show(self, event: Event, state: RunState) -> None:
         """Write what an event says; `state` is that of the run after it."""
         if isinstance(event, StepProgressed):
             if self._moves:
@@ -105,7 +105,7 @@ async def narrated(
     async with aclosing(run) as events:
         async for event in events:
             before, state = state.outlook, state.after(event)
-            narration.tell(event, state)
+            narration.show(event, state)
             if isinstance(event, RoundFinished) and event.round == 1 and state.outlook is not before:
                 narration.say(f"corrected after round 1: {budget_text(state.plan, state.outlook)}")
             if until(event):

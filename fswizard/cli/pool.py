@@ -41,16 +41,16 @@ class PoolResults(Command):
     def main(self, *result: str) -> int:
         if not result:
             raise UsageError("Name at least one result.", "`fswizard history` lists yours; a directory works, too.")
-        found: dict[str, Study] = {}
+        studies: dict[str, Study] = {}
         wrong: list[FswizardError] = []
         for path, known in results.read_once("pool", Study, read, files(result)):
             if isinstance(known, FswizardError):
                 wrong.append(known)
             else:
-                found[str(path)] = known
-        if not found:
+                studies[str(path)] = known
+        if not studies:
             raise wrong[0] if wrong else UsageError("There are no results.", "Results are files that end in .jsonl.")
-        pooled = pool(found)
+        pooled = pool(studies)
         cards = [pooled_card(group) for group in pooled.groups]
         if self.json:
             print(json.dumps(document(pooled, cards, wrong), indent=2))

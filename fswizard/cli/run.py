@@ -173,7 +173,7 @@ def new_session(plan: model.Plan, path: str | None) -> Session:
 
 
 def detached(session: Session) -> int:
-    """Carry out a run in a process of its own, which is told of until it measures; the exit code.
+    """Carry out a run in a process of its own, which is followed until it measures; the exit code.
 
     Until then Ctrl-C ends it.
     """

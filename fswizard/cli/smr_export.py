@@ -25,7 +25,7 @@ _ON_OTHERS = ("behind-bridge", "member", "smartctl-missing")
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """What tells a disk from others of its kind, as far as it may be said to anybody (`model.shareable`)."""
+    """What distinguishes a disk from others of its kind, as far as it may be shared (`model.shareable`)."""
 
     model: str
     firmware: str = ""

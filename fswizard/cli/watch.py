@@ -27,12 +27,12 @@ class Watch(OnMachine):
     plain = cli.Flag("--plain", help="print lines instead of the full screen, and then the report")
 
     def main(self, run: str = "") -> int:
-        found = find_ongoing(run)
+        shown = find_ongoing(run)
         if self.plain or not (sys.stdin.isatty() and sys.stdout.isatty()):
-            return follow(found)
+            return follow(shown)
         from fswizard.tui.app import FswizardApp
 
-        return run_wizard(partial(FswizardApp, watching=found))
+        return run_wizard(partial(FswizardApp, watching=shown))
 
 
 def follow(run: OngoingRun) -> int:

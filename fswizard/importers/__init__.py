@@ -70,20 +70,17 @@ def _sorted_out(words: Sequence[str]) -> tuple[list[tuple[str, Path]], list[str]
         candidate, equals, rest = word.partition("=")
         named = bool(equals) and not Path(word).exists()
         path = Path(rest if named else word)
-        if path.name.endswith(BACKUPS):
-            foreign.append(safe(path.name))
-        elif not path.is_dir():
-            files.append((candidate if named else "", path))
-        else:
+        within, inside = path.is_dir(), [path]
+        if within:
             try:
                 inside = sorted(inner for inner in path.iterdir() if inner.is_file())
             except OSError as error:
                 raise UsageError(f"{safe(str(path))} cannot be read: {error.strerror}.") from error
-            for inner in inside:
-                if not inner.name.endswith(BACKUPS) and _is_known(inner):
-                    files.append(("", inner))
-                else:
-                    foreign.append(safe(inner.name))
+        for file in inside:
+            if file.name.endswith(BACKUPS) or (within and not _is_known(file)):
+                foreign.append(safe(file.name))
+            else:
+                files.append((candidate if named and not within else "", file))
     return files, foreign
 
 

@@ -70,7 +70,7 @@ class Partition:
     stable_name: str = ""
     """Path below /dev/disk/by-partuuid or by-id, empty where there is none."""
     filesystem: str = ""
-    """Type as libblkid names it, such as `ext4`, `crypto_LUKS`, `LVM2_member`; empty when nothing was found."""
+    """Type as libblkid names it, such as `ext4`, `crypto_LUKS`, `LVM2_member`; empty if there is none."""
     label: str = ""
     uuid: str = ""
     mount_point: str = ""

@@ -106,7 +106,7 @@ def _tables(group: Group) -> Iterator[Table]:
 
 def _split_row(split: Split) -> tuple[str, ...]:
     kind = split.disk.title
-    name = kind if split.model is None else f"{split.model} ({kind})" if split.model else f"{kind}, model not told"
+    name = kind if split.model is None else f"{split.model} ({kind})" if split.model else f"{kind}, model unknown"
     return (safe(name), *_cells(split.ratio), str(split.ratio.rounds))
 
 

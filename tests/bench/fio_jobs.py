@@ -98,7 +98,7 @@ class _Listener:
     def tell(self, event: Event) -> None:
         self._writer.write(event)
         self._state = self._state.after(event)
-        self._narration.tell(event, self._state)
+        self._narration.show(event, self._state)
         if isinstance(event, SampleTaken):
             self.figures[event.sample.metric] = event.sample.value
 

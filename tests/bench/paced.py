@@ -93,7 +93,7 @@ async def watch(what: str, run: Run) -> None:
     state = RunState.of(run.plan)
     async for event in run.events():
         state = state.after(event)
-        narration.tell(event, state)
+        narration.show(event, state)
 
 
 def _wizard(run: Run) -> None:

@@ -357,7 +357,7 @@ def test_the_history_is_searched_by_disk_date_recipe_and_candidate(newest: Path)
 
 def test_after_a_round_the_standing_is_told_in_words_as_people_say_them() -> None:
     stream = io.StringIO()
-    Narration(stream).tell(RatioUpdated(1.0, analyse(RESULT)), RunState.of(RESULT.plan))
+    Narration(stream).show(RatioUpdated(1.0, analyse(RESULT)), RunState.of(RESULT.plan))
     assert stream.getvalue() == (
         "after round 3: xfs 11 % faster; ext4:noatime level with ext4, behind the leader; "
         "btrfs:noatime 9 % slower; nilfs2 failed\n"
