@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
@@ -13,13 +12,12 @@ from fswizard.model import shareable
 from fswizard.model.analysis import Findings
 from fswizard.model.places import formerly
 from fswizard.model.plan import Member, Target
-from fswizard.model.result import Failure, Result, Sample
+from fswizard.model.result import Failure, Result
 from fswizard.model.text import safe, safe_lines
 
 T = TypeVar("T")
 
 _WITHOUT_TEXT = frozenset({float, int, bool, type(None)})
-_TEXTS_OF_SAMPLE = operator.attrgetter("candidate", "workload", "metric", "unit")
 
 
 def harmless(findings: Findings, *, identify: bool) -> Findings:
@@ -120,8 +118,6 @@ def _checked(result: Result, names: Mapping[str, str]) -> Result:
 def _each_text(value: T, change: Callable[[str], str], change_details: Callable[[str], str] | None = None) -> T:
     """The same value with `change` applied to every text in it; the details of failures may have their own."""
     known: dict[str, str] = {}
-    as_they_are: set[tuple[str, ...]] = set()
-    """The texts of samples in which nothing changed: a result has thousands."""
 
     def changed(item: Any) -> Any:
         kind = type(item)
@@ -131,15 +127,11 @@ def _each_text(value: T, change: Callable[[str], str], change_details: Callable[
             return known[item]
         if kind in _WITHOUT_TEXT:
             return item
-        if kind is Failure and change_details is not None:
-            details = change_details(item.details)
-            return dataclasses.replace(_of_fields(dataclasses.replace(item, details=""), changed), details=details)
         if dataclasses.is_dataclass(kind):
-            texts = _TEXTS_OF_SAMPLE(item) if kind is Sample else ()
-            after = item if texts in as_they_are else _of_fields(item, changed)
-            if after is item and texts:
-                as_they_are.add(texts)
-            return after
+            fields = {name: changed(getattr(item, name)) for name in _names_of_fields(kind)}
+            if kind is Failure and change_details is not None:
+                fields["details"] = change_details(item.details)
+            return kind(**fields)
         if isinstance(item, Mapping):
             return {changed(key): changed(part) for key, part in item.items()}
         return tuple(map(changed, item)) if isinstance(item, (tuple, list)) else item
@@ -148,15 +140,6 @@ def _each_text(value: T, change: Callable[[str], str], change_details: Callable[
     return result
 
 
-def _of_fields(value: Any, changed: Callable[[Any], Any]) -> Any:
-    """The same object where nothing changes."""
-    kind: type = type(value)
-    names = _field_names(kind)
-    before = [getattr(value, name) for name in names]
-    after = [changed(part) for part in before]
-    return value if after == before else kind(**dict(zip(names, after)))
-
-
 @cache
-def _field_names(kind: type) -> tuple[str, ...]:
+def _names_of_fields(kind: Any) -> tuple[str, ...]:
     return tuple(field.name for field in dataclasses.fields(kind))
