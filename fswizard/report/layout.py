@@ -94,7 +94,7 @@ def table(
     return lines
 
 
-def tables(whole: Table) -> list[str]:
+def tables(whole: Table, width: int = WIDTH) -> list[str]:
     """Like `table`; columns beyond the first `fixed` go into further tables where they find no room."""
 
     def drawn(count: int) -> list[str]:
@@ -105,7 +105,7 @@ def tables(whole: Table) -> list[str]:
     keep, columns = list(range(whole.fixed)), list(range(whole.fixed, len(whole.header)))
     lines: list[str] = []
     while whole.rows and (columns or not lines):
-        fitting = [count for count in range(len(columns) + 1) if max(map(cells, drawn(count))) <= WIDTH]
+        fitting = [count for count in range(len(columns) + 1) if max(map(cells, drawn(count))) <= width]
         count = max([*fitting, 1 if lines else 0])
         lines += ([""] if lines else []) + drawn(count)
         keep, columns = [0], columns[count:]

@@ -166,10 +166,6 @@ class Presentation:
         return (*self.card.lines, *filter(None, [self.ended]))
 
     @property
-    def titles(self) -> tuple[str, ...]:
-        return tuple(row.title for row in self.rows)
-
-    @property
     def subject(self) -> str:
         """Recipe and disk in a line: `Quick look on WDC WD40EFAX-68JH4N1, 4.00 TB, hard disk`."""
         plan = self.findings.result.plan

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
+from rich.cells import cell_len
 from textual import on
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -17,6 +18,14 @@ from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
 
 WEIGHT = "w:"
 NEED = "n:"
+
+
+def weight_row(title: str, titles: Iterable[str], weight: float, width: int, *, words: str, on: bool) -> Content:
+    """A workload among those with `titles`, a slider for its weight, and the weight in words."""
+    room = width - len(WEIGHTS) - 2 - cell_len(words)
+    style = "bold" if weight else "$faint"
+    name = fit((cut_among(title, titles, room - 1), style if on or not weight else ""), room)
+    return text(name, slider(WEIGHTS, weight, active=on), (words, style))
 
 
 class PreferenceList(ChoiceList):
@@ -42,10 +51,6 @@ class PreferenceList(ChoiceList):
         self._offered = features
         self._fill()
 
-    def highlight_first(self, kind: str) -> None:
-        """Go to the first weight or the first need."""
-        self.highlight(next((row.key for row in self.rows if row.key.startswith(kind)), ""))
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Enter and space tick a need; left and right change a weight, where Enter goes back to the report."""
         need = self.key.startswith(NEED)
@@ -66,12 +71,7 @@ class PreferenceList(ChoiceList):
 
     def _slider(self, name: str, width: int, on: bool) -> Content:
         weight = self.weights[name]
-        title = width - len(WEIGHTS) - 2 - 4
-        return text(
-            fit((cut_among(self._titles[name], self._titles.values(), title - 1), "" if weight else "$faint"), title),
-            slider(WEIGHTS, weight, active=on),
-            fit((f"{weight:g}", "bold" if weight else "$faint"), 4, "right"),
-        )
+        return weight_row(self._titles[name], self._titles.values(), weight, width, words=f"{weight:>4g}", on=on)
 
     def _tick(self, name: str, width: int, on: bool) -> Content:
         return text(tick(name in self.needs), f" {self._offered[name]}")

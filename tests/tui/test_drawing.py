@@ -34,7 +34,7 @@ from fswizard.tui.drawing import (
 )
 from fswizard.tui.terminal import for_console
 from fswizard.tui.widgets.braille import area, nice_top
-from fswizard.tui.widgets.ratios import bar, ratio_groups, ratio_table
+from fswizard.tui.widgets.ratios import bar, ratio_table
 from tests.builders import make_drive
 
 ANY_TEXT = st.text(max_size=60)
@@ -140,7 +140,7 @@ def test_better_stands_right_of_the_line_and_worse_left_of_it() -> None:
 
 def test_an_interval_that_says_next_to_nothing_says_so_in_its_place() -> None:
     (wide,) = ratios(("xfs", 0.93, 0.0002, 11929.0, "undecided"))
-    line = ratio_table([wide], 80, "ext4").plain.splitlines()[-1]
+    line = ratio_table({"": [wide]}, 80, "ext4").plain.splitlines()[-1]
     assert "  <0.01–>99  " in line
 
 
@@ -154,18 +154,17 @@ def test_an_estimate_without_an_interval_is_drawn_hollow() -> None:
     st.integers(20, 200),
 )
 def test_every_line_of_the_ratio_table_has_the_same_width(figures: list[tuple[float, float]], width: int) -> None:
-    table = ratio_table(
-        [Ratio(f"c{i}", "c0", "", r, r / spread, r * spread, 5, "undecided") for i, (r, spread) in enumerate(figures)],
-        width,
-        "c0",
-    )
+    rows = [
+        Ratio(f"c{i}", "c0", "", r, r / spread, r * spread, 5, "undecided") for i, (r, spread) in enumerate(figures)
+    ]
+    table = ratio_table({"": rows}, width, "c0")
     assert len({cell_len(line) for line in table.plain.split("\n")}) == 1
 
 
 @given(st.integers(20, 200))
 def test_groups_of_ratios_share_one_axis_and_one_head(width: int) -> None:
     far = ratios(("xfs", 8.0, 7.0, 9.0, "faster"))
-    table = ratio_groups({"Reading": STANDING, "Writing": far}, width, "ext4").plain.splitlines()
+    table = ratio_table({"Reading": STANDING, "Writing": far}, width, "ext4").plain.splitlines()
     rows = [line for line in table if line.startswith(("xfs", "btrfs"))]
     assert len({cell_len(line) for line in rows}) == 1
     assert sum("ratio" in line for line in table) == 1
@@ -174,7 +173,7 @@ def test_groups_of_ratios_share_one_axis_and_one_head(width: int) -> None:
 
 
 def test_narrow_places_keep_figure_and_verdict() -> None:
-    narrow = ratio_table(STANDING, 40, "ext4").plain
+    narrow = ratio_table({"": STANDING}, 40, "ext4").plain
     assert "1.21" in narrow
     assert "▲ faster" in narrow
     assert "▼ slower" in narrow
@@ -182,7 +181,7 @@ def test_narrow_places_keep_figure_and_verdict() -> None:
 
 def test_the_reason_of_a_failure_stands_where_the_bar_would_be() -> None:
     failed = (*STANDING, Ratio("nilfs2", "ext4", "", 0.0, verdict="failed", text="volume full"))
-    line = ratio_table(failed, 80, "ext4").plain.splitlines()[-1]
+    line = ratio_table({"": failed}, 80, "ext4").plain.splitlines()[-1]
     assert "volume full" in line
     assert "✗ failed" in line
 

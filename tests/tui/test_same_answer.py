@@ -119,7 +119,7 @@ def said(view: Presentation) -> dict[str, str]:
     drawn = (
         outcome.headline(view, 1000),
         outcome.answer(view, 1000, 40),
-        outcome.details(view, 1000, spaced=False),
+        outcome.details(view, 1000),
     )
     page = re.sub(r"<(?:/[^>]*|[a-z][^>]*)>", " ", render(view.findings, "html", identify=True))
     texts = {name: render(view.findings, name, identify=True) for name in ("text", "markdown", "bbcode")}
@@ -251,7 +251,7 @@ def test_who_is_out_is_told_with_one_word_in_the_table_and_below_it() -> None:
         (reason,) = (reason for reason in view.reasons if reason.code == word)
         assert ratio.verdict == word
         assert reason.text.startswith(f"{word.capitalize()}: {result.plan.candidate(name).title}")
-        assert f"{SIGNS[ratio.verdict].glyph} {reason.text}" in outcome.details(view, 200, spaced=False).plain
+        assert f"{SIGNS[ratio.verdict].glyph} {reason.text}" in outcome.details(view, 200).plain
 
 
 @COMPARED
@@ -262,12 +262,14 @@ def test_a_comparison_has_the_figures_of_both_results(make: Callable[[], Result]
     second = replace(first, samples=tuple(changed))
     both = compare(first, second)
     views = [{row.title: row.figures for row in present(conclude(result)).rows} for result in (first, second)]
-    texts = (comparison.render(both, "one", "other"), drawing(both, ("one", "other"), detailed=True)(160).plain)
+    report, shown = comparison.render(both, "one", "other"), drawing(both, ("one", "other"), 160).plain
     for change in both.changes:
         sign = f"{SIGNS[change.ratio.verdict].glyph} {change.ratio.verdict}"
         figures = [view[change.workload][change.candidate] for view in views] if change.workload else []
-        words = [*figures, ratio_text(change.ratio.ratio), change.ratio.interval(), sign]
-        assert all(stand(words, text) for text in texts), words
+        words = [ratio_text(change.ratio.ratio), change.ratio.interval(), sign]
+        assert stand([*figures, *words], report), words
+        assert stand(words, shown), words
+        assert not figures or stand([comparison.both_figures(change)], shown)
 
 
 def row(text: str, title: str) -> str:
@@ -276,7 +278,7 @@ def row(text: str, title: str) -> str:
 
 
 def both(findings: Findings) -> tuple[str, str]:
-    return outcome.by_workload(present(findings), 100).plain, render(findings, "text")
+    return outcome.details(present(findings), 100).plain, render(findings, "text")
 
 
 @pytest.mark.parametrize("metric", [WORST_LATENCY.name, WORST_STALL.name, f"append_{WORST_LATENCY.name}"])

@@ -26,7 +26,7 @@ from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList
 
 ROOMY = 44
-"""Lines of a terminal from which on nothing has to be close."""
+"""Lines of a terminal from which on there is room for what the answer rests on, below it."""
 FORUM = "bbcode"
 """The format that is shared."""
 
@@ -119,13 +119,12 @@ class ResultScreen(StepScreen):
 
     def _draw(self, view: Presentation) -> None:
         def draw(width: int) -> Content:
-            spaced = self.size.height >= ROOMY
             height = self.query_one("#reports").size.height
             parts = []
             if self._unfolded or not self._detailed:
                 parts.append(outcome.answer(view, width, height))
             if self._unfolded or self._detailed:
-                parts.append(outcome.details(view, width, spaced=spaced))
+                parts.append(outcome.details(view, width))
             return Content("\n\n").join(parts)
 
         self.query_one("#report", Canvas).show(draw)
@@ -177,7 +176,7 @@ class ResultScreen(StepScreen):
         preferences = self.query_one(PreferenceList)
         self.set_class(True, "-preferences")
         preferences.focus()
-        preferences.highlight_first(kind)
+        preferences.highlight(next((row.key for row in preferences.rows if row.key.startswith(kind)), ""))
 
     def action_back(self) -> None:
         if self.focused is self.query_one(PreferenceList):

@@ -18,6 +18,7 @@ from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.units import binary_text, duration_text, rounds_text, size_text
 from fswizard.tui.choices import TIME_BUDGETS_S, WEIGHTS, WRITE_BUDGETS_BYTES, next_value
 from fswizard.tui.drawing import arrow, cut, cut_among, facts, fit, heading, lines, slider, text, wrap
+from fswizard.tui.preferences import weight_row
 from fswizard.tui.recipe_list import fitted, with_recipe
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.screens.recipes import RecipesScreen
@@ -181,14 +182,8 @@ def _limit(name: str, values: tuple[float, ...], limit: tuple[float, str], width
 
 
 def _weight_row(workload: Workload, titles: Sequence[str], weight: float, width: int, on: bool) -> Content:
-    style = "$faint" if weight == 0 else "bold" if on else ""
-    title = width - 1 - 12 - 10
-    return text(
-        " ",
-        fit((cut_among(workload.title, titles, title - 1), style), title),
-        slider(WEIGHTS, weight, active=on),
-        fit((f"  {MEANING.get(weight, f'×{weight:g}')}", "bold" if weight else "$faint"), 10),
-    )
+    words = f"  {MEANING.get(weight, f'×{weight:g}')}".ljust(14)
+    return text(" ", weight_row(workload.title, titles, weight, width - 1, words=words, on=on))
 
 
 def _time_shares(workloads: Sequence[Workload], width: int) -> Content:

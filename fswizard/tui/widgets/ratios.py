@@ -43,30 +43,19 @@ def _painted(cells: str, styles: Sequence[str]) -> Content:
     return text(*pieces)
 
 
-def ratio_table(
-    ratios: Sequence[Ratio],
-    width: int,
-    baseline: str,
-    *,
-    spaced: bool = False,
-) -> Content:
-    """All candidates: name, bar, ratio, interval, verdict. Narrow places drop columns, never meaning."""
-    widths = _widths(ratios, width)
-    axis = Axis.around(ratios)
-    names = _names(ratios, widths)
-    rows = [_row(ratio, names, axis, widths, baseline) for ratio in ratios]
-    return _head(axis, widths, baseline) + "\n" + Content("\n\n" if spaced else "\n").join(rows)
+def ratio_table(groups: Mapping[str, Sequence[Ratio]], width: int, baseline: str) -> Content:
+    """Candidates below each other on one axis, each group under its title: name, bar, ratio, interval, verdict.
 
-
-def ratio_groups(groups: Mapping[str, Sequence[Ratio]], width: int, baseline: str) -> Content:
-    """Like `ratio_table`, several below each other on one axis, each under its title."""
+    The title of a single group may be empty. Narrow places drop columns, never meaning.
+    """
     every = [ratio for ratios in groups.values() for ratio in ratios]
-    widths = _widths(every, width)
-    axis, names = Axis.around(every), _names(every, widths)
-    blocks = [
-        lines([text((cut(title, width), "$muted")), *(_row(ratio, names, axis, widths, baseline) for ratio in ratios)])
-        for title, ratios in groups.items()
-    ]
+    widths, axis = _widths(every, width), Axis.around(every)
+    names = {ratio.candidate for ratio in every}
+    shown = {name: cut_among(name, names, widths[0]) for name in names}
+    blocks = []
+    for title, ratios in groups.items():
+        rows = [_row(ratio, shown[ratio.candidate], axis, widths, baseline) for ratio in ratios]
+        blocks.append(lines([text((cut(title, width), "$muted")), *rows] if title else rows))
     return _head(axis, widths, baseline) + "\n" + Content("\n\n").join(blocks)
 
 
@@ -87,14 +76,9 @@ def _widths(ratios: Sequence[Ratio], width: int) -> tuple[int, int, int, int, in
     return (name, width - name - figure - interval - word - gaps, figure, interval, word)
 
 
-def _names(ratios: Sequence[Ratio], widths: Sequence[int]) -> Mapping[str, str]:
-    names = dict.fromkeys(ratio.candidate for ratio in ratios)
-    return {name: cut_among(name, names, widths[0]) for name in names}
-
-
-def _row(ratio: Ratio, names: Mapping[str, str], axis: Axis, widths: Sequence[int], baseline: str) -> Content:
+def _row(ratio: Ratio, shown_name: str, axis: Axis, widths: Sequence[int], baseline: str) -> Content:
     is_baseline = ratio.candidate == baseline
-    name = text((names[ratio.candidate], "bold"))
+    name = text((shown_name, "bold"))
     if ratio.verdict == "failed":
         why = fit(text((cut(ratio.text or "failed", widths[1]), "$muted")), widths[1])
         return columns((name, why, "", "", verdict(ratio)), widths)

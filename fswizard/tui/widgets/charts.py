@@ -1,0 +1,54 @@
+"""Bars in groups, such as the candidates at each workload: names and figures in columns, all on one length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from rich.cells import cell_len
+from textual.content import Content
+
+from fswizard.tui.drawing import Piece, columns, cut_among, fit, lines, text, wrap
+
+LONGEST_BAR = 48
+
+
+@dataclass(frozen=True, slots=True)
+class ChartRow:
+    """A bar and what stands beside it."""
+
+    name: str
+    draw: Callable[[int], Content]
+    """Draws the bar, for the number of cells that the longest one has."""
+    figure: str
+    """Empty for a failure, which has no bar."""
+    remark: Piece
+
+
+def charts(groups: Sequence[tuple[Piece, Sequence[ChartRow]]], width: int, *, beside: bool) -> list[Content]:
+    """Each group's title with its bars `beside` it, or below it."""
+    every = [row for _, rows in groups for row in rows]
+    names = [row.name for row in every]
+    name = min(max(map(cell_len, names), default=0), max(8, width * 3 // 10))
+    figure = max((cell_len(row.figure) for row in every), default=0)
+    remark = max((text(row.remark).cell_length for row in every if row.figure), default=0)
+    title = min(max((text(head).cell_length for head, _ in groups), default=0), width // 4) if beside else 0
+    before = title + 2 if beside else 2
+    room = max(6, min(LONGEST_BAR, width - before - name - figure - remark - 6))
+    blocks = []
+    for head, rows in groups:
+        drawn = []
+        for row in rows:
+            shown = cut_among(row.name, names, name)
+            if row.figure:
+                cells = (shown, row.draw(room), row.figure, row.remark)
+                drawn.append(columns(cells, (name, room, figure, remark), right=(2,)).rstrip())
+            else:
+                drawn.append(fit(text(fit(shown, name), "  ", row.remark).rstrip(), width - before).rstrip())
+        if beside:
+            pairs = zip_longest(wrap(head, title), drawn, fillvalue=Content(""))
+            blocks.append(lines(fit(part, title) + Content("  ") + line for part, line in pairs))
+        else:
+            blocks.append(lines((*wrap(head, width), *(Content("  ") + line for line in drawn))))
+    return blocks
