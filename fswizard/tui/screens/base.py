@@ -67,6 +67,10 @@ class WizardScreen(Screen[ScreenResultType]):
     def choices(self) -> WizardChoices:
         return self.wizard.choices
 
+    def body(self) -> ComposeResult:
+        """The widgets in the frame of a window, or between the question and the keys of a step."""
+        yield from ()
+
     async def on_event(self, event: events.Event) -> None:
         """A screen that goes before it has all its widgets is not filled any more."""
         if self.display or not isinstance(event, events.Mount):
@@ -142,6 +146,9 @@ class WizardScreen(Screen[ScreenResultType]):
             if area.display and area.max_scroll_y > 0:
                 area.scroll_relative(y=direction * max(1, area.size.height - 2), animate=False)
 
+    def action_back(self) -> None:
+        self.dismiss()
+
     def action_edge(self, direction: int) -> None:
         """Scroll to the beginning or the end."""
         for area in self.query(VerticalScroll):
@@ -159,10 +166,6 @@ class Window(ModalScreen[ScreenResultType], WizardScreen[ScreenResultType]):
             window.border_title = self.title
             yield from self.body()
         yield KeyBar()
-
-    def body(self) -> ComposeResult:
-        """The widgets in the frame."""
-        yield from ()
 
 
 class StepScreen(Cached, WizardScreen[None]):
@@ -209,10 +212,6 @@ class StepScreen(Cached, WizardScreen[None]):
         """What is tested, beside the question: the disk that was chosen, and in amber where an image lies instead."""
         return disk_words(self.choices, self.app.size.width) if self.step.name in SHOWS_DISK else Content("")
 
-    def body(self) -> ComposeResult:
-        """The widgets between the question and the keys."""
-        yield from ()
-
     def estimated(self) -> Plan | None:
         """What the run would take as it is chosen so far; None where it cannot be, which is said."""
         try:
@@ -241,14 +240,18 @@ class StepScreen(Cached, WizardScreen[None]):
         self.wizard.go_on(-1)
 
 
-class BoxScreen(StepScreen):
-    """A step with a box to type into, such as a directory, which opens above a list and gives it the focus back."""
+class WithBox(WizardScreen[ScreenResultType]):
+    """Has a box to type into, such as a note, which opens beside a list and gives it the focus back."""
 
     BOX: ClassVar[str] = "#directory"
     LIST: ClassVar[str]
 
     def on_mount(self) -> None:
         self.query_one(self.BOX).display = False
+
+    @property
+    def box_is_open(self) -> bool:
+        return self.is_mounted and self.query_one(self.BOX).display
 
     def open_box(self, placeholder: str, value: str = "") -> None:
         """Have something typed."""
@@ -257,11 +260,13 @@ class BoxScreen(StepScreen):
         box.value = value
         box.display = True
         box.focus()
+        self.refresh_bindings()
 
     def close_box(self) -> None:
         self.workers.cancel_group(self, "type")
         self.query_one(self.BOX).display = False
         self.query_one(self.LIST).focus()
+        self.refresh_bindings()
         self.say_usual()
 
     def say_usual(self) -> None:
@@ -269,14 +274,28 @@ class BoxScreen(StepScreen):
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
-        if typed := event.value.strip():
-            self.handle_text(typed)
-        else:
+        self.handle_text(event.value.strip())
+
+    def handle_text(self, typed: str) -> None:
+        """Something was typed, or nothing: then the box closes."""
+        self.close_box()
+
+    def action_back(self) -> None:
+        if self.box_is_open:
             self.close_box()
+        else:
+            super().action_back()
+
+
+class BoxScreen(WithBox[None], StepScreen):
+    """A step at which a directory can be typed."""
 
     def handle_text(self, typed: str) -> None:
         """A directory, unless the box was opened for something else."""
-        self.ask(lambda: self.wizard.backend.named_place(typed), self._named, group="type")
+        if typed:
+            self.ask(lambda: self.wizard.backend.named_place(typed), self._named, group="type")
+        else:
+            super().handle_text(typed)
 
     def _named(self, place: Place) -> None:
         self.use_directory(place)
@@ -284,9 +303,3 @@ class BoxScreen(StepScreen):
 
     def use_directory(self, place: Place) -> None:
         """A directory was named that can be measured in."""
-
-    def action_back(self) -> None:
-        if self.query_one(self.BOX).display:
-            self.close_box()
-        else:
-            super().action_back()

@@ -301,7 +301,7 @@ class DriveScreen(BoxScreen):
         self.open_box("model name, such as ST8000AS0002: the verdict follows as you type")
 
     def handle_text(self, typed: str) -> None:
-        if self._names_model:
+        if self._names_model and typed:
             self._show_model(model_named(typed))
             self.close_box()
         else:

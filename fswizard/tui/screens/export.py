@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -16,23 +16,22 @@ from textual.widgets import Input, Static
 from fswizard.errors import FswizardError
 from fswizard.model.analysis import Findings
 from fswizard.model.text import safe, safe_lines
+from fswizard.report import FORMATS, Format
 from fswizard.tui.drawing import cut, fit, lines, text
-from fswizard.tui.screens.base import SCROLL_PAGES, Window
+from fswizard.tui.screens.base import SCROLL_PAGES, Window, WithBox
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
-
-if TYPE_CHECKING:
-    from fswizard.tui.backend import Format
 
 PREVIEW_LINES = 400
 PICTURE = "A picture of 1200×630 pixels, for a forum or a chat. Press s to save it."
 
 
-class ExportScreen(Window[None]):
+class ExportScreen(Window[None], WithBox[None]):
     """Formats at the left, a live preview at the right."""
 
     TITLE = "Export"
     LOOK = "full"
+    BOX, LIST = "#file", "#formats"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "copy", "copy"),
         Binding("c", "copy", "copy", show=False),
@@ -59,9 +58,7 @@ class ExportScreen(Window[None]):
 
     def on_mount(self) -> None:
         self.query_one(".window").border_subtitle = "serial numbers, host and user names are left out"
-        self.query_one("#file").display = False
-        self._formats = self.wizard.backend.formats()
-        rows = (ListRow(name, partial(_row, name, kind)) for name, kind in self._formats.items())
+        rows = (ListRow(name, partial(_row, name, kind)) for name, kind in FORMATS.items())
         self.query_one(ChoiceList).rows = tuple(rows)
         self.query_one(ChoiceList).highlight(self._opened_with)
         self.query_one(ChoiceList).focus()
@@ -75,7 +72,7 @@ class ExportScreen(Window[None]):
         name = self._format
         if not name:
             return
-        self.query_one(".window").border_title = f"Export: {self._formats[name].title}"
+        self.query_one(".window").border_title = f"Export: {FORMATS[name].title}"
         if name in self._rendered:
             self._show(name)
         else:
@@ -121,18 +118,13 @@ class ExportScreen(Window[None]):
             self.say(("✓ ", "bold $success"), "Copied, if your terminal allows it.")
 
     def action_save(self) -> None:
-        box = self.query_one("#file", Input)
-        suffix = self._formats[self._format].suffix
         started = self._findings.result.environment.started[:10] or "report"
-        box.value = str(Path.home() / f"fswizard-{started}{suffix}")
-        box.display = True
-        box.focus()
+        self.open_box("", str(Path.home() / f"fswizard-{started}{FORMATS[self._format].suffix}"))
 
-    @on(Input.Submitted)
-    def _named(self, event: Input.Submitted) -> None:
-        path = Path(event.value.strip()).expanduser()
-        if self._shown is not None and event.value.strip():
-            self._write(path, self._shown if isinstance(self._shown, bytes) else self._shown.encode())
+    def handle_text(self, typed: str) -> None:
+        if typed and self._shown is not None:
+            content = self._shown if isinstance(self._shown, bytes) else self._shown.encode()
+            self._write(Path(typed).expanduser(), content)
 
     @work(thread=True, exclusive=True)
     def _write(self, path: Path, content: bytes) -> None:
@@ -143,19 +135,11 @@ class ExportScreen(Window[None]):
         except OSError as error:
             self.call_in_app(self.say, ("✗ ", "bold $error"), f"{safe(str(path))} cannot be written: {error.strerror}.")
         else:
-            self.call_in_app(self._close_box)
+            self.call_in_app(self.close_box)
             self.call_in_app(self.say, ("✓ ", "bold $success"), f"Saved as {safe(str(path))}.")
 
-    def _close_box(self) -> None:
-        self.query_one("#file").display = False
-        self.query_one(ChoiceList).focus()
+    def say_usual(self) -> None:
         self.say("")
-
-    def action_back(self) -> None:
-        if self.query_one("#file").display:
-            self._close_box()
-        else:
-            self.dismiss()
 
 
 def _row(name: str, kind: Format, width: int, on: bool) -> Content:

@@ -249,6 +249,9 @@ class FilesystemsScreen(BoxScreen):
         self.open_box(f"such as {example}")
 
     def handle_text(self, typed: str) -> None:
+        if not typed:
+            self.close_box()
+            return
         try:
             candidate = parse_candidate(typed)
             require_members(candidate.name, candidate.array, self._across)

@@ -12,13 +12,13 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from fswizard.results import by_disk
 from fswizard.stats.comparison import compare, compare_fill, filled
 from fswizard.tui.choices import toggled
 from fswizard.tui.drawing import columns, cut, heading, lines, text
-from fswizard.tui.screens.base import TextBox, Window
+from fswizard.tui.screens.base import TextBox, Window, WithBox
 from fswizard.tui.screens.dialogs import QuestionScreen
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap
 
@@ -28,11 +28,12 @@ if TYPE_CHECKING:
     from fswizard.tui.backend import Entry
 
 
-class HistoryScreen(Window[None]):
+class HistoryScreen(Window[None], WithBox[None]):
     """Results by disk; Enter opens one, space marks two of them to be compared."""
 
     TITLE = "Earlier results"
     LOOK = "full"
+    BOX, LIST = "#note", "#entries"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "open"),
         Binding("space", "mark", "mark", key_display="space"),
@@ -49,15 +50,13 @@ class HistoryScreen(Window[None]):
         self._marked: tuple[str, ...] = ()
         self._filled = False
         """Whether the highlighted result has the same work on an empty filesystem and on a nearly full one."""
-        self._noting = False
 
     def body(self) -> ComposeResult:
         yield Static("Looking …", id="message", markup=False)
-        yield TextBox(id="note", placeholder="A note, such as: before the kernel upgrade")
+        yield TextBox(id="note")
         yield ChoiceList(id="entries", keeps_highlight=True)
 
     def on_mount(self) -> None:
-        self.query_one("#note").display = False
         self.query_one(ChoiceList).focus()
         self._look()
 
@@ -115,7 +114,7 @@ class HistoryScreen(Window[None]):
     # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        there = self._highlighted is not None and not self._noting
+        there = self._highlighted is not None and not self.box_is_open
         if action == "mark":
             return there and len(self._entries) > 1
         if action == "compare":
@@ -165,23 +164,12 @@ class HistoryScreen(Window[None]):
     def action_note(self) -> None:
         """Have a note typed, or changed."""
         if entry := self._highlighted:
-            box = self.query_one("#note", Input)
-            box.value, box.display = entry.note, True
-            box.focus()
-            self._noting = True
-            self.refresh_bindings()
+            self.open_box("A note, such as: before the kernel upgrade", entry.note)
 
-    @on(Input.Submitted)
-    def _noted(self, event: Input.Submitted) -> None:
-        entry, note = self._highlighted, event.value
-        if entry is not None:
-            self.ask(lambda: self.wizard.backend.write_note(entry.path, note), lambda _: self._look())
-        self._close_note()
-
-    def _close_note(self) -> None:
-        self._noting = self.query_one("#note").display = False
-        self.query_one(ChoiceList).focus()
-        self.refresh_bindings()
+    def handle_text(self, typed: str) -> None:
+        if entry := self._highlighted:
+            self.ask(lambda: self.wizard.backend.write_note(entry.path, typed), lambda _: self._look())
+        self.close_box()
 
     def action_remove(self) -> None:
         """Ask before deleting the highlighted result."""
@@ -194,12 +182,6 @@ class HistoryScreen(Window[None]):
     def _remove(self, entry: Entry, answer: str | None) -> None:
         if answer == "delete":
             self.ask(lambda: self.wizard.backend.remove(entry.path), lambda _: self._look())
-
-    def action_back(self) -> None:
-        if self._noting:
-            self._close_note()
-        else:
-            self.dismiss()
 
 
 def _disk_row(disk: str, count: int, width: int, on: bool) -> Content:
