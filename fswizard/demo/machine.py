@@ -105,12 +105,14 @@ class DemoMachine(Backend):
     def recipes(self) -> tuple[Recipe, ...]:
         return (self.story.plan.recipe,)
 
-    def availability(self, filesystem: Filesystem) -> Availability:
-        return _available(filesystem.name in {candidate.filesystem.name for candidate in self.story.plan.candidates})
+    def availability(self, made: Filesystem | Layout) -> Availability:
+        from fswizard.filesystems import Availability
 
-    def layout_availability(self, layout: Layout) -> Availability:
-        arrays = (candidate.array for candidate in self.story.plan.candidates if candidate.array)
-        return _available(layout.name in {array.layout.name for array in arrays})
+        recorded = self.story.plan.candidates
+        names = {candidate.filesystem.name for candidate in recorded}
+        names |= {candidate.array.layout.name for candidate in recorded if candidate.array}
+        usable = made.name in names
+        return Availability(usable, "" if usable else "This demo was recorded without it")
 
     def layout_candidates(self, recipe: Recipe, members: int) -> tuple[str, ...]:
         return tuple(candidate.name for candidate in self.story.plan.candidates)
@@ -156,9 +158,3 @@ class DemoMachine(Backend):
 
     mounted = broken_recipes = questions = history = ongoing = resumable = leftovers = clean = _nothing
     write_note = remove = _refuses("keeps no results")
-
-
-def _available(usable: bool) -> Availability:
-    from fswizard.filesystems import Availability
-
-    return Availability(usable, "" if usable else "This demo was recorded without it")

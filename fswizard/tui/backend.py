@@ -32,14 +32,13 @@ if TYPE_CHECKING:
     from fswizard.drives.probe import ProbePlan, ProbeProgress, ProbeResult
     from fswizard.drives.probe_target import ProbeTarget
     from fswizard.filesystems import Availability
-    from fswizard.report import Format
     from fswizard.results import Entry
     from fswizard.session import OngoingRun, Resumption
     from fswizard.targets import Leftover, Offer, Question
     from fswizard.targets.privilege import Purpose, State
 
 __all__ = [
-    "NO_WAY", "Availability", "Backend", "Entry", "Format", "Leftover", "Offer", "OngoingRun", "Order", "Place",
+    "NO_WAY", "Availability", "Backend", "Entry", "Leftover", "Offer", "OngoingRun", "Order", "Place",
     "ProbePlan", "ProbeProgress", "ProbeResult", "ProbeTarget", "Purpose", "Question", "Resumption", "RunHandle",
     "State",
 ]  # fmt: skip
@@ -196,16 +195,11 @@ class Backend:
 
         own.remove(recipe)
 
-    def availability(self, filesystem: Filesystem) -> Availability:
-        from fswizard.filesystems import availability
+    def availability(self, made: Filesystem | Layout) -> Availability:
+        """Whether a filesystem can be made here, or a layout, beside its filesystem."""
+        from fswizard.filesystems import availability, layout_availability
 
-        return availability(filesystem)
-
-    def layout_availability(self, layout: Layout) -> Availability:
-        """Whether it can be made here, beside its filesystem."""
-        from fswizard.filesystems import layout_availability
-
-        return layout_availability(layout)
+        return layout_availability(made) if isinstance(made, Layout) else availability(made)
 
     def layout_candidates(self, recipe: Recipe, members: int) -> tuple[str, ...]:
         """Short names of what can be compared on that number of devices."""
@@ -363,11 +357,6 @@ class Backend:
         from fswizard.importers.published import with_published
 
         return with_published(conclude(result, weights=weights, needs=needs))
-
-    def formats(self) -> Mapping[str, Format]:
-        from fswizard.report import FORMATS
-
-        return FORMATS
 
     def render(self, findings: Findings, format_name: str) -> str | bytes:
         """Bytes of a picture; Missing where what draws it is not installed."""

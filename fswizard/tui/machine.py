@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from fswizard.errors import FswizardError
 from fswizard.model.drive import Drive
 from fswizard.model.estimates import least_image_bytes
-from fswizard.model.filesystem import Candidate
+from fswizard.model.filesystem import Candidate, Filesystem
+from fswizard.model.layout import Layout
 from fswizard.model.recipe import Recipe
 from fswizard.model.units import size_text
 from fswizard.tui.backend import Backend, Place
@@ -81,12 +82,10 @@ class MachineCache:
         """Look which filesystems can be made here. Takes a while: for a thread."""
         from fswizard.filesystems import catalogue, layouts
 
-        for name, filesystem in catalogue().items():
+        everything: Mapping[str, Filesystem | Layout] = {**catalogue(), **layouts()}
+        for name, made in everything.items():
             if name not in self.available:
-                self.available[name] = self._backend.availability(filesystem)
-        for name, layout in layouts().items():
-            if name not in self.available:
-                self.available[name] = self._backend.layout_availability(layout)
+                self.available[name] = self._backend.availability(made)
         self.availability_known = True
 
     def unavailable(self, candidate: Candidate) -> Availability | None:

@@ -29,10 +29,7 @@ from tests.tui.driving import at_step, screen_text, shows, until, wizard
 
 SIZE = (100, 32)
 ROOM_BYTES = 300_000
-ASKS_NOBODY = {
-    "conclude", "confirmed", "export", "formats",
-    "render", "rights_warning", "theme",
-}  # fmt: skip
+ASKS_NOBODY = {"conclude", "confirmed", "export", "render", "rights_warning", "theme"}
 """What is answered from the program's own tables and from what it is given; the theme; files that the user names."""
 SHORT = "undecided"
 

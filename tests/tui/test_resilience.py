@@ -16,6 +16,7 @@ from fswizard.filesystems import Availability
 from fswizard.model.drive import Drive
 from fswizard.model.events import Event, Step, StepProgressed, StepStarted
 from fswizard.model.filesystem import Filesystem
+from fswizard.model.layout import Layout
 from fswizard.model.run_state import LogCommand
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.backend import Place
@@ -132,9 +133,9 @@ async def test_somebody_in_a_hurry_gets_only_filesystems_that_can_be_made() -> N
     class Looking(FakeMachine):
         let_go = threading.Event()
 
-        def availability(self, filesystem: Filesystem) -> Availability:
+        def availability(self, made: Filesystem | Layout) -> Availability:
             self.let_go.wait(HANG_S)
-            return Availability(filesystem.name == "ext4", "not here")
+            return Availability(made.name == "ext4", "not here")
 
     machine = Looking()
     async with app("filesystems", machine, candidates=("ext4", "xfs")).run_test(size=(120, 36)) as pilot:
