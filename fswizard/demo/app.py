@@ -11,7 +11,7 @@ from fswizard.demo.stories import Story, stories
 from fswizard.tui import run_wizard
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.machine import MachineCache
-from fswizard.tui.screens.gallery import GalleryScreen, Showing
+from fswizard.tui.screens.gallery import GalleryScreen
 
 
 class DemoApp(FswizardApp):
@@ -23,7 +23,8 @@ class DemoApp(FswizardApp):
         self, story: Story | None = None, *, straight: bool = False, real_time: bool = False, **arguments: Any
     ) -> None:
         self._story = story or next(iter(stories().values()))
-        machine = DemoMachine(self._story, speed=REAL if real_time else TENFOLD)
+        self._speed = REAL if real_time else TENFOLD
+        machine = DemoMachine(self._story, speed=self._speed)
         super().__init__(machine, choices=machine.choices, **arguments)
         self._asks = story is None
         self._straight = straight
@@ -44,14 +45,15 @@ class DemoApp(FswizardApp):
             return not self.measuring and not isinstance(self.screen, GalleryScreen)
         return super().check_action(action, parameters)
 
-    def _show(self, showing: Showing | None) -> None:
-        if showing is None:
+    def _show(self, chosen: tuple[str, bool] | None) -> None:
+        if chosen is None:
             return
-        self._story = stories()[showing.name]
-        machine = DemoMachine(self._story, speed=REAL if showing.real_time else TENFOLD)
+        name, straight = chosen
+        self._story = stories()[name]
+        machine = DemoMachine(self._story, speed=self._speed)
         self.backend, self.machine, self.choices = machine, MachineCache(machine), machine.choices
         self.running = self.result = self.result_path = None
-        if showing.straight:
+        if straight:
             self._run()
         else:
             self.visit("purpose")

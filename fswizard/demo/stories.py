@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
 
 from fswizard.errors import UsageError
 from fswizard.model.codec import from_json
@@ -67,7 +66,10 @@ class Story:
 @cache
 def stories() -> Mapping[str, Story]:
     """By name, in the order in which they are shown."""
-    return {name: Story(name, **fields) for name, fields in _table("stories.toml").items()}
+    import tomli
+
+    table = tomli.loads((HERE / "stories.toml").read_text("utf-8"))
+    return {name: Story(name, **fields) for name, fields in table.items()}
 
 
 def find_story(name: str) -> Story:
@@ -85,9 +87,3 @@ def other_drives() -> tuple[Drive, ...]:
     """The disks of a recorded machine, which stand beside the one that a story is about."""
     with gzip.open(HERE / "recordings" / "drives.json.gz", "rt", encoding="utf-8") as file:
         return from_json(tuple[Drive, ...], json.load(file))
-
-
-def _table(name: str) -> dict[str, Any]:
-    import tomli
-
-    return tomli.loads((HERE / name).read_text("utf-8"))

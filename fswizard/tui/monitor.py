@@ -60,14 +60,6 @@ class RunMonitor:
             self.take(ended or RunEnded(self.state.at_s, "failed", words))
             self.problem = self.problem or self.state.problem
 
-    def toggle_pause(self) -> None:
-        """Pause, or go on."""
-        self.run.order("resume" if self.state.paused else "pause")
-
-    def skip(self) -> None:
-        """Leave the candidate that is being measured out of the rest."""
-        self.run.order("skip")
-
     def stop(self) -> None:
         """End it now; what it made is undone, what was measured is kept."""
         self.stopping = True

@@ -101,10 +101,6 @@ class Wizard(App[int]):
         if 0 <= number < len(names) and not isinstance(self.screen, ModalScreen):
             self.visit(names[number])
 
-    def leave_run(self) -> None:
-        """Back from a run that is over, or cleans up: to its plan, or to where it was taken up again."""
-        self.visit("purpose" if self.resumed else "review")
-
     def close_windows(self) -> None:
         """Nothing stands over the step any more."""
         while isinstance(self.screen, ModalScreen):

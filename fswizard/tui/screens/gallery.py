@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -18,25 +17,14 @@ from fswizard.tui.screens.base import Window
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
 
 
-@dataclass(frozen=True, slots=True)
-class Showing:
-    """A story and how it is shown."""
-
-    name: str
-    straight: bool
-    """The run at once, without the questions before it."""
-    real_time: bool
-
-
-class GalleryScreen(Window[Showing | None]):
-    """Dismissed with what to show."""
+class GalleryScreen(Window[tuple[str, bool] | None]):
+    """Dismissed with the name of a story, and whether its run is shown at once, without the questions before it."""
 
     TITLE = "Recorded runs"
     LOOK = "broad"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "show(False)", "from the first screen"),
         Binding("r", "show(True)", "only the run"),
-        Binding("t", "pace", "real time or 10×"),
         Binding("escape", "dismiss", "back"),
     ]
 
@@ -45,10 +33,9 @@ class GalleryScreen(Window[Showing | None]):
         super().__init__()
         self._stories = stories
         self._shown = shown
-        self._real_time = False
 
     def body(self) -> ComposeResult:
-        yield Static(id="message", markup=False)
+        yield Static("Real runs, shown again. Nothing on this machine is touched.", id="message", markup=False)
         yield ChoiceList(id="stories", keeps_highlight=True)
 
     def on_mount(self) -> None:
@@ -56,16 +43,6 @@ class GalleryScreen(Window[Showing | None]):
         rows.rows = tuple(ListRow(name, partial(_row, *story)) for name, story in self._stories.items())
         rows.highlight(self._shown)
         rows.focus()
-        self._say_pace()
-
-    def _say_pace(self) -> None:
-        pace = "in real time" if self._real_time else "10× faster"
-        self.say("Real runs, shown again ", (pace, "bold"), ". Nothing on this machine is touched.")
-
-    def action_pace(self) -> None:
-        """At the speed of the recording, or ten times as fast."""
-        self._real_time = not self._real_time
-        self._say_pace()
 
     @on(ChoiceList.Clicked)
     def _clicked(self) -> None:
@@ -73,7 +50,7 @@ class GalleryScreen(Window[Showing | None]):
 
     def action_show(self, straight: bool) -> None:
         """Show the highlighted story."""
-        self.dismiss(Showing(self.query_one(ChoiceList).key, straight, self._real_time))
+        self.dismiss((self.query_one(ChoiceList).key, straight))
 
 
 def _row(title: str, disk: str, words: str, width: int, on: bool) -> Content:

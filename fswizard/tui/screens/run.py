@@ -157,6 +157,8 @@ class RunScreen(StepScreen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         over = self._run.state.ended is not None
+        if action == "skip" and not self._run.run.outlives:  # of a demo, which is not measured
+            return False
         if action in ("pause", "skip", "stop"):
             return not over and not self._run.stopping
         if action == "forward":
@@ -164,14 +166,14 @@ class RunScreen(StepScreen):
         return super().check_action(action, parameters)
 
     def action_pause(self) -> None:
-        self._run.toggle_pause()
+        self._run.run.order("resume" if self._run.state.paused else "pause")
         self._shown = None
 
     def action_skip(self) -> None:
         step = self._run.state.step
         if step is not None and step.candidate:
             self.notify(f"{step.candidate} will be skipped from now on.", markup=False)
-        self._run.skip()
+        self._run.run.order("skip")
 
     def action_stop(self) -> None:
         self.action_back()
@@ -184,7 +186,7 @@ class RunScreen(StepScreen):
     def action_back(self) -> None:
         """Ask once what becomes of the run. Cleaning up may take minutes: one can look around meanwhile."""
         if self._run.state.ended or self._run.stopping:
-            self.wizard.leave_run()
+            self.wizard.visit("purpose" if self.wizard.resumed else "review")
             return
         from fswizard.tui.screens.dialogs import LeaveScreen
 
