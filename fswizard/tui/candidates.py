@@ -46,7 +46,11 @@ def explain_candidate(
 ) -> Content:
     """What it is, what its options do, what it can, whether it can be made here, and why it suits the disk."""
     filesystem = candidate.filesystem
-    rows = [text((filesystem.title, "bold"), ("   " + _version(filesystem, available), "$muted"))]
+    rows = [text((filesystem.title, "bold"))]
+    if available is not None:
+        version = f"  {filesystem.mkfs_program} {available.version}" if available.version else " "
+        driver = f" through {available.driver.name}" if available.driver else ""
+        rows[0] += text((f" {version}{driver}".rstrip(), "$muted"))
     rows += wrap(filesystem.summary, width)
     marked: list[Content] = []
     if available is not None and not available.usable:
@@ -73,14 +77,6 @@ def reasons_list(reasons: Mapping[str, str], width: int) -> Content:
     """Candidates that suit a disk, each with why."""
     parts = (lines((text((cut(name, width), "bold")), *wrap((why, "$muted"), width))) for name, why in reasons.items())
     return Content("\n\n").join(parts)
-
-
-def _version(filesystem: Filesystem, available: Availability | None) -> str:
-    if available is None:
-        return ""
-    version = f"{filesystem.mkfs_program} {available.version}" if available.version else ""
-    driver = f"through {available.driver.name}" if available.driver else ""
-    return " ".join(part for part in (version, driver) if part)
 
 
 def _feature_table(filesystem: Filesystem, width: int) -> Content:

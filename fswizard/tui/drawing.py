@@ -129,16 +129,12 @@ def smr_badge(drive: Drive) -> Content:
 
 def verdict_badge(smr: SmrVerdict, *, flash: bool = False) -> Content:
     """Glyph and words for the way of recording; zones of flash are not shingles."""
-    managed, aware = ("host-managed zones", "host-aware zones") if flash else ("SMR, host-managed", "SMR, host-aware")
-    glyph, words, style = {
-        "host-managed": ("◆", managed, "$warning"),
-        "host-aware": ("◆", aware, "$warning"),
-        "drive-managed": ("◆", "SMR, drive-managed", "$warning"),
-        "cmr": ("●", "CMR", "$success"),
-        "unknown": ("?", "unknown", "$muted"),
-        "not-a-hard-disk": ("●", "not a hard disk", "$success"),
-    }[smr.kind]
-    return text((glyph + " ", style), (words, style if glyph != "●" else ""))
+    if smr.kind == "unknown":
+        return text(("? unknown", "$muted"))
+    if smr.kind in ("cmr", "not-a-hard-disk"):
+        return text(("● ", "$success"), "CMR" if smr.kind == "cmr" else "not a hard disk")
+    zones = flash and smr.kind != "drive-managed"
+    return text((f"◆ {smr.kind} zones" if zones else f"◆ SMR, {smr.kind}", "$warning"))
 
 
 def heading(words: str, width: int = 0) -> Content:
@@ -166,11 +162,6 @@ def slider(values: Sequence[float], value: float, *, active: bool) -> Content:
         ("━" * position, style), ("●", f"bold {style}"), ("─" * (len(values) - 1 - position), "$line"),
         arrow(1, active=active),
     )  # fmt: skip
-
-
-def cursor(on: bool, width: int = 1) -> Content:
-    """What a highlighted row of a list begins with, on `width` cells."""
-    return text((("▌" if on else " ").ljust(width), "$primary"))
 
 
 def arrow(direction: int, *, active: bool) -> Content:

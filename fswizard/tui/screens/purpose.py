@@ -135,13 +135,6 @@ class PurposeScreen(StepScreen):
             )
         else:
             self._show_facts(_about_entry(item))
-            if kind == "result" and item.unfinished:
-                why_not = self.wizard.backend.why_not_resumed
-                self.ask(lambda: why_not(item.path), partial(self._cannot_go_on, event.key, item), exit_on_error=False)
-
-    def _cannot_go_on(self, key: str, entry: Entry, why_not: str) -> None:
-        if why_not and self.query_one("#purposes", ChoiceList).key == key:
-            self._show_facts([*_about_entry(entry), ("Resume", why_not)])
 
     def _show_facts(self, pairs: Sequence[tuple[str, str]]) -> None:
         airy = self.size.height >= AIRY
@@ -157,13 +150,10 @@ class PurposeScreen(StepScreen):
         room = self.query_one("#below").content_size.height
         return drawn if drawn.plain.count("\n") < room else Content("")
 
-    @on(ChoiceList.Clicked, "#purposes")
-    def _clicked(self) -> None:
-        self.action_forward()
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return action != "back" and super().check_action(action, parameters)
 
+    @on(ChoiceList.Clicked, "#purposes")
     def action_forward(self) -> None:
         key, backend = self.query_one("#purposes", ChoiceList).key, self.wizard.backend
         kind, item = self._item(key)

@@ -10,11 +10,10 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
-from textual.reactive import reactive
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from fswizard.tui.drawing import cursor, fit, heading, lines
+from fswizard.tui.drawing import fit, heading, lines, text
 
 Draw = Callable[[int, bool], Content]
 """Draws a row for a width in cells; the second argument says whether the row is highlighted."""
@@ -34,7 +33,7 @@ class ListRow:
         """The row at a width in cells, with the cursor where it is highlighted."""
         room = width - 1 if self.choosable else width
         content = self.draw if isinstance(self.draw, Content) else self.draw(room, on)
-        head = cursor(on) if self.choosable else Content("")
+        head = text(("▌" if on else " ", "$primary") if self.choosable else "")
         return lines(head + fit(line, room) for line in content.split(allow_blank=True))
 
 
@@ -60,11 +59,6 @@ class ChoiceList(OptionList, inherit_bindings=False):
         Binding("home", "first", "first", show=False),
         Binding("end", "last", "last", show=False),
     ]
-
-    ticks: reactive[bool] = reactive(False)
-    """Space and clicks tick rows."""
-    changes: reactive[bool] = reactive(False)
-    """Left and right change the highlighted row."""
 
     class Chosen(Message):
         """Another row is highlighted."""
@@ -100,14 +94,17 @@ class ChoiceList(OptionList, inherit_bindings=False):
         keeps_highlight: bool = False,
         **arguments: Any,
     ) -> None:
-        """`keeps_highlight`: the highlight is a choice, and stays visible while another widget has the focus."""
+        """With `ticks`, space and clicks tick rows; with `changes`, left and right change the highlighted one.
+
+        With `keeps_highlight` the highlight is a choice, and stays visible while another widget has the focus.
+        """
         super().__init__(markup=False, compact=True, **arguments)
         self._keeps = keeps_highlight
         self.set_class(keeps_highlight, "-keeps")
         self._rows: tuple[ListRow, ...] = ()
         self._drawn_width = 0
-        self.ticks = ticks
-        self.changes = changes
+        self._ticks = ticks
+        self._changes = changes
         self.rows = tuple(rows)
 
     @property
@@ -160,9 +157,9 @@ class ChoiceList(OptionList, inherit_bindings=False):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "tick":
-            return self.ticks
+            return self._ticks
         if action == "change":
-            return self.changes
+            return self._changes
         return True
 
     def action_up(self) -> None:
@@ -201,7 +198,7 @@ class ChoiceList(OptionList, inherit_bindings=False):
     def on_click(self, event: events.Click) -> None:
         """A click on an arrow changes the row that it stands in."""
         direction, number = event.style.meta.get("change"), event.style.meta.get("option")
-        if direction is not None and number is not None and self.changes:
+        if direction is not None and number is not None and self._changes:
             event.prevent_default()
             self.highlighted = number
             self.post_message(self.Changed(self, self._rows[number].key, direction))
@@ -222,7 +219,7 @@ class ChoiceList(OptionList, inherit_bindings=False):
         """Only the mouse selects here: Enter belongs to the screen."""
         event.stop()
         if event.option_id is not None:
-            kind = self.Ticked if self.ticks else self.Clicked
+            kind = self.Ticked if self._ticks else self.Clicked
             self.post_message(kind(self, event.option_id))
 
     def _edge(self, direction: int) -> bool:
