@@ -93,7 +93,7 @@ class ReviewScreen(StepScreen):
 
     def body(self) -> ComposeResult:
         yield SerialBox(id="serial")
-        with Horizontal(classes="split even"):
+        with Horizontal(classes="split"):
             with VerticalScroll(classes="left", can_focus=False):
                 yield Canvas(id="plan")
                 yield Canvas(id="below", classes="narrow-only")
