@@ -27,7 +27,6 @@ from fswizard.tui.drawing import (
     cut_left,
     facts,
     fit,
-    meter,
     side_by_side,
     smr_badge,
     text,
@@ -50,22 +49,9 @@ STANDING = ratios(
 )
 
 
-@pytest.mark.parametrize(
-    ("title", "within"),
-    [("Saving in SQLite", "saving in SQLite"), ("SQLite commits", "SQLite commits"), ("rsync from", "rsync from"),
-     ("A virtual machine works", "a virtual machine works")],
-)  # fmt: skip
-def test_a_title_within_a_sentence_keeps_the_capitals_of_names(title: str, within: str) -> None:
-    assert mid_sentence(title) == within
-
-
-@given(ANY_TEXT, WIDTHS)
-def test_fitted_text_has_exactly_the_width_asked_for(words: str, width: int) -> None:
-    assert fit(cut(words, width), width).cell_length == width
-
-
 @given(ANY_TEXT, WIDTHS)
 def test_cut_text_is_never_wider_than_its_place_and_never_controls_the_terminal(words: str, width: int) -> None:
+    assert fit(cut(words, width), width).cell_length == width
     for shown in (cut(words, width), cut_left(words, width)):
         assert cell_len(shown) <= max(width, 1)
         assert not any(unicodedata.category(character) in ("Cc", "Cf") for character in shown)
@@ -123,12 +109,6 @@ def test_what_a_filesystem_offers_is_not_cut(name: str, width: int) -> None:
     assert all("".join(f.value.split()) in flat for f in filesystem.features if f.value not in ("yes", "no"))
 
 
-def test_a_meter_fills_in_eighths() -> None:
-    assert meter(0.5, 8).plain == "████    "
-    assert meter(1 / 16, 8).plain == "▌       "
-    assert meter(2.0, 4).plain == "████"
-
-
 def test_better_stands_right_of_the_line_and_worse_left_of_it() -> None:
     axis = Axis.around(STANDING)
     one = axis.cell(1.0, 60)
@@ -138,15 +118,16 @@ def test_better_stands_right_of_the_line_and_worse_left_of_it() -> None:
     assert worse.index("┤") < one
 
 
-def test_an_interval_that_says_next_to_nothing_says_so_in_its_place() -> None:
+def test_what_an_interval_a_failure_and_a_narrow_place_leave_of_a_bar() -> None:
     (wide,) = ratios(("xfs", 0.93, 0.0002, 11929.0, "undecided"))
-    line = ratio_table({"": [wide]}, 80, "ext4").plain.splitlines()[-1]
-    assert "  <0.01–>99  " in line
-
-
-def test_an_estimate_without_an_interval_is_drawn_hollow() -> None:
+    assert "  <0.01–>99  " in ratio_table({"": [wide]}, 80, "ext4").plain.splitlines()[-1]
     early = Ratio("xfs", "ext4", "", 1.2, rounds=1)
-    assert "○" in bar(early, Axis.around((early,)), 40).plain
+    assert "○" in bar(early, Axis.around((early,)), 40).plain, "hollow without an interval"
+    failed = (*STANDING, Ratio("nilfs2", "ext4", "", 0.0, verdict="failed", text="volume full"))
+    line = ratio_table({"": failed}, 80, "ext4").plain.splitlines()[-1]
+    assert "volume full" in line and "✗ failed" in line
+    narrow = ratio_table({"": STANDING}, 40, "ext4").plain
+    assert all(words in narrow for words in ("1.21", "▲ faster", "▼ slower"))
 
 
 @given(
@@ -172,28 +153,16 @@ def test_groups_of_ratios_share_one_axis_and_one_head(width: int) -> None:
         assert rows[0].index("●") < rows[2].index("●"), "1.21 stands left of 8.00"
 
 
-def test_narrow_places_keep_figure_and_verdict() -> None:
-    narrow = ratio_table({"": STANDING}, 40, "ext4").plain
-    assert "1.21" in narrow
-    assert "▲ faster" in narrow
-    assert "▼ slower" in narrow
-
-
-def test_the_reason_of_a_failure_stands_where_the_bar_would_be() -> None:
-    failed = (*STANDING, Ratio("nilfs2", "ext4", "", 0.0, verdict="failed", text="volume full"))
-    line = ratio_table({"": failed}, 80, "ext4").plain.splitlines()[-1]
-    assert "volume full" in line
-    assert "✗ failed" in line
-
-
 @given(st.floats(1e-6, 1e12))
 def test_the_top_of_an_axis_is_round_and_not_far_above_the_value(value: float) -> None:
     assert value * 0.999 <= nice_top(value) <= value * 2.01
 
 
-def test_wrapped_words_hang_behind_their_mark_and_their_label() -> None:
+def test_wrapped_words_hang_behind_their_mark_and_their_label_and_markup_stays_text() -> None:
     assert bullet("✓", "one two three", 7).plain == "✓ one\n  two\n  three"
     assert facts([("Time", "one two three four")], 20, label=6).plain == "Time  one two three\n      four"
+    hostile = "[/b] [@click=app.quit]x[/]"
+    assert text((hostile, "bold")).plain == hostile
 
 
 def test_every_character_that_the_wizard_draws_has_one_that_the_linux_console_has() -> None:
@@ -207,21 +176,13 @@ def test_every_character_that_the_wizard_draws_has_one_that_the_linux_console_ha
     assert not beyond
 
 
-def test_letters_and_escapes_reach_the_console_as_they_are() -> None:
+def test_the_console_gets_letters_and_escapes_as_they_are_and_heights_and_textures_of_the_race() -> None:
     assert for_console("\x1b[1mGrüße, ѿ\x1b[0m") == "\x1b[1mGrüße, ѿ\x1b[0m"
     assert for_console("✓ ├──●──┤ 1.21 × ▲") == "+ ├──O──┤ 1.21 x ^"
-
-
-def test_the_race_keeps_its_heights_and_textures_on_the_console() -> None:
     full, sparse = (area([1.0, 1.0, 0.4, 0.4], 2, 2, texture) for texture in (0, 1))
     assert [for_console(row) for row in full] == ["█ ", "██"]
     assert [for_console(row) for row in sparse] == ["▒ ", "▒▒"]
     assert for_console("".join(area([0.3], 1, 2))) == " ▄"
-
-
-def test_markup_in_text_from_outside_stays_text() -> None:
-    hostile = "[/b] [@click=app.quit]x[/]"
-    assert text((hostile, "bold")).plain == hostile
 
 
 def test_zones_of_flash_are_not_called_shingles() -> None:
@@ -235,3 +196,7 @@ def test_zones_of_flash_are_not_called_shingles() -> None:
 def test_what_zpool_sets_is_not_called_a_mount_option() -> None:
     zfs = catalogue()["zfs"]
     assert {kind_of(option, zfs) for _, option in option_tokens(zfs)} == {"zpool"}
+
+
+def test_a_title_within_a_sentence_keeps_the_capitals_of_names() -> None:
+    assert [*map(mid_sentence, ("Saving in SQLite", "SQLite commits"))] == ["saving in SQLite", "SQLite commits"]
