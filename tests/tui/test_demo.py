@@ -151,17 +151,11 @@ async def test_a_paused_replay_finishes_with_the_filesystem_that_is_measured() -
 
 
 @pytest.mark.parametrize("name", stories())
-def test_a_disk_that_is_simulated_says_so_by_its_name(name: str) -> None:
+def test_what_a_story_promises_is_what_its_result_says_and_a_simulated_disk_says_so(name: str) -> None:
     story = find_story(name)
     assert story.plan.drive is not None
     assert (SIMULATED in story.plan.drive.model) == (SIMULATED in story.disk)
-    assert not story.plan.drive.serial
-    assert not story.started.environment.host
-
-
-@pytest.mark.parametrize("name", stories())
-def test_what_a_story_promises_is_what_its_result_says(name: str) -> None:
-    story = find_story(name)
+    assert not story.plan.drive.serial and not story.started.environment.host
     analysis = analyse(story.result)
     verdicts = {ratio.candidate: ratio.verdict for ratio in analysis.overall}
     slower = {ratio.candidate for ratio in analysis.by_workload if ratio.verdict == "slower"}

@@ -108,16 +108,16 @@ async def test_enter_alone_never_erases_anything() -> None:
     assert not machine.sessions
 
 
-@pytest.mark.parametrize("wrong", [NEW.serial.lower(), NEW.serial[:-1], NEW.serial + "0", SSD.serial, NEW.model])
-async def test_a_wrong_serial_number_is_refused_and_can_be_mended(wrong: str) -> None:
+async def test_a_wrong_serial_number_is_refused_and_can_be_mended() -> None:
     machine = FakeMachine(drives=(NEW, SSD))
     async with at_review(machine).run_test(size=SIZE) as pilot:
         await shows(pilot, "type its serial number")
-        await typed(pilot, wrong)
-        await pilot.press("enter")
-        await shows(pilot, f"✗ '{wrong}' is not the serial number of sde. Look again")
-        assert NEW.serial in screen_text(pilot.app)
-        await at_step(pilot, "review")
+        for wrong in (NEW.serial.lower(), NEW.serial[:-1], NEW.serial + "0", SSD.serial, NEW.model):
+            pilot.app.screen.query_one("#serial", Input).value = wrong
+            await pilot.press("enter")
+            await shows(pilot, f"✗ '{wrong}' is not the serial number of sde. Look again")
+            assert NEW.serial in screen_text(pilot.app)
+            await at_step(pilot, "review")
         assert not machine.sessions
         pilot.app.screen.query_one("#serial", Input).value = NEW.serial
         await pilot.press("enter")

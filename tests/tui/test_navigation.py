@@ -10,7 +10,6 @@ from textual.widgets import Input
 from fswizard.tui.backend import Place
 from fswizard.tui.drives import below
 from fswizard.tui.preferences import NEED, PreferenceList
-from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.screens.export import ExportScreen
 from fswizard.tui.screens.locations import on_one_disk
 from fswizard.tui.screens.members import MembersScreen
@@ -50,14 +49,19 @@ async def test_a_run_stopped_before_its_first_round_claims_no_figures_and_escape
         await at_step(pilot, "review")
 
 
-async def test_home_and_end_scroll_the_report() -> None:
-    async with app("result").run_test(size=(80, 24)) as pilot:
+async def test_home_and_end_scroll_the_report_and_a_short_notice_covers_no_key() -> None:
+    async with app("result").run_test(size=(80, 24), notifications=True) as pilot:
         await settled(pilot)
         reports = pilot.app.screen.query_one("#reports")
         await pilot.press("end")
         assert reports.scroll_offset.y == reports.max_scroll_y > 0
         await pilot.press("home")
         assert reports.scroll_offset.y == 0
+        await pilot.press("c")
+        await shows(pilot, "clipboard")
+        rows = screen_text(pilot.app).splitlines()
+        notice = max(number for number, row in enumerate(rows) if "clipboard" in row)
+        assert notice < min(number for number, row in enumerate(rows) if "⏎" in row)
 
 
 async def test_a_directory_is_named_and_what_was_wrong_with_it_goes_with_the_box() -> None:
@@ -115,16 +119,6 @@ async def test_enter_on_a_need_ticks_it_and_exports_nothing() -> None:
         await pilot.press("enter")
         assert pilot.app.screen.focused is None
         assert "Working out" not in question(pilot.app)
-
-
-async def test_a_short_notice_covers_no_key() -> None:
-    async with app("result").run_test(size=(80, 24), notifications=True) as pilot:
-        await settled(pilot)
-        await pilot.press("c")
-        await shows(pilot, "clipboard")
-        rows = screen_text(pilot.app).splitlines()
-        notice = max(number for number, row in enumerate(rows) if "clipboard" in row)
-        assert notice < min(number for number, row in enumerate(rows) if "⏎" in row)
 
 
 async def test_the_size_of_an_image_is_chosen_and_goes_into_the_plan_and_a_key_shrinks_what_does_not_fit() -> None:
@@ -216,13 +210,9 @@ async def test_more_images_than_fit_are_refused_in_the_window() -> None:
         assert wizard(pilot).choices.images == 2
 
 
-def test_a_comparison_begins_with_locations_on_one_disk() -> None:
+async def test_a_comparison_begins_on_one_disk_and_different_ones_are_told_in_amber() -> None:
     places = tuple(Place(path, "ext4", 1, drive) for path, drive in (("/a", "sda"), ("/b", "sdb"), ("/c", "sdb")))
-    assert on_one_disk(places) == ("/b", "/c")
-    assert on_one_disk(places[:2]) == ("/a", "/b")
-
-
-async def test_locations_on_different_disks_are_told_in_amber() -> None:
+    assert (on_one_disk(places), on_one_disk(places[:2])) == (("/b", "/c"), ("/a", "/b"))
     async with app("places", purpose="compare").run_test(size=SIZE) as pilot:
         await settled(pilot)
         assert "different disks" not in screen_text(pilot.app)
@@ -235,11 +225,3 @@ def test_a_bar_shows_as_free_what_is_free_and_hatches_what_nobody_knows() -> Non
     assert below(replace(ARCHIVE, size_bytes=100, partitions=(full,)), 42, evidence=False).plain.count("░") == 10
     unknown = replace(full, used_bytes=None, free_bytes=None)
     assert below(replace(ARCHIVE, size_bytes=100, partitions=(unknown,)), 42, evidence=False).plain.count("▒") == 40
-
-
-async def test_a_screen_has_the_layout_of_its_terminal_before_it_is_drawn() -> None:
-    async with app().run_test(size=(120, 36)) as pilot:
-        step = StepScreen(wizard(pilot).steps[0])
-        with pilot.app.batch_update():
-            await pilot.app.push_screen(step)
-            assert step.has_class("-wide", "-tall")

@@ -163,12 +163,15 @@ async def test_a_recipe_like_a_directory_is_saved_picked_and_measured(directory:
     assert [w.job for w in recipes.find("ada-s-photos").workloads] == [w.job for w in plan.recipe.workloads]
 
 
-async def test_removing_asks_first_keeps_by_default_and_is_offered_for_ones_own_alone() -> None:
+async def test_removing_asks_first_keeps_by_default_is_for_ones_own_alone_and_leaves_the_usual_recipe() -> None:
     file = mine("My tests")
-    async with app("workloads", AllRecipes()).run_test(size=SIZE) as pilot:
+    async with app("workloads", AllRecipes(), recipe=recipes.find("my-tests")).run_test(size=SIZE) as pilot:
         rows = await the_picker(pilot)
+        assert rows.key == "my-tests"
+        rows.highlight("archive-disk")
+        await until(pilot, lambda: "remove" not in footer(pilot.app), "the keys")
         await pilot.press("delete")
-        assert "remove" not in footer(pilot.app) and isinstance(pilot.app.screen, RecipesScreen)
+        assert isinstance(pilot.app.screen, RecipesScreen)
         rows.highlight("my-tests")
         await until(pilot, lambda: "del remove" in footer(pilot.app), "the key")
         for keys, left in ((("enter",), True), (("escape",), True), (("down", "enter"), False)):
@@ -179,17 +182,6 @@ async def test_removing_asks_first_keeps_by_default_and_is_offered_for_ones_own_
             assert file.exists() is left
         await shows(pilot, "✓ Removed My tests.")
         assert "my-tests" not in keys_of(pilot.app, "#recipes")
-
-
-async def test_a_recipe_that_was_chosen_and_removed_gives_way_to_the_usual_one() -> None:
-    mine("My tests")
-    async with app("workloads", AllRecipes(), recipe=recipes.find("my-tests")).run_test(size=SIZE) as pilot:
-        rows = await the_picker(pilot)
-        assert rows.key == "my-tests"
-        await pilot.press("delete")
-        await until(pilot, lambda: isinstance(pilot.app.screen, QuestionScreen), "the question")
-        await pilot.press("down", "enter")
-        await shows(pilot, "✓ Removed My tests.")
         await pilot.press("escape")
         await at_step(pilot, "workloads")
         await until(pilot, lambda: named(pilot) == "archive-disk", "the usual recipe")

@@ -37,7 +37,7 @@ from tests.fakes.wizard import (
     running_state,
     script,
 )
-from tests.tui.driving import STEPS, at_step, keys_of, screen_text, settled, shows, until, wizard
+from tests.tui.driving import STEPS, at_step, footer, keys_of, screen_text, settled, shows, until, wizard
 
 HANG_S = 600.0
 """Far longer than a busy machine takes for anything that does not wait for it; each test lets go before."""
@@ -65,9 +65,8 @@ async def test_hostile_output_of_programs_does_not_reach_the_terminal() -> None:
         await shows(pilot, "\\x1b]52;c;aGk=\\x07 [/b] \\u202egpj")
 
 
-async def test_a_storm_of_resizes_on_the_way_leaves_every_screen_whole() -> None:
-    """One walk through all screens: no size breaks one, and back at 80 columns every line fits."""
-    storm = [(20, 5), (1, 1), (200, 60), (33, 40)]
+async def test_no_size_breaks_a_screen_and_each_has_help_and_shows_its_keys() -> None:
+    """One walk through all screens; back at 80 columns every line fits."""
     wizard_app = app("result")
     wizard_app.running = running_state(FakeMachine())
     async with wizard_app.run_test(size=(80, 24)) as pilot:
@@ -78,10 +77,13 @@ async def test_a_storm_of_resizes_on_the_way_leaves_every_screen_whole() -> None
             calm = screen_text(pilot.app).splitlines()
             assert len(calm) == 24
             assert all(len(line) <= 80 for line in calm)
+            assert "F1 help" in footer(pilot.app)
             assert "esc back" in "".join(calm[-3:]) or "quit" in calm[-1]
-            for size in storm:
+            for size in ((20, 5), (1, 1), (200, 60)):
                 await pilot.resize_terminal(*size)
-            await pilot.press("f1", "escape")
+            await pilot.press("f1")
+            await shows(pilot, "╭─ Help ")
+            await pilot.press("escape")
             await pilot.resize_terminal(80, 24)
             await settled(pilot)
             assert screen_text(pilot.app).splitlines()[1] == calm[1]

@@ -124,16 +124,13 @@ def test_the_worst_stalls_of_each_round_stand_on_one_scale(width: int) -> None:
     assert max(map(cell_len, (head, *rows))) <= width
 
 
-def test_no_figure_of_a_pause_is_broken() -> None:
-    view = present(conclude(with_stalls()))
+def test_no_figure_of_a_pause_is_broken_and_a_single_round_has_no_course() -> None:
+    result = with_stalls()
+    view = present(conclude(result))
     for width in range(40, 80):
         drawn = outcome.stalls(view, width)
         assert drawn is not None
         assert not any(line.rstrip().endswith(tuple("0123456789")) for line in drawn.plain.splitlines()), drawn.plain
-
-
-def test_a_single_round_has_no_course_of_stalls() -> None:
-    result = with_stalls()
     first = replace(result, samples=tuple(s for s in result.samples if s.round <= 1))
     assert outcome.stalls_by_round(present(conclude(first)), 80) is None
 
