@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import subprocess
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,19 +43,7 @@ def plan(case: Case) -> Plan:
     return replace(make_plan(Choices(TINY, parse_candidates("ext4; ext2"), target=target, seed=1)), maximum_rounds=2)
 
 
-def test_a_run_measures_on_the_device_and_leaves_it_wiped(recipe: Path, bench: Bench) -> None:
-    case = bench.disk(DISK_BYTES)
-    output = bench.directory / "result.jsonl"
-    done = asked("run", recipe, case, "--erase", str(case.file), "--rounds", "1..1", "--output", str(output), code=0)
-    assert "on the device itself" in done.stdout
-    assert '"outcome":"finished"' in output.read_text()
-    assert signatures(case) == ""
-    findings = conclude(results.load(output))
-    for name in FORMATS:
-        assert str(case.file) not in render(findings, name), "what was typed to confirm stays at home"
-
-
-async def test_the_device_is_measured_without_a_filesystem_too_and_left_wiped(
+async def test_the_device_is_measured_with_and_without_a_filesystem_and_left_wiped(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("fswizard.session.session.BARE_SHARE", 2.0)
@@ -67,10 +56,14 @@ async def test_the_device_is_measured_without_a_filesystem_too_and_left_wiped(
             commands.append((event.as_root, event.exit_code))
 
     result = await result_of(session_in(bench.directory, made), take)
+    findings = conclude(result)
     assert result.outcome == "finished"
     assert {s.workload for s in result.samples if s.round and not s.candidate and s.workload} == {"random-write"}
     assert commands == [(True, 0)]
     assert signatures(case) == ""
+    assert "on the device itself" in render(findings, "text")
+    for name in FORMATS:
+        assert str(case.file) not in render(findings, name), "what was typed to confirm stays at home"
 
 
 def test_the_plan_lists_what_would_be_lost_and_changes_nothing(recipe: Path, bench: Bench) -> None:
@@ -106,28 +99,6 @@ async def ends_refused(made: Plan, case: Case, words: str) -> None:
     assert digest(case.file) == before
 
 
-async def test_a_filesystem_made_after_the_plan_is_not_overwritten(bench: Bench) -> None:
-    case = bench.disk(DISK_BYTES)
-    made = plan(case)
-    run("mkfs.ext4", "-q", case.path)
-    await ends_refused(made, case, "have changed since the plan was made")
-
-
-async def test_a_device_mounted_after_the_plan_is_not_overwritten(bench: Bench) -> None:
-    case = bench.made("mkfs.ext4", "-q", size_bytes=DISK_BYTES)
-    made = plan(case)
-    bench.mount(case.path, "-o", "ro")
-    await ends_refused(made, case, "is mounted on")
-
-
-async def test_another_disk_under_the_same_name_is_not_overwritten(bench: Bench) -> None:
-    case = bench.disk(DISK_BYTES)
-    made = plan(case)
-    run("losetup", "--detach", case.path)
-    run("losetup", case.path, str(case.file))
-    await ends_refused(made, case, "is no longer the disk that was chosen")
-
-
 async def test_a_device_mounted_while_the_run_waits_is_not_overwritten(bench: Bench) -> None:
     case = bench.made("mkfs.ext4", "-q", size_bytes=DISK_BYTES)
     session = session_in(bench.directory, plan(case))
@@ -152,11 +123,27 @@ async def test_a_plan_that_was_never_confirmed_is_not_carried_out(bench: Bench) 
     await ends_refused(replace(made, target=replace(made.target, identifier="")), case, "would be lost")
 
 
-async def test_a_device_locked_by_another_program_is_not_overwritten(bench: Bench) -> None:
-    case = bench.disk(DISK_BYTES)
+CHANGES: dict[str, tuple[Callable[[Bench, Case], object], str]] = {
+    "made": (lambda bench, case: run("mkfs.ext2", "-q", "-F", case.path), "have changed since the plan was made"),
+    "mounted": (lambda bench, case: bench.mount(case.path, "-o", "ro"), "is mounted on"),
+    "another of the same name": (
+        lambda bench, case: (run("losetup", "--detach", case.path), run("losetup", case.path, str(case.file))),
+        "is no longer the disk that was chosen",
+    ),
+    "locked": (
+        lambda bench, case: bench.process("flock", case.path, "sh", "-c", "exec 3>&-; echo ready; cat"), " open",
+    ),
+}  # fmt: skip
+"""What somebody does with a disk after the plan was made, and what the run says of it."""
+
+
+@pytest.mark.parametrize("change", CHANGES)
+async def test_a_device_that_changes_after_the_plan_is_not_overwritten(change: str, bench: Bench) -> None:
+    case = bench.made("mkfs.ext4", "-q", size_bytes=DISK_BYTES)
     made = plan(case)
-    bench.process("flock", case.path, "sh", "-c", "exec 3>&-; echo ready; cat")
-    await ends_refused(made, case, f"has {Path(case.path).name} open")
+    changes, words = CHANGES[change]
+    changes(bench, case)
+    await ends_refused(made, case, words)
 
 
 @pytest.mark.parametrize(

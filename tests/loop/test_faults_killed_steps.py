@@ -14,7 +14,7 @@ import pytest
 from fswizard.errors import ExitCode
 from fswizard.model.result import Result
 from tests.loop.machine_state import assert_nothing_lives, names_in
-from tests.loop.tiny_run import QUICK, started
+from tests.loop.tiny_run import started
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
 
@@ -22,15 +22,12 @@ HOOKS = """
 import contextlib, json, os, time
 import psutil
 from pathlib import Path
-from fswizard.targets import journal
 from fswizard.targets.channel import HelperProcess
 from fswizard.targets.helper import Helper
-from fswizard.targets.journal import Journal
-from fswizard.model.filesystem import Candidate
 from fswizard.system import commands
 from tests.loop.machine_state import descendants, processes_named
 
-told, killed = [], []
+told = []
 
 def tell(*what):
     told.append(what)
@@ -38,13 +35,6 @@ def tell(*what):
 
 def helper():
     return [below[0] for each in processes_named("fswizard-helper", os.getpid()) if (below := descendants(each.pid))]
-
-def names_below():
-    found = []
-    for process in descendants(os.getpid()):
-        with contextlib.suppress(psutil.NoSuchProcess):
-            found.append(process.name())
-    return found
 
 def kill_helper():
     while not (found := helper()):
@@ -56,12 +46,9 @@ def kill_helper():
 real_write, real_ask, real_start = Helper._write, Helper.ask, commands.start
 
 def write(self, verb, *arguments, **fields):
-    order = sum(what[0] == "order" for what in told) + 1
     tell("order", verb)
-    if {order} == order and {when!r} == "before":
-        kill_helper()
     answer = real_write(self, verb, *arguments, **fields)
-    if {order} == order and {when!r} == "after":
+    if {order} == sum(what[0] == "order" for what in told):
         kill_helper()
     return answer
 
@@ -85,23 +72,6 @@ async def start(argv, **how):
     return process
 
 Helper._write, Helper.ask, commands.start = write, ask, start
-
-def stepped(owner, name):
-    real = getattr(owner, name)
-    def step(*arguments, **named):
-        alive = names_below()
-        tell("step", name, alive)
-        if name == {step!r} and alive and not killed:
-            killed.append(name)
-            kill_helper()
-        return real(*arguments, **named)
-    setattr(owner, name, step)
-
-if {step!r}:
-    Candidate.outlives_a_run = True  # so that it is noted, as a pool is
-
-for owner, name in ((journal, "_new_entry"), (Journal, "_write"), (Journal, "note_pool"), (journal, "_remove")):
-    stepped(owner, name)
 """
 
 ORDERS = (
@@ -128,16 +98,13 @@ class Ended:
         return tuple(what[1] for what in self.told if what[0] == kind)
 
 
-def ended(
-    directory: Path, *, candidates: str = "ext4", order: int = 0, when: str = "after", step: str = "",
-    victims: Sequence[tuple[str, int]] = (), recipe: str = QUICK,
-) -> Ended:  # fmt: skip
+def ended(directory: Path, *, order: int = 0, victims: Sequence[tuple[str, int]] = ()) -> Ended:
     """Such a run, at its end; nothing of it may be left by then. `victims` are programs and which of that name."""
     place, report = directory / "place", directory / "told.json"
     place.mkdir()
-    script = HOOKS.format(report=str(report), order=order, when=when, victims=victims, step=step)
-    arguments = ("--rounds", "1..1", "--candidates", candidates)
-    run = started(place, directory / "result.jsonl", *arguments, recipe=recipe, script=script)
+    script = HOOKS.format(report=str(report), order=order, victims=victims)
+    arguments = ("--rounds", "1..1", "--candidates", "ext4")
+    run = started(place, directory / "result.jsonl", *arguments, script=script)
     said = run.end()
     assert_nothing_lives(place, [each for each in psutil.process_iter() if _mentions(each, place)])
     assert names_in(place) == []
@@ -179,14 +146,3 @@ def test_killing_each_program_that_a_run_starts(tmp_path: Path, number: int) -> 
     assert run.named("program")[:number] == PROGRAMS[:number]
     assert run.code in (ExitCode.OK, ExitCode.RUN_FAILED), run.said
     assert run.result.outcome in ("finished", "failed")
-
-
-@pytest.mark.parametrize("step", ["_write", "note_pool"])
-def test_at_the_steps_of_the_journal_the_helper_at_most_is_alive_and_may_be_killed(tmp_path: Path, step: str) -> None:
-    """No program runs there that could be killed, too; the run's own death is tried at each of them."""
-    run = ended(tmp_path, step=step)
-    steps = [(name, names) for kind, name, *rest in run.told if kind == "step" for names in rest]
-    assert {name for name, _ in steps} >= {"_new_entry", step, "_remove"}
-    assert {program for _, names in steps for program in names} == {"fswizard-helper", "python3"}
-    assert run.code == ExitCode.RUN_FAILED, run.said
-    assert run.result.failures == ()

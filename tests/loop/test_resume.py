@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 from collections.abc import Callable
@@ -17,7 +18,6 @@ from fswizard.model.events import (
     Event,
     RoundDiscarded,
     RoundFinished,
-    RunEnded,
     RunStarted,
     SampleTaken,
     Step,
@@ -42,16 +42,30 @@ pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
 
 async def ended_early(directory: Path, when: Callable[[Event], bool], candidates: str = "ext4; ext2") -> Path:
     """The file of a run of three rounds that was stopped at the first event that `when` is true of."""
-    return await stopped(short_session(directory, candidates, COPIES, 3), when)
+    session = short_session(directory, candidates, COPIES, 3)
 
-
-async def stopped(session: Session, when: Callable[[Event], bool]) -> Path:
     def at(event: Event) -> None:
         if when(event):
             session.stop()
 
     await watch(session, at)
     return session.path
+
+
+@pytest.fixture(scope="module")
+def early(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of one that was stopped in its second round."""
+    directory = tmp_path_factory.mktemp("early")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(directory / "state"))
+        return asyncio.run(ended_early(directory, measured_in(2)))
+
+
+@pytest.fixture
+def path(early: Path) -> Path:
+    """A copy of it among the results."""
+    results.results_directory().mkdir(parents=True)
+    return Path(shutil.copy(early, results.results_directory() / "early.jsonl"))
 
 
 def taken_up(path: Path) -> Session:
@@ -107,8 +121,8 @@ def test_a_run_that_was_killed_in_its_second_round_goes_on_to_the_end(recipe: Pa
     assert "is complete" in again.stderr
 
 
-async def test_the_round_that_was_interrupted_is_done_anew_in_a_file_that_was_cut(tmp_path: Path) -> None:
-    path = await ended_early(tmp_path, measured_in(2))
+async def test_the_round_that_was_interrupted_is_done_anew_in_a_file_that_was_cut(path: Path) -> None:
+    assert [entry.path for entry in resuming.resumable()] == [path]
     before_s = results.load(path).elapsed_s
     with path.open("ab") as file:
         file.write(b'{"type":"SampleTaken","at_s":2,"sam')
@@ -124,6 +138,7 @@ async def test_the_round_that_was_interrupted_is_done_anew_in_a_file_that_was_cu
     assert times[-1] > before_s
     assert [line["type"] for line in lines].count("RunStarted") == 2
     assert [line["type"] for line in lines].count("Header") == 1
+    assert resuming.resumable() == ()
 
 
 async def test_rounds_that_were_whole_are_kept(tmp_path: Path) -> None:
@@ -136,15 +151,6 @@ async def test_rounds_that_were_whole_are_kept(tmp_path: Path) -> None:
 async def test_a_run_that_was_ended_before_anything_was_measured_starts_with_its_first_round(tmp_path: Path) -> None:
     path = await ended_early(tmp_path, lambda event: isinstance(event, StepStarted))
     assert len(cells(await result_of(taken_up(path)))) == 6
-
-
-async def test_a_resumed_run_that_is_killed_counts_as_killed_and_goes_on_again(tmp_path: Path) -> None:
-    path = await ended_early(tmp_path, measured_in(1, 2))
-    lines = path.read_text().splitlines()
-    ending = next(n for n, line in enumerate(lines) if '"RunEnded"' in line)
-    path.write_text("\n".join([*lines[: ending + 1], lines[1]]) + "\n")
-    assert results.load(path).outcome == "killed"
-    assert (await result_of(taken_up(path))).outcome == "finished"
 
 
 async def test_who_failed_in_a_whole_round_stays_out(tmp_path: Path) -> None:
@@ -161,15 +167,11 @@ async def test_who_failed_in_a_whole_round_stays_out(tmp_path: Path) -> None:
     assert after == {"ext4", "ext2"}
 
 
-async def test_the_bare_device_is_not_measured_twice(tmp_path: Path) -> None:
-    session = short_session(tmp_path, "ext4; ext2")
-    path = await stopped(session, lambda event: isinstance(event, SampleTaken) and event.sample.round == 1)
-    resumed = await watch(taken_up(path))
-    assert not [event for event in resumed if isinstance(event, SampleTaken) and event.sample.round == 0]
-
-
-async def test_the_time_limit_is_the_same_again_or_is_given(tmp_path: Path) -> None:
-    path = await ended_early(tmp_path, measured_in(1))
+def test_the_time_limit_is_the_same_again_or_is_given_also_after_a_resumed_run_was_killed(path: Path) -> None:
+    lines = path.read_text().splitlines()
+    ending = next(n for n, line in enumerate(lines) if '"RunEnded"' in line)
+    path.write_text("\n".join([*lines[: ending + 1], lines[1]]) + "\n")
+    assert results.load(path).outcome == "killed"
     plan = resuming.take_up(path).plan
     assert plan.time_limit_s == 3600
     assert resuming.take_up(path, time_limit_s=42).plan.time_limit_s == 42
@@ -181,8 +183,7 @@ async def test_the_time_limit_is_the_same_again_or_is_given(tmp_path: Path) -> N
     fswizard("run", "--resume", str(path), "--time", "0s", code=2)
 
 
-async def test_a_run_that_goes_on_cannot_be_resumed_and_two_cannot_share_a_file(tmp_path: Path) -> None:
-    path = await ended_early(tmp_path, measured_in(1))
+async def test_a_run_that_goes_on_cannot_be_resumed_and_two_cannot_share_a_file(path: Path) -> None:
     found = resuming.take_up(path)
     first, second = session_of(found), session_of(found)
     async with aclosing(first.events()) as events:
@@ -197,10 +198,7 @@ async def test_a_run_that_goes_on_cannot_be_resumed_and_two_cannot_share_a_file(
     assert results.load(path).outcome == "cancelled"
 
 
-async def test_what_cannot_go_on_says_why(tmp_path: Path) -> None:
-    directory = tmp_path / "place"
-    directory.mkdir()
-    path = (await ended_early(directory, measured_in(2))).rename(tmp_path / "result.jsonl")
+def test_what_cannot_go_on_says_why(path: Path, tmp_path: Path) -> None:
     result = results.load(path)
 
     def refusal(changed: Result, kind: type[FswizardError] = UsageError) -> str:
@@ -225,25 +223,11 @@ async def test_what_cannot_go_on_says_why(tmp_path: Path) -> None:
     assert "There is no filesystem" in refusal(
         replace(result, plan=renamed, samples=(), failures=(), throughput_series=())
     )
-    huge = replace(result.plan, target=replace(result.plan.target, size_bytes=1 << 50))
-    assert "must stay free" in refusal(replace(result, plan=huge))
-    device = Target("device", "/dev/disk/by-id/ata-DISK", 1 << 40, "", "8:16", 7, "Z84")
-    assert "what is on it now is unknown" in refusal(replace(result, plan=replace(result.plan, target=device)))
+    for target, words in (
+        (replace(result.plan.target, size_bytes=1 << 50), "must stay free"),
+        (replace(result.plan.target, path=str(tmp_path / "gone")), "is not a directory"),
+        (Target("device", "/dev/disk/by-id/ata-DISK", 1 << 40, "", "8:16", 7, "Z84"), "what is on it now is unknown"),
+    ):
+        assert words in refusal(replace(result, plan=replace(result.plan, target=target)))
     no_program = replace(result.plan.commands[0], argv=("no-such-program",))
     assert "no-such-program" in refusal(replace(result, plan=replace(result.plan, commands=(no_program,))), Missing)
-    shutil.rmtree(directory)
-    with pytest.raises(UsageError, match="is not a directory"):
-        resuming.take_up(path)
-
-
-async def test_the_runs_that_can_go_on_are_listed(tmp_path: Path) -> None:
-    assert resuming.resumable() == ()
-    path = await ended_early(tmp_path, measured_in(1))
-    kept = results.results_directory() / "early.jsonl"
-    kept.parent.mkdir(parents=True)
-    shutil.copy(path, kept)
-    (entry,) = resuming.resumable()
-    assert entry.path == kept
-    events = await watch(taken_up(kept))
-    assert isinstance(events[-1], RunEnded)
-    assert resuming.resumable() == ()
