@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import subprocess
 import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
-from rich.console import Console
-from rich.terminal_theme import SVG_EXPORT_THEME
-from rich.text import Text
-
-from tests.tui.screenshots import WEB_FONT, draw
 from tests.vm.machine import TIMEOUT_S, Machine, awaited
 
 USER, PASSWORD = "ada", "correct horse"
 PROMPT = "ready>"
 SIZE = (80, 24)
-PICTURE_SIZE = (110, 40)
-FOLDER = Path(__file__).parents[2] / "build" / "test-machine"
+WIDE = (110, 40)
 KEY_S = 30.0
 """After so long without an answer a key is pressed again."""
 
@@ -48,9 +40,9 @@ class Terminal:
         self._tmux("send-keys", "-t", self._name, "-l", line)
         self.press("Enter")
 
-    def text(self, *, coloured: bool = False) -> str:
-        """What stands on the screen; `coloured`, with the escapes that make it so."""
-        return self._tmux("capture-pane", "-t", self._name, "-p", *(["-e"] if coloured else []))
+    def text(self) -> str:
+        """What stands on the screen."""
+        return self._tmux("capture-pane", "-t", self._name, "-p")
 
     def shows(self, words: str, limit_s: float = TIMEOUT_S) -> str:
         """Waits until `words` stand on the screen, and returns all of it."""
@@ -70,13 +62,6 @@ class Terminal:
         while (here := _row(self.shows("▌"), "▌")) != (there := _row(self.shows(words), words)):
             self.press("Down" if there > here else "Up")
             self._leaves(here)
-
-    def settles(self) -> None:
-        """Waits until what was typed has come to bear: the screen stays as it is for a while."""
-        before, now = "", self.text()
-        while now != before:
-            time.sleep(2)
-            before, now = now, self.text()
 
     def close(self) -> None:
         subprocess.run(["tmux", "kill-session", "-t", self._name], check=False, capture_output=True)
@@ -122,16 +107,3 @@ def left(terminal: Terminal) -> None:
     """The wizard is gone."""
     terminal.press("C-q")
     terminal.shows(PROMPT)
-
-
-def keep_picture(terminal: Terminal, name: str) -> None:
-    """As text, as SVG and as PNG in `FOLDER`, in place of those of an earlier run."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    (FOLDER / f"{name}.txt").write_text(terminal.text(), "utf-8")
-    width, height = PICTURE_SIZE
-    console = Console(record=True, width=width, height=height, file=io.StringIO())
-    console.print(Text.from_ansi(terminal.text(coloured=True)), end="")
-    picture = FOLDER / f"{name}.svg"
-    svg = console.export_svg(title="fswizard").replace(SVG_EXPORT_THEME.background_color.hex, "#000000")
-    picture.write_text(WEB_FONT.sub("", svg), "utf-8")
-    draw(picture)

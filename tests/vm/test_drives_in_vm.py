@@ -55,30 +55,22 @@ def await_newest(machine: Machine, condition: Callable[[list[str]], bool]) -> No
     awaited(newest, condition, pause_s=0.5)
 
 
-def smr(drive: dict[str, Any]) -> tuple[str, str]:
-    return drive["smr"]["verdict"], drive["smr"]["confidence"]
-
-
-def test_an_archive_disk_that_tells_nothing_is_known_by_its_model(listing: Listing) -> None:
-    drive = listing[ARCHIVE.serial]
-    assert (drive["model"], drive["rpm"], drive["size_bytes"]) == ("ST8000AS0002-1NA17Z", 5980, ARCHIVE.size_bytes)
-    assert smr(drive) == ("drive-managed", "strong")
-    assert codes(drive, "drive-managed") == {"model-table", "smartctl-family"}
-
-
-def test_a_shingled_disk_gives_itself_away_by_trim(listing: Listing) -> None:
-    assert smr(listing[RED.serial]) == ("drive-managed", "strong")
-    assert "trim" in codes(listing[RED.serial], "drive-managed")
-
-
-def test_a_conventional_disk_is_not_called_shingled(listing: Listing) -> None:
+def test_each_disk_is_known_for_what_it_is(listing: Listing) -> None:
+    verdicts = {
+        disk.serial: (listing[disk.serial]["smr"]["verdict"], listing[disk.serial]["smr"]["confidence"])
+        for disk in (ARCHIVE, RED, ZONED)
+    }
+    strong = ("drive-managed", "strong")
+    assert verdicts == {ARCHIVE.serial: strong, RED.serial: strong, ZONED.serial: ("host-managed", "certain")}
     assert listing[PLAIN.serial]["smr"]["verdict"] == "cmr"
-
-
-def test_a_zoned_namespace_is_host_managed_for_certain(listing: Listing) -> None:
-    drive = listing[ZONED.serial]
-    assert smr(drive) == ("host-managed", "certain")
-    assert (drive["zone_model"], drive["zone_count"]) == ("host-managed", 64)
+    archive, zoned = listing[ARCHIVE.serial], listing[ZONED.serial]
+    assert (archive["model"], archive["rpm"], archive["size_bytes"]) == (
+        "ST8000AS0002-1NA17Z", 5980, ARCHIVE.size_bytes,
+    )  # fmt: skip
+    assert codes(archive, "drive-managed") == {"model-table", "smartctl-family"}, "it tells nothing itself"
+    assert "trim" in codes(listing[RED.serial], "drive-managed")
+    assert (zoned["zone_model"], zoned["zone_count"]) == ("host-managed", 64)
+    assert "mounted" in {use["code"] for use in listing["ROOT"]["uses"]}
 
 
 def test_a_disk_behind_a_usb_bridge_is_named_with_it_and_not_taken_for_a_sleeping_one(listing: Listing) -> None:
@@ -100,10 +92,6 @@ def test_every_disk_has_the_name_that_udev_made(listing: Listing) -> None:
         VIRTIO.serial: "/dev/disk/by-id/virtio-VIRTIO1",
         MEASURED.serial: "/dev/disk/by-id/ata-TESTDISK_MEASURED",
     }
-
-
-def test_the_disk_of_the_system_is_in_use(listing: Listing) -> None:
-    assert "mounted" in {use["code"] for use in listing["ROOT"]["uses"]}
 
 
 def test_without_root_the_verdicts_stand_and_what_could_not_be_asked_is_said(machine: Machine) -> None:
