@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,6 @@ from fswizard.model.plan import Plan
 from fswizard.session.planning import Choices, TargetChoice, make_plan
 from fswizard.targets.channel import Channel, HelperProcess
 from fswizard.targets.helper_commands import LABEL, MOUNT
-from tests.loop.machine_state import processes_named
 from tests.loop.runs import WRITES, session_in, watch
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio, pytest.mark.btrfs]
@@ -25,23 +22,16 @@ Words = tuple[str, ...]
 SHOWN = ("wipe", "array", "build", "mkfs", "mount", "umount")
 """Orders whose commands stand in the plan and in the log."""
 
-TOLD = {"noatime", "nosuid", "nodev", "degraded"}
-"""Mount options that the kernel tells in the words in which it was asked for them."""
-
 
 class Executed:
-    """What the helper answered to a run's orders, and what its mount namespace showed before each umount."""
+    """What the helper answered to a run's orders."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.commands: list[Words] = []
-        self.mounted: list[list[str]] = []
-        """Source, directory, type and options."""
         self.name = ""
         real_ask = Channel.ask
 
         async def ask(channel: Channel, verb: str, /, **fields: Any) -> Any:
-            if verb == "umount":
-                self.mounted += [mount for mount in _mounts_of_the_helper() if mount[1] == self.commands[-1][-1]]
             answer = await real_ask(channel, verb, **fields)
             if verb == "join":
                 self.name = answer["pool"]
@@ -56,17 +46,8 @@ class Executed:
     def once(self) -> list[Words]:
         """Without unmounting and mounting again between two workloads, to empty the caches."""
         again = [(a[0], b[0]) == ("umount", "mount") for a, b in pairwise(self.commands)]
-        return [
-            command
-            for command, with_next, with_last in zip(self.commands, [*again, False], [False, *again])
-            if not with_next and not with_last
-        ]
-
-
-def _mounts_of_the_helper() -> Iterator[list[str]]:
-    for unshare in processes_named("fswizard-helper", os.getpid()):
-        for helper in unshare.children():
-            yield from map(str.split, Path(f"/proc/{helper.pid}/mounts").read_text().splitlines())
+        kept = zip(self.commands, [*again, False], [False, *again])
+        return [command for command, with_next, with_last in kept if not with_next and not with_last]
 
 
 def planned(plan: Plan, executed: Executed) -> list[Words]:
@@ -104,8 +85,3 @@ async def test_what_is_planned_told_and_executed_is_the_same(
     end = ("umount", executed.commands[-1][-1])
     between = [command for command in executed.once if command != end]
     assert planned(plan, executed) == [*between, end], "the plan unmounts once, at the end"
-    mounting = [command for command in executed.commands if command[0] == "mount"]
-    for command, (source, directory, kind, options, *_) in zip(mounting, executed.mounted, strict=True):
-        assert command[-2:] == (source, directory)
-        assert command[-5:-3] == (kind, "-o")
-        assert TOLD.intersection(command[-3].split(",")) == TOLD.intersection(options.split(","))

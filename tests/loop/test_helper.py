@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -13,10 +12,8 @@ import psutil
 import pytest
 import pytest_asyncio
 
-from fswizard import privileged
 from fswizard.errors import Missing, Refused, RunFailed
 from fswizard.filesystems import catalogue
-from fswizard.targets import helper_copy
 from fswizard.targets.channel import HelperFailed
 from fswizard.targets.helper import Attached, Helper
 from tests.loop.channel import children, helper_pid
@@ -72,7 +69,7 @@ async def test_a_filesystem_is_made_mounted_used_checked_and_taken_away(
     known = catalogue()[filesystem]
     attached = await attach(helper, tmp_path, max(SIZE, known.minimum_bytes))
     directory = attached.directory
-    assert loops_below(tmp_path) == [f"{attached.name} on {opened_at(helper, tmp_path)}"]
+    assert loops_below(tmp_path) == [f"{attached.name} on {os.readlink(opened_as(helper, tmp_path))}"]
     for _ in range(2):  # a second time over the first
         await helper.wipe(attached.handle)
         assert (
@@ -117,12 +114,8 @@ async def test_workloads_have_no_capability_and_cannot_get_one(helper: Helper, m
     assert set(status["Uid"].split()) == {str(os.getuid())}
     assert Path(f"/proc/{process.pid}/cwd").readlink() == Path(mounted)
     await process.kill()
-
-
-async def test_a_workload_of_root_cannot_use_roots_rights(helper: Helper, mounted: str) -> None:
     for argv in (["umount", mounted], ["mknod", "disk", "b", "7", "0"], ["chown", "1", "."]):
-        failed = await (await helper.run(argv, cwd=mounted)).wait()
-        assert failed.exit_code != 0, argv
+        assert (await (await helper.run(argv, cwd=mounted)).wait()).exit_code != 0, argv
 
 
 async def test_a_workload_gets_a_clean_environment(helper: Helper, mounted: str, tmp_path: Path) -> None:
@@ -139,10 +132,7 @@ async def test_arguments_reach_the_program_as_they_are(helper: Helper, mounted: 
     process = await helper.run(["printf", "%s\\0", *hostile], cwd=mounted)
     assert (await process.wait()).stdout.decode().split("\0")[:-1] == list(hostile)
     assert "evil" not in await said(helper, mounted, "ls")
-
-
-async def test_a_program_is_no_option_of_the_one_that_takes_the_rights_away(helper: Helper, mounted: str) -> None:
-    with pytest.raises(Missing):
+    with pytest.raises(Missing):  # else it would be an option of the one that takes the rights away
         await (await helper.run(["--keep-groups", "id"], cwd=mounted)).wait()
 
 
@@ -161,7 +151,7 @@ async def test_output_comes_while_the_program_runs_and_whole(helper: Helper, mou
     assert (finished.exit_code, finished.stdout, finished.stderr) == (3, b"", b"err\n")
 
 
-async def test_the_end_tells_time_and_processor_time_of_children_too(helper: Helper, mounted: str) -> None:
+async def test_the_end_tells_the_signal_time_and_processor_time_of_children_too(helper: Helper, mounted: str) -> None:
     burn = "import time\nwhile time.process_time() < 0.1: pass"
     script = f"/usr/bin/python3 -c '{burn}' & sleep 0.2; wait"
     finished = await (await helper.run(["sh", "-c", script], cwd=mounted)).wait()
@@ -169,9 +159,6 @@ async def test_the_end_tells_time_and_processor_time_of_children_too(helper: Hel
     assert finished.wall_s >= 0.2
     slept = await (await helper.run(["sleep", "0.2"], cwd=mounted)).wait()
     assert slept.cpu_s < 0.2 <= slept.wall_s
-
-
-async def test_the_signal_that_ends_a_program_is_told(helper: Helper, mounted: str) -> None:
     assert (await (await helper.run(["sh", "-c", "kill -TERM $$"], cwd=mounted)).wait()).exit_code == -15
 
 
@@ -206,12 +193,6 @@ async def test_a_mounted_device_is_neither_wiped_nor_formatted_nor_detached_and_
     await umount(helper, attached)
 
 
-async def test_a_failing_mkfs_is_told_with_its_whole_output(helper: Helper, attached: Attached) -> None:
-    finished = await helper.order("mkfs", attached.handle, filesystem="ext4", arguments=["-b", "999"])
-    assert finished.exit_code > 0
-    assert "block size" in finished.output
-
-
 async def test_what_was_not_made_here_and_what_was_wiped_is_not_mounted(helper: Helper, tmp_path: Path) -> None:
     """A superblock of somebody else's could tell the kernel to panic, or hold what another user wrote."""
     attached = await attach(helper, tmp_path)
@@ -227,7 +208,11 @@ async def test_what_was_not_made_here_and_what_was_wiped_is_not_mounted(helper: 
     await helper.detach(attached.handle)
 
 
-async def test_a_mount_that_fails_tells_why_and_leaves_the_device_free(helper: Helper, attached: Attached) -> None:
+async def test_a_mkfs_and_a_mount_that_fail_tell_why_and_leave_the_device_free(
+    helper: Helper, attached: Attached
+) -> None:
+    failed = await helper.order("mkfs", attached.handle, filesystem="ext4", arguments=["-b", "999"])
+    assert failed.exit_code > 0 and "block size" in failed.output
     assert (await helper.order("mkfs", attached.handle, filesystem="ext4", arguments=["-q", "-F"])).exit_code == 0
     device = os.open(attached.path, os.O_WRONLY)
     os.pwrite(device, bytes(4096), 0)
@@ -304,29 +289,6 @@ def opened_as(helper: Helper, directory: Path) -> str:
     """The image below a directory, as root finds it again at the helper."""
     links = Path(f"/proc/{helper_pid(helper)}/fd").iterdir()
     return next(str(link) for link in links if os.readlink(link).startswith(f"{directory}/#"))
-
-
-def opened_at(helper: Helper, directory: Path) -> str:
-    return os.readlink(opened_as(helper, directory))
-
-
-@pytest.fixture
-def installed() -> Iterator[Path]:
-    """A copy where a package would put one: below a directory that is root's alone, without the rest of the program."""
-    top = Path(f"/root/.fswizard-test-{os.getpid()}")
-    copy = top / "fswizard" / "privileged"
-    shutil.copytree(Path(privileged.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(helper_copy, "INSTALLED", copy)
-        yield copy
-    shutil.rmtree(top)
-
-
-async def test_an_installed_copy_runs_by_itself(installed: Path, tmp_path: Path) -> None:
-    async with Helper.start() as helper:
-        assert f"{installed}/__main__.py" in Path(f"/proc/{helper_pid(helper)}/cmdline").read_text()
-        assert await said(helper, str(tmp_path), "echo", "hello") == "hello"
-    assert not list(installed.rglob("__pycache__"))
 
 
 @pytest.mark.parametrize("cancelled_after_s", [(0,), (0, 0), (0.01,), (0.01, 0)])

@@ -148,34 +148,13 @@ def test_the_bare_device_is_measured_before_a_filesystem_is_made_and_never_below
         refused(channel.ask("mount", handle=handle, filesystem="ext4", options=[]), "holds no filesystem")
 
 
-@pytest.mark.fio
-def test_of_several_devices_the_first_is_measured_bare(tmp_path: Path) -> None:
-    with Channel() as channel:
-        handles = []
-        for name in ("first", "second"):
-            (tmp_path / name).mkdir()
-            handles.append(channel.attach(tmp_path / name))
-        group = channel.ask("join", handles=handles)["ok"]["handle"]
-        first, second = (device_of(tmp_path / name) for name in ("first", "second"))
-        before = first.read_bytes(), second.read_bytes()
-        assert channel.ask("bare", handle=group, **BARE)["ended"]["exit_code"] == 0
-        assert first.read_bytes() != before[0] and second.read_bytes() == before[1]
-
-
-@pytest.fixture
-def made(tmp_path: Path) -> Iterator[tuple[Channel, int]]:
-    """A helper and the handle of an image on which it made an ext4."""
+def test_mount_gets_nothing_that_is_not_on_the_list(tmp_path: Path) -> None:
     with attached(tmp_path) as (channel, handle):
         assert channel.ask("mkfs", handle=handle, filesystem="ext4", arguments=["-q"])["ended"]["exit_code"] == 0
-        yield channel, handle
-
-
-def test_mount_gets_nothing_that_is_not_on_the_list(made: tuple[Channel, int]) -> None:
-    channel, handle = made
-    for options in OPTIONS:
-        refused(channel.ask("mount", handle=handle, filesystem="ext4", options=options), "not allowed")
-    for filesystem in ("tmpfs", "overlay", "proc", "fuse", "nfs", "auto", "none", "ext4,xfs", ""):
-        refused(channel.ask("mount", handle=handle, filesystem=filesystem, options=[]), "not what was made")
+        for options in OPTIONS:
+            refused(channel.ask("mount", handle=handle, filesystem="ext4", options=options), "not allowed")
+        for filesystem in ("tmpfs", "overlay", "proc", "fuse", "nfs", "auto", "none", "ext4,xfs", "zfs", ""):
+            refused(channel.ask("mount", handle=handle, filesystem=filesystem, options=[]), "not what was made")
 
 
 def test_only_what_was_attached_and_is_mounted_can_be_named(volume: tuple[Channel, int, Path]) -> None:
@@ -186,19 +165,16 @@ def test_only_what_was_attached_and_is_mounted_can_be_named(volume: tuple[Channe
         refused(channel.ask(verb, handle=handle), "holds no filesystem")
 
 
-def test_a_workload_gets_no_variable_that_is_not_on_the_list(volume: tuple[Channel, int, Path]) -> None:
+def test_a_workload_gets_no_other_variable_and_starts_where_the_user_could_start_it(
+    volume: tuple[Channel, int, Path],
+) -> None:
     channel, _, directory = volume
+    order: dict[str, Any] = {"argv": ["true"], "cwd": str(directory), "env": {}, "memory_bytes": 0}
     for name in ("LD_PRELOAD", "LD_LIBRARY_PATH", "PATH", "GCONV_PATH", "BASH_ENV", "A=B", ""):
-        refused(
-            channel.ask("run", argv=["true"], cwd=str(directory), env={name: "x"}, memory_bytes=0), "is not passed on"
-        )
-
-
-def test_a_workload_starts_where_the_user_could_start_it(volume: tuple[Channel, int, Path]) -> None:
-    channel, _, directory = volume
+        refused(channel.ask("run", **{**order, "env": {name: "x"}}), "is not passed on")
     os.chown(directory, NOBODY, NOBODY)
     for cwd in (str(directory), "/etc/passwd", "/dev/sda", "/proc/1/mem", f"{directory}/none"):
-        refused(channel.ask("run", argv=["true"], cwd=cwd, env={}, memory_bytes=0), f"{cwd}: ")
+        refused(channel.ask("run", **{**order, "cwd": cwd}), f"{cwd}: ")
 
 
 def test_the_helper_runs_in_namespaces_of_its_own() -> None:

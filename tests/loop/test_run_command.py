@@ -47,11 +47,3 @@ def test_a_signal_ends_the_run_in_good_order(tmp_path: Path, number: signal.Sign
     assert "Traceback" not in stderr
     assert "ext2" in stdout, "what was measured is reported"
     assert loops_on(started.place) == []
-
-
-def test_plan_shows_the_exact_commands_and_changes_nothing(recipe: Path, tmp_path: Path) -> None:
-    done = fswizard("plan", str(recipe), "--target", f"image:64M@{tmp_path}", "--candidates", "ext2:noatime", code=0)
-    assert "# mkfs.ext2 -q -F" in done.stdout
-    assert "-t ext2 -o noatime,errors=remount-ro,nosuid,nodev DEVICE MOUNT" in done.stdout
-    assert "fio --name=write" in done.stdout
-    assert names_in(tmp_path) == ["short.toml"]

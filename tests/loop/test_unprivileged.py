@@ -15,23 +15,12 @@ from fswizard import results
 from tests.fakes.host import ROOMY
 from tests.loop.devices import Bench, Case
 from tests.loop.machine_state import (
-    LIMIT_S,
-    assert_nothing_lives,
-    descendants,
     names_in,
-    processes_named,
-    wait_until,
 )
 from tests.loop.people import USERS, User
 from tests.loop.tiny_run import MAIN
-from tests.recipe_texts import writing
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.sudo, pytest.mark.fio, USERS]
-
-
-def start(made: User, *arguments: str) -> subprocess.Popen[str]:
-    """`fswizard` as this user calls it."""
-    return python(made, MAIN, *arguments)
 
 
 def python(made: User, script: str, *arguments: str) -> subprocess.Popen[str]:
@@ -43,7 +32,7 @@ def python(made: User, script: str, *arguments: str) -> subprocess.Popen[str]:
 
 def run(made: User, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
     """To its end, with that exit code."""
-    return ended(start(made, *arguments), code)
+    return ended(python(made, MAIN, *arguments), code)
 
 
 def ended(process: subprocess.Popen[str], code: int) -> subprocess.CompletedProcess[str]:
@@ -51,27 +40,6 @@ def ended(process: subprocess.Popen[str], code: int) -> subprocess.CompletedProc
     assert process.returncode == code, stderr
     assert "Traceback" not in stderr
     return subprocess.CompletedProcess(process.args, code, stdout, stderr)
-
-
-def write_recipe(made: User) -> str:
-    """One with a workload that lasts long enough to be looked at."""
-    name = "long.toml"
-    (made.home / name).write_text(writing("64M", "8M", 1.5, candidates=("ext4",)))
-    shutil.chown(made.home / name, made.uid, made.gid)
-    return name
-
-
-def workload(process: subprocess.Popen[str]) -> int:
-    """fio as the helper runs it: the program itself asks fio for its version, too."""
-    found: list[int] = []
-
-    def runs() -> bool:
-        for helper in processes_named("fswizard-helper", process.pid):
-            found.extend(each.pid for each in processes_named("fio", helper.pid))
-        return bool(found)
-
-    wait_until(runs, LIMIT_S, "a workload runs")
-    return found[0]
 
 
 def test_directories_need_no_rights_and_nothing_is_formatted(nobody: User) -> None:
@@ -167,18 +135,3 @@ def test_with_sudo_an_image_is_measured_and_nothing_is_roots_afterwards(trusted:
     assert not list(trusted.home.glob("fswizard-*"))
     roots = [str(path) for path in trusted.home.rglob("*") if path.lstat().st_uid != trusted.uid]
     assert roots == []
-
-
-def test_killed_with_sudo_in_between_all_goes_with_it(trusted: User) -> None:
-    target = f"image:64M@{trusted.home}"
-    process = start(trusted, "run", write_recipe(trusted), "--target", target, "--output", "killed.jsonl")
-    workload(process)
-    below = descendants(process.pid)
-    assert below
-    process.kill()
-    process.communicate()
-    assert_nothing_lives(trusted.home, below)
-    assert results.load(trusted.home / "killed.jsonl").outcome == "killed"
-    cleaned = run(trusted, "clean")
-    assert "removed" in cleaned.stdout
-    assert not list(trusted.home.glob("fswizard-*"))

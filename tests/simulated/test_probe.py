@@ -6,6 +6,8 @@ import contextlib
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import product
+from typing import Any
 
 import pytest
 
@@ -50,31 +52,41 @@ def probed(
     return result
 
 
-def test_a_shingled_disk_is_found() -> None:
-    result = probed(as_published(), listen_s=81.0, time_limit_s=180.0)
-    assert result.outcome == "drive-managed", result
-    assert result.evidence.says == "drive-managed"
+STALLS, CLIFF = "periodic-stall", "write-cliff"
+LONG = (81.0, 180.0)
+SHINGLED: tuple[tuple[dict[str, Any], tuple[float, float], int, str, str], ...] = (
+    ({}, LONG, 1, "", ""),
+    *(({"cache_bytes": mib << 20, "trimmed": trimmed}, LONG, 1, "", "")
+      for mib, trimmed in product((100, 2000), (False, True))),
+    ({"cache_bytes": 1 << 40}, LONG, 1, STALLS, "times in a row, each time after"),
+    ({"cache_bytes": 1 << 40}, LONG, BRIDGE_PIECES, STALLS, "each time after 27 writes"),
+    *(({"stall_s": 0.0, "cache_bytes": mib << 20}, (10.0, 180.0), 1, CLIFF, "") for mib in (100, 600, 2000)),
+)  # fmt: skip
+"""Of the disk as published: what differs, seconds to listen and in all, pieces of a block, and what gives it away."""
+
+
+@pytest.mark.parametrize(("differs", "seconds", "pieces", "code", "words"), SHINGLED)
+def test_a_shingled_disk_is_found(
+    differs: dict[str, Any], seconds: tuple[float, float], pieces: int, code: str, words: str
+) -> None:
+    result = probed(as_published(**differs), *seconds, pieces=pieces)
+    assert result.outcome == result.evidence.says == "drive-managed", result
+    assert code in ("", result.evidence.code) and words in result.evidence.text
 
 
 def test_one_that_is_five_times_as_quick_is_found_too() -> None:
     assert probed(ShingledDisk(), listen_s=3.0, time_limit_s=120.0).outcome == "drive-managed"
 
 
-def test_a_plain_disk_is_inconclusive_and_never_called_conventional(seed: int) -> None:
-    result = probed(PlainDisk(seed=seed), listen_s=16.0, time_limit_s=36.0)
-    assert result.outcome == "inconclusive", result
-    assert result.evidence.says == "unknown"
-
-
-def test_the_stall_alone_gives_a_disk_away() -> None:
-    result = probed(as_published(cache_bytes=1 << 40), listen_s=81.0, time_limit_s=180.0)
-    assert result.evidence.code == "periodic-stall", result
-    assert "times in a row, each time after" in result.evidence.text
-
-
-def test_the_cliff_alone_gives_a_disk_away() -> None:
-    result = probed(as_published(stall_s=0.0), listen_s=10.0, time_limit_s=180.0)
-    assert result.evidence.code == "write-cliff", result
+def test_a_plain_disk_and_a_cache_that_is_not_reached_are_inconclusive_and_never_called_conventional(seed: int) -> None:
+    for disk, listen_s, time_limit_s, pieces in (
+        (PlainDisk(seed=seed), 16.0, 36.0, 1),
+        (PlainDisk(seed=seed), 81.0, 100.0, BRIDGE_PIECES),
+        (as_published(stall_s=0.0, cache_bytes=20 << 30), 10.0, 60.0, 1),
+    ):
+        result = probed(disk, listen_s, time_limit_s, pieces=pieces)
+        assert (result.outcome, result.evidence.says) == ("inconclusive", "unknown"), result
+        assert "proves nothing" in result.evidence.text
 
 
 def test_no_more_is_written_than_was_stated_and_the_filling_counts(seed: int) -> None:
@@ -92,37 +104,6 @@ def test_a_disturbed_probe_proves_nothing() -> None:
     result = probed(as_published(), 81.0, 180.0, disturbed=lambda written_bytes: "somebody else wrote too.")
     assert result.outcome == "inconclusive"
     assert "somebody else wrote too." in result.evidence.text
-
-
-@pytest.mark.parametrize("cache_mib", [100, 2000])
-@pytest.mark.parametrize("trimmed", [False, True])
-def test_a_shingled_disk_is_found_whatever_its_cache_and_whether_it_was_trimmed(cache_mib: int, trimmed: bool) -> None:
-    disk = as_published(cache_bytes=cache_mib << 20, trimmed=trimmed)
-    assert probed(disk, listen_s=81.0, time_limit_s=180.0).outcome == "drive-managed"
-
-
-@pytest.mark.parametrize("cache_mib", [100, 600, 2000])
-def test_the_cliff_shows_at_every_size_of_the_cache_that_is_reached(cache_mib: int) -> None:
-    disk = as_published(stall_s=0.0, cache_bytes=cache_mib << 20)
-    assert probed(disk, listen_s=10.0, time_limit_s=180.0).evidence.code == "write-cliff"
-
-
-def test_a_cache_that_is_not_reached_shows_no_cliff() -> None:
-    result = probed(as_published(stall_s=0.0, cache_bytes=20 << 30), listen_s=10.0, time_limit_s=60.0)
-    assert result.outcome == "inconclusive"
-    assert "proves nothing" in result.evidence.text
-
-
-def test_behind_an_adapter_that_cuts_writes_the_stall_comes_sooner_and_is_found() -> None:
-    disk = as_published(cache_bytes=1 << 40)
-    result = probed(disk, listen_s=81.0, time_limit_s=180.0, pieces=BRIDGE_PIECES)
-    assert result.evidence.code == "periodic-stall", result
-    assert "each time after 27 writes" in result.evidence.text
-
-
-def test_a_plain_disk_behind_an_adapter_stays_inconclusive(seed: int) -> None:
-    result = probed(PlainDisk(seed=seed), listen_s=81.0, time_limit_s=100.0, pieces=BRIDGE_PIECES)
-    assert result.outcome == "inconclusive", result
 
 
 def test_a_busy_processor_is_named_where_nothing_was_found_and_takes_nothing_from_what_was(seed: int) -> None:
