@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.vm.disks import ARCHIVE, MEASURED, PLAIN, RED, STICK, VIRTIO, ZONED, usb
-from tests.vm.machine import TIMEOUT_S, Machine, awaited
+from tests.vm.machine import TIMEOUT_S, Machine
 
 pytestmark = [pytest.mark.vm, pytest.mark.slow, pytest.mark.xdist_group("drives")]
 
@@ -19,13 +18,6 @@ Listing = dict[str, dict[str, Any]]
 
 NEWCOMER = usb("NEWCOMER")
 LINK = "/dev/disk/by-id/usb-QEMU_QEMU_HARDDISK_NEWCOMER-0:0"
-WATCHED = "/run/watched"
-WATCHER = f"""
-from fswizard.drives import watch
-with open("{WATCHED}", "w", buffering=1) as told:
-    for drives in watch():
-        print(*(drive.serial for drive in drives), file=told)
-"""
 
 
 @pytest.fixture(scope="module")
@@ -44,15 +36,6 @@ def drives(machine: Machine, *before: str) -> Listing:
 
 def codes(drive: dict[str, Any], says: str) -> set[str]:
     return {piece["code"] for piece in drive["smr"]["evidence"] if piece["says"] == says}
-
-
-def await_newest(machine: Machine, condition: Callable[[list[str]], bool]) -> None:
-    """Waits until the serial numbers that the watcher told last fulfil the condition."""
-
-    def newest() -> list[str]:
-        return machine.run("cat", WATCHED).stdout.decode().rpartition("\n")[0].rpartition("\n")[2].split()
-
-    awaited(newest, condition, pause_s=0.5)
 
 
 def test_each_disk_is_known_for_what_it_is(listing: Listing) -> None:
@@ -113,15 +96,3 @@ def test_a_disk_appears_when_it_is_plugged_in_and_goes_when_it_is_pulled(machine
     machine.pull(NEWCOMER)
     machine.ok("udevadm", "wait", "--removed", "--timeout=600", LINK)
     assert NEWCOMER.serial not in drives(machine)
-
-
-def test_whoever_watches_is_told(machine: Machine) -> None:
-    watching = machine.start("python3", "-c", WATCHER)
-    try:
-        await_newest(machine, lambda serials: ARCHIVE.serial in serials)
-        machine.plug(NEWCOMER)
-        await_newest(machine, lambda serials: NEWCOMER.serial in serials)
-        machine.pull(NEWCOMER)
-        await_newest(machine, lambda serials: NEWCOMER.serial not in serials)
-    finally:
-        watching.kill()
