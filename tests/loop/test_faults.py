@@ -15,7 +15,6 @@ import pytest
 
 from fswizard.drives.devices import find_device
 from fswizard.engines.fio import FioJob
-from fswizard.engines.tree import TreeJob
 from fswizard.filesystems import parse_candidates
 from fswizard.model.events import Event, SampleTaken, StepProgressed, StepStarted
 from fswizard.model.metrics import TRIAL_WRITTEN
@@ -35,7 +34,6 @@ from tests.loop.machine_state import (
 )
 from tests.loop.runs import (
     COPIES,
-    COPY_TREE,
     RANDOM_WRITE,
     TINY,
     WRITES,
@@ -265,12 +263,6 @@ def test_a_result_file_that_cannot_grow_ends_the_run_and_keeps_what_it_holds(tmp
             run.go_on()
             assert "cannot be written: No space left on device" in run.end(1)
         assert run.result.samples
-
-
-async def test_a_candidate_without_inodes_is_a_result(tmp_path: Path) -> None:
-    many = replace(COPY_TREE, job=TreeJob("copy", "small-files", 16_500, 16_500))
-    result = await result_of(short_session(tmp_path, "ext4", replace(TINY, workloads=(many,))))
-    assert [failure.kind for failure in result.failures] == ["ENOSPC"]
 
 
 def test_a_mkfs_that_asks_gets_no_answer_one_that_lies_is_found_out_and_the_others_go_on(tmp_path: Path) -> None:

@@ -114,11 +114,6 @@ def test_a_device_in_use_is_left_alone(tmp_path: Path, monkeypatch: pytest.Monke
     device.detach()
 
 
-def test_an_image_that_cannot_be_had_is_told() -> None:
-    with pytest.raises(OSError, match="Bad file descriptor"):
-        loop_device.attach(Image(1 << 20, SIZE))
-
-
 def test_a_device_is_locked_once_udev_lets_go_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file in place of it: locks are the same."""
     path = tmp_path / "loop"
