@@ -22,7 +22,7 @@ from fswizard.engines.backup import BackupJob
 from fswizard.engines.fio import FioJob
 from fswizard.engines.rsync import RsyncJob
 from fswizard.engines.sqlite import SqliteJob
-from fswizard.engines.tree import TreeJob
+from fswizard.engines.tree import TreeJob, TreeOperation
 from fswizard.model.recipe import Job
 from fswizard.system import block_stats
 from tests.fakes.local_context import figures_of
@@ -60,16 +60,17 @@ class Pair:
     """A job, the figure of it that is compared, and the same as a user would do it."""
 
     job: Job
-    metric: str
     by_hand: Callable[[LoopContext], float]
     """In a directory where our own run has left what it works on, from cold caches."""
     before: Callable[[LoopContext], object] = lambda context: None
     """Makes room, or what is to be deleted."""
+    metric: str = "duration"
 
 
 TREE = f"small-files-2000-{8 * MIB}"
+COPYING = ("cp", "-a", "--reflink=never", TREE, f"{TREE}-copy")
+WAL = "sqlite-wal-200"
 RANDOM = FioJob("randread", 4096, 64 * MIB, seconds=0.5, depth=16)
-ARCHIVED = BackupJob("first", 500, 32 * MIB)
 BACKUP = f"backup-500-{32 * MIB}"
 SYNCED = f"rsync-mixed-500-{32 * MIB}"
 
@@ -99,70 +100,47 @@ def borg_before(context: LoopContext) -> None:
 
 
 def sqlite_before(context: LoopContext) -> None:
-    removing("sqlite-wal-200")(context)
-    run("mkdir", f"{context.directory}/sqlite-wal-200")
-    database, script = f"{context.directory}/sqlite-wal-200/database", f"{context.scratch}/sqlite-wal-200-first.sql"
-    run("sqlite3", database, f".read {script}")
+    removing(WAL)(context)
+    run("mkdir", f"{context.directory}/{WAL}")
+    run("sqlite3", f"{context.directory}/{WAL}/database", f".read {context.scratch}/{WAL}-first.sql")
+
+
+def tree(operation: TreeOperation) -> TreeJob:
+    return TreeJob(operation, "small-files", 2000, 8 * MIB)
+
+
+def doing(*argv: str) -> Callable[[LoopContext], float]:
+    """A program in the directory, with the scratch directory in place of SCRATCH."""
+    return lambda context: timed(context, *(word.replace("SCRATCH", context.scratch) for word in argv))
 
 
 PAIRS = {
-    "fio-read": Pair(RANDOM, "iops", fio_by_hand("randread")),
-    "fio-write": Pair(replace(RANDOM, rw="randwrite"), "iops", fio_by_hand("randwrite")),
-    "cp": Pair(
-        TreeJob("copy", "small-files", 2000, 8 * MIB),
-        "duration",
-        lambda context: timed(context, "cp", "-a", "--reflink=never", TREE, f"{TREE}-copy"),
-        removing(f"{TREE}-copy"),
-    ),
+    "fio-read": Pair(RANDOM, fio_by_hand("randread"), metric="iops"),
+    "fio-write": Pair(replace(RANDOM, rw="randwrite"), fio_by_hand("randwrite"), metric="iops"),
+    "cp": Pair(tree("copy"), doing(*COPYING), removing(f"{TREE}-copy")),
     "cp-onto": Pair(
-        TreeJob("copy-onto", "small-files", 2000, 8 * MIB),
-        "duration",
-        lambda context: timed(context, "cp", "-a", f"{context.scratch}/{TREE}", f"{TREE}-onto"),
-        removing(f"{TREE}-onto"),
+        tree("copy-onto"), doing("cp", "-a", f"SCRATCH/{TREE}", f"{TREE}-onto"), removing(f"{TREE}-onto")
     ),
     "untar": Pair(
-        TreeJob("untar", "small-files", 2000, 8 * MIB),
-        "duration",
-        lambda context: timed(
-            context, "tar", "-xf", f"{context.scratch}/{TREE}.tar", f"--one-top-level={TREE}-unpacked"
-        ),
+        tree("untar"), doing("tar", "-xf", f"SCRATCH/{TREE}.tar", f"--one-top-level={TREE}-unpacked"),
         removing(f"{TREE}-unpacked"),
     ),
-    "rm": Pair(
-        TreeJob("delete", "small-files", 2000, 8 * MIB),
-        "duration",
-        lambda context: timed(context, "rm", "-rf", f"{TREE}-copy"),
-        lambda context: run(
-            "cp", "-a", "--reflink=never", f"{context.directory}/{TREE}", f"{context.directory}/{TREE}-copy"
-        ),
-    ),
+    "rm": Pair(tree("delete"), doing("rm", "-rf", f"{TREE}-copy"), doing(*COPYING)),
     "tar": Pair(
-        TreeJob("tar", "small-files", 2000, 8 * MIB),
-        "duration",
-        lambda context: timed(context, "tar", "-cf", f"{TREE}.tar", "-C", f"{TREE}-unpacked", "."),
-        removing(f"{TREE}.tar"),
+        tree("tar"), doing("tar", "-cf", f"{TREE}.tar", "-C", f"{TREE}-unpacked", "."), removing(f"{TREE}.tar")
     ),
     "rsync": Pair(
-        RsyncJob("onto", "mixed", 500, 32 * MIB),
-        "duration",
-        lambda context: timed(context, "rsync", "-a", f"{context.scratch}/{SYNCED}/", SYNCED),
-        removing(SYNCED),
+        RsyncJob("onto", "mixed", 500, 32 * MIB), doing("rsync", "-a", f"SCRATCH/{SYNCED}/", SYNCED), removing(SYNCED)
     ),
     "borg": Pair(
-        ARCHIVED,
-        "duration",
+        BackupJob("first", 500, 32 * MIB),
         lambda context: borg(context, "create", f"{BACKUP}-repository::first", f"{context.scratch}/{BACKUP}-source"),
         borg_before,
     ),
     "sqlite3": Pair(
-        SqliteJob("wal", 200),
-        "duration",
-        lambda context: timed(
-            context, "sqlite3", "sqlite-wal-200/database", f".read {context.scratch}/sqlite-wal-200-then.sql"
-        ),
-        sqlite_before,
+        SqliteJob("wal", 200), doing("sqlite3", f"{WAL}/database", f".read SCRATCH/{WAL}-then.sql"), sqlite_before
     ),
-}
+}  # fmt: skip
 NEEDED = {"fio-read": "fio", "fio-write": "fio", "rsync": "rsync", "borg": "borg", "sqlite3": "sqlite3"}
 COUNTED = ["cp", "cp-onto", "tar", "untar", pytest.param("rsync", marks=pytest.mark.rsync)]
 ALL = [pytest.param(name, marks=[getattr(pytest.mark, NEEDED[name])] if name in NEEDED else []) for name in PAIRS]
