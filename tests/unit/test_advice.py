@@ -145,12 +145,6 @@ def test_a_card_says_what_to_do_why_when_not_and_how_sure(
 ) -> None:
     told = card(figures, **fields)
     assert (told.verdict, told.why, told.otherwise, told.confidence) == expected
-
-
-@EACH_CARD
-def test_a_card_fits_its_lines_and_has_commands_for_what_it_names_alone(
-    figures: Figures, fields: dict[str, Any], expected: tuple[str, str, str, int]
-) -> None:
     found = advice(figures, **fields)
     assert len(found.card.verdict) <= 60
     assert max(map(len, found.card.lines), default=0) <= 74
@@ -193,6 +187,8 @@ def test_a_tie_among_some_tells_who_is_slower() -> None:
     found = advice({**SAME, "btrfs": (50.0, 51.0, 49.0)})
     assert found.card.verdict == "Keep ext4: XFS is no faster (within 4 %)"
     assert "Slower: Btrfs (2× slower than ext4)." in texts(found)
+    told = card({**SAME, "btrfs": (50.0, 51.0, 49.0)})
+    assert told.why == "No test tells them apart: choose by features. Btrfs is 2× slower."
 
 
 def test_an_open_race_has_all_who_may_win_for_its_choice_and_says_whether_time_may_settle_it() -> None:
@@ -204,6 +200,8 @@ def test_an_open_race_has_all_who_may_win_for_its_choice_and_says_whether_time_m
     assert texts(advice(figures), "noise") == [
         "The difference is smaller than this machine's noise: more rounds won't settle it."
     ]
+    noisy = {"exfat": (100.0, 130.0, 90.0), "ext4": (101.0, 88.0, 135.0), "f2fs": (99.0, 128.0, 101.0)}
+    assert advice(noisy).card.why == "F2FS may be 2.8× slower or 3× as fast. 1 more is undecided."
 
 
 def test_a_baseline_that_is_out_is_not_kept_where_the_others_are_level() -> None:
@@ -225,37 +223,18 @@ def test_single_figures_from_elsewhere_are_not_called_a_run_that_needs_time() ->
     assert nothing.advice.card.verdict == "Nothing to compare: no two share a figure"
 
 
-@pytest.mark.parametrize(
-    ("figures", "fields", "choice"),
-    [
-        ({"ext4": (100.0,) * 3}, {}, ("ext4",)),
-        (CLEAR, {"needs": ["checksums"]}, ("btrfs",)),
-        (NOTHING, {}, ()),
-        (NOTHING, full("ext4", "xfs"), ()),
-        (CLEAR, {"needs": ["windows"]}, ()),
-        ({"ext4": (100.0,) * 3, "xfs": (150.0,) * 3}, {"outcome": "failed"}, ()),
-    ],
-)
-def test_where_nothing_is_recommended_there_are_no_commands(
-    figures: Figures, fields: dict[str, Any], choice: tuple[str, ...]
-) -> None:
-    found = advice(figures, **fields)
-    assert found.choice == choice
-    assert found.choice or found.card.commands == ()
-
-
-def test_where_all_failed_each_has_its_line_the_baseline_too() -> None:
+def test_what_a_run_that_proves_nothing_shows_is_said_once_and_each_that_failed_has_its_line() -> None:
+    view = present(conclude(run({"ext4": (100.0,), "xfs": (110.0,)})))
+    assert [words for words in view.lists["Doubts"] if "rounds" in words or "round " in words] == [
+        "After one round a difference may be chance; proof takes 2, so give it more time."
+    ]
+    view = present(conclude(run(CLEAR, outcome="failed")))
+    assert sum("fault" in line for line in (view.card.verdict, *view.below)) == 2, "what it was, and what to do"
+    assert view.ended == ""
     (row,) = present(conclude(run(NOTHING, **full("ext4", "xfs")))).rows
     assert [(bar.title, bar.remark) for bar in row.bars] == [
         ("ext4", "failed: The volume was full."),
         ("XFS", "failed: The volume was full."),
-    ]
-
-
-def test_that_one_round_proves_nothing_is_told_once() -> None:
-    view = present(conclude(run({"ext4": (100.0,), "xfs": (110.0,)})))
-    assert [words for words in view.lists["Doubts"] if "rounds" in words or "round " in words] == [
-        "After one round a difference may be chance; proof takes 2, so give it more time."
     ]
 
 
@@ -264,17 +243,6 @@ def test_what_one_round_says_of_the_only_one_left_is_not_called_a_fact() -> None
     assert (told.verdict, told.why) == (
         "Use Btrfs: the only one here that has checksums", "It looks 25 % slower than ext4."
     )  # fmt: skip
-
-
-def test_a_run_that_a_fault_ended_says_so_once() -> None:
-    view = present(conclude(run(CLEAR, outcome="failed")))
-    assert sum("fault" in line for line in (view.card.verdict, *view.below)) == 2, "what it was, and what to do"
-    assert view.ended == ""
-
-
-def test_a_tie_leaves_room_for_who_is_out_of_it() -> None:
-    told = card({**SAME, "btrfs": (50.0, 51.0, 49.0)})
-    assert told.why == "No test tells them apart: choose by features. Btrfs is 2× slower."
 
 
 def test_each_that_failed_and_each_that_lacks_a_need_is_among_the_reasons() -> None:
@@ -299,14 +267,11 @@ def test_what_may_lose_data_is_never_recommended_however_fast(option: str) -> No
     ]
 
 
-def test_a_safe_value_of_an_option_is_not_mistaken_for_an_unsafe_one() -> None:
-    assert advice({"ext4": (100.0,) * 3, "ext4:data=journal": (200.0,) * 3}).choice == ("ext4:data=journal",)
-
-
-def test_when_all_are_unsafe_none_is_recommended() -> None:
+def test_when_all_are_unsafe_none_is_recommended_and_a_safe_value_is_not_taken_for_unsafe() -> None:
     found = advice(UNSAFE)
     assert found.choice == ()
     assert found.card.verdict == "Nothing safe to choose: each may lose data in a crash"
+    assert advice({"ext4": (100.0,) * 3, "ext4:data=journal": (200.0,) * 3}).choice == ("ext4:data=journal",)
 
 
 @pytest.mark.parametrize(
@@ -344,17 +309,16 @@ def test_the_worst_stall_is_told_where_it_matters(felt: tuple[Sample, ...], told
     assert texts(replace(result, samples=result.samples + felt), "stall") == told
 
 
-def test_another_baseline_than_asked_for_is_told() -> None:
+def test_reasons_name_another_baseline_what_others_offer_and_where_mount_options_go() -> None:
     write, delete = {"ext4": (), "xfs": (100.0,) * 3, "btrfs": (50.0,) * 3}, {"xfs": (1.0,) * 3, "btrfs": (1.0,) * 3}
     told = texts(run(write, delete, failures=(Failure(1, "ext4", "write", "EIO", "It failed."),)), "failure")
     assert "The baseline ext4 has no figures: ratios are to xfs instead." in told
-
-
-def test_what_the_others_offer_beside_speed() -> None:
     assert texts(run({**WRITES, "btrfs": (50.0,) * 3}, {**DELETES, "btrfs": (20.0,) * 3}), "feature") == [
         "XFS lacks what others have: ext4 can shrink; Btrfs has checksums, snapshots and compression, "
         "and can shrink and send changes to another disk."
     ]
+    (use,) = texts(run({"ext4": (100.0,) * 3, "ext4:noatime": (200.0,) * 3}), "use")
+    assert "put noatime into the fourth column" in use and "unmount it and mount it again" in use
 
 
 @pytest.mark.parametrize(
@@ -370,16 +334,6 @@ def test_what_the_others_offer_beside_speed() -> None:
 )  # fmt: skip
 def test_the_commands_format_and_mount(fast: str, commands: tuple[str, ...]) -> None:
     assert advice({"ext4": (100.0,) * 3, fast: (200.0,) * 3}).card.commands == commands
-
-
-def test_who_is_open_and_finds_no_room_on_the_card_is_not_called_behind() -> None:
-    noisy = {"exfat": (100.0, 130.0, 90.0), "ext4": (101.0, 88.0, 135.0), "f2fs": (99.0, 128.0, 101.0)}
-    assert advice(noisy).card.why == "F2FS may be 2.8× slower or 3× as fast. 1 more is undecided."
-
-
-def test_where_only_mount_options_differ_it_is_said_where_they_go() -> None:
-    (use,) = texts(run({"ext4": (100.0,) * 3, "ext4:noatime": (200.0,) * 3}), "use")
-    assert "put noatime into the fourth column" in use and "unmount it and mount it again" in use
 
 
 def test_directories_are_compared_and_never_formatted() -> None:
@@ -421,16 +375,13 @@ def test_over_several_disks_room_and_redundancy_stand_beside_speed() -> None:
     assert texts(run(WRITES, DELETES), "redundancy") == []
 
 
-def test_a_failed_disk_is_measured_and_never_recommended() -> None:
+def test_a_failed_disk_is_measured_and_never_recommended_which_the_headline_says() -> None:
     figures = {"md:raid5,degraded+ext4": (900.0,) * 3, "md:raid5+ext4": (300.0,) * 3, "ext4": (100.0,) * 3}
     found = conclude(over_four_disks(figures)).advice
     assert found.choice == ("md:raid5+ext4",)
     assert texts(found, "excluded") == [
         "ext4 on RAID 5 (md) with one disk missing was measured to see what a failed disk costs."
     ]
-
-
-def test_where_only_one_layout_or_none_has_all_its_disks_the_headline_says_so() -> None:
     missing = {"md:raid5,degraded+ext4": (900.0,) * 3, "btrfs:raid1,degraded": (300.0,) * 3}
     assert conclude(over_four_disks(missing)).advice.card.verdict == "Nothing to choose: every layout missed a disk"
     beside = conclude(over_four_disks({**missing, "md:raid5+ext4": (950.0,) * 3})).advice
@@ -478,16 +429,13 @@ def test_senseless_and_unknown_wishes_are_refused_with_what_there_is(
     assert not hint or refused.value.hint == hint
 
 
-def test_doubts_of_the_run_and_of_the_figures_stand_together_once() -> None:
-    doubts = (Doubt("on-battery", "Battery."), Doubt("few-rounds", "As the run said."))
-    result = make_result({"ext4": (100.0,), "xfs": (110.0,)}, doubts=doubts)
-    assert [doubt.code for doubt in conclude(result).doubts] == ["on-battery", "few-rounds"]
-
-
-def test_findings_survive_the_way_to_json_and_back() -> None:
+def test_findings_survive_the_way_to_json_and_back_and_each_doubt_stands_once() -> None:
     findings = conclude(run(WRITES, DELETES))
     assert from_json(Findings, to_json(findings)) == findings
     assert {summary.metric for summary in findings.summaries} == {"throughput", "duration"}
+    doubts = (Doubt("on-battery", "Battery."), Doubt("few-rounds", "As the run said."))
+    result = make_result({"ext4": (100.0,), "xfs": (110.0,)}, doubts=doubts)
+    assert [doubt.code for doubt in conclude(result).doubts] == ["on-battery", "few-rounds"]
 
 
 def test_within_ten_percent_is_an_answer_where_no_tie_is_proven() -> None:

@@ -116,33 +116,50 @@ def markdown_page(text: str) -> Page:
     return Page(MarkdownIt("gfm-like", {"linkify": False, "html": True}).render(text))
 
 
-def test_markdown_becomes_tables_lists_and_code() -> None:
+def test_markdown_becomes_tables_lists_and_code_and_where_it_cannot_be_folded_the_post_alone() -> None:
     page = markdown_page(render(make_findings(), "markdown"))
     assert {"table", "ul", "pre", "strong"} <= page.tags
     assert not page.open
     assert "1.98 ±4% ▲" in page.words
+    whole, post = (render(make_findings(), name) for name in ("markdown", "reddit"))
+    assert whole.startswith(f"{post}\n<details>\n<summary>Full report</summary>\n\n")
+    assert whole.endswith("\n\n</details>\n")
+    assert not markdown_page(post).tags & {"details", "summary"}
 
 
 @given(ANY_NAME)
-def test_markdown_keeps_any_name_as_text_in_its_cell(name: str) -> None:
+def test_in_each_format_any_name_stays_text(name: str) -> None:
     text = render(with_name_everywhere(name), "markdown")
     page = markdown_page(text)
     text_and_tables = {"p", "strong", "ul", "li", "table", "thead", "tbody", "tr", "th", "td", "pre", "code"}
     assert page.tags <= {*text_and_tables, "details", "summary"}
     assert cells_of(text) == cells_of(render(make_findings(), "markdown"))
+    text = render(with_name_everywhere(name), "bbcode")
+    opened: list[str] = []
+    for closing, tag in re.findall(r"\[(/?)([^\]\[]*)\]", text):
+        if closing:
+            assert opened.pop() == tag
+        else:
+            assert tag in ("b", "code", "spoiler")
+            assert opened in ([], ["spoiler"])
+            opened.append(tag)
+    assert not opened
+    assert text.count("[") == text.count("]") == render(make_findings(), "bbcode").count("[")
+    for row in csv.reader(io.StringIO(render(with_name_everywhere(name), "csv"))):
+        assert len(row) == 10
+        assert not any(cell.startswith(("=", "+", "-", "@")) for cell in row)
+    VALIDATOR.validate(json.loads(render(with_name_everywhere(name), "json")))
+    root = ET.fromstring(render(with_name_everywhere(name), "svg"))
+    kinds = {element.tag.rpartition("}")[2] for element in root.iter()}
+    assert kinds <= {"svg", "title", "style", "rect", "line", "text", "circle", "polygon"}
+    page = Page(render(with_name_everywhere(name), "html"))
+    assert (page.tags, page.attributes, page.open) == (PLAIN_PAGE.tags, PLAIN_PAGE.attributes, [])
 
 
 def cells_of(text: str) -> list[int]:
     """So many has each row of any table, in order."""
     kinds = " ".join(token.type for token in MarkdownIt("gfm-like", {"linkify": False}).parse(text))
     return sorted(len(re.findall("td_open|th_open", row)) for row in re.findall("tr_open(.*?)tr_close", kinds))
-
-
-def test_where_markdown_cannot_be_folded_it_is_the_post_alone() -> None:
-    whole, post = (render(make_findings(), name) for name in ("markdown", "reddit"))
-    assert whole.startswith(f"{post}\n<details>\n<summary>Full report</summary>\n\n")
-    assert whole.endswith("\n\n</details>\n")
-    assert not markdown_page(post).tags & {"details", "summary"}
 
 
 # Posts
@@ -220,21 +237,6 @@ def with_many_workloads(count: int) -> Findings:
 # BBCode
 
 
-@given(ANY_NAME)
-def test_bbcode_tags_are_ours_alone_and_in_balance(name: str) -> None:
-    text = render(with_name_everywhere(name), "bbcode")
-    opened: list[str] = []
-    for closing, tag in re.findall(r"\[(/?)([^\]\[]*)\]", text):
-        if closing:
-            assert opened.pop() == tag
-        else:
-            assert tag in ("b", "code", "spoiler")
-            assert opened in ([], ["spoiler"])
-            opened.append(tag)
-    assert not opened
-    assert text.count("[") == text.count("]") == render(make_findings(), "bbcode").count("[")
-
-
 def test_bbcode_has_no_box_for_a_command_that_a_result_lacks() -> None:
     findings = conclude(published()["fio-f2fs"])
     assert not present(findings).attempt
@@ -248,25 +250,15 @@ def rows_of(findings: Findings) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(render(findings, "csv"))))
 
 
-def test_csv_has_every_figure_exactly() -> None:
+def test_csv_has_every_figure_exactly_and_failures_and_what_does_not_count() -> None:
     findings = make_findings()
     rows = rows_of(findings)
     figures = [(row["round"], row["candidate"], row["workload"], float(row["value"])) for row in rows if row["value"]]
     assert figures == [(str(s.round), s.candidate, s.workload, s.value) for s in findings.result.samples]
-
-
-def test_csv_has_failures_and_says_what_does_not_count() -> None:
     rows = rows_of(with_result(discarded_rounds=(2,)))
     assert {row["status"] for row in rows if row["round"] == "2"} == {"discarded"}
     assert rows[-1]["status"] == "failed"
     assert rows[-1]["note"].startswith("ENOSPC: The volume was full")
-
-
-@given(ANY_NAME)
-def test_csv_has_no_cell_that_a_spreadsheet_would_carry_out(name: str) -> None:
-    for row in csv.reader(io.StringIO(render(with_name_everywhere(name), "csv"))):
-        assert len(row) == 10
-        assert not any(cell.startswith(("=", "+", "-", "@")) for cell in row)
 
 
 # JSON
@@ -286,11 +278,6 @@ def test_json_keeps_to_its_schema_which_is_one_and_made_of_the_types_of_the_docu
     VALIDATOR.validate(document)
 
 
-@given(ANY_NAME)
-def test_json_keeps_to_its_schema_whatever_the_names(name: str) -> None:
-    VALIDATOR.validate(json.loads(render(with_name_everywhere(name), "json")))
-
-
 def test_json_tells_samples_ratios_and_advice_in_full() -> None:
     findings = make_findings()
     document = json.loads(render(findings, "json"))
@@ -307,13 +294,6 @@ def test_json_tells_samples_ratios_and_advice_in_full() -> None:
 
 
 # SVG and HTML
-
-
-@given(ANY_NAME)
-def test_the_picture_is_well_formed_and_holds_text_and_shapes_alone(name: str) -> None:
-    root = ET.fromstring(render(with_name_everywhere(name), "svg"))
-    kinds = {element.tag.rpartition("}")[2] for element in root.iter()}
-    assert kinds <= {"svg", "title", "style", "rect", "line", "text", "circle", "polygon"}
 
 
 def drawn_words(findings: Findings, name: str = "svg") -> list[str]:
@@ -385,23 +365,14 @@ def test_a_file_name_asks_for_the_format_with_its_longest_ending() -> None:
     assert [format_of(name) for name in names] == [*("markdown", "reddit", "png", "png-dark", "html", "text", "text")]
 
 
-def test_a_page_has_the_figures_of_each_round_behind_each_bar() -> None:
-    rounds = re.findall(r"<caption>xfs, each round</caption>(.*?)</table>", PLAIN)
-    assert re.findall("<td>(.*?)</td>", rounds[0]) == ["187 MB/s", "188 MB/s", "186 MB/s"]
-    assert len(rounds) == len(make_findings().result.plan.recipe.workloads)
-
-
-def test_the_page_is_in_balance_and_needs_nothing_else() -> None:
+def test_the_page_needs_nothing_else_and_has_the_figures_of_each_round() -> None:
     assert not PLAIN_PAGE.open
     assert not PLAIN_PAGE.attributes & {"src", "href", "onclick", "onload"}
     assert "1.15–1.28" in PLAIN_PAGE.words
     assert "url(" not in PLAIN
-
-
-@given(ANY_NAME)
-def test_the_page_shows_any_name_as_text(name: str) -> None:
-    page = Page(render(with_name_everywhere(name), "html"))
-    assert (page.tags, page.attributes, page.open) == (PLAIN_PAGE.tags, PLAIN_PAGE.attributes, [])
+    rounds = re.findall(r"<caption>xfs, each round</caption>(.*?)</table>", PLAIN)
+    assert re.findall("<td>(.*?)</td>", rounds[0]) == ["187 MB/s", "188 MB/s", "186 MB/s"]
+    assert len(rounds) == len(make_findings().result.plan.recipe.workloads)
 
 
 def browse(page: Path, *asked: str) -> bytes:

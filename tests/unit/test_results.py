@@ -37,7 +37,6 @@ from fswizard.results import (
     write_result,
 )
 from fswizard.results.reading import MAXIMUM_BYTES
-from fswizard.system.files import read_file
 from tests.builders import make_drive, make_plan, make_result
 
 FAILURE = Failure(2, "xfs", "write", "ENOSPC", "The volume was full.", "fio: No space left\nsecond line")
@@ -317,17 +316,11 @@ def test_a_file_of_an_earlier_version_is_read(state: Path) -> None:
     assert load(path) == replace(stopped, outcome="killed", elapsed_s=6.0)
 
 
-@pytest.mark.parametrize("name", ["", "missing", "/dev/zero"])
-def test_what_is_no_file_is_refused(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("name", ["", "missing", "/dev/zero", "n" * 300, "x\0", "pipe"])
+def test_what_is_no_file_is_refused_and_a_named_pipe_not_waited_for(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
     with pytest.raises(UsageError, match=r"cannot be read|is not a file"):
         load(tmp_path / name)
-
-
-@pytest.mark.parametrize("name", ["n" * 300, "absent", "x\0", ".", "pipe"])
-def test_a_name_that_leads_to_no_file_is_told_and_a_named_pipe_not_waited_for(name: str, tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(UsageError, match=r"is not a file" if name == "pipe" else r"cannot be read"):
-        read_file(tmp_path / name, 100)
 
 
 @settings(deadline=None)
@@ -354,16 +347,13 @@ def test_a_damaged_file_is_read_or_refused(tmp_path_factory: pytest.TempPathFact
         assert error.message
 
 
-def test_new_results_go_below_the_state_directory_with_a_name_that_tells_what_they_are(state: Path) -> None:
+def test_new_results_go_below_the_state_directory_with_a_name(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = make_plan(drive=make_drive(model="../[evil]\n ST 8000"))
     path = new_path(plan)
     assert path.parent == state / "results"
     assert path.name.endswith("_quick_evil-ST-8000.jsonl")
     path.touch()
     assert new_path(plan) != path
-
-
-def test_a_relative_state_directory_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", "relative")
     monkeypatch.setenv("HOME", "/somewhere")
     assert state_directory() == Path("/somewhere/.local/state/fswizard")
@@ -391,7 +381,10 @@ def test_the_history_tells_who_led_and_what_was_killed(state: Path, file: Path) 
     assert (endings["a.jsonl"].leaders, endings["a.jsonl"].rounds) == (("xfs",), 3)
 
 
-def test_a_result_is_found_by_a_part_of_its_name(state: Path, file: Path) -> None:
+def test_a_result_is_found_by_a_part_of_its_name_and_without_any_it_is_said(state: Path, file: Path) -> None:
+    assert all_results() == ()
+    with pytest.raises(UsageError, match="No results yet"):
+        latest()
     results = new_path(RESULT.plan).parent
     for name in ("2025_quick_A", "2026_quick_A", "2026_quick"):
         (results / f"{name}.jsonl").write_bytes(file.read_bytes())
@@ -402,9 +395,3 @@ def test_a_result_is_found_by_a_part_of_its_name(state: Path, file: Path) -> Non
         find("quick")
     with pytest.raises(UsageError, match="no result 'ntfs'"):
         find("ntfs")
-
-
-def test_without_any_result_the_newest_one_is_refused_with_a_way_on(state: Path) -> None:
-    assert all_results() == ()
-    with pytest.raises(UsageError, match="No results yet"):
-        latest()
