@@ -42,22 +42,7 @@ every_filesystem = pytest.mark.parametrize("filesystem", FILESYSTEMS, ids=lambda
 every_option = pytest.mark.parametrize(("filesystem", "option"), OPTIONS, ids=lambda value: value.name)
 
 
-@pytest.mark.parametrize("filesystem", FILESYSTEMS, ids=lambda filesystem: filesystem.name)
-def test_what_costs_speed_is_one_sentence_with_its_source_and_each_kind_of_work_has_one_at_most(
-    filesystem: Filesystem,
-) -> None:
-    for price in filesystem.prices:
-        assert price.source and price.text.endswith(".") and len(price.text) <= 100
-        assert ". " not in price.text
-    strains = [strain for price in filesystem.prices for strain in price.strains]
-    assert len(set(strains)) == len(strains)
-
-
-def test_the_usual_ones_come_first() -> None:
-    assert tuple(catalogue())[:3] == ORDINARY == ("ext4", "xfs", "btrfs")
-
-
-def test_tables_have_no_key_that_nobody_reads() -> None:
+def test_tables_have_no_key_that_nobody_reads_and_the_usual_ones_come_first() -> None:
     known = {field.name for field in dataclasses.fields(Filesystem)} | {"generic"}
     inner = {"mount_options": MountOption, "mkfs_options": MkfsOption, "features": Feature}
     for entry in resources.files("fswizard.filesystems").joinpath("catalogue").iterdir():
@@ -69,32 +54,38 @@ def test_tables_have_no_key_that_nobody_reads() -> None:
                 assert row.keys() <= fields, (entry.name, row)
         assert table.get("driver", {}).keys() <= {field.name for field in dataclasses.fields(Driver)}, entry.name
         assert table.get("zones", {}).keys() <= {field.name for field in dataclasses.fields(Zones)}, entry.name
+    table = tomli.loads(resources.files("fswizard.filesystems").joinpath("layouts.toml").read_text("utf-8"))
+    assert table.keys() == {"option", "layout"}
+    for key, kind in (("option", LayoutOption), ("layout", Layout)):
+        fields = {field.name for field in dataclasses.fields(kind)}
+        for row in table[key]:
+            assert row.keys() <= fields, row
+    assert tuple(catalogue())[:3] == ORDINARY == ("ext4", "xfs", "btrfs")
 
 
 @every_filesystem
-def test_a_filesystem_says_what_it_is_and_where_to_get_it_and_survives_the_result_file(filesystem: Filesystem) -> None:
+def test_a_filesystem_says_all_with_sources_and_survives_the_result_file(
+    filesystem: Filesystem,
+) -> None:
     assert from_json(Filesystem, to_json(filesystem)) == filesystem
     assert filesystem.summary.endswith(".")
     assert 0 < filesystem.minimum_bytes < filesystem.maximum_bytes
     assert filesystem.mkfs_program and filesystem.mount_type
     assert set(filesystem.packages) >= {"debian", "ubuntu", "fedora", "arch", "opensuse"}
-
-
-@every_filesystem
-def test_a_command_to_be_copied_never_overwrites_without_asking(filesystem: Filesystem) -> None:
+    for price in filesystem.prices:
+        assert price.source and price.text.endswith(".") and len(price.text) <= 100
+        assert ". " not in price.text
+    strains = [strain for price in filesystem.prices for strain in price.strains]
+    assert len(set(strains)) == len(strains)
     flags = {flag for flag, _ in filesystem.mkfs_arguments}
     flags |= {option.flag for option in filesystem.mkfs_options}
     assert not flags & {"-f", "-F", "--force"}
-
-
-@every_filesystem
-def test_every_need_is_answered_with_a_source(filesystem: Filesystem) -> None:
     assert {feature.name for feature in filesystem.features} == {need.name for need in NEEDS} | {"max-file-size"}
     assert all(feature.value and feature.source for feature in filesystem.features)
 
 
 @every_option
-def test_an_option_says_what_it_does_and_replaces_and_who_says_so(
+def test_an_option_says_what_it_does_and_its_values_match_it(
     filesystem: Filesystem, option: MountOption | MkfsOption
 ) -> None:
     assert option.text.endswith("."), option.text
@@ -103,10 +94,6 @@ def test_an_option_says_what_it_does_and_replaces_and_who_says_so(
     names = {other.name for other in (*filesystem.mount_options, *filesystem.mkfs_options)}
     generic = {other.name for other in catalogue()["ext4"].mount_options[:5]}
     assert set(option.replaces) <= (names | generic) - {option.name}
-
-
-@every_option
-def test_values_worth_comparing_match_their_pattern(filesystem: Filesystem, option: MountOption | MkfsOption) -> None:
     if isinstance(option, MountOption):
         assert bool(option.values) <= bool(option.pattern)
         assert all(re.fullmatch(option.pattern, value) for value in option.values)
@@ -200,12 +187,6 @@ def test_what_cannot_be_meant_is_refused_with_what_to_type(typed: str, message: 
     assert hint in raised.value.hint
 
 
-def test_an_offer_of_values_never_names_an_unsafe_one() -> None:
-    with pytest.raises(UsageError) as raised:
-        parse_candidate("ext4:data=fast")
-    assert raised.value.hint == "For example: data=journal."
-
-
 @given(st.text(max_size=60) | st.from_regex(r"(ext4|xfs|btrfs):[a-z=:,_0-9 ]{0,40}", fullmatch=True))
 def test_any_text_is_either_a_candidate_with_a_stable_name_or_refused(text: str) -> None:
     with contextlib.suppress(UsageError):
@@ -226,10 +207,13 @@ def test_options_in_any_order_mean_the_same(data: st.DataObject) -> None:
     assert len(names) <= 1
 
 
-def test_unsafe_options_are_found() -> None:
+def test_unsafe_options_are_found_and_never_offered() -> None:
     assert list(parse_candidate("ext4:nobarrier,noatime,nojournal").unsafe_options) == ["nobarrier", "nojournal"]
     assert parse_candidate("ext4:data=journal").unsafe_options == ()
     assert list(parse_candidate("ext4:data=writeback").unsafe_options) == ["data=writeback"]
+    with pytest.raises(UsageError) as raised:
+        parse_candidate("ext4:data=fast")
+    assert raised.value.hint == "For example: data=journal."
 
 
 @pytest.mark.parametrize("smr", ["drive-managed", "host-managed", "host-aware", "cmr", "unknown", "not-a-hard-disk"])
@@ -281,19 +265,8 @@ def name_on(layout: Layout) -> str:
     return f"{layout.name}+ext4" if layout.maker == "md" else layout.name
 
 
-def test_the_table_has_no_key_that_nobody_reads() -> None:
-    table = tomli.loads(resources.files("fswizard.filesystems").joinpath("layouts.toml").read_text("utf-8"))
-    assert table.keys() == {"option", "layout"}
-    for key, kind in (("option", LayoutOption), ("layout", Layout)):
-        fields = {field.name for field in dataclasses.fields(kind)}
-        for row in table[key]:
-            assert row.keys() <= fields, row
-
-
 @every_layout
-def test_a_layout_says_what_it_is_what_a_failed_disk_does_and_who_says_so_and_survives_the_result_file(
-    layout: Layout,
-) -> None:
+def test_a_layout_says_what_it_is_with_sources_and_what_is_advised_asks_before_it_overwrites(layout: Layout) -> None:
     candidate = parse_candidate(name_on(layout)).on(6)
     assert from_json(Candidate, to_json(candidate)) == candidate
     assert layout.text.endswith(".") and layout.failed.endswith(".") and layout.source
@@ -301,6 +274,11 @@ def test_a_layout_says_what_it_is_what_a_failed_disk_does_and_who_says_so_and_su
     assert layout.survives(layout.minimum_members) >= 1, "what one failed disk takes whole is left out on purpose"
     known = {option.name for option in catalogue().get(layout.maker, catalogue()["ext4"]).mkfs_options}
     assert set(layout.replaces) <= known
+    commands = copied(name_on(layout).replace(layout.name, f"{layout.name},degraded"))
+    text = " ".join(commands)
+    assert "--assume-clean" not in text and "--run" not in text
+    assert "missing" not in text and "offline" not in text and "wipefs" not in text
+    assert all(f"/dev/disk/by-id/DISK-{number}" in text.split() for number in (1, 2, 3, 4))
 
 
 @pytest.mark.parametrize(
@@ -318,7 +296,7 @@ def test_room_and_redundancy_follow_from_the_number_of_disks(
     assert (layout.usable_bytes(members, 100), layout.survives(members)) == (usable, survives)
 
 
-def test_an_array_is_made_and_formatted_with_its_stripes() -> None:
+def test_an_array_is_made_of_all_its_disks_or_without_one_and_formatted_with_its_stripes() -> None:
     assert planned("md:raid5,chunk=64K+ext4") == [
         "mdadm --create /dev/md/ARRAY --config=none --run --assume-clean --metadata=1.2 --name=ARRAY --uuid=UUID "
         "--level=5 --raid-devices=4 --chunk=64K --bitmap=internal A B C D",
@@ -328,15 +306,18 @@ def test_an_array_is_made_and_formatted_with_its_stripes() -> None:
     assert "stride=128,stripe_width=256 " in planned("md:raid10+ext4")[1]
     assert "stride" not in planned("md:raid1+ext4")[1], "there are no stripes"
     assert planned("md:raid10+xfs")[1] == "mkfs.xfs -q -f -K /dev/mdN", "it asks the kernel for them"
-
-
-@every_layout
-def test_what_is_advised_is_synchronised_asks_before_it_overwrites_and_has_all_its_disks(layout: Layout) -> None:
-    commands = copied(name_on(layout).replace(layout.name, f"{layout.name},degraded"))
-    text = " ".join(commands)
-    assert "--assume-clean" not in text and "--run" not in text
-    assert "missing" not in text and "offline" not in text and "wipefs" not in text
-    assert all(f"/dev/disk/by-id/DISK-{number}" in text.split() for number in (1, 2, 3, 4))
+    create, mkfs = planned("md:raid6,degraded+ext4")
+    assert create.endswith("--raid-devices=4 --chunk=512K --bitmap=internal A B C missing")
+    assert "stripe_width=256 " in mkfs, "its stripes are those of the whole"
+    candidate = parse_candidate("md:raid6,degraded+ext4").on(4)
+    assert candidate.array is not None and candidate.array.survives == 1
+    assert candidate.unsafe_options == ("degraded",)
+    one, two, three, four = (f"/dev/disk/by-id/DISK-{number}" for number in (1, 2, 3, 4))
+    assert copied("zfs:mirror,atime=off") == [
+        f"zpool create -O atime=off POOL mirror {one} {two} mirror {three} {four}"
+    ]
+    assert copied("zfs:raidz2") == [f"zpool create POOL raidz2 {one} {two} {three} {four}"]
+    assert planned("btrfs:raid10,noatime") == ["mkfs.btrfs -q -f -K -L LABEL -d raid10 -m raid10 A B C D"]
 
 
 @pytest.mark.parametrize(
@@ -351,24 +332,6 @@ def test_one_disk_is_taken_away_after_the_making(name: str, last: str) -> None:
     assert candidate.array is not None and candidate.array.survives == 0
     assert "degraded" in candidate.unsafe_options, "nobody is told to live with a failed disk"
     assert ("degraded" in planned(name, MOUNTING)[0]) == name.startswith("btrfs")
-
-
-def test_an_array_is_made_without_the_disk_that_it_shall_miss() -> None:
-    create, mkfs = planned("md:raid6,degraded+ext4")
-    assert create.endswith("--raid-devices=4 --chunk=512K --bitmap=internal A B C missing")
-    assert "stripe_width=256 " in mkfs, "its stripes are those of the whole"
-    candidate = parse_candidate("md:raid6,degraded+ext4").on(4)
-    assert candidate.array is not None and candidate.array.survives == 1
-    assert candidate.unsafe_options == ("degraded",)
-
-
-def test_filesystems_that_make_arrays_of_their_own_take_all_disks() -> None:
-    one, two, three, four = (f"/dev/disk/by-id/DISK-{number}" for number in (1, 2, 3, 4))
-    assert copied("zfs:mirror,atime=off") == [
-        f"zpool create -O atime=off POOL mirror {one} {two} mirror {three} {four}"
-    ]
-    assert copied("zfs:raidz2") == [f"zpool create POOL raidz2 {one} {two} {three} {four}"]
-    assert planned("btrfs:raid10,noatime") == ["mkfs.btrfs -q -f -K -L LABEL -d raid10 -m raid10 A B C D"]
 
 
 @pytest.mark.parametrize("name", ["ext4", "xfs:noatime", "btrfs", "zfs:atime=off"])

@@ -22,7 +22,7 @@ from fswizard.drives.models import (
     shipped_table,
     stem,
 )
-from fswizard.drives.smr import SmrFacts, ata_version, judge_smr, row_text, with_evidence
+from fswizard.drives.smr import SmrFacts, judge_smr, row_text, with_evidence
 from fswizard.errors import UsageError
 from fswizard.model.drive import Evidence, SmrVerdict
 from tests.builders import make_drive
@@ -94,24 +94,6 @@ OLD = replace(
 )
 def test_marks_of_the_time_are_those_of_the_disk_itself(facts: SmrFacts) -> None:
     assert judge_smr(facts, NOTHING).kind != "cmr"
-
-
-@pytest.mark.parametrize(
-    ("standard", "version"),
-    [
-        ("", 0),
-        ("[No Information Found]", 0),
-        ("8", 8),
-        ("ATA/ATAPI-7 T13/1532D revision 4a", 7),
-        ("ATA/ATAPI-7, ATA8-ACS T13/1699-D revision 3b", 8),
-        ("ATA8-ACS T13/1699-D revision 4", 8),
-        ("ACS-2, ATA8-ACS T13/1699-D revision 6", 9),
-        ("ACS-2, ACS-3 T13/2161-D revision 3b", 10),
-        ("ACS-4 published, ANSI INCITS 529-2018", 11),
-    ],
-)
-def test_of_several_ata_versions_the_highest_counts(standard: str, version: int) -> None:
-    assert ata_version(standard) == version
 
 
 def test_a_name_known_as_shingled_is_not_acquitted_by_the_time_and_trim_contradicts_it() -> None:
@@ -198,13 +180,6 @@ def test_why_it_is_so_and_what_is_missing_is_said(facts: SmrFacts, rows: ModelTa
     assert words != "disagree" or found.kind == "unknown"
 
 
-def test_a_probes_evidence_turns_an_open_verdict() -> None:
-    cliff = Evidence("write-cliff", "drive-managed", "strong", "the rate fell")
-    assert with_evidence(SmrVerdict("unknown", "weak"), cliff).kind == "drive-managed"
-    clean = Evidence("probe", "unknown", "weak", "nothing was seen")
-    assert with_evidence(SmrVerdict("unknown", "weak"), clean).kind == "unknown"
-
-
 def identify_page(**words: int) -> bytes:
     page = bytearray(572)
     page[1] = 0x89
@@ -216,25 +191,26 @@ def identify_page(**words: int) -> bytes:
     return bytes(page)
 
 
-def test_identify_is_read_from_its_vital_product_data_page() -> None:
+def test_identify_zones_and_rotation_are_read_from_vital_product_data() -> None:
     found = parse_identify(identify_page(w217=5980, w69=0b10, w169=1))
     assert found is not None
     assert (found.model, found.rotation_rate) == ("ST8000AS0002-1NA17Z", 5980)
     assert (found.zoned, found.trim) == ("drive-managed", True)
     assert parse_identify(identify_page()[:500]) is parse_identify(b"\0" * 572) is None, "short, or of another kind"
-
-
-def test_zones_and_rotation_from_block_device_characteristics() -> None:
     page = bytes((0, 0xB1, 0, 60, 0x15, 0x18, 0, 2, 0b0010_0000)) + bytes(55)
     assert parse_characteristics(page) == (5400, "drive-managed")
     assert parse_characteristics(page[:8] + b"\x10" + bytes(55)) == (5400, "host-aware")
     assert parse_characteristics(b"") == (0, "")
 
 
-def test_the_cache_is_known_assumed_or_none() -> None:
+def test_the_cache_is_known_assumed_or_none_and_a_probes_evidence_turns_an_open_verdict() -> None:
     assert persistent_cache_bytes(make_drive("drive-managed")) == 20_000_000_000
     assert persistent_cache_bytes(make_drive("drive-managed", model="nobody knows")) > 0
     assert persistent_cache_bytes(make_drive("cmr")) == 0
+    cliff = Evidence("write-cliff", "drive-managed", "strong", "the rate fell")
+    assert with_evidence(SmrVerdict("unknown", "weak"), cliff).kind == "drive-managed"
+    clean = Evidence("probe", "unknown", "weak", "nothing was seen")
+    assert with_evidence(SmrVerdict("unknown", "weak"), clean).kind == "unknown"
 
 
 TEXT = resources.files("fswizard.drives").joinpath("smr_models.toml").read_text("utf-8")
@@ -272,7 +248,16 @@ def test_who_says_so_and_when_is_a_sentence_with_its_address_and_no_pattern(stre
     assert piece.text == SENTENCES[strength]
 
 
-def test_every_shipped_row_says_who_speaks_and_no_row_reads_like_a_pattern() -> None:
+def row(pattern: str = "ST1", kind: str = "cmr", source: str = "https://example.org/x", strength: str = "press") -> str:
+    return f'[[model]]\npattern = "{pattern}"\nclass = "{kind}"\nsource = "{source}"\nstrength = "{strength}"\n'
+
+
+def test_every_shipped_row_has_a_source_that_can_be_looked_up_and_reads_like_no_pattern() -> None:
+    rows = parse_table(TEXT)
+    assert len(rows) > 120
+    for item in rows:
+        assert re.fullmatch(r"https?://[^\s/]+\.[^\s/]+(/\S*)?", item.source), item
+    assert {item.kind for item in rows} >= {"host-managed", "drive-managed", "cmr", "unknown", "not-a-hard-disk"}
     urls = re.findall(r'^url = "(.+)"$', TEXT, re.MULTILINE)
     assert sorted(urls) == sorted({item.source for item in parse_table(TEXT)}), "each source once, and none for nothing"
     for item in parse_table(TEXT):
@@ -280,18 +265,6 @@ def test_every_shipped_row_says_who_speaks_and_no_row_reads_like_a_pattern() -> 
         text = row_text(item)
         assert re.match(r"[A-Z]", text), text
         assert not re.search(r"\\|\[[A-Z0-9]|\(\?|[A-Z0-9]\*", text.removesuffix(item.source)), text
-
-
-def row(pattern: str = "ST1", kind: str = "cmr", source: str = "https://example.org/x", strength: str = "press") -> str:
-    return f'[[model]]\npattern = "{pattern}"\nclass = "{kind}"\nsource = "{source}"\nstrength = "{strength}"\n'
-
-
-def test_every_shipped_row_has_a_source_that_can_be_looked_up() -> None:
-    rows = parse_table(TEXT)
-    assert len(rows) > 120
-    for item in rows:
-        assert re.fullmatch(r"https?://[^\s/]+\.[^\s/]+(/\S*)?", item.source), item
-    assert {item.kind for item in rows} >= {"host-managed", "drive-managed", "cmr", "unknown", "not-a-hard-disk"}
 
 
 @pytest.mark.parametrize(
