@@ -73,22 +73,16 @@ def text_of(runs: Sequence[Result]) -> str:
     return render_pool(found, [pooled_card(group) for group in found.groups])
 
 
-def test_with_equal_errors_it_is_the_t_interval_of_the_places_themselves() -> None:
+def test_the_mean_over_places_is_what_the_method_defines() -> None:
     places = [0.1, 0.3, 0.2, 0.5, -0.1]
     mean = random_effects([(place, 0.05) for place in places])
     assert mean.mean == pytest.approx(statistics.fmean(places))
     assert mean.between**2 == pytest.approx(statistics.variance(places) - 0.05**2)
     assert mean.half_width(0.05) == pytest.approx(quantile(0.05, 4) * statistics.stdev(places) / math.sqrt(5))
-
-
-def test_tau_brings_the_weighted_squares_to_their_degrees_of_freedom() -> None:
     places = [(0.1, 0.02), (0.3, 0.1), (0.2, 0.05), (-0.2, 0.2), (0.6, 0.01)]
     found = random_effects(places)
     weights = [1 / (error**2 + found.between**2) for _, error in places]
     assert sum(w * (place - found.mean) ** 2 for w, (place, _) in zip(weights, places)) == pytest.approx(4)
-
-
-def test_places_that_agree_by_chance_are_not_surer_than_their_own_errors() -> None:
     found = random_effects([(0.1, 0.1), (0.1, 0.1)])
     assert found.between == 0
     assert found.error == pytest.approx(0.1 / math.sqrt(2))
@@ -159,11 +153,8 @@ def test_days_on_one_machine_are_not_several_machines() -> None:
     assert both.analysis.overall[0].ratio == pytest.approx(alone.analysis.overall[0].ratio, rel=0.02)
 
 
-def test_the_same_run_counts_once_though_it_comes_twice() -> None:
+def test_the_same_run_counts_once_and_so_do_results_that_name_no_machine() -> None:
     assert pooled([run_of("one"), run_of("one"), run_of("two")]).groups[0].results == 2
-
-
-def test_results_that_name_no_machine_count_as_one() -> None:
     nameless = [replace(run, environment=replace(run.environment, machine="", host="", started=str(n)))
                 for n, run in enumerate(fleet([1.2] * 3))]  # fmt: skip
     (group,) = pooled(nameless).groups
@@ -331,12 +322,17 @@ def asked(paths: Sequence[Path]) -> Iterator[Path]:
     yield from read
 
 
-def test_what_was_read_before_is_read_again_only_once_it_changed(tmp_path: Path) -> None:
+def test_only_what_changed_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = save(fleet([1.2] * 3), tmp_path / "some")
     assert list(asked(paths)) == paths
     assert list(asked(paths)) == []
     paths[1].write_text("another")
     assert list(asked(paths)) == [paths[1]]
+    paths = save(fleet([1.2] * 2), tmp_path / "some")
+    list(asked(paths))
+    monkeypatch.setattr(program, "__version__", "99")
+    assert list(asked(paths)) == paths
+    assert list(asked(paths)) == []
 
 
 @pytest.mark.parametrize("kept", [slice(0), slice(-9)])
@@ -344,14 +340,6 @@ def test_a_damaged_index_is_made_again(tmp_path: Path, cache: Path, kept: slice)
     paths = save(fleet([1.2] * 3), tmp_path / "some")
     list(asked(paths))
     cache.write_bytes(cache.read_bytes()[kept] + b"\xff")
-    assert list(asked(paths)) == paths
-    assert list(asked(paths)) == []
-
-
-def test_another_version_of_the_program_reads_all_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    paths = save(fleet([1.2] * 2), tmp_path / "some")
-    list(asked(paths))
-    monkeypatch.setattr(program, "__version__", "99")
     assert list(asked(paths)) == paths
     assert list(asked(paths)) == []
 
