@@ -56,34 +56,27 @@ def shingled_members(drive: Drive) -> list[str]:
     return [piece.text.split()[4] for piece in drive.smr.evidence if piece.says == "drive-managed"]
 
 
-def test_a_laptops_nvme_is_described_in_full(recorded: Recorded) -> None:
-    nvme = by_name(inventory(recorded("laptop")))["nvme0n1"]
+def test_a_laptops_disks_are_described_in_full_with_mounts_below_luks_and_lvm(recorded: Recorded) -> None:
+    drives = by_name(inventory(recorded("laptop")))
+    nvme = drives["nvme0n1"]
     assert (nvme.model, nvme.serial, nvme.firmware) == ("Samsung SSD 990 PRO 2TB", "S7KHNJ0W000001", "4B2QJXD7")
     assert (nvme.kind, nvme.bus, nvme.size_bytes) == ("nvme", "nvme", 3907029168 * 512)
     assert nvme.stable_name == "/dev/disk/by-id/nvme-Samsung_SSD_990_PRO_2TB_S7KHNJ0W000001"
     assert (nvme.discard, nvme.rotational, nvme.zone_model, nvme.zone_count) == (True, False, "none", None)
     assert smr_of(nvme) == ("not-a-hard-disk", "certain")
-
-
-def test_a_mount_below_luks_and_lvm_is_found_on_its_partition(recorded: Recorded) -> None:
-    nvme = by_name(inventory(recorded("laptop")))["nvme0n1"]
     luks = part(nvme, "nvme0n1p3")
     assert (luks.filesystem, luks.mount_point) == ("crypto_LUKS", "/")
     assert luks.stable_name == "/dev/disk/by-partuuid/11111111-aaaa-4444-8888-000000000003"
     assert codes(luks) == ["encrypted"]
     assert "nvme0n1p3 holds the encrypted volume luks-5d7c, mounted on /" in use_texts(nvme)
     assert part(nvme, "nvme0n1p1").mount_point == "/boot/efi"
-
-
-def test_snaps_and_empty_loops_are_no_disks_and_labels_and_mount_points_are_unescaped(recorded: Recorded) -> None:
-    drives = by_name(inventory(recorded("laptop")))
     assert list(drives) == ["nvme0n1", "mmcblk0", "zram0"]
     card, photos = drives["mmcblk0"], part(drives["mmcblk0"], "mmcblk0p1")
     assert (card.kind, card.bus) == ("flash-card", "mmc")
     assert (photos.label, photos.mount_point) == ("holiday photos", "/media/me/holiday photos")
 
 
-def test_a_nas_shows_eight_disks_and_their_array(recorded: Recorded) -> None:
+def test_a_nas_shows_eight_disks_and_their_array_with_verdicts(recorded: Recorded) -> None:
     drives = by_name(inventory(recorded("nas")))
     assert list(drives) == ["sda", "sdb", "sdc", "sdd", "sde", "sdf", "sdg", "sdh", "md0"]
     assert (drives["md0"].kind, drives["md0"].bus, drives["md0"].model) == ("array", "md", "raid6 array")
@@ -92,10 +85,6 @@ def test_a_nas_shows_eight_disks_and_their_array(recorded: Recorded) -> None:
     assert part(drives["md0"]).mount_point == "/srv/pool", "not the subvolume"
     assert [partition.name for partition in drives["sdh"].partitions] == ["sdh1", "sdh5"], "no extended one's frame"
     assert codes(drives["sdh"]) == ["mounted", "swap"]
-
-
-def test_a_nas_has_verdicts_without_root_and_smartctl(recorded: Recorded) -> None:
-    drives = by_name(inventory(recorded("nas")))
     verdicts = {name: smr_of(drive) for name, drive in drives.items()}
     assert verdicts["sda"] == ("cmr", "strong")
     assert verdicts["sdd"] == ("drive-managed", "strong"), "by the table"
@@ -105,7 +94,7 @@ def test_a_nas_has_verdicts_without_root_and_smartctl(recorded: Recorded) -> Non
     assert verdicts["sdh"] == ("not-a-hard-disk", "certain")
 
 
-def test_a_bridge_hides_the_disk_or_lets_identify_through_and_a_stick_is_no_hard_disk(recorded: Recorded) -> None:
+def test_bridges_sticks_zones_paths_and_hostile_text_are_told(recorded: Recorded) -> None:
     drives = by_name(inventory(recorded("usb")))
     hidden, shown, stick = drives["sdb"], drives["sdc"], drives["sdd"]
     assert (hidden.bus, hidden.kind, hidden.bridge) == ("usb", "unknown", "ASMedia ASMT1051 (174c:55aa)")
@@ -117,18 +106,12 @@ def test_a_bridge_hides_the_disk_or_lets_identify_through_and_a_stick_is_no_hard
     assert (stick.kind, stick.rotational, stick.smr.kind) == ("flash-card", False, "not-a-hard-disk"), (
         "although the kernel calls it rotating"
     )
-
-
-def test_host_managed_disks_and_namespaces_are_certain_and_two_paths_are_one_disk(recorded: Recorded) -> None:
     drives = by_name(inventory(recorded("server")))
     assert (drives["sda"].zone_model, drives["sda"].zone_count) == ("host-managed", 52156)
     assert smr_of(drives["sda"]) == smr_of(drives["nvme0n2"]) == ("host-managed", "certain")
     assert (drives["sdb"].serial, codes(drives["sdb"])) == ("ZA100001", ["multipath-member"])
     assert (drives["dm-0"].model, codes(drives["dm-0"])) == ("mpatha", ["zfs-member"])
     assert part(drives["dm-0"]).mount_point == "/tank"
-
-
-def test_hostile_text_comes_out_escaped(recorded: Recorded) -> None:
     (drive,) = inventory(recorded("hostile"))
     texts = [drive.model, drive.firmware, *use_texts(drive)]
     texts += [text for p in drive.partitions for text in (p.label, p.mount_point)]
@@ -185,13 +168,7 @@ def test_a_question_that_hangs_holds_nobody_up() -> None:
     assert answers == {"answers": True}
 
 
-def test_udevs_words_become_filesystem_label_and_uuid() -> None:
-    udev: Properties = {"ID_FS_TYPE": "ext4", "ID_FS_LABEL_ENC": r"caf\xc3\xa9\x20\x1b", "ID_FS_UUID": "1-2"}
-    found = contents.content(udev)
-    assert (found.filesystem, found.label, found.uuid) == ("ext4", r"café \x1b", "1-2")
-
-
-def test_an_array_is_judged_by_its_members(recorded: Recorded) -> None:
+def test_an_array_and_a_place_on_several_disks_are_judged_by_their_members(recorded: Recorded) -> None:
     nas = recorded("nas")
     drives = by_name(inventory(nas))
     assert [member.name for member in members_of("/dev/md0", nas)] == [f"sd{letter}" for letter in "abcdefg"]
@@ -202,9 +179,6 @@ def test_an_array_is_judged_by_its_members(recorded: Recorded) -> None:
     assert array.smr.kind == "drive-managed"
     assert shingled_members(array) == shingled
     assert len(array.smr.evidence) == len(members)
-
-
-def test_a_place_on_one_disk_is_that_disk_and_one_on_several_is_judged_by_them(recorded: Recorded) -> None:
     pools = recorded("pools")
     assert place_of("/home/me", pools) == drive_of("/home/me", pools)
     assert place_of("/run/user/1000/x", recorded("laptop")) is None
@@ -267,9 +241,20 @@ def test_a_disk_that_could_not_be_looked_at_says_so(programs: Path, monkeypatch:
 LINE = r"41 22 179:1 /@home /media/holiday\040photos rw,nosuid shared:7 master:2 - btrfs /dev/sda1 rw,space_cache"
 
 
-def test_a_line_of_mountinfo_with_optional_fields() -> None:
+def test_mountinfo_is_read_and_the_deepest_mount_counts() -> None:
     (mount,) = parse([LINE])
     assert mount == Mount(41, "179:1", "/@home", "/media/holiday photos", "btrfs", "/dev/sda1")
+    table = [mounted("/", "a"), mounted("/srv", "b"), mounted("/srv", "c"), mounted("/srv/data", "d")]
+    found = {path: mount_of(path, table) for path in ("/srv/x", "/srv/data", "/srvx", "/srv/database")}
+    assert {path: mount.source for path, mount in found.items() if mount} == {
+        "/srv/x": "c",
+        "/srv/data": "d",
+        "/srvx": "a",
+        "/srv/database": "c",
+    }
+    udev: Properties = {"ID_FS_TYPE": "ext4", "ID_FS_LABEL_ENC": r"caf\xc3\xa9\x20\x1b", "ID_FS_UUID": "1-2"}
+    words = contents.content(udev)
+    assert (words.filesystem, words.label, words.uuid) == ("ext4", r"café \x1b", "1-2")
 
 
 @given(st.lists(st.text()))
@@ -285,14 +270,3 @@ def test_what_the_kernel_escapes_comes_back(name: str) -> None:
 
 def mounted(point: str, source: str) -> Mount:
     return Mount(1, "8:1", "/", point, "ext4", source)
-
-
-def test_the_deepest_mount_counts_and_the_latest_of_equals() -> None:
-    table = [mounted("/", "a"), mounted("/srv", "b"), mounted("/srv", "c"), mounted("/srv/data", "d")]
-    found = {path: mount_of(path, table) for path in ("/srv/x", "/srv/data", "/srvx", "/srv/database")}
-    assert {path: mount.source for path, mount in found.items() if mount} == {
-        "/srv/x": "c",
-        "/srv/data": "d",
-        "/srvx": "a",
-        "/srv/database": "c",
-    }

@@ -59,9 +59,15 @@ def published_runs() -> dict[str, Result]:
     return importers.read([str(JOSHELL)])
 
 
-def test_raw_files_of_two_disks_become_two_results(published_runs: dict[str, Result]) -> None:
+def test_raw_files_of_two_disks_become_two_results(
+    published_runs: dict[str, Result],
+) -> None:
     assert sorted(published_runs) == ["SMR", "Toshiba"]
     assert {c.name for c in published_runs["SMR"].plan.candidates} == {"ext4", "xfs", "btrfs", "nilfs2"}
+    drive = published_runs["SMR"].plan.drive
+    assert drive is not None
+    assert (drive.model, drive.size_bytes) == ("ST8000AS0002-1NA17Z", 8_001_563_222_016)
+    assert drive.smr.kind == "drive-managed"
 
 
 @pytest.mark.parametrize(
@@ -80,22 +86,14 @@ def test_the_published_table_comes_out_as_its_author_made_it(
     assert ratios(published_runs[disk], "random-append")[candidate] == pytest.approx(appends, abs=5e-5)
 
 
-def test_a_run_that_filled_its_volume_is_a_failure_with_that_reason(published_runs: dict[str, Result]) -> None:
+def test_a_run_that_filled_its_volume_is_a_failure_where_df_says_so(
+    published_runs: dict[str, Result], tmp_path: Path
+) -> None:
     (failure,) = published_runs["SMR"].failures
     assert (failure.candidate, failure.kind) == ("nilfs2", "ENOSPC")
     assert failure.text == "The volume was full: filebench stopped after 5,976 s without figures."
-
-
-def test_without_df_a_run_that_stopped_is_not_said_to_have_been_full(tmp_path: Path) -> None:
     shutil.copy(JOSHELL / "SMR.nilfs2.0.out", tmp_path)
     assert only(tmp_path / "SMR.nilfs2.0.out").failures[0].kind == "program"
-
-
-def test_the_disk_is_the_one_that_smartctl_describes(published_runs: dict[str, Result]) -> None:
-    drive = published_runs["SMR"].plan.drive
-    assert drive is not None
-    assert (drive.model, drive.size_bytes) == ("ST8000AS0002-1NA17Z", 8_001_563_222_016)
-    assert drive.smr.kind == "drive-managed"
 
 
 def test_every_operation_is_kept_with_its_worst_latency_and_those_of_a_kind_together(
@@ -151,7 +149,7 @@ def test_files_with_the_line_ends_of_windows_say_the_same(tmp_path: Path, publis
         assert [failure.kind for failure in read[disk].failures] == [failure.kind for failure in result.failures]
 
 
-def test_runs_that_a_script_wrote_to_one_file_stay_apart(tmp_path: Path) -> None:
+def test_runs_and_summaries_that_stand_in_one_file_stay_apart(tmp_path: Path) -> None:
     ext4, nilfs2 = ((JOSHELL / f"SMR.{name}.0.out").read_text() for name in ("ext4", "nilfs2"))
     second = ext4.replace("52.756 ops/s", "60.000 ops/s").replace("1328.6ms/op", "1000.0ms/op")
     (tmp_path / "ext4.out").write_text(f"{ext4}=== iteration 0 done ===\n{second}{nilfs2}")
@@ -162,9 +160,6 @@ def test_runs_that_a_script_wrote_to_one_file_stay_apart(tmp_path: Path) -> None
     assert values(result, "xfs", "operation_rate") == [45.599]
     (failure,) = result.failures
     assert (failure.candidate, failure.round, failure.kind) == ("ext4", 3, "program")
-
-
-def test_several_summaries_of_one_run_are_a_round_each(tmp_path: Path) -> None:
     lines = EXT4.splitlines(keepends=True)
     snap = "".join(lines[14:27]).replace("52.756 ops/s", "40.000 ops/s")
     (tmp_path / "ext4.out").write_text("".join(lines[:27]) + snap + lines[27])
@@ -240,15 +235,11 @@ def fio_dump(*jobs: dict[str, object]) -> str:
     return json.dumps({"fio version": "fio-3.33", "jobs": jobs})
 
 
-def test_a_job_that_failed_is_a_failure() -> None:
-    (parsed_run,) = fio_json.read_each(
-        fio_dump({"jobname": "w", "error": 28, "write": {"total_ios": 5, "iops": 9.0}}), "x"
-    )
+def test_jobs_of_one_name_add_up_and_one_that_failed_is_a_failure() -> None:
+    dump = fio_dump({"jobname": "w", "error": 28, "write": {"total_ios": 5, "iops": 9.0}})
+    (parsed_run,) = fio_json.read_each(dump, "x")
     assert [(fault.workload, fault.kind) for fault in parsed_run.faults] == [("w", "ENOSPC")]
     assert parsed_run.figures == ()
-
-
-def test_jobs_of_one_name_add_up() -> None:
     side = {"total_ios": 5, "iops": 100.0, "bw_bytes": 409_600, "lat_ns": {"max": 2e9}}
     slow = {**side, "lat_ns": {"max": 5e9}}
     dump = fio_dump({"jobname": "w", "write": side}, {"jobname": "w", "write": slow})
@@ -268,7 +259,7 @@ xfs:noatime,"Unpacking, a kernel",,s
 """
 
 
-def test_a_table_has_a_line_for_each_run(tmp_path: Path) -> None:
+def test_a_table_has_a_line_for_each_run_and_columns_in_any_order(tmp_path: Path) -> None:
     (tmp_path / "mine.csv").write_text(f"\ufeff{TABLE}".replace("\n", "\r\n"), "utf-8")
     result = only(tmp_path / "mine.csv")
     assert [(w.name, w.title, w.metric.better) for w in result.plan.recipe.workloads] == [
@@ -281,9 +272,6 @@ def test_a_table_has_a_line_for_each_run(tmp_path: Path) -> None:
     assert [s.round for s in result.samples if s.candidate == "ext4"] == [1, 2, 1]
     assert [(f.candidate, f.workload) for f in result.failures] == [("xfs:noatime", "unpacking-a-kernel")]
     assert result.plan.candidate("xfs:noatime").mount_options == ("noatime",)
-
-
-def test_columns_may_stand_in_any_order() -> None:
     (parsed_run,) = csv_table.read_each("unit,value,workload,candidate\nms,5,Deleting,btrfs\n", "x")
     assert [(f.candidate, f.workload, f.value) for f in parsed_run.figures] == [("btrfs", "deleting", 0.005)]
 
@@ -296,17 +284,13 @@ def test_columns_may_stand_in_any_order() -> None:
         ("110", "110,5", "line 3: it has 5 columns instead of 4"),
         ("110", '"110', "line 3: it has 0 columns instead of 4"),
         ("110", "fast", "line 3: the value must be a number above 0 with a decimal point, not 'fast'"),
-        ("110", '"1,5"', "line 3: the value must be a number above 0"),
-        ("110", "0", "line 3: the value must be a number above 0"),
         ("110", "-1", "line 3: the value must be a number above 0"),
         ("110", "nan", "line 3: the value must be a number above 0"),
-        ("110", "1e400", "line 3: the value must be a number above 0"),
         ("0.12,GB/s", "120,MiB/s", "line 4: the unit must be one of B/s, kB/s, MB/s, .*, not 'MiB/s'"),
         ("0.12,GB/s", "3,s", "line 4: s cannot be compared with the workload's other values"),
         ("xfs:noatime,Copying in", ",Copying in", "line 4: candidate and workload must not be empty"),
         ("xfs:noatime,Copying in", "xfs,Copying-in", "line 4: the workload needs a name that differs more"),
         (TABLE[TABLE.index("ext4") :], "ext4,Copying in,,s\n", "line 1: the table has no values"),
-        (TABLE[TABLE.index("ext4") :], "", "line 1: the table has no values"),
     ],
 )
 def test_a_wrong_table_is_refused_with_its_line(tmp_path: Path, old: str, new: str, reason: str) -> None:
@@ -444,29 +428,11 @@ def test_repeats_are_all_used_and_compared_unpaired(tmp_path: Path) -> None:
     assert analysis.pair("ext4", "xfs") is not None and analysis.leaders == ("xfs",)
 
 
-def test_numbers_of_repeats_pair_nothing(tmp_path: Path) -> None:
-    rates = {
-        "ext4": [100.0, 104.0, 96.0, 102.0],
-        "xfs": [90.0, 97.0, 88.0, 93.0],
-        "btrfs": [130.0, 140.0, 120.0, 133.0],
-    }
-    found = []
-    for name, order in (("as-told", (0, 1, 2, 3)), ("otherwise", (2, 0, 3, 1))):
-        (tmp_path / name).mkdir()
-        repeats(tmp_path / name, {**rates, "xfs": [rates["xfs"][number] for number in order]})
-        pairs = conclude(only(tmp_path / name)).analysis.pairs
-        found.append([(pair.candidate, pair.ratio, pair.low, pair.high) for pair in pairs])
-    assert [one[1:] for one in found[0]] == [pytest.approx(other[1:]) for other in found[1]]
-
-
-def test_a_filesystem_with_fewer_repeats_has_a_ratio_from_all_of_them(tmp_path: Path) -> None:
+def test_fewer_repeats_are_all_used_and_that_their_order_was_not_controlled_is_said(tmp_path: Path) -> None:
     repeats(tmp_path, {"ext4": [100, 121], "xfs": [90, 99, 108.9, 119.79]})
     ratio = conclude(only(tmp_path)).analysis.of("xfs")
     assert ratio is not None
     assert (ratio.ratio, ratio.low, ratio.rounds) == (pytest.approx(99 * math.sqrt(1.1) / 110, rel=1e-5), None, 2)
-
-
-def test_three_runs_of_each_say_that_their_order_was_not_controlled(tmp_path: Path) -> None:
     repeats(tmp_path, {"ext4": [100, 80, 60, 40], "xfs": [101, 79, 62, 39]})
     doubts = {doubt.code: doubt.text for doubt in conclude(only(tmp_path)).doubts}
     assert "unknown order" in doubts["unknown-order"]

@@ -56,7 +56,7 @@ def test_what_others_ask_for_is_there_and_the_recommendation_comes_first(fact: s
     assert TEXT.startswith("Use XFS: 21 % faster than ext4 here ")
 
 
-def test_each_ratio_stands_with_its_interval_and_verdict() -> None:
+def test_each_ratio_stands_with_bar_interval_and_verdict() -> None:
     lines = lines_of(TEXT, "Ratios to ext4", 6)
     assert [line.split()[-4:] for line in lines[2:5]] == [
         ["1.21", "1.15–1.28", "▲", "faster"],
@@ -64,9 +64,6 @@ def test_each_ratio_stands_with_its_interval_and_verdict() -> None:
         ["1.00", "0.98–1.01", "═", "tie"],
     ]
     assert lines[5] == "nilfs2         failed: volume full, the cleaner could not keep up"
-
-
-def test_bars_lie_on_the_side_of_the_faster_one() -> None:
     lines = lines_of(TEXT, "Ratios to ext4", 4)
     middle = lines[2].index("│")
     assert lines[1][middle - 2 : middle + 2] == "ext4"
@@ -83,7 +80,14 @@ SHARES = (
 )
 
 
-def test_workloads_stand_with_weight_figure_and_share_of_the_bare_disk() -> None:
+def test_workloads_stand_with_weight_figure_share_and_stall_and_failures_with_their_reason() -> None:
+    rows = lines_of(TEXT, "also measured", 3)
+    assert rows[2].split()[:6] == ["worst", "stall", "620", "ms", "310", "ms"]
+    assert lines_of(TEXT, "Failed", 3) == [
+        "Failed",
+        "- nilfs2: The volume was full, the cleaner could not keep up (Large-files, round",
+        "  1, ENOSPC).",
+    ]
     rows = lines_of(TEXT, "by workload", 5)
     assert rows[2].split()[:6] == ["Large-files", "2", "180", "MB/s", "1.04", "±4%"]
     assert rows[4].split()[:10] == ["Delete-tree", "1", "1.25", "s", "0.71", "±4%", "▼", "0.93", "±4%", "▼"]
@@ -95,16 +99,6 @@ def test_workloads_stand_with_weight_figure_and_share_of_the_bare_disk() -> None
     several = Row("", "", 1.0, {}, {}, SHARES[-1], disks=2)
     assert (several.share_text, several.share_words) == ("108%", "108% (102% to 110%)")
     assert "xfs/disk: what xfs reached of the disk's own speed, without a filesystem" in TEXT
-
-
-def test_a_failure_is_a_result_with_its_reason_and_the_worst_stall_is_told() -> None:
-    rows = lines_of(TEXT, "also measured", 3)
-    assert rows[2].split()[:6] == ["worst", "stall", "620", "ms", "310", "ms"]
-    assert lines_of(TEXT, "Failed", 3) == [
-        "Failed",
-        "- nilfs2: The volume was full, the cleaner could not keep up (Large-files, round",
-        "  1, ENOSPC).",
-    ]
 
 
 def test_how_long_a_removable_disk_must_stay_plugged_in_is_told_and_of_no_other() -> None:
@@ -123,42 +117,33 @@ def test_how_long_a_removable_disk_must_stay_plugged_in_is_told_and_of_no_other(
     assert "safe to" not in told(bus="sata")
 
 
-def test_the_memory_limit_stands_beside_the_memory_where_it_could_be_had() -> None:
-    limited = with_result(plan={"memory_limit_bytes": 256 << 20})
-    assert "16 GiB memory, 256 MiB of it for measured programs" in " ".join(render(limited, "text").split())
-    doubts = (Doubt("fits-in-memory", "It could not be had."),)
-    without = with_result(plan={"memory_limit_bytes": 256 << 20}, doubts=doubts)
-    assert "of it for measured programs" not in " ".join(render(without, "text").split())
-
-
-def test_without_intervals_none_is_invented() -> None:
+def test_without_intervals_none_is_invented_and_figures_from_elsewhere_name_their_source() -> None:
     text = render(make_findings(intervals=False), "text")
     assert "No intervals: they need 2 rounds, and there is only one." in " ".join(text.split())
     assert "±" not in text
     assert "1.15" not in text.split("Ratios to ext4")[1]
     assert "95 %" not in text
-
-
-def test_discarded_rounds_are_told_and_a_run_that_measured_nothing_still_has_a_report() -> None:
-    assert "1 discarded" in render(with_result(discarded_rounds=(2,)), "text")
-    result = with_result(samples=(), failures=(), outcome="killed").result
-    text = render(Findings(result, Analysis(), (), Advice((), False, Card("Nothing."))), "text")
-    assert text.startswith("Nothing.")
-    assert "cut off before its end" in text
-
-
-def test_a_disk_that_is_no_hard_disk_has_no_line_about_shingles() -> None:
-    drive = make_drive("not-a-hard-disk", kind="nvme", bus="nvme", rpm=None)
-    text = render(with_result(plan={"drive": drive}), "text")
-    assert "NVMe SSD" in text and "Recording" not in text
-
-
-def test_figures_from_elsewhere_name_their_source_and_no_command_to_repeat() -> None:
     elsewhere = replace(ENVIRONMENT, source="fio on a Raspberry Pi, 2015")
     text = render(with_result(make_findings(intervals=False), environment=elsewhere), "text")
     assert "Source     fio on a Raspberry Pi, 2015" in text
     assert "fswizard run" not in text
     assert "fswizard 0.1.0" not in text
+
+
+def test_discarded_rounds_memory_limit_and_kind_of_disk_are_told_even_of_a_run_without_figures() -> None:
+    assert "1 discarded" in render(with_result(discarded_rounds=(2,)), "text")
+    result = with_result(samples=(), failures=(), outcome="killed").result
+    text = render(Findings(result, Analysis(), (), Advice((), False, Card("Nothing."))), "text")
+    assert text.startswith("Nothing.")
+    assert "cut off before its end" in text
+    drive = make_drive("not-a-hard-disk", kind="nvme", bus="nvme", rpm=None)
+    text = render(with_result(plan={"drive": drive}), "text")
+    assert "NVMe SSD" in text and "Recording" not in text
+    limited = with_result(plan={"memory_limit_bytes": 256 << 20})
+    assert "16 GiB memory, 256 MiB of it for measured programs" in " ".join(render(limited, "text").split())
+    doubts = (Doubt("fits-in-memory", "It could not be had."),)
+    without = with_result(plan={"memory_limit_bytes": 256 << 20}, doubts=doubts)
+    assert "of it for measured programs" not in " ".join(render(without, "text").split())
 
 
 NAMES = st.text(st.characters(min_codepoint=32, max_codepoint=0x2FFF, exclude_categories=("Cs",)), min_size=1)
@@ -171,13 +156,6 @@ def test_no_line_is_wider_than_80_columns_whatever_the_names(candidate: str, wor
     findings = renamed(make_findings(), {"xfs": candidate * 9, "large-files": workload * 9})
     findings = with_result(findings, plan={"drive": make_drive(model=model * 9, serial="")})
     assert max(cells(line) for line in render(findings, "text").splitlines()) <= WIDTH
-
-
-@pytest.mark.parametrize("length", range(1, 90, 4))
-def test_ten_candidates_with_long_names_fit(length: int) -> None:
-    name = "btrfs:noatime,compress=zstd:15,space_cache=v2,commit=120,autodefrag,discard=async,thread_pool=8,ssd"
-    findings = renamed(make_findings(), {"xfs": name[:length]})
-    assert max(map(cells, render(findings, "text").splitlines())) <= WIDTH
 
 
 SHELL_WORDS = st.lists(
@@ -197,16 +175,13 @@ def test_a_command_in_several_lines_means_the_same_to_the_shell(words: list[str]
     assert done.stdout.decode().split("\0")[:-1] == words
 
 
-def test_the_command_to_repeat_a_run_names_everything_that_was_chosen() -> None:
+def test_the_command_to_repeat_a_run_names_all_and_that_for_others_nothing_of_this_machine() -> None:
     plan = make_plan(("ext4", "xfs:noatime"), WORKLOADS, seed=7, needs=("checksums",))
     assert shlex.split(repeat_command(replace(plan, target=Target("image", "/srv/a b", 3 << 30)))) == [
         *("fswizard", "run", "quick", "--candidates", "ext4; xfs:noatime", "--baseline", "ext4"),
         *("--target", "image:3G@/srv/a b", "--time", "180s", "--rounds", "2..12", "--seed", "7"),
         *("--weights", "large-files=2, random-append=1, delete-tree=1", "--need", "checksums"),
     ]
-
-
-def test_the_command_for_others_names_what_was_compared_and_nothing_of_this_machine() -> None:
     plan = make_plan(("ext4", "xfs:noatime"), WORKLOADS, seed=7)
     words = ("fswizard", "run", "quick", "--candidates", "ext4; xfs:noatime")
     for target in (Target("image", "/srv/a b", 3 << 30), Target("device", "/dev/disk/by-id/x", 8 << 40)):
@@ -255,14 +230,11 @@ def test_no_format_tells_who_or_where(name: str) -> None:
     assert [secret for secret in SECRETS if secret in text] == []
 
 
-def test_what_is_asked_for_is_told() -> None:
+def test_what_is_asked_for_is_told_and_the_rest_of_a_sentence_stays() -> None:
     text = render(telling(), "text", identify=True)
     assert "Serial     Z8400000" in text
     assert "host annes-box" in " ".join(text.split())
     assert "image:2G@/home/anne/.cache" in text
-
-
-def test_the_rest_of_a_sentence_stays_and_a_placeholder_in_the_advice_is_not_taken_for_a_secret() -> None:
     assert "mkfs.nilfs2 could not open … on …." in render(telling(), "csv")
     assert "/mnt/archive" in render(telling(), "text")
 
@@ -278,20 +250,17 @@ def test_directories_are_told_apart_without_their_paths() -> None:
     assert "one (xfs)" in text and "two (xfs)" in text
 
 
-def test_equal_bars_stand_in_the_order_of_the_plan() -> None:
+def test_bars_stand_in_the_order_of_the_plan_and_directories_have_short_names() -> None:
     names = tuple(f"ext4:commit={seconds}" for seconds in (90, 5, 60, 15, 30, 45, 10, 75))
     (row,) = present(conclude(make_result(dict.fromkeys(names, (100.0, 101.0, 99.0))))).rows
     assert tuple(bar.candidate for bar in row.bars) == names
-
-
-def test_directories_are_called_by_their_short_names_in_bars_and_tables_alike() -> None:
-    names = ("home (ext4)", "archive (xfs)")
-    places = dict(zip(names, ("/home", "/mnt/archive")))
+    called = ("home (ext4)", "archive (xfs)")
+    places = dict(zip(called, ("/home", "/mnt/archive")))
     candidates = tuple(Candidate(n, make_filesystem(n.split("(")[1][:-1]), directory=p) for n, p in places.items())
-    plan = replace(make_plan(names), candidates=candidates, target=Target("directory", ""))
-    result = make_result(dict.fromkeys(names, (100.0, 101.0, 99.0)), plan=plan)
+    plan = replace(make_plan(called), candidates=candidates, target=Target("directory", ""))
+    result = make_result(dict.fromkeys(called, (100.0, 101.0, 99.0)), plan=plan)
     text = render(conclude(result), "text")
     bars = lines_of(text, "Write ", 2)
-    assert [next(name for name in names if name in line) for line in bars]
+    assert [next(name for name in called if name in line) for line in bars]
     assert "dir:DIRECTORY-1,DIRECTORY-2" in text
     assert "fswizard run quick --target dir:DIRECTORY-1,DIRECTORY-2" in render(conclude(result), "reddit")
