@@ -55,7 +55,7 @@ def plan(directory: Path, recipe: Recipe, names: str = NAMES, history: Sequence[
     return make_plan(choices, all_results() if history is None else history)
 
 
-def test_the_same_again_takes_what_came(tmp_path: Path) -> None:
+def test_the_same_again_takes_what_came_and_another_recipe_what_it_shares(tmp_path: Path) -> None:
     came = kept("quick")
     made = plan(tmp_path, came.plan.recipe)
     trials = len(came.trials)
@@ -63,20 +63,12 @@ def test_the_same_again_takes_what_came(tmp_path: Path) -> None:
     assert made.writes_bytes_in(trials) == pytest.approx(came.written_bytes, rel=0.01)
     assert made.measured_on == came.environment.started[:10]
     assert budget_text(made).endswith(f", by the run of {made.measured_on}")
-
-
-def test_each_workload_and_candidate_takes_its_own(tmp_path: Path) -> None:
-    came = kept("quick")
     alone = {name: plan(tmp_path, came.plan.recipe, name) for name in ("ext4", "btrfs:noatime")}
     for name, made in alone.items():
         written = [sample.value for sample in came.trials_written if sample.candidate == name]
         assert made.writes_bytes_per_trial == quarter(sum(written) / len(written))
     install = {name: made.recipe.workload("install-packages") for name, made in alone.items()}
     assert install["btrfs:noatime"].seconds > 2 * install["ext4"].seconds
-
-
-def test_another_recipe_takes_it_from_the_same_work_and_the_pace_of_the_rest(tmp_path: Path) -> None:
-    came = kept("quick")
     both = plan(tmp_path, came.plan.recipe)
     unpack = came.plan.recipe.workload("unpack")
     other = replace(unpack, name="more", job=TreeJob("untar", "small-files", 64_000, 400 << 20), seconds=10.0)

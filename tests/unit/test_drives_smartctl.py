@@ -57,25 +57,22 @@ def advised(drive: Drive, words: str) -> bool:
     return any(words in sentence for sentence in drive.smr.advice)
 
 
-def test_an_answer_fills_in_what_the_kernel_does_not_know(programs: Path) -> None:
+def test_an_answer_fills_in_what_the_kernel_does_not_know_and_a_sleeping_disk_is_left_asleep(programs: Path) -> None:
     answering(programs, ANSWER)
     known = details(disk())
     assert (known.model, known.serial, known.rpm) == ("ST4000DM004-2CV104", "ZFN00001", 5425)
     assert (known.health, known.temperature_c, known.power_on_hours) == ("good", 34, 1234)
     assert (known.smr.kind, known.pending) == ("drive-managed", "")
     assert {"smartctl-family", "model-table"} <= {piece.code for piece in known.smr.evidence}
-
-
-def test_a_sleeping_disk_is_left_asleep_unless_asked(programs: Path) -> None:
     answering(programs, saying("Device is in STANDBY mode, exit(2)"), code=2)
-    known = details(disk())
-    assert "asleep" in known.pending
-    assert "--nocheck standby" in calls(programs)[0]
+    asleep = details(disk())
+    assert "asleep" in asleep.pending
+    assert "--nocheck standby" in calls(programs)[-1]
     details(disk(), wake=True)
-    assert "--nocheck" not in calls(programs)[1]
+    assert "--nocheck" not in calls(programs)[-1]
 
 
-def test_the_farm_log_is_asked_for_where_there_may_be_one_and_smartctl_knows_it(programs: Path) -> None:
+def test_the_farm_log_and_the_statistics_of_an_ssd_are_asked_for_where_there_may_be_some(programs: Path) -> None:
     answering(programs, ANSWER)
     details(disk())
     assert len(calls(programs)) == 1, "smartctl 7.3 does not know it"
@@ -84,21 +81,22 @@ def test_the_farm_log_is_asked_for_where_there_may_be_one_and_smartctl_knows_it(
     known = details(disk())
     assert any("--log farm" in call for call in calls(programs))
     assert (known.smr.kind, known.smr.confidence) == ("drive-managed", "certain")
-
-
-def test_an_ssd_is_asked_for_the_statistics_that_tell_of_its_wear(programs: Path) -> None:
     pages = [{"number": 7, "table": [{"offset": 8, "value": 5, "flags": {"valid": True}}]}]
     answering(programs, {**ANSWER, "rotation_rate": 0, "ata_device_statistics": {"pages": pages}})
     known = details(disk())
-    assert "--log devstat" in calls(programs)[1]
+    assert "--log devstat" in calls(programs)[-1]
     assert known.life_used_percent == 5
 
 
-def test_a_hanging_smartctl_is_given_up_and_said_so(programs: Path) -> None:
+def test_a_hanging_smartctl_is_given_up_and_nonsense_is_no_answer(programs: Path) -> None:
     make_program(programs, "smartctl", "exec sleep 1000")
     known = details(disk(), timeout_s=0.01)
     assert "did not answer" in known.pending
     assert any("are missing here" in piece.text for piece in known.smr.evidence)
+    make_program(programs, "smartctl", "printf '{\"smartctl\": [1, \\033[2J'")
+    known = details(disk())
+    assert known.pending.isprintable()
+    assert known.pending
 
 
 def test_one_that_hangs_holds_up_no_other(programs: Path, time: SimulatedClock) -> None:
@@ -146,13 +144,12 @@ def test_a_bridge_is_got_through_and_what_it_hid_is_said(programs: Path, tmp_pat
     assert "Unknown USB bridge" in still_hidden.pending
 
 
-def test_an_nvme_disk_tells_its_temperature_without_root(programs: Path, tmp_path: Path) -> None:
+def test_an_nvme_disk_tells_its_temperature_and_endurance_where_it_says_its_wear(
+    programs: Path, tmp_path: Path
+) -> None:
     answering(programs, saying("Smartctl open device: /dev/nvme0n1 failed: Permission denied"), code=2)
     known = details(NVME, machine=machine("laptop", tmp_path))
     assert known.temperature_c == 42
-
-
-def test_an_endurance_is_estimated_only_from_what_the_disk_says_of_its_wear(programs: Path, tmp_path: Path) -> None:
     assert NVME.endurance_bytes is None
     for used, endurance in ((3, 100 * 10**12), (1, 300 * 10**12), (0, None), (None, None)):
         log = {"data_units_written": 5859375, "percentage_used": used}
@@ -169,10 +166,3 @@ def test_what_smartctl_cannot_ask_is_left_alone(programs: Path, bus: str) -> Non
     drive = make_drive(bus=bus)
     assert details(drive) is drive
     assert not (programs / "calls").exists()
-
-
-def test_nonsense_from_smartctl_is_no_answer(programs: Path) -> None:
-    make_program(programs, "smartctl", "printf '{\"smartctl\": [1, \\033[2J'")
-    known = details(disk())
-    assert known.pending.isprintable()
-    assert known.pending

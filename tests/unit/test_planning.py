@@ -36,7 +36,7 @@ def plan(directory: Path, candidates: str = "ext4; ext4:noatime", **choices: Any
     return make_plan(Choices(RECIPE, parse_candidates(candidates), target=target, **choices))
 
 
-def test_a_plan_is_complete_before_anything_happens(tmp_path: Path) -> None:
+def test_a_plan_is_complete_before_anything_happens_with_sensible_defaults(tmp_path: Path) -> None:
     made = plan(tmp_path)
     argvs = [" ".join(command.argv) for command in made.commands]
     assert argvs[0] == "fallocate --length 512M IMAGE"
@@ -48,9 +48,6 @@ def test_a_plan_is_complete_before_anything_happens(tmp_path: Path) -> None:
     assert len(rights) == len(dict(rights)), "each in one way alone"
     assert made.expected_s > 0
     assert list(tmp_path.iterdir()) == []
-
-
-def test_unnamed_choices_have_sensible_defaults(tmp_path: Path) -> None:
     made = plan(tmp_path, "xfs; ext4")
     assert made.baseline == "ext4"
     assert made.time_limit_s == RECIPE.minutes * 60
@@ -91,28 +88,29 @@ def test_the_memory_limit_is_chosen_or_fitting(tmp_path: Path) -> None:
     assert "--memory-limit none" in repeat_command(chosen[0])
 
 
-def test_weights_replace_those_of_the_recipe_and_zero_leaves_a_workload_out(tmp_path: Path) -> None:
+def test_weights_replace_those_of_the_recipe_and_what_has_none_or_lacks_a_need_is_left_out(tmp_path: Path) -> None:
     made = plan(tmp_path, weights={"write": 0, "read": 5})
     assert [(workload.name, workload.weight) for workload in made.recipe.workloads] == [("read", 5)]
     with pytest.raises(UsageError, match="Every workload has weight 0"):
         plan(tmp_path, weights={"write": 0, "read": 0})
     with pytest.raises(UsageError, match="The weight of read is -1"):
         plan(tmp_path, weights={"read": -1})
-
-
-def test_candidates_that_lack_a_need_are_left_out(tmp_path: Path) -> None:
     made = plan(tmp_path, "ext4; btrfs", needs=("checksums",))
     assert [candidate.name for candidate in made.candidates] == ["btrfs"]
     with pytest.raises(UsageError, match="ext4 has no checksums"):
         plan(tmp_path, "ext4", needs=("checksums",))
 
 
-def test_an_image_needs_room_for_the_recipe_and_for_the_filesystem(tmp_path: Path) -> None:
+def test_an_image_needs_room_and_a_recipe_right_candidates(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="too small for the recipe"):
         plan(tmp_path, target=TargetChoice("image", str(tmp_path), 64 << 20))
     target = TargetChoice("image", str(tmp_path), catalogue()["xfs"].minimum_bytes - (4 << 20))
     with pytest.raises(UsageError, match="XFS needs at least"):
         make_plan(Choices(replace(RECIPE, image_bytes=32 << 20), parse_candidates("xfs"), target=target))
+    recipe = replace(RECIPE, candidates=("ext4", "xsf"), source="/home/me/mine.toml")
+    target = TargetChoice("image", str(tmp_path), 512 << 20)
+    with pytest.raises(UsageError, match=r"/home/me/mine\.toml: 'candidates': .*xsf"):
+        make_plan(Choices(recipe, target=target))
 
 
 @pytest.mark.parametrize("kind", ["tmpfs", "devtmpfs", "ramfs", "proc"])
@@ -220,22 +218,6 @@ def test_what_is_copied_from_elsewhere_must_fit_there_too(tmp_path: Path) -> Non
         make_plan(Choices(recipe, target=TargetChoice("image", str(tmp_path))))
 
 
-def test_a_wrong_candidate_of_a_recipe_is_told_with_its_file(tmp_path: Path) -> None:
-    recipe = replace(RECIPE, candidates=("ext4", "xsf"), source="/home/me/mine.toml")
-    target = TargetChoice("image", str(tmp_path), 512 << 20)
-    with pytest.raises(UsageError, match=r"/home/me/mine\.toml: 'candidates': .*xsf"):
-        make_plan(Choices(recipe, target=target))
-
-
-def test_a_pool_is_shown_as_the_helper_makes_and_mounts_it(tmp_path: Path) -> None:
-    argvs = [" ".join(command.argv) for command in plan(tmp_path, "zfs:atime=off,ashift=12").commands]
-    (create,) = (argv for argv in argvs if argv.startswith("zpool create"))
-    assert create.endswith("-o ashift=12 -O atime=off POOL /dev/POOL/disk")
-    imported = argvs.index("zpool import -N -R /run/fswizard -o cachefile=none -d /dev/POOL POOL")
-    assert argvs[imported + 1].endswith("-t zfs -o nosuid,nodev POOL MOUNT")
-    assert argvs.count("zpool export POOL") == 2, "after it was made, and at the end"
-
-
 def images(directory: Path, size_bytes: int = 256 << 20, number: int = 4) -> TargetChoice:
     return TargetChoice("image", str(directory), size_bytes, others=(str(directory),) * (number - 1))
 
@@ -244,7 +226,7 @@ def over(directory: Path, candidates: str, size_bytes: int = 256 << 20, number: 
     return plan(directory, candidates, target=images(directory, size_bytes, number))
 
 
-def test_over_several_images_each_command_names_its_devices(tmp_path: Path) -> None:
+def test_over_several_images_or_a_pool_each_command_names_its_devices(tmp_path: Path) -> None:
     made = over(tmp_path, "md:raid5,chunk=64K+ext4; zfs:mirror; btrfs:raid1,degraded; ext4")
     argvs = [" ".join(command.argv) for command in made.commands]
     assert argvs[0] == "fallocate --length 256M IMAGE-1"
@@ -266,19 +248,15 @@ def test_over_several_images_each_command_names_its_devices(tmp_path: Path) -> N
     roots = {command.as_root for command in made.commands if command.argv[0] in ("mdadm", "zpool", "wipefs")}
     assert roots == {True}
     assert made.baseline == "ext4"
+    of_a_pool = [" ".join(command.argv) for command in plan(tmp_path, "zfs:atime=off,ashift=12").commands]
+    (made_pool,) = (argv for argv in of_a_pool if argv.startswith("zpool create"))
+    assert made_pool.endswith("-o ashift=12 -O atime=off POOL /dev/POOL/disk")
+    imported = of_a_pool.index("zpool import -N -R /run/fswizard -o cachefile=none -d /dev/POOL POOL")
+    assert of_a_pool[imported + 1].endswith("-t zfs -o nosuid,nodev POOL MOUNT")
+    assert of_a_pool.count("zpool export POOL") == 2, "after it was made, and at the end"
 
 
-def test_a_layout_has_its_own_room_and_the_smallest_member_decides(tmp_path: Path) -> None:
-    made = over(tmp_path, "md:raid6+ext4; zfs:raidz; btrfs:raid10; ext4")
-    rooms = [made.target.room_bytes(candidate.array) >> 20 for candidate in made.candidates]
-    assert rooms == [512, 768, 512, 256]
-    *others, last = made.target.others
-    smaller = replace(made.target, others=(*others, replace(last, size_bytes=64 << 20)))
-    assert [smaller.room_bytes(candidate.array) >> 20 for candidate in made.candidates] == [128, 192, 128, 256]
-    assert made.target.filled_bytes == 1 << 30
-
-
-def test_copies_and_parity_are_among_the_bytes_written(tmp_path: Path) -> None:
+def test_copies_parity_and_samples_of_the_bare_device_are_among_bytes_and_seconds(tmp_path: Path) -> None:
     recipe = replace(RECIPE, workloads=(make_workload("write", writes_bytes=10 << 30),))
     target = images(tmp_path, 256 << 20, 4)
     one, two, both = (
@@ -286,9 +264,6 @@ def test_copies_and_parity_are_among_the_bytes_written(tmp_path: Path) -> None:
         for names in ("ext4", "md:raid10+ext4", "ext4; md:raid10+ext4")
     )
     assert (one, two, both) == pytest.approx((1, 2, 1.5), rel=0.02)
-
-
-def test_samples_of_the_bare_device_are_among_the_bytes_and_seconds(tmp_path: Path) -> None:
     target = TargetChoice("image", str(tmp_path), 256 << 20)
     alone, several = plan(tmp_path, "ext4", target=target), over(tmp_path, "ext4")
     (tmp_path / "one").mkdir()
@@ -312,12 +287,19 @@ def test_layouts_that_so_many_images_are_not_enough_for_are_refused(
         over(tmp_path, candidates, number=number)
 
 
-def test_images_may_be_smaller_than_the_recipe_where_together_they_are_not(tmp_path: Path) -> None:
+def test_a_layout_has_its_own_room_which_must_hold_the_recipe(tmp_path: Path) -> None:
     assert over(tmp_path, "md:raid5+ext4", 128 << 20)
     with pytest.raises(UsageError, match=r"ext4 has room for 128M on the target, and the recipe .* needs 256M"):
         over(tmp_path, "md:raid5+ext4; ext4", 128 << 20)
     with pytest.raises(UsageError, match="too small for the recipe"):
         over(tmp_path, "md:raid5+ext4", 32 << 20)
+    made = over(tmp_path, "md:raid6+ext4; zfs:raidz; btrfs:raid10; ext4")
+    rooms = [made.target.room_bytes(candidate.array) >> 20 for candidate in made.candidates]
+    assert rooms == [512, 768, 512, 256]
+    *others, last = made.target.others
+    smaller = replace(made.target, others=(*others, replace(last, size_bytes=64 << 20)))
+    assert [smaller.room_bytes(candidate.array) >> 20 for candidate in made.candidates] == [128, 192, 128, 256]
+    assert made.target.filled_bytes == 1 << 30
 
 
 def test_over_several_disks_the_recipe_names_others_or_every_layout_is_compared(tmp_path: Path) -> None:

@@ -42,7 +42,6 @@ def plan(directory: Path, drive: Drive | None = SSD, **choices: Any) -> Plan:
     [
         (SSD, 50 * GB),
         (replace(SSD, kind="nvme"), 50 * GB),
-        (replace(SSD, kind="virtual"), 50 * GB),
         (replace(SSD, kind="flash-card", size_bytes=16 * GB), 8 * GB),
         (replace(SSD, kind="flash-card", size_bytes=256 * GB), 25 * GB),
         (replace(SSD, kind="hdd"), None),
@@ -54,13 +53,10 @@ def test_the_usual_budget_goes_by_the_kind_of_disk(drive: Drive | None, budget_b
     assert usual_budget_bytes(drive) == budget_bytes
 
 
-def test_what_was_chosen_goes_before_what_is_usual(tmp_path: Path) -> None:
+def test_what_was_chosen_goes_before_what_is_usual_which_cuts_no_recipe_short(tmp_path: Path) -> None:
     assert plan(tmp_path).write_budget_bytes == 50 * GB
     assert plan(tmp_path, write_budget_bytes=20 * GB).write_budget_bytes == 20 * GB
     assert plan(tmp_path, write_budget_bytes=math.inf).write_budget_bytes is None
-
-
-def test_a_recipe_that_writes_more_than_is_usual_is_not_cut_short_unless_somebody_says_so(tmp_path: Path) -> None:
     heavy = replace(WRITES, workloads=(make_workload("write", job=FioJob("write", 1 << 20, 1 << 30), seconds=9,
                                                      writes_bytes=40 * GB),))  # fmt: skip
     made = plan(tmp_path, recipe=heavy)
@@ -114,11 +110,6 @@ def test_a_timed_job_ends_at_its_share_of_the_budget_of_which_half_of_what_is_ex
     assert "--runtime=4000ms" in random_writes[1]
 
 
-def test_the_share_of_a_job_is_that_of_all_its_programs_and_reads_count_for_fio() -> None:
-    job = FioJob("randrw", 4096, 1 << 30, seconds=4, jobs=4).ending_at(8 << 20)
-    assert "--io_size=4194304" in job.commands()[-1].argv
-
-
 def result(made: Plan, *written: float) -> Result:
     """Of a run in which ext4 wrote so much in its trials, and nobody else anything."""
     return make_result(plan=made, samples=make_samples({"ext4": written}, "", TRIAL_WRITTEN))
@@ -136,6 +127,10 @@ def test_another_round_is_begun_where_it_fits_by_what_the_devices_counted(tmp_pa
     assert affordable_rounds(made, with_bare, both) == (16 * GB - image) // (4 * GB + trial)
     assert affordable_rounds(made, result(made, 19 * GB), both) == 0
     assert affordable_rounds(replace(made, write_budget_bytes=None), result(made, 19 * GB), both) is None
+    made = plan(tmp_path, write_budget_bytes=20 * GB)
+    earlier = result(made, 3 * GB, 15 * GB)
+    assert affordable_rounds(made, earlier, ("ext4",)) == 0
+    assert affordable_rounds(made, earlier, ("ext4",), before_bytes=18 * GB) == (20 * GB - (2 << 30)) // (9 * GB)
 
 
 @pytest.mark.parametrize(
@@ -156,18 +151,13 @@ def test_wear_is_a_share_of_what_the_disk_tells_of_its_life_or_else_its_maker(dr
     assert wear_text(drive, 50 * GB) == words
 
 
-def test_the_report_tells_what_was_written(tmp_path: Path) -> None:
+def test_the_report_tells_what_was_written_and_a_job_s_share_is_that_of_all_its_programs(tmp_path: Path) -> None:
     made = replace(plan(tmp_path), writes_bytes_per_trial=GB)
     words = written_text(result(made, 1.5 * GB, 2.5 * GB))
     assert words == "6.15 GB, 4.15 GB planned; about 0.001 % of its rated life (600 TB by its maker)"
     assert written_text(result(made)) == "", "nobody counted"
-
-
-def test_the_budget_of_a_resumed_run_counts_from_where_it_resumes(tmp_path: Path) -> None:
-    made = plan(tmp_path, write_budget_bytes=20 * GB)
-    earlier = result(made, 3 * GB, 15 * GB)
-    assert affordable_rounds(made, earlier, ("ext4",)) == 0
-    assert affordable_rounds(made, earlier, ("ext4",), before_bytes=18 * GB) == (20 * GB - (2 << 30)) // (9 * GB)
+    job = FioJob("randrw", 4096, 1 << 30, seconds=4, jobs=4).ending_at(8 << 20)
+    assert "--io_size=4194304" in job.commands()[-1].argv
 
 
 def test_a_budget_is_given_on_the_command_line(tmp_path: Path) -> None:

@@ -46,18 +46,17 @@ def first_zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     return kind
 
 
-def test_only_a_device_with_such_zones_is_asked_to_keep_to_them() -> None:
+def test_only_what_knows_zones_is_made_on_a_device_with_zones() -> None:
     assert zones.must_keep_to_zones(DISK)
     assert not zones.must_keep_to_zones(Target("device", "/dev/null", 8 << 40, number="8:32"))
     assert not zones.must_keep_to_zones(Target("image", "/srv", 2 << 30, "btrfs"))
-
-
-def test_what_knows_no_zones_is_refused_with_those_that_do() -> None:
     for name, filesystem in catalogue().items():
         if filesystem.zones is None:
             with pytest.raises(UsageError, match="must be written in order") as raised:
                 zones.made_for_zones(parse_candidate(name), DISK)
             assert raised.value.hint == "These support zones: btrfs, f2fs."
+    commands = making(zones.made_for_zones(parse_candidate("btrfs"), DISK))
+    assert commands == (("mkfs.btrfs", "-O", "zoned", "/dev/DEVICE"),)
 
 
 def test_f2fs_needs_a_place_for_its_metadata(first_zone: int) -> None:
@@ -72,11 +71,6 @@ def test_f2fs_needs_a_place_for_its_metadata(first_zone: int) -> None:
         with pytest.raises(UsageError, match="can be written anywhere"):
             zones.made_for_zones(candidate, DISK)
         assert tried == ("btrfs:noatime",)
-
-
-def test_the_commands_for_copying_make_it_for_zones() -> None:
-    commands = making(zones.made_for_zones(parse_candidate("btrfs"), DISK))
-    assert commands == (("mkfs.btrfs", "-O", "zoned", "/dev/DEVICE"),)
 
 
 @pytest.mark.parametrize("filesystem", catalogue())
