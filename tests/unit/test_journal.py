@@ -47,7 +47,7 @@ def gone(made: Path) -> tuple[str]:
     return (f"{made} is gone. If you moved it elsewhere, delete it there.",)
 
 
-def test_a_run_is_no_leftover_while_it_lives_and_leaves_nothing_when_it_ends(tmp_path: Path) -> None:
+def test_a_run_that_lives_is_not_cleaned_away_and_leaves_nothing_when_it_ends(tmp_path: Path) -> None:
     journal = Journal(None)
     made = journal.make_directory(tmp_path)
     (made / "image").write_bytes(b"x" * 5000)
@@ -55,6 +55,12 @@ def test_a_run_is_no_leftover_while_it_lives_and_leaves_nothing_when_it_ends(tmp
     assert journal.close() == ""
     assert not made.exists()
     assert list((state_directory() / "unfinished").iterdir()) == []
+    journal = Journal(None)
+    made, entry = journal.make_directory(tmp_path), the_entry()
+    clean(Leftover(entry, (made,), None))
+    assert made.is_dir() and entry.exists()
+    journal.close()
+    assert not made.exists() and not entry.exists()
 
 
 def _die(journal: Journal) -> None:
@@ -199,14 +205,6 @@ def test_where_inodes_are_numbered_anew_the_name_has_to_do(tmp_path: Path, kind:
     assert not made.exists()
 
 
-def test_entries_of_earlier_versions_are_still_read(tmp_path: Path) -> None:
-    made = left_behind(tmp_path)
-    the_entry().write_text(json.dumps({"directories": [str(made), str(tmp_path / "fswizard-gone")], "result": ""}))
-    assert the_leftover().present == (made,)
-    assert clean(the_leftover()) == ()
-    assert not made.exists() and leftovers() == ()
-
-
 def test_a_directory_that_is_not_needed_any_more_is_forgotten(tmp_path: Path) -> None:
     journal = Journal(None)
     made, kept = journal.make_directory(tmp_path), journal.make_directory(tmp_path)
@@ -257,26 +255,28 @@ def test_a_journal_that_names_somebody_elses_directory_removes_nothing(tmp_path:
     assert precious.is_dir() and made.is_dir()
 
 
-def test_a_journal_cut_off_by_power_loss_is_cleaned_away() -> None:
+def test_entries_cut_off_by_power_loss_or_of_earlier_versions_are_read(tmp_path: Path) -> None:
     folder = state_directory() / "unfinished"
     folder.mkdir(parents=True)
     (folder / "run-x.json").write_text('{"direct')
     clean(the_leftover())
     assert leftovers() == ()
+    made = left_behind(tmp_path)
+    the_entry().write_text(json.dumps({"directories": [str(made), str(tmp_path / "fswizard-gone")], "result": ""}))
+    assert the_leftover().present == (made,)
+    assert clean(the_leftover()) == ()
+    assert not made.exists() and leftovers() == ()
 
 
-def test_a_directory_that_cannot_be_made_is_one_clear_error() -> None:
-    journal = Journal(None)
-    with pytest.raises(RunFailed, match="No directory can be made in /proc"):
-        journal.make_directory(Path("/proc"))
-    journal.close()
-
-
-def test_entries_are_on_disk_before_the_directory_is(tmp_path: Path) -> None:
+def test_entries_are_on_disk_before_the_directory_is_and_one_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
     journal = Journal(None)
     made = journal.make_directory(tmp_path)
     told = [made.stat().st_dev, made.stat().st_ino, filesystem_type(str(tmp_path))]
     assert json.loads(the_entry().read_text())["directories"] == {str(made): told}
+    journal.close()
+    journal = Journal(None)
+    with pytest.raises(RunFailed, match="No directory can be made in /proc"):
+        journal.make_directory(Path("/proc"))
     journal.close()
 
 
@@ -294,15 +294,6 @@ def test_pools_are_written_down_and_need_root_only_where_the_kernel_may_hold_the
     monkeypatch.setattr(journal_module, "ZFS_MODULE", tmp_path)
     assert Leftover(entry, (), None, pools).needs_root
     assert not Leftover(entry, (), None).needs_root
-
-
-def test_a_run_that_came_alive_after_it_was_listed_is_not_cleaned_away(tmp_path: Path) -> None:
-    journal = Journal(None)
-    made, entry = journal.make_directory(tmp_path), the_entry()
-    clean(Leftover(entry, (made,), None))
-    assert made.is_dir() and entry.exists()
-    journal.close()
-    assert not made.exists() and not entry.exists()
 
 
 def test_a_state_directory_that_cannot_be_written_is_one_clear_error(

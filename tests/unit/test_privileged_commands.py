@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator
-from dataclasses import replace
-from functools import reduce
 from pathlib import Path
 
 import pytest
 
-from fswizard.filesystems import parse_candidate
-from fswizard.privileged import commands, grammar, groups, pools, programs
+from fswizard.privileged import commands, grammar, groups, programs
 from fswizard.privileged.protocol import Refusal
-from fswizard.targets import helper_commands
+from tests.fakes.clock import SimulatedClock
 from tests.fakes.machine import make_program
 
 NAME = "fswizard-0123456789abcdef"
 MOUNT = "mount --no-canonicalize --no-mtab"
 CALLED = commands.DeviceNames(("/dev/loop0", "/dev/loop1"), "/dev/loop0", NAME, groups.uuid_of(NAME), "/m")
 """What the helper's commands call two devices, and what is made of them."""
-ON_MD = replace(CALLED, device="/dev/md127")
-USER = (os.getuid(), os.getgid())
 
 
 def words(*argvs: commands.Command) -> list[str]:
@@ -37,49 +33,16 @@ def test_a_mount_looks_nothing_up_and_starts_no_program_but_a_filesystem_that_is
     assert told == f"{MOUNT}{alone} -t {kind} -o noatime,{added} /dev/loop0 /m"
 
 
-def test_only_a_zoned_device_has_its_zones_emptied() -> None:
+def test_zones_are_emptied_members_forget_and_a_missing_device_is_put_out_of_use() -> None:
     assert words(*commands.wipe("/dev/sda")) == ["wipefs --all /dev/sda"]
     assert words(*commands.wipe("/dev/sda", zoned=True)) == ["blkzone reset /dev/sda", "wipefs --all /dev/sda"]
-
-
-def test_an_array_that_is_stopped_is_forgotten_by_each_member() -> None:
     assert words(*commands.stop_array("/dev/md127", ("/dev/sda", "/dev/sdb"))) == [
         "mdadm --stop --config=none /dev/md127",
         "mdadm --zero-superblock --config=none /dev/sda",
         "mdadm --zero-superblock --config=none /dev/sdb",
     ]
-
-
-def test_of_a_degraded_pool_a_device_is_put_out_of_use_before_the_export() -> None:
     told = words(*commands.create_pool(CALLED, (), "mirror", missing=1))
     assert told[1:] == [f"zpool offline {NAME} /dev/{NAME}/disk-2", f"zpool export {NAME}"]
-
-
-def made(name: str) -> list[commands.Command]:
-    """What is planned for a candidate over two devices, with the names that a run gives it."""
-    plan = helper_commands.making(parse_candidate(name).on(2), ("/dev/loop0", "/dev/loop1"), zoned=False)
-    names = {"ARRAY": NAME, "POOL": NAME, "UUID": groups.uuid_of(NAME), "/dev/mdN": "/dev/md127", "MOUNT": "/m"}
-    return [tuple(reduce(lambda word, pair: word.replace(*pair), names.items(), word) for word in c.argv) for c in plan]
-
-
-def test_an_array_is_planned_as_the_helper_makes_it() -> None:
-    create = commands.make("array", CALLED, level="1", bitmap="internal")[0]
-    wiped, planned = made("md:raid1+ext4")[:2], made("md:raid1+ext4")[2:]
-    assert words(*wiped) == ["wipefs --all /dev/loop0", "wipefs --all /dev/loop1"]
-    assert planned[0] == create
-    assert planned[1][-1] == "/dev/md127"
-    assert planned[2:] == [*commands.mount(ON_MD, "ext4", ("noinit_itable",), *USER)]
-
-
-@pytest.mark.parametrize("degraded", [False, True])
-def test_a_pool_is_planned_as_the_helper_makes_it(degraded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(programs, "find", lambda program: f"/usr/sbin/{program}")
-    pool = pools.Pool(NAME, -1, others=(-1,))
-    orders = commands.make("build", CALLED, "zpool", filesystem="zfs", level="mirror", missing=degraded)
-    executed = pools.create(pool, orders).commands
-    assert [word for word in executed[0] if word.startswith("/dev/f")] == [*pool.devices]
-    planned = made("zfs:mirror,degraded" if degraded else "zfs:mirror")
-    assert planned[2:] == [*executed, *commands.mount(CALLED, "zfs", (), *USER)]
 
 
 @pytest.fixture
@@ -117,13 +80,12 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     shutil.rmtree(place)
 
 
-def test_the_systems_own_programs_are_found() -> None:
+def test_the_systems_own_programs_are_found_and_one_that_everybody_could_replace_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert programs.find("mount").endswith("/mount")
     assert "/usr/local" not in programs.ROOT_PATH
-
-
-def test_a_program_that_everybody_could_replace_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sticky bit of /tmp does not keep anybody from putting something where nothing was."""
+    # The sticky bit of /tmp does not keep anybody from putting something where nothing was.
     make_program(tmp_path, "mkfs.ext4", "exit 0")
     monkeypatch.setattr(programs, "ROOT_PATH", str(tmp_path))
     with pytest.raises(Refusal, match="others can change"):
@@ -133,9 +95,17 @@ def test_a_program_that_everybody_could_replace_is_refused(tmp_path: Path, monke
 
 
 @pytest.mark.root
-def test_a_program_behind_links_is_found_where_all_of_them_are_roots(place: Path) -> None:
+def test_a_program_behind_links_is_found_and_the_store_of_nixos_may_be_added_to(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (place / "bin" / "mkfs.ext3").symlink_to("../bin/./mkfs.ext4")
     assert programs.find("mkfs.ext3") == f"{place}/current/bin/mkfs.ext3"
+    monkeypatch.setattr(programs, "NIX_STORE", str(place / "bin"))
+    (place / "bin").chmod(0o1775)
+    assert programs.find("mkfs.ext4")
+    (place / "bin").chmod(0o775)
+    with pytest.raises(Refusal):
+        programs.find("mkfs.ext4")
 
 
 @pytest.mark.root
@@ -158,11 +128,61 @@ def test_a_link_of_somebody_elses_leads_nowhere(place: Path) -> None:
         programs.find("mkfs.ext4")
 
 
-@pytest.mark.root
-def test_the_store_of_nixos_may_be_added_to_by_its_builders(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(programs, "NIX_STORE", str(place / "bin"))
-    (place / "bin").chmod(0o1775)
-    assert programs.find("mkfs.ext4")
-    (place / "bin").chmod(0o775)
-    with pytest.raises(Refusal):
-        programs.find("mkfs.ext4")
+# What is asked again for a while
+
+
+BUSY, DONE, BAD = (1, b"Device is BUSY\n"), (0, b""), (1, b"No such device\n")
+
+
+@pytest.fixture
+def time(monkeypatch: pytest.MonkeyPatch) -> SimulatedClock:
+    simulated = SimulatedClock()
+    monkeypatch.setattr(programs, "time", simulated)
+    return simulated
+
+
+def answering(*answers: tuple[int, bytes]) -> Iterator[subprocess.CompletedProcess[bytes]]:
+    """One after the other; the last one again and again."""
+    while True:
+        for code, stderr in answers:
+            yield subprocess.CompletedProcess(("mdadm",), code, b"", stderr)
+
+
+def test_it_is_asked_once_or_until_it_is_over_or_given_up_with_the_last_answer(time: SimulatedClock) -> None:
+    began_s, answers = time.monotonic(), iter(range(100))
+    assert programs.poll(lambda: "yes", bool, 10.0) == "yes"
+    assert time.monotonic() == began_s, "once where that is enough"
+    assert programs.poll(lambda: next(answers), lambda number: number == 7, 10.0) == 7
+    began_s = time.monotonic()
+    assert programs.poll(lambda: time.monotonic() - began_s, lambda _: False, 10.0) == pytest.approx(10.0, abs=0.02)
+
+
+@pytest.mark.usefixtures("time")
+@pytest.mark.parametrize(
+    ("answers", "code", "said"),
+    [
+        ((DONE,), 0, b""),
+        ((BUSY, BUSY, DONE), 0, b""),
+        ((BUSY, BAD, DONE), 1, b"No such device\n"),
+        ((BUSY,), 1, b"Device is BUSY\n"),
+    ],
+    ids=["free", "let go later", "another failure", "never let go"],
+)
+def test_a_program_runs_again_while_something_is_in_use(
+    answers: tuple[tuple[int, bytes], ...], code: int, said: bytes, capfdbinary: pytest.CaptureFixture[bytes],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    runs = answering(*answers)
+    monkeypatch.setattr(programs, "run", lambda command: next(runs))
+    assert programs.run_until_free(("mdadm", "--stop"), (b"busy",), 10.0) == code
+    assert capfdbinary.readouterr().err == said, "of its last run alone"
+
+
+@pytest.mark.usefixtures("time")
+def test_a_daemon_that_stays_is_told_from_one_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    left = iter([[11, 12], [12], []])
+    monkeypatch.setattr(programs, "pids_of", lambda name: next(left))
+    monkeypatch.setattr("os.waitpid", lambda pid, options: (0, 0))
+    assert programs.gone("mount.ntfs-3g", 20.0)
+    monkeypatch.setattr(programs, "pids_of", lambda name: [12])
+    assert not programs.gone("mount.ntfs-3g", 20.0)

@@ -94,7 +94,7 @@ def test_a_filesystem_on_a_disk_of_its_own_is_told_from_that(
     assert errors.lines == [line]
 
 
-def test_what_is_of_another_device_or_no_fault_does_not_count(log: Log, nas: Tree) -> None:
+def test_what_is_of_another_device_no_fault_or_written_by_a_program_does_not_count(log: Log, nas: Tree) -> None:
     errors = DiskErrors(loop, ["md0"], nas)
     log("loop0: detected capacity change from 0 to 131072", priority=6)
     log(
@@ -103,6 +103,10 @@ def test_what_is_of_another_device_or_no_fault_does_not_count(log: Log, nas: Tre
         "operation not supported error, dev loop0, sector 17008 op 0x9:(WRITE_ZEROES) flags 0x8000800 phys_seg 0",
         "critical target error, dev sda, sector 2048 op 0x3:(DISCARD) flags 0x800 phys_seg 1 prio class 2",
     )
+    assert errors.of_disks() == errors.lines == []
+    # The kernel gives such lines another facility (Documentation/ABI/testing/dev-kmsg).
+    errors = DiskErrors(loop, ["md0"], nas)
+    log(IO_ERROR.format("loop0"), EXT4_ERROR.format("loop0"), priority=8 | 3)
     assert errors.of_disks() == errors.lines == []
 
 
@@ -131,13 +135,6 @@ def test_a_process_blames_nothing_however_it_is_named(log: Log, nas: Tree, line:
     errors = DiskErrors(loop, ["md0"], nas)
     log(line.replace("{}", name), priority=0)
     assert errors.of_disks(suspected=True) == errors.lines == []
-
-
-def test_what_a_program_writes_to_the_log_blames_nothing(log: Log, nas: Tree) -> None:
-    """The kernel gives such lines another facility (Documentation/ABI/testing/dev-kmsg)."""
-    errors = DiskErrors(loop, ["md0"], nas)
-    log(IO_ERROR.format("loop0"), EXT4_ERROR.format("loop0"), priority=8 | 3)
-    assert errors.of_disks() == errors.lines == []
 
 
 @pytest.mark.parametrize(
@@ -206,23 +203,17 @@ def test_each_form_of_what_a_filesystem_writes_is_known(log: Log, nas: Tree, lin
     assert errors.of_disks() == [line.format("dm-0")], "those of the filesystem below are"
 
 
-def test_another_filesystem_on_the_device_is_not_blamed_for_what_the_one_before_did(log: Log, nas: Tree) -> None:
+def test_what_is_made_later_has_its_own_errors_and_what_it_counts_of_its_disk_is_the_disks(log: Log, nas: Tree) -> None:
     errors = DiskErrors(loop, tree=nas)
     log(EXT4_ERROR.format("loop0"), IO_ERROR.format("loop0"))
     errors.forget()
     assert errors.lines == []
     assert errors.of_disks() == [IO_ERROR.format("loop0")], "the disk is the same"
-
-
-def test_an_array_that_is_made_later_is_the_device_too(log: Log, nas: Tree) -> None:
     names = ["loop0"]
     errors = DiskErrors(lambda: names, tree=nas)
     names.append("md127")
     log(EXT4_ERROR.format("md127"))
     assert errors.read() == errors.lines == [EXT4_ERROR.format("md127")]
-
-
-def test_what_a_filesystem_counts_of_its_disk_is_the_disks(log: Log, nas: Tree) -> None:
     errors = DiskErrors(loop, tree=nas)
     errors.note({"write_errs": 3, "read_errs": 0, "corruption_errs": 7})
     assert errors.of_disks() == ["write_errs: 3"]

@@ -256,16 +256,13 @@ PAIR = pools.Pool(NAME, -1, others=(-1,))
 CALLED = commands.DeviceNames(("/dev/loop0", "/dev/loop1"), "/dev/loop0", NAME, "", "/m")
 
 
-def test_a_pool_is_made_apart_from_the_systems_and_mounted_by_nobody_else() -> None:
+def test_a_pool_is_made_apart_from_the_systems_and_over_devices_as_they_are_spread() -> None:
     create, export = commands.create_pool(CALLED, ("-o", "ashift=12", "-O", "atime=off"))
     assert export == ("zpool", "export", NAME)
     assert " ".join(create) == (
         "zpool create -R /run/fswizard -o cachefile=none -o failmode=continue -O mountpoint=legacy -O canmount=noauto "
         f"-O setuid=off -O devices=off -O fswizard:pool={NAME} -o ashift=12 -O atime=off {NAME} /dev/{NAME}/disk"
     )
-
-
-def test_a_pool_over_several_devices_is_made_as_they_are_spread() -> None:
     assert [*PAIR.devices] == [f"/dev/{NAME}/disk", f"/dev/{NAME}/disk-2"]
     command = commands.create_pool(CALLED, (), "mirror")[0]
     assert command[-4:] == (NAME, "mirror", *PAIR.devices)
@@ -347,7 +344,7 @@ def refused_elsewhere(file: Path, name: str) -> bool:
     return code == 1
 
 
-def test_a_name_is_held_until_it_is_released(tmp_path: Path) -> None:
+def test_a_name_is_held_until_it_is_released_and_not_taken_while_it_is_reclaimed(tmp_path: Path) -> None:
     names = Names(str(tmp_path / "names"))
     names.hold(NAME)
     names.hold(NAME)
@@ -358,10 +355,6 @@ def test_a_name_is_held_until_it_is_released(tmp_path: Path) -> None:
     names.release(OTHER)
     names.release(NAME)
     assert not refused_elsewhere(tmp_path / "names", NAME)
-
-
-def test_nobody_takes_a_name_while_it_is_reclaimed(tmp_path: Path) -> None:
-    names = Names(str(tmp_path / "names"))
     with names.reclaiming(NAME):
         assert refused_elsewhere(tmp_path / "names", NAME)
     assert not refused_elsewhere(tmp_path / "names", NAME)
@@ -372,9 +365,6 @@ def test_what_is_no_name_is_refused_before_any_file_is_opened(tmp_path: Path) ->
         with pytest.raises(Refusal, match="is not the name of a run"), Names(str(tmp_path / "names")).reclaiming(name):
             pass
     assert not list(tmp_path.iterdir())
-
-
-def test_a_file_that_others_can_open_is_refused(tmp_path: Path) -> None:
     (tmp_path / "names").touch()
     (tmp_path / "names").chmod(0o644)
     os.mkfifo(tmp_path / "pipe", 0o600)
