@@ -39,12 +39,12 @@ def plan() -> Plan:
 def test_the_line_spans_what_is_sure_to_come_and_what_the_limits_allow(plan: Plan) -> None:
     assert budget_text(plan) == "2–3 min · writes 9–15 GB, up to 0.004 % of this SSD's rated life"
     assert limits_text(plan) == "no new round starts after 3 min"
-
-
-def test_where_both_are_near_one_figure_is_told(plan: Plan) -> None:
     exact = replace(plan, maximum_rounds=3)
     assert budget_text(exact) == "2 min · writes about 9 GB, 0.002 % of this SSD's rated life"
     assert budget_text(replace(exact, drive=ARCHIVE)) == "2 min · writes about 9 GB"
+    assert expected(replace(plan, write_budget_bytes=10 * GB)).most_bytes == 9 * GB
+    assert expected(replace(plan, write_budget_bytes=6 * GB)).most_bytes == pytest.approx(6 * GB), "workloads end early"
+    assert limits_text(replace(plan, write_budget_bytes=10 * GB)).endswith("or once 10.0 GB are written")
 
 
 @pytest.mark.parametrize(
@@ -67,22 +67,13 @@ def test_a_time_is_told_in_one_unit_where_that_says_as_much(
     assert told.startswith(f"{time} · writes")
 
 
-def test_the_write_budget_ends_it_too(plan: Plan) -> None:
-    assert expected(replace(plan, write_budget_bytes=10 * GB)).most_bytes == 9 * GB
-    assert expected(replace(plan, write_budget_bytes=6 * GB)).most_bytes == pytest.approx(6 * GB), "workloads end early"
-    assert limits_text(replace(plan, write_budget_bytes=10 * GB)).endswith("or once 10.0 GB are written")
-
-
-def test_of_a_resumed_run_only_what_is_still_to_come_is_told(plan: Plan) -> None:
+def test_a_resumed_run_and_its_limits_count_from_where_it_is_resumed(plan: Plan) -> None:
     earlier = make_result(plan=plan, finished_rounds=4, survivors=("ext4", "xfs"), discarded_rounds=(2,))
     left = RunState.of(plan, earlier).outlook
     assert (left.least_s, left.least_bytes) == (10 + 20, 2 * GB), "a round at least, of those that are left"
     assert (left.most_s, left.most_bytes) == (10 + 8 * 20, 16 * GB), "as the time allows"
     limited = replace(plan, maximum_rounds=5)
     assert expected(limited, earlier).most_s == 10 + 2 * 20, "three rounds were whole and count"
-
-
-def test_limits_count_from_where_a_run_is_resumed_and_leave_room_for_a_round(plan: Plan) -> None:
     earlier = make_result(plan=plan, finished_rounds=4, survivors=("ext4", "xfs"))
     again = with_limits(plan, earlier, None, None)
     assert (again.time_limit_s, again.write_budget_bytes) == (180.0, None)
@@ -96,19 +87,7 @@ def test_limits_count_from_where_a_run_is_resumed_and_leave_room_for_a_round(pla
         with_limits(plan, earlier, None, 1e9)
 
 
-def test_a_round_that_was_discarded_leaves_as_many_to_come(plan: Plan) -> None:
-    state = RunState.of(plan, make_result(plan=plan, finished_rounds=1, survivors=("ext4", "xfs")))
-    for event in (
-        RoundDiscarded(0.0, 2, "the run was interrupted in it"),
-        StepStarted(10.0, Step(1, "workload", "", 3, "ext4")),
-        StepStarted(20.0, Step(2, "workload", "", 3, "xfs")),
-        RoundFinished(30.0, 3, ("ext4", "xfs")),
-    ):
-        state = state.after(event)
-    assert state.outlook == outlook(plan, 2, 2, elapsed_s=30.0, written_bytes=2 * GB, trial_s=10.0, trial_bytes=GB)
-
-
-def test_a_round_corrects_it(plan: Plan) -> None:
+def test_a_round_corrects_it_and_one_that_was_discarded_leaves_as_many_to_come(plan: Plan) -> None:
     state = before = RunState.of(plan)
     state = state.after(StepStarted(10.0, Step(1, "prepare", "")))
     for number, name in enumerate(("ext4", "xfs", "btrfs")):
@@ -121,6 +100,15 @@ def test_a_round_corrects_it(plan: Plan) -> None:
         plan, 1, 2, elapsed_s=80.0, written_bytes=6.3 * GB, trial_s=20.0, trial_bytes=2.1 * GB
     )
     assert state.outlook.least_s == 80 + 2 * 2 * 20
+    resumed = RunState.of(plan, make_result(plan=plan, finished_rounds=1, survivors=("ext4", "xfs")))
+    for event in (
+        RoundDiscarded(0.0, 2, "the run was interrupted in it"),
+        StepStarted(10.0, Step(1, "workload", "", 3, "ext4")),
+        StepStarted(20.0, Step(2, "workload", "", 3, "xfs")),
+        RoundFinished(30.0, 3, ("ext4", "xfs")),
+    ):
+        resumed = resumed.after(event)
+    assert resumed.outlook == outlook(plan, 2, 2, elapsed_s=30.0, written_bytes=2 * GB, trial_s=10.0, trial_bytes=GB)
 
 
 @pytest.mark.parametrize("changes", [{}, {"time_limit_s": 120.0}, {"write_budget_bytes": 100e9}, {"drive": ARCHIVE}])

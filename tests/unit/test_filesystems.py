@@ -64,9 +64,7 @@ def test_tables_have_no_key_that_nobody_reads_and_the_usual_ones_come_first() ->
 
 
 @every_filesystem
-def test_a_filesystem_says_all_with_sources_and_survives_the_result_file(
-    filesystem: Filesystem,
-) -> None:
+def test_a_filesystem_says_all_with_sources_and_survives_the_result_file(filesystem: Filesystem) -> None:
     assert from_json(Filesystem, to_json(filesystem)) == filesystem
     assert filesystem.summary.endswith(".")
     assert 0 < filesystem.minimum_bytes < filesystem.maximum_bytes
@@ -116,8 +114,6 @@ def test_what_is_mounted_is_known_by_the_kernels_name_for_it(kind: str, name: st
         ("btrfs:noatime,compress=zstd:1", "btrfs:noatime,compress=zstd:1"),
         ("btrfs:metadata=single, compress=lzo, noatime", "btrfs:noatime,compress=lzo,metadata=single"),
         ("ext4:packed_meta_blocks,commit=30", "ext4:commit=30,packed_meta_blocks"),
-        ("btrfs:discard", "btrfs:discard"),
-        ("btrfs:discard=async", "btrfs:discard=async"),
         (" MD:raid5 , degraded, bitmap=none,chunk=64K + xfs", "md:raid5,chunk=64K,bitmap=none,degraded+xfs"),
         ("md:raid6,chunk=512K,bitmap=internal+xfs", "md:raid6+xfs"),
         ("zfs:atime=off,raidz,degraded", "zfs:raidz,degraded,atime=off"),
@@ -130,12 +126,18 @@ def test_a_candidate_gets_its_canonical_name(typed: str, canonical: str) -> None
     assert parse_candidate(canonical).name == canonical
 
 
-def test_options_reach_the_right_program() -> None:
+def test_options_reach_the_right_program_and_unsafe_ones_are_found_and_never_offered() -> None:
     candidate = parse_candidate("ext4:noatime,packed_meta_blocks")
     assert making(candidate) == (("mkfs.ext4", "-E", "packed_meta_blocks=1", "/dev/DEVICE"),)
     _, measured, mount = (planned.argv for planned in helper_commands.making(candidate, ("DEVICE",), zoned=False))
     assert measured[-2:] == ("lazy_itable_init=1,lazy_journal_init=0,nodiscard,packed_meta_blocks=1", "DEVICE")
     assert mount[-3:] == ("noinit_itable,noatime,errors=remount-ro,nosuid,nodev", "DEVICE", "MOUNT")
+    assert list(parse_candidate("ext4:nobarrier,noatime,nojournal").unsafe_options) == ["nobarrier", "nojournal"]
+    assert parse_candidate("ext4:data=journal").unsafe_options == ()
+    assert list(parse_candidate("ext4:data=writeback").unsafe_options) == ["data=writeback"]
+    with pytest.raises(UsageError) as raised:
+        parse_candidate("ext4:data=fast")
+    assert raised.value.hint == "For example: data=journal."
 
 
 @pytest.mark.parametrize(
@@ -146,14 +148,11 @@ def test_options_reach_the_right_program() -> None:
         (":noatime", "A candidate has no filesystem.", "ext4, xfs, btrfs"),
         ("ext4:noatim", "ext4 has no option noatim.", "Did you mean noatime?"),
         ("ext4:", "ext4: an option is empty.", "comma"),
-        ("ext4:noatime,,lazytime", "ext4: an option is empty.", "comma"),
         ("ext4:noatime=1", "ext4: the option noatime takes no value.", "noatime alone"),
         ("ext4:commit", "ext4: the option commit needs a value.", "commit=30"),
-        ("ext4:commit=", "ext4: the option commit needs a value.", "commit=30"),
         ("btrfs:compress=zstd:99", "btrfs: the option compress does not take the value zstd:99.", "compress=zstd:1"),
         ("ext4:noatime,relatime", "ext4: noatime and relatime can't be combined.", "Leave one"),
         ("ext4:commit=5,commit=30", "ext4: commit=5 and commit=30 can't be combined.", "Leave one"),
-        ("xfs:rmapbt=1,rmapbt=0", "xfs: rmapbt=1 and rmapbt=0 can't be combined.", "Leave one"),
         ("ext4:noatime,noatime", "ext4: the option noatime was named twice.", "once"),
         ("ext4; xfs; EXT4", "The candidate ext4 was named twice.", "once"),
         (
@@ -168,9 +167,7 @@ def test_options_reach_the_right_program() -> None:
         ("md:raid5,chunk=3K+ext4", "does not take the value 3K", "64K"),
         ("md:raid1,chunk=64K+ext4", "does not take chunk=64K", "bitmap=VALUE"),
         ("md:raid5,degraded,degraded+ext4", "named twice", "once"),
-        ("md:raid5,chunk=4K,chunk=8K+ext4", "does not take", "chunk"),
         ("md:raid5+zfs:raidz", "spread twice", "one or the other"),
-        ("md:raid5+btrfs:raid1", "spread twice", "one or the other"),
         ("md:raid5+md:raid1+ext4", "spread twice", "one or the other"),
         ("zfs:raidz,mirror", "can't be combined", "Leave one"),
         ("btrfs:raid1,data=dup", "can't be combined", "Leave one"),
@@ -207,15 +204,6 @@ def test_options_in_any_order_mean_the_same(data: st.DataObject) -> None:
     assert len(names) <= 1
 
 
-def test_unsafe_options_are_found_and_never_offered() -> None:
-    assert list(parse_candidate("ext4:nobarrier,noatime,nojournal").unsafe_options) == ["nobarrier", "nojournal"]
-    assert parse_candidate("ext4:data=journal").unsafe_options == ()
-    assert list(parse_candidate("ext4:data=writeback").unsafe_options) == ["data=writeback"]
-    with pytest.raises(UsageError) as raised:
-        parse_candidate("ext4:data=fast")
-    assert raised.value.hint == "For example: data=journal."
-
-
 @pytest.mark.parametrize("smr", ["drive-managed", "host-managed", "host-aware", "cmr", "unknown", "not-a-hard-disk"])
 @pytest.mark.parametrize("kind", ["hdd", "ssd", "nvme", "flash-card", "virtual"])
 @pytest.mark.parametrize("bus", ["sata", "usb"])
@@ -228,11 +216,6 @@ def test_suggestions_are_candidates_that_risk_nothing(smr: SmrKind, kind: str, b
     assert all(suggestion.reason.endswith(".") for suggestion in offered)
 
 
-def test_a_shingled_disk_gets_its_metadata_in_one_place_and_a_host_managed_one_no_ext4() -> None:
-    assert suggestions(make_drive("drive-managed"))[0].candidate_name == "ext4:noatime,packed_meta_blocks"
-    assert all("ext4" not in suggestion.candidate_name for suggestion in suggestions(make_drive("host-managed")))
-
-
 def test_needs_are_read_and_compared_and_an_unknown_one_is_refused_with_the_nearest() -> None:
     needs = parse_needs("Checksums, shrink,checksums")
     assert needs == ("checksums", "shrink")
@@ -243,6 +226,8 @@ def test_needs_are_read_and_compared_and_an_unknown_one_is_refused_with_the_near
     with pytest.raises(UsageError) as raised:
         parse_needs("checksum")
     assert raised.value.hint.startswith("Did you mean checksums? Known: checksums, compression,")
+    assert suggestions(make_drive("drive-managed"))[0].candidate_name == "ext4:noatime,packed_meta_blocks"
+    assert all("ext4" not in suggestion.candidate_name for suggestion in suggestions(make_drive("host-managed")))
 
 
 DISKS = ("A", "B", "C", "D")

@@ -9,11 +9,16 @@ from typing import Any, cast
 
 import pytest
 
+from fswizard.engines.fileserver import FileServerJob
+from fswizard.engines.tree import TreeJob
 from fswizard.errors import Missing, Refused, RunFailed
-from fswizard.model.events import DoubtRaised, Event
+from fswizard.model.events import DoubtRaised, Event, SampleTaken
+from fswizard.model.metrics import DURATION, OPERATION_RATE
 from fswizard.model.plan import Target
+from fswizard.model.recipe import Workload
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.eta import Eta
+from fswizard.session import harness_ceiling
 from fswizard.system import clock
 from fswizard.system.process import Finished
 from fswizard.targets import device
@@ -21,9 +26,9 @@ from fswizard.targets.channel import HelperFailed
 from fswizard.targets.device import WIPE_LIMIT_S, PreparedDevices, _leave_wiped
 from fswizard.targets.helper import Attached, Begun, Helper
 from fswizard.targets.image import BUSY_ATTEMPTS, BUSY_PAUSE_S, PreparedImage, open_images
-from fswizard.targets.journal import Journal
+from fswizard.targets.journal import Journal, leftovers
 from fswizard.targets.prepared import CandidateFailed
-from tests.builders import make_plan
+from tests.builders import make_plan, make_workload
 from tests.fakes.clock import SimulatedClock
 
 PLAN = make_plan(("zfs", "xfs"))
@@ -93,7 +98,7 @@ async def used(there: PreparedImage, candidate: int = 0) -> int | None:
         return await context.used_bytes()
 
 
-async def test_another_candidates_turn_ends_the_run_and_names_the_one_that_is_stuck(tmp_path: Path) -> None:
+async def test_one_that_is_stuck_ends_the_run_at_anothers_turn_unless_it_lets_go(tmp_path: Path) -> None:
     there = prepared(StuckHelper(), tmp_path)
     with pytest.raises(CandidateFailed, match="zfs could not be unmounted"):
         await used(there)
@@ -101,17 +106,11 @@ async def test_another_candidates_turn_ends_the_run_and_names_the_one_that_is_st
         await used(there, 1)
     assert "--resume" in caught.value.hint
     assert "cannot export" in caught.value.details
-
-
-async def test_another_try_of_the_same_candidate_is_its_own_failure(tmp_path: Path) -> None:
     there = prepared(StuckHelper(), tmp_path)
     for words in ("zfs could not be unmounted.", "its driver does not release it."):
         with pytest.raises(CandidateFailed, match=words) as caught:
             await used(there)
         assert caught.value.kind == "umount"
-
-
-async def test_one_that_lets_go_later_stands_in_nobodys_way(tmp_path: Path) -> None:
     helper = StuckHelper()
     there = prepared(helper, tmp_path)
     with pytest.raises(CandidateFailed):
@@ -128,13 +127,7 @@ async def test_one_that_is_busy_is_tried_again_for_a_while(attempts: int, tmp_pa
 
 
 @pytest.mark.usefixtures("time")
-async def test_one_that_stays_busy_is_used_by_another_program_and_no_candidate_is_to_blame(tmp_path: Path) -> None:
-    with pytest.raises(RunFailed, match="zfs cannot be unmounted: another program"):
-        await used(prepared(StuckHelper(BUSY), tmp_path))
-
-
-@pytest.mark.usefixtures("time")
-async def test_a_device_that_cannot_be_wiped_at_the_end_is_tried_for_a_while_and_then_told() -> None:
+async def test_a_device_that_cannot_be_wiped_or_stays_busy_is_tried_for_a_while_and_then_told(tmp_path: Path) -> None:
     helper, told, began_s = StuckHelper(wiping=HelperFailed("The device is in use.")), list[Event](), clock.monotonic()
     await _leave_wiped(cast(Any, helper), ATTACHED, Emitter(told.append, Eta(PLAN)))
     assert clock.monotonic() - began_s == pytest.approx(WIPE_LIMIT_S, abs=0.2)
@@ -142,6 +135,8 @@ async def test_a_device_that_cannot_be_wiped_at_the_end_is_tried_for_a_while_and
     (event,) = told
     assert isinstance(event, DoubtRaised) and event.doubt.code == "not-wiped"
     assert "loop0 could not be wiped" in event.doubt.text
+    with pytest.raises(RunFailed, match="zfs cannot be unmounted: another program"):
+        await used(prepared(StuckHelper(BUSY), tmp_path))
 
 
 async def blamed(there: PreparedImage) -> str:
@@ -204,3 +199,43 @@ async def test_without_root_no_image_is_written_first(tmp_path: Path, monkeypatc
         async with open_images(plan, Emitter(lambda event: None, Eta(plan)), Journal(None)):
             pass
     assert not list(place.iterdir())
+
+
+# How fast our own workloads are in memory
+
+
+SERVER = make_workload("server", OPERATION_RATE, engine="fileserver", job=FileServerJob(2, 20_000, 8192, 1024, 60.0))
+INSTALL = make_workload("install", DURATION, engine="tree", job=TreeJob("install", "small-files", 9000, 40 << 20))
+COPY = make_workload("copy", DURATION, engine="tree", job=TreeJob("copy", "small-files", 9000, 40 << 20))
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Stands for the memory: not every machine lets tests have some."""
+    monkeypatch.setattr(harness_ceiling, "MEMORY", tmp_path)
+    monkeypatch.setattr(harness_ceiling, "filesystem_type", lambda _: "tmpfs")
+    monkeypatch.setattr(harness_ceiling, "SECONDS", 0.2)
+    return tmp_path
+
+
+async def measured(*workloads: Workload) -> list[SampleTaken]:
+    plan = make_plan(workloads=workloads)
+    told, journal = list[Event](), Journal(None)
+    await harness_ceiling.measure_limits(plan, Emitter(told.append, Eta(plan)), journal)
+    journal.close()
+    return [event for event in told if isinstance(event, SampleTaken)]
+
+
+async def test_what_this_program_does_itself_is_measured_in_memory_where_that_suffices(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    samples = [event.sample for event in await measured(SERVER, INSTALL, COPY)]
+    assert [(s.workload, s.metric, s.round, s.candidate) for s in samples] == [
+        ("server", "rate_in_memory", 0, ""), ("install", "rate_in_memory", 0, ""),
+    ]  # fmt: skip
+    assert all(sample.value > 1 for sample in samples)
+    assert list(place.iterdir()) == [] and leftovers() == ()
+    monkeypatch.setattr(harness_ceiling, "LARGEST_BYTES", 1000)
+    assert await measured(SERVER, INSTALL) == []
+    monkeypatch.setattr(harness_ceiling, "filesystem_type", lambda _: "ext4")
+    assert harness_ceiling.expected_s(make_plan(workloads=[SERVER]).recipe) == 0

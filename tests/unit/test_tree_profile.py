@@ -18,10 +18,10 @@ import pytest
 from fswizard import recipes
 from fswizard.engines.shared import tree_worker
 from fswizard.engines.tree import TreeJob
-from fswizard.errors import UsageError
+from fswizard.errors import RunFailed, UsageError
 from fswizard.model.codec import to_json
 from fswizard.model.recipe import Recipe
-from fswizard.recipes import tree_profile
+from fswizard.recipes import own, tree_profile
 from tests.fakes.command_line import fswizard
 
 PLACES = ("/usr/share/doc", "/usr/lib/python3", "/etc", "/usr/share/perl", "/usr/include", "/usr/share/zoneinfo")
@@ -164,13 +164,24 @@ def test_no_name_gets_into_the_recipe_and_no_link_is_followed(tmp_path: Path) ->
     assert (job.files, job.total_bytes) == (1, 100)
 
 
-def test_nothing_changes_in_the_directory(tmp_path: Path) -> None:
+def test_the_command_writes_a_recipe_that_the_program_reads_and_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"x" * 5000)
     os.utime(path, (1_000_000_000, 1_000_000_001))
     before = path.stat()
     tree_profile.look(tmp_path)
     assert path.stat() == before, "not even the access time"
+    (tmp_path / "file").write_bytes(b"x" * 5000)
+    output = tmp_path / "mine.toml"
+    words = ("recipes", "--from", str(tmp_path), "--output", str(output))
+    finished = fswizard(*words)
+    assert f"fswizard run {output}" in finished.stderr
+    assert [workload.name for workload in recipes.find(str(output)).workloads] == [
+        "copy-onto", "delete-onto", "untar", "tar", "find", "read",
+    ]  # fmt: skip
+    again = fswizard(*words)
+    assert again.returncode == 2
+    assert "exists already" in again.stderr
 
 
 @pytest.mark.root
@@ -191,20 +202,6 @@ def test_what_cannot_be_looked_at_is_wrong_usage(name: str, tmp_path: Path) -> N
     (tmp_path / "empty").mkdir()
     with pytest.raises(UsageError, match=name):
         tree_profile.look(tmp_path / name)
-
-
-def test_the_command_writes_a_recipe_that_the_program_reads(tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(b"x" * 5000)
-    output = tmp_path / "mine.toml"
-    words = ("recipes", "--from", str(tmp_path), "--output", str(output))
-    finished = fswizard(*words)
-    assert f"fswizard run {output}" in finished.stderr
-    assert [workload.name for workload in recipes.find(str(output)).workloads] == [
-        "copy-onto", "delete-onto", "untar", "tar", "find", "read",
-    ]  # fmt: skip
-    again = fswizard(*words)
-    assert again.returncode == 2
-    assert "exists already" in again.stderr
 
 
 TREE = """
@@ -238,3 +235,114 @@ def test_what_is_wrong_with_the_table_is_told(old: str, new: str, words: str, tm
     assert recipes.parse(text, "mine.toml")
     with pytest.raises(UsageError, match=words):
         recipes.parse(text.replace(old, new), "mine.toml")
+
+
+# Recipes that the user makes
+
+
+@pytest.fixture(autouse=True)
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    return tmp_path / "config" / "fswizard" / "recipes"
+
+
+def text_titled(title: str) -> str:
+    return own.like(tree_profile.look(Path(__file__).with_name("data")), title)
+
+
+def shipped() -> list[Recipe]:
+    return [recipe for recipe in recipes.available() if recipe.source == recipes.SHIPPED]
+
+
+def test_a_recipe_is_kept_listed_as_ones_own_run_by_name_and_removed(directory: Path) -> None:
+    saved = own.save(text_titled("Evening “work”"))
+    assert (saved.name, saved.title, saved.group) == ("evening-work", "Evening “work”", "yours")
+    assert saved.source == str(directory / "evening-work.toml")
+    assert recipes.find("evening-work") == saved
+    listing = fswizard("recipes").stdout
+    assert listing.index("\nYours\n-----\n\nevening-work: Evening “work”") > listing.index("From published comparisons")
+    own.remove(saved)
+    assert not list(directory.iterdir())
+    assert recipes.available() == tuple(shipped())
+    own.remove(saved)
+    another = own.save(text_titled('My "photos"'))
+    assert (another.name, another.title) == ("my-photos", 'My "photos"')
+
+
+@pytest.mark.parametrize(
+    ("title", "said"),
+    [
+        ("", "'' can't be a recipe's name"),
+        ("!?", "'!?' can't be a recipe's name"),
+        ("日本", "can't be a recipe's name"),
+        ("quick", "There is already a recipe called 'quick'"),
+        ("Quick!", "There is already a recipe called 'quick'"),
+        ("n" * 41, "'name' must be a short name"),
+        ("a" + " " * 59 + "b", ""),
+        ("../../etc/x", ""),
+    ],
+)
+def test_a_bad_name_is_told_and_nothing_is_written_elsewhere(title: str, said: str, directory: Path) -> None:
+    if said:
+        with pytest.raises(UsageError) as caught:
+            own.save(text_titled(title))
+        assert said in caught.value.message
+        assert not directory.exists()
+    else:
+        assert Path(own.save(text_titled(title)).source).parent == directory
+
+
+def test_a_recipe_that_is_there_is_not_overwritten(directory: Path) -> None:
+    directory.mkdir(parents=True)
+    broken = directory / "mine.toml"
+    broken.write_text("what somebody wrote")
+    with pytest.raises(UsageError, match=r"mine\.toml exists already"):
+        own.save(text_titled("Mine"))
+    assert broken.read_text() == "what somebody wrote"
+
+
+def test_where_nothing_can_be_written_that_is_told(directory: Path) -> None:
+    directory.parent.parent.mkdir()
+    directory.parent.write_text("a file where a directory should be")
+    with pytest.raises(RunFailed, match="cannot be written: Not a directory"):
+        own.save(text_titled("Mine"))
+
+
+def test_a_disk_that_is_full_leaves_no_half_of_a_recipe(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory.mkdir(parents=True)
+    opened = Path.open
+
+    def full(path: Path, *arguments: str, **keywords: str):  # type: ignore[no-untyped-def]
+        if path.parent == directory:
+            path.touch()
+            return opened(Path("/dev/full"), "w", encoding="utf-8")
+        return opened(path, *arguments, **keywords)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(Path, "open", full)
+    with pytest.raises(RunFailed, match="No space left"):
+        own.save(text_titled("Mine"))
+    assert not list(directory.iterdir())
+
+
+def test_only_ones_own_can_be_removed(directory: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="Quick look is not a recipe of yours"):
+        own.remove(recipes.find("quick"))
+    elsewhere = tmp_path / "elsewhere.toml"
+    elsewhere.write_text(text_titled("Elsewhere"))
+    with pytest.raises(UsageError, match="not a recipe of yours"):
+        own.remove(recipes.find(str(elsewhere)))
+    assert elsewhere.exists()
+    saved = own.save(text_titled("Mine"))
+    Path(saved.source).unlink()
+    Path(saved.source).mkdir()
+    with pytest.raises(RunFailed, match="cannot be deleted"):
+        own.remove(saved)
+
+
+def test_looking_through_a_directory_ends_when_nobody_waits_for_it(tmp_path: Path) -> None:
+    for number in range(3):
+        (tmp_path / f"d{number}").mkdir()
+        (tmp_path / f"d{number}" / "file").write_text("x")
+    (tmp_path / "file").write_text("x")
+    turns = iter([False, True])
+    assert len(tree_profile.look(tmp_path, lambda: next(turns)).sizes) == 1

@@ -1,5 +1,9 @@
+"""Welch's comparison, and Student's distribution under it."""
+
 from __future__ import annotations
 
+import math
+import random
 import statistics
 from itertools import combinations
 
@@ -8,6 +12,63 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fswizard.stats.ratios import fit
+from fswizard.stats.student import quantile, two_sided
+from fswizard.stats.unpaired import compare, welch
+
+
+@pytest.mark.parametrize(
+    ("chance", "freedom", "t"),
+    [
+        (0.05, 1, 12.7062),
+        (0.05, 2, 4.30265),
+        (0.05, 10, 2.22814),
+        (0.05, 1000, 1.96234),
+        (0.01, 3, 5.84091),
+        (0.001, 5, 6.86883),
+        (0.5, 4, 0.740697),
+    ],
+)
+def test_quantiles_are_those_of_printed_tables(chance: float, freedom: float, t: float) -> None:
+    assert quantile(chance, freedom) == pytest.approx(t, rel=1e-5)
+    assert two_sided(t, freedom) == pytest.approx(chance, rel=1e-4)
+
+
+@pytest.mark.parametrize("freedom", [1.0, 1.5, 2.7, 30.3])
+def test_chance_and_quantile_are_inverse_to_each_other(freedom: float) -> None:
+    for chance in (1e-6, 0.003, 0.2, 0.9, 1.0):
+        assert two_sided(quantile(chance, freedom), freedom) == pytest.approx(chance, rel=1e-9)
+
+
+def test_with_one_degree_of_freedom_it_is_cauchys() -> None:
+    for t in (0.0, 0.1, 1.0, 7.0, 1e4):
+        assert two_sided(t, 1) == pytest.approx(1 - 2 / math.pi * math.atan(t), abs=1e-12)
+
+
+@pytest.mark.parametrize(("counts", "noise"), [((3, 3), (1.0, 1.0)), ((3, 8), (3.0, 1.0)), ((5, 4), (1.0, 2.0))])
+def test_one_interval_in_twenty_misses_whatever_the_repeats_and_their_noise(
+    counts: tuple[int, int], noise: tuple[float, float]
+) -> None:
+    rng, missed, runs = random.Random(3), 0, 500
+    for _ in range(runs):
+        one, other = ([rng.gauss(0, 0.1 * n) for _ in range(count)] for count, n in zip(counts, noise))
+        ratio = welch(("xfs", "ext4"), "", one, other)
+        assert ratio.low is not None and ratio.high is not None
+        missed += not ratio.low <= 1 <= ratio.high
+    assert missed / runs <= 0.08
+
+
+def test_all_pairs_together_miss_in_one_case_of_twenty() -> None:
+    missed, runs = 0, 200
+    for seed in range(runs):
+        rng = random.Random(seed)
+        table = {name: {number: rng.gauss(0, 0.1) for number in range(4)} for name in "abcd"}
+        pairs = compare(table, "", 4, [("a", "b"), ("a", "c"), ("a", "d"), ("b", "c"), ("b", "d"), ("c", "d")])
+        missed += any(pair.low is None or pair.high is None or not pair.low <= 1 <= pair.high for pair in pairs)
+    assert missed / runs <= 0.1
+
+
+# Least squares
+
 
 SCORES = st.floats(-20, 20)
 
@@ -47,6 +108,9 @@ def test_a_table_with_gaps_is_fitted_by_least_squares() -> None:
     assert fitted.effects["a"] - fitted.effects["b"] == pytest.approx(5 / 3)
     assert fitted.effects["a"] - fitted.effects["c"] == pytest.approx(7 / 3)
     assert fitted.residual_sum == pytest.approx(4 / 3)
+    apart = {"a": {1: 1.0, 2: 2.0}, "b": {1: 1.0, 2: 3.0}, "c": {3: 1.0, 4: 2.0}, "d": {3: 4.0, 4: 4.0}}
+    assert fit(apart, [1, 2, 3, 4]).freedom == 2
+    assert fit({}, []).residual_mean_square == 0.0, "an empty apart has nothing to fit"
 
 
 @given(gappy_tables())
