@@ -31,28 +31,19 @@ def make_eta(trial_s: float, minimum_rounds: int = 3, **fields: Any) -> Eta:
     return Eta(make_plan(**{**usual, **timing, **fields}))
 
 
-def test_the_first_outlook_is_what_the_plan_expects() -> None:
+def test_the_outlook_is_what_is_expected_corrected_by_what_is_measured_within_the_limits() -> None:
     assert make_eta(10, preparation_s=5).outlook(0.0, None) == (0.0, 65.0)
-
-
-def test_what_is_measured_corrects_what_was_expected() -> None:
     eta = make_eta(10)
     for number in range(2):
         eta.trial_begins(number * 20)
         eta.trial_ends(number * 20 + 20)
     assert eta.trial_s == 20
     assert eta.outlook(40, None)[1] == 4 * 20
-
-
-def test_the_most_rounds_bound_the_outlook_as_a_time_limit_does() -> None:
     eta = make_eta(10, minimum_rounds=2, maximum_rounds=2, time_limit_s=10_000)
     assert eta.outlook(0.0, None) == (0.0, 40.0)
     eta.trial_begins(0.0)
     eta.trial_ends(10.0)
     assert eta.outlook(10.0, None) == (0.25, 30.0)
-
-
-def test_a_write_budget_bounds_the_outlook() -> None:
     eta = make_eta(10, time_limit_s=1000)
     eta.trials_ahead(6, 12, 4)
     assert eta.outlook(0.0, None)[1] == 40
@@ -61,9 +52,10 @@ def test_a_write_budget_bounds_the_outlook() -> None:
     assert eta.outlook(10.0, None)[1] == 30
     eta.trials_ahead(2, None, 2)
     assert eta.outlook(10.0, None)[1] == 20, "without a guess, time does not count where writes end the run"
+    assert make_eta(20, time_limit_s=10).outlook(0, None)[1] == 3 * 2 * 20
 
 
-def test_the_share_done_never_goes_back_and_never_passes_one() -> None:
+def test_the_share_done_never_goes_back_and_time_left_shrinks() -> None:
     eta, shares = make_eta(1), []
     for number in range(6):
         eta.trial_begins(number * 30)
@@ -72,19 +64,23 @@ def test_the_share_done_never_goes_back_and_never_passes_one() -> None:
         shares.append(eta.outlook(number * 30 + 30, None)[0])
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
-
-
-def test_time_left_shrinks_within_a_trial() -> None:
     eta = make_eta(10, minimum_rounds=1)
     eta.trial_begins(0)
     assert eta.outlook(2, None)[1] > eta.outlook(8, None)[1] > 0
 
 
-def test_while_nobody_knows_how_many_rounds_it_takes_the_guess_lies_between_the_least_and_the_most() -> None:
+def test_the_guess_lies_between_the_least_and_the_most_and_the_first_trial_corrects_it() -> None:
     eta = make_eta(10, time_limit_s=180)
     eta.trials_ahead(1, None, 100)
     eta.trial_begins(90)
     assert eta.outlook(90, None)[1] == pytest.approx(math.sqrt((90 + 10) * 180) - 90)
+    workloads = [make_workload(name, seconds=10.0) for name in ("one", "two", "three")]
+    eta = make_eta(32, minimum_rounds=1, workloads=workloads)
+    assert eta.outlook(0, None)[1] == 64
+    eta.trial_begins(0)
+    eta.step_begins(0, 10, "one")
+    eta.step_begins(30, 10, "two")
+    assert eta.trial_s == pytest.approx(2 + 30 + 2 * 10 * (2 + 30) / (2 + 10))
 
 
 @pytest.mark.parametrize(("likely", "left_s"), [(2, 20), (9, 90), (60, 90)])
@@ -93,16 +89,6 @@ def test_what_the_figures_make_likely_is_counted_to_within_the_time_limit(likely
     eta.trials_ahead(1, likely, 100)
     eta.trial_begins(90)
     assert eta.outlook(90, None)[1] == left_s
-
-
-def test_within_the_first_trial_what_its_workloads_took_corrects_what_is_ahead() -> None:
-    workloads = [make_workload(name, seconds=10.0) for name in ("one", "two", "three")]
-    eta = make_eta(32, minimum_rounds=1, workloads=workloads)
-    assert eta.outlook(0, None)[1] == 64
-    eta.trial_begins(0)
-    eta.step_begins(0, 10, "one")
-    eta.step_begins(30, 10, "two")
-    assert eta.trial_s == pytest.approx(2 + 30 + 2 * 10 * (2 + 30) / (2 + 10))
 
 
 def replayed() -> Iterator[tuple[float, float]]:
@@ -138,30 +124,13 @@ def replayed() -> Iterator[tuple[float, float]]:
             yield eta.outlook(event.at_s, event.fraction)[1], ended.at_s - event.at_s
 
 
-def test_the_time_left_of_a_recorded_run_comes_close_to_what_it_was() -> None:
+def test_time_left_and_trials_of_a_recorded_run_come_close_to_what_they_were() -> None:
     outlooks = list(replayed())
     whole_s = outlooks[0][1]
     assert 1 / 1.5 < outlooks[0][0] / whole_s < 1.5
     errors = [abs(looked - was) / whole_s for looked, was in outlooks]
     assert statistics.mean(errors) < 0.35  # after two rounds nobody knows how many there will be
     assert max(errors[-len(errors) // 10 :]) < 0.2  # the last round was as likely as not the last one
-
-
-def test_the_minimum_of_rounds_may_take_longer_than_the_limit() -> None:
-    assert make_eta(20, time_limit_s=10).outlook(0, None)[1] == 3 * 2 * 20
-
-
-KIND = "unknown"
-"""The recorded machine does not tell what disk it has."""
-MEMORY_BEFORE_IT = 3.0
-"""How many times as fast as the SSD of the estimates it writes large files, as its host takes them into memory."""
-
-
-def close(expected: float, took: float, factor: float) -> bool:
-    return took / factor < expected < took * factor
-
-
-def test_a_trial_takes_as_long_as_expected() -> None:
     taken: defaultdict[str, list[float]] = defaultdict(list)
     rounds: list[float] = []
     candidates, before, workloads = 0, None, tuple[Workload, ...]()
@@ -181,6 +150,16 @@ def test_a_trial_takes_as_long_as_expected() -> None:
         assert close(workload.seconds + 0.2, took + 0.2, MEMORY_BEFORE_IT), workload.name
     trial_s = trial_overhead_s(KIND) + sum(workload.seconds for workload in workloads)
     assert close(trial_s, (rounds[3] - rounds[0]) / 3 / candidates, 1.5)
+
+
+KIND = "unknown"
+"""The recorded machine does not tell what disk it has."""
+MEMORY_BEFORE_IT = 3.0
+"""How many times as fast as the SSD of the estimates it writes large files, as its host takes them into memory."""
+
+
+def close(expected: float, took: float, factor: float) -> bool:
+    return took / factor < expected < took * factor
 
 
 @pytest.mark.parametrize("name", ["quick", "desktop-ssd", "archive-disk"])
@@ -211,19 +190,13 @@ def taken(*told: Progress, begins_s: float = 0.0, at_s: tuple[float, ...] = (0.5
     return course
 
 
-def test_each_second_has_the_mean_of_what_was_told_in_it_in_three_digits() -> None:
+def test_each_second_of_the_work_alone_has_the_mean_of_what_was_told_in_it() -> None:
     rates, at_s = (1000.0, 2000.0, 1234.5, 1234.5), (100.2, 100.7, 101.1, 101.9)
     course = taken(*(Progress(0.5, rate) for rate in rates), begins_s=100.0, at_s=at_s)
     assert (course.unit, course.rates) == ("B/s", (1500.0, 1230.0))
-
-
-def test_a_second_in_which_it_got_nowhere_counts_as_nothing_and_without_a_rate_there_is_no_course() -> None:
     course = taken(*(Progress(0.5, rate, "1/s") for rate in (10.0, None, 30.0)))
     assert (course.unit, course.rates) == ("1/s", (10.0, 0.0, 30.0))
     assert taken(Progress(0.5)).rates == ()
-
-
-def test_what_is_told_of_the_preparation_or_of_the_sync_is_left_out() -> None:
     course = SeriesRecorder()
     course.take(Progress(0.1, 77.0), 1.0)
     course.begin(2.0)

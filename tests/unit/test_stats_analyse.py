@@ -55,7 +55,7 @@ def results(draw: st.DrawFn) -> Result:
     return make_result({name: [draw(FIGURES) for _ in range(rounds)] for name in names})
 
 
-def test_two_candidates_by_hand() -> None:
+def test_two_candidates_by_hand_and_of_four_the_noise_of_all_pairs() -> None:
     figures = {"ext4": (100.0, 100.0, 100.0), "xfs": tuple(100 * math.exp(x) for x in (0.1, 0.2, 0.3))}
     ratio = the(analyse(make_result(figures)), "xfs")
     # mean 0.2, variance 0.01 of each candidate by itself and of both together, constant 11.7 for three rounds
@@ -63,9 +63,13 @@ def test_two_candidates_by_hand() -> None:
     assert ratio.low == pytest.approx(math.exp(0.2 - 11.7 * 0.1 / math.sqrt(3)))
     assert ratio.high == pytest.approx(math.exp(0.2 + 11.7 * 0.1 / math.sqrt(3)))
     assert (ratio.rounds, ratio.verdict, ratio.baseline) == (3, "undecided", "ext4")
+    narrow = the(analyse(make_result({"ext4": (100.0,) * 12, "xfs": (110.0,) * 12})), "xfs")
+    assert narrow.low == pytest.approx(1.1 * math.exp(-3.37 * 0.005 / math.sqrt(12)))
+    assert narrow.verdict == "faster"
 
-
-def test_with_four_candidates_the_noise_of_all_pairs_steadies_each_interval() -> None:
+    analysis = analyse(make_result({"ext4": (100.0,), "xfs": (900.0,)}))
+    assert [(r.low, r.high, r.verdict) for r in analysis.overall] == [(None, None, "undecided")] * 2
+    assert analysis.leaders == ("xfs", "ext4")
     rng = random.Random(1)
     logs = {name: [rng.gauss(4.0, 0.1) for _ in range(5)] for name in ("ext4", "xfs", "btrfs", "f2fs")}
     ratio = the(analyse(make_result({name: [math.exp(x) for x in row] for name, row in logs.items()})), "btrfs")
@@ -81,21 +85,22 @@ def test_with_four_candidates_the_noise_of_all_pairs_steadies_each_interval() ->
     assert ratio.low == pytest.approx(math.exp(mean - 4.78 * math.sqrt(v / 5)))
 
 
-def test_no_interval_is_narrower_than_half_a_percent_of_noise_allows_and_after_one_round_there_is_none() -> None:
-    ratio = the(analyse(make_result({"ext4": (100.0,) * 12, "xfs": (110.0,) * 12})), "xfs")
-    assert ratio.low == pytest.approx(1.1 * math.exp(-3.37 * 0.005 / math.sqrt(12)))
-    assert ratio.verdict == "faster"
-
-    analysis = analyse(make_result({"ext4": (100.0,), "xfs": (900.0,)}))
-    assert [(r.low, r.high, r.verdict) for r in analysis.overall] == [(None, None, "undecided")] * 2
-    assert analysis.leaders == ("xfs", "ext4")
-
-
-def test_above_one_is_better_for_durations_too() -> None:
+def test_durations_count_turned_round_and_no_bare_device_timed_out_figure_or_discarded_round() -> None:
     samples = make_samples({"ext4": (10.0, 10.0, 10.0), "xfs": (5.0, 5.0, 5.0)}, "write", DURATION)
     result = make_result(plan=make_plan(workloads=[make_workload("write", DURATION)]), samples=samples)
     assert the(analyse(result), "xfs").ratio == pytest.approx(2.0)
     assert the(analyse(result), "xfs", "write").verdict == "faster"
+    extra = (
+        Sample(0, "", "write", "throughput", 500.0, "B/s", "higher", primary=True),
+        Sample(1, "xfs", "write", "worst_latency", 9.0, "s", "lower"),
+    )
+    result = make_result()
+    assert analyse(replace(result, samples=result.samples + extra)) == analyse(result)
+    late = Sample(3, "xfs", "write", "throughput", 5.0, "B/s", "higher", primary=True, status="timed-out")
+    result = make_result({"ext4": (100.0,) * 3, "xfs": (120.0,) * 2})
+    assert the(analyse(replace(result, samples=(*result.samples, late))), "xfs").text == "did not finish in time"
+    result = run({"ext4": (100.0,) * 3, "xfs": (120.0,) * 3}, failed(4, "xfs"), discarded_rounds=(4,))
+    assert the(analyse(result), "xfs").verdict == "faster"
 
 
 @pytest.mark.parametrize(("weights", "overall"), [((3, 1), (2**3 / 8) ** (1 / 4)), ((1, 0), 2)])
@@ -107,13 +112,6 @@ def test_the_overall_ratio_is_the_weighted_geometric_mean_of_the_workloads(
     assert the(analysis, "xfs", "write").ratio == pytest.approx(2)
     assert the(analysis, "xfs", "delete").ratio == pytest.approx(1 / 8)
     assert the(analysis, "xfs").ratio == pytest.approx(overall)
-
-
-def test_workloads_that_move_against_each_other_make_the_overall_interval_narrow() -> None:
-    up, down = (100.0, 120.0, 80.0, 110.0), (10.0, 12.0, 8.0, 11.0)  # faster writes, slower deletes, by as much
-    analysis = analyse(two_workloads({"ext4": (100.0,) * 4, "xfs": up}, {"ext4": (10.0,) * 4, "xfs": down}))
-    assert the(analysis, "xfs").verdict == "tie"
-    assert the(analysis, "xfs", "write").verdict == "undecided"
 
 
 @pytest.mark.parametrize(
@@ -134,15 +132,12 @@ def test_verdicts(low: float, high: float, expected: str) -> None:
     assert verdict(low, high) == expected
 
 
-def test_a_round_in_which_the_machine_was_slow_for_all_leaves_intervals_to_the_differences_within_rounds() -> None:
+def test_one_slow_round_cell_or_workload_does_not_hide_a_difference() -> None:
     calm = analyse(make_result({"ext4": (100.0, 101.0, 99.0, 100.0), "xfs": (120.0, 120.0, 121.0, 119.0)}))
     slow = analyse(make_result({"ext4": (100.0, 101.0, 33.0, 100.0), "xfs": (120.0, 120.0, 121.0 / 3, 119.0)}))
     assert the(slow, "xfs").verdict == the(calm, "xfs").verdict == "faster"
     assert the(slow, "xfs").ratio == pytest.approx(the(calm, "xfs").ratio)
-
-
-def test_one_cell_twice_as_slow_does_not_hide_a_difference() -> None:
-    """A candidate is slow once in seven rounds, as when a disk collects garbage; before round 6 nobody can tell."""
+    # A candidate is slow once in seven rounds, as when a disk collects garbage; before round 6 nobody can tell.
     steady = (100.0, 101.0, 99.0, 100.0, 102.0, 98.0, 100.0)
     once = (130.0, 132.0, 65.0, 129.0, 128.0, 131.0, 130.0)
     early = analyse(make_result({"ext4": steady[:5], "xfs": once[:5]}))
@@ -150,51 +145,23 @@ def test_one_cell_twice_as_slow_does_not_hide_a_difference() -> None:
     assert the(early, "xfs").verdict == "undecided"
     assert the(late, "xfs").verdict == "faster"
     assert the(late, "xfs").ratio == pytest.approx(1.3, rel=0.03)
+    up, down = (100.0, 120.0, 80.0, 110.0), (10.0, 12.0, 8.0, 11.0)  # faster writes, slower deletes, by as much
+    analysis = analyse(two_workloads({"ext4": (100.0,) * 4, "xfs": up}, {"ext4": (10.0,) * 4, "xfs": down}))
+    assert the(analysis, "xfs").verdict == "tie"
+    assert the(analysis, "xfs", "write").verdict == "undecided"
 
 
-def test_best_first_and_the_baseline_at_one() -> None:
+def test_best_first_then_failures_and_the_baseline_or_who_takes_its_place_at_one() -> None:
     analysis = analyse(make_result({"ext4": (100.0,) * 3, "btrfs": (50.0,) * 3, "xfs": (200.0,) * 3}))
     assert [r.candidate for r in analysis.overall] == ["xfs", "ext4", "btrfs"]
     own = the(analysis, "ext4")
     assert (own.ratio, own.low, own.high, own.verdict) == (1.0, 1.0, 1.0, "tie")
     assert {r.candidate for r in analysis.by_workload} == {"xfs", "btrfs"}
     assert (analysis.leaders, analysis.dropped, analysis.tied) == (("xfs",), ("ext4", "btrfs"), False)
-
-
-def test_discarded_rounds_do_not_count() -> None:
-    figures = {"ext4": (100.0, 100.0, 100.0, 100.0), "xfs": (110.0, 9000.0, 110.0, 110.0)}
-    analysis = analyse(make_result(figures, discarded_rounds=(2,)))
-    assert the(analysis, "xfs").ratio == pytest.approx(1.1)
-    assert (the(analysis, "xfs").rounds, analysis.rounds) == (3, 3)
-
-
-def test_an_unfinished_round_counts_for_the_pairs_and_workloads_that_finished_it() -> None:
-    analysis = analyse(make_result({"ext4": (100.0,) * 4, "xfs": (120.0,) * 4, "btrfs": (50.0,) * 3}))
-    assert (the(analysis, "xfs").rounds, the(analysis, "btrfs").rounds) == (4, 3)
-    write, delete = {"ext4": (100.0,) * 4, "xfs": (120.0,) * 4}, {"ext4": (10.0,) * 4, "xfs": (10.0,) * 3}
-    analysis = analyse(two_workloads(write, delete))
-    assert (the(analysis, "xfs", "write").rounds, the(analysis, "xfs").rounds) == (4, 3)
-
-
-def test_the_interval_of_a_pair_stands_still_once_one_of_them_left() -> None:
-    rng = random.Random(3)
-    figures = {name: [100 * math.exp(rng.gauss(0, 0.05)) for _ in range(8)] for name in ("ext4", "xfs", "btrfs")}
-    figures["f2fs"] = [30.0, 31.0, 29.0, 30.0]
-    early = {name: row[:4] for name, row in figures.items()}
-    assert analyse(make_result(figures)).of("f2fs") == analyse(make_result(early)).of("f2fs")
-
-
-def test_a_candidate_dropped_early_still_steadies_the_others() -> None:
-    rng = random.Random(3)
-    figures = {name: [100 * math.exp(rng.gauss(0, 0.05)) for _ in range(5)] for name in ("ext4", "xfs")}
-    figures["f2fs"] = [30 * math.exp(rng.gauss(0, 0.5)) for _ in range(3)]
-    with_calm = {**figures, "f2fs": [30.0, 30.0, 30.0]}
-    wide, narrow = (the(analyse(make_result(f)), "xfs") for f in (figures, with_calm))
-    assert wide.high is not None and narrow.high is not None
-    assert wide.ratio == pytest.approx(narrow.ratio) and wide.high > narrow.high
-
-
-def test_a_failure_takes_a_candidate_out_and_is_told_last() -> None:
+    analysis = analyse(run({"ext4": (100.0,), "btrfs": (50.0,) * 3, "xfs": (100.0,) * 3}, failed(1, "ext4")))
+    assert {r.baseline for r in analysis.overall} == {"xfs"}
+    assert the(analysis, "btrfs").ratio == pytest.approx(0.5)
+    assert the(analysis, "btrfs", "write").baseline == "xfs"
     figures = {"btrfs": (300.0,), "ext4": (100.0,) * 3, "xfs": (120.0,) * 3}
     failure = failed(1, "btrfs", text="The volume was full.")
     analysis = analyse(run(figures, failure, plan=make_plan(("ext4", "btrfs", "xfs"))))
@@ -205,35 +172,41 @@ def test_a_failure_takes_a_candidate_out_and_is_told_last() -> None:
     assert "btrfs" not in analysis.leaders + analysis.dropped
 
 
-def test_a_failed_mkfs_fails_every_workload() -> None:
+def test_discarded_rounds_do_not_count_and_unfinished_ones_for_who_finished_them() -> None:
+    figures = {"ext4": (100.0, 100.0, 100.0, 100.0), "xfs": (110.0, 9000.0, 110.0, 110.0)}
+    analysis = analyse(make_result(figures, discarded_rounds=(2,)))
+    assert the(analysis, "xfs").ratio == pytest.approx(1.1)
+    assert (the(analysis, "xfs").rounds, analysis.rounds) == (3, 3)
+    analysis = analyse(make_result({"ext4": (100.0,) * 4, "xfs": (120.0,) * 4, "btrfs": (50.0,) * 3}))
+    assert (the(analysis, "xfs").rounds, the(analysis, "btrfs").rounds) == (4, 3)
+    write, delete = {"ext4": (100.0,) * 4, "xfs": (120.0,) * 4}, {"ext4": (10.0,) * 4, "xfs": (10.0,) * 3}
+    analysis = analyse(two_workloads(write, delete))
+    assert (the(analysis, "xfs", "write").rounds, the(analysis, "xfs").rounds) == (4, 3)
+
+
+def test_who_left_keeps_its_interval_and_still_steadies_the_others() -> None:
+    rng = random.Random(3)
+    figures = {name: [100 * math.exp(rng.gauss(0, 0.05)) for _ in range(8)] for name in ("ext4", "xfs", "btrfs")}
+    figures["f2fs"] = [30.0, 31.0, 29.0, 30.0]
+    early = {name: row[:4] for name, row in figures.items()}
+    assert analyse(make_result(figures)).of("f2fs") == analyse(make_result(early)).of("f2fs")
+    rng = random.Random(3)
+    figures = {name: [100 * math.exp(rng.gauss(0, 0.05)) for _ in range(5)] for name in ("ext4", "xfs")}
+    figures["f2fs"] = [30 * math.exp(rng.gauss(0, 0.5)) for _ in range(3)]
+    with_calm = {**figures, "f2fs": [30.0, 30.0, 30.0]}
+    wide, narrow = (the(analyse(make_result(f)), "xfs") for f in (figures, with_calm))
+    assert wide.high is not None and narrow.high is not None
+    assert wide.ratio == pytest.approx(narrow.ratio) and wide.high > narrow.high
+
+
+def test_failures_of_every_workload_of_one_without_weight_and_of_everybody() -> None:
     result = two_workloads({"ext4": (1.0,), "xfs": ()}, {"ext4": (1.0,), "xfs": ()})
     result = replace(result, failures=(failed(1, "xfs", workload=""),))
     assert {r.workload for r in analyse(result).by_workload if r.verdict == "failed"} == {"write", "delete"}
-
-
-def test_failing_a_workload_without_weight_costs_nobody_the_run() -> None:
     write, delete = {"ext4": (100.0,) * 3, "xfs": (120.0,) * 3}, {"ext4": (1.0,) * 3, "xfs": (1.0,) * 2}
     analysis = analyse(replace(two_workloads(write, delete, (1, 0)), failures=(failed(3, "xfs", "delete"),)))
     assert the(analysis, "xfs").verdict == "faster"
     assert the(analysis, "xfs", "delete").verdict == "failed"
-
-
-def test_a_timed_out_figure_is_a_failure_and_not_a_value_and_a_failure_in_a_discarded_round_does_not_count() -> None:
-    late = Sample(3, "xfs", "write", "throughput", 5.0, "B/s", "higher", primary=True, status="timed-out")
-    result = make_result({"ext4": (100.0,) * 3, "xfs": (120.0,) * 2})
-    assert the(analyse(replace(result, samples=(*result.samples, late))), "xfs").text == "did not finish in time"
-    result = run({"ext4": (100.0,) * 3, "xfs": (120.0,) * 3}, failed(4, "xfs"), discarded_rounds=(4,))
-    assert the(analyse(result), "xfs").verdict == "faster"
-
-
-def test_when_the_baseline_fails_the_best_of_the_others_takes_its_place() -> None:
-    analysis = analyse(run({"ext4": (100.0,), "btrfs": (50.0,) * 3, "xfs": (100.0,) * 3}, failed(1, "ext4")))
-    assert {r.baseline for r in analysis.overall} == {"xfs"}
-    assert the(analysis, "btrfs").ratio == pytest.approx(0.5)
-    assert the(analysis, "btrfs", "write").baseline == "xfs"
-
-
-def test_everybody_failed_one_candidate_alone_and_nothing_measured_yet() -> None:
     analysis = analyse(run({"ext4": (), "xfs": ()}, failed(1, "ext4"), failed(1, "xfs")))
     assert [r.verdict for r in analysis.overall] == ["failed", "failed"]
     assert (analysis.leaders, analysis.rounds) == ((), 0)
@@ -249,15 +222,6 @@ def test_a_figure_of_which_no_ratio_can_be_made_is_left_out(useless: float) -> N
     analysis = analyse(make_result({"ext4": (100.0,) * 4, "xfs": (110.0, useless, 110.0, 110.0)}))
     assert the(analysis, "xfs").rounds == 3
     assert the(analysis, "xfs").ratio == pytest.approx(1.1)
-
-
-def test_the_bare_device_and_further_metrics_are_no_candidates() -> None:
-    extra = (
-        Sample(0, "", "write", "throughput", 500.0, "B/s", "higher", primary=True),
-        Sample(1, "xfs", "write", "worst_latency", 9.0, "s", "lower"),
-    )
-    result = make_result()
-    assert analyse(replace(result, samples=result.samples + extra)) == analyse(result)
 
 
 @given(results(), st.randoms(use_true_random=False))
@@ -282,17 +246,13 @@ def test_the_unit_does_not_matter_nor_a_round_in_which_the_machine_was_slow_for_
 
 
 @given(results())
-def test_swapping_the_baseline_inverts_the_ratio(result: Result) -> None:
+def test_swapping_the_baseline_inverts_the_ratio_which_lies_within_its_interval(result: Result) -> None:
     swapped = replace(result, plan=replace(result.plan, baseline="xfs"))
     one, other = the(analyse(result), "xfs"), the(analyse(swapped), "ext4")
     assert one.ratio * other.ratio == pytest.approx(1)
     if one.low is not None and other.high is not None:
         assert one.low * other.high == pytest.approx(1)
     assert {one.verdict, other.verdict} in ({"faster", "slower"}, {"tie"}, {"undecided"})
-
-
-@given(results())
-def test_every_ratio_lies_within_its_interval_and_somebody_always_leads(result: Result) -> None:
     analysis = analyse(result)
     for ratio in (*analysis.overall, *analysis.by_workload, *analysis.pairs):
         assert ratio.low is None or ratio.high is None or ratio.low <= ratio.ratio <= ratio.high
@@ -341,12 +301,9 @@ def test_who_goes_on_and_when_a_run_ends(result: Result, decision: Decision) -> 
     assert decide(analyse(result), result.plan) == decision
 
 
-def test_who_left_the_run_for_other_reasons_keeps_nobody_waiting() -> None:
+def test_who_left_or_failed_keeps_nobody_waiting_or_out() -> None:
     result = run(LOST)
     assert decide(analyse(result), result.plan, {"ext4", "btrfs"}) == Decision(("ext4",), "one-left")
-
-
-def test_who_lost_to_a_candidate_that_failed_afterwards_is_back_in_the_race() -> None:
     figures = {"ext4": (100.0, 100.0, 100.0, 100.0), "xfs": (101.0, 95.0, 119.0), "btrfs": (900.0,) * 4}
     before, after = run(figures), run(figures, failed(5, "btrfs"))
     assert decide(analyse(before), before.plan).survivors == ("btrfs",)

@@ -52,45 +52,32 @@ def change(after: Result, workload: str = "Write", before: Result = BEFORE) -> C
     return next(change for change in compare(before, after).changes if change.workload == workload)
 
 
-def test_what_became_faster_is_said_with_an_interval() -> None:
+def test_what_changed_is_said_with_an_interval_as_ratios_in_which_above_1_is_better() -> None:
     found = change(FASTER)
     assert (found.before, found.after) == (100.25, 150.0)
     assert found.ratio.ratio == pytest.approx(1.5, rel=0.01)
     assert found.ratio.verdict == "faster"
     assert found.ratio.low is not None
     assert 1.4 < found.ratio.low < found.ratio.ratio
-
-
-def test_a_longer_duration_is_worse() -> None:
     found = change(run((100.0, 101.0, 99.0), (2.0, 2.02, 1.98)), "Delete")
     assert found.ratio.verdict == "slower"
     assert found.ratio.ratio == pytest.approx(0.5, rel=0.01)
-
-
-def test_the_same_again_is_a_tie() -> None:
     comparison = compare(BEFORE, run((100.2, 100.9, 99.3)))
     assert {found.ratio.verdict for found in comparison.changes} == {"tie"}
-
-
-def test_all_workloads_together_are_the_weighted_mean_of_both() -> None:
     found = change(run((400.0, 404.0, 396.0), (2.0, 2.02, 1.98)), "")
     assert found.ratio.ratio == pytest.approx((4 / 2) ** 0.5, rel=0.01)
+    found = change(run((150.0,))).ratio
+    assert (found.low, found.verdict, found.rounds) == (None, "undecided", 1)
+    after = replace(run((150.0, 9999.0, 151.0, 149.0)), discarded_rounds=(2,))
+    assert change(after).after == 150.0
 
 
-def test_a_lead_that_does_not_matter_is_no_lead_even_where_it_is_proven() -> None:
+def test_a_lead_that_does_not_matter_is_none_and_runs_that_do_not_differ_are_rarely_told_apart() -> None:
     """As within a run: stats.pairs.verdict is the one for both."""
     found = change(run((102.0, 103.5, 105.0, 103.5)), before=run((98.5, 100.0, 101.5, 100.0))).ratio
     assert found.low is not None and found.high is not None
     assert 1 < found.low < found.ratio < 1.05 < found.high
     assert found.verdict == "undecided"
-
-
-def test_with_one_round_there_is_no_interval() -> None:
-    found = change(run((150.0,))).ratio
-    assert (found.low, found.verdict, found.rounds) == (None, "undecided", 1)
-
-
-def test_runs_that_do_not_differ_are_rarely_told_apart() -> None:
     dice = random.Random(5)
 
     def noisy() -> Result:
@@ -116,19 +103,6 @@ def test_what_is_not_comparable_is_refused_with_the_reason(plan: dict[str, Any],
     with pytest.raises(UsageError, match=reason) as caught:
         compare(BEFORE, run((1.0, 1.0), **plan))
     assert caught.value.hint and hint in caught.value.hint
-
-
-def test_a_workload_that_was_done_in_another_way_is_left_out_and_named() -> None:
-    recipe = BEFORE.plan.recipe
-    smaller = replace(WORKLOADS[0], job=FioJob("write", 4096, 1 << 20))
-    comparison = compare(BEFORE, run((9.0, 9.0, 9.0), recipe=replace(recipe, workloads=(smaller, WORKLOADS[1]))))
-    assert comparison.left_out == ("Write: it was done in another way in the second result.",)
-    assert {found.workload for found in comparison.changes} == {"Delete"}
-
-
-def test_discarded_rounds_do_not_count() -> None:
-    after = replace(run((150.0, 9999.0, 151.0, 149.0)), discarded_rounds=(2,))
-    assert change(after).after == 150.0
 
 
 def on(**environment: Any) -> Result:
@@ -165,22 +139,43 @@ def test_what_else_differs_is_named_as_people_call_it(before: Result, after: Res
     assert difference in " ".join(render(comparison, "one", "two").split())
 
 
-def test_a_doubt_of_one_result_alone_is_told() -> None:
+def test_doubts_and_workloads_left_out_are_named_and_a_filled_filesystem_compared_with_the_empty_one() -> None:
     doubted = replace(FASTER, doubts=(Doubt("governor", "The processor was slow."),))
     assert compare(BEFORE, doubted).doubts == ("Second result only: The processor was slow.",)
     assert compare(doubted, doubted).doubts == ()
+    recipe = BEFORE.plan.recipe
+    smaller = replace(WORKLOADS[0], job=FioJob("write", 4096, 1 << 20))
+    comparison = compare(BEFORE, run((9.0, 9.0, 9.0), recipe=replace(recipe, workloads=(smaller, WORKLOADS[1]))))
+    assert comparison.left_out == ("Write: it was done in another way in the second result.",)
+    assert {found.workload for found in comparison.changes} == {"Delete"}
+    comparison = compare_fill(make_filled_result(2.0))
+    (filled,) = comparison.changes
+    assert (filled.workload, filled.before, filled.after) == ("Full", 1.0, 2.0)
+    assert sentences(comparison) == ("ext4 is 2× slower at full.",)
+    assert "  filled" in render(comparison, "one").replace("ext4  ", "")
+    with pytest.raises(UsageError, match="nothing to compare within it"):
+        compare_fill(BEFORE)
 
 
-def test_the_answer_comes_in_plain_words_with_what_may_be_why() -> None:
+def test_the_answer_comes_in_plain_words_with_what_may_be_why_in_80_columns() -> None:
     comparison = compare(BEFORE, replace(on(kernel="6.12.1-1"), doubts=BEFORE.doubts))
     assert sentences(comparison)[1] == "ext4 became 50 % faster at write."
     assert summary(comparison) == "ext4 became 22 % faster overall; kernel 6.1 → 6.12"
     slower = compare(FASTER, BEFORE)
     assert sentences(slower)[0] == "ext4 became 22 % slower overall."
     assert "nothing that fswizard records" in render(slower, "one", "two")
+    text = render(compare(BEFORE, FASTER), "2025_quick", "2026_quick")
+    assert max(map(cells, text.splitlines())) <= WIDTH
+    assert "ext4 became 50 % faster at write." in text
+    row = next(line for line in text.splitlines() if line.startswith("Write ") and "1.50" in line)
+    assert row.split() == ["Write", "100", "B/s", "150", "B/s", "1.50", *row.split()[6:7], "▲", "faster"]
+    before, after, *_ = (line for line in text.splitlines() if "█" in line)
+    assert before.split()[:3] == ["Write", "ext4,", "before"] and before.endswith("100 B/s")
+    assert after.split()[:2] == ["ext4,", "after"] and after.endswith("150 B/s  ▲ 50 % faster")
+    assert after.count("█") > before.count("█")
 
 
-def test_several_that_changed_alike_share_a_sentence() -> None:
+def test_only_what_is_proven_is_said_and_several_that_changed_alike_share_a_sentence() -> None:
     names = ("ext4", "xfs", "btrfs", "f2fs")
 
     def measured(*levels: float) -> Result:
@@ -192,13 +187,12 @@ def test_several_that_changed_alike_share_a_sentence() -> None:
     assert sentences(compare(flat, measured(150, 180, 100, 100))) == ("ext4 and xfs became 50–80 % faster at write.",)
     assert sentences(compare(flat, measured(50, 25, 30, 100))) == ("ext4, xfs and btrfs became 2–4× slower at write.",)
     assert sentences(compare(flat, measured(200, 200, 200, 200))) == ("All filesystems became 2× as fast at write.",)
-
-
-def test_only_what_is_proven_is_said() -> None:
     noisy = run((60.0, 101.0, 150.0, 80.0), (1.0, 1.5, 0.6))
     assert sentences(compare(BEFORE, noisy)) == ("No clear change: any difference is within the noise.",)
     assert sentences(compare(BEFORE, BEFORE)) == ("Nothing changed: all figures are within 5 %.",)
     assert sentences(compare(BEFORE, run((300.0, 301.0), (1.0, 1.0)))) == ("Too few rounds to say what differs.",)
+    other = run((150.0, 151.0, 149.0), drive=make_drive(model="WD40EFAX"))
+    assert sentences(compare(BEFORE, other))[0] == "ext4 is 22 % faster overall in the second result."
 
 
 @pytest.mark.parametrize(
@@ -208,33 +202,6 @@ def test_what_was_not_measured_alike_is_compared_with_a_warning(plan: dict[str, 
     assert not cautions(compare(BEFORE, FASTER))
     (caution,) = cautions(compare(BEFORE, run((150.0, 151.0, 149.0), **plan)))
     assert caution.startswith("Not measured alike: ")
-
-
-def test_of_two_disks_neither_became_faster() -> None:
-    other = run((150.0, 151.0, 149.0), drive=make_drive(model="WD40EFAX"))
-    assert sentences(compare(BEFORE, other))[0] == "ext4 is 22 % faster overall in the second result."
-
-
-def test_a_filled_filesystem_is_compared_with_the_empty_one_of_the_same_result() -> None:
-    comparison = compare_fill(make_filled_result(2.0))
-    (found,) = comparison.changes
-    assert (found.workload, found.before, found.after) == ("Full", 1.0, 2.0)
-    assert sentences(comparison) == ("ext4 is 2× slower at full.",)
-    assert "  filled" in render(comparison, "one").replace("ext4  ", "")
-    with pytest.raises(UsageError, match="nothing to compare within it"):
-        compare_fill(BEFORE)
-
-
-def test_the_text_fits_80_columns_and_says_what_it_compares() -> None:
-    text = render(compare(BEFORE, FASTER), "2025_quick", "2026_quick")
-    assert max(map(cells, text.splitlines())) <= WIDTH
-    assert "ext4 became 50 % faster at write." in text
-    row = next(line for line in text.splitlines() if line.startswith("Write ") and "1.50" in line)
-    assert row.split() == ["Write", "100", "B/s", "150", "B/s", "1.50", *row.split()[6:7], "▲", "faster"]
-    before, after, *_ = (line for line in text.splitlines() if "█" in line)
-    assert before.split()[:3] == ["Write", "ext4,", "before"] and before.endswith("100 B/s")
-    assert after.split()[:2] == ["ext4,", "after"] and after.endswith("150 B/s  ▲ 50 % faster")
-    assert after.count("█") > before.count("█")
 
 
 def test_the_command_compares_two_of_the_history(state: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +12,18 @@ import numpy as np
 import pytest
 
 from fswizard.advice import conclude
+from fswizard.model.analysis import Ratio
 from fswizard.model.plan import FIRST_LOOK
-from fswizard.stats import analyse
-from fswizard.stats.ratios import compare, critical
+from fswizard.stats import analyse, comparison
+from fswizard.stats.discoveries import AT_THE_END, ERROR, controlled
+from fswizard.stats.ratios import compare, critical, verdict
 from tests.bench.carry_over import winners
 from tests.bench.decisions import BANK, POLICIES, SIX_SHARED, TIE, replay
+from tests.bench.discoveries import Case, scores
 from tests.bench.error_rates import NOISES, bias, errors
 from tests.bench.many import Noise, Standing, bimodal, look, pairs_of, play, widening
 from tests.bench.many import normal as normal_noise
-from tests.bench.recordings import FASTER, GAIN, ROUNDS, SAME, Recording, add, load, report
+from tests.bench.recordings import FASTER, GAIN, SAME, Recording, load
 from tests.bench.simulation import SCENARIOS, Scenario, Simulation, normal, plan_of
 from tests.builders import make_plan, make_result, make_samples, make_workload
 
@@ -39,7 +43,7 @@ def slow(*values: tuple[int, ...]) -> list[Any]:
 @pytest.mark.parametrize(("candidates", "runs"), [(2, 2000), (4, 1000), *slow((3, 10_000), (6, 5000), (10, 2000))])
 @pytest.mark.parametrize("name", NOISES)
 def test_where_nothing_differs_one_run_in_twenty_errs_at_most(name: str, candidates: int, runs: int) -> None:
-    """One in fourteen where noise differs between candidates; of noise that sticks to one see `test_stats_sticky`."""
+    """One in fourteen where noise differs between candidates; of noise that sticks to one see `test_stats_doubts`."""
     noise, most = NOISES[name]
     if name not in STICKY:
         missed, won = errors(candidates, noise, runs)
@@ -142,12 +146,6 @@ def test_intervals_hold_with_any_weights_though_workloads_err_together(weights: 
     assert missed / runs <= likely(0.05, runs)
 
 
-def test_six_candidates_ten_percent_apart_take_twenty_cells() -> None:
-    score = replay("fswizard", [SIX_SHARED], 100)
-    assert score.right >= 0.99 * score.races
-    assert score.cells <= 20 * score.races
-
-
 def test_the_simulation_judges_as_the_program_does() -> None:
     plan = plan_of(5)
     simulation = Simulation((100.0, 110.0, 90.0, 60.0, 101.0), Scenario("", normal(0.04)), random.Random(7))
@@ -161,9 +159,14 @@ def test_the_simulation_judges_as_the_program_does() -> None:
             assert one.high == pytest.approx(other.high)
 
 
-def test_the_bank_holds_as_many_races_as_need_be_and_ties_among_them() -> None:
+def test_of_the_bank_of_races_six_apart_take_twenty_cells_and_loud_ties_are_left_open() -> None:
     answers = [comparison.answer() for comparison in BANK]
     assert answers.count(TIE) >= 5 and len(answers) - answers.count(TIE) >= 10
+    score = replay("fswizard", [c for c in BANK if c.name == "three that are the same, 8 % noise"], 30)
+    assert score.undecided == score.ties
+    score = replay("fswizard", [SIX_SHARED], 100)
+    assert score.right >= 0.99 * score.races
+    assert score.cells <= 20 * score.races
 
 
 @pytest.mark.parametrize(
@@ -176,34 +179,17 @@ def test_other_policies_measure_as_often_as_they_say(policy: str, deviation: flo
     assert simulation.cells == cells
 
 
-def test_phoronix_repeats_noisy_runs_up_to_nine_times() -> None:
-    counts = set()
-    for seed in range(50):
-        simulation = Simulation((100.0, 300.0), Scenario("", normal(0.1)), random.Random(seed))
-        POLICIES["Phoronix Test Suite"](simulation)
-        counts |= {len(cells) for cells in simulation.table.values()}
-    assert min(counts) >= 3 and 6 in counts and max(counts) <= 9
-
-
-def test_on_a_loud_machine_two_that_are_the_same_are_left_open() -> None:
-    score = replay("fswizard", [c for c in BANK if c.name == "three that are the same, 8 % noise"], 30)
-    assert score.undecided == score.ties
-
-
 def judged(path: Path) -> list[tuple[Recording, str, bool]]:
     recordings = load(path)
     ratios = [recording.ratio() for recording in recordings]
     return [(one, ratio.verdict, one.holds(ratio)) for one, ratio in zip(recordings, ratios)]
 
 
-def test_of_a_hundred_runs_against_itself_five_at_most_have_a_winner() -> None:
+def test_of_recorded_runs_against_itself_few_have_a_winner_and_a_known_difference_is_found() -> None:
     told = judged(SAME)
     assert len(told) >= 100
     assert sum(verdict in ("faster", "slower") for _, verdict, _ in told) <= 0.05 * len(told)
     assert sum(held for _, _, held in told) >= 0.95 * len(told)
-
-
-def test_a_known_difference_is_found_lies_within_its_interval_and_is_never_turned_round() -> None:
     told = judged(FASTER)
     assert len(told) >= 100
     assert {one.truth["ext4:nobarrier"] for one, _, _ in told} == {GAIN}
@@ -212,24 +198,73 @@ def test_a_known_difference_is_found_lies_within_its_interval_and_is_never_turne
     assert "slower" not in {verdict for _, verdict, _ in told}
 
 
-def made(ratio: float, rounds: int = ROUNDS) -> Recording:
-    figures = {"random-write": {"ext4": [100.0] * rounds, "ext4:noatime": [100.0 * ratio] * rounds}}
-    return Recording("2026-01-02", {"ext4": 1.0, "ext4:noatime": 1.2}, figures)
+# Marks of many workloads
 
 
-def test_a_replay_stops_where_the_program_would_have_stopped() -> None:
-    looks = list(made(1.2).replay())
-    assert [decision.stop for _, decision in looks] == ["", "one-left"]
-    assert made(1.2).ratio().verdict == "faster"
+def ratios(*halves: float, ratio: float = 1.2, rounds: int = 6) -> list[Ratio]:
+    """One for each workload, 20 % faster, with half of its interval given."""
+    ends = [(ratio * math.exp(-half), ratio * math.exp(half)) for half in halves]
+    return [Ratio("xfs", "ext4", f"w{n}", ratio, *end, rounds, verdict(*end)) for n, end in enumerate(ends)]
 
 
-@pytest.mark.parametrize(("measured", "held"), [(1.2, True), (1.5, False)])
-def test_an_interval_that_misses_the_truth_is_counted(measured: float, held: bool) -> None:
-    recording = made(measured)
-    assert recording.holds(recording.ratio()) is held
+def marks(table: Sequence[Ratio], each: float = ERROR) -> list[str]:
+    return [ratio.verdict for ratio in controlled(table, lambda ratio: ratio.workload, each)]
 
 
-def test_the_report_counts_verdicts(tmp_path: Path) -> None:
-    for ratio in (1.2, 1.21, 0.5):
-        add(made(ratio), tmp_path / "some.jsonl")
-    assert "| 2 | 1 | 0 | 0 | 67% |" in report(tmp_path / "some.jsonl")
+def width(table: Sequence[Ratio]) -> float:
+    """Of the interval of xfs at the first workload."""
+    ratio = next(ratio for ratio in table if (ratio.candidate, ratio.workload) == ("xfs", "one"))
+    assert ratio.low is not None and ratio.high is not None
+    return math.log(ratio.high / ratio.low)
+
+
+BARELY, CLEARLY, OPEN = 0.18, 0.05, 0.3
+
+
+def test_what_barely_clears_1_among_many_is_undecided_and_a_clear_difference_stays() -> None:
+    (alone,) = ratios(BARELY)
+    assert controlled([alone], lambda ratio: ratio.workload, ERROR) == (alone,)
+    table = (Ratio("xfs", "ext4", "w0", 1.2, rounds=2), Ratio("xfs", "ext4", "w1", 0.0, verdict="failed"))
+    assert controlled(table, lambda ratio: ratio.workload, ERROR) == table
+    assert controlled((), lambda ratio: ratio.workload, ERROR) == ()
+    assert [ratio.verdict for ratio in ratios(BARELY)] == ["faster"]
+    assert marks(ratios(BARELY, *[OPEN] * 5)) == ["undecided"] * 6
+    assert marks(ratios(BARELY, *[CLEARLY] * 5)) == ["faster"] * 6
+    assert marks(ratios(CLEARLY, *[OPEN] * 11)) == ["faster", *["undecided"] * 11]
+    assert marks(ratios(0.15, 0.15, OPEN, OPEN), AT_THE_END) == ["faster"] * 2 + ["undecided"] * 2
+    assert marks(ratios(0.15, 0.15, OPEN, OPEN)) == ["undecided"] * 4
+
+
+def test_marks_follow_from_the_intervals_that_are_shown() -> None:
+    table = controlled(ratios(BARELY, CLEARLY, OPEN), lambda ratio: ratio.workload, ERROR)
+    for ratio in table:
+        assert ratio.low is not None and ratio.high is not None
+        assert ratio.verdict == verdict(ratio.low, ratio.high)
+
+
+def test_a_judgement_and_a_comparison_of_results_widen_what_is_one_of_many() -> None:
+    figures = {"ext4": [100.0, 104.0, 96.0, 101.0, 98.0], "xfs": [110.0, 105.0, 112.0, 108.0, 115.0]}
+    level = {"ext4": [100.0, 104.0, 96.0, 101.0, 98.0], "xfs": [103.0, 97.0, 101.0, 99.0, 100.0]}
+    workloads = [make_workload(name) for name in ("one", "two", "three", "four")]
+    samples = [s for w in workloads for s in make_samples(figures if w.name == "one" else level, w.name)]
+    result = make_result(plan=make_plan(("ext4", "xfs"), workloads), samples=tuple(samples))
+    of_one = tuple(sample for sample in samples if sample.workload == "one")
+    alone = make_result(samples=of_one, plan=make_plan(("ext4", "xfs"), workloads[:1]))
+    assert width(analyse(result).by_workload) > 1.1 * width(analyse(alone).by_workload)
+    both = ([change.ratio for change in comparison.compare(some, some).changes] for some in (result, alone))
+    assert width(next(both)) > 1.1 * width(next(both))
+
+
+@pytest.mark.parametrize("runs", [150, pytest.param(2000, marks=pytest.mark.slow)])
+def test_where_nothing_differs_one_report_in_twenty_marks_a_workload_wrongly(runs: int) -> None:
+    alone, together = scores(Case(2, 6, 0, 0.0, 0.08), runs)
+    most = 0.05 + 3.1 * math.sqrt(0.05 * 0.95 / runs)
+    assert together.wrong_tables / runs <= most
+    assert together.wrong_tables < alone.wrong_tables
+
+
+@pytest.mark.parametrize("runs", [120, pytest.param(1000, marks=pytest.mark.slow)])
+def test_true_differences_are_still_found(runs: int) -> None:
+    alone, together = scores(Case(2, 6, 3, 0.3, 0.08), runs)
+    assert together.wrong_share / runs <= 0.05
+    assert together.found >= 0.95 * alone.found

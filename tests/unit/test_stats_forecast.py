@@ -5,16 +5,21 @@ from __future__ import annotations
 import random
 import sys
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from fswizard.cli.run import plan_text
 from fswizard.model.analysis import Analysis, Ratio
 from fswizard.model.forecast import LIKELY, UNLIKELY, Close, Forecast
+from fswizard.model.plan import Plan
 from fswizard.model.result import Result
+from fswizard.results import all_results, new_path, write_result
+from fswizard.session import settles_text
 from fswizard.stats import analyse, decide, forecast
 from fswizard.stats.forecast import foresee
 from tests.bench.forecasts import Told, drawn, recorded, simulated, spliced
-from tests.builders import make_plan, make_result
+from tests.builders import make_drive, make_plan, make_recipe, make_result, make_workload
 
 
 def measured(rounds: int, noise: float, truth: tuple[float, ...] = (100.0, 100.0)) -> Result:
@@ -34,37 +39,28 @@ def outlook(result: Result) -> Forecast:
 
 
 @pytest.mark.parametrize("rounds", [1, 12])
-def test_without_intervals_and_without_rounds_to_come_nothing_is_forecast(rounds: int) -> None:
+def test_without_intervals_rounds_to_come_or_another_candidate_nothing_is_forecast(rounds: int) -> None:
     result = measured(rounds, 0.05)
     assert forecast(result, analyse(result), analyse(result).leaders) is None
-
-
-def test_one_candidate_that_is_left_and_figures_from_elsewhere_have_no_forecast() -> None:
     result = measured(4, 0.05)
     assert forecast(result, analyse(result), ["ext4"]) is None
     elsewhere = replace(result, environment=replace(result.environment, source="a notebook"))
     assert forecast(elsewhere, analyse(elsewhere), analyse(elsewhere).leaders) is None
 
 
-def test_a_difference_that_shows_already_is_said_to_be_settled_soon() -> None:
+def test_what_shows_already_is_settled_soon_what_noise_holds_is_said_early_and_chances_rise() -> None:
     result = measured(4, 0.04, (100.0, 112.0))
     assert analyse(result).leaders == ("xfs", "ext4")
     made = outlook(result)
     assert made.enough is not None and made.enough <= 5
     assert made.settled[made.enough - 1] >= LIKELY
     assert made.seconds(made.enough) == pytest.approx(30.0 * made.trials[made.enough - 1])
-
-
-def test_what_noise_will_not_let_go_of_is_said_early() -> None:
     made = outlook(measured(6, 0.3, (100.0, 101.0, 99.0)))
     assert made.enough is None
     assert made.changed[-1] < UNLIKELY
     assert {frozenset((close.one, close.other)) for close in made.close} == {
         frozenset(pair) for pair in (("ext4", "xfs"), ("ext4", "btrfs"), ("xfs", "btrfs"))
     }
-
-
-def test_chances_rise_with_the_rounds_and_the_same_run_is_forecast_the_same() -> None:
     result = measured(5, 0.05, (100.0, 104.0, 92.0))
     made = outlook(result)
     assert len(made.settled) == len(made.changed) == len(made.trials) == 7
@@ -91,13 +87,10 @@ def test_it_is_said_in_a_sentence(made: Forecast, text: str) -> None:
     assert made.text == text
 
 
-def test_what_resuming_would_bring_is_offered_in_a_few_words() -> None:
+def test_what_resuming_would_bring_is_offered_with_time_for_likely_rounds() -> None:
     made = Forecast((0.2, 0.83), (0.5, 0.9), (2, 4), trial_s=75)
     assert made.offer == "Another 5 min: 83 % chance of a clear result"
     assert replace(made, settled=tuple(0.0 for _ in made.settled)).offer == "", "nobody is asked to wait for nothing"
-
-
-def test_the_time_for_likely_rounds_holds_them_though_nobody_drops_out_and_no_more() -> None:
     made = Forecast((0.2, 0.83, 0.9), (0.5, 0.9, 0.9), (4, 6, 7), trial_s=75)
     assert 2 * 4 * 75 < made.limit_s < 3 * 4 * 75
 
@@ -142,3 +135,63 @@ def test_recorded_runs_settle_as_was_said() -> None:
     told = Told()
     recorded(map(spliced, range(120)), told)
     assert 0.65 <= came_true(told.settled, 0.7, 0.9) <= 0.95
+
+
+# What an earlier result tells before a run
+
+
+pytestmark = pytest.mark.usefixtures("state")
+
+DISK = make_drive()
+PLAN = make_plan(("ext4", "xfs", "btrfs"), drive=DISK, time_limit_s=180.0, seconds_per_trial=10.0)
+
+
+def kept(noise: float, plan: Plan = PLAN, started: str = "2026-01-02T03:04:05Z", rounds: int = 4) -> None:
+    rng = random.Random(1)
+    figures = {c.name: [100 * (1 + rng.gauss(0, noise)) for _ in range(rounds)] for c in plan.candidates}
+    result = make_result(figures, plan=plan)
+    write_result(new_path(plan), replace(result, environment=replace(result.environment, started=started)))
+
+
+def least(text: str) -> int:
+    words, _, rest = text.partition(" % or more, if figures vary as on 2026-")
+    assert rest
+    return int(words.removeprefix("differences of "))
+
+
+def test_the_noise_of_the_last_time_tells_what_can_be_settled_in_the_time() -> None:
+    kept(0.03)
+    in_three_minutes, in_one = (settles_text(replace(PLAN, time_limit_s=s), all_results()) for s in (180.0, 90.0))
+    assert in_three_minutes.endswith("2026-01-02")
+    assert 5 < least(in_three_minutes) < least(in_one) < 30
+    assert f"Settles     {in_three_minutes}\n" in plan_text(PLAN, in_three_minutes)
+    kept(0.2)
+    kept(0.001, started="2026-02-03T04:05:06Z")
+    assert settles_text(PLAN, all_results()) == "differences of 5 % or more, if figures vary as on 2026-02-03"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"drive": make_drive(serial="another")},
+        {"drive": None},
+        {"recipe": make_recipe(name="everyday")},
+        {"workloads": [make_workload(weight=2.0)]},
+        {"target": replace(PLAN.target, kind="device")},
+    ],
+    ids=str,
+)
+def test_another_disk_or_other_work_says_nothing(other: dict[str, Any]) -> None:
+    kept(0.03, make_plan(("ext4", "xfs", "btrfs"), **{"drive": DISK, **other}))
+    assert settles_text(PLAN, all_results()) == ""
+
+
+def test_one_round_or_a_damaged_file_says_nothing() -> None:
+    kept(0.03, rounds=1)
+    assert settles_text(PLAN, all_results()) == ""
+    kept(0.03)
+    path = all_results()[0].path
+    path.write_bytes(path.read_bytes().splitlines(keepends=True)[0])
+    assert settles_text(PLAN, all_results()[:1]) == ""
+    assert settles_text(PLAN, all_results()) == ""
+    assert "Settles" not in plan_text(PLAN)

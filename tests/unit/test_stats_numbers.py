@@ -1,4 +1,4 @@
-"""Welch's comparison, and Student's distribution under it."""
+"""What lies under intervals: Welch's comparison, Student's distribution, and least squares."""
 
 from __future__ import annotations
 
