@@ -181,14 +181,18 @@ def test_in_a_tie_all_are_the_choice_and_what_the_user_compares_with_comes_first
     found = advice(SAME)
     assert found.tie and set(found.choice) == {"ext4", "xfs", "btrfs"} and found.choice[0] == "ext4"
     assert advice({"xfs:noatime": (101.0,) * 3, "xfs": (100.0,) * 3}).choice[0] == "xfs:noatime"  # the baseline here
-
-
-def test_a_tie_among_some_tells_who_is_slower() -> None:
     found = advice({**SAME, "btrfs": (50.0, 51.0, 49.0)})
     assert found.card.verdict == "Keep ext4: XFS is no faster (within 4 %)"
     assert "Slower: Btrfs (2× slower than ext4)." in texts(found)
     told = card({**SAME, "btrfs": (50.0, 51.0, 49.0)})
     assert told.why == "No test tells them apart: choose by features. Btrfs is 2× slower."
+    rng = random.Random(10)
+    result = make_result({name: [100 * math.exp(rng.gauss(0, 0.033)) for _ in range(8)] for name in ("ext4", "xfs")})
+    analysis = analyse(result)
+    assert not analysis.tied and analysis.all_near(analysis.leaders)
+    near = conclude(result).advice
+    assert near.card.verdict.startswith("Keep ext4: xfs is within ") and "matters little" in near.card.verdict
+    assert set(near.choice) == set(analysis.leaders) and not near.tie
 
 
 def test_an_open_race_has_all_who_may_win_for_its_choice_and_says_whether_time_may_settle_it() -> None:
@@ -204,12 +208,20 @@ def test_an_open_race_has_all_who_may_win_for_its_choice_and_says_whether_time_m
     assert advice(noisy).card.why == "F2FS may be 2.8× slower or 3× as fast. 1 more is undecided."
 
 
-def test_a_baseline_that_is_out_is_not_kept_where_the_others_are_level() -> None:
+def test_a_baseline_that_is_out_is_not_kept_and_directories_are_never_formatted() -> None:
     level = {"xfs": (100.0, 105.0, 99.0, 102.0), "btrfs": (105.0, 101.0, 109.5, 103.0)}
     found = advice({"ext4": (30.0, 31.0, 29.0, 30.0), **level})
     assert found.choice == ("btrfs", "xfs")
     assert found.card.verdict.startswith("Use Btrfs: XFS is within ")
     assert found.card.commands[0] == "mkfs.btrfs /dev/DEVICE"
+    result = run(WRITES, DELETES)
+    places = tuple(replace(c, directory=f"/mnt/{c.name}", name=f"{c.name} (x)") for c in result.plan.candidates)
+    samples = tuple(replace(s, candidate=f"{s.candidate} (x)") for s in result.samples)
+    plan = replace(result.plan, candidates=places, baseline="ext4 (x)")
+    compared = conclude(replace(result, plan=plan, samples=samples)).advice
+    assert compared.card.verdict == "Use xfs (x): 20 % faster than ext4 (x) here"
+    assert compared.card.commands == ()
+    assert compared.card.otherwise == "ext4 (x) suits “Delete” better: 40 % faster."
 
 
 def test_single_figures_from_elsewhere_are_not_called_a_run_that_needs_time() -> None:
@@ -223,7 +235,7 @@ def test_single_figures_from_elsewhere_are_not_called_a_run_that_needs_time() ->
     assert nothing.advice.card.verdict == "Nothing to compare: no two share a figure"
 
 
-def test_what_a_run_that_proves_nothing_shows_is_said_once_and_each_that_failed_has_its_line() -> None:
+def test_what_a_run_that_proves_nothing_shows_is_said_once_and_as_no_fact() -> None:
     view = present(conclude(run({"ext4": (100.0,), "xfs": (110.0,)})))
     assert [words for words in view.lists["Doubts"] if "rounds" in words or "round " in words] == [
         "After one round a difference may be chance; proof takes 2, so give it more time."
@@ -236,9 +248,6 @@ def test_what_a_run_that_proves_nothing_shows_is_said_once_and_each_that_failed_
         ("ext4", "failed: The volume was full."),
         ("XFS", "failed: The volume was full."),
     ]
-
-
-def test_what_one_round_says_of_the_only_one_left_is_not_called_a_fact() -> None:
     told = card({"ext4": (100.0,), "btrfs": (80.0,)}, needs=["checksums"])
     assert (told.verdict, told.why) == (
         "Use Btrfs: the only one here that has checksums", "It looks 25 % slower than ext4."
@@ -336,17 +345,6 @@ def test_the_commands_format_and_mount(fast: str, commands: tuple[str, ...]) -> 
     assert advice({"ext4": (100.0,) * 3, fast: (200.0,) * 3}).card.commands == commands
 
 
-def test_directories_are_compared_and_never_formatted() -> None:
-    result = run(WRITES, DELETES)
-    places = tuple(replace(c, directory=f"/mnt/{c.name}", name=f"{c.name} (x)") for c in result.plan.candidates)
-    samples = tuple(replace(s, candidate=f"{s.candidate} (x)") for s in result.samples)
-    plan = replace(result.plan, candidates=places, baseline="ext4 (x)")
-    found = conclude(replace(result, plan=plan, samples=samples)).advice
-    assert found.card.verdict == "Use xfs (x): 20 % faster than ext4 (x) here"
-    assert found.card.commands == ()
-    assert found.card.otherwise == "ext4 (x) suits “Delete” better: 40 % faster."
-
-
 def over_four_disks(figures: Figures) -> Result:
     result = run(figures)
     target = Target("device", "/d", 1_000_000_000, others=(Member("/d", 1_000_000_000),) * 3)
@@ -354,12 +352,19 @@ def over_four_disks(figures: Figures) -> Result:
     return replace(result, plan=replace(result.plan, candidates=candidates, target=target))
 
 
-def test_an_array_measured_with_a_disk_missing_too_comes_with_the_commands_that_make_it_whole() -> None:
+def test_an_array_that_is_advised_is_made_whole_of_disks_by_their_stable_names() -> None:
     result = over_four_disks({"md:raid5+ext4": (300.0,) * 3, "md:raid5,degraded+ext4": (100.0,) * 3})
     create, mkfs, fstab = conclude(result).advice.card.commands
     assert create.startswith("mdadm --create") and "missing" not in create
     assert mkfs.startswith("mkfs.ext4") and fstab.startswith("UUID=")
     assert texts(result, "use") == []
+    figures = {"md:raid5,chunk=64K+ext4:noatime": (900.0,) * 3, "ext4": (1.0,) * 3}
+    assert conclude(over_four_disks(figures)).advice.card.commands == (
+        "mdadm --create /dev/md/ARRAY --level=5 --raid-devices=4 --chunk=64K --bitmap=internal "
+        "/dev/disk/by-id/DISK-1 /dev/disk/by-id/DISK-2 /dev/disk/by-id/DISK-3 /dev/disk/by-id/DISK-4",
+        "mkfs.ext4 -E stride=16,stripe_width=48 /dev/md/ARRAY",
+        "UUID=...  /mnt/data  ext4  noatime  0  2",
+    )
 
 
 def test_over_several_disks_room_and_redundancy_stand_beside_speed() -> None:
@@ -388,17 +393,7 @@ def test_a_failed_disk_is_measured_and_never_recommended_which_the_headline_says
     assert beside.card.verdict == "Use ext4 on RAID 5 (md): the only one with all its disks"
 
 
-def test_an_array_that_is_advised_is_made_of_disks_by_their_stable_names_and_synchronised() -> None:
-    figures = {"md:raid5,chunk=64K+ext4:noatime": (900.0,) * 3, "ext4": (1.0,) * 3}
-    assert conclude(over_four_disks(figures)).advice.card.commands == (
-        "mdadm --create /dev/md/ARRAY --level=5 --raid-devices=4 --chunk=64K --bitmap=internal "
-        "/dev/disk/by-id/DISK-1 /dev/disk/by-id/DISK-2 /dev/disk/by-id/DISK-3 /dev/disk/by-id/DISK-4",
-        "mkfs.ext4 -E stride=16,stripe_width=48 /dev/md/ARRAY",
-        "UUID=...  /mnt/data  ext4  noatime  0  2",
-    )
-
-
-def test_other_weights_and_other_needs_rank_anew_without_measuring() -> None:
+def test_other_weights_and_needs_rank_anew_and_findings_survive_the_way_to_json_and_back() -> None:
     result = run(WRITES, {"ext4": (10.0,) * 3, "xfs": (80.0,) * 3})
     assert conclude(result).advice.choice == ("ext4",)
     weighed = conclude(result, weights={"delete": 0})
@@ -410,6 +405,12 @@ def test_other_weights_and_other_needs_rank_anew_without_measuring() -> None:
     assert conclude(result, needs=("checksums",)).advice.choice == ("btrfs",)
     needy = replace(result, plan=replace(result.plan, needs=("checksums",)))
     assert conclude(needy, needs=()).advice.choice == ("ext4",)
+    findings = conclude(run(WRITES, DELETES))
+    assert from_json(Findings, to_json(findings)) == findings
+    assert {summary.metric for summary in findings.summaries} == {"throughput", "duration"}
+    doubts = (Doubt("on-battery", "Battery."), Doubt("few-rounds", "As the run said."))
+    result = make_result({"ext4": (100.0,), "xfs": (110.0,)}, doubts=doubts)
+    assert [doubt.code for doubt in conclude(result).doubts] == ["on-battery", "few-rounds"]
 
 
 @pytest.mark.parametrize(
@@ -427,22 +428,3 @@ def test_senseless_and_unknown_wishes_are_refused_with_what_there_is(
     with pytest.raises(UsageError, match=words) as refused:
         conclude(make_result(), **wishes)
     assert not hint or refused.value.hint == hint
-
-
-def test_findings_survive_the_way_to_json_and_back_and_each_doubt_stands_once() -> None:
-    findings = conclude(run(WRITES, DELETES))
-    assert from_json(Findings, to_json(findings)) == findings
-    assert {summary.metric for summary in findings.summaries} == {"throughput", "duration"}
-    doubts = (Doubt("on-battery", "Battery."), Doubt("few-rounds", "As the run said."))
-    result = make_result({"ext4": (100.0,), "xfs": (110.0,)}, doubts=doubts)
-    assert [doubt.code for doubt in conclude(result).doubts] == ["on-battery", "few-rounds"]
-
-
-def test_within_ten_percent_is_an_answer_where_no_tie_is_proven() -> None:
-    rng = random.Random(10)
-    result = make_result({name: [100 * math.exp(rng.gauss(0, 0.033)) for _ in range(8)] for name in ("ext4", "xfs")})
-    analysis = analyse(result)
-    assert not analysis.tied and analysis.all_near(analysis.leaders)
-    found = conclude(result).advice
-    assert found.card.verdict.startswith("Keep ext4: xfs is within ") and "matters little" in found.card.verdict
-    assert set(found.choice) == set(analysis.leaders) and not found.tie

@@ -59,15 +59,21 @@ def published_runs() -> dict[str, Result]:
     return importers.read([str(JOSHELL)])
 
 
-def test_raw_files_of_two_disks_become_two_results(
-    published_runs: dict[str, Result],
-) -> None:
+def test_raw_files_of_two_disks_become_two_results_with_every_operation(published_runs: dict[str, Result]) -> None:
     assert sorted(published_runs) == ["SMR", "Toshiba"]
     assert {c.name for c in published_runs["SMR"].plan.candidates} == {"ext4", "xfs", "btrfs", "nilfs2"}
     drive = published_runs["SMR"].plan.drive
     assert drive is not None
     assert (drive.model, drive.size_bytes) == ("ST8000AS0002-1NA17Z", 8_001_563_222_016)
     assert drive.smr.kind == "drive-managed"
+    smr = published_runs["SMR"]
+    assert values(smr, "ext4", "write_worst_latency") == [67.306]
+    assert values(smr, "xfs", "write_latency") == [0.012]
+    assert values(smr, "ext4", "create_count") == [172_709]
+    assert values(smr, "btrfs", "preallocation_time") == [544]
+    assert values(smr, "ext4", "open_count") == [172_668 + 172_679]
+    mean_s = (172_668 * 0.0810 + 172_679 * 0.0479) / (172_668 + 172_679)
+    assert values(smr, "ext4", "open_latency") == pytest.approx([mean_s])
 
 
 @pytest.mark.parametrize(
@@ -94,19 +100,6 @@ def test_a_run_that_filled_its_volume_is_a_failure_where_df_says_so(
     assert failure.text == "The volume was full: filebench stopped after 5,976 s without figures."
     shutil.copy(JOSHELL / "SMR.nilfs2.0.out", tmp_path)
     assert only(tmp_path / "SMR.nilfs2.0.out").failures[0].kind == "program"
-
-
-def test_every_operation_is_kept_with_its_worst_latency_and_those_of_a_kind_together(
-    published_runs: dict[str, Result],
-) -> None:
-    smr = published_runs["SMR"]
-    assert values(smr, "ext4", "write_worst_latency") == [67.306]
-    assert values(smr, "xfs", "write_latency") == [0.012]
-    assert values(smr, "ext4", "create_count") == [172_709]
-    assert values(smr, "btrfs", "preallocation_time") == [544]
-    assert values(smr, "ext4", "open_count") == [172_668 + 172_679]
-    mean_s = (172_668 * 0.0810 + 172_679 * 0.0479) / (172_668 + 172_679)
-    assert values(smr, "ext4", "open_latency") == pytest.approx([mean_s])
 
 
 def test_further_runs_of_a_candidate_are_its_rounds(tmp_path: Path) -> None:
@@ -316,20 +309,6 @@ def test_a_files_name_tells_candidate_disk_and_run(path: str, candidate: str, gr
     assert (source.candidate, source.group, source.run) == (candidate, group, run)
 
 
-def test_files_that_differ_only_in_a_word_before_are_of_one_disk() -> None:
-    (parsed_run,) = fio_json.read_each('{"jobs": [{"jobname": "w", "write": {"total_ios": 5, "iops": 9.0}}]}', "x")
-    files = [(source, parsed_run) for source in sources_of([("", "monday-ext4.json"), ("", "tuesday-xfs.json")])]
-    assert list(by_disk(files)) == [""]
-
-
-def test_a_candidate_can_be_named_beside_its_file(tmp_path: Path) -> None:
-    for name, rate in (("a", 9.0), ("b", 18.0)):
-        (tmp_path / name).write_text(fio_dump({"jobname": "w", "write": {"total_ios": 5, "iops": rate}}))
-    result = only(f"ext4={tmp_path}/a", f"xfs:noatime={tmp_path}/b")
-    assert ratios(result, "w") == {"xfs:noatime": pytest.approx(2.0)}
-    assert result.plan.candidate("xfs:noatime").mount_options == ("noatime",)
-
-
 @pytest.mark.parametrize(
     ("name", "data", "reason"),
     [
@@ -451,10 +430,20 @@ def test_backup_copies_are_no_runs(tmp_path: Path, ending: str) -> None:
     refused(copy, "no figures")
 
 
-def test_files_of_one_workload_each_are_the_same_run(tmp_path: Path) -> None:
+def test_files_of_one_workload_each_are_the_same_run_and_a_candidate_can_be_named_beside_its_file(
+    tmp_path: Path,
+) -> None:
     for name in ("ext4", "xfs"):
         for job, side in (("big", "write"), ("small", "read")):
             rate = {"total_ios": 5, "iops": 100.0, "bw_bytes": 409_600}
             (tmp_path / f"{name}-{job}.json").write_text(fio_dump({"jobname": job, side: rate}))
     overall = conclude(only(tmp_path)).analysis.of("xfs")
     assert overall is not None and overall.ratio == 1.0
+    for name, rate in (("a", 9.0), ("b", 18.0)):
+        (tmp_path / name).write_text(fio_dump({"jobname": "w", "write": {"total_ios": 5, "iops": rate}}))
+    result = only(f"ext4={tmp_path}/a", f"xfs:noatime={tmp_path}/b")
+    assert ratios(result, "w") == {"xfs:noatime": pytest.approx(2.0)}
+    assert result.plan.candidate("xfs:noatime").mount_options == ("noatime",)
+    parsed_run = fio_json.read('{"jobs": [{"jobname": "w", "write": {"total_ios": 5, "iops": 9.0}}]}', "x")
+    files = [(source, parsed_run) for source in sources_of([("", "monday-ext4.json"), ("", "tuesday-xfs.json")])]
+    assert list(by_disk(files)) == [""]

@@ -47,12 +47,15 @@ def ratio(findings: Findings, candidate: str, workload: str = "") -> float:
     return found.ratio
 
 
-def test_every_seed_has_its_figures_with_source_and_caveats() -> None:
+def test_every_seed_has_its_figures_with_source_and_an_unknown_name_is_refused() -> None:
     assert {"smr-fileserver", "pmr-fileserver", "smr-nilfs2", "smr-attic", "smr-rsync"} <= set(published())
     assert {"fio-f2fs", "trees-ssd", "ssd-arrays"} <= set(published())
     for result in published().values():
         assert result.environment.source
         assert result.doubts
+    with pytest.raises(UsageError, match="no published figures 'zfs'") as caught:
+        find("zfs")
+    assert "smr-fileserver" in caught.value.hint
 
 
 @pytest.mark.parametrize("name", sorted(published()))
@@ -80,44 +83,32 @@ def test_the_file_server_tables_agree_with_the_raw_files(name: str, disk: str) -
     assert {key: measured[key] for key in kept} == pytest.approx(kept)
 
 
-def test_on_the_shingled_disk_btrfs_is_ahead_overall_and_xfs_appends_soonest() -> None:
+def test_the_file_server_leads_to_what_its_author_concluded() -> None:
     findings = conclude(find("smr-fileserver"))
     assert findings.analysis.overall[0].candidate == "btrfs"
     assert findings.advice.card.why == "With one figure each, Btrfs looks 24 % faster; that may be chance."
     assert ratio(findings, "xfs", "random-append") == pytest.approx(1.9833, abs=5e-5)
-
-
-def test_nilfs2_is_quickest_while_its_cleaner_need_not_run_and_fails_on_a_small_volume() -> None:
     with_room = conclude(find("smr-nilfs2"))
     assert with_room.analysis.overall[0].candidate == "nilfs2"
     small = conclude(find("smr-fileserver"))
     assert [(f.candidate, f.kind) for f in small.result.failures] == [("nilfs2", "ENOSPC")]
     assert any("NILFS2 failed" in reason.text for reason in small.advice.reasons)
     assert "nilfs2" not in small.advice.choice
-
-
-def test_the_workload_matters_more_than_shingles() -> None:
     for findings in (conclude(find("smr-fileserver")), conclude(find("pmr-fileserver"))):
         ranked = [r.candidate for r in findings.analysis.overall if r.verdict != "failed"]
         assert ranked == ["btrfs", "ext4", "xfs"]
         assert ratio(findings, "xfs", "random-append") > 1 > ratio(findings, "btrfs", "random-append")
 
 
-def test_attic_is_quickest_on_nilfs2_and_the_second_copy_does_not_care() -> None:
+def test_the_others_lead_to_what_their_authors_concluded() -> None:
     findings = conclude(find("smr-attic"))
     assert ratio(findings, "nilfs2", "first-copy") == pytest.approx(91194.69 / 79946.89)
     assert ratio(findings, "nilfs2", "second-copy") == 1
     assert findings.analysis.leaders[0] == "nilfs2"
-
-
-def test_f2fs_is_ahead_for_random_writes_with_a_wide_spread() -> None:
     findings = conclude(find("fio-f2fs"))
     assert findings.analysis.leaders[0] == "f2fs"
     assert ratio(findings, "f2fs") > 1.5
     assert any("vary threefold" in doubt.text for doubt in findings.doubts)
-
-
-def test_on_a_desktop_ssd_tiny_files_speak_against_btrfs_and_zfs_a_large_one_for_them_and_no_winner_is_named() -> None:
     findings = conclude(find("trees-ssd"))
     for candidate in ("btrfs", "zfs"):
         assert ratio(findings, candidate, "copy-portage") < 0.8
@@ -127,19 +118,10 @@ def test_on_a_desktop_ssd_tiny_files_speak_against_btrfs_and_zfs_a_large_one_for
     assert len(findings.advice.choice) == 4
     assert all(0.9 < r.ratio < 1.1 for r in findings.analysis.overall)
     assert any(reason.code == "feature" for reason in findings.advice.reasons)
-
-
-def test_the_arrays_have_commands_and_no_figures() -> None:
     text = render(conclude(find("ssd-arrays")), "text")
     assert text.startswith("Commands alone: nobody published figures with them\n")
     assert "mdadm --create" in text
     assert "--rw=randwrite --bs=4k --size=10G" in text
-
-
-def test_an_unknown_name_is_refused_with_those_there_are() -> None:
-    with pytest.raises(UsageError, match="no published figures 'zfs'") as caught:
-        find("zfs")
-    assert "smr-fileserver" in caught.value.hint
 
 
 # Their tables
@@ -157,34 +139,15 @@ def test_a_table_by_hand_becomes_a_result_with_rounds() -> None:
     ("old", "new", "reason"),
     [
         ("schema = 1", "schema = 2", "'schema' must be 1, not 2"),
-        ('title = "My own"', "", "'title' is missing; it must be text"),
         ("better", "worse", r"workload 1 .write.: 'better' is missing"),
-        ("better", "beter", r"workload 1 .write.: 'better' is missing .is 'beter' a typo"),
         ('"higher"', '"more"', r"workload 1 .write.: 'better' must be one of higher, lower, not 'more'"),
         ("[100, 110, 105]", '"fast"', r"workload 1 .write.: figures: 'ext4' must be a number"),
-        ("[100, 110, 105]", "[]", "figures: 'ext4' must be a number"),
         ("[100, 110, 105]", "nan", "figures: 'ext4' must be a number"),
-        ("[100, 110, 105]", "true", "figures: 'ext4' must be a number"),
-        ("[100, 110, 105]", "1e400", "figures: 'ext4' must be a number"),
-        ("[100, 110, 105]", "[1" + "0" * 400 + "]", "figures: 'ext4' must be a number"),
         ("[100, 110, 105]", "-1", "figures: 'ext4' must be a number"),
-        (
-            "schema = 1",
-            'schema = 1\nbaseline = "ntfs"',
-            "'baseline' must be one of ext4, xfs:noatime, not 'ntfs'",
-        ),
-        ("schema = 1", "schema = 1\nexec = 1", "'exec' is not a known key"),
+        ("schema = 1", 'schema = 1\nbaseline = "ntfs"', "'baseline' must be one of ext4, xfs:noatime, not 'ntfs'"),
         ("schema = 1", 'schema = 1\ncommands = ["a \'b"]', "'commands' must be a list of commands"),
         ("schema = 1", "schema = 1\ndrive = { size_bytes = -1.5 }", "drive: 'size_bytes' must be a whole number"),
-        ("schema = 1", "schema = 1\ndrive = 3", "'drive' must be a table, not 3"),
         ("[[workload]]", "workload = 3\n[x]", "'workload' must be a list of tables, not 3"),
-        ("schema = 1", "schema = 1\ncandidates = [3]", "'candidates' must be a list of strings"),
-        (
-            "schema = 1",
-            "schema = 1\ndrive = { kind = 'hddd' }",
-            "drive: 'kind' must be one of hdd.* .did you mean 'hdd'",
-        ),
-        ("schema = 1", "schema = 1\nmeasured = 2020-01-01", "'measured' must be text"),
         ("schema = 1", "schema = 1 =", "this is not TOML"),
     ],
 )
@@ -251,13 +214,10 @@ def test_the_file_server_stands_beside_that_on_the_same_kind_of_disk(
     assert {b.runs for b in one.ratios} == {1}
 
 
-def test_durations_are_turned_so_that_above_1_is_better() -> None:
+def test_workloads_of_the_same_name_stand_beside_each_other_and_above_1_is_better() -> None:
     found = told(beside(run("trees", SSD)))
     assert found["Copying a project, 1.4 GB of mixed files", "btrfs"] == round(0.90 / 0.66, 4)
     assert found["Deleting the portage tree", "xfs"] == round(1.28 / 2.08, 4)
-
-
-def test_workloads_of_the_same_name_stand_beside_each_other_and_beside_no_other() -> None:
     (one,) = beside(run("trees", SSD)).published
     assert {(b.work, b.here.workload) for b in one.ratios} == {
         ("Copying a portage tree, 408 MB of tiny files", "copy-portage"),
@@ -267,6 +227,8 @@ def test_workloads_of_the_same_name_stand_beside_each_other_and_beside_no_other(
         ("Deleting the kernel tree", "delete-kernel"),
         ("Deleting the project", "delete-project"),
     }
+    assert [workload.job.work for workload in find_recipe("fill").workloads] == ["copy-onto mixed", "", "", ""]
+    assert all(beside(result).published == () for result in published().values())
 
 
 def test_another_baseline_is_theirs_too_and_who_is_mounted_differently_does_not_stand_for_its_filesystem() -> None:
@@ -290,11 +252,6 @@ def test_another_baseline_is_theirs_too_and_who_is_mounted_differently_does_not_
 )
 def test_where_nothing_fits_there_is_nothing(recipe: str, drive: Drive | None) -> None:
     assert beside(run(recipe, drive)).published == ()
-
-
-def test_a_filled_filesystem_is_not_the_published_empty_one_and_they_are_not_set_beside_each_other() -> None:
-    assert [workload.job.work for workload in find_recipe("fill").workloads] == ["copy-onto mixed", "", "", ""]
-    assert all(beside(result).published == () for result in published().values())
 
 
 def test_reports_tell_them_with_source_and_that_there_is_one_run() -> None:

@@ -64,21 +64,6 @@ def test_each_experiment_can_be_run_and_names_what_was_published(name: str) -> N
         assert condition.above or condition.below or condition.fails
 
 
-def test_all_that_was_published_is_run_again_by_one_of_the_documents() -> None:
-    planned = [name for names in DOCUMENTS.values() for name in names]
-    assert sorted(planned) == sorted(experiments())
-    assert {experiment.published for experiment in experiments().values()} == set(published())
-    for name in planned:
-        found = place(name)
-        assert found is None or "--target" in found.target
-
-
-def test_an_experiment_that_is_unknown_is_refused_with_those_there_are() -> None:
-    with pytest.raises(UsageError, match="'zfs' can't be run again") as caught:
-        find_experiment("zfs")
-    assert "fio-f2fs" in caught.value.hint
-
-
 def file_server(rates: Mapping[str, Sequence[float]], appends: Mapping[str, Sequence[float]]) -> Result:
     """A run of the file-server mix; latencies of appends are beside its main figure."""
     workload = make_workload("operations", OPERATION_RATE)
@@ -91,7 +76,7 @@ RATES = {"ext4": (100.0, 101.0, 99.0), "xfs": (80.0, 81.0, 79.0), "btrfs": (130.
 LATENCIES = {"ext4": (2.0, 2.02, 1.98), "xfs": (1.0, 1.01, 0.99), "btrfs": (4.0, 4.04, 3.96)}
 
 
-def test_a_figure_that_they_tell_apart_is_found_beside_our_main_one() -> None:
+def test_figures_and_candidates_are_found_beside_what_was_published() -> None:
     theirs, ours = find("pmr-fileserver"), file_server(RATES, LATENCIES)
     told = in_their_terms(theirs, ours, {name: name for name in RATES})
     found = {(r.work, r.candidate): r for r in repeated(theirs, told, tuple(RATES), {})}
@@ -105,9 +90,6 @@ def test_a_figure_that_they_tell_apart_is_found_beside_our_main_one() -> None:
         for work in ("File server, all operations", "Latency of random appends")
         for name in ("xfs", "btrfs")
     }
-
-
-def test_candidates_get_their_names_and_what_nobody_published_stands_for_itself() -> None:
     theirs = find("trees-ssd")
     workload = make_workload("copy-large", DURATION)
     plan = make_plan(("ext4:noatime,discard", "xfs:noatime"), [workload])
@@ -184,22 +166,15 @@ def test_a_condition_holds_where_the_whole_interval_is_beyond_its_limit(
     assert condition.holds(condition.ratio(ours), ours) is holds
 
 
-def test_that_something_fails_is_a_condition_too() -> None:
-    ours = file_server(RATES, LATENCIES)
-    failing = replace(ours, failures=(Failure(1, "xfs", "operations", "ENOSPC", "volume full"),))
-    condition = Condition("xfs", "operations", fails=True)
-    assert condition.holds(condition.ratio(failing), failing) is True
-    faster = Condition("xfs", "operations", above=1)
-    assert faster.holds(faster.ratio(failing), failing) is False
-
-
 def on_a_small_volume(text: str, ours: Result | None, monkeypatch: pytest.MonkeyPatch) -> str:
     """The verdict on a conclusion about the shingled disk; nothing but this has been run."""
     monkeypatch.setattr(reruns, "shipped_result", lambda name: None)
     return next(claim.verdict for claim in rerun("smr-fileserver", ours).claims if text in claim.text)
 
 
-def test_conclusions_are_confirmed_or_not_or_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_conclusions_are_confirmed_or_not_or_left_open_also_that_something_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     ours = file_server(RATES, LATENCIES)
     assert on_a_small_volume("XFS appends", ours, monkeypatch) == "confirmed"
     slow = file_server(RATES, {**LATENCIES, "xfs": (3.0, 3.03, 2.97)})
@@ -208,9 +183,17 @@ def test_conclusions_are_confirmed_or_not_or_left_open(monkeypatch: pytest.Monke
     assert on_a_small_volume("XFS appends", noisy, monkeypatch) == "not decidable here"
     assert on_a_small_volume("XFS appends", None, monkeypatch) == "not run yet"
     assert on_a_small_volume("not specific", ours, monkeypatch) == "not run yet", "the plain disk has not been run"
+    ours = file_server(RATES, LATENCIES)
+    failing = replace(ours, failures=(Failure(1, "xfs", "operations", "ENOSPC", "volume full"),))
+    condition = Condition("xfs", "operations", fails=True)
+    assert condition.holds(condition.ratio(failing), failing) is True
+    faster = Condition("xfs", "operations", above=1)
+    assert faster.holds(faster.ratio(failing), failing) is False
 
 
-def test_the_command_sets_a_result_beside_what_was_published(tmp_path: Path) -> None:
+def test_the_command_sets_a_result_beside_what_was_published_and_one_that_is_kept_names_no_machine(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "mine.jsonl"
     results.write_result(path, file_server(RATES, LATENCIES))
     said = " ".join(fswizard("published", "pmr-fileserver", str(path)).stdout.split())
@@ -218,36 +201,43 @@ def test_the_command_sets_a_result_beside_what_was_published(tmp_path: Path) -> 
     assert "Latency of random appends, xfs: published 1.38, here 2.00" in said
     assert "agrees in direction, larger here." in said
     assert "fswizard published pmr-fileserver --run" in said
+    measured = make_result()
+    keep(measured, tmp_path / "kept.jsonl")
+    text = (tmp_path / "kept.jsonl").read_text()
+    assert measured.environment.host not in text and "/var/tmp" not in text
+    kept = results.load(tmp_path / "kept.jsonl")
+    assert analyse(kept).by_workload == analyse(measured).by_workload
+    assert kept.environment.kernel == measured.environment.kernel
 
 
-def test_what_has_not_been_run_says_so_and_concludes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_that_was_published_is_run_again_and_what_has_not_been_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reruns, "shipped_result", lambda name: None)
     (text,) = rerun_texts(rerun("smr-fileserver"))
     assert "not run yet" in text
     assert "fswizard published smr-fileserver --run" in text
-
-
-def test_options_of_a_run_are_refused_without_one() -> None:
     refused = fswizard("published", "fio-f2fs", "--rounds", "3")
     assert refused.returncode == 2
     assert "only with --run" in refused.stderr
+    with pytest.raises(UsageError, match="'zfs' can't be run again") as caught:
+        find_experiment("zfs")
+    assert "fio-f2fs" in caught.value.hint
+    planned = [name for names in DOCUMENTS.values() for name in names]
+    assert sorted(planned) == sorted(experiments())
+    assert {experiment.published for experiment in experiments().values()} == set(published())
+    for name in planned:
+        found = place(name)
+        assert found is None or "--target" in found.target
 
 
-def test_the_page_shows_what_is_shipped() -> None:
-    """`python -m tests.reproduce --page` writes it again."""
-    assert page.PAGE.read_text("utf-8") == page.text()
-
-
-def test_the_simulated_disk_is_within_a_quarter_of_real_ones_or_says_why() -> None:
+def test_the_page_shows_what_is_shipped_and_the_simulated_disk_is_close_to_real_ones() -> None:
     for figure in figures():
         assert figure.why or abs(figure.ours / figure.published - 1) <= 0.25, figure
-
-
-def test_a_conventional_disk_pays_for_seeks_and_not_for_what_follows() -> None:
     disk = Mechanics(bytes_per_s=100e6, seek_s=0.009, turn_s=0.008)
     assert disk.write_s(10**9, 10**6) == pytest.approx(0.009 + 0.004 + 0.01)
     assert disk.read_s(10**9 + 10**6, 10**6) == pytest.approx(0.01)
     assert disk.read_s(10**9 + 2 * 10**6 + 10**5, 10**6) == pytest.approx(0.011), "it waits for what passes by"
+    # `python -m tests.reproduce --page` writes it again.
+    assert page.PAGE.read_text("utf-8") == page.text()
 
 
 def test_running_again_takes_the_published_candidates_and_the_options_of_a_run(
@@ -268,13 +258,3 @@ def test_running_again_takes_the_published_candidates_and_the_options_of_a_run(
     assert (plan.minimum_rounds, plan.maximum_rounds) == (3, 5)
     assert fswizard("published", "smr-image", "--run").returncode == 2
     assert len(plans) == 1, "no recipe does that"
-
-
-def test_a_result_that_is_kept_names_no_machine_and_says_the_same(tmp_path: Path) -> None:
-    measured = make_result()
-    keep(measured, tmp_path / "kept.jsonl")
-    text = (tmp_path / "kept.jsonl").read_text()
-    assert measured.environment.host not in text and "/var/tmp" not in text
-    kept = results.load(tmp_path / "kept.jsonl")
-    assert analyse(kept).by_workload == analyse(measured).by_workload
-    assert kept.environment.kernel == measured.environment.kernel

@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
+import io
 import json
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, get_origin, get_type_hints
 
 import pytest
 
+from fswizard import results
 from fswizard.advice import conclude
-from fswizard.cli.smr_export import Reported, report
+from fswizard.cli.smr_export import Reported, report, table
 from fswizard.demo.stories import stories
 from fswizard.drives.disks import inventory
+from fswizard.drives.models import shipped_table
 from fswizard.drives.probe import ProbeResult
-from fswizard.drives.smartctl_output import parse_each
+from fswizard.drives.smartctl_output import parse, parse_each
 from fswizard.drives.smr import judge_smr
 from fswizard.importers.published import with_published
 from fswizard.model import shareable
 from fswizard.model.drive import Drive, DriveUse, Evidence, Partition, SmrVerdict
 from fswizard.model.plan import LeftOut, Member
 from fswizard.model.result import Doubt, Failure, Result
+from fswizard.model.result_file import recipe_digest
 from fswizard.report import FORMATS, render
+from fswizard.system.host import Host
+from tests.builders import make_recipe, make_workload
+from tests.fakes.command_line import fswizard
 from tests.recorded import machines
+from tests.unit.report_findings import make_findings
 
 HERE = Path(__file__).parents[1] / "recorded"
 SMARTCTL = sorted((HERE / "smartctl").iterdir())
@@ -169,21 +179,18 @@ def test_no_secret_of_sysfs_and_udev_is_in_what_is_submitted(name: str, tmp_path
         assert [text for text in private if len(text) > 3 and text in submitted] == []
 
 
-def test_the_file_of_a_loop_device_is_not_its_model() -> None:
+def test_nearly_every_model_that_was_recorded_may_be_said_but_not_the_file_of_a_loop_device() -> None:
     loop = Drive("loop7", 1 << 30, "/home/anne/secret.img", bus="loop")
     assert "anne" not in report(Reported.of_drive(loop), loop.smr)
+    lines = (HERE / "silent_models.tsv").read_text("utf-8").splitlines()
+    models = [line.split("\t")[1] for line in lines if not line.startswith("#")]
+    assert sum(not shareable.model_name(model) for model in models) < len(models) / 30
 
 
 @pytest.mark.parametrize("by_id", ["ata-ST8000AS0002-1NA17Z_Z84WXYZ1", "WDC_WD40EFRX-68N32N0_WD-WCC7K0123456", "/x/y"])
 def test_a_name_with_a_serial_number_is_no_model(by_id: str) -> None:
     assert shareable.model_name(by_id) == ""
     assert shareable.model_name("ST8000AS0002 Z84WXYZ1", "Z84WXYZ1") == ""
-
-
-def test_nearly_every_model_that_was_recorded_may_be_said() -> None:
-    lines = (HERE / "silent_models.tsv").read_text("utf-8").splitlines()
-    models = [line.split("\t")[1] for line in lines if not line.startswith("#")]
-    assert sum(not shareable.model_name(model) for model in models) < len(models) / 30
 
 
 @pytest.mark.parametrize(
@@ -212,3 +219,91 @@ def test_a_kernel_is_named_as_far_as_distributions_do(given: str, said: str) -> 
 )
 def test_words_that_the_program_does_not_have_are_left_out(given: str, said: str) -> None:
     assert shareable.sentence(given) == said
+
+
+# A result to share
+
+
+def test_a_shared_result_is_a_result_like_any_other(tmp_path: Path) -> None:
+    findings = make_findings()
+    (tmp_path / "shared.jsonl").write_text(render(findings, "result"))
+    back = results.load(tmp_path / "shared.jsonl")
+    assert conclude(back).analysis == conclude(findings.result).analysis
+    assert back.samples == findings.result.samples
+    assert back.failures == findings.result.failures
+    header = results.header(tmp_path / "shared.jsonl")
+    assert (header.version, header.digest) == ("0.1.0", recipe_digest(findings.result.plan.recipe))
+    assert fswizard("report", str(tmp_path / "shared.jsonl")).returncode == 0
+
+
+def test_digests_tell_what_is_measured_and_machines_apart_and_name_nobody(tmp_path: Path) -> None:
+    recipe = make_recipe([make_workload("a"), make_workload("b")])
+    assert recipe_digest(replace(recipe, name="other", title="Other")) == recipe_digest(recipe)
+    assert recipe_digest(replace(recipe, workloads=recipe.workloads[::-1])) == recipe_digest(recipe)
+    assert recipe_digest(replace(recipe, workloads=(make_workload("a", weight=2.0), recipe.workloads[1]))) != (
+        recipe_digest(recipe)
+    )
+    names = []
+    for number in range(2):
+        root = tmp_path / str(number)
+        (root / "etc").mkdir(parents=True)
+        (root / "etc/machine-id").write_text(f"{number}0123456789abcdef0123456789abcde\n")
+        names.append(Host(root).identity())
+        assert Host(root).identity() == names[-1]
+        assert "0123456789" not in names[-1]
+    assert names[0] != names[1]
+    assert Host(tmp_path / "nowhere").identity() == ""
+
+
+# What `fswizard smr` prints for others
+
+
+DUMPS = Path(__file__).parents[1] / "recorded" / "smartctl"
+ROWS = shipped_table().rows
+
+
+def test_the_table_is_markdown_or_csv_with_a_link_and_no_pattern_in_each_row() -> None:
+    lines = table(ROWS, "markdown").splitlines()
+    assert len(lines) == len(ROWS) + 2
+    for line in lines[2:]:
+        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+        assert len(cells) == 6, line
+        assert cells[5].startswith("<http") and cells[5].endswith(">")
+        assert not set(cells[0]) & set("[](){}*+?|^$"), cells[0]
+    header, *rows = csv.reader(io.StringIO(table(ROWS, "csv")))
+    assert header[0] == "models" and header[-1] == "source"
+    assert [row[-1] for row in rows] == [row.source for row in ROWS]
+    assert next(row for row in rows if "WD20EFAX" in row[0])[1] == "shingled, drive-managed"
+    done = fswizard("smr", "--table", "xml")
+    assert (done.returncode, "`markdown` or `csv`" in done.stderr) == (2, True)
+
+
+def test_a_report_has_model_firmware_marks_and_probe_and_nothing_personal() -> None:
+    output = (DUMPS / "ST8000AS0002-1NA17Z.txt").read_bytes()
+    named = output.replace(b"Serial Number:    --", b"Serial Number:    Z8400SECRET")
+    assert named != output
+    facts = parse(named).facts
+    probe = ProbeResult("drive-managed", Evidence("write-cliff", "drive-managed", "strong", "It fell."), 9.0, 10)
+    text = report(Reported.of_facts(facts), judge_smr(facts), probe)
+    for words in (
+        "ST8000AS0002-1NA17Z",
+        facts.firmware,
+        "8.00 TB, 5980 rpm, sectors of 4096 bytes, ACS-2, ACS-3",
+        "It fell.",
+    ):
+        assert words in text, words
+    assert "SECRET" not in text
+
+
+@pytest.mark.parametrize(
+    ("words", "printed"),
+    [
+        (("--table",), "| models |"),
+        (("--table", "csv"), "models,recording"),
+        (("--submit", "WD40EFAX"), "- Model: WD40EFAX"),
+    ],
+)
+def test_the_command_prints_them(words: tuple[str, ...], printed: str) -> None:
+    done = fswizard("smr", *words)
+    assert done.returncode == 0, done.stderr
+    assert printed in done.stdout

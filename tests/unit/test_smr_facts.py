@@ -96,12 +96,9 @@ def test_marks_of_the_time_are_those_of_the_disk_itself(facts: SmrFacts) -> None
     assert judge_smr(facts, NOTHING).kind != "cmr"
 
 
-def test_a_name_known_as_shingled_is_not_acquitted_by_the_time_and_trim_contradicts_it() -> None:
+def test_trim_contradicts_the_time_and_is_a_hint_where_a_family_may_offer_it() -> None:
     assert verdict(OLD, table("drive-managed")) == ("drive-managed", "strong")
     assert verdict(replace(OLD, trim=True)) == ("unknown", "weak")
-
-
-def test_trim_of_a_family_that_may_offer_it_is_a_hint_and_hints_settle_no_dispute() -> None:
     assert verdict(TRIM, table("cmr", may_trim=True)) == ("cmr", "strong")
     assert verdict(TRIM, table("drive-managed", may_trim=True, strength="community")) == ("drive-managed", "weak")
     assert verdict(TRIM, table("unknown", may_trim=True)) == ("unknown", "weak")
@@ -201,16 +198,6 @@ def test_identify_zones_and_rotation_are_read_from_vital_product_data() -> None:
     assert parse_characteristics(page) == (5400, "drive-managed")
     assert parse_characteristics(page[:8] + b"\x10" + bytes(55)) == (5400, "host-aware")
     assert parse_characteristics(b"") == (0, "")
-
-
-def test_the_cache_is_known_assumed_or_none_and_a_probes_evidence_turns_an_open_verdict() -> None:
-    assert persistent_cache_bytes(make_drive("drive-managed")) == 20_000_000_000
-    assert persistent_cache_bytes(make_drive("drive-managed", model="nobody knows")) > 0
-    assert persistent_cache_bytes(make_drive("cmr")) == 0
-    cliff = Evidence("write-cliff", "drive-managed", "strong", "the rate fell")
-    assert with_evidence(SmrVerdict("unknown", "weak"), cliff).kind == "drive-managed"
-    clean = Evidence("probe", "unknown", "weak", "nothing was seen")
-    assert with_evidence(SmrVerdict("unknown", "weak"), clean).kind == "unknown"
 
 
 TEXT = resources.files("fswizard.drives").joinpath("smr_models.toml").read_text("utf-8")
@@ -344,9 +331,16 @@ def test_makers_names_are_told_from_what_bridges_and_controllers_answer(models: 
         assert names_a_hard_disk(model) == makers, model
 
 
-def test_the_shipped_table_is_read_once_and_names_are_stripped_to_what_its_rows_are_written_for() -> None:
+def test_names_are_stripped_the_cache_is_known_or_assumed_and_a_probe_turns_an_open_verdict() -> None:
     assert shipped_table() is shipped_table()
     assert bare("WDC  WUH721816ALE6L4") == "WUH721816ALE6L4"
     assert bare("Hitachi HUA722010CLA330") == "HUA722010CLA330"
     assert bare("HGST HUS726T4TALE6L4").startswith("HGST ")
     assert stem("WD40EFAX-68JH4N1") == "WD40EFAX"
+    assert persistent_cache_bytes(make_drive("drive-managed")) == 20_000_000_000
+    assert persistent_cache_bytes(make_drive("drive-managed", model="nobody knows")) > 0
+    assert persistent_cache_bytes(make_drive("cmr")) == 0
+    cliff = Evidence("write-cliff", "drive-managed", "strong", "the rate fell")
+    assert with_evidence(SmrVerdict("unknown", "weak"), cliff).kind == "drive-managed"
+    clean = Evidence("probe", "unknown", "weak", "nothing was seen")
+    assert with_evidence(SmrVerdict("unknown", "weak"), clean).kind == "unknown"
