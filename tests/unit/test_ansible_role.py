@@ -39,15 +39,12 @@ if words[0] == "run":
 """
 
 
-def test_the_page_has_every_variable_and_no_other() -> None:
+def test_the_page_has_every_variable_and_rights_that_take_a_password_are_told_by_their_words() -> None:
     defaults = re.findall(r"^(\w+):", (ROLE / "defaults/main.yml").read_text(), re.MULTILINE)
     table = re.findall(r"^\| `(\w+)` \|", (ANSIBLE / "README.md").read_text(), re.MULTILINE)
     assert sorted(defaults) == sorted(table)
     used = {name for path in ANSIBLE.rglob("*.yml") for name in re.findall(r"\bfswizard_\w+", path.read_text())}
     assert used - {"fswizard_results"} == {*defaults} - {"fswizard_results"}
-
-
-def test_rights_that_take_a_password_are_told_by_their_words() -> None:
     assert '"asks" not in' in (ROLE / "vars/main.yml").read_text().replace("'", '"')
     asking = {state for state, text in privilege.REASONS.items() if "asks" in text}
     assert asking == {"sudo-asks", "pkexec"}

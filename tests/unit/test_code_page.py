@@ -38,12 +38,9 @@ def drawn() -> str:
     return "\n".join(lines) + "\n"
 
 
-def test_the_picture_shows_which_directory_imports_which() -> None:
+def test_the_picture_shows_which_directory_imports_which_and_the_table_has_each() -> None:
     (picture,) = PICTURE.findall(PAGE.read_text("utf-8"))
     assert picture == drawn()
-
-
-def test_the_table_has_each_directory() -> None:
     assert {*re.findall(r"^\| `(\w+)` \|", PAGE.read_text("utf-8"), re.MULTILINE)} == DIRECTORIES.keys()
 
 

@@ -71,25 +71,22 @@ def test_figures_are_never_below_nothing_whatever_the_object_says(side: Any, err
     assert min(now.at_s, now.error, now.io_bytes, now.iops, now.median_s, now.p99_s, now.worst_s) >= 0
 
 
-def test_latencies_are_read_from_new_and_old_versions() -> None:
+def test_latencies_errors_and_thirds_are_read_from_new_and_old_versions() -> None:
     for latency in ("lat_ns", "clat_ns"):
         now = read(dump(4096, latency=latency))
         assert (now.median_s, now.p99_s, now.worst_s) == (468992e-9, 815104e-9, 21176509e-9)
-
-
-def test_a_percentile_never_exceeds_the_worst() -> None:
     one = dump(4096)
     one["jobs"][0]["write"]["lat_ns"]["max"] = 500_000
     now = read(one)
     assert now.median_s <= now.p99_s == now.worst_s == 500_000e-9
-
-
-def test_the_first_job_that_failed_tells_the_error_and_what_is_no_report_has_no_figures() -> None:
     one = dump(4096)
     one["jobs"].append({"error": 28})
     assert read(one).error == 28
     nothing: list[dict[str, Any]] = [{}, {"jobs": []}, {"jobs": "x"}, {"jobs": [1]}]
     assert [figures(one) for one in nothing] == [None] * 4
+    assert thirds(course(*[100.0] * 5, *[70.0] * 4, *[40.0] * 4)) == pytest.approx((100, 70, 40))
+    assert thirds(course(*[100.0] * 5, *[70.0] * 4, *[0.0] * 4)) == pytest.approx((100, 70, 0))
+    assert thirds(course(*[100.0] * 8)) is thirds(course(*[0.0] * 12)) is None
 
 
 def course(*rates: float) -> list[Figures]:
@@ -99,12 +96,6 @@ def course(*rates: float) -> list[Figures]:
         written += rate / 4
         told.append(Figures(at_s=number / 4, error=0, read=Direction(), write=Direction(), io_bytes=written))
     return told
-
-
-def test_a_job_is_looked_at_in_thirds_unless_it_was_short_or_did_nothing_at_first() -> None:
-    assert thirds(course(*[100.0] * 5, *[70.0] * 4, *[40.0] * 4)) == pytest.approx((100, 70, 40))
-    assert thirds(course(*[100.0] * 5, *[70.0] * 4, *[0.0] * 4)) == pytest.approx((100, 70, 0))
-    assert thirds(course(*[100.0] * 8)) is thirds(course(*[0.0] * 12)) is None
 
 
 @pytest.mark.parametrize(

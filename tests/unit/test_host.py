@@ -83,10 +83,23 @@ def test_the_install_command_is_the_distributions_own(
         assert commands == [prefix + line for line in unattended]
 
 
-def test_pressure_is_counted_in_seconds(tmp_path: Path) -> None:
+def test_pressure_unwritten_data_room_memory_and_processor_are_read(tmp_path: Path) -> None:
     text = "some avg10=0.00 avg60=0.00 avg300=0.00 total=2500000\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=9\n"
     assert Host(make_machine(tmp_path, proc__pressure__io=text)).pressure_total_s("io") == 2.5
     assert Host(tmp_path).pressure_total_s("cpu") == 0.0
+    (tmp_path / "proc").mkdir(exist_ok=True)
+    (tmp_path / "proc/meminfo").write_text("Dirty:  12 kB\nWriteback:  4 kB\nWritebackTmp:  100 kB\n")
+    assert Host(tmp_path).unwritten_bytes() == 16 << 10
+    assert Host(tmp_path / "none").unwritten_bytes() == 0
+    here = Host()
+    room = here.space(tmp_path)
+    assert 0 <= room.free_bytes <= room.total_bytes and 0 < room.used_bytes <= room.total_bytes
+    assert here.memory_bytes() > 1 << 28
+    assert here.processor()
+    assert here.on_battery() in (True, False)
+    named = make_machine(tmp_path / "named", proc__cpuinfo="processor\t: 0\nmodel name\t: Fast CPU @ 3 GHz\n")
+    assert Host(named).processor() == "Fast CPU @ 3 GHz"
+    assert Host(tmp_path).processor() == platform.machine()
 
 
 def test_what_programs_use_and_how_long_a_disk_was_busy_is_counted(tmp_path: Path) -> None:
@@ -166,38 +179,12 @@ def test_versions_are_what_programs_print_and_a_run_knows_what_it_ran_on(
     assert len(found.started) == len("2026-01-02T03:04:05Z") and found.started.endswith("Z")
 
 
-def test_the_machine_itself_answers_every_question(tmp_path: Path) -> None:
-    here = Host()
-    room = here.space(tmp_path)
-    assert 0 <= room.free_bytes <= room.total_bytes and 0 < room.used_bytes <= room.total_bytes
-    assert here.memory_bytes() > 1 << 28
-    assert here.processor()
-    assert here.on_battery() in (True, False)
-
-
-def test_a_processor_without_a_name_is_told_by_its_architecture(tmp_path: Path) -> None:
-    named = make_machine(tmp_path / "named", proc__cpuinfo="processor\t: 0\nmodel name\t: Fast CPU @ 3 GHz\n")
-    assert Host(named).processor() == "Fast CPU @ 3 GHz"
-    assert Host(tmp_path).processor() == platform.machine()
-
-
 APT_GET = """
 echo "apt-get $*" >> {root}/log
 [ -e {root}/broken ] && exit 100
 [ $1 = update ] || for program in sqlite3 mkfs.btrfs; do ln -sf {root}/bin/cp {root}/bin/$program; done
 """
-HERE = (
-    "mkfs.ext4",
-    "mkfs.xfs",
-    "losetup",
-    "mount",
-    "blkid",
-    "wipefs",
-    "cp",
-    "tar",
-    "find",
-    "sudo",
-)
+HERE = ("mkfs.ext4", "mkfs.xfs", "losetup", "mount", "blkid", "wipefs", "cp", "tar", "find", "sudo")
 
 
 @pytest.fixture
@@ -243,6 +230,17 @@ def test_what_is_missing_is_told_with_its_command(machine: Path, capsys: pytest.
     assert "  apt-get install btrfs-progs sqlite3\n" in shown
     assert max(map(len, shown.splitlines())) <= 80
     assert log(machine) == [], "nothing is installed without being asked for"
+    assert run("--json", "--needed") == 4
+    told = json.loads(capsys.readouterr().out)
+    assert told["command"] == "apt-get install btrfs-progs sqlite3"
+    assert [item["name"] for item in told["checked"] if not item["found"]] == ["btrfs", "sqlite3"]
+    run()
+    lines = capsys.readouterr().out.splitlines()
+    assert all(len(line) <= 80 for line in lines if "apt-get" not in line), "a command to be copied stays one line"
+    run("--needed")
+    assert "For more filesystems" not in capsys.readouterr().out
+    run()
+    assert "For more filesystems" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("state", privilege.REASONS)
@@ -258,21 +256,8 @@ def test_how_root_is_had_is_told_with_the_reason(
     assert f"{sign} erase a disk {privilege.REASONS[state]}" in shown
 
 
-def test_everything_fits_on_a_small_screen(machine: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run()
-    lines = capsys.readouterr().out.splitlines()
-    assert all(len(line) <= 80 for line in lines if "apt-get" not in line), "a command to be copied stays one line"
-
-
-def test_json_says_the_same(machine: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("--json", "--needed") == 4
-    told = json.loads(capsys.readouterr().out)
-    assert told["command"] == "apt-get install btrfs-progs sqlite3"
-    assert [item["name"] for item in told["checked"] if not item["found"]] == ["btrfs", "sqlite3"]
-
-
-def test_root_without_a_terminal_goes_ahead_and_a_second_time_nothing_is_installed(
-    machine: Path, capsys: pytest.CaptureFixture[str]
+def test_root_goes_ahead_and_a_second_time_installs_nothing(
+    machine: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert run("--install", "--needed") == 0
     assert log(machine) == ["apt-get update", "apt-get install --yes btrfs-progs sqlite3"]
@@ -282,6 +267,11 @@ def test_root_without_a_terminal_goes_ahead_and_a_second_time_nothing_is_install
     (machine / "log").unlink()
     assert run("--install", "--needed") == 0
     assert log(machine) == []
+    run("--install", "--needed")
+    (machine / "bin/sudo").unlink()
+    assert run("--needed") == 0
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert run("--needed") == 4
 
 
 def test_a_failing_package_manager_is_an_error(machine: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -324,14 +314,20 @@ def test_sudo_that_needs_no_password_needs_no_terminal(machine: Path, monkeypatc
     assert log(machine) == ["apt-get update", "apt-get install --yes btrfs-progs sqlite3"]
 
 
-@pytest.mark.parametrize(("answer", "code"), [("n\n", 4), ("", 4), ("\n", 0), ("Yes\n", 0)])
-def test_on_a_terminal_the_user_decides(machine: Path, monkeypatch: pytest.MonkeyPatch, answer: str, code: int) -> None:
+def run_answering(answer: str, patch: pytest.MonkeyPatch) -> int:
+    """Install what is missing, on a terminal on which that is typed."""
     leader, follower = os.openpty()
     os.write(leader, answer.encode() or b"\x04")
     with os.fdopen(follower) as terminal:
-        monkeypatch.setattr(sys, "stdin", terminal)
-        assert run("--install", "--needed") == code
+        patch.setattr(sys, "stdin", terminal)
+        code = run("--install", "--needed")
     os.close(leader)
+    return code
+
+
+@pytest.mark.parametrize(("answer", "code"), [("n\n", 4), ("", 4), ("\n", 0), ("Yes\n", 0)])
+def test_on_a_terminal_the_user_decides(machine: Path, monkeypatch: pytest.MonkeyPatch, answer: str, code: int) -> None:
+    assert run_answering(answer, monkeypatch) == code
     assert bool(log(machine)) is (code == 0)
 
 
@@ -339,20 +335,8 @@ def test_where_there_is_no_sudo_su_asks_for_roots_password_once(machine: Path, m
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     (machine / "bin/sudo").unlink()
     make_program(machine / "bin", "su", f'echo su >> {machine}/log; [ "$1$2" = --c ] && eval "$3"')
-    leader, follower = os.openpty()
-    os.write(leader, b"y\n")
-    with os.fdopen(follower) as terminal:
-        monkeypatch.setattr(sys, "stdin", terminal)
-        run("--install", "--needed")
-    os.close(leader)
+    run_answering("y\n", monkeypatch)
     assert log(machine) == ["su", "apt-get update", "apt-get install --yes btrfs-progs sqlite3 sudo"]
-
-
-def test_a_heading_without_anything_below_it_is_left_out(machine: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run("--needed")
-    assert "For more filesystems" not in capsys.readouterr().out
-    run()
-    assert "For more filesystems" in capsys.readouterr().out
 
 
 @pytest.mark.dpkg
@@ -361,15 +345,7 @@ def test_the_package_that_brought_a_file_is_told() -> None:
     assert programs.owner_of(Path("/usr/bin/nonesuch")) == ""
 
 
-def test_other_users_need_sudo(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run("--install", "--needed")
-    (machine / "bin/sudo").unlink()
-    assert run("--needed") == 0
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert run("--needed") == 4
-
-
-def test_a_filesystem_is_usable_with_mkfs_and_kernel(machine: Path) -> None:
+def test_a_filesystem_is_usable_with_kernel_mkfs_and_its_fuse_program(machine: Path) -> None:
     make_machine(machine, "debian", proc__filesystems="\text4\n\tbtrfs\n")
     assert availability(make_filesystem("ext4")) == Availability(True, version="1.2.3")
     assert availability(catalogue()["btrfs"]) == Availability(
@@ -377,6 +353,12 @@ def test_a_filesystem_is_usable_with_mkfs_and_kernel(machine: Path) -> None:
     )
     assert unusable("xfs") == "The running kernel cannot mount XFS."
     assert availability(catalogue()["xfs"]).version == "1.2.3"
+    make_machine(machine, "debian", proc__filesystems="\text4\nnodev\tfuse\n")
+    make_program(machine / "bin", "mkfs.ntfs", "echo mkntfs v2022.10.3")
+    assert unusable("ntfs"), "the kernel lacks ntfs3"
+    assert unusable("ntfs-3g") == "ntfs-3g is not installed."
+    make_program(machine / "bin", "ntfs-3g", "")
+    assert availability(catalogue()["ntfs-3g"]).usable
 
 
 def test_zfs_takes_the_kernels_module_and_the_programs_of_openzfs(machine: Path) -> None:
@@ -394,19 +376,3 @@ def test_zfs_takes_the_kernels_module_and_the_programs_of_openzfs(machine: Path)
     assert whole.usable and whole.driver and whole.driver.name == "OpenZFS"
     (machine / "bin/zpool").unlink()
     assert availability(zfs).package == "zfsutils-linux"
-
-
-def test_a_fuse_program_is_looked_for_beside_mkfs(machine: Path) -> None:
-    make_machine(machine, "debian", proc__filesystems="\text4\nnodev\tfuse\n")
-    make_program(machine / "bin", "mkfs.ntfs", "echo mkntfs v2022.10.3")
-    assert unusable("ntfs"), "the kernel lacks ntfs3"
-    assert unusable("ntfs-3g") == "ntfs-3g is not installed."
-    make_program(machine / "bin", "ntfs-3g", "")
-    assert availability(catalogue()["ntfs-3g"]).usable
-
-
-def test_what_is_not_on_a_disk_yet_is_what_the_kernel_calls_dirty_and_what_it_is_writing(tmp_path: Path) -> None:
-    (tmp_path / "proc").mkdir()
-    (tmp_path / "proc/meminfo").write_text("Dirty:  12 kB\nWriteback:  4 kB\nWritebackTmp:  100 kB\n")
-    assert Host(tmp_path).unwritten_bytes() == 16 << 10
-    assert Host(tmp_path / "none").unwritten_bytes() == 0

@@ -21,7 +21,7 @@ from fswizard.system.host import Host, Load
 from tests.builders import make_drive, make_plan
 from tests.fakes.clock import SimulatedClock
 from tests.fakes.host import ModelHost, use
-from tests.loop.machine_state import lasting, wait_until
+from tests.loop.machine_state import lasting
 
 pytestmark = pytest.mark.usefixtures("time")
 
@@ -50,7 +50,9 @@ def test_a_round_in_which_the_program_stood_still_or_a_clock_jumped_is_known(
     assert (doubt.code if doubt else None) == code
 
 
-def test_a_program_that_waits_for_a_processor_or_computes_is_not_stopped(time: SimulatedClock) -> None:
+def test_the_heart_beats_while_others_are_at_work_and_who_waits_or_computes_is_not_stopped(
+    time: SimulatedClock,
+) -> None:
     worked = {"main": 10.0, "heartbeat": 0.0, "ends": 5.0}
     heartbeat = idle_wait.Heartbeat(lambda: dict(worked))
     for thread in ("main", "heartbeat", "begins"):
@@ -61,16 +63,10 @@ def test_a_program_that_waits_for_a_processor_or_computes_is_not_stopped(time: S
     worked["main"] += 3.0
     time.advance(4.5)
     assert heartbeat.stopped_s() == pytest.approx(1.5), "both: starved for a while, then stopped"
-
-
-def test_many_moments_are_no_second(time: SimulatedClock) -> None:
     heartbeat = idle_wait.Heartbeat(dict)
     for _ in range(20):
         time.advance(idle_wait.BEAT_S)
         assert heartbeat.stopped_s() == 0.0
-
-
-def test_the_heart_beats_while_others_are_at_work(time: SimulatedClock) -> None:
     beats: list[float] = []
     beaten = threading.Event()
 
@@ -85,9 +81,6 @@ def test_the_heart_beats_while_others_are_at_work(time: SimulatedClock) -> None:
             time.advance(idle_wait.BEAT_S)
             assert beaten.wait(60)
     assert len({round(beat, 3) for beat in beats}) >= 3
-
-
-def test_what_each_thread_of_this_program_has_worked_is_known() -> None:
     before = idle_wait.worked_s()
     sum(range(1_000_000))
     now = idle_wait.worked_s()
@@ -112,8 +105,14 @@ async def waiting(
     return waited_s, told
 
 
-async def test_a_quiet_machine_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_quiet_machine_is_not_waited_for_nor_without_time_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     assert await waiting(monkeypatch, busy_s=0.0, longest_s=5.0) == (idle_wait.WINDOW_S, [])
+
+    def nobody(*_: object) -> float:
+        raise AssertionError("somebody looked")
+
+    monkeypatch.setattr(ModelHost, "pressure_total_s", nobody)
+    assert await idle_wait.wait_until_quiet(None, Emitter(lambda _: None, Eta(make_plan())), longest_s=0) == 0.0
 
 
 @pytest.mark.parametrize(("busy_s", "waits_s", "doubts"), [(30.0, 30.0, []), (1000.0, 60.0, ["busy-machine"])])
@@ -125,14 +124,6 @@ async def test_a_busy_machine_is_waited_for_until_it_is_quiet_and_one_that_stays
     assert waits_s <= waited_s <= waits_s + 2 * idle_wait.WINDOW_S
     assert [event.step.stage for event in told if isinstance(event, StepStarted)] == ["wait"]
     assert [event.doubt.code for event in told if isinstance(event, DoubtRaised)] == doubts
-
-
-async def test_without_time_to_wait_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    def nobody(*_: object) -> float:
-        raise AssertionError("somebody looked")
-
-    monkeypatch.setattr(ModelHost, "pressure_total_s", nobody)
-    assert await idle_wait.wait_until_quiet(None, Emitter(lambda _: None, Eta(make_plan())), longest_s=0) == 0.0
 
 
 OURS = {os.getpid(): Load("fswizard", 900), 900: Load("bash", 1), 901: Load("sudo", os.getpid()), 1: Load("init", 0)}
@@ -193,18 +184,6 @@ class Alone(Host):
         loads = super().loads()
         assert os.getpid() in loads
         return {number: load for number, load in loads.items() if number in (self.number, os.getpid())}
-
-
-def test_a_real_program_that_computes_is_named(tmp_path: Path) -> None:
-    (tmp_path / "busy-loop").symlink_to("/bin/sh")
-    with stranger(f"{tmp_path}/busy-loop -c 'while :; do :; done'") as number:
-        here = Alone(number=number)
-        wait_until(lambda: here.loads()[number].name == "busy-loop", 10, "it has started")
-        before = here.loads()
-        wait_until(lambda: here.loads()[number].cpu_s - before[number].cpu_s >= 0.1, 10, "it has worked")
-        now = here.loads()
-        worked_s = now[number].cpu_s - before[number].cpu_s
-        assert idle_wait.who(before, now, worked_s, disk=False) == "`busy-loop` uses 100% of a processor"
 
 
 def said(told: Sequence[Event]) -> list[str]:

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import re
 import subprocess
 import sys
 import zipfile
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
 import tomli
 
 import fswizard
+from fswizard.engines import programs
+from fswizard.model import metrics
+from fswizard.model.recipe import Job
+from fswizard.system import clock
+from tests.fakes.clock import SimulatedClock
 
 ROOT = Path(__file__).parents[2]
 STARTERS = re.compile(
@@ -81,14 +88,11 @@ def test_the_wheel_carries_recipes_and_catalogue(wheel: Path) -> None:
     assert not {name for name in inside if name.startswith("tests/")}
 
 
-def test_the_wheel_is_told_to_carry_the_program_and_its_recipes() -> None:
+def test_the_wheel_is_told_what_to_carry_and_the_readme_earns_every_dependency() -> None:
     """What comes of it is looked at with --slow: to build a wheel takes seconds and a network."""
     build = tomli.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]
     force, shared = {"recipes": "fswizard/shipped_recipes"}, {"packaging/share": "share"}
     assert build["wheel"] == {"packages": ["fswizard"], "force-include": force, "shared-data": shared}
-
-
-def test_the_readme_earns_every_dependency() -> None:
     for dependency in tomli.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]:
         name = dependency.split(">")[0]
         assert f"\n- `{name}`" in (ROOT / "README.md").read_text(), name
@@ -107,3 +111,89 @@ def test_an_installed_wheel_works(wheel: Path, tmp_path: Path) -> None:
     assert fswizard.__version__ in ask("--version")
     assert '"quick"' in ask("recipes", "--json")
     assert "btrfs" in ask("doctor", "--json")
+
+
+# Names of metrics
+
+
+ROOM = Path(fswizard.__file__).parent
+OTHERS_WORDS = {
+    "bytes_written": {"engines/fileserver.py", "engines/shared/fileserver_worker.py"},
+    "cpu": {"drives/probe_target.py", "importers/filebench.py", "session/idle_wait.py", "system/host.py"},
+    "iops": {"engines/shared/fio_output.py"},
+}
+"""Keys of the kernel, of other programs' output and of the worker's answer, that happen to be called the same."""
+
+
+def test_a_metrics_name_is_written_where_it_is_defined_and_nowhere_else() -> None:
+    assert programs()  # every engine is known by now
+    known = {value for value in vars(metrics).values() if isinstance(value, metrics.Metric)}
+    names = {metric.name for metric in known.union(*(kind.metrics for kind in Job.kinds.values()))}
+    written: defaultdict[str, set[str]] = defaultdict(set)
+    for path in ROOM.rglob("*.py"):
+        nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
+        definitions = [n for n in nodes if isinstance(n, ast.Call) and getattr(n.func, "id", "") == "Metric"]
+        defined = {id(argument) for call in definitions for argument in call.args}
+        for node in nodes:
+            if isinstance(node, ast.Constant) and node.value in names and id(node) not in defined:
+                written[str(node.value)].add(path.relative_to(ROOM).as_posix())
+    assert written == OTHERS_WORDS
+
+
+# The clock
+
+
+PACKAGE = Path(fswizard.__file__).parent
+PROGRAMS_OF_THEIR_OWN = (
+    "privileged/",
+    *(f"engines/shared/{name}_worker.py" for name in ("direct", "fileserver", "tree")),
+)
+WAITING = re.compile(
+    r"\btime\.(time|monotonic|perf_counter|sleep|clock_gettime)|\bdatetime\.now|\basyncio\.(sleep\((?!0\))|timeout\(|wait_for\()"
+    r"|\bimport sleep|\.call_later\(\d"
+)
+
+
+def test_nothing_else_in_the_program_waits_or_tells_the_time() -> None:
+    others = [
+        f"{path.relative_to(PACKAGE)}:{number}: {line.strip()}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if not (name := str(path.relative_to(PACKAGE))).startswith(PROGRAMS_OF_THEIR_OWN) and name != "system/clock.py"
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if WAITING.search(line)
+    ]
+    assert others == []
+    waiting = {path.name for path in PACKAGE.glob("privileged/*.py") if "time.sleep(" in path.read_text()}
+    assert waiting == {"programs.py", "block_device.py"}, "of what root runs; the probe rests as it is told to"
+
+
+async def test_the_real_clock_is_back_afterwards_and_waits_for_the_whole_limit_at_once() -> None:
+    with pytest.raises(ValueError, match="over"), clock.use(SimulatedClock()) as time:
+        assert clock.monotonic() == time.monotonic() == clock.monotonic()
+        raise ValueError("over")
+    assert clock.monotonic() != time.monotonic()
+    assert [list(clock.turns(limit_s)) for limit_s in (60.0, -1.0)] == [[60.0], [0.0]]
+    began_s = clock.monotonic()
+    clock.sleep(0.01)
+    await clock.pause(0.01)
+    assert not await clock.ended(asyncio.get_running_loop().create_future(), 0.01)
+    assert clock.monotonic() - began_s > 0.02
+    running_s, since_boot_s = clock.monotonic(), clock.boottime()
+    assert since_boot_s >= running_s
+    assert clock.utc().timestamp() <= clock.wall()
+
+
+async def test_a_program_that_was_stopped_takes_note_of_what_came_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its time ran on: the limit is over when it goes on, and so is what was waited for."""
+    monkeypatch.setattr(clock, "LONG_S", 0.0)
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[None] = loop.create_future()
+
+    def stopped() -> None:
+        over = loop.time() + 0.05
+        while loop.time() < over:
+            pass
+        loop.call_soon(loop.call_soon, loop.call_soon, answer.set_result, None)  # read, passed on, understood
+
+    loop.call_soon(stopped)
+    assert await clock.ended(answer, 0.05)

@@ -36,9 +36,6 @@ def test_manual_page_and_completions_are_those_of_the_commands() -> None:
     made = runpy.run_path(str(PACKAGING / "share.py"))["files"]()
     for path, text in made.items():
         assert (SHARE / path).read_text("utf-8") == text, "make them anew: .venv/bin/python packaging/share.py"
-
-
-def test_bash_completes_commands_their_options_and_recipes() -> None:
     assert completed("fswizard", "dri") == {"drives"}
     assert completed("fswizard", "") >= set(SUBCOMMANDS)
     assert completed("fswizard", "run", "--we") == {"--weights"}
@@ -96,18 +93,15 @@ def packages_inside() -> set[str]:
     return names
 
 
-def test_the_copyright_of_the_zipapp_names_all_packages_inside() -> None:
+def test_the_copyright_names_all_packages_inside_and_links_of_the_readme_lead_to_files() -> None:
     text = (PACKAGING / "debian-zipapp/copyright").read_text("utf-8")
     assert packages_inside() <= set(re.findall(r"[\w-]+", text))
+    paths = re.findall(r"\]\((?![a-z]+:|#)([^)\s]+)\)", README)
+    assert paths and [path for path in paths if not (ROOT / path).exists()] == []
 
 
 ROOT = PACKAGING.parent
 README = (ROOT / "README.md").read_text("utf-8")
-
-
-def test_every_link_of_the_readme_leads_to_a_file() -> None:
-    paths = re.findall(r"\]\((?![a-z]+:|#)([^)\s]+)\)", README)
-    assert paths and [path for path in paths if not (ROOT / path).exists()] == []
 
 
 def test_pictures_of_the_readme_show_elsewhere_once_a_repository_is_named() -> None:

@@ -111,6 +111,11 @@ def test_an_image_needs_room_and_a_recipe_right_candidates(tmp_path: Path) -> No
     target = TargetChoice("image", str(tmp_path), 512 << 20)
     with pytest.raises(UsageError, match=r"/home/me/mine\.toml: 'candidates': .*xsf"):
         make_plan(Choices(recipe, target=target))
+    recipe = recipes.find("archive-disk")
+    with use(ModelHost(free_bytes=2 << 30)), pytest.raises(UsageError, match="the run copies from there take"):
+        make_plan(Choices(recipe, target=TargetChoice("directory", str(tmp_path))))
+    with use(ModelHost(free_bytes=6 << 30, total_bytes=8 << 30)), pytest.raises(UsageError, match=r"2\.\d+ GB must"):
+        make_plan(Choices(recipe, target=TargetChoice("image", str(tmp_path))))
 
 
 @pytest.mark.parametrize("kind", ["tmpfs", "devtmpfs", "ramfs", "proc"])
@@ -120,17 +125,7 @@ def test_an_image_does_not_go_into_memory(kind: str, tmp_path: Path, monkeypatch
         plan(tmp_path)
 
 
-def test_what_is_no_block_device_is_refused(tmp_path: Path) -> None:
-    for path, error, why in (
-        ("/dev/null", Refused, "isn't a block device"),
-        ("/dev/disk/by-id/x", UsageError, "No such file"),
-        (str(tmp_path), UsageError, "isn't a device"),
-    ):
-        with pytest.raises(error, match=why):
-            plan(tmp_path, target=TargetChoice("device", path))
-
-
-def test_directories_are_candidates_of_their_own(tmp_path: Path) -> None:
+def test_directories_are_candidates_of_their_own_and_what_is_no_block_device_is_refused(tmp_path: Path) -> None:
     places = [tmp_path / "first", tmp_path / "second"]
     for place in places:
         place.mkdir()
@@ -139,6 +134,13 @@ def test_directories_are_candidates_of_their_own(tmp_path: Path) -> None:
     assert not any("mkfs" in command.argv[0] or command.as_root for command in made.commands)
     with pytest.raises(UsageError, match="named twice"):
         make_plan(Choices(RECIPE, target=parse_target(f"dir:{tmp_path / 'first'},{tmp_path}/./first")))
+    for path, error, why in (
+        ("/dev/null", Refused, "isn't a block device"),
+        ("/dev/disk/by-id/x", UsageError, "No such file"),
+        (str(tmp_path), UsageError, "isn't a device"),
+    ):
+        with pytest.raises(error, match=why):
+            plan(tmp_path, target=TargetChoice("device", path))
 
 
 @pytest.mark.parametrize(
@@ -208,14 +210,6 @@ def test_a_full_filesystem_is_refused_with_the_figures(
         locations.require_space(str(tmp_path), 128 << 20)
     with use(ModelHost(free_bytes=free_bytes + (5 << 30), total_bytes=total_bytes)):
         locations.require_space(str(tmp_path), 128 << 20)
-
-
-def test_what_is_copied_from_elsewhere_must_fit_there_too(tmp_path: Path) -> None:
-    recipe = recipes.find("archive-disk")
-    with use(ModelHost(free_bytes=2 << 30)), pytest.raises(UsageError, match="the run copies from there take"):
-        make_plan(Choices(recipe, target=TargetChoice("directory", str(tmp_path))))
-    with use(ModelHost(free_bytes=6 << 30, total_bytes=8 << 30)), pytest.raises(UsageError, match=r"2\.\d+ GB must"):
-        make_plan(Choices(recipe, target=TargetChoice("image", str(tmp_path))))
 
 
 def images(directory: Path, size_bytes: int = 256 << 20, number: int = 4) -> TargetChoice:

@@ -89,44 +89,39 @@ def test_the_mean_over_places_is_what_the_method_defines() -> None:
 
 
 @pytest.mark.parametrize(("machines", "pools", "of"), [(3, 100, 1000), (10, 60, 1000), *slow((5, 1000, 10_000))])
-@pytest.mark.parametrize("case", CASES[::4], ids=str)
+@pytest.mark.parametrize(
+    "case", [*CASES[::4], *(pytest.param(each, marks=pytest.mark.slow) for each in CASES)], ids=str
+)
 def test_one_pool_in_twenty_errs_at_most(case: Case, machines: int, pools: int, of: int) -> None:
     missed, false = errors(case, machines, pools, of=of)
     assert missed <= likely(0.05, pools)
     assert false <= likely(0.05, pools)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("machines", [3, 10, 50])
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_one_pool_in_twenty_errs_at_most_in_any_case(case: Case, machines: int) -> None:
-    missed, false = errors(case, machines, 1000)
-    assert missed <= likely(0.05, 1000)
-    assert false <= likely(0.05, 1000)
-
-
-def test_machines_that_agree_prove_a_winner() -> None:
+def test_machines_that_agree_prove_a_winner_and_how_much_more_than_two_differ_is_told() -> None:
     (group,) = pooled(fleet(SIX[:5])).groups
     (ratio,) = (each for each in group.analysis.overall if each.candidate == "xfs")
     assert (group.machines, group.results, ratio.verdict) == (5, 5, "faster")
     assert pooled_card(group).verdict == "Use xfs: 20 % faster than ext4 on 5 machines"
     assert pooled_card(group).why == "xfs is ahead on all 5 machines."
+    varied = "It varies: on two of three such machines between"
+    assert any(line.startswith(varied) for line in pooled_card(pooled(fleet([1.1, 1.4, 1.8])).groups[0]).lines)
+    assert not any(line.startswith(varied) for line in pooled_card(pooled(fleet([1.1, 1.8])).groups[0]).lines)
 
 
-def test_the_machine_that_disagrees_is_told_with_its_disk() -> None:
+def test_machines_that_disagree_are_told_by_their_disks() -> None:
     found = pooled(six_machines()).groups[0]
     assert pooled_card(found).why == "xfs is ahead on 5 of 6 machines; the other one has an SMR hard disk."
     shingled, others = sorted(found.by_class, key=lambda split: split.ratio.ratio)
     assert shingled.disk.shingled and shingled.ratio.low is None
     assert others.ratio.rounds == 5 and others.ratio.verdict == "faster"
-
-
-def test_machines_that_disagree_are_told_by_their_disks() -> None:
     fourth, fifth = fleet([0.8, 0.8], drive=make_drive("drive-managed"))
     sixth = run_of("sixth", 0.8, drive=make_drive(kind="ssd"))
     names = ("fourth", "fifth")
-    shingled = [replace(run, environment=replace(run.environment, machine=n)) for run, n in zip((fourth, fifth), names)]
-    (group,) = pooled([*fleet([1.3] * 5), *shingled, sixth]).groups
+    shingled_runs = [
+        replace(run, environment=replace(run.environment, machine=n)) for run, n in zip((fourth, fifth), names)
+    ]
+    (group,) = pooled([*fleet([1.3] * 5), *shingled_runs, sixth]).groups
     assert pooled_card(group).why == "xfs is ahead on 5 of 8 machines, but not on 2 SMR hard disks and 1 SSD."
 
 
@@ -135,13 +130,7 @@ def test_more_machines_that_agree_make_a_verdict_surer(gains: Sequence[float], d
     assert pooled_card(pooled(fleet(gains)).groups[0]).confidence == dots
 
 
-def test_how_much_machines_differ_is_told_of_more_than_two() -> None:
-    varied = "It varies: on two of three such machines between"
-    assert any(line.startswith(varied) for line in pooled_card(pooled(fleet([1.1, 1.4, 1.8])).groups[0]).lines)
-    assert not any(line.startswith(varied) for line in pooled_card(pooled(fleet([1.1, 1.8])).groups[0]).lines)
-
-
-def test_days_on_one_machine_are_not_several_machines() -> None:
+def test_days_or_repeats_on_one_machine_and_results_without_one_are_not_several_machines() -> None:
     days = [
         replace(run_of("one"), environment=replace(run_of("one").environment, started=f"day {n}")) for n in range(9)
     ]
@@ -151,9 +140,6 @@ def test_days_on_one_machine_are_not_several_machines() -> None:
     (both,) = pooled([*days, run_of("two", 1.5)]).groups
     (alone,) = pooled([days[0], run_of("two", 1.5)]).groups
     assert both.analysis.overall[0].ratio == pytest.approx(alone.analysis.overall[0].ratio, rel=0.02)
-
-
-def test_the_same_run_counts_once_and_so_do_results_that_name_no_machine() -> None:
     assert pooled([run_of("one"), run_of("one"), run_of("two")]).groups[0].results == 2
     nameless = [replace(run, environment=replace(run.environment, machine="", host="", started=str(n)))
                 for n, run in enumerate(fleet([1.2] * 3))]  # fmt: skip
@@ -198,17 +184,6 @@ def test_what_does_not_belong_together_is_kept_apart_and_named(what: str) -> Non
     assert list(differences(found.groups[1].setting, found.groups[0].setting)) == [words]
 
 
-def test_a_candidate_made_differently_is_one_of_its_own() -> None:
-    odd = run_of("odd", 2.0)
-    xfs = odd.plan.candidates[1]
-    changed = replace(xfs, filesystem=replace(xfs.filesystem, mkfs_arguments=(("-i", "size=2048"),)))
-    odd = replace(odd, plan=replace(odd.plan, candidates=(odd.plan.candidates[0], changed)))
-    (group,) = pooled([*fleet([1.2] * 3), odd]).groups
-    assert {ratio.candidate: ratio.rounds for ratio in group.analysis.overall} == {
-        "ext4": 4, "xfs": 3, "xfs (formatted or mounted differently)": 1,
-    }  # fmt: skip
-
-
 UNFIT: Mapping[str, tuple[str, Result]] = {
     "imported": (
         "measured elsewhere",
@@ -236,13 +211,21 @@ def test_what_cannot_be_pooled_is_left_out_with_the_reason(what: str) -> None:
     assert "Not pooled" in text_of([*fleet([1.2] * 2), result])
 
 
-def test_a_candidate_that_failed_somewhere_is_told_to_have_failed() -> None:
+def test_a_candidate_that_failed_is_told_and_one_made_differently_is_one_of_its_own() -> None:
     failing = run_of("failing")
     *others, last = failing.samples
     samples = (*others, replace(last, status="failed"))
     (group,) = pooled([*fleet([1.2] * 3), replace(failing, samples=samples)]).groups
     assert group.heterogeneity[0].failed == 1
     assert "It failed on 1 machine, which no ratio shows." in pooled_card(group).lines
+    odd = run_of("odd", 2.0)
+    xfs = odd.plan.candidates[1]
+    changed = replace(xfs, filesystem=replace(xfs.filesystem, mkfs_arguments=(("-i", "size=2048"),)))
+    odd = replace(odd, plan=replace(odd.plan, candidates=(odd.plan.candidates[0], changed)))
+    (group,) = pooled([*fleet([1.2] * 3), odd]).groups
+    assert {ratio.candidate: ratio.rounds for ratio in group.analysis.overall} == {
+        "ext4": 4, "xfs": 3, "xfs (formatted or mounted differently)": 1,
+    }  # fmt: skip
 
 
 def save(runs: Sequence[Result], directory: Path) -> list[Path]:
@@ -301,12 +284,19 @@ def test_files_that_are_no_results_are_named_and_stop_nothing(tmp_path: Path) ->
     assert "\x1b" not in done.stderr and "\u202e" not in done.stderr
 
 
-def test_where_nothing_can_be_read_it_is_an_error(tmp_path: Path) -> None:
+def test_where_nothing_can_be_read_it_is_an_error_and_another_recipe_of_the_name_is_left_out(tmp_path: Path) -> None:
     assert "There are no results." in fswizard("pool", str(tmp_path)).stderr
     (tmp_path / "a.jsonl").write_text("no")
     done = fswizard("pool", str(tmp_path))
     assert (done.returncode, done.stdout) == (2, "")
     assert "a.jsonl, line 1" in done.stderr
+    paths = save(fleet([1.2] * 3), tmp_path)
+    header, rest = paths[0].read_bytes().split(b"\n", 1)
+    told = json.loads(header) | {"digest": "0123456789abcdef", "version": "9.9"}
+    paths[0].write_bytes(json.dumps(told).encode() + b"\n" + rest)
+    done = fswizard("pool", str(tmp_path))
+    assert "2 results of 2 machines" in done.stdout
+    assert "fswizard 9.9 measured its recipe in a way" in " ".join(done.stdout.split())
 
 
 def asked(paths: Sequence[Path]) -> Iterator[Path]:
@@ -350,28 +340,15 @@ def test_without_a_place_for_an_index_results_are_pooled_all_the_same(tmp_path: 
     assert list(asked(paths)) == paths
 
 
-def test_a_shared_result_brings_the_same_as_the_one_it_was_made_of(tmp_path: Path) -> None:
-    run = run_of("one", 1.3)
-    (tmp_path / "shared.jsonl").write_text(render(conclude(run), "result"))
-    assert study_of(results.load(tmp_path / "shared.jsonl")) == study_of(run)
-
-
-def test_a_shared_result_still_tells_one_machine_from_another(tmp_path: Path) -> None:
+def test_a_shared_result_brings_the_same_and_tells_one_machine_from_another(tmp_path: Path) -> None:
     for number, run in enumerate([*fleet([1.2] * 2), run_of("machine 0", 1.3)]):
         dated = replace(run, environment=replace(run.environment, started=str(number)))
         (tmp_path / f"{number}.jsonl").write_text(render(conclude(dated), "result"))
     (group,) = json.loads(fswizard("pool", "--json", str(tmp_path)).stdout)["groups"]
     assert (group["machines"], group["results"]) == (2, 3)
-
-
-def test_a_recipe_that_means_something_else_here_is_left_out(tmp_path: Path) -> None:
-    paths = save(fleet([1.2] * 3), tmp_path)
-    header, rest = paths[0].read_bytes().split(b"\n", 1)
-    told = json.loads(header) | {"digest": "0123456789abcdef", "version": "9.9"}
-    paths[0].write_bytes(json.dumps(told).encode() + b"\n" + rest)
-    done = fswizard("pool", str(tmp_path))
-    assert "2 results of 2 machines" in done.stdout
-    assert "fswizard 9.9 measured its recipe in a way" in " ".join(done.stdout.split())
+    run = run_of("one", 1.3)
+    (tmp_path / "shared.jsonl").write_text(render(conclude(run), "result"))
+    assert study_of(results.load(tmp_path / "shared.jsonl")) == study_of(run)
 
 
 def test_each_candidate_and_workload_has_its_place_in_the_text() -> None:

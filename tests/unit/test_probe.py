@@ -60,16 +60,13 @@ def _tell_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOMENT_S", 0.0)
 
 
-def test_never_more_is_ordered_than_planned_nor_beyond_its_span_and_pauses_vary_while_it_listens() -> None:
+def test_never_more_is_ordered_than_planned_and_every_progress_tells_what_a_screen_shows() -> None:
     disk = steady()
     *_, result = probe(PLAN, disk.opened())
     assert isinstance(result, ProbeResult)
     assert result.written_bytes == PLAN.maximum_bytes == len(disk.blocks) * BLOCK_BYTES
     assert set(disk.blocks) <= set(range(PLAN.listen_bytes // BLOCK_BYTES))
     assert len(set(disk.pauses)) > 2 and max(disk.pauses) < 0.1
-
-
-def test_every_progress_tells_what_a_screen_shows() -> None:
     told = list(probe(PLAN, Disk(itertools.cycle([*[0.02] * 99, 0.4])).opened()))
     progress = [one for one in told if isinstance(one, ProbeProgress)]
     last = progress[-1]
@@ -79,11 +76,8 @@ def test_every_progress_tells_what_a_screen_shows() -> None:
     assert max(one.worst_latency_s for one in progress) == 0.4
     assert 0 < last.left_s < PLAN.time_limit_s
     assert [one.left_s for one in progress] == sorted((one.left_s for one in progress), reverse=True)
-
-
-def test_a_disk_that_does_not_answer_is_told_about() -> None:
-    told = list(probe(PLAN, Disk(iter([*[0.02] * 10, *[None] * 3, *[0.02] * 490])).opened()))
-    silent = [one for one in told if isinstance(one, ProbeProgress) and one.rate_bytes_s == 0]
+    silence = list(probe(PLAN, Disk(iter([*[0.02] * 10, *[None] * 3, *[0.02] * 490])).opened()))
+    silent = [one for one in silence if isinstance(one, ProbeProgress) and one.rate_bytes_s == 0]
     assert len(silent) == 3
     assert all(one.written_bytes == 10 * BLOCK_BYTES for one in silent)
     waited = [one.worst_latency_s for one in silent]

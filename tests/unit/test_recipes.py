@@ -108,9 +108,7 @@ def test_what_a_workload_before_made_is_not_made_again() -> None:
     [
         (toml({**FIO, "blok": "4K"}), ["workload 1 (write)", "'blok'", "'block'"]),
         (toml({**FIO, "seconds": 9, "cap_seconds": 5}), ["'cap_seconds'", "at least the minimum of 'seconds'"]),
-        (toml(exec="rm"), ["'exec' is not a known key"]),
         (toml({**FIO, "filename": "/dev/sda"}), ["'filename' is not a known key"]),
-        (toml({**FIO, "exec_prerun": "x"}), ["'exec_prerun' is not a known key"]),
         (toml({**FIO, "block": "4Q"}), ["'block'", "a size from", "4Q"]),
         (toml({**FIO, "block": "512M"}), ["'block'", "64M"]),
         (toml({**FIO, "size": None}), ["'size'", "is missing"]),
@@ -120,14 +118,9 @@ def test_what_a_workload_before_made_is_not_made_again() -> None:
         (toml({**FIO, "io_engine": "external:/tmp/x.so"}), ["'io_engine'", "libaio"]),
         (toml({**FIO, "jobs": 100_000}), ["'jobs'", "a whole number from 1 to 256"]),
         (toml({**FIO, "jobs": True}), ["'jobs'", "a whole number"]),
-        (toml({**FIO, "jobs": 10**30}), ["'jobs'", "a whole number from 1 to 256"]),
-        (toml({**FIO, "seconds": True}), ["'seconds'", "a number from 0 to 86400", "not True"]),
         (toml({**FIO, "seconds": float("inf")}).replace("Infinity", "inf"), ["'seconds'", "a number", "not inf"]),
-        (toml({**FIO, "size": 4096}), ["'size'", "a size from 1M to 16T", "not 4096"]),
         (toml({**FIO, "title": "x" * 61}), ["'title'", "text of at most 60 characters"]),
         (toml({**FIO, "titel": "x", "title": None}), ["'title' is missing (is 'titel' a typo?)"]),
-        (toml({**TREE, "own": {}}), ["'own' is not a known key"]),
-        (toml({**FIO, "weight": -1}), ["'weight'", "a number from 0 to 1000"]),
         (toml({**FIO, "direct": 1}), ["'direct'", "true or false"]),
         (toml({**FIO, "name": "../x"}), ["'name'", "a short name"]),
         (toml(FIO, FIO), ["two workloads are called 'write'"]),
@@ -135,16 +128,11 @@ def test_what_a_workload_before_made_is_not_made_again() -> None:
         (toml(image="256M"), ["'image'", "at least 336 MB"]),
         (toml(candidates="ext4"), ["'candidates'", "a list"]),
         (toml(group="dekstop"), ["'group' must be one of desktop, archive", "did you mean 'desktop'"]),
-        (toml(group="yours"), ["'group' must be one of desktop, archive"]),
         (toml({**SERVER, "threads": 64}), ["'files'", "from 320"]),
-        (toml({**SERVER, "fill": 100}), ["'fill'", "from 0 to 99"]),
         (toml({**TREE, "operation": "shred"}), ["'operation'", "git-status"]),
         (toml({**TREE, "operation": "read-back"}), ["'operation'", "one file"]),
-        (toml({**BACKUP, "archive": "third"}), ["'archive'", "first, second"]),
-        (toml({**BACKUP, "repository": "/home"}), ["'repository' is not a known key"]),
         (toml({**RSYNC, "direction": "::/"}), ["'direction'", "onto, from"]),
         (toml({**SQLITE, "transactions": 10_000_000}), ["'transactions'", "a whole number"]),
-        (toml({**SQLITE, "journal": "off"}), ["'journal'", "wal, delete"]),
         (toml({**OVERFLOW, "working_set": "2G"}), ["'image'", "at least"]),
         (toml() + "\nminutes = nan\nminutes = 3", ["not TOML"]),
         ("minutes = nan\n" + toml(minutes=None), ["'minutes'", "a number from"]),
@@ -165,25 +153,8 @@ def test_what_is_wrong_is_told_with_file_and_key(text: str, words: list[str]) ->
     assert [word for word in words if word not in said] == []
 
 
-def test_terminal_controls_in_a_recipe_are_shown_escaped() -> None:
-    recipe = recipes.parse(toml(title="a\u202eb\x1b]52;c"), "mine.toml")
-    assert recipe.title == "a\\u202eb\\x1b]52;c"
-
-
 leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
 values = st.recursive(leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3))
-
-
-def _is_recipe_or_complaint(text: str) -> None:
-    try:
-        assert isinstance(recipes.parse(text, "x.toml"), Recipe)
-    except UsageError as error:
-        assert error.message.startswith("x.toml: ")
-
-
-@given(st.text())
-def test_any_text_is_a_recipe_or_a_complaint(text: str) -> None:
-    _is_recipe_or_complaint(text)
 
 
 @given(st.sampled_from(ALL), st.data())
@@ -196,7 +167,10 @@ def test_any_value_of_any_key_is_a_recipe_or_a_complaint(workload: dict[str, Any
         text = toml(changed) if table is workload else toml(workload, **{**HEAD, key: value})
     except ValueError:
         return
-    _is_recipe_or_complaint(text)
+    try:
+        assert isinstance(recipes.parse(text, "x.toml"), Recipe)
+    except UsageError as error:
+        assert error.message.startswith("x.toml: ")
 
 
 @settings(deadline=None)  # writing a file may wait for a busy disk
@@ -226,9 +200,7 @@ def test_a_shipped_recipe_fits_into_its_own_time(name: str) -> None:
     assert all(workload.why for workload in recipe.workloads)
 
 
-def test_a_file_is_named_by_its_path_and_not_parsed_where_it_is_too_large(
-    tmp_path: Path,
-) -> None:
+def test_a_file_is_named_by_its_path_and_not_parsed_where_it_is_too_large(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(toml())
     assert recipes.find(str(path)).source == str(path)
@@ -293,13 +265,15 @@ def test_two_recipes_of_one_name_are_told_apart(own_directory: Path) -> None:
     assert recipes.find("mine").source.endswith("mine.toml")
 
 
-def test_the_command_lists_recipes_with_time_and_bytes() -> None:
+def test_the_command_lists_recipes_with_time_and_bytes_and_controls_are_shown_escaped() -> None:
     listing = fswizard("recipes").stdout
     assert "quick: Quick look" in listing
     assert max(map(len, listing.splitlines())) <= 80
     documents = {document["name"]: document for document in json.loads(fswizard("recipes", "--json").stdout)}
     assert documents["quick"]["seconds_per_trial"] > 3
     assert documents["quick"]["writes_bytes_per_trial"] > 256 * MIB
+    recipe = recipes.parse(toml(title="a\u202eb\x1b]52;c"), "mine.toml")
+    assert recipe.title == "a\\u202eb\\x1b]52;c"
 
 
 def jobs(recipe: str) -> dict[str, object]:
@@ -333,13 +307,10 @@ def test_nothing_goes_past_the_page_cache_but_what_a_program_of_that_name_sends_
     assert all("cache=none" in title for title in direct)
 
 
-def test_a_whole_run_for_a_desktop_s_disk_writes_less_than_50_gb() -> None:
+def test_a_desktop_s_run_writes_less_than_50_gb_and_four_jobs_compare_what_was_published() -> None:
     recipe = recipes.find("desktop-ssd")
     trials = 12 * len(recipe.candidates)
     assert recipe.image_bytes + trials * sum(workload.writes_bytes for workload in recipe.workloads) < 50e9
-
-
-def test_over_four_disks_the_four_jobs_compare_what_the_publication_compared() -> None:
     names = recipes.find("four-jobs").array_candidates
     candidates = [parse_candidate(name).on(4) for name in names]
     for candidate in candidates:

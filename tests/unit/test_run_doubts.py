@@ -39,11 +39,20 @@ def image(size: int = 64 << 30, filesystem: str = "ext4") -> Target:
     return Target("image", "/var/tmp", size, filesystem)
 
 
-def test_on_a_disk_of_its_own_only_the_age_of_the_filesystem_is_doubtful_unless_it_was_mounted_before() -> None:
+def test_the_age_of_a_filesystem_saved_power_and_a_cache_that_was_not_exceeded_are_doubtful() -> None:
     ((code, text),) = said(plan()).items()
     assert code == "fresh-only"
     assert "measure again in a year, or with the recipe fill" in text
     assert "fresh-only" not in said(plan(target=Target("directory", "/home", 64 << 30, "ext4")))
+    assert "plug it in and run again" in said(plan(), battery=True)["on-battery"]
+    assert "governor" not in said(plan(), speed="powersave"), "its driver raises the clock all the same"
+    slow = said(plan(), speed="powersave", dynamic=False)
+    assert "cpupower frequency-set -g performance" in slow["governor"]
+    little = plan(drive=make_drive("drive-managed"), writes_bytes_per_trial=4 << 30)
+    assert "the recipe cache-overflow shows it." in said(little)["cache-not-exceeded"]
+    much = plan(drive=make_drive("drive-managed"), writes_bytes_per_trial=500 << 30)
+    assert "cache-not-exceeded" not in said(much)
+    assert "cache-not-exceeded" not in said(plan(drive=make_drive("cmr"), writes_bytes_per_trial=4 << 30))
 
 
 @pytest.mark.parametrize(("host_filesystem", "code"), [("btrfs", "image-on-btrfs"), ("", "image-on-unknown")])
@@ -52,7 +61,7 @@ def test_an_image_is_named_after_the_filesystem_below_it(host_filesystem: str, c
     assert "ratios carry over to the bare disk, absolute figures less so" in told[code]
 
 
-def test_a_small_btrfs_is_said_to_be_slower_than_a_usual_one() -> None:
+def test_a_small_btrfs_is_said_to_be_slower_and_discard_not_measured_on_an_image() -> None:
     def small(target: Target, workload: Workload = BUFFERED) -> dict[str, str]:
         told = said(replace(plan(workload, target=target), candidates=parse_candidates("ext4; btrfs:noatime; xfs")))
         return {code: text for code, text in told.items() if code.startswith("small-")}
@@ -63,18 +72,24 @@ def test_a_small_btrfs_is_said_to_be_slower_than_a_usual_one() -> None:
     assert not small(image(4 << 30))
     assert not small(image(2 << 30), DIRECT), "one large file needs little metadata"
     assert not small(Target("directory", "")), "nobody makes what is mounted"
-
-
-def test_the_option_discard_is_not_measured_on_an_image() -> None:
     asking = ("ext4:discard", "btrfs:discard=async", "btrfs:nodiscard", "xfs")
-    text = said(plan(candidates=asking, target=image()))["discard-on-image"]
-    assert text.startswith("ext4:discard, btrfs:discard=async: a scratch image ignores")
-    assert "measure its effect on a partition or a disk." in text
+    said_of = said(plan(candidates=asking, target=image()))["discard-on-image"]
+    assert said_of.startswith("ext4:discard, btrfs:discard=async: a scratch image ignores")
+    assert "measure its effect on a partition or a disk." in said_of
     assert "discard-on-image" not in said(plan(candidates=asking))
     assert "discard-on-image" not in said(plan(candidates=asking[2:], target=image()))
 
 
-def test_data_that_fit_into_memory_are_named_with_their_workload() -> None:
+def test_data_that_fit_into_memory_here_or_of_the_host_are_named_with_their_workload() -> None:
+    virtual = make_drive(kind="virtual")
+    text = said(plan(DIRECT, BUFFERED, drive=virtual))["fits-in-host-memory"]
+    assert text.startswith("Write: the host of this virtual disk may keep the data in memory")
+    assert "zfs, below the image," in said(plan(target=image(filesystem="zfs")))["fits-in-host-memory"]
+    assert "fits-in-host-memory" not in said(plan(BUFFERED, drive=virtual))
+    synced = make_workload("log", job=FioJob("write", 4096, 64 << 20, fsync=1))
+    assert "fits-in-host-memory" not in said(plan(synced, drive=virtual))
+    assert "fits-in-host-memory" not in said(plan(drive=make_drive(), target=image()))
+
     def told(*workloads: Workload, memory_bytes: int = 8 << 30, limit_bytes: int = 0, limited: bool = False) -> str:
         with use(ModelHost(memory=memory_bytes)):
             found = [*doubts.fits_in_memory(plan(*workloads, memory_limit_bytes=limit_bytes), limited=limited)]
@@ -92,32 +107,6 @@ def test_data_that_fit_into_memory_are_named_with_their_workload() -> None:
     assert not told(make_workload("stream", job=replace(stream, fsync=1)))
 
 
-def test_direct_access_may_end_in_the_memory_of_another_machine() -> None:
-    virtual = make_drive(kind="virtual")
-    text = said(plan(DIRECT, BUFFERED, drive=virtual))["fits-in-host-memory"]
-    assert text.startswith("Write: the host of this virtual disk may keep the data in memory")
-    assert "zfs, below the image," in said(plan(target=image(filesystem="zfs")))["fits-in-host-memory"]
-    assert "fits-in-host-memory" not in said(plan(BUFFERED, drive=virtual))
-    synced = make_workload("log", job=FioJob("write", 4096, 64 << 20, fsync=1))
-    assert "fits-in-host-memory" not in said(plan(synced, drive=virtual))
-    assert "fits-in-host-memory" not in said(plan(drive=make_drive(), target=image()))
-
-
-def test_a_shingled_disk_whose_cache_was_not_exceeded_is_told_of_the_overflow_recipe() -> None:
-    little = plan(drive=make_drive("drive-managed"), writes_bytes_per_trial=4 << 30)
-    assert "the recipe cache-overflow shows it." in said(little)["cache-not-exceeded"]
-    much = plan(drive=make_drive("drive-managed"), writes_bytes_per_trial=500 << 30)
-    assert "cache-not-exceeded" not in said(much)
-    assert "cache-not-exceeded" not in said(plan(drive=make_drive("cmr"), writes_bytes_per_trial=4 << 30))
-
-
-def test_a_machine_that_saves_power_is_told_how_to_stop_that() -> None:
-    assert "plug it in and run again" in said(plan(), battery=True)["on-battery"]
-    assert "governor" not in said(plan(), speed="powersave"), "its driver raises the clock all the same"
-    slow = said(plan(), speed="powersave", dynamic=False)
-    assert "cpupower frequency-set -g performance" in slow["governor"]
-
-
 def test_locations_on_different_disks_are_a_comparison_of_disks(monkeypatch: pytest.MonkeyPatch) -> None:
     disks = {"/a": "sda", "/b": "sdb", "/c": "sdb"}
     monkeypatch.setattr(doubts, "_disk_under", disks.get)
@@ -130,14 +119,7 @@ def test_locations_on_different_disks_are_a_comparison_of_disks(monkeypatch: pyt
     assert not told["/b", "/c"]
 
 
-def test_what_happens_during_a_run_is_told_with_what_follows_from_it() -> None:
-    busy = idle_wait.busy_machine("`updatedb` reads 40 MB/s").text
-    assert "(`updatedb` reads 40 MB/s), which widens intervals: close them" in busy
-    for doubt in (idle_wait.SUSPENDED, idle_wait.STOPPED, idle_wait.CLOCK_JUMP):
-        assert "doesn't count; another replaces it" in doubt.text
-
-
-def test_a_time_too_short_for_two_rounds_is_said_beforehand_with_what_would_fit() -> None:
+def test_a_time_too_short_for_two_rounds_and_what_happens_during_a_run_are_told() -> None:
     five = ("ext4", "xfs", "btrfs", "f2fs", "nilfs2")
     little, short, enough = (
         plan_text(make_plan(five, time_limit_s=limit_s, seconds_per_trial=10, preparation_s=5))
@@ -147,6 +129,10 @@ def test_a_time_too_short_for_two_rounds_is_said_beforehand_with_what_would_fit(
     assert "fswizard finishes them anyway, up to twice the limit." in short
     assert "20 s is too short for a verdict, which takes 2 rounds: give --time" in little
     assert "too short" not in enough
+    busy = idle_wait.busy_machine("`updatedb` reads 40 MB/s").text
+    assert "(`updatedb` reads 40 MB/s), which widens intervals: close them" in busy
+    for doubt in (idle_wait.SUSPENDED, idle_wait.STOPPED, idle_wait.CLOCK_JUMP):
+        assert "doesn't count; another replaces it" in doubt.text
 
 
 def over_images(*directories: str, candidates: str = "btrfs:raid1; ext4") -> Plan:
@@ -156,7 +142,7 @@ def over_images(*directories: str, candidates: str = "btrfs:raid1; ext4") -> Pla
     return replace(plan(target=target), candidates=spread)
 
 
-def test_images_that_share_a_disk_tell_what_layouts_cost_and_not_what_several_disks_bring(
+def test_images_that_share_a_disk_and_arrays_not_synchronised_are_doubtful(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alike = said(over_images(str(tmp_path), str(tmp_path)))
@@ -165,9 +151,6 @@ def test_images_that_share_a_disk_tell_what_layouts_cost_and_not_what_several_di
     monkeypatch.setattr(doubts, "place_of", lambda path: make_drive(name=path.replace("/", "")))
     assert "members-on-one-disk" not in said(over_images("/first", "/second"))
     assert "members-on-one-disk" in said(over_images("/first", "/second", "/first"))
-
-
-def test_an_array_of_md_was_not_synchronised_and_others_need_not_be(tmp_path: Path) -> None:
     directory = str(tmp_path)
     assert "not-synchronised" not in said(over_images(directory, directory))
     text = said(over_images(directory, directory, directory, candidates="md:raid5+ext4"))["not-synchronised"]

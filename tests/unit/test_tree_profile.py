@@ -1,4 +1,4 @@
-"""A recipe of one's own files makes a tree like them, and gives nothing else away."""
+"""A recipe of one's own files makes a tree like them and gives nothing else away; it is kept, listed and removed."""
 
 from __future__ import annotations
 
