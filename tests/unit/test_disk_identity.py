@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import termios
+import threading
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +17,7 @@ from fswizard.errors import Refused
 from fswizard.model.plan import Member, Target
 from fswizard.privileged import block_device, disk_identity, exclusive_claim
 from fswizard.privileged.block_device import Device, Tree
-from fswizard.privileged.consent import question
+from fswizard.privileged.consent import IUTF8, ask, contents, question
 from fswizard.privileged.exclusive_claim import Claimable
 from fswizard.privileged.in_use import Probed
 from fswizard.privileged.protocol import Refusal
@@ -162,15 +165,6 @@ def test_a_partition_is_confirmed_by_numbers_of_its_disk_or_names_of_its_own(
         assert helper_says(machine, "sdb1", wrong) == f"{wrong!r} is not the {kind} of sdb1"
 
 
-def test_what_a_copy_of_a_disk_has_confirms_neither(tmp_path: Path) -> None:
-    machine = stage(tmp_path, {"BLOCK/device/serial": ""}, {"sdb1": PART})
-    disk(tmp_path, "sdc", "8:32", sdc1__partition="1", sdc1__dev="8:33")
-    (tmp_path / "sys/class/block/sdc1").symlink_to(tmp_path / "sys/block/sdc/sdc1")
-    assert "77-partuuid" in disk_identity.identifiers(raw(machine, "sdb1"))
-    machines.record(tmp_path, "sdc1", PART)
-    assert "77-partuuid" not in disk_identity.identifiers(raw(machine, "sdb1"))
-
-
 @pytest.mark.parametrize(
     ("name", "attributes"),
     [("sr0", {}), ("sdc", {"size": "0"}), ("nvme0c0n1", {"hidden": "1"}), ("dm-0", {"slaves__sdb": ""})],
@@ -181,9 +175,16 @@ def test_what_is_no_other_disk_takes_no_number_away(name: str, attributes: dict[
     assert SERIAL in disk_identity.identifiers(raw(machine, "sdb"))
 
 
-def test_what_cannot_be_printed_cannot_be_typed(tmp_path: Path) -> None:
+def test_what_cannot_be_printed_or_a_copy_has_too_cannot_be_typed(tmp_path: Path) -> None:
     machine = stage(tmp_path, {"BLOCK/device/serial": "Z84\x1b[2J"}, {})
     assert list(disk_identity.identifiers(raw(machine, "sdb"))) == [f"ata-ST8000_{SERIAL}"]
+    root = tmp_path / "copied"
+    machine = stage(root, {"BLOCK/device/serial": ""}, {"sdb1": PART})
+    disk(root, "sdc", "8:32", sdc1__partition="1", sdc1__dev="8:33")
+    (root / "sys/class/block/sdc1").symlink_to(root / "sys/block/sdc/sdc1")
+    assert "77-partuuid" in disk_identity.identifiers(raw(machine, "sdb1"))
+    machines.record(root, "sdc1", PART)
+    assert "77-partuuid" not in disk_identity.identifiers(raw(machine, "sdb1"))
 
 
 @pytest.mark.parametrize("name", ["desktop", "laptop", "nas", "server"])
@@ -204,21 +205,17 @@ def docked(machine: Machine) -> list[DeviceTarget]:
     return [find_device(f"/dev/{name}", machine) for name in ("sdb", "sdc")]
 
 
-def test_both_disks_of_a_dock_are_named_on_the_command_line(tmp_path: Path) -> None:
-    machine = machines.machine("dock", tmp_path)
-    assert typed_for(machine, f"{DOCK['sdc']}, {DOCK['sdb']}") == [DOCK["sdb"], DOCK["sdc"]]
-    with pytest.raises(Refused, match="You did not type the name in /dev/disk/by-id of sdb") as refused:
-        typed_for(machine, "152D00539000,152D00539000")
-    assert DOCK["sdb"] in refused.value.hint
-    assert device_checks._serial_of_each(docked(machines.machine("twins", tmp_path / "twins")), "0,1") == [None, None]
-
-
-def test_the_command_line_names_what_to_type_and_refuses_a_twin_of_later(
+def test_both_disks_of_a_dock_are_named_on_the_command_line_and_a_twin_of_later_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    dock, twins = (machines.machine(name, tmp_path / name) for name in ("dock", "twins"))
+    assert typed_for(dock, f"{DOCK['sdc']}, {DOCK['sdb']}") == [DOCK["sdb"], DOCK["sdc"]]
+    with pytest.raises(Refused, match="You did not type the name in /dev/disk/by-id of sdb") as refused:
+        typed_for(dock, "152D00539000,152D00539000")
+    assert DOCK["sdb"] in refused.value.hint
+    assert device_checks._serial_of_each(docked(twins), "0,1") == [None, None]
     target = Target("device", "/dev/sdb", others=(Member("/dev/sdc", 0),))
     made = make_plan(target=target, losses=("sdb: ext4, 4.00 TB",))
-    dock, twins = (machines.machine(name, tmp_path / name) for name in ("dock", "twins"))
     monkeypatch.setattr(device_checks, "find_device", partial(find_device, machine=dock))
     with pytest.raises(Refused, match=r"Everything on /dev/sdb, /dev/sdc would be lost\.") as refused:
         device_checks.require_confirmation(made)
@@ -228,3 +225,109 @@ def test_the_command_line_names_what_to_type_and_refuses_a_twin_of_later(
     monkeypatch.setattr(device_checks, "find_device", partial(find_device, machine=twins))
     with pytest.raises(Refused, match="sdb can't be told from another disk that was attached meanwhile"):
         device_checks.questions(made)
+
+
+# The last question before a disk is erased
+
+
+ARCHIVE = Probed({"ID_FS_TYPE": "ext4", "ID_FS_LABEL": "archive"}, frozenset({"ext4"}))
+NOTHING = Probed()
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    """Two disks as sysfs describes them."""
+    for disk, model, serial in (("sdb", "ST8000AS0002-1NA\n", "Z840A1B2"), ("nvme0n1", "SSD\x1b]52;c;x\x07", "")):
+        device = tmp_path / "sys" / "block" / disk / "device"
+        device.mkdir(parents=True)
+        (device / "model").write_text(model)
+        (device / "serial").write_text(serial)
+    return Tree(tmp_path)
+
+
+def seen(tree: Tree, name: str, disk: str, found: Probed, size_bytes: int = 8_001_563_222_016) -> Claimable:
+    return Claimable(Device(name, disk, "8:16", tree), 7, size_bytes, found)
+
+
+def test_a_disk_is_shown_with_all_that_it_can_be_told_by(tree: Tree) -> None:
+    assert question([seen(tree, "sdb", "sdb", ARCHIVE)]) == (
+        """
+fswizard will ERASE this disk. Everything on it will be lost for good:
+
+  /dev/sdb, 8.00 TB
+    Model:         ST8000AS0002-1NA
+    Serial number: Z840A1B2
+    Contents:      ext4 "archive"
+
+Type yes to erase it; anything else cancels: """
+    )
+
+
+def test_of_several_each_is_shown_and_none_can_write_over_the_question(tree: Tree) -> None:
+    asked = question([seen(tree, "sdb1", "sdb", NOTHING, 512_110_190_592), seen(tree, "nvme0n1", "nvme0n1", ARCHIVE)])
+    assert "will ERASE these 2 devices. Everything on them will be lost for good:" in asked
+    assert "  /dev/sdb1, a partition of sdb, 512 GB\n" in asked
+    assert "    Contents:      nothing was found\n" in asked
+    assert "    Serial number: unknown\n" in asked
+    assert asked.endswith("Type yes to erase them; anything else cancels: ")
+    hostile = Probed({"ID_FS_TYPE": "ext4", "ID_FS_LABEL_ENC": r"\x1b[2J\u202eno\x0aContents:" + "x" * 500})
+    asked = question([seen(tree, "nvme0n1", "nvme0n1", hostile)])
+    assert "Model:         SSD\\x1b]52;c;x\\x07\n" in asked
+    assert not set(asked) & {"\x1b", "\x07", "\u202e"}
+    assert max(map(len, asked.splitlines())) < 130
+    assert len(asked.splitlines()) == 9
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (NOTHING, "nothing was found"),
+        (Probed({"ID_PART_TABLE_TYPE": "gpt"}, frozenset({"gpt", "PMBR"})), "a partition table (gpt)"),
+        (Probed({"ID_FS_TYPE": "xfs"}, frozenset({"xfs", "swap"})), "xfs, swap"),
+    ],
+)
+def test_what_lies_on_a_disk_stands_in_a_line(found: Probed, words: str) -> None:
+    assert contents(found) == words
+
+
+def replied(early: str, reply: str, text: str = "Sure? ", *, utf8: bool = True) -> tuple[bool, bytes]:
+    """Whether that is a yes, where `early` was typed before the question stood there; and what the terminal showed."""
+    (user, terminal), shown = os.openpty(), bytearray()
+
+    def answer() -> None:
+        while not shown.endswith(b"? "):
+            shown.extend(os.read(user, 100))
+        os.write(user, reply.encode())
+
+    modes = termios.tcgetattr(terminal)
+    modes[0] = modes[0] | IUTF8 if utf8 else modes[0] & ~IUTF8
+    modes[3] &= ~termios.ECHO
+    termios.tcsetattr(terminal, termios.TCSANOW, modes)
+    os.write(user, early.encode())
+    typing = threading.Thread(target=answer)
+    typing.start()
+    try:
+        return ask(terminal, text), bytes(shown)
+    finally:
+        typing.join()
+        os.close(user)
+        os.close(terminal)
+
+
+@pytest.mark.parametrize(
+    ("early", "reply", "yes"),
+    [
+        ("", "yes\n", True), ("", " YES \n", True), ("", "y\n", False), ("", "\n", False),
+        ("yes\n", "no\n", False),
+        ("", "yes\x04", False),  # the end of input sends what stands there without the end of its line
+    ],
+)  # fmt: skip
+def test_yes_in_whole_is_a_yes_unless_it_was_typed_before_the_question_or_cut_off(
+    early: str, reply: str, yes: bool
+) -> None:
+    assert replied(early, reply)[0] is yes
+
+
+def test_a_terminal_gets_the_characters_that_it_understands() -> None:
+    assert replied("", "no\n", "Фото? ")[1] == "Фото? ".encode()
+    assert replied("", "no\n", "Фото? ", utf8=False)[1] == rb"\u0424\u043e\u0442\u043e? "

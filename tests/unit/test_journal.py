@@ -22,11 +22,6 @@ from fswizard.targets.locations import filesystem_type
 from fswizard.targets.own_directory import Identity, NotRemoved
 
 
-@pytest.fixture(autouse=True)
-def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-
-
 def the_entry() -> Path:
     (entry,) = (state_directory() / "unfinished").iterdir()
     return entry
@@ -133,7 +128,7 @@ def test_one_that_is_in_the_way_keeps_no_other_from_being_removed(tmp_path: Path
     third.rmdir()
     with pytest.raises(RunFailed, match=f"{second} is not what .*{third} is gone"):
         clean(the_leftover())
-    assert [path.name for path in tmp_path.iterdir() if path.name != "state"] == [second.name]
+    assert [path.name for path in tmp_path.iterdir()] == [second.name]
     assert the_leftover().directories == (second,)
     second.unlink()
     assert clean(the_leftover()) == gone(second)
@@ -205,16 +200,13 @@ def test_where_inodes_are_numbered_anew_the_name_has_to_do(tmp_path: Path, kind:
     assert not made.exists()
 
 
-def test_a_directory_that_is_not_needed_any_more_is_forgotten(tmp_path: Path) -> None:
+def test_what_a_run_cannot_remove_stays_written_down_and_what_it_does_not_need_is_forgotten(tmp_path: Path) -> None:
     journal = Journal(None)
     made, kept = journal.make_directory(tmp_path), journal.make_directory(tmp_path)
     asyncio.run(journal.remove_directory(made))
     _die(journal)
     assert the_leftover().directories == (kept,)
     assert clean(the_leftover()) == (), "not a word about the first one"
-
-
-def test_what_a_run_cannot_remove_at_its_end_stays_written_down(tmp_path: Path) -> None:
     journal = Journal(None)
     made, other = journal.make_directory(tmp_path), journal.make_directory(tmp_path)
     moved = made.rename(tmp_path / "moved")

@@ -23,12 +23,6 @@ from tests.builders import make_plan
 from tests.fakes.machine import make_program
 
 
-@pytest.fixture(autouse=True)
-def _none_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is installed on this machine."""
-    monkeypatch.setattr(helper_copy, "INSTALLED", Path("/nonexistent"))
-
-
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy as a package would install it, in a directory that is root's alone from / on."""
@@ -87,10 +81,16 @@ def test_an_installed_copy_that_is_not_roots_alone_or_not_ours_is_refused_and_no
         assert "`fswizard install-helper` renews it" in refused.value.hint
 
 
-def test_a_directory_that_everybody_can_write_is_not_roots_alone(tmp_path: Path) -> None:
+def test_a_checkout_is_not_roots_alone_and_started_by_an_interpreter_that_takes_nothing_from_the_user(
+    tmp_path: Path,
+) -> None:
     shutil.copytree(PACKAGE, tmp_path / "privileged")
     (tmp_path / "privileged").chmod(0o757)
     assert not helper_copy.is_roots_alone(tmp_path / "privileged")
+    python, *options, program, right = helper_copy.command("erase")
+    assert (options, right) == (["-I", "-S", "-B", "-X", "utf8"], "erase")
+    assert Path(program) == PACKAGE / "__main__.py"
+    assert Path(python).is_absolute()
 
 
 def test_who_has_no_rights_is_told_which_and_what_needs_none() -> None:
@@ -110,19 +110,16 @@ def test_root_needs_no_sudo() -> None:
     privilege.authorise()
 
 
-def test_without_sudo_pkexec_needs_a_window_to_ask_in(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_sudo_pkexec_asks_in_a_window_of_which_is_said_what_it_is_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert privilege.starting() == "starting the privileged helper"
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setattr(commands, "find", lambda name: "/usr/bin/pkexec" if name == "pkexec" else None)
     for variable, state in (("", "none"), ("DISPLAY", "pkexec"), ("WAYLAND_DISPLAY", "pkexec")):
         for name in ("DISPLAY", "WAYLAND_DISPLAY"):
             monkeypatch.setenv(name, ":0" if name == variable else "")
         assert privilege.state() == state
-
-
-def test_where_pkexec_asks_in_a_window_it_is_said_what_is_waited_for(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert privilege.starting() == "starting the privileged helper"
     monkeypatch.setattr(privilege, "way", lambda: "pkexec")
     privilege.authorise()
     said = capsys.readouterr().err
@@ -135,13 +132,6 @@ def test_the_installed_copy_is_a_program_by_itself(installed: Path, monkeypatch:
     assert helper_copy.command("images") == (str(installed / "__main__.py"), "images")
     monkeypatch.setattr(helper_copy, "SYSTEM_PYTHON", "/nonexistent")
     assert helper_copy.command("images")[0] == sys.executable, "its first line names one that is not there"
-
-
-def test_a_checkout_is_started_by_an_interpreter_that_takes_nothing_from_the_user() -> None:
-    python, *options, program, right = helper_copy.command("erase")
-    assert (options, right) == (["-I", "-S", "-B", "-X", "utf8"], "erase")
-    assert Path(program) == PACKAGE / "__main__.py"
-    assert Path(python).is_absolute()
 
 
 DISKS = Target("device", "/dev/sdb", number="8:16", others=(Member("/dev/sdc", number="8:32"),))
@@ -230,7 +220,7 @@ def test_a_no_is_told_with_its_reason(
     assert ("confirm" in log.read_text()) == asked
 
 
-def test_who_can_change_what_root_will_run_is_told_once_before_a_password_is_typed(
+def test_before_a_password_is_typed_it_is_said_what_for_and_once_who_can_change_the_helper(
     sudo: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sudo("exit 0")
@@ -240,11 +230,6 @@ def test_who_can_change_what_root_will_run_is_told_once_before_a_password_is_typ
     assert "which your account can change; `fswizard install-helper` gives root a copy" in capsys.readouterr().err
     privilege.authorise()
     assert capsys.readouterr().err == ""
-
-
-def test_where_sudo_asks_it_is_said_what_for(
-    sudo: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
     sudo(ASKS, ASKS)
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True))
     with pytest.raises(Missing, match="sudo did not give it"):

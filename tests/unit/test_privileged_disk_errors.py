@@ -219,7 +219,9 @@ def test_what_is_made_later_has_its_own_errors_and_what_it_counts_of_its_disk_is
     assert errors.of_disks() == ["write_errs: 3"]
 
 
-def test_a_flood_of_errors_is_kept_in_part(log: Log, nas: Tree) -> None:
+def test_a_flood_is_kept_in_part_and_a_count_that_questions_add_to_is_enough_against_a_suspect(
+    log: Log, nas: Tree
+) -> None:
     errors = DiskErrors(loop, tree=nas)
     for _ in range(3):
         log(*[IO_ERROR.format("loop0")] * (MAXIMUM_LINES // 2))
@@ -229,6 +231,13 @@ def test_a_flood_of_errors_is_kept_in_part(log: Log, nas: Tree) -> None:
     log(EXT4_ERROR.format("loop0"))
     errors.read()
     assert errors.lines == [EXT4_ERROR.format("loop0")]
+    write(nas, f"{SDA}/ioerr_cnt", "0xf")
+    errors = DiskErrors(loop, ["md0"], nas)
+    write(nas, f"{SDA}/ioerr_cnt", "0x12")
+    assert errors.of_disks() == []
+    assert errors.of_disks(suspected=True) == ["sda: ioerr_cnt grew by 3"]
+    log(IO_ERROR.format("sdb"))
+    assert errors.of_disks() == [IO_ERROR.format("sdb"), "sda: ioerr_cnt grew by 3"]
 
 
 @pytest.mark.parametrize(
@@ -253,16 +262,6 @@ def test_what_the_disks_below_have_counted_since_then_is_told(
     assert errors.of_disks() == []
     write(nas, path, counts[1])
     assert errors.of_disks() == told
-
-
-def test_a_count_that_questions_add_to_is_enough_only_against_a_suspect(log: Log, nas: Tree) -> None:
-    write(nas, f"{SDA}/ioerr_cnt", "0xf")
-    errors = DiskErrors(loop, ["md0"], nas)
-    write(nas, f"{SDA}/ioerr_cnt", "0x12")
-    assert errors.of_disks() == []
-    assert errors.of_disks(suspected=True) == ["sda: ioerr_cnt grew by 3"]
-    log(IO_ERROR.format("sdb"))
-    assert errors.of_disks() == [IO_ERROR.format("sdb"), "sda: ioerr_cnt grew by 3"]
 
 
 def test_where_nobody_may_read_the_log_counters_are_all_there_is(nas: Tree, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""What is no request is none, however it comes in pieces."""
+"""What is no request is none, and what the helper allows is what the catalogue offers and nothing that is nearly so."""
 
 from __future__ import annotations
 
