@@ -444,6 +444,6 @@ def test_files_of_one_workload_each_are_the_same_run_and_a_candidate_can_be_name
     result = only(f"ext4={tmp_path}/a", f"xfs:noatime={tmp_path}/b")
     assert ratios(result, "w") == {"xfs:noatime": pytest.approx(2.0)}
     assert result.plan.candidate("xfs:noatime").mount_options == ("noatime",)
-    parsed_run = fio_json.read('{"jobs": [{"jobname": "w", "write": {"total_ios": 5, "iops": 9.0}}]}', "x")
+    (parsed_run,) = fio_json.read_each('{"jobs": [{"jobname": "w", "write": {"total_ios": 5, "iops": 9.0}}]}', "x")
     files = [(source, parsed_run) for source in sources_of([("", "monday-ext4.json"), ("", "tuesday-xfs.json")])]
     assert list(by_disk(files)) == [""]

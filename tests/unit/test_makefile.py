@@ -58,15 +58,12 @@ def test_one_that_was_moved_or_has_outlived_its_python_is_made_anew(checkout: Pa
     assert not is_kept(checkout)
 
 
-def test_without_network_one_sentence_says_so(checkout: Path) -> None:
+def test_without_network_one_sentence_says_so_and_other_faults_are_shown_as_they_are(checkout: Path) -> None:
     """Costs two starts of pip, whose words for that change."""
     offline = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "1", "PIP_NO_CACHE_DIR": "1"}
     done = make(checkout, ".venv/.run-ready", **offline)
     said = [line for line in done.stderr.splitlines() if not line.startswith("make")]
     assert said == ["Python packages could not be fetched: connect this machine to the network and try again."]
     assert "127.0.0.1" in (checkout / ".venv/pip.log").read_text()
-
-
-def test_other_faults_of_pip_are_shown_as_they_are(checkout: Path) -> None:
     (checkout / "pyproject.toml").write_text("nonsense")
     assert "key/value pair" in make(checkout, ".venv/.run-ready").stderr

@@ -173,46 +173,6 @@ def test_copying_onto_a_disk_makes_the_calls_of_cp_and_one_sync(places: tuple[Pa
     assert {call[2] for call in calls if call[0] == "open"} == {"O_WRONLY|O_CREAT|O_EXCL", "O_RDONLY|O_NONBLOCK"}
 
 
-def test_a_video_is_written_and_read_as_by_cp_without_any_option(places: tuple[Path, Path, Path]) -> None:
-    ours, theirs, scratch = places
-    source = scratch / "video-1-600000"
-    source.mkdir()
-    (source / "file-000000.mkv").write_bytes(os.urandom(300_000) + bytes(300_000))
-    onto = f"{source.name}-onto"
-    copied = traced(TreeJob("copy-onto", "video", 1, 600_000), ours, scratch, source)
-    plain = by_hand(f"mkdir {onto}", f"cp {source}/file-000000.mkv {onto}/", at=theirs)
-    assert _content(copied) == _content(plain)
-    read = traced(TreeJob("read-back", "video", 1, 600_000), ours, scratch, source, ours / onto)
-    assert read == by_hand(f"cp {onto}/file-000000.mkv /dev/null", at=ours)
-
-
-def _content(calls: Calls) -> Calls:
-    """Of the calls those that write files, but for the rights they get."""
-    changes = WRITES | SYNC | {"ftruncate", "fallocate", "lseek"}
-    opens = [call[:3] for call in calls if call[0] == "open" and call[2].startswith("O_WRONLY")]
-    return opens + [call for call in calls if call[0] in changes]
-
-
-def test_copying_within_a_filesystem_copies_every_byte(places: tuple[Path, Path, Path]) -> None:
-    ours, theirs, scratch = places
-    calls = traced(TreeJob("copy", "mixed", 15, 900_000), ours, scratch)
-    assert sum(int(call[2]) for call in calls if call[0] == "write") == 900_000
-    (ours / "mixed-15-900000").rename(theirs / "mixed-15-900000")
-    assert calls == by_hand("cp -a --reflink=never mixed-15-900000 mixed-15-900000-copy", at=theirs)
-
-
-def test_unpacking_makes_the_calls_of_tar_and_one_sync(places: tuple[Path, Path, Path]) -> None:
-    ours, theirs, scratch = places
-    calls = traced(TreeJob("untar", "small-files", 40, 90_000), ours, scratch)
-    name = f"small-files-40-{90_000}"
-    (theirs / f"{name}-unpacked").mkdir()
-    unpacked = by_hand(f"tar -xf {scratch}/{name}.tar -C {name}-unpacked", at=theirs)
-    assert [call for call in calls if call[1] != f"{name}-unpacked"] == [
-        call for call in unpacked if call[1] != f"{name}-unpacked"
-    ]
-    assert [kind for kind in kinds(calls) if kind in SYNC] == ["syncfs"]
-
-
 @pytest.mark.sqlite3
 @pytest.mark.parametrize("journal, syncs", [("wal", 1), ("delete", 4)])
 def test_transactions_make_the_calls_of_a_program_with_a_database(

@@ -110,7 +110,7 @@ def test_small_files_are_small_and_mixed_files_have_a_few_large_ones() -> None:
 
 @pytest.mark.parametrize("shape", ["small-files", "mixed"])
 def test_of_what_is_generated_as_much_is_left_by_compression_as_is_stated(shape: str, tmp_path: Path) -> None:
-    """By the kernel's pages, as filesystems compress at the least, and as a whole."""
+    # By the kernel's pages, as filesystems compress at the least, and as a whole.
     tree_worker.make(shape, 40, 4 * MIB, str(tmp_path / "tree"))
     content = b"".join(path.read_bytes() for path in sorted((tmp_path / "tree").rglob("*")) if path.is_file())
     pages = [content[at : at + 4096] for at in range(0, len(content), 4096)]
@@ -119,7 +119,11 @@ def test_of_what_is_generated_as_much_is_left_by_compression_as_is_stated(shape:
     assert len(gzip.compress(content)) / len(content) == pytest.approx(LEFT_BY_COMPRESSION, abs=0.03)
 
 
-def test_percentiles_of_the_histogram_are_right_to_its_resolution() -> None:
+def test_sizes_of_files_and_percentiles_of_latencies_are_distributed_as_stated() -> None:
+    small = [size for _, size in tree_worker.entries("small-files", 3000, 12 * MIB)]
+    mixed = [size for _, size in tree_worker.entries("mixed", 3000, 350 * MIB)]
+    assert max(small) < 40 * statistics.median(small)
+    assert max(mixed) > 300 * statistics.median(mixed)
     latencies = [1000 * 1.001**i for i in range(10_000)]
     buckets = [0] * BUCKETS
     for latency in latencies:
@@ -171,12 +175,6 @@ def test_what_is_made_is_told_in_words_for_one_and_for_many(shape: Any, files: i
     assert made.text == f"making {words}, 537 MB, if it isn't there yet"
 
 
-async def test_deleting_makes_its_own_copy_when_nobody_copied_before(context: LocalContext) -> None:
-    measured = await figures_of(replace(COPY, operation="delete"), context)
-    assert measured["duration"] > 0
-    assert [path.name for path in Path(context.directory).iterdir()] == [f"small-files-200-{MIB}"]
-
-
 async def test_nothing_is_asked_or_moved_beside_the_work(context: LocalContext) -> None:
     await figures_of(COPY, context)
     await figures_of(replace(COPY, operation="delete"), context)
@@ -192,29 +190,40 @@ async def test_what_is_measured_is_made_afresh_each_time_and_a_true_copy(context
     assert sum(process._argv[:2] == ("rm", "-rf") for process in context.started) == 1
 
 
-async def test_what_could_not_be_made_whole_is_taken_away_and_made_again(context: LocalContext) -> None:
+async def test_what_could_not_be_made_whole_is_taken_away_and_deleting_makes_its_own_copy(
+    context: LocalContext,
+) -> None:
     with pytest.raises(WorkloadFailed):
         async with making(context, f"{context.directory}/part"):
             await succeed(context, ("mkdir", "part"), limit_s=60)
             await succeed(context, ("false",), limit_s=60)
     assert list(Path(context.directory).iterdir()) == []
     assert context.laid_out == set()
+    measured = await figures_of(replace(COPY, operation="delete"), context)
+    assert measured["duration"] > 0
+    assert [path.name for path in Path(context.directory).iterdir()] == [f"small-files-200-{MIB}"]
 
 
-@pytest.mark.parametrize("engine", [pytest.param("fio", marks=pytest.mark.fio), "fileserver"])
-async def test_leaving_early_kills_the_program_and_all_it_started(engine: str, context: LocalContext) -> None:
+async def under_way(engine: str, context: LocalContext) -> tuple[asyncio.Task[None], list[WorkloadEvent]]:
+    """A workload of a minute that is being measured, and what it tells."""
     job: Job = FioJob("randwrite", 4096, 8 * MIB, seconds=60, direct=False)
     if engine == "fileserver":
         job = FileServerJob(3, 60, 20_000, 1000, 60)
-    told, under_way = list[WorkloadEvent](), asyncio.Event()
+    told, measuring = list[WorkloadEvent](), asyncio.Event()
 
     def tell(what: WorkloadEvent) -> None:
         told.append(what)
         if isinstance(what, Progress) and any(isinstance(before, Doing) and before.measured for before in told):
-            under_way.set()
+            measuring.set()
 
     task = asyncio.create_task(engines.run(job, context, tell, seed=1))
-    await under_way.wait()
+    await measuring.wait()
+    return task, told
+
+
+@pytest.mark.parametrize("engine", [pytest.param("fio", marks=pytest.mark.fio), "fileserver"])
+async def test_leaving_early_kills_the_program_and_all_it_started(engine: str, context: LocalContext) -> None:
+    task, _ = await under_way(engine, context)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -315,15 +324,6 @@ async def test_a_program_that_takes_too_long_is_killed_also_where_its_output_is_
     with pytest.raises(WorkloadFailed, match="sleep did not end within 60 s") as caught:
         await task
     assert caught.value.kind == "timed-out"
-    assert not Path(f"/proc/{context.started[0].pid}").exists()
-
-
-async def test_cancelling_a_task_kills_its_program(context: LocalContext, time: SimulatedClock) -> None:
-    task = asyncio.create_task(succeed(context, ("sleep", "1000"), limit_s=60))
-    await time.somebody_waits()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
     assert not Path(f"/proc/{context.started[0].pid}").exists()
 
 
@@ -437,18 +437,7 @@ async def test_a_program_that_writes_while_what_it_started_is_stopped_is_ended_t
 async def test_figures_of_a_workload_that_was_killed_are_not_taken(
     engine: str, whose: Callable[[int], int], number: signal.Signals, context: LocalContext
 ) -> None:
-    job: Job = FioJob("randwrite", 4096, 8 * MIB, seconds=60, direct=False)
-    if engine == "fileserver":
-        job = FileServerJob(3, 60, 20_000, 1000, 60)
-    told, under_way = list[WorkloadEvent](), asyncio.Event()
-
-    def tell(what: WorkloadEvent) -> None:
-        told.append(what)
-        if isinstance(what, Progress) and any(isinstance(before, Doing) and before.measured for before in told):
-            under_way.set()
-
-    task = asyncio.create_task(engines.run(job, context, tell, seed=1))
-    await under_way.wait()
+    task, told = await under_way(engine, context)
     os.kill(whose(context.started[-1].pid), number)
     with pytest.raises(WorkloadDisturbed):
         await task
