@@ -236,10 +236,9 @@ def save(runs: Sequence[Result], directory: Path) -> list[Path]:
     return paths
 
 
-@pytest.fixture(autouse=True)
-def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return tmp_path / "cache" / "fswizard" / "pool.json"
+@pytest.fixture
+def cache() -> Path:
+    return Path(os.environ["XDG_CACHE_HOME"], "fswizard", "pool.json")
 
 
 def test_files_and_directories_are_pooled_on_the_command_line(tmp_path: Path) -> None:

@@ -216,9 +216,12 @@ def test_a_filesystem_of_several_devices_is_refused_unless_a_run_made_it(tmp_pat
         assert bool(by_root(machine, "sdb1", devices=2)) == bool(codes)
 
 
-def test_a_partition_of_a_disk_that_is_a_member_itself_is_refused(tmp_path: Path) -> None:
-    machine = stage(tmp_path, {}, {"sdb": {TYPE: "linux_raid_member", USAGE: "raid"}, "sdb1": PART})
+def test_a_partition_of_a_member_and_a_disk_with_partitions_are_refused(tmp_path: Path) -> None:
+    machine = stage(tmp_path / "member", {}, {"sdb": {TYPE: "linux_raid_member", USAGE: "raid"}, "sdb1": PART})
     assert found(machine) == {"raid-member": "sdb is a member of a Linux RAID array."}
+    machine = stage(tmp_path / "whole", {}, {"sdb1": PART})
+    assert found(machine, BY_ID) == {"partitioned": "sdb has 1 partition: sdb1."}
+    assert by_root(machine, "sdb") == "sdb has 1 partition: sdb1"
 
 
 def test_whoever_has_it_open_is_named(tmp_path: Path) -> None:
@@ -240,12 +243,6 @@ def test_what_could_not_be_looked_at_and_a_failing_disk_are_refused(tmp_path: Pa
         "The contents of sdb1 couldn't be read.",
         "sdb reports that it is failing.",
     ]
-
-
-def test_a_disk_with_partitions_is_refused_as_a_whole(tmp_path: Path) -> None:
-    machine = stage(tmp_path, {}, {"sdb1": PART})
-    assert found(machine, BY_ID) == {"partitioned": "sdb has 1 partition: sdb1."}
-    assert by_root(machine, "sdb") == "sdb has 1 partition: sdb1"
 
 
 @pytest.mark.parametrize(("zones", "codes"), [("host-managed", []), ("of a new kind", ["zoned"])])
