@@ -276,10 +276,6 @@ def test_the_command_lists_recipes_with_time_and_bytes_and_controls_are_shown_es
     assert recipe.title == "a\\u202eb\\x1b]52;c"
 
 
-def jobs(recipe: str) -> dict[str, object]:
-    return {workload.name: workload.job for workload in recipes.find(recipe).workloads}
-
-
 def test_the_file_server_s_sizes_and_files_and_directories_are_distributed_as_filebench_s() -> None:
     options = fileserver_worker.Options(["x", "50", "100000", "1310720", "16384", "60", "1"])
     dice = Random(1)
@@ -289,16 +285,6 @@ def test_the_file_server_s_sizes_and_files_and_directories_are_distributed_as_fi
     assert sum(map(options.exists_at_first, range(100_000))) == 80_000
     folders = {options.path(number).rpartition("/")[0] for number in range(100_000)}
     assert len(folders) == 100_000 / 20
-
-
-def test_kdiskmark_s_profile_is_exact() -> None:
-    presets = [("read", "write", MIB, 8), ("read", "write", MIB, 1)]
-    presets += [("randread", "randwrite", 4 * KIB, 32), ("randread", "randwrite", 4 * KIB, 1)]
-    assert list(jobs("kdiskmark").values()) == [
-        FioJob(rw, block, 1024 * MIB, 5.0, jobs=1, depth=depth, io_engine="libaio", direct=True, cap_seconds=5.0)
-        for read, write, block, depth in presets
-        for rw in (read, write)
-    ]
 
 
 @pytest.mark.parametrize("name", ["quick", "archive-disk", "desktop-ssd", "desktop-programs", "everyday", "backup"])

@@ -30,7 +30,6 @@ from tests.reproduce.__main__ import keep
 from tests.reproduce.by_hand import BY_HAND
 from tests.reproduce.experiments import DOCUMENTS, place
 from tests.reproduce.own_figures import figures
-from tests.simulated.disks import Mechanics
 
 APPENDS = Metric("append_latency", "s", "lower")
 
@@ -232,10 +231,6 @@ def test_all_that_was_published_is_run_again_and_what_has_not_been_says_so(monke
 def test_the_page_shows_what_is_shipped_and_the_simulated_disk_is_close_to_real_ones() -> None:
     for figure in figures():
         assert figure.why or abs(figure.ours / figure.published - 1) <= 0.25, figure
-    disk = Mechanics(bytes_per_s=100e6, seek_s=0.009, turn_s=0.008)
-    assert disk.write_s(10**9, 10**6) == pytest.approx(0.009 + 0.004 + 0.01)
-    assert disk.read_s(10**9 + 10**6, 10**6) == pytest.approx(0.01)
-    assert disk.read_s(10**9 + 2 * 10**6 + 10**5, 10**6) == pytest.approx(0.011), "it waits for what passes by"
     # `python -m tests.reproduce --page` writes it again.
     assert page.PAGE.read_text("utf-8") == page.text()
 

@@ -18,7 +18,7 @@ from fswizard.stats import analyse, comparison
 from fswizard.stats.discoveries import AT_THE_END, ERROR, controlled
 from fswizard.stats.ratios import compare, critical, verdict
 from tests.bench.carry_over import winners
-from tests.bench.decisions import BANK, POLICIES, SIX_SHARED, TIE, replay
+from tests.bench.decisions import BANK, SIX_SHARED, TIE, replay
 from tests.bench.discoveries import Case, scores
 from tests.bench.error_rates import NOISES, bias, errors
 from tests.bench.many import Noise, Standing, bimodal, look, pairs_of, play, widening
@@ -167,16 +167,6 @@ def test_of_the_bank_of_races_six_apart_take_twenty_cells_and_loud_ties_are_left
     score = replay("fswizard", [SIX_SHARED], 100)
     assert score.right >= 0.99 * score.races
     assert score.cells <= 20 * score.races
-
-
-@pytest.mark.parametrize(
-    ("policy", "deviation", "cells"),
-    [("one run", 0.1, 2), ("five fixed rounds", 0.1, 10), ("Phoronix Test Suite", 0.001, 6), ("hyperfine", 0.1, 20)],
-)
-def test_other_policies_measure_as_often_as_they_say(policy: str, deviation: float, cells: int) -> None:
-    simulation = Simulation((100.0, 300.0), Scenario("", normal(deviation)), random.Random(1))
-    assert POLICIES[policy](simulation) == "c1"
-    assert simulation.cells == cells
 
 
 def judged(path: Path) -> list[tuple[Recording, str, bool]]:

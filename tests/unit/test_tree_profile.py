@@ -141,14 +141,6 @@ def test_a_generated_tree_compresses_as_the_original(share: float, tmp_path: Pat
     assert left == pytest.approx(share, abs=0.06)
 
 
-def test_a_tree_made_twice_is_identical(collection: Path, tmp_path: Path) -> None:
-    recipe, places = recipe_of(collection), (tmp_path / "one", tmp_path / "two")
-    for place in places:
-        place.mkdir()
-    one, two = (files_in(made(recipe, place)) for place in places)
-    assert one == two
-
-
 def test_no_name_gets_into_the_recipe_and_no_link_is_followed(tmp_path: Path) -> None:
     outside, mine = tmp_path / "outside", tmp_path / "Liebesbriefe"
     (mine / "1998-Erika").mkdir(parents=True)

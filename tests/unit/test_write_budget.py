@@ -11,10 +11,10 @@ import pytest
 
 from fswizard.engines.fio import FioJob
 from fswizard.errors import UsageError
-from fswizard.filesystems import catalogue, parse_candidates
+from fswizard.filesystems import parse_candidates
 from fswizard.model.drive import Drive
 from fswizard.model.endurance import usual_budget_bytes
-from fswizard.model.estimates import affordable_rounds, made_bytes
+from fswizard.model.estimates import affordable_rounds
 from fswizard.model.metrics import TRIAL_WRITTEN
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result, Sample
@@ -175,12 +175,3 @@ def test_the_command_to_repeat_a_run_has_a_budget_that_was_chosen(
 ) -> None:
     told = repeat_command(replace(plan(tmp_path), write_budget_bytes=budget_bytes))
     assert told.partition("--write-budget ")[2] == words
-
-
-@pytest.mark.parametrize(
-    ("name", "size_bytes", "made"),
-    [("ext4", 2 << 30, 68.2e6), ("ext4", 128 << 30, 1.08e9), ("ext4", 4000 << 30, 1.13e9), ("ext3", 2 << 30, 102e6),
-     ("xfs", 2 << 30, 67.5e6), ("btrfs", 200 << 30, 0)],
-)  # fmt: skip
-def test_making_a_filesystem_writes_what_mkfs_was_seen_to_write(name: str, size_bytes: int, made: float) -> None:
-    assert made_bytes(catalogue()[name], size_bytes) == pytest.approx(made, rel=0.25)
