@@ -120,8 +120,8 @@ def test_of_what_is_generated_as_much_is_left_by_compression_as_is_stated(shape:
 
 
 def test_sizes_of_files_and_percentiles_of_latencies_are_distributed_as_stated() -> None:
-    small = [size for _, size in tree_worker.entries("small-files", 3000, 12 * MIB)]
-    mixed = [size for _, size in tree_worker.entries("mixed", 3000, 350 * MIB)]
+    small = [size for _, size, _ in tree_worker.entries("small-files", 3000, 12 * MIB)]
+    mixed = [size for _, size, _ in tree_worker.entries("mixed", 3000, 350 * MIB)]
     assert max(small) < 40 * statistics.median(small)
     assert max(mixed) > 300 * statistics.median(mixed)
     latencies = [1000 * 1.001**i for i in range(10_000)]
