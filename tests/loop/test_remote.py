@@ -81,15 +81,13 @@ AHEAD = "import time\nnow = time.time\ntime.time = lambda: now() + 3 * 86_400\n"
 
 RECIPE = writing("64M", "4M", 0.1, minutes=3)
 """Waits at most eighteen seconds for a machine that is busy with other tests, and has time on an emulated one."""
-LASTING = writing("64M", "4M", 600.0, rw="write", minutes=3) + "fsync = 64\n"
-"""Measures until somebody ends it; with fsync nothing is measured on the bare device."""
 WATCH = (sys.executable, "-m", "fswizard", "watch", "--on", NAME)
 
 
-def detached(place: Path, text: str) -> subprocess.CompletedProcess[str]:
+def detached(place: Path) -> subprocess.CompletedProcess[str]:
     """A run there, of one candidate and a recipe of its own, that is left alone as soon as it measures."""
     recipe = place.parent / "tiny.toml"
-    recipe.write_text(text)
+    recipe.write_text(RECIPE)
     words = ("run", str(recipe), "--candidates", "ext4", "--rounds", "9..9", "--target", f"image:64M@{place}")
     return fswizard(*words, "--detach", "--on", NAME)
 
@@ -103,12 +101,12 @@ def test_run_and_watch_on_another_machine_whose_clock_is_three_days_ahead(
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
     with other_machine(tmp_path / "nas", {"PYTHONPATH": str(tmp_path / "python")}) as machine:
         monkeypatch.setenv("PATH", str(programs(machine)), prepend=os.pathsep)
-        begun = detached(place, RECIPE)
+        begun = detached(place)
         assert begun.returncode == 0 and "goes on without this terminal" in begun.stderr, begun.stderr
         (path,) = (machine.state / "results").glob("*.jsonl")
         with monkeypatch.context() as there:
             there.setenv("XDG_STATE_HOME", str(machine.state.parent))
-            give_order(path, "pause")
+            give_order(path, "pause")  # or it could end before anybody watches
             watching = subprocess.Popen(WATCH, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             assert watching.stderr is not None
             first = watching.stderr.readline()
@@ -129,20 +127,22 @@ def test_run_and_watch_on_another_machine_whose_clock_is_three_days_ahead(
 def test_a_cut_ends_the_screen_and_not_the_run_and_the_same_command_shows_it_again(
     nas: OtherMachine, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert detached(place, LASTING).returncode == 0
-    second = detached(place, LASTING)
-    assert second.returncode == 3 and "is being measured already: short on" in second.stderr, second.stderr
-    with terminal("--on", NAME, size=(100, 40)) as wizard:
-        wizard.await_text("In progress")
-        nas.cut()
-        wizard.await_text("keeps going; the same command shows it again")
-        assert wizard.process.wait(LIMIT_S) == 1
-    with terminal("watch", "--on", NAME, size=(100, 40)) as wizard:
-        wizard.await_text("Leaderboard")
+    assert detached(place).returncode == 0
     (path,) = (nas.state / "results").glob("*.jsonl")
-    monkeypatch.setenv("XDG_STATE_HOME", str(nas.state.parent))
-    give_order(path, "stop")
-    wait_until(lambda: not ongoing(), LIMIT_S, "the run has ended")
+    with monkeypatch.context() as there:
+        there.setenv("XDG_STATE_HOME", str(nas.state.parent))
+        give_order(path, "pause")
+        second = detached(place)
+        assert second.returncode == 3 and "is being measured already: short on" in second.stderr, second.stderr
+        with terminal("--on", NAME, size=(100, 40)) as wizard:
+            wizard.await_text("In progress")
+            nas.cut()
+            wizard.await_text("keeps going; the same command shows it again")
+            assert wizard.process.wait(LIMIT_S) == 1
+        with terminal("watch", "--on", NAME, size=(100, 40)) as wizard:
+            wizard.await_text("Leaderboard")
+        give_order(path, "stop")
+        wait_until(lambda: not ongoing(), LIMIT_S, "the run has ended")
     assert results.load(path).outcome == "stopped"
     assert not list(place.iterdir())
 
