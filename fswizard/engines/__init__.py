@@ -39,13 +39,15 @@ from fswizard.engines.shared.engine import (
     WorkloadFailed,
     forget_cell,
 )
+from fswizard.engines.shared.running import require_unkilled
 from fswizard.model.keys import Keys
 from fswizard.model.recipe import Job, PlannedCommand, Program
 from fswizard.progress.workload_events import Tell
 
 __all__ = [
     "BareDevice", "BareSample", "Engine", "WorkloadContext", "WorkloadDisturbed", "WorkloadFailed", "cached_share",
-    "commands", "forget_cell", "job", "programs", "run", "run_bare",
+    "commands", "forget_cell", "job", "programs", "require_unkilled", "run",
+    "run_bare",
 ]  # fmt: skip
 
 

@@ -82,12 +82,17 @@ def make_plan(choices: Choices, history: Sequence[Entry] = ()) -> Plan:
     work = _work(recipe)
     candidates, left_out = _candidates(choices, target, _packages_of(_absent(work)), zoned=zoned)
     require_programs(work, f"the recipe {recipe.name}", packages=[each.package for each in left_out])
+    names = [candidate.name for candidate in candidates]
+    if choices.baseline and choices.baseline not in names:
+        raise UsageError(
+            f"The baseline {choices.baseline} is not among the candidates.", f"They are: {'; '.join(names)}."
+        )
     if choices.drive and not target.others:
         drive = choices.drive
     plan = Plan(
         recipe=recipe,
         candidates=candidates,
-        baseline=_baseline(choices.baseline, [candidate.name for candidate in candidates]),
+        baseline=choices.baseline or (DEFAULT_BASELINE if DEFAULT_BASELINE in names else names[0]),
         target=target,
         drive=drive or drive_under(target, otherwise=candidates[0].directory, asking=True),
         needs=choices.needs,
@@ -274,12 +279,6 @@ def _check_space(candidate: Candidate, target: Target, recipe: Recipe) -> None:
             f"{recipe.name} needs {binary_size_text(recipe.image_bytes)}.",
             "Choose larger devices or images, more of them, or leave it out.",
         )
-
-
-def _baseline(chosen: str, names: Sequence[str]) -> str:
-    if chosen and chosen not in names:
-        raise UsageError(f"The baseline {chosen} is not among the candidates.", f"They are: {'; '.join(names)}.")
-    return chosen or (DEFAULT_BASELINE if DEFAULT_BASELINE in names else names[0])
 
 
 def require_programs(

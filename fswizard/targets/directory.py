@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from fswizard.engines import WorkloadContext, forget_cell
+from fswizard.engines import WorkloadContext, forget_cell, require_unkilled
 from fswizard.errors import RunFailed
 from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import UNPLUG_TIME
@@ -24,7 +24,7 @@ from fswizard.system.block_stats import device_under
 from fswizard.system.process import Finished, Process
 from fswizard.targets.journal import Journal
 from fswizard.targets.memory_limit import Limited, limited
-from fswizard.targets.prepared import errors_under, require_no_errors, require_unkilled
+from fswizard.targets.prepared import errors_under, require_no_errors
 
 CACHES_KEPT = Doubt(
     "caches-kept",

@@ -8,12 +8,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from fswizard.engines import BareSample
+from fswizard.engines import BareSample, require_unkilled
 from fswizard.model.text import safe
 from fswizard.system import timeouts
 from fswizard.system.process import Finished
 from fswizard.targets.channel import Channel, HelperFailed, HelperProcess
-from fswizard.targets.prepared import require_unkilled
 
 JOB_LIMIT_S = timeouts.LIMIT_S
 """For mkfs, mount, umount, wipe and sync: a slow disk may have gigabytes to write back."""

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from fswizard.engines import BareSample, WorkloadContext, WorkloadDisturbed, forget_cell
+from fswizard.engines import BareSample, WorkloadContext, WorkloadDisturbed, forget_cell, require_unkilled
 from fswizard.errors import FswizardError, Refused, RunFailed
 from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import MKFS_TIME, UNPLUG_TIME
@@ -22,7 +22,7 @@ from fswizard.targets import privilege, scratch_file
 from fswizard.targets.channel import HelperFailed
 from fswizard.targets.helper import Attached, Helper
 from fswizard.targets.journal import Journal
-from fswizard.targets.prepared import CandidateFailed, require_no_errors, require_unkilled
+from fswizard.targets.prepared import CandidateFailed, require_no_errors
 from fswizard.targets.zones import must_keep_to_zones
 
 BUSY_ATTEMPTS = 4

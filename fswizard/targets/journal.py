@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from fswizard.errors import FswizardError, Refused, RunFailed, UsageError
 from fswizard.model.text import safe
@@ -211,13 +210,12 @@ def _dead(entry: Path) -> Iterator[Leftover]:
         data = {}
     data = data if isinstance(data, dict) else {}
     noted = data.get("directories", ())  # of earlier versions a list
-    identities = {Path(path): _identity(noted[path]) for path in noted} if isinstance(noted, dict) else {}
+    identities: dict[Path, Identity | None] = {}
+    for path, known in noted.items() if isinstance(noted, dict) else ():
+        whole = isinstance(known, list) and len(known) == len(Identity._fields)
+        identities[Path(path)] = Identity(*known) if whole else None
     result = Path(data["result"]) if data.get("result") else None
     yield Leftover(entry, tuple(map(Path, noted)), result, tuple(map(str, data.get("pools", ()))), identities)
-
-
-def _identity(data: Any) -> Identity | None:
-    return Identity(*data) if isinstance(data, list) and len(data) == len(Identity._fields) else None
 
 
 def _remove(directories: Mapping[Path, Identity | None], limit_s: float) -> dict[Path, FswizardError]:

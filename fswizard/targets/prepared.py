@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from fswizard.engines import BareDevice, WorkloadContext, WorkloadDisturbed
+from fswizard.engines import BareDevice, WorkloadContext
 from fswizard.errors import RunFailed
 from fswizard.model.filesystem import Candidate
 from fswizard.privileged import disk_errors
 from fswizard.privileged.disk_errors import DiskErrors
-from fswizard.system.process import Finished
 
 
 class CandidateFailed(Exception):
@@ -56,12 +55,6 @@ class PreparedTarget(Protocol):
         With `reading`, every block is read: for errors that a failing disk may have caused.
         """
         ...
-
-
-def require_unkilled(finished: Finished) -> None:
-    """WorkloadDisturbed where somebody killed what makes or mounts a candidate, which is then not to blame."""
-    if finished.killed_by:
-        raise WorkloadDisturbed(finished.argv[0], finished.killed_by)
 
 
 def errors_under(directory: str) -> DiskErrors:
