@@ -80,14 +80,14 @@ def identify(name: str, machine: Machine, udev: Properties) -> Identity:
             zoned, zoned_page = page.zoned, "IDENTIFY DEVICE word 69"
     if not rate and udev.get("ID_ATA_ROTATION_RATE_RPM", "").isdecimal():
         rate = int(udev["ID_ATA_ROTATION_RATE_RPM"]) or SSD_ROTATION_RATE
-    bridge = _bridge(name, machine) if bus == "usb" else ""
-    serials = disk_identity.serials(Device(name, name, "", machine))
+    disk = Device(name, name, "", machine)
+    bridge = _bridge(disk) if bus == "usb" else ""
     vendor = machine.text(f"{block}/device/vendor")
     return Identity(
         bus=bus,
         kind=_kind(name, machine, bus, rate, vendor),
         model=(page.model if page else "") or _model(name, machine, bus, vendor, udev),
-        serial=next(filter(None, map(safe, serials)), "") or safe(udev.get("ID_SERIAL_SHORT", "")),
+        serial=next(filter(None, map(safe, disk_identity.serials(disk))), "") or safe(udev.get("ID_SERIAL_SHORT", "")),
         firmware=(page.firmware if page else "") or _firmware(name, machine, udev),
         bridge=bridge,
         rpm=rate if _SLOWEST_RPM <= rate <= _FASTEST_RPM else None,
@@ -165,15 +165,13 @@ def _firmware(name: str, machine: Machine, udev: Properties) -> str:
     return safe(udev.get("ID_REVISION", ""))
 
 
-def _bridge(name: str, machine: Machine) -> str:
-    """Name and numbers of the USB device: the nearest parent directory with a vendor number."""
-    directory = machine.real(f"/sys/block/{name}")
-    while "/usb" in directory and not machine.bytes(f"{directory}/idVendor"):
-        directory = directory.rpartition("/")[0]
-    if "/usb" not in directory:
+def _bridge(disk: Device) -> str:
+    """Name and numbers of the USB device."""
+    directory, text = disk.usb_directory, disk.tree.text
+    if not directory:
         return "USB"
-    words = [machine.text(f"{directory}/{attribute}") for attribute in ("manufacturer", "product")]
-    numbers = ":".join(machine.text(f"{directory}/{attribute}") for attribute in ("idVendor", "idProduct"))
+    words = [text(f"{directory}/{attribute}") for attribute in ("manufacturer", "product")]
+    numbers = ":".join(text(f"{directory}/{attribute}") for attribute in ("idVendor", "idProduct"))
     return " ".join(word for word in (*words, f"({numbers})") if word)
 
 

@@ -121,16 +121,20 @@ class Device:
         return tuple(name for name in self.tree.names(disk) if self.tree.path(f"{disk}/{name}/partition").exists())
 
     @property
-    def rdev(self) -> int:
-        return os.makedev(*map(int, self.number.split(":")))
-
-    @property
     def path(self) -> str:
         return path_of(self.name)
 
     @property
     def disk_path(self) -> str:
         return path_of(self.disk)
+
+    @property
+    def usb_directory(self) -> str:
+        """The USB device that its disk is behind: the nearest directory above with a vendor number; empty without."""
+        directory = self.tree.real(f"/sys/block/{self.disk}")
+        while "/usb" in directory and not self.tree.path(f"{directory}/idVendor").exists():
+            directory = os.path.dirname(directory)
+        return directory if "/usb" in directory else ""
 
     @property
     def size_bytes(self) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 
@@ -73,10 +72,7 @@ def serials(device: Device) -> Iterator[str]:
     for path in ("serial", "device/serial"):
         yield tree.text(f"{block}/{path}")
     yield tree.bytes(f"{block}/device/vpd_pg80")[4:].decode("ascii", "backslashreplace").strip("\0 ")
-    directory = tree.real(block)
-    while "/usb" in directory and not tree.path(f"{directory}/idVendor").exists():
-        directory = os.path.dirname(directory)
-    if "/usb" in directory:
+    if directory := device.usb_directory:
         yield tree.text(f"{directory}/serial")
     yield _property(_udev(device, device.disk), "ID_SERIAL_SHORT")
 

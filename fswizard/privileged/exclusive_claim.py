@@ -192,7 +192,8 @@ def _open(device: Device, flags: int) -> int:
     except OSError as error:
         raise Refusal("refused", f"{device.name} is in use or cannot be opened: {error.strerror}") from error
     status = os.fstat(descriptor)
-    if not stat.S_ISBLK(status.st_mode) or status.st_rdev != device.rdev:
+    number = f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
+    if not stat.S_ISBLK(status.st_mode) or number != device.number:
         os.close(descriptor)
         raise Refusal("refused", f"{device.path} is not the block device {device.number}")
     return descriptor
