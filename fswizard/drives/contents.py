@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 
 from fswizard.drives.machine import Machine, Properties
@@ -17,20 +16,6 @@ from fswizard.system.commands import query
 
 Answer = TypeVar("Answer")
 _ENCRYPTED = {"crypto_LUKS": "an encrypted volume (LUKS)", "BitLocker": "an encrypted Windows volume (BitLocker)"}
-
-
-@dataclass(frozen=True, slots=True)
-class Content:
-    """Contents of a partition; fields are those of `model.drive.Partition`."""
-
-    filesystem: str = ""
-    label: str = ""
-    uuid: str = ""
-
-
-def content(udev: Properties) -> Content:
-    probed = Probed(udev)
-    return Content(safe(probed.type), safe(probed.label), safe(udev.get("ID_FS_UUID", "")))
 
 
 def uses(name: str, udev: Properties, usage: Usage) -> tuple[DriveUse, ...]:

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from fswizard.drives.contents import content, probe, udev_runs
+from fswizard.drives.contents import probe, udev_runs
 from fswizard.drives.disks import describe_all, whole_disk
 from fswizard.drives.machine import HERE, Machine, Properties
 from fswizard.errors import Refused, UsageError
@@ -108,14 +108,14 @@ def losses(target: DeviceTarget) -> tuple[str, ...]:
 def _losses(name: str, udev: Properties, target: DeviceTarget) -> Iterator[str]:
     part = next((part for part in target.drive.partitions if part.name == name), None)
     size = size_text(part.size_bytes if part else target.size_bytes)
-    inside = content(udev)
-    if inside.filesystem:
-        label = f' "{inside.label}"' if inside.label else ""
-        yield f"{name}: {inside.filesystem}{label}, {size}"
+    inside = Probed(udev)
+    if inside.type:
+        label = f' "{safe(inside.label)}"' if inside.label else ""
+        yield f"{name}: {safe(inside.type)}{label}, {size}"
     elif name != target.disk and target.whole:
         yield f"{name}: a partition of {size}, apparently empty"
-    if table := safe(udev.get("ID_PART_TABLE_TYPE", "")):
-        yield f"{name}: its partition table ({table})"
+    if inside.table:
+        yield f"{name}: its partition table ({safe(inside.table)})"
 
 
 def refusals(

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from fswizard.drives.contents import ask_all, content, probe, udev_runs, uses
+from fswizard.drives.contents import ask_all, probe, udev_runs, uses
 from fswizard.drives.identity import identify, known_facts
 from fswizard.drives.machine import HERE, Machine, Properties, mount_of, mounts
 from fswizard.drives.smr import judge_composed, judge_smr
@@ -29,12 +29,12 @@ _ORDER = ("nvme", "sata", "sas", "scsi", "ide", "usb", "mmc", "virtio", "other",
 _LINK_ORDER = ("ata-", "nvme-", "usb-", "mmc-", "virtio-", "scsi-", "md-", "dm-", "")
 
 
-def inventory(machine: Machine = HERE, *, timeout_s: float = 0.7) -> tuple[Drive, ...]:
+def inventory(machine: Machine = HERE) -> tuple[Drive, ...]:
     """Every disk, physical ones first, by the kernel's data. No disk is woken, and none can block this.
 
-    `Drive.pending` says what did not answer within `timeout_s`.
+    `Drive.pending` says what did not answer in time.
     """
-    drives = describe_all(_listed(machine), machine, timeout_s=timeout_s)
+    drives = describe_all(_listed(machine), machine)
     return tuple(sorted(drives, key=lambda drive: (_ORDER.index(drive.bus), _natural(drive.name))))
 
 
@@ -43,7 +43,7 @@ def drive_of(path: str, machine: Machine = HERE) -> Drive | None:
     disks."""
     disks = {_bottom(name, machine) for name in _devices_at(path, machine)}
     disk = disks.pop() if len(disks) == 1 else ""
-    return next(iter(describe_all((disk,), machine, timeout_s=0.7)), None) if disk else None
+    return next(iter(describe_all((disk,), machine)), None) if disk else None
 
 
 def members_of(path: str, machine: Machine = HERE) -> tuple[Drive, ...]:
@@ -52,7 +52,7 @@ def members_of(path: str, machine: Machine = HERE) -> tuple[Drive, ...]:
     names = _devices_at(path, machine)
     several = len(names) > 1
     disks = (_members(name, machine) or ((whole_disk(name, machine),) if several else ()) for name in names)
-    return describe_all(tuple(dict.fromkeys(itertools.chain.from_iterable(disks))), machine, timeout_s=0.7)
+    return describe_all(tuple(dict.fromkeys(itertools.chain.from_iterable(disks))), machine)
 
 
 def place_of(path: str, machine: Machine = HERE) -> Drive | None:
@@ -92,12 +92,12 @@ def _devices_at(path: str, machine: Machine) -> tuple[str, ...]:
         return ()
     if mount.kind == "zfs":
         pool = mount.source.partition("/")[0]
-        known = ((name, content(machine.properties(name))) for name in machine.names("/sys/class/block"))
-        return tuple(name for name, its in known if (its.filesystem, its.label) == ("zfs_member", safe(pool)))
+        known = ((name, Probed(machine.properties(name))) for name in machine.names("/sys/class/block"))
+        return tuple(name for name, its in known if (its.type, its.label) == ("zfs_member", pool))
     return tuple(name for name, mounted in read_usage(machine).mounts.items() if mount in mounted)
 
 
-def describe_all(names: Iterable[str], machine: Machine, *, timeout_s: float) -> tuple[Drive, ...]:
+def describe_all(names: Iterable[str], machine: Machine, *, timeout_s: float = 0.7) -> tuple[Drive, ...]:
     """Drives for kernel names of whole disks; arrays are judged by their members."""
     below = {name: _members(name, machine) for name in names}
     drives = _described((*below, *itertools.chain.from_iterable(below.values())), machine, timeout_s)
@@ -275,8 +275,8 @@ class _Describer:
 
     def _part(self, name: str) -> Partition:
         directory = f"/sys/class/block/{name}"
-        inside = content(self.udev[name])
-        mounted = mounts_on(name, Probed(self.udev[name]), self.usage)
+        inside = Probed(self.udev[name])
+        mounted = mounts_on(name, inside, self.usage)
         point = _point(mounted)
         space = self.spaces.get(point)
         direct = self.usage.mounts.get(name)
@@ -285,9 +285,9 @@ class _Describer:
             start_bytes=self.machine.number(f"{directory}/start") * SECTOR_BYTES,
             size_bytes=self.machine.number(f"{directory}/size") * SECTOR_BYTES,
             stable_name=next(iter(self.by_partuuid.get(name, self.by_id.get(name, ()))), ""),
-            filesystem=inside.filesystem or (safe(direct[0].kind) if direct else ""),
-            label=inside.label,
-            uuid=inside.uuid,
+            filesystem=safe(inside.type or (direct[0].kind if direct else "")),
+            label=safe(inside.label),
+            uuid=safe(self.udev[name].get("ID_FS_UUID", "")),
             mount_point=safe(point),
             used_bytes=space.used_bytes if space else None,
             free_bytes=space.free_bytes if space else None,

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 import pyudev
 
 from fswizard.drives.disks import inventory
-from fswizard.drives.machine import HERE, Machine
 from fswizard.model.drive import Drive
 from fswizard.system import clock
 
@@ -15,14 +14,14 @@ _POLL_S = 2.0
 """Time between reads of sysfs without events, as some changes, such as a mount, send none."""
 
 
-def watch(stopped: Callable[[], bool] = lambda: False, *, machine: Machine = HERE) -> Iterator[tuple[Drive, ...]]:
+def watch(stopped: Callable[[], bool] = lambda: False) -> Iterator[tuple[Drive, ...]]:
     """The inventory now, and again whenever it changed, until `stopped()`.
 
     Blocks for up to `_POLL_S`: run it in a thread. It reads sysfs at intervals too, so it works without udev and
     without the right to listen to events.
     """
     monitor = _monitor()
-    known = inventory(machine)
+    known = inventory()
     yield known
     while not stopped():
         if monitor is None:
@@ -31,7 +30,7 @@ def watch(stopped: Callable[[], bool] = lambda: False, *, machine: Machine = HER
             clock.sleep(0.3)  # one disk makes many events, and udev needs about as long for it
             while monitor.poll(0) is not None:
                 pass
-        now = inventory(machine)
+        now = inventory()
         if now != known:
             known = now
             yield known

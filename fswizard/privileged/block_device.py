@@ -17,6 +17,7 @@ from pathlib import Path
 from fswizard.privileged.protocol import Refusal
 
 SECTOR_BYTES = 512
+"""Unit of st_blocks and of sizes in sysfs, whatever the disk's own sectors are."""
 BLKREPORTZONE = 0xC0101282
 ZONE_REPORT = struct.Struct("=QII")
 """linux/blkzoned.h: first sector, number of zones, flags."""

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fswizard.privileged import programs, system_calls
+from fswizard.privileged.block_device import SECTOR_BYTES
 from fswizard.privileged.protocol import Refusal
-from fswizard.privileged.scratch_image import SECTOR_BYTES, Image
+from fswizard.privileged.scratch_image import Image
 
 LOCK_LIMIT_S = 5.0
 """udev holds a shared lock on a device for a moment, while it looks at what was made or written."""

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from fswizard.privileged import block_device, commands, system_calls
+from fswizard.privileged.block_device import SECTOR_BYTES
 from fswizard.privileged.commands import IMAGE_UNIT_BYTES as UNIT_BYTES
 from fswizard.privileged.commands import Commands
 from fswizard.privileged.identity import User
@@ -25,8 +26,6 @@ from fswizard.privileged.protocol import Refusal
 MINIMUM_BYTES = 64 << 20
 EDGE_BYTES = 1 << 20
 """Superblocks and partition tables lie within so much of either end."""
-SECTOR_BYTES = 512
-"""Unit of st_blocks."""
 REPORT_EVERY_S = 0.25
 FUSE, BTRFS = 0x65735546, 0x9123683E
 """Types of filesystems (linux/magic.h). What FUSE answers is up to a program, which may be the caller's."""

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from fswizard.drives import contents, drive_of, inventory
 from fswizard.drives.disks import describe_all, members_of, place_of
-from fswizard.drives.machine import HERE, Machine, Properties, mount_of
+from fswizard.drives.machine import HERE, Machine, mount_of
 from fswizard.drives.smr import judge_composed
 from fswizard.model.drive import Confidence, Drive, Partition, SmrKind, SmrVerdict
+from fswizard.privileged.in_use import Probed
 from fswizard.privileged.mounts import Mount, parse, unescape
 from fswizard.system import clock
 from tests.fakes.clock import SimulatedClock
@@ -166,6 +167,10 @@ def test_a_question_that_hangs_holds_nobody_up() -> None:
         answers = contents.ask_all({"hangs": hang, "answers": answer}, timeout_s=60.0)
     forever.set()
     assert answers == {"answers": True}
+
+
+def test_a_label_in_udevs_words_is_read() -> None:
+    assert Probed({"ID_FS_LABEL_ENC": r"caf\xc3\xa9\x20\x1b"}).label == "café \x1b"
 
 
 def test_an_array_and_a_place_on_several_disks_are_judged_by_their_members(recorded: Recorded) -> None:
