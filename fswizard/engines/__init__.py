@@ -41,13 +41,11 @@ from fswizard.engines.shared.engine import (
 )
 from fswizard.engines.shared.running import require_unkilled
 from fswizard.model.keys import Keys
-from fswizard.model.recipe import Job, PlannedCommand, Program
-from fswizard.progress.workload_events import Tell
+from fswizard.model.recipe import Job, Program
 
 __all__ = [
     "BareDevice", "BareSample", "Engine", "WorkloadContext", "WorkloadDisturbed", "WorkloadFailed", "cached_share",
-    "commands", "forget_cell", "job", "programs", "require_unkilled", "run",
-    "run_bare",
+    "engine", "forget_cell", "job", "programs", "require_unkilled",
 ]  # fmt: skip
 
 
@@ -58,24 +56,10 @@ def job(engine: str, keys: Keys) -> Job:
     return keys.read(kind).checked(keys)
 
 
-async def run(job: Job, context: WorkloadContext, emit: Tell, *, seed: int) -> None:
-    """Carry out a job; see `Engine.run`."""
+def engine(job: Job) -> Engine:
+    """A job as one that can be carried out: every job is an engine's."""
     assert isinstance(job, Engine)
-    await job.run(context, emit, seed=seed)
-
-
-async def run_bare(
-    job: Job, device: BareDevice, emit: Tell, *, seed: int, seconds: float, bytes_per_s: float
-) -> None:  # fmt: skip
-    """Carry out a job on a bare device; see `Engine.run_bare`."""
-    assert isinstance(job, Engine)
-    await job.run_bare(device, emit, seed=seed, seconds=seconds, bytes_per_s=bytes_per_s)
-
-
-def commands(job: Job) -> tuple[PlannedCommand, ...]:
-    """The programs that will run; see `Engine.commands`."""
-    assert isinstance(job, Engine)
-    return job.commands()
+    return job
 
 
 def programs() -> tuple[Program, ...]:

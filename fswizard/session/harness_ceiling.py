@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from fswizard.engines import WorkloadDisturbed, WorkloadFailed, run
+from fswizard.engines import WorkloadDisturbed, WorkloadFailed, engine
 from fswizard.model.metrics import BUILT_IN_RATES, RATE_IN_MEMORY
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Job, Recipe, Workload
@@ -41,7 +41,7 @@ async def measure_limits(plan: Plan, emitter: Emitter, journal: Journal) -> None
         context = DirectoryContext(str(place / "files"), str(place), set())
         with suppress(WorkloadFailed, WorkloadDisturbed):
             events: list[WorkloadEvent] = []
-            await run(job, context, events.append, seed=plan.seed)
+            await engine(job).run(context, events.append, seed=plan.seed)
             for event in events:
                 if isinstance(event, Measured) and event.metric in BUILT_IN_RATES:
                     emitter.sample(RATE_IN_MEMORY, event.value, workload=workload.name)

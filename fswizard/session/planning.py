@@ -7,7 +7,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from fswizard.engines import commands
+from fswizard.engines import engine
 from fswizard.engines import programs as engine_programs
 from fswizard.errors import Missing, UsageError
 from fswizard.filesystems import (
@@ -109,7 +109,7 @@ def make_plan(choices: Choices, history: Sequence[Entry] = ()) -> Plan:
 
 
 def _work(recipe: Recipe) -> tuple[PlannedCommand, ...]:
-    return tuple(dict.fromkeys(command for workload in recipe.workloads for command in commands(workload.job)))
+    return tuple(dict.fromkeys(command for workload in recipe.workloads for command in engine(workload.job).commands()))
 
 
 def within_budget(plan: Plan, chosen_bytes: float | None = None) -> Plan:

@@ -8,8 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from fswizard import engines
-from fswizard.engines import WorkloadContext, WorkloadFailed
+from fswizard.engines import WorkloadContext, WorkloadFailed, engine
 from fswizard.errors import FswizardError, Missing, Refused, RunFailed
 from fswizard.model.metrics import DEVICE_READ, DEVICE_WRITTEN, THROUGHPUT, USED
 from fswizard.model.plan import Plan, Trial
@@ -91,7 +90,7 @@ async def _require_possible(plan: Plan, workload: Workload, prepared: PreparedTa
             return
         emitter.begin("raw", f"{workload.title} without a filesystem", workload=workload.name)
         limits = {"seconds": LEAST_BARE_S, "bytes_per_s": LITTLE_BYTES_PER_S}
-        await engines.run_bare(workload.job, device, lambda event: None, seed=plan.seed, **limits)
+        await engine(workload.job).run_bare(device, lambda event: None, seed=plan.seed, **limits)
     except WorkloadFailed as problem:
         raise RunFailed(
             f"{workload.title} cannot be measured on this machine: {problem.text}",
@@ -126,7 +125,7 @@ async def run_bare(
             title = f"{workload.title} without a filesystem"
             emitter.begin("raw", title, workload=workload.name, expected_s=expected_s)
             work = partial(
-                engines.run_bare, workload.job, device,
+                engine(workload.job).run_bare, device,
                 seed=plan.seed + number, seconds=expected_s, bytes_per_s=bytes_per_s,
             )  # fmt: skip
             await _emit_all(workload, device.devices, emitter, work, as_root=True)
@@ -150,7 +149,7 @@ async def _run_workload(
     plan: Plan, trial: Trial, workload: Workload, context: WorkloadContext, emitter: Emitter
 ) -> None:
     emitter.begin("workload", workload.title, workload=workload.name, expected_s=workload.seconds)
-    work = partial(engines.run, workload.job, context, seed=plan.seed + trial.round)
+    work = partial(engine(workload.job).run, context, seed=plan.seed + trial.round)
     before = await _emit_all(workload, context.devices, emitter, work)
     used_bytes = await context.used_bytes()
     after = counters(*context.devices)

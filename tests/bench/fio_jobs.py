@@ -160,7 +160,7 @@ async def _bare(job: FioJob, context: WorkloadContext) -> Mapping[str, float]:
     holder = await context.start(("sleep", "600"))
     try:
         path = f"/proc/{holder.pid}/cwd"
-        argv = [word.replace("MOUNT", path).replace("SEED", "1") for word in engines.commands(job)[-1].argv]
+        argv = [word.replace("MOUNT", path).replace("SEED", "1") for word in engines.engine(job).commands()[-1].argv]
         argv = [word for word in argv if not word.startswith(TELLS_MEANWHILE)]
         before_s = children_cpu_s()
         done = await asyncio.to_thread(subprocess.run, argv, check=True, capture_output=True)

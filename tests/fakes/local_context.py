@@ -16,7 +16,7 @@ from fswizard.system.commands import LocalProcess, start
 async def figures_of(job: Job, context: WorkloadContext, seed: int = 7) -> dict[str, float]:
     """What a job measures, by metric."""
     told: list[WorkloadEvent] = []
-    await engines.run(job, context, told.append, seed=seed)
+    await engines.engine(job).run(context, told.append, seed=seed)
     return {what.metric.name: what.value for what in told if isinstance(what, Measured)}
 
 

@@ -19,7 +19,7 @@ from typing import Any, Literal, cast
 from fswizard.advice import conclude
 from fswizard.drives.probe import ProbePlan, ProbeProgress, ProbeResult, probe
 from fswizard.drives.probe_target import ProbeTarget
-from fswizard.engines import commands
+from fswizard.engines import engine
 from fswizard.engines.shared.running import failure
 from fswizard.errors import FswizardError, UsageError
 from fswizard.filesystems import parse_candidates
@@ -348,7 +348,7 @@ def script(plan: Plan, rounds: int = 4, *, fail: str = "nilfs2", endless: bool =
 
 def _main(workload: Workload) -> PlannedCommand:
     """The command that does the work, of those that prepare it and that wait for the disk."""
-    return next(command for command in reversed(commands(workload.job)) if command.argv[0] != "sync")
+    return next(command for command in reversed(engine(workload.job).commands()) if command.argv[0] != "sync")
 
 
 class _Script:

@@ -155,7 +155,7 @@ async def test_the_same_seed_touches_the_same_blocks(open_site: Open) -> None:
     seeds = []
     for number, seed in enumerate((3, 3, 4)):
         log = f"{context.scratch}/blocks-{number}"
-        (command,) = (planned.argv for planned in engines.commands(once))
+        (command,) = (planned.argv for planned in engines.engine(once).commands())
         argv = [word.replace("MOUNT", context.directory).replace("SEED", str(seed)) for word in command]
         run(*argv, f"--write_iolog={log}")
         seeds.append([line.split()[-2:] for line in Path(log).read_text().splitlines() if " write " in line])

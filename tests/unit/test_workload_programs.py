@@ -140,7 +140,7 @@ async def test_an_engine_runs_what_was_planned_and_yields_every_metric(engine: s
     measured = await figures_of(JOBS[engine], context)
     assert list(measured) == [metric.name for metric in JOBS[engine].metrics]
     ran = ["\0".join(process._argv) for process in context.started]
-    for command in engines.commands(JOBS[engine]):
+    for command in engines.engine(JOBS[engine]).commands():
         planned = "\0".join(command.argv).replace("MOUNT", context.directory)
         assert planned.replace("SCRATCH", context.scratch).replace("SEED", "7") in ran
 
@@ -216,7 +216,7 @@ async def under_way(engine: str, context: LocalContext) -> tuple[asyncio.Task[No
         if isinstance(what, Progress) and any(isinstance(before, Doing) and before.measured for before in told):
             measuring.set()
 
-    task = asyncio.create_task(engines.run(job, context, tell, seed=1))
+    task = asyncio.create_task(engines.engine(job).run(context, tell, seed=1))
     await measuring.wait()
     return task, told
 
@@ -245,7 +245,7 @@ async def test_progress_goes_forward_from_the_preparation_to_the_end_and_tells_a
 ) -> None:
     monkeypatch.setattr("fswizard.engines.shared.running.POLL_S", 0.01)  # however quick this machine is
     told: list[WorkloadEvent] = []
-    await engines.run(job, context, told.append, seed=1)
+    await engines.engine(job).run(context, told.append, seed=1)
     seen = [what for what in told if isinstance(what, Progress)]
     fractions = [progress.fraction for progress in seen if progress.fraction is not None]
     assert len(fractions) >= 2
@@ -446,7 +446,7 @@ async def test_figures_of_a_workload_that_was_killed_are_not_taken(
 
 @pytest.mark.parametrize("engine", JOBS)
 def test_the_plan_names_every_program_and_no_place_of_this_machine(engine: str) -> None:
-    planned = engines.commands(JOBS[engine])
+    planned = engines.engine(JOBS[engine]).commands()
     assert planned
     words = [word for command in planned for word in command.argv]
     assert any("MOUNT" in word for word in words)
