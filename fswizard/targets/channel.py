@@ -136,7 +136,7 @@ class Channel:
         self.waits_for_disk: RunFailed | None = None
         """Set once a program could not be ended: whatever else were ordered would wait for the same disk."""
         self._stderr = bytearray()
-        self._readers = [
+        self._tasks = [
             asyncio.create_task(self._read()),
             asyncio.create_task(self._read_errors()),
             asyncio.create_task(self._watch()),
@@ -174,7 +174,9 @@ class Channel:
         finally:
             await channel._end()
 
-    async def ask(self, verb: str, /, *, given: int | None = None, **fields: Any) -> Any:
+    async def ask(
+        self, verb: str, /, *, given: int | None = None, limit_s: float = ANSWER_LIMIT_S, **fields: Any
+    ) -> Any:
         """The helper's answer; for a job, its process. Refused, Missing or HelperFailed as the helper says.
 
         `given` is a descriptor that the helper gets and that is closed here. A job whose caller is cancelled before the
@@ -182,14 +184,27 @@ class Channel:
         """
         if self._over:
             raise self.gone()
-        answer = self._write(verb, given, **fields)
+        self._last_id += 1
+        answer = self._asked[self._last_id] = asyncio.get_running_loop().create_future()
+        message = json.dumps({"id": self._last_id, "verb": verb, **fields}).encode() + b"\n"
+        try:  # the line is taken whole: the helper reads whatever else it does
+            sent = 0 if given is None else socket.send_fds(self._line, [message], [given])
+            self._line.sendall(message[sent:])
+        except OSError:  # it has ended, which its reader reports
+            pass
+        finally:
+            if given is not None:
+                os.close(given)
         try:
-            return await timeouts.within(ANSWER_LIMIT_S, asyncio.shield(answer))
+            return await timeouts.within(limit_s, asyncio.shield(answer))
         except asyncio.TimeoutError:
             answer.cancel()
             raise RunFailed(f"The privileged helper did not answer ({verb}).", "The disk may be failing.") from None
         except asyncio.CancelledError:
-            await timeouts.to_the_end(self._drop(answer))
+            if self.uid < 0:  # before the greeting nothing begins, and somebody may type a password
+                answer.cancel()
+            else:
+                await timeouts.to_the_end(self._drop(answer))
             raise
 
     async def _drop(self, answer: asyncio.Future[Any]) -> None:
@@ -198,31 +213,16 @@ class Channel:
             if isinstance(begun, HelperProcess):
                 await begun.kill()
 
-    def _write(self, verb: str, given: int | None = None, /, **fields: Any) -> asyncio.Future[Any]:
-        """The line is taken whole: the helper reads whatever else it does."""
-        self._last_id += 1
-        answer = self._asked[self._last_id] = asyncio.get_running_loop().create_future()
-        message = json.dumps({"id": self._last_id, "verb": verb, **fields}).encode() + b"\n"
-        try:
-            sent = 0 if given is None else socket.send_fds(self._line, [message], [given])
-            self._line.sendall(message[sent:])
-        except OSError:  # it has ended, which its reader reports
-            pass
-        finally:
-            if given is not None:
-                os.close(given)
-        return answer
-
     def gone(self) -> RunFailed:
         text = safe_lines(bytes(self._stderr)).strip()
         return RunFailed("The privileged helper ended.", "Nothing stays mounted; start the run again.", text)
 
     async def _greet(self, needed: Purpose, limit_s: float) -> None:
         try:
-            hello = await timeouts.within(limit_s, self._write("hello"))
+            hello = await self.ask("hello", limit_s=limit_s)
         except Refused as refused:
             raise Missing(refused.message, privilege.instead()) from None
-        except (RunFailed, asyncio.TimeoutError):
+        except RunFailed:
             unreadable = helper_copy.UNREADABLE in self._stderr
             state = "unreadable-helper" if unreadable else await asyncio.to_thread(privilege.state, needed)
             if state not in privilege.READY:
@@ -246,9 +246,9 @@ class Channel:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(self._process.pid, signal.SIGKILL)
         finally:
-            for reader in self._readers:
-                reader.cancel()
-            await asyncio.gather(*self._readers, return_exceptions=True)
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
             self._fail_all()
 
     async def _read(self) -> None:
@@ -274,7 +274,7 @@ class Channel:
             result = self._jobs[number] = HelperProcess(self, number, result["pid"], result["commands"])
         if answer.done():  # nobody waits any more
             if isinstance(result, HelperProcess):
-                self._write("kill", job=message["ok"]["job"])
+                self._tasks.append(asyncio.create_task(result.kill()))
             return
         if result is not None:
             answer.set_result(result)
