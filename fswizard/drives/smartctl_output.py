@@ -24,8 +24,6 @@ from fswizard.model.text import safe
 _TRIM_VERSION = (7, 2)
 """First release that shows TRIM and zones (smartmontools' NEWS)."""
 _HEADER_BYTES = 8192
-_FOREIGN = "This isn't output of smartctl; `smartctl -x DEVICE` prints it."
-_NO_MODEL = "smartctl reported no model name."
 _READINGS = "=== START OF READ SMART"
 """Title after the header; nothing below it identifies the disk."""
 _FIELDS = frozenset(
@@ -132,7 +130,7 @@ def parse_text(text: str) -> SmrFacts:
         bridge=safe(bridge[0]) if bridge else "",
         volume=_VOLUME.search(model) is not None,
         asleep=_ASLEEP.search(opening) is not None,
-        problem=_text_problem(opening, model, version is not None),
+        problem=safe(failed[0]) if (failed := _FAILED.search(opening)) else _problem(model, version is not None),
     )
 
 
@@ -199,18 +197,18 @@ def _has_flash_attributes(text: str) -> bool:
     return _FLASH.search(text) is not None and _PLATTERS.search(text) is None
 
 
-def _text_problem(text: str, model: str, has_version: bool) -> str:
-    if match := _FAILED.search(text):
-        return safe(match[0])
+def _problem(model: str, by_smartctl: bool, messages: str = "") -> str:
+    """Why there is no model, which smartctl may say in its `messages`."""
     if model:
         return ""
-    return _NO_MODEL if has_version else _FOREIGN
+    if not by_smartctl:
+        return "This isn't output of smartctl; `smartctl -x DEVICE` prints it."
+    return messages or "smartctl reported no model name."
 
 
 def parse_json(data: Any) -> Reading:
     """Facts and condition from `smartctl --json`, whose keys changed with the versions 7.0 to 7.5."""
-    if not isinstance(data, Mapping):
-        return Reading(SmrFacts("smartctl", problem=_FOREIGN))
+    data = data if isinstance(data, Mapping) else {}
     run, mode = mapping(data, "smartctl"), mapping(data, "power_mode")
     protocol = str(mapping(data, "device").get("protocol", ""))
     model = _string(data, "model_name", "scsi_model_name") or " ".join(
@@ -243,7 +241,7 @@ def parse_json(data: Any) -> Reading:
         volume=_VOLUME.search(model) is not None,
         asleep=_ASLEEP.search(messages) is not None
         or "STANDBY" in f"{mode.get('name')} {mode.get('ata_string')}".upper(),
-        problem="" if model else (safe(messages) or _NO_MODEL) if run else _FOREIGN,
+        problem=_problem(model, bool(run), safe(messages)),
     )
     passed = mapping(data, "smart_status").get("passed")
     return Reading(

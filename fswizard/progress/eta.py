@@ -115,14 +115,11 @@ class Eta:
         if self._workload:
             took_s = now_s - self._step_began
             self._taken[self._workload].append(took_s)
-            self._workload_s = self._corrected()
             self._in_workloads_s += took_s
             self._done.add(self._workload)
             self._workload = ""
-
-    def _corrected(self) -> dict[str, float]:
-        """What workloads took; where one was not measured yet, what is expected by how the others did."""
-        took = {name: statistics.median(taken) for name, taken in self._taken.items()}
-        expected_s = math.fsum(self._expected[name] for name in took)
-        factor = (SCALE_S + math.fsum(took.values())) / (SCALE_S + expected_s)
-        return {name: took.get(name, factor * seconds) for name, seconds in self._expected.items()}
+            took = {name: statistics.median(taken) for name, taken in self._taken.items()}
+            expected_s = math.fsum(self._expected[name] for name in took)
+            factor = (SCALE_S + math.fsum(took.values())) / (SCALE_S + expected_s)
+            # What was not measured yet is expected by how the others did.
+            self._workload_s = {name: took.get(name, factor * seconds) for name, seconds in self._expected.items()}
