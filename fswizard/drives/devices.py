@@ -50,6 +50,16 @@ class DeviceTarget:
     """Kernel names of devices whose contents could not be read."""
 
     @property
+    def title(self) -> str:
+        """Kernel name and model."""
+        return f"{self.name} ({self.drive.model or 'a disk without a name'})"
+
+    @property
+    def identifier(self) -> str:
+        """The text that a user is asked to type before it is erased."""
+        return self.identifiers[0]
+
+    @property
     def whole(self) -> bool:
         return self.name == self.disk
 

@@ -5,7 +5,7 @@ Other packages use what stands here, and `privilege` for the rights of the helpe
 - a target is chosen (`parse_target`), planned on (`plan_target`, `planned_commands`; disks with zones have
   `must_keep_to_zones` and its like), checked when a run is resumed (`require_still_there`), and its disk is
   `drive_under` it;
-- a device is one of several `offers`, loses something, is confirmed (`questions`, `confirmed`, `how_to_confirm`,
+- a device is one of several `offers`, loses something, is confirmed (`devices_of`, `confirmed`, `how_to_confirm`,
   `require_confirmation`), or is probed (`run_probe`);
 - programs that it measures can be given a memory limit (`memory_limit_ways`, `LEAST_MEMORY_LIMIT_BYTES`);
 - for a run it is prepared (`open_directories`, `open_devices`, `open_images`) under a `Journal`, from which `leftovers`
@@ -17,11 +17,10 @@ from fswizard.targets.choice import TargetChoice, drive_under, parse_target, pla
 from fswizard.targets.device import open_devices
 from fswizard.targets.device_checks import (
     Offer,
-    Question,
     confirmed,
+    devices_of,
     how_to_confirm,
     offers,
-    questions,
     require_confirmation,
 )
 from fswizard.targets.device_probe import run_probe
@@ -45,11 +44,11 @@ from fswizard.targets.zones import made_for_zones, must_keep_to_zones, worth_try
 
 __all__ = [
     "LEAST_MEMORY_LIMIT_BYTES", "NOT_ON_A_DISK", "CandidateFailed", "DirectoryContext", "Journal", "Leftover",
-    "Offer", "PreparedTarget", "Question", "TargetChoice", "can_be_bare", "checked_directory", "clean",
-    "confirmed", "default_directory", "directory_candidates", "drive_under",
+    "Offer", "PreparedTarget", "TargetChoice", "can_be_bare", "checked_directory", "clean",
+    "confirmed", "default_directory", "devices_of", "directory_candidates", "drive_under",
     "filesystem_name", "filesystem_type", "how_to_confirm", "image_room_bytes", "leftovers", "located_candidates",
     "made_for_zones", "memory_limit_ways", "must_keep_to_zones", "offers", "open_devices",
     "open_directories", "open_images",
-    "parse_target", "plan_target", "planned_commands", "questions", "require_confirmation", "require_still_there",
+    "parse_target", "plan_target", "planned_commands", "require_confirmation", "require_still_there",
     "run_probe", "worth_trying_on_zones",
 ]  # fmt: skip

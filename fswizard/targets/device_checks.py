@@ -147,42 +147,17 @@ def require_confirmation(plan: Plan) -> None:
 
 def how_to_confirm(plan: Plan) -> str:
     """What has to be typed before the devices of `plan` are erased."""
-    devices = _devices(plan)
+    devices = devices_of(plan)
     kinds = ", ".join(dict.fromkeys(device.kind for device in devices))
-    serials = ",".join(device.identifiers[0] for device in devices)
-    return f"If you mean {_descriptions(devices)}, confirm with the {kinds}: --erase {shlex.quote(serials)}"
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What a user has to type before a device is erased."""
-
-    device: str
-    """Kernel name and model."""
-    identifiers: tuple[str, ...]
-    """One of them must be typed exactly, preferably the first."""
-    kind: str
-    """What that one is, such as `serial number`."""
-    empty: bool
-    """Whether the device is empty."""
-
-    @property
-    def identifier(self) -> str:
-        """The one that is asked for."""
-        return self.identifiers[0]
-
-
-def questions(plan: Plan) -> tuple[Question, ...]:
-    """What to ask before the devices of `plan` are erased, one question for each."""
-    return tuple(
-        Question(_descriptions([device]), device.identifiers, device.kind, device.empty) for device in _devices(plan)
-    )
+    serials = ",".join(device.identifier for device in devices)
+    titles = ", ".join(device.title for device in devices)
+    return f"If you mean {titles}, confirm with the {kinds}: --erase {shlex.quote(serials)}"
 
 
 def confirmed(plan: Plan, typed: str) -> Plan:
     """The plan, ready to be carried out. Refused where `typed` does not confirm the device, or where the device, or
     its contents, changed since the plan was made."""
-    first, *others = _serial_of_each(_devices(plan), typed)
+    first, *others = _serial_of_each(devices_of(plan), typed)
     members = (replace(member, identifier=serial or "") for member, serial in zip(plan.target.others, others))
     plan = replace(plan, target=replace(plan.target, identifier=first or "", others=tuple(members)))
     require_unchanged(plan)
@@ -194,7 +169,7 @@ def require_unchanged(plan: Plan, *, held: bool = False) -> tuple[Properties, ..
 
     `held` by the helper, it is open: then what uses it was checked as root a moment before.
     """
-    members, devices = plan.target.members, _devices(plan)
+    members, devices = plan.target.members, devices_of(plan)
     _require_apart(devices)
     for member, device in zip(members, devices):
         if not held:
@@ -208,8 +183,9 @@ def require_unchanged(plan: Plan, *, held: bool = False) -> tuple[Properties, ..
     return tuple(device.properties[device.name] for device in devices)
 
 
-def _devices(plan: Plan) -> list[DeviceTarget]:
-    devices = [find_device(member.path) for member in plan.target.members]
+def devices_of(plan: Plan) -> tuple[DeviceTarget, ...]:
+    """What is erased to carry out `plan`, each to be confirmed. Refused where nothing confirms one any more."""
+    devices = tuple(find_device(member.path) for member in plan.target.members)
     for device in devices:
         if not device.identifiers:
             raise Refused(
@@ -217,11 +193,6 @@ def _devices(plan: Plan) -> list[DeviceTarget]:
                 "Unplug the other one, then make the plan again.",
             )
     return devices
-
-
-def _descriptions(devices: Sequence[DeviceTarget]) -> str:
-    """Kernel name and model of each."""
-    return ", ".join(f"{device.name} ({device.drive.model or 'a disk without a name'})" for device in devices)
 
 
 def _refuse(device: DeviceTarget, serial: str | None, minimum_bytes: int) -> None:

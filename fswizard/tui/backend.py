@@ -29,18 +29,18 @@ from fswizard.system.files import state_directory, write_new
 from fswizard.tui.choices import WizardChoices
 
 if TYPE_CHECKING:
+    from fswizard.drives.devices import DeviceTarget
     from fswizard.drives.probe import ProbePlan, ProbeProgress, ProbeResult
     from fswizard.drives.probe_target import ProbeTarget
     from fswizard.filesystems import Availability
     from fswizard.results import Entry
     from fswizard.session import OngoingRun, Resumption
-    from fswizard.targets import Leftover, Offer, Question
+    from fswizard.targets import Leftover, Offer
     from fswizard.targets.privilege import Purpose, State
 
 __all__ = [
-    "NO_WAY", "Availability", "Backend", "Entry", "Leftover", "Offer", "OngoingRun", "Order", "Place",
-    "ProbePlan", "ProbeProgress", "ProbeResult", "ProbeTarget", "Purpose", "Question", "Resumption", "RunHandle",
-    "State",
+    "NO_WAY", "Availability", "Backend", "DeviceTarget", "Entry", "Leftover", "Offer", "OngoingRun", "Order", "Place",
+    "ProbePlan", "ProbeProgress", "ProbeResult", "ProbeTarget", "Purpose", "Resumption", "RunHandle", "State",
 ]  # fmt: skip
 
 Order = Literal["pause", "resume", "skip", "stop"]
@@ -276,11 +276,11 @@ class Backend:
 
         return settles_text(plan, self.history())
 
-    def questions(self, plan: Plan) -> tuple[Question, ...]:
+    def questions(self, plan: Plan) -> tuple[DeviceTarget, ...]:
         """What has to be typed before the devices of `plan` are erased, one question for each."""
-        from fswizard.targets import questions
+        from fswizard.targets import devices_of
 
-        return questions(plan)
+        return devices_of(plan)
 
     def confirmed(self, plan: Plan, typed: str) -> Plan:
         """The plan, ready to be carried out; Refused where `typed` is wrong or a device is not as it was shown.

@@ -221,10 +221,10 @@ def test_both_disks_of_a_dock_are_named_on_the_command_line_and_a_twin_of_later_
         device_checks.require_confirmation(made)
     names = f"{DOCK['sdb']},{DOCK['sdc']}"
     assert refused.value.hint.endswith(f"confirm with the name in /dev/disk/by-id: --erase {names}")
-    assert [question.kind for question in device_checks.questions(made)] == ["name in /dev/disk/by-id"] * 2
+    assert [question.kind for question in device_checks.devices_of(made)] == ["name in /dev/disk/by-id"] * 2
     monkeypatch.setattr(device_checks, "find_device", partial(find_device, machine=twins))
     with pytest.raises(Refused, match="sdb can't be told from another disk that was attached meanwhile"):
-        device_checks.questions(made)
+        device_checks.devices_of(made)
 
 
 # The last question before a disk is erased

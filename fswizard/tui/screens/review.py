@@ -34,9 +34,9 @@ from fswizard.tui.screens.base import SCROLL_LINES, SCROLL_PAGES, StepScreen, Te
 from fswizard.tui.widgets.canvas import Canvas
 
 if TYPE_CHECKING:
-    from fswizard.tui.backend import Question, State
+    from fswizard.tui.backend import DeviceTarget, State
 
-    Planned = tuple[Plan, str, tuple[Question, ...], State, str]
+    Planned = tuple[Plan, str, tuple[DeviceTarget, ...], State, str]
 
 ROOT = {
     "root": "fswizard runs as root; the workloads themselves run without root.",
@@ -101,7 +101,7 @@ class ReviewScreen(StepScreen):
 
     def on_mount(self) -> None:
         self._plan: Plan | None = None
-        self._questions: tuple[Question, ...] = ()
+        self._questions: tuple[DeviceTarget, ...] = ()
         self._answers: list[str] = []
         self.query_one("#serial").display = False
         self.query_one(".panel").border_title = "Exact commands"
@@ -178,11 +178,11 @@ class ReviewScreen(StepScreen):
         many = len(self._questions)
         number = text((f"{len(self._answers) + 1} of {many}  ", "bold $primary") if many > 1 else "")
         loss = ("nothing was found on it", "$success") if question.empty else ("it is erased", "bold $error")
-        self.say(number, f"{question.device}: ", loss, f". To confirm, type its {question.kind} ",
+        self.say(number, f"{question.title}: ", loss, f". To confirm, type its {question.kind} ",
                  (question.identifier, "bold"), keyed(" and press `⏎`."))  # fmt: skip
         box = self.query_one("#serial", SerialBox)
         box.last = len(self._answers) + 1 == many
-        box.placeholder = f"{question.kind} of {question.device}"
+        box.placeholder = f"{question.kind} of {question.title}"
         box.display = True
         box.focus()
 
@@ -196,7 +196,7 @@ class ReviewScreen(StepScreen):
         if not typed:
             self._ask()
         elif many > 1 and typed not in asked.identifiers:
-            self._refused(typed, Refused(f"'{typed}' is not the {asked.kind} of {asked.device}.", ""))
+            self._refused(typed, Refused(f"'{typed}' is not the {asked.kind} of {asked.title}.", ""))
         elif len(self._answers) + 1 < many:
             self._answers.append(typed)
             box.value = ""
@@ -225,7 +225,7 @@ def plan_words(
     plan: Plan,
     rights: State,
     width: int,
-    questions: Sequence[Question] = (),
+    questions: Sequence[DeviceTarget] = (),
     chosen: Drive | None = None,
     *,
     settles: str = "",
@@ -275,7 +275,7 @@ def plan_words(
     return facts([*pairs, ("Measures", f"{plan.recipe.title}: {titles}")], width, label=11, gap=gap)
 
 
-def _losses(plan: Plan, questions: Sequence[Question]) -> Content:
+def _losses(plan: Plan, questions: Sequence[DeviceTarget]) -> Content:
     if not plan.losses:
         return text(("nothing", "bold $success"), ": none of your disks or partitions is formatted")
     if questions and all(question.empty for question in questions):
