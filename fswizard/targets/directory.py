@@ -17,6 +17,7 @@ from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt
 from fswizard.model.text import safe
 from fswizard.privileged.disk_errors import DiskErrors
+from fswizard.privileged.system_calls import closing
 from fswizard.progress.emitter import Emitter
 from fswizard.results import state_directory
 from fswizard.system import commands, timeouts
@@ -145,8 +146,5 @@ def _forget_pages(directory: str) -> None:
     """Forget the contents of files below `directory`, all written back; only root could forget the names as well."""
     for folder, _, files in os.walk(directory):
         for name in files:
-            descriptor = os.open(os.path.join(folder, name), os.O_RDONLY | os.O_NOFOLLOW)
-            try:
+            with closing(os.open(os.path.join(folder, name), os.O_RDONLY | os.O_NOFOLLOW)) as descriptor:
                 os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-            finally:
-                os.close(descriptor)

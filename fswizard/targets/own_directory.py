@@ -5,13 +5,14 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from fswizard.drives.machine import mounts
 from fswizard.errors import RunFailed
 from fswizard.model.text import safe
+from fswizard.privileged.system_calls import closing
 from fswizard.targets.locations import IN_MEMORY, filesystem_type
 
 PREFIX = "fswizard-"
@@ -139,10 +140,5 @@ def _renamed(path: Path, inode: int) -> str:
     return ""
 
 
-@contextmanager
-def _opened(path: str | Path, flags: int, above: int | None = None) -> Iterator[int]:
-    descriptor = os.open(path, flags | os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=above)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
+def _opened(path: str | Path, flags: int, above: int | None = None) -> AbstractContextManager[int]:
+    return closing(os.open(path, flags | os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=above))

@@ -12,6 +12,7 @@ from fswizard.errors import RunFailed
 from fswizard.model.filesystem import Candidate
 from fswizard.privileged import disk_errors
 from fswizard.privileged.disk_errors import DiskErrors
+from fswizard.privileged.system_calls import closing
 
 
 class CandidateFailed(Exception):
@@ -59,11 +60,8 @@ class PreparedTarget(Protocol):
 
 def errors_under(directory: str) -> DiskErrors:
     """Watches the disks that the filesystem of `directory` lies on from now on, as far as the user may."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
+    with closing(os.open(directory, os.O_RDONLY | os.O_DIRECTORY)) as descriptor:
         names = disk_errors.disks_of(descriptor)
-    finally:
-        os.close(descriptor)
     return DiskErrors(lambda: names)
 
 
