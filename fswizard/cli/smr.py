@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import stat
@@ -11,7 +12,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
-import msgspec
 from plumbum import cli
 
 from fswizard.cli.command import OnMachine
@@ -90,7 +90,7 @@ class Smr(OnMachine):
         judged = _judge_all(what, self.wake, failed)
         if self.json:
             documents = [{"source": it.source, "model": it.model, **verdict_document(it.verdict)} for it in judged]
-            print(_json(documents))
+            print(json.dumps(documents, indent=1, ensure_ascii=False))
         elif self.submit:
             print("\n\n".join(report(it.about, it.verdict) for it in judged))
         else:
@@ -98,10 +98,6 @@ class Smr(OnMachine):
         for error in failed:
             print(f"fswizard: {error.message} {error.hint}".rstrip(), file=sys.stderr)
         return failed[0].exit_code if failed else ExitCode.OK
-
-
-def _json(documents: list[dict[str, Any]]) -> str:
-    return msgspec.json.format(msgspec.json.encode(documents), indent=1).decode()
 
 
 def _judge_all(what: Iterable[str], wake: bool, failed: list[FswizardError]) -> Iterator[Judged]:
@@ -205,7 +201,7 @@ def _probe(path: str, time: str, serial: str, form: Literal["text", "json", "rep
             "seconds": round(result.elapsed_s, 1),
             "written_bytes": result.written_bytes,
         }
-        print(_json([document]))
+        print(json.dumps([document], indent=1, ensure_ascii=False))
     else:
         agrees = result.outcome == "drive-managed"
         print(f"{safe(path)}: {model}" if model else safe(path))
