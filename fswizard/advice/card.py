@@ -280,7 +280,7 @@ class _Answer:
 
     def _confidence(self) -> int:
         if self.choice.kind == "only":
-            if self.choice.beyond_speed:
+            if self.choice.lacking or self.choice.unsafe:  # others are out for other reasons than speed
                 return MOST_CONFIDENT
             return 2 if len(self.plan.candidates) > 1 else 0
         if self.choice.kind == "undecided":

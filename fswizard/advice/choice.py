@@ -27,11 +27,6 @@ class Choice:
     unsafe: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Measured candidates with the options that may lose data in a crash."""
 
-    @property
-    def beyond_speed(self) -> bool:
-        """Whether candidates were excluded for other reasons than speed."""
-        return bool(self.lacking or self.unsafe)
-
 
 def choose(result: Result, analysis: Analysis) -> Choice:
     """Needs and safety first, then speed."""
