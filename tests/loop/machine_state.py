@@ -105,3 +105,10 @@ def assert_nothing_lives(directory: Path, processes: list[psutil.Process]) -> No
 
 def names_in(directory: Path) -> list[str]:
     return sorted(os.listdir(directory))
+
+
+def left_of_a_run(directory: Path) -> list[str]:
+    """Mounts and loop devices below `directory`, and what runs made there: others may come and go beside it."""
+    mounts = Path("/proc/mounts").read_text().splitlines()
+    made = [str(path) for path in directory.rglob("fswizard-*")]
+    return [*(line for line in mounts if str(directory) in line), *loops_below(directory), *made]

@@ -36,7 +36,7 @@ def noting(name: str, asked: set[tuple[str, str]]) -> Callable[..., Any]:
     return method
 
 
-@pytest.mark.parametrize("purpose", ["archive-disk", "desktop-ssd", "compare", "own"])
+@pytest.mark.parametrize("purpose", ["archive-disk", "compare"])
 async def test_no_key_waits_for_the_machine(purpose: Purpose, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: set[tuple[str, str]] = set()
     machine = FakeMachine()

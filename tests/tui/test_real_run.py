@@ -19,7 +19,7 @@ from fswizard.tui.screens.locations import LocationsScreen
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList
 from tests.fakes.host import ModelHost, idle_runs, use
-from tests.loop.machine_state import loops_below
+from tests.loop.machine_state import left_of_a_run
 from tests.loop.small_machine import LASTING, QUICK, SmallMachine
 from tests.tui.driving import at_step, question, shows, until, wizard
 
@@ -31,12 +31,6 @@ def recorded_machine() -> Iterator[None]:
     """Not here: this machine is asked, with room enough."""
     with use(ModelHost()), idle_runs():
         yield
-
-
-def left_behind(directory: Path) -> list[str]:
-    """Mounts, loop devices and files below `directory`: others may come and go on the same machine."""
-    mounts = Path("/proc/mounts").read_text().splitlines()
-    return [*(line for line in mounts if str(directory) in line), *loops_below(directory)]
 
 
 async def to_the_review(pilot: Pilot[Any], tmp_path: Path) -> None:
@@ -84,7 +78,7 @@ async def test_an_array_over_two_images_is_measured_beside_one_disk_alone(tmp_pa
         await shows(pilot, "save to a file")
     told = f"btrfs:raid1: {size_text(size)} of {size_text(2 * size)}, any 1 disk may fail"
     assert told in " ".join(report.split())
-    assert not left_behind(tmp_path)
+    assert not left_of_a_run(tmp_path)
     assert not list(tmp_path.iterdir())
 
 
@@ -102,7 +96,7 @@ async def test_stopping_in_the_middle_leaves_nothing_behind(tmp_path: Path) -> N
         assert running is not None
         assert running.state.outcome == "stopped"
         assert running.run.path.exists()
-    assert not left_behind(tmp_path)
+    assert not left_of_a_run(tmp_path)
     assert not list(tmp_path.iterdir())
 
 
@@ -131,5 +125,5 @@ async def test_comparing_two_directories_needs_no_root_and_formats_nothing(tmp_p
         await shows(pilot, "not needed")
         await pilot.press("enter")
         await at_step(pilot, "result")
-    assert not left_behind(tmp_path)
+    assert not left_of_a_run(tmp_path)
     assert [list(Path(place).iterdir()) for place in places] == [[], []]

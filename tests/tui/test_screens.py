@@ -19,7 +19,7 @@ from tests.fakes.two_runs import TwoRuns
 from tests.fakes.wizard import ARCHIVE, BRIDGED, HOSTILE, NEW, OLD, SSD, TWIN, AllRecipes, FakeMachine, app, probe_of
 from tests.tui.conftest import Compare
 from tests.tui.driving import STEPS, at_step, settled, shows
-from tests.tui.screenshots import finished, monitor, running
+from tests.tui.screenshots import finished, running
 
 LOOKS = {"80x24": DARK, "120x36": DARK, "light": LIGHT, "200x60": DARK}
 """Each size in the dark, and the middle one in the light as well."""
@@ -60,16 +60,6 @@ def pressing() -> FakeMachine:
     return machine
 
 
-def small(state: State) -> State:
-    """The same, at the two sizes that matter."""
-    return replace(state, looks=("80x24", "120x36"))
-
-
-def telling(story: Story) -> DemoApp:
-    """In the middle of its run."""
-    return DemoApp(story, start="run", running=monitor(story.plan, story.events), clock=lambda: 0.0)
-
-
 def told(story: Story) -> DemoApp:
     return DemoApp(story, start="result", result=story.result, clock=lambda: 0.0)
 
@@ -77,25 +67,15 @@ def told(story: Story) -> DemoApp:
 LEFT = Leftover(Path("/state/run-1.json"), (Path("/mnt/archive/fswizard-1"),), None)
 PROBED, ARRAYS = disks(ARCHIVE, SSD), disks(ARCHIVE, SSD, NEW, TWIN, OLD)
 ON_TWO = ("ext4", "md:raid1+ext4", "btrfs:raid1")
-STATES: dict[str, State] = {
-    **{step: at(step) for step in STEPS},
-    "help": at("purpose", "f1"),
-    "history": at("purpose", "h", words="2025-06-30", machine=TwoRuns),
-    "comparison": replace(
-        at("purpose", "h", "space", "down", "space", "c", machine=TwoRuns), looks=("80x24", "200x60")
-    ),
-    "options": at("filesystems", "o", "down", "space"),
+WINDOWS: dict[str, State] = {
     "own": at("filesystems", "a"),
     "must-have": at("filesystems", "m", "right", "space", "left", "space"),
-    "recipes": at("workloads", "r", machine=AllRecipes),
     "leave": at("run", "escape"),
     "log": at("run", "l"),
-    "export": at("result", "enter", "down"),
-    "tuning": at("result", "w", "right"),
-    "places": small(at("places", words="/home/ada", purpose="compare")),
-    "no-place": small(at("drive", machine=disks(BRIDGED, SSD), drive=BRIDGED)),
-    "hostile": small(at("drive", machine=disks(HOSTILE), drive=HOSTILE)),
-    "left-behind": small(at("purpose", machine=lambda: FakeMachine(leftovers=(LEFT,)))),
+    "places": at("places", words="/home/ada", purpose="compare"),
+    "no-place": at("drive", machine=disks(BRIDGED, SSD), drive=BRIDGED),
+    "hostile": at("drive", machine=disks(HOSTILE), drive=HOSTILE),
+    "left-behind": at("purpose", machine=lambda: FakeMachine(leftovers=(LEFT,))),
     "drive-new": at("drive", machine=disks(NEW, SSD), drive=NEW, device=NEW.stable_name),
     "drive-old": at("drive", "tab", "end", "up", machine=disks(OLD, SSD), drive=OLD),
     "review-new": at("review", machine=disks(NEW, SSD), drive=NEW, device=NEW.stable_name),
@@ -115,10 +95,23 @@ STATES: dict[str, State] = {
     "array-review": at(
         "review", *NEW.serial, "enter", words="2 of 2", machine=ARRAYS, candidates=ON_TWO, **DISKS
     ),
+    "recorded-result": State(finished),
+    **{f"demo-{name}-result": State(partial(told, story)) for name, story in stories().items()},
+}  # fmt: skip
+"""Seen at the two sizes that matter."""
+STATES: dict[str, State] = {
+    **{step: at(step) for step in STEPS},
+    "help": at("purpose", "f1"),
+    "history": at("purpose", "h", words="2025-06-30", machine=TwoRuns),
+    "comparison": replace(
+        at("purpose", "h", "space", "down", "space", "c", machine=TwoRuns), looks=("80x24", "200x60")
+    ),
+    "options": at("filesystems", "o", "down", "space"),
+    "recipes": at("workloads", "r", machine=AllRecipes),
+    "export": at("result", "enter", "down"),
+    "tuning": at("result", "w", "right"),
     "recorded-run": State(running, looks=tuple(RACE)),
-    "recorded-result": small(State(finished)),
-    **{f"demo-{name}-run": small(State(partial(telling, story))) for name, story in stories().items()},
-    **{f"demo-{name}-result": small(State(partial(told, story))) for name, story in stories().items()},
+    **{name: replace(state, looks=("80x24", "120x36")) for name, state in WINDOWS.items()},
 }  # fmt: skip
 
 
