@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import threading
@@ -22,6 +23,9 @@ PROGRAM = Path(fswizard.privileged.__file__).with_name("__main__.py")
 HELPER = ["/usr/bin/python3", "-I", "-S", "-B", "-X", "utf8", str(PROGRAM)]
 """Before the right for which it is started."""
 
+NOBODY = 65534
+AS_NOBODY = ("sh", "-c", f'echo {NOBODY} > /proc/self/loginuid && exec "$@"', "sh")
+"""Whoever logged in as nobody and came by sudo."""
 Answer = dict[str, Any]
 BARE: Answer = {
     "rw": "write", "block_bytes": 1 << 20, "size_bytes": 16 << 20, "io_bytes": 4 << 20, "milliseconds": 500,
@@ -37,7 +41,7 @@ class Channel:
         self, right: str = rights.IMAGES, program: Path = PROGRAM, before: Sequence[str] = (), **variables: str
     ) -> None:
         """`before` starts the helper, with `variables` in its environment."""
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("SUDO_")} | variables
+        environment = called_directly() | variables
         command = [*before, *HELPER[:-1], str(program), right]
         self.line, theirs = socket.socketpair()
         with theirs:
@@ -197,3 +201,18 @@ def helper_pid(helper: Helper) -> int:
 
 def children(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def called_directly() -> dict[str, str]:
+    """The environment of a program that was not started through sudo."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("SUDO_")}
+
+
+def changed_helper(directory: Path, changes: dict[str, str]) -> Path:
+    """The program of a copy of the helper below `directory`, with other words in place of those that stand once."""
+    copy = directory / "fswizard" / "privileged"
+    shutil.copytree(PROGRAM.parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    for right, wrong in changes.items():
+        (path,) = (path for path in copy.glob("*.py") if right in path.read_text())
+        path.write_text(path.read_text().replace(right, wrong))
+    return copy / "__main__.py"

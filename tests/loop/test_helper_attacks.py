@@ -14,16 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from fswizard import privileged
-from tests.loop.channel import BARE, Channel, refused
+from tests.loop.channel import AS_NOBODY, BARE, NOBODY, Channel, changed_helper, refused
 from tests.loop.failing_host import failing_disk
 from tests.loop.machine_state import LIMIT_S, loops_below, wait_until
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
 
-NOBODY = 65534
-AS_NOBODY = ("sh", "-c", f'echo {NOBODY} > /proc/self/loginuid && exec "$@"', "sh")
-"""Whoever logged in as nobody and came by sudo."""
 BAD_START = """
 import os, resource, signal, sys
 signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
@@ -125,11 +121,7 @@ def test_room_that_is_promised_to_one_image_is_promised_to_no_other(place: Path)
 @pytest.fixture
 def impatient(tmp_path: Path) -> Path:
     """The helper, with a short time limit for what a filesystem of the user's may take."""
-    copy = tmp_path / "fswizard" / "privileged"
-    shutil.copytree(Path(privileged.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    jobs = copy / "jobs.py"
-    jobs.write_text(jobs.read_text().replace("BEGIN_LIMIT_S = 10.0", "BEGIN_LIMIT_S = 0.3"))
-    return copy / "__main__.py"
+    return changed_helper(tmp_path, {"BEGIN_LIMIT_S = 10.0": "BEGIN_LIMIT_S = 0.3"})
 
 
 @pytest.fixture

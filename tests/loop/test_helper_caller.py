@@ -61,9 +61,8 @@ def test_root_by_another_way_is_nobody_the_helper_works_for(way: list[str], word
 
 
 def test_root_whose_parents_ended_but_who_logged_in_as_somebody_is_refused() -> None:
-    login = ["sh", "-c", 'echo 65534 > /proc/self/loginuid && exec "$@"', "sh"]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("SUDO_")}
-    done = subprocess.run([*login, *HELPER], input=HELLO, capture_output=True, check=True, env=environment)
+    command, environment = [*channel.AS_NOBODY, *HELPER], channel.called_directly()
+    done = subprocess.run(command, input=HELLO, capture_output=True, check=True, env=environment)
     assert "user 65534 logged in" in answer(done.stdout)["error"]["text"]
 
 
@@ -107,8 +106,7 @@ asyncio.run(main())
 
 
 def test_root_by_itself_is_told_from_root_for_somebody(trusted: User) -> None:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("SUDO_")}
-    done = subprocess.run(HELPER, input=HELLO, capture_output=True, check=True, env=environment)
+    done = subprocess.run(HELPER, input=HELLO, capture_output=True, check=True, env=channel.called_directly())
     assert answer(done.stdout)["ok"]["uid"] == 0
     said = answer(trusted.run(CALL, "sudo", "-n", *HELPER))
     assert said["ok"]["uid"] == trusted.uid

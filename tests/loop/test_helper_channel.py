@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import time
@@ -18,7 +17,7 @@ import pytest
 from fswizard import privileged
 from fswizard.privileged.protocol import MAXIMUM_LINE_BYTES, VERBS, VERSION, Refusal, request
 from fswizard.privileged.server import MAXIMUM_UNSENT_BYTES
-from tests.loop.channel import BARE, HELPER, Channel, attached, children
+from tests.loop.channel import BARE, HELPER, Channel, attached, called_directly, changed_helper, children
 from tests.loop.machine_state import LIMIT_S, alive, device_of, process_named, wait_until
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
@@ -183,13 +182,7 @@ FAULTS = {
 @pytest.fixture
 def faulty(tmp_path: Path) -> Path:
     """The helper, with faults."""
-    copy = tmp_path / "fswizard" / "privileged"
-    shutil.copytree(Path(privileged.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    texts = {path: path.read_text() for path in copy.glob("*.py")}
-    for right, wrong in FAULTS.items():
-        (path,) = (path for path, text in texts.items() if right in text)
-        path.write_text(path.read_text().replace(right, wrong))
-    return copy / "__main__.py"
+    return changed_helper(tmp_path, FAULTS)
 
 
 def test_an_error_that_nobody_thought_of_is_an_answer_and_not_the_end(faulty: Path, tmp_path: Path) -> None:
@@ -211,7 +204,7 @@ def test_without_a_socket_no_image_comes_and_that_is_said() -> None:
     """As where sudo records what is typed, and stands between with pipes."""
     orders = [{"id": 1, "verb": "attach", "size_bytes": 64 << 20}, {"id": 2, "verb": "hello"}]
     lines = "".join(json.dumps(order) + "\n" for order in orders)
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("SUDO_")}
+    environment = called_directly()
     done = subprocess.run([*HELPER, "images"], input=lines, capture_output=True, text=True, check=True, env=environment)
     attach, hello = map(json.loads, done.stdout.splitlines())
     assert attach["error"] == {"code": "invalid", "text": "attach: no descriptor came with it"}

@@ -14,7 +14,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +29,12 @@ from fswizard.privileged.mounts import Mount, parse
 from fswizard.privileged.protocol import VERSION
 from fswizard.privileged.scratch_image import MINIMUM_BYTES
 from fswizard.privileged.volumes import ALLOWED, State
-from tests.loop.channel import BARE, Answer, Channel, children, refused
+from tests.loop.channel import AS_NOBODY, BARE, NOBODY, Answer, Channel, children, refused
 from tests.loop.machine_state import lasting, loops_below, wait_until_gone
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
 
-ROOT, DAEMON, NOBODY = 0, 1, 65534
-AS_NOBODY = ("sh", "-c", f'echo {NOBODY} > /proc/self/loginuid && exec "$@"', "sh")
-"""Whoever logged in as nobody and came by sudo."""
+ROOT, DAEMON = 0, 1
 MINUTES = float(os.environ.get("FSWIZARD_FUZZ_MINUTES", "5"))
 """Of the long variant."""
 FIRST_SEED = int(os.environ.get("FSWIZARD_FUZZ_SEED", "1"))
@@ -163,7 +160,7 @@ class Sequences(RuleBasedStateMachine):
         self.sides = [Side(uid, self.top) for uid in (NOBODY, ROOT)]
         for each in self.sides:
             self.undo.enter_context(each)
-            self.ask(each, "hello")
+            each.ask("hello")
         self.pids = [each.helper_pid for each in self.sides]
         eraser = Channel(rights.ERASE_UNATTENDED, before=AS_NOBODY, SUDO_UID=str(NOBODY))
         self.eraser = self.undo.enter_context(eraser)
@@ -180,9 +177,6 @@ class Sequences(RuleBasedStateMachine):
         wait_until_gone(lambda: loops_below(self.top), "the helpers' loop devices are gone")
         assert digest(self.victim) == self.seen
         shutil.rmtree(self.top)
-
-    def ask(self, side: Side, verb: str, given: int | None = None, **fields: Any) -> Answer:
-        return side.order((verb, fields), given=given)[0]
 
     def choose(self, side: Side, verb: str, pick: int) -> int:
         """A handle: mostly one that takes the order, else any, also one that there is not."""
@@ -222,7 +216,7 @@ class Sequences(RuleBasedStateMachine):
         """What an order comes to; the volume, where it takes it and nothing is wrong with it, else it was refused."""
         at = self.sides[side]
         handle = self.choose(at, verb, pick)
-        answer = self.ask(at, verb, handle=handle, **fields)
+        answer = at.ask(verb, handle=handle, **fields)
         volume = None if wrong else self.allowed(at, verb, handle)
         if volume is None:
             refused(answer)
@@ -236,7 +230,7 @@ class Sequences(RuleBasedStateMachine):
         if len(at.volumes) >= MOST:
             return
         size_bytes = MINIMUM_BYTES - 1 if kind == "small" else size << 20
-        answer = self.ask(at, "attach", given=self.named(at, kind), size_bytes=size_bytes)
+        answer = at.ask("attach", given=self.named(at, kind), size_bytes=size_bytes)
         works = kind == "own" or (kind == "closed" and at.uid == ROOT)  # root, too, has no right over others' files
         if not works:
             refused(answer)
@@ -279,7 +273,7 @@ class Sequences(RuleBasedStateMachine):
             return
         handles = [self.choose(at, "join", pick) for pick in chosen]
         members = [volume for handle in handles if (volume := self.allowed(at, "join", handle))]
-        answer = self.ask(at, "join", handles=handles)
+        answer = at.ask("join", handles=handles)
         distinct = len({*handles}) == len(handles) == len(members) >= 2
         if not distinct or any(member.members for member in members):
             refused(answer)
@@ -346,7 +340,7 @@ class Sequences(RuleBasedStateMachine):
         handle = self.choose(at, "mount", pick)
         volume = self.allowed(at, "mount", handle)
         filesystem = kind or (volume.made if volume else "ext4")
-        answer = self.ask(at, "mount", handle=handle, filesystem=filesystem, options=options[0])
+        answer = at.ask("mount", handle=handle, filesystem=filesystem, options=options[0])
         if not volume or filesystem != volume.made or not options[1]:
             refused(answer)
             return
@@ -459,7 +453,7 @@ class Sequences(RuleBasedStateMachine):
     def kill(self, side: int, pick: int) -> None:
         at = self.sides[side]
         job = [*sorted(at.running), UNKNOWN << 20][pick % (len(at.running) + 1)]
-        assert "ok" in self.ask(at, "kill", job=job)
+        assert "ok" in at.ask("kill", job=job)
         if job in at.running:
             assert at.end(job)["exit_code"] == -9
             at.running.remove(job)
@@ -493,11 +487,11 @@ class Sequences(RuleBasedStateMachine):
     def reclaim_or_write(self, side: int, name: str, pick: int) -> None:
         at = self.sides[side]
         handle = self.choose(at, "write", pick)
-        refused(self.ask(at, "reclaim", pool=name))
-        refused(self.ask(at, "write", handle=handle, blocks=[0], pause_us=0))
+        refused(at.ask("reclaim", pool=name))
+        refused(at.ask("write", handle=handle, blocks=[0], pause_us=0))
         volume = at.volumes.get(handle)
         if volume and volume.state != "array":
-            answer = self.ask(at, "reclaim", pool=volume.pool)
+            answer = at.ask("reclaim", pool=volume.pool)
             assert "ok" in answer or answer["error"]["code"] == "busy", "there is nothing of that name, or it is held"
 
     @rule(side=sides, pick=picks, shown=st.sampled_from(["", "ext4"]))
@@ -508,7 +502,7 @@ class Sequences(RuleBasedStateMachine):
         about = {name: (block / name).read_text().strip() if loops else "0" for name in ("dev", "diskseq", "size")}
         backing = (block / "loop/backing_file").read_text().strip() if loops else ""
         device = {"number": about["dev"], "diskseq": int(about["diskseq"]), "size_bytes": int(about["size"]) * 512}
-        refused(self.ask(self.sides[side], "claim", **device, serial=backing, shown=shown))
+        refused(self.sides[side].ask("claim", **device, serial=backing, shown=shown))
         refused(self.eraser.ask("claim", **device, serial=backing, shown=shown))
 
     # ------------------------------------------------------- after every step
@@ -517,7 +511,7 @@ class Sequences(RuleBasedStateMachine):
     def all_is_well(self) -> None:
         Sequences.steps += 1
         for side, pid in zip(self.sides, self.pids):
-            ok = self.ask(side, "hello")["ok"]
+            ok = side.ask("hello")["ok"]
             assert (ok["protocol"], ok["uid"], side.helper_pid) == (VERSION, side.uid, pid)
         assert digest(self.victim) == self.seen, "what is another's is unchanged"
         self.nothing_is_mounted_but_on_the_stage()
@@ -538,14 +532,12 @@ class Sequences(RuleBasedStateMachine):
     def there_are_no_other_loop_devices(self) -> None:
         expected = sum(not volume.members for side in self.sides for volume in side.volumes.values())
         assert len(loops_below(self.top)) >= expected
-        if len(loops_below(self.top)) > expected:
-            wait_until_gone(lambda: loops_below(self.top)[expected:], "a detached loop device is gone")
+        wait_until_gone(lambda: loops_below(self.top)[expected:], "a detached loop device is gone")
 
     def nothing_runs_but_the_programs_that_stay(self) -> None:
         for side, pid in zip(self.sides, self.pids):
             count = len(side.running)
-            if len(children(pid)) != count:
-                wait_until_gone(partial(_beyond, pid, count), "what was run is gone")
+            wait_until_gone(lambda p=pid, n=count: [*map(str, children(p)[n:])], "what was run is gone")
             assert len(children(pid)) == count
 
 
@@ -560,10 +552,6 @@ def make_victim(top: Path) -> Path:
         os.chown(path, DAEMON, DAEMON)
     (victim / "inner" / "file").chmod(0o600)
     return victim
-
-
-def _beyond(pid: int, count: int) -> list[str]:
-    return [*map(str, children(pid)[count:])]
 
 
 def digest(tree: Path) -> dict[str, tuple[object, ...]]:
