@@ -14,7 +14,6 @@ from typing import Any
 import psutil
 import pytest
 
-from fswizard import privileged
 from fswizard.privileged.protocol import MAXIMUM_LINE_BYTES, VERBS, VERSION, Refusal, request
 from fswizard.privileged.server import MAXIMUM_UNSENT_BYTES
 from tests.loop.channel import BARE, HELPER, Channel, attached, called_directly, changed_helper, children

@@ -95,7 +95,7 @@ def test_a_nas_shows_eight_disks_and_their_array_with_verdicts(recorded: Recorde
     assert verdicts["sdh"] == ("not-a-hard-disk", "certain")
 
 
-def test_bridges_sticks_zones_paths_and_hostile_text_are_told(recorded: Recorded) -> None:
+def test_bridges_sticks_zones_paths_arrays_and_hostile_text_are_told(recorded: Recorded) -> None:
     drives = by_name(inventory(recorded("usb")))
     hidden, shown, stick = drives["sdb"], drives["sdc"], drives["sdd"]
     assert (hidden.bus, hidden.kind, hidden.bridge) == ("usb", "unknown", "ASMedia ASMT1051 (174c:55aa)")
@@ -119,6 +119,25 @@ def test_bridges_sticks_zones_paths_and_hostile_text_are_told(recorded: Recorded
     assert drive.model == r"[/b] x\x1b]52;c;aGk=\x07\u202e"
     for text in texts:
         assert text.isprintable(), text
+    nas = recorded("nas")
+    drives = by_name(inventory(nas))
+    assert [member.name for member in members_of("/dev/md0", nas)] == [f"sd{letter}" for letter in "abcdefg"]
+    assert members_of("/dev/sda", nas) == members_of("/dev/sda1", nas) == ()
+    array, members = drives["md0"], [drives[f"sd{letter}"] for letter in "abcdefg"]
+    shingled = [member.name for member in members if member.smr.kind == "drive-managed"]
+    assert shingled
+    assert array.smr.kind == "drive-managed"
+    assert shingled_members(array) == shingled
+    assert len(array.smr.evidence) == len(members)
+    pools = recorded("pools")
+    assert place_of("/home/me", pools) == drive_of("/home/me", pools)
+    assert place_of("/run/user/1000/x", recorded("laptop")) is None
+    both, mirror = place_of("/srv/both/backups", pools), place_of("/tank/media/films", pools)
+    assert both is not None and mirror is not None
+    assert (both.name, both.model, both.kind) == ("sda+sdb", "ST4000DM004-2CV1 + WDC WD40EFRX-68N", "array")
+    assert (both.smr.kind, shingled_members(both)) == ("drive-managed", ["sda"])
+    assert (mirror.name, mirror.model, mirror.smr.kind) == ("sdc+sdd", "2 × WDC WD80EFZX-68U", "cmr")
+    assert mirror.size_bytes == 2 * 15628053168 * 512
 
 
 @pytest.mark.parametrize(
@@ -171,28 +190,6 @@ def test_a_question_that_hangs_holds_nobody_up() -> None:
 
 def test_a_label_in_udevs_words_is_read() -> None:
     assert Probed({"ID_FS_LABEL_ENC": r"caf\xc3\xa9\x20\x1b"}).label == "café \x1b"
-
-
-def test_an_array_and_a_place_on_several_disks_are_judged_by_their_members(recorded: Recorded) -> None:
-    nas = recorded("nas")
-    drives = by_name(inventory(nas))
-    assert [member.name for member in members_of("/dev/md0", nas)] == [f"sd{letter}" for letter in "abcdefg"]
-    assert members_of("/dev/sda", nas) == members_of("/dev/sda1", nas) == ()
-    array, members = drives["md0"], [drives[f"sd{letter}"] for letter in "abcdefg"]
-    shingled = [member.name for member in members if member.smr.kind == "drive-managed"]
-    assert shingled
-    assert array.smr.kind == "drive-managed"
-    assert shingled_members(array) == shingled
-    assert len(array.smr.evidence) == len(members)
-    pools = recorded("pools")
-    assert place_of("/home/me", pools) == drive_of("/home/me", pools)
-    assert place_of("/run/user/1000/x", recorded("laptop")) is None
-    both, mirror = place_of("/srv/both/backups", pools), place_of("/tank/media/films", pools)
-    assert both is not None and mirror is not None
-    assert (both.name, both.model, both.kind) == ("sda+sdb", "ST4000DM004-2CV1 + WDC WD40EFRX-68N", "array")
-    assert (both.smr.kind, shingled_members(both)) == ("drive-managed", ["sda"])
-    assert (mirror.name, mirror.model, mirror.smr.kind) == ("sdc+sdd", "2 × WDC WD80EFZX-68U", "cmr")
-    assert mirror.size_bytes == 2 * 15628053168 * 512
 
 
 def disk(name: str, kind: SmrKind, confidence: Confidence = "strong", serial: str = "") -> Drive:

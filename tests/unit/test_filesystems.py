@@ -126,7 +126,7 @@ def test_a_candidate_gets_its_canonical_name(typed: str, canonical: str) -> None
     assert parse_candidate(canonical).name == canonical
 
 
-def test_options_reach_the_right_program_and_unsafe_ones_are_found_and_never_offered() -> None:
+def test_options_reach_the_right_program_unsafe_ones_are_not_offered_and_needs_are_compared() -> None:
     candidate = parse_candidate("ext4:noatime,packed_meta_blocks")
     assert making(candidate) == (("mkfs.ext4", "-E", "packed_meta_blocks=1", "/dev/DEVICE"),)
     _, measured, mount = (planned.argv for planned in helper_commands.making(candidate, ("DEVICE",), zoned=False))
@@ -138,6 +138,17 @@ def test_options_reach_the_right_program_and_unsafe_ones_are_found_and_never_off
     with pytest.raises(UsageError) as raised:
         parse_candidate("ext4:data=fast")
     assert raised.value.hint == "For example: data=journal."
+    needs = parse_needs("Checksums, shrink,checksums")
+    assert needs == ("checksums", "shrink")
+    assert parse_candidate("btrfs").lacking(needs) == ()
+    assert parse_candidate("ext4").lacking(needs) == ("checksums",), "metadata only is not enough"
+    assert parse_candidate("xfs").lacking(needs) == ("checksums", "shrink")
+
+    with pytest.raises(UsageError) as raised:
+        parse_needs("checksum")
+    assert raised.value.hint.startswith("Did you mean checksums? Known: checksums, compression,")
+    assert suggestions(make_drive("drive-managed"))[0].candidate_name == "ext4:noatime,packed_meta_blocks"
+    assert all("ext4" not in suggestion.candidate_name for suggestion in suggestions(make_drive("host-managed")))
 
 
 @pytest.mark.parametrize(
@@ -214,20 +225,6 @@ def test_suggestions_are_candidates_that_risk_nothing(smr: SmrKind, kind: str, b
     assert [candidate.name for candidate in candidates] == names, "names are canonical"
     assert all(not candidate.unsafe_options for candidate in candidates)
     assert all(suggestion.reason.endswith(".") for suggestion in offered)
-
-
-def test_needs_are_read_and_compared_and_an_unknown_one_is_refused_with_the_nearest() -> None:
-    needs = parse_needs("Checksums, shrink,checksums")
-    assert needs == ("checksums", "shrink")
-    assert parse_candidate("btrfs").lacking(needs) == ()
-    assert parse_candidate("ext4").lacking(needs) == ("checksums",), "metadata only is not enough"
-    assert parse_candidate("xfs").lacking(needs) == ("checksums", "shrink")
-
-    with pytest.raises(UsageError) as raised:
-        parse_needs("checksum")
-    assert raised.value.hint.startswith("Did you mean checksums? Known: checksums, compression,")
-    assert suggestions(make_drive("drive-managed"))[0].candidate_name == "ext4:noatime,packed_meta_blocks"
-    assert all("ext4" not in suggestion.candidate_name for suggestion in suggestions(make_drive("host-managed")))
 
 
 DISKS = ("A", "B", "C", "D")

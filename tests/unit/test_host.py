@@ -87,7 +87,6 @@ def test_pressure_unwritten_data_room_memory_and_processor_are_read(tmp_path: Pa
     text = "some avg10=0.00 avg60=0.00 avg300=0.00 total=2500000\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=9\n"
     assert Host(make_machine(tmp_path, proc__pressure__io=text)).pressure_total_s("io") == 2.5
     assert Host(tmp_path).pressure_total_s("cpu") == 0.0
-    (tmp_path / "proc").mkdir(exist_ok=True)
     (tmp_path / "proc/meminfo").write_text("Dirty:  12 kB\nWriteback:  4 kB\nWritebackTmp:  100 kB\n")
     assert Host(tmp_path).unwritten_bytes() == 16 << 10
     assert Host(tmp_path / "none").unwritten_bytes() == 0

@@ -55,7 +55,7 @@ def test_a_plan_is_complete_before_anything_happens_with_sensible_defaults(tmp_p
     assert plan(tmp_path, "xfs; btrfs").baseline == "xfs"
 
 
-def test_what_goes_through_the_page_cache_is_given_a_quarter_of_its_data_and_256_mib_at_least() -> None:
+def test_the_memory_limit_is_chosen_or_a_quarter_of_the_data_and_256_mib_at_least(tmp_path: Path) -> None:
     def limit_mib(*mib: int, direct: bool = False, memory: int = 16 << 30) -> int:
         jobs = [FioJob("write", 4096, size << 20, direct=direct) for size in mib]
         return memory_limit_bytes(jobs, memory) >> 20
@@ -66,9 +66,6 @@ def test_what_goes_through_the_page_cache_is_given_a_quarter_of_its_data_and_256
     assert limit_mib(2048, direct=True) == 0
     assert limit_mib(4096, memory=2 << 30) == 0, "the data are twice the memory"
     assert limit_mib(64, memory=512 << 20) == 0, "less could not run"
-
-
-def test_the_memory_limit_is_chosen_or_fitting(tmp_path: Path) -> None:
     buffered = make_recipe([make_workload(job=FioJob("write", 4096, 64 << 20, direct=False))])
     target = TargetChoice("image", str(tmp_path), 2 << 30)
     with use(ModelHost()):
@@ -250,22 +247,6 @@ def test_over_several_images_or_a_pool_each_command_names_its_devices(tmp_path: 
     assert of_a_pool.count("zpool export POOL") == 2, "after it was made, and at the end"
 
 
-def test_copies_parity_and_samples_of_the_bare_device_are_among_bytes_and_seconds(tmp_path: Path) -> None:
-    recipe = replace(RECIPE, workloads=(make_workload("write", writes_bytes=10 << 30),))
-    target = images(tmp_path, 256 << 20, 4)
-    one, two, both = (
-        make_plan(Choices(recipe, parse_candidates(names), target=target)).writes_bytes_per_trial / (10 << 30)
-        for names in ("ext4", "md:raid10+ext4", "ext4; md:raid10+ext4")
-    )
-    assert (one, two, both) == pytest.approx((1, 2, 1.5), rel=0.02)
-    target = TargetChoice("image", str(tmp_path), 256 << 20)
-    alone, several = plan(tmp_path, "ext4", target=target), over(tmp_path, "ext4")
-    (tmp_path / "one").mkdir()
-    none = plan(tmp_path, "ext4", target=TargetChoice("directory", f"{tmp_path / 'one'}"))
-    assert several.writes_bytes_per_trial == alone.writes_bytes_per_trial > none.writes_bytes_per_trial
-    assert several.seconds_per_trial == alone.seconds_per_trial > none.seconds_per_trial
-
-
 @pytest.mark.parametrize(
     ("candidates", "number", "why"),
     [
@@ -281,7 +262,7 @@ def test_layouts_that_so_many_images_are_not_enough_for_are_refused(
         over(tmp_path, candidates, number=number)
 
 
-def test_a_layout_has_its_own_room_which_must_hold_the_recipe(tmp_path: Path) -> None:
+def test_a_layout_has_its_own_room_and_bytes_copies_and_samples_of_the_bare_device_among_them(tmp_path: Path) -> None:
     assert over(tmp_path, "md:raid5+ext4", 128 << 20)
     with pytest.raises(UsageError, match=r"ext4 has room for 128M on the target, and the recipe .* needs 256M"):
         over(tmp_path, "md:raid5+ext4; ext4", 128 << 20)
@@ -294,6 +275,19 @@ def test_a_layout_has_its_own_room_which_must_hold_the_recipe(tmp_path: Path) ->
     smaller = replace(made.target, others=(*others, replace(last, size_bytes=64 << 20)))
     assert [smaller.room_bytes(candidate.array) >> 20 for candidate in made.candidates] == [128, 192, 128, 256]
     assert made.target.filled_bytes == 1 << 30
+    recipe = replace(RECIPE, workloads=(make_workload("write", writes_bytes=10 << 30),))
+    target = images(tmp_path, 256 << 20, 4)
+    one, two, both = (
+        make_plan(Choices(recipe, parse_candidates(names), target=target)).writes_bytes_per_trial / (10 << 30)
+        for names in ("ext4", "md:raid10+ext4", "ext4; md:raid10+ext4")
+    )
+    assert (one, two, both) == pytest.approx((1, 2, 1.5), rel=0.02)
+    target = TargetChoice("image", str(tmp_path), 256 << 20)
+    alone, several = plan(tmp_path, "ext4", target=target), over(tmp_path, "ext4")
+    (tmp_path / "one").mkdir()
+    none = plan(tmp_path, "ext4", target=TargetChoice("directory", f"{tmp_path / 'one'}"))
+    assert several.writes_bytes_per_trial == alone.writes_bytes_per_trial > none.writes_bytes_per_trial
+    assert several.seconds_per_trial == alone.seconds_per_trial > none.seconds_per_trial
 
 
 def test_over_several_disks_the_recipe_names_others_or_every_layout_is_compared(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_it_can_be_stopped_from_another_thread_while_the_disk_is_silent() -> Non
     assert disk.closed == 1
 
 
-def test_leaving_the_loop_or_a_failing_disk_ends_the_writing(tmp_path: Path) -> None:
+def test_a_file_is_written_where_it_was_ordered_and_leaving_or_a_failing_disk_ends_it(tmp_path: Path) -> None:
     disk = steady()
     told = probe(PLAN, disk.opened())
     next(told)
@@ -118,9 +118,6 @@ def test_leaving_the_loop_or_a_failing_disk_ends_the_writing(tmp_path: Path) -> 
     with pytest.raises(OSError, match="Bad file descriptor"):
         list(probe(PLAN, contextlib.nullcontext(FileWriter(descriptor))))
     os.close(descriptor)
-
-
-def test_a_file_is_written_where_it_was_ordered(tmp_path: Path) -> None:
     assert block_device.WRITE_BYTES == BLOCK_BYTES, "both sides mean the same block"
     file = tmp_path / "scratch"
     file.write_bytes(bytes(6 * BLOCK_BYTES))

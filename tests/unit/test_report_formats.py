@@ -117,7 +117,7 @@ def markdown_page(text: str) -> Page:
     return Page(MarkdownIt("gfm-like", {"linkify": False, "html": True}).render(text))
 
 
-def test_markdown_becomes_tables_lists_and_code_and_where_it_cannot_be_folded_the_post_alone() -> None:
+def test_markdown_and_the_page_have_tables_and_figures_and_need_nothing_else() -> None:
     page = markdown_page(render(make_findings(), "markdown"))
     assert {"table", "ul", "pre", "strong"} <= page.tags
     assert not page.open
@@ -126,6 +126,13 @@ def test_markdown_becomes_tables_lists_and_code_and_where_it_cannot_be_folded_th
     assert whole.startswith(f"{post}\n<details>\n<summary>Full report</summary>\n\n")
     assert whole.endswith("\n\n</details>\n")
     assert not markdown_page(post).tags & {"details", "summary"}
+    assert not PLAIN_PAGE.open
+    assert not PLAIN_PAGE.attributes & {"src", "href", "onclick", "onload"}
+    assert "1.15–1.28" in PLAIN_PAGE.words
+    assert "url(" not in PLAIN
+    rounds = re.findall(r"<caption>xfs, each round</caption>(.*?)</table>", PLAIN)
+    assert re.findall("<td>(.*?)</td>", rounds[0]) == ["187 MB/s", "188 MB/s", "186 MB/s"]
+    assert len(rounds) == len(make_findings().result.plan.recipe.workloads)
 
 
 @given(ANY_NAME)
@@ -334,16 +341,6 @@ def test_the_card_is_drawn_light_and_dark_in_1200_by_630_pixels() -> None:
     for drawn in (light, dark):
         assert drawn.startswith(b"\x89PNG")
         assert struct.unpack(">II", drawn[16:24]) == (1200, 630)
-
-
-def test_the_page_needs_nothing_else_and_has_the_figures_of_each_round() -> None:
-    assert not PLAIN_PAGE.open
-    assert not PLAIN_PAGE.attributes & {"src", "href", "onclick", "onload"}
-    assert "1.15–1.28" in PLAIN_PAGE.words
-    assert "url(" not in PLAIN
-    rounds = re.findall(r"<caption>xfs, each round</caption>(.*?)</table>", PLAIN)
-    assert re.findall("<td>(.*?)</td>", rounds[0]) == ["187 MB/s", "188 MB/s", "186 MB/s"]
-    assert len(rounds) == len(make_findings().result.plan.recipe.workloads)
 
 
 def browse(page: Path, *asked: str) -> bytes:

@@ -39,7 +39,7 @@ def image(size: int = 64 << 30, filesystem: str = "ext4") -> Target:
     return Target("image", "/var/tmp", size, filesystem)
 
 
-def test_the_age_of_a_filesystem_saved_power_and_a_cache_that_was_not_exceeded_are_doubtful() -> None:
+def test_age_saved_power_a_cache_not_exceeded_too_little_time_and_what_happens_are_doubtful() -> None:
     ((code, text),) = said(plan()).items()
     assert code == "fresh-only"
     assert "measure again in a year, or with the recipe fill" in text
@@ -53,6 +53,19 @@ def test_the_age_of_a_filesystem_saved_power_and_a_cache_that_was_not_exceeded_a
     much = plan(drive=make_drive("drive-managed"), writes_bytes_per_trial=500 << 30)
     assert "cache-not-exceeded" not in said(much)
     assert "cache-not-exceeded" not in said(plan(drive=make_drive("cmr"), writes_bytes_per_trial=4 << 30))
+    five = ("ext4", "xfs", "btrfs", "f2fs", "nilfs2")
+    little, short, enough = (
+        plan_text(make_plan(five, time_limit_s=limit_s, seconds_per_trial=10, preparation_s=5))
+        for limit_s in (20, 100, 200)
+    )
+    assert "may be too short for the 2 rounds of a verdict: about 4 candidates would fit." in short
+    assert "fswizard finishes them anyway, up to twice the limit." in short
+    assert "20 s is too short for a verdict, which takes 2 rounds: give --time" in little
+    assert "too short" not in enough
+    busy = idle_wait.busy_machine("`updatedb` reads 40 MB/s").text
+    assert "(`updatedb` reads 40 MB/s), which widens intervals: close them" in busy
+    for doubt in (idle_wait.SUSPENDED, idle_wait.STOPPED, idle_wait.CLOCK_JUMP):
+        assert "doesn't count; another replaces it" in doubt.text
 
 
 @pytest.mark.parametrize(("host_filesystem", "code"), [("btrfs", "image-on-btrfs"), ("", "image-on-unknown")])
@@ -117,22 +130,6 @@ def test_locations_on_different_disks_are_a_comparison_of_disks(monkeypatch: pyt
         told[paths] = [doubt.text for doubt in doubts.before(made) if doubt.code == "different-disks"]
     assert "different disks (sda, sdb)" in told["/a", "/b"][0]
     assert not told["/b", "/c"]
-
-
-def test_a_time_too_short_for_two_rounds_and_what_happens_during_a_run_are_told() -> None:
-    five = ("ext4", "xfs", "btrfs", "f2fs", "nilfs2")
-    little, short, enough = (
-        plan_text(make_plan(five, time_limit_s=limit_s, seconds_per_trial=10, preparation_s=5))
-        for limit_s in (20, 100, 200)
-    )
-    assert "may be too short for the 2 rounds of a verdict: about 4 candidates would fit." in short
-    assert "fswizard finishes them anyway, up to twice the limit." in short
-    assert "20 s is too short for a verdict, which takes 2 rounds: give --time" in little
-    assert "too short" not in enough
-    busy = idle_wait.busy_machine("`updatedb` reads 40 MB/s").text
-    assert "(`updatedb` reads 40 MB/s), which widens intervals: close them" in busy
-    for doubt in (idle_wait.SUSPENDED, idle_wait.STOPPED, idle_wait.CLOCK_JUMP):
-        assert "doesn't count; another replaces it" in doubt.text
 
 
 def over_images(*directories: str, candidates: str = "btrfs:raid1; ext4") -> Plan:

@@ -52,7 +52,7 @@ def change(after: Result, workload: str = "Write", before: Result = BEFORE) -> C
     return next(change for change in compare(before, after).changes if change.workload == workload)
 
 
-def test_what_changed_is_said_with_an_interval_as_ratios_in_which_above_1_is_better() -> None:
+def test_what_changed_is_said_with_an_interval_in_which_above_1_is_better() -> None:
     found = change(FASTER)
     assert (found.before, found.after) == (100.25, 150.0)
     assert found.ratio.ratio == pytest.approx(1.5, rel=0.01)
@@ -70,10 +70,7 @@ def test_what_changed_is_said_with_an_interval_as_ratios_in_which_above_1_is_bet
     assert (found.low, found.verdict, found.rounds) == (None, "undecided", 1)
     after = replace(run((150.0, 9999.0, 151.0, 149.0)), discarded_rounds=(2,))
     assert change(after).after == 150.0
-
-
-def test_a_lead_that_does_not_matter_is_none_and_runs_that_do_not_differ_are_rarely_told_apart() -> None:
-    """As within a run: stats.pairs.verdict is the one for both."""
+    # As within a run: stats.pairs.verdict is the one for both.
     found = change(run((102.0, 103.5, 105.0, 103.5)), before=run((98.5, 100.0, 101.5, 100.0))).ratio
     assert found.low is not None and found.high is not None
     assert 1 < found.low < found.ratio < 1.05 < found.high

@@ -119,18 +119,12 @@ def with_metric(metric: str, values: Mapping[str, Sequence[float]], *more: Sampl
     return replace(result, samples=(*result.samples, *samples, *more))
 
 
-def test_a_cache_that_runs_out_is_told_of_the_candidate_that_shows_it_most() -> None:
+def test_a_cache_that_runs_out_is_told_and_a_speed_that_was_never_steady_not_as_one() -> None:
     ((code, text),) = told(with_metric("late_rate", {"ext4": (0.9, 1.0, 0.95), "xfs": (0.5, 0.98, 0.4)})).items()
     assert code == "cache-exhausted"
     assert "xfs wrote 50% slower at the end of “Write”" in text
     assert "between the speed of short bursts and the one that lasts" in text
     assert told(with_metric("late_rate", {"ext4": (0.4, 0.9, 0.95), "xfs": (1.0, 1.1, 0.3)})) == {}
-
-
-LASTED = Sample(1, "ext4", "write", "lasted", 8.0, "s", "lower")
-
-
-def test_a_speed_that_was_never_steady_is_told_once_and_not_as_a_cache() -> None:
     restless = with_metric("steadiness", {"ext4": (0.95, 0.7, 1.0), "xfs": (0.8, 1.2, 0.5)}, LASTED)
     ((code, text),) = told(restless).items()
     assert code == "not-steady"
@@ -139,6 +133,9 @@ def test_a_speed_that_was_never_steady_is_told_once_and_not_as_a_cache() -> None
     assert list(told(replace(restless, samples=(*restless.samples, *late)))) == ["not-steady"]
     assert told(with_metric("steadiness", {"xfs": (0.8, 1.09, 0.5)}, LASTED)) == {}
     assert told(with_metric("steadiness", {"xfs": (0.8, 0.7, 0.5)})) == {}
+
+
+LASTED = Sample(1, "ext4", "write", "lasted", 8.0, "s", "lower")
 
 
 def sample(number: int, metric: str, value: float, better: Better = "lower", **fields: str) -> Sample:

@@ -151,16 +151,13 @@ def test_wear_is_a_share_of_what_the_disk_tells_of_its_life_or_else_its_maker(dr
     assert wear_text(drive, 50 * GB) == words
 
 
-def test_the_report_tells_what_was_written_and_a_job_s_share_is_that_of_all_its_programs(tmp_path: Path) -> None:
+def test_a_budget_is_given_on_the_command_line_and_the_report_tells_what_was_written(tmp_path: Path) -> None:
     made = replace(plan(tmp_path), writes_bytes_per_trial=GB)
     words = written_text(result(made, 1.5 * GB, 2.5 * GB))
     assert words == "6.15 GB, 4.15 GB planned; about 0.001 % of its rated life (600 TB by its maker)"
     assert written_text(result(made)) == "", "nobody counted"
     job = FioJob("randrw", 4096, 1 << 30, seconds=4, jobs=4).ending_at(8 << 20)
     assert "--io_size=4194304" in job.commands()[-1].argv
-
-
-def test_a_budget_is_given_on_the_command_line(tmp_path: Path) -> None:
     target = ("--target", f"image:4G@{tmp_path}")
     shown = fswizard("plan", "quick", *target, "--write-budget", "40G")
     assert "or once 40.0 GB are written" in shown.stdout, shown.stderr
