@@ -19,7 +19,7 @@ from tests.loop.tiny_run import started
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
 
 HOOKS = """
-import contextlib, json, os, time
+import asyncio, contextlib, json, os, time
 import psutil
 from pathlib import Path
 from fswizard.targets.channel import HelperProcess
@@ -43,14 +43,7 @@ def kill_helper():
         with contextlib.suppress(psutil.NoSuchProcess):
             process.kill()
 
-real_write, real_ask, real_start = Helper._write, Helper.ask, commands.start
-
-def write(self, verb, *arguments, **fields):
-    tell("order", verb)
-    answer = real_write(self, verb, *arguments, **fields)
-    if {order} == sum(what[0] == "order" for what in told):
-        kill_helper()
-    return answer
+real_ask, real_start = Helper.ask, commands.start
 
 def watched(process, argv):
     tell("program", argv[0])
@@ -61,7 +54,12 @@ def watched(process, argv):
                 psutil.Process(pid).kill()
 
 async def ask(self, verb, /, **fields):
-    answer = await real_ask(self, verb, **fields)
+    tell("order", verb)
+    asked = asyncio.create_task(real_ask(self, verb, **fields))
+    await asyncio.sleep(0)  # it is written by then
+    if {order} == sum(what[0] == "order" for what in told):
+        kill_helper()
+    answer = await asked
     if isinstance(answer, HelperProcess):
         watched(answer, answer.argv)
     return answer
@@ -71,7 +69,7 @@ async def start(argv, **how):
     watched(process, argv)
     return process
 
-Helper._write, Helper.ask, commands.start = write, ask, start
+Helper.ask, commands.start = ask, start
 """
 
 ORDERS = (
