@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from fswizard.advice.choice import Choice
 from fswizard.advice.commands import commands
 from fswizard.advice.words import fitting, has, listing, speed_against, wish, wishes
-from fswizard.model.analysis import MOST_CONFIDENT, TIE, Analysis, Card, Ratio, Summary, write_amplification
+from fswizard.model.analysis import (
+    MOST_CONFIDENT,
+    TIE,
+    Analysis,
+    Card,
+    Hinge,
+    Ratio,
+    Summary,
+    Verdict,
+    write_amplification,
+)
 from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import DEGRADED
 from fswizard.model.plan import FIRST_LOOK
@@ -118,6 +128,8 @@ class _Answer:
         against = own.baseline if own and own.baseline != self.name else self.others[0]
         ratio = self.over(self.name, against)
         assert ratio is not None  # a winner was compared with somebody
+        if self.analysis.hinges:
+            return self._hanging(*min(self.analysis.hinges.items(), key=lambda item: item[1].rest.ratio))
         speed, than = speed_text(ratio.shrunk), speed_against(ratio.shrunk, self.title(against))
         among = f", the fastest that {has(self.plan.needs)}" if self.plan.needs and self.choice.lacking else ""
         cached = " while the disk's cache lasts" if _CACHE in self.doubts else ""
@@ -127,9 +139,25 @@ class _Answer:
         )
         return verdict, self._gains(against)
 
+    def _hanging(self, rival: str, hinge: Hinge) -> tuple[str, str]:
+        """Names the test that the answer hangs on, and what is left without it."""
+        title, tests = self._titles()[hinge.workloads[0]], "that test" if len(hinge.workloads) == 1 else "such tests"
+        part, other = self.analysis.part(self.name, rival, hinge.workloads[0]), self.title(rival)
+        forms = (f": {speed_against(part.ratio, other)}", f": {speed_text(part.ratio)}") if part else ()
+        rest: dict[Verdict, str] = {
+            "tie": f"Without {tests}, {other} is level.",
+            "slower": f"Without {tests}, {other} is {speed_text(1 / hinge.rest.ratio)}.",
+            "faster": f"With another weight for {tests}, nothing is proven over {other}.",
+        }
+        why = rest.get(hinge.rest.verdict, f"Without {tests}, no difference from {other} is proven.")
+        return self._says(*(f" for “{title}”{form}" for form in forms), f" for “{title}”"), why
+
+    def _titles(self) -> Mapping[str, str]:
+        return {workload.name: workload.title for workload in self._counting()}
+
     def _gains(self, against: str) -> str:
         """The largest gain and the largest loss over `against`, or how many there are."""
-        titles = {workload.name: workload.title for workload in self._counting()}
+        titles = self._titles()
         parts = [part for part in (self.analysis.part(self.name, against, name) for name in titles) if part]
         gains = sorted((part for part in parts if part.verdict == "faster"), key=lambda part: -part.ratio)
         losses = sorted((part for part in parts if part.verdict == "slower"), key=lambda part: part.ratio)
@@ -242,6 +270,10 @@ class _Answer:
             if ratio is not None and ratio.verdict == "faster":
                 words = f"{self.title(name)} is {speed_text(ratio.ratio)}, if you don't need"
                 return fitting(LINE_WIDTH, f"{words} {listing([wish(need) for need in needs])}.", f"{words} that.")
+        for rival, hinge in self.analysis.hinges.items() if self.choice.kind == "winner" else ():
+            if hinge.rest.verdict != "faster":
+                seldom = f"Choose {self.title(rival)} instead if you seldom do that."
+                return fitting(LINE_WIDTH, *self._better_at(), seldom)
         offers = [] if chosen.directory else [*self._more_redundant(chosen), *self._offers(chosen)]
         return fitting(LINE_WIDTH, *offers, *self._better_at(), "")
 
@@ -289,4 +321,5 @@ class _Answer:
             if len(ahead) < len(pairs):
                 return 0
             return 2 if max(ahead) <= 1.25 else 1  # a wrong choice costs little
-        return MOST_CONFIDENT - min(2, len(GRAVE & self.doubts))
+        most = 2 if self.analysis.hinges and self.choice.kind == "winner" else MOST_CONFIDENT
+        return min(most, MOST_CONFIDENT - min(2, len(GRAVE & self.doubts)))

@@ -14,7 +14,7 @@ from fswizard.model.analysis import Advice, Findings
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.model.text import safe
-from fswizard.stats import analyse, doubts, forecast, summarise, tables_of
+from fswizard.stats import analyse, doubts, forecast, hinges, rule_of, summarise, tables_of
 
 
 def conclude(
@@ -41,6 +41,9 @@ def conclude(
     ahead = forecast(result, analysis, survivors, trial_s=result.trial_s, tables=tables)
     failed = result.outcome == "failed"
     choice = Choice("failed") if failed else choose(result, analysis)
+    if choice.kind == "winner" and choice.names != analysis.leaders:
+        winner, *rivals = choice.eligible
+        analysis = replace(analysis, hinges=hinges(plan, tables, rule_of(result), winner, rivals))
     advice = Advice(
         choice.names,
         choice.kind == "tie",

@@ -146,6 +146,10 @@ class TreeJob(TreeEngine):
         return "" if self.fill_percent else f"{self.operation} {self.shape}"
 
     @property
+    def activity(self) -> str:
+        return self.operation
+
+    @property
     def strain(self) -> Strain:
         if self.operation == "install":
             return "sync"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Literal
 
@@ -112,6 +112,16 @@ class Ratio:
 
 
 @dataclass(frozen=True, slots=True)
+class Hinge:
+    """What a lead hangs on: one test, or tests of one kind, without which it is no longer proven."""
+
+    workloads: tuple[str, ...]
+    """Their names, that with the largest lead first."""
+    rest: Ratio
+    """Of the two candidates, over all other tests."""
+
+
+@dataclass(frozen=True, slots=True)
 class Analysis:
     """All ratios of a result."""
 
@@ -128,6 +138,8 @@ class Analysis:
     """Rounds that count: the most that any candidate finished."""
     pairs: tuple[Ratio, ...] = ()
     """Overall ratio of every two candidates that did not fail, the one with the better estimate over the other."""
+    hinges: Mapping[str, Hinge] = field(default_factory=dict)
+    """Where one candidate leads alone: what its lead over another one hangs on, for those over whom it does."""
 
     def of(self, candidate: str, workload: str = "") -> Ratio | None:
         ratios = self.by_workload if workload else self.overall

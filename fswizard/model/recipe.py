@@ -136,6 +136,11 @@ class Job:
         return self
 
     @property
+    def activity(self) -> str:
+        """The same for jobs that do the same with other files; empty where there are no others."""
+        return ""
+
+    @property
     def seconds(self) -> float:
         """So long it takes on any disk; 0 where the work decides."""
         return 0.0

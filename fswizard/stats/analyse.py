@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Literal, Protocol
+from typing import Literal
 
 from fswizard.model.analysis import Analysis, Ratio
 from fswizard.model.plan import FIRST_LOOK, Plan
 from fswizard.model.result import Result
 from fswizard.stats import ratios, unpaired
 from fswizard.stats.discoveries import AT_THE_END, controlled
+from fswizard.stats.hinges import hinges
+from fswizard.stats.rules import Rule, rule_of
 from fswizard.stats.table import Table, Tables, tables_of, without
-
-
-class Rule(Protocol):
-    """How candidates are compared: within rounds (`ratios`), or figures that were not taken in rounds (`unpaired`)."""
-
-    def ranking(self, table: Table, /) -> list[str]: ...
-
-    def compare(
-        self,
-        table: Table,
-        workload: str,
-        started_with: int,
-        pairs: Iterable[tuple[str, str]],
-        parts: Collection[Table] = (),
-        /,
-    ) -> tuple[Ratio, ...]: ...
 
 
 def analyse(result: Result, tables: Tables | None = None) -> Analysis:
@@ -38,7 +24,7 @@ def analyse(result: Result, tables: Tables | None = None) -> Analysis:
     of the others takes its place. With one candidate there is nothing to compare.
     """
     plan = result.plan
-    rule: Rule = unpaired if result.environment.source else ratios
+    rule = rule_of(result)
     names = [candidate.name for candidate in plan.candidates]
     tables = tables or tables_of(result)
     table, failed = tables.standing, tables.failed.overall
@@ -53,7 +39,9 @@ def analyse(result: Result, tables: Tables | None = None) -> Analysis:
     each_workload = tuple(_by_workload(tables, baseline, names, rule))
     by_workload = controlled(each_workload, lambda ratio: ratio.workload, each)
     standing = stand(table, rounds, started_with=len(names), unmeasured=unmeasured, rule=rule, parts=tables.parts)
-    return replace(standing, by_workload=by_workload, overall=overall)
+    alone = len(standing.leaders) == 1
+    weak = hinges(plan, tables, rule, standing.leaders[0], standing.dropped) if alone else {}
+    return replace(standing, by_workload=by_workload, overall=overall, hinges=weak)
 
 
 def stand(
@@ -126,6 +114,8 @@ class Decision:
 def decide(analysis: Analysis, plan: Plan, candidates: Collection[str] | None = None) -> Decision:
     """Drop candidates that are proven slower and stop when all is settled, but not before the minimum of rounds.
 
+    One that is proven slower by some tests alone stays while others are open.
+
     `candidates` are those still in the run, all by default. A single candidate gets its minimum of rounds too, so that
     its figures have a spread.
     """
@@ -136,8 +126,20 @@ def decide(analysis: Analysis, plan: Plan, candidates: Collection[str] | None = 
     if analysis.rounds < plan.minimum_rounds:
         return Decision(in_the_run)
     survivors = analysis.unbeaten(in_the_run)
+    if len(survivors) == 1 and analysis.rounds < plan.maximum_rounds:
+        rivals = tuple(name for name in analysis.hinges if name in in_the_run and _open_beside(analysis, plan, name))
+        if rivals:
+            return Decision((*survivors, *rivals))
     if len(survivors) == 1:
         return Decision(survivors, "one-left" if len(measured) > 1 else "alone")
     if analysis.all_tie(survivors):
         return Decision(survivors, "all-tie")
     return Decision(survivors, "rounds" if analysis.rounds >= plan.maximum_rounds else "")
+
+
+def _open_beside(analysis: Analysis, plan: Plan, rival: str) -> bool:
+    """Whether any test is open beside those that the lead over a rival hangs on."""
+    hinge = analysis.hinges[rival]
+    others = [w.name for w in plan.recipe.workloads if w.weight > 0 and w.name not in hinge.workloads]
+    parts = [analysis.part(hinge.rest.candidate, rival, name) for name in others]
+    return any(part is None or part.verdict == "undecided" for part in parts)

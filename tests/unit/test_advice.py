@@ -219,7 +219,7 @@ def test_a_baseline_that_is_out_is_not_kept_and_directories_are_never_formatted(
     samples = tuple(replace(s, candidate=f"{s.candidate} (x)") for s in result.samples)
     plan = replace(result.plan, candidates=places, baseline="ext4 (x)")
     compared = conclude(replace(result, plan=plan, samples=samples)).advice
-    assert compared.card.verdict == "Use xfs (x): 20 % faster than ext4 (x) here"
+    assert compared.card.verdict == "Use xfs (x) for “Write”: 2× as fast as ext4 (x)"
     assert compared.card.commands == ()
     assert compared.card.otherwise == "ext4 (x) suits “Delete” better: 40 % faster."
 

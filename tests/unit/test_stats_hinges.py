@@ -1,0 +1,98 @@
+"""An answer that hangs on one test says so, has no high confidence, and ends no run while other tests are open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pytest
+
+from fswizard.advice.conclude import conclude
+from fswizard.engines.tree import TreeJob
+from fswizard.model.metrics import DURATION
+from fswizard.model.result import Result
+from fswizard.report import render
+from fswizard.stats import analyse, decide
+from tests.builders import make_plan, make_result, make_samples, make_workload
+
+NOISE = (1.0, 1.01, 0.99, 1.005)
+
+
+def run(
+    leads: Mapping[str, float], weights: Mapping[str, float] | None = None, noise: Sequence[float] = NOISE
+) -> Result:
+    """XFS beside ext4 at one test for each lead; a name such as `find home` is an operation on a shape of tree."""
+    workloads, samples = [], []
+    for position, (name, lead) in enumerate(leads.items()):
+        operation, _, shape = name.partition(" ")
+        kind = {"engine": "tree", "job": TreeJob(operation, shape, 100, 1 << 20)} if shape else {}  # type: ignore[arg-type]
+        workloads.append(make_workload(name, DURATION, (weights or {}).get(name, 1.0), **kind))
+        mixed = [noise[(number + position) % len(noise)] for number in range(len(noise))]
+        figures = {"ext4": [1.0 * factor for factor in noise], "xfs": [factor / lead for factor in mixed]}
+        samples += make_samples(figures, name, DURATION)
+    return make_result(plan=make_plan(("ext4", "xfs"), workloads), samples=tuple(samples))
+
+
+def test_a_lead_at_one_test_alone_is_called_that_and_what_is_left_without_it_is_said() -> None:
+    result = run({"search": 3.2, "copy": 1.0, "unpack": 1.01, "save": 0.99})
+    findings = conclude(result)
+    card = findings.advice.card
+    hinge = findings.analysis.hinges["ext4"]
+    assert hinge.workloads == ("search",) and hinge.rest.verdict == "tie"
+    assert card.verdict == "Use xfs for “Search”: 3.2× as fast as ext4"
+    assert card.why == "Without that test, ext4 is level."
+    assert card.otherwise == "Choose ext4 instead if you seldom do that."
+    assert card.certainty == "confidence ●●○○ fair"
+    for form in ("text", "markdown", "bbcode", "html"):
+        assert "for “Search”: 3.2× as fast as ext4" in render(findings, form)
+
+
+@pytest.mark.parametrize(
+    ("leads", "words"),
+    [
+        ({"search": 3.2, "copy": 0.8, "save": 0.8}, "Without that test, ext4 is 25 % faster."),
+        ({"find home": 2.4, "find mail": 2.0, "copy": 1.0, "save": 1.0}, "Without such tests, ext4 is level."),
+        ({"search": 1.5, "save": 1.05}, "Without that test, no difference from ext4 is proven."),
+    ],
+)
+def test_what_is_left_without_it_is_said(leads: Mapping[str, float], words: str) -> None:
+    noisy = (1.0, 1.05, 0.95, 1.0) if "no difference" in words else NOISE
+    assert conclude(run(leads, noise=noisy)).advice.card.why == words
+
+
+def test_a_lead_that_stands_without_each_test_has_high_confidence() -> None:
+    findings = conclude(run({"search": 1.3, "copy": 1.25, "save": 1.3}))
+    assert findings.analysis.hinges == {}
+    assert findings.advice.card.verdict == "Use xfs: 28 % faster than ext4 here"
+    assert findings.advice.card.certainty == "confidence ●●●● high"
+
+
+def test_a_lead_that_ends_where_a_weight_is_halved_hangs_on_it() -> None:
+    leads = {"search": 1.35, "copy": 0.97, "save": 1.0, "unpack": 1.0}
+    halved = analyse(run(leads, weights={"search": 0.5}))
+    assert halved.leaders == ("xfs", "ext4") or halved.tied, "with half the weight nothing is proven"
+    assert analyse(run(leads)).hinges["ext4"].workloads == ("search",)
+
+
+def test_one_test_alone_is_what_was_asked() -> None:
+    findings = conclude(run({"search": 3.2}))
+    assert findings.analysis.hinges == {}
+    assert findings.advice.card.certainty == "confidence ●●●● high"
+
+
+def test_a_run_goes_on_while_its_answer_hangs_on_one_test_and_others_are_open() -> None:
+    open_one = run({"search": 3.2, "copy": 1.0}, noise=(1.0, 1.2, 0.9, 1.0))
+    analysis = analyse(open_one)
+    assert analysis.leaders == ("xfs",)
+    plan = replace(open_one.plan, minimum_rounds=3, maximum_rounds=12)
+    assert decide(analysis, plan).survivors == ("xfs", "ext4")
+    assert decide(analysis, plan).stop == ""
+    assert decide(analysis, replace(plan, maximum_rounds=4)).stop == "one-left"
+    settled = analyse(run({"search": 3.2, "copy": 1.0, "save": 1.0}))
+    assert decide(settled, plan).stop == "one-left", "all other tests are proven to be level"
+
+
+def test_needs_that_leave_another_winner_are_judged_for_that_one() -> None:
+    result = run({"search": 3.2, "copy": 1.0, "save": 1.0})
+    assert conclude(result, weights={"search": 0.0}).analysis.hinges == {}
+    assert conclude(result, weights={"search": 0.0}).advice.tie
