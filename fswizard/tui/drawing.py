@@ -130,11 +130,11 @@ def smr_badge(drive: Drive) -> Content:
 def verdict_badge(smr: SmrVerdict, *, flash: bool = False) -> Content:
     """Glyph and words for the way of recording; zones of flash are not shingles."""
     if smr.kind == "unknown":
-        return text(("? unknown", "$muted"))
+        return text(("? ", "$muted"), ("unknown", "$muted"))
     if smr.kind in ("cmr", "not-a-hard-disk"):
         return text(("● ", "$success"), "CMR" if smr.kind == "cmr" else "not a hard disk")
     zones = flash and smr.kind != "drive-managed"
-    return text((f"◆ {smr.kind} zones" if zones else f"◆ SMR, {smr.kind}", "$warning"))
+    return text(("◆ ", "$warning"), (f"{smr.kind} zones" if zones else f"SMR, {smr.kind}", "$warning"))
 
 
 def heading(words: str, width: int = 0) -> Content:
