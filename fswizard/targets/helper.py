@@ -14,8 +14,6 @@ from fswizard.system import timeouts
 from fswizard.system.process import Finished
 from fswizard.targets.channel import Channel, HelperFailed, HelperProcess
 
-JOB_LIMIT_S = timeouts.LIMIT_S
-"""For mkfs, mount, umount, wipe and sync: a slow disk may have gigabytes to write back."""
 Begun = Callable[[tuple[str, ...]], None]
 Watch = Callable[[HelperProcess], Awaitable[None]]
 
@@ -88,7 +86,7 @@ class Helper(Channel):
         )
 
     async def order(
-        self, verb: str, handle: int, *, begun: Begun | None = None, limit_s: float = JOB_LIMIT_S, **fields: Any
+        self, verb: str, handle: int, *, begun: Begun | None = None, limit_s: float = timeouts.LIMIT_S, **fields: Any
     ) -> Finished:
         """Have the helper do what takes time; the exit code says whether it failed. Whoever stops waiting ends it.
 

@@ -20,7 +20,8 @@ from fswizard.model.events import Event, SampleTaken, StepProgressed, StepStarte
 from fswizard.model.metrics import TRIAL_WRITTEN
 from fswizard.session.idle_wait import Clocks
 from fswizard.session.planning import Choices, TargetChoice, make_plan
-from fswizard.targets import channel, helper, journal
+from fswizard.targets import channel, journal
+from fswizard.targets.helper import Helper
 from tests.fakes.machine import make_program
 from tests.loop.failing_host import FailingDisk, failing_disk, failing_host, fill, small_host
 from tests.loop.machine_state import (
@@ -215,7 +216,7 @@ async def test_a_run_on_a_disk_that_never_answers_again_ends_by_itself(
         def limit_s(job: FioJob) -> float:
             if [sample for sample in session.result.samples if sample.round == 2]:
                 host.hang()
-                monkeypatch.setattr(helper, "JOB_LIMIT_S", 0.5)  # fio may be killed before it wrote anything
+                monkeypatch.setitem(Helper.order.__kwdefaults__, "limit_s", 0.5)  # fio may have written nothing yet
                 return 0.5
             return 600.0
 

@@ -236,5 +236,5 @@ def test_the_worst_stall_whatever_measured_it(metric: str) -> None:
     findings = make_findings()
     summaries = (replace(s, metric=metric) if s.metric == WORST_LATENCY.name else s for s in findings.summaries)
     findings = replace(findings, summaries=tuple(summaries))
-    for text in (outcome.by_workload(present(findings), 100).plain, render(findings, "text")):
+    for text in (outcome.details(present(findings), 100).plain, render(findings, "text")):
         assert any(line.split()[:6] == ["worst", "stall", "620", "ms", "310", "ms"] for line in text.splitlines())

@@ -14,7 +14,6 @@ from textual.widgets import Input
 
 from fswizard.errors import Missing, UsageError
 from fswizard.model.run_state import LogCommand
-from fswizard.results import Entry
 from fswizard.targets.journal import Leftover
 from fswizard.targets.own_directory import Identity
 from fswizard.tui.preferences import PreferenceList
@@ -507,23 +506,6 @@ async def test_a_run_that_was_ended_early_goes_on_after_a_review() -> None:
         assert not machine.plans, "no new plan is made"
         wizard(pilot).leave_now()
         await until(pilot, lambda: machine.sessions[-1].left, "clean-up")
-
-
-async def test_an_unfinished_run_that_cannot_be_resumed_is_not_offered_and_says_why() -> None:
-    class Erased(FakeMachine):
-        def resumable(self) -> tuple[Entry, ...]:
-            return ()
-
-        def why_not_resumed(self, path: Path) -> str:
-            return "A run on a disk can't be resumed."
-
-    async with app(machine=Erased()).run_test(size=(120, 36)) as pilot:
-        await shows(pilot, "not finished")
-        assert "Resume an unfinished run" not in screen_text(pilot.app)
-        pilot.app.screen.query_one("#purposes", ChoiceList).highlight("result-1")
-        await shows(pilot, "A run on a disk can't be resumed.")
-        pilot.app.screen.query_one("#purposes", ChoiceList).highlight("result-0")
-        await until(pilot, lambda: "can't be resumed" not in screen_text(pilot.app), "one that is finished")
 
 
 async def test_the_log_offers_to_scroll_only_what_does_not_fit() -> None:
