@@ -61,7 +61,7 @@ class Choosing(OnMachine):
     target = cli.SwitchAttr("--target", str, argname="TARGET", help=TARGETS)
     candidates = cli.SwitchAttr("--candidates", str, argname="LIST", help='such as "ext4; xfs:noatime"')
     baseline = cli.SwitchAttr("--baseline", str, argname="NAME", help="candidate that others are compared with (ext4)")
-    weights = cli.SwitchAttr("--weights", str, argname="LIST", help='"unpack=2, search=0": see `fswizard recipes`')
+    weights = cli.SwitchAttr("--weights", str, argname="LIST", help='"sqlite=2, copy-video=0": see `fswizard recipes`')
     need = cli.SwitchAttr("--need", str, argname="LIST", help="features it must have: checksums,snapshots,…")
     time = cli.SwitchAttr("--time", str, argname="TIME", help="start no new round after this: 10m, 1h30m")
     rounds = cli.SwitchAttr(

@@ -30,7 +30,7 @@ async def test_the_dots_and_their_word_stand_side_by_side_at_every_width() -> No
         for width in WIDTHS:
             await pilot.resize_terminal(width, 24)
             await settled(pilot)
-            assert "●●●● high" in screen_text(pilot.app), width
+            assert "●●○○ fair" in screen_text(pilot.app), width
 
 
 def test_where_nothing_is_certain_no_confidence_is_told_and_no_line_is_empty() -> None:
