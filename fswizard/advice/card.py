@@ -255,6 +255,8 @@ class _Answer:
             pair = self.over(name)
             if pair is not None and pair.low and pair.high:
                 span = f"may be {speed_text(pair.low)} or {speed_text(pair.high)}"
+                if pair.vague:
+                    span = "can't be told apart: the figures vary too much"
                 if pair.low >= 1 / TIE and pair.high <= TIE:
                     span = f"is no faster (within {max(1.0, (max(pair.high, 1 / pair.low) - 1) * 100):.0f} %)"
                 yield f"{self.title(name)} {span}."
@@ -316,10 +318,6 @@ class _Answer:
                 return MOST_CONFIDENT
             return 2 if len(self.plan.candidates) > 1 else 0
         if self.choice.kind == "undecided":
-            pairs = [self.over(name) for name in self.open]
-            ahead = [pair.high for pair in pairs if pair and pair.high]
-            if len(ahead) < len(pairs):
-                return 0
-            return 2 if max(ahead) <= 1.25 else 1  # a wrong choice costs little
+            return 2 if self.analysis.all_near(self.choice.names) else 0  # a wrong choice costs little
         most = 2 if self.analysis.hinges and self.choice.kind == "winner" else MOST_CONFIDENT
         return min(most, MOST_CONFIDENT - min(2, len(GRAVE & self.doubts)))

@@ -64,11 +64,15 @@ class Ratio:
     """For `failed`: why."""
 
     def interval(self) -> str:
-        """`1.15–1.28`; empty where there is none. Of one that says next to nothing, only that: `<0.01–>99`."""
+        """`1.15–1.28`, or `can't tell` where it is too wide to say anything; empty where there is none."""
         if not self.low or not self.high:
             return ""
-        low = "<0.01" if self.low < 0.01 else ratio_text(self.low)
-        return f"{low}–{'>99' if self.high >= 99.5 else ratio_text(self.high)}"
+        return "can't tell" if self.vague else f"{ratio_text(self.low)}–{ratio_text(self.high)}"
+
+    @property
+    def vague(self) -> bool:
+        """Whether the interval reaches beyond ten times, or a tenth of, the ratio itself."""
+        return bool(self.low and self.high and self.high > 100 * self.low)
 
     def turned(self) -> Ratio:
         """The same comparison the other way round."""
@@ -104,11 +108,10 @@ class Ratio:
 
     @property
     def spread(self) -> str:
-        """Half the interval in percent, as `±15%`; empty where there is none."""
-        if not self.low or not self.high:
+        """Half the interval in percent, as `±15%`; empty where there is none, or a vague one."""
+        if not self.low or not self.high or self.vague:
             return ""
-        percent = (math.sqrt(self.high / self.low) - 1) * 100
-        return f"±{percent:.0f}%" if percent < 999.5 else "±>999%"
+        return f"±{(math.sqrt(self.high / self.low) - 1) * 100:.0f}%"
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,11 +120,13 @@ class Row:
         return "failed" if ratio and ratio.verdict == "failed" else self.figures.get(candidate, "–")
 
     def cell(self, candidate: str) -> str:
-        """Ratio of a candidate, `1.98 ±15% ▲`, or a dash if there is none."""
+        """Ratio of a candidate, `1.98 ±15% ▲`, `can't tell ○`, or a dash if there is none."""
         ratio = self.ratios.get(candidate)
         if ratio is None:
             return "–"
         words = ("failed", "") if ratio.verdict == "failed" else (ratio_text(ratio.ratio), ratio.spread)
+        if ratio.vague:
+            words = ("can't tell", "")
         return " ".join(filter(None, (*words, SIGNS[ratio.verdict].glyph)))
 
 
@@ -551,7 +553,7 @@ def _bars(
         best, own = medians[ordered[0]], medians[name]
         length = _length(own, best, higher=higher)
         figure = figure_text(own, workload.metric.unit)
-        remark = _behind(findings, ratios, ordered[0], name, length) if length < NOTICEABLE else ""
+        remark = _behind(ratios, ordered[0], name) if length < NOTICEABLE else ""
         rounds = tuple(
             RoundFigure(s.round, figure_text(s.value, s.unit), _length(s.value, best, higher=higher))
             for s in samples
@@ -568,16 +570,14 @@ def _length(own: float, best: float, *, higher: bool) -> float:
     return better / other if other else 1.0
 
 
-def _behind(findings: Findings, ratios: Mapping[str, Ratio], best: str, name: str, length: float) -> str:
-    """How far a candidate is behind the best, if that is proven; roughly for one that left the run."""
+def _behind(ratios: Mapping[str, Ratio], best: str, name: str) -> str:
+    """How far a candidate is behind the best, if that is proven."""
     # The baseline has no ratio of its own: it is 1.
     ahead, own = (ratios.get(one) for one in (best, name))
     ratio = (own.ratio if own else 1.0) / (ahead.ratio if ahead else 1.0)
     low = (ahead.low if ahead else 1.0) or 0.0
     high = (own.high if own else 1.0) or math.inf
-    if low > high and ratio < NOTICEABLE:
-        return speed_text(ratio)
-    return f"~{speed_text(length)}" if name in findings.analysis.dropped else ""
+    return speed_text(ratio) if low > high and ratio < NOTICEABLE else ""
 
 
 def _extras(findings: Findings) -> Iterator[tuple[str, Mapping[str, str]]]:
