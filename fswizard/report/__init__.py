@@ -4,8 +4,8 @@ Add an export format
 ====================
 
 Write `fswizard/report/NAME.py` with a function `render(findings: Findings) -> str`, and give it its line in FORMATS
-below. That is all: the command line, the wizard's list and the tests of every format go through FORMATS. Name it in
-the README too. `markup.py` is an example.
+below. The command line, the wizard's list and the tests of every format go through FORMATS. Name it in `README.md`, in
+the table of formats in `fswizard/USAGE.md`, and in `CHANGELOG.md`. `markup.py` is an example.
 
 - What comes in has gone through `privacy.harmless`: its text is one line each, built from what may be said.
 - `presentation.document` has every word and figure as blocks of the kinds in `document.py`, in order; a format only
@@ -17,9 +17,11 @@ the README too. `markup.py` is an example.
 - Escape every text for the format's own markup. `tests/unit/test_report_formats.py` tries hostile names on each format
   there is; add there what opens yours, as its readers do.
 
-The wizard's list is in a picture, which is redrawn; look at it before you commit it:
+The manual page and the completions name each format, and the first command makes them again. The wizard's list is in a
+picture of each size, which the last one redraws; look at them before you commit them:
 
-    .venv/bin/pytest tests/unit/test_report_formats.py
+    .venv/bin/python packaging/share.py
+    .venv/bin/pytest tests/unit/test_report_formats.py tests/unit/test_packaging.py
     .venv/bin/pytest -k export --snapshot-update tests/tui/test_screens.py
 """
 
