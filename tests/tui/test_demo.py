@@ -62,7 +62,9 @@ def test_whatever_could_ask_the_machine_is_answered_from_the_recording() -> None
     assert questions - vars(DemoMachine).keys() == ASKS_NOBODY
 
 
-@pytest.mark.parametrize("name", stories())
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if number else ()) for number, name in enumerate(stories())]
+)
 async def test_enter_alone_goes_through_a_story_and_keeps_nothing(name: str) -> None:
     story = find_story(name)
     async with demo(story).run_test(size=SIZE) as pilot:

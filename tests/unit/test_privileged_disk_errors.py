@@ -39,9 +39,15 @@ def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
         yield add
 
 
+@pytest.fixture(scope="module")
+def nas(tmp_path_factory: pytest.TempPathFactory) -> Tree:
+    """A btrfs on the array md0 of sda1 to sdg1, which are partitions; the same for all tests that only read it."""
+    return machine("nas", tmp_path_factory.mktemp("nas"))
+
+
 @pytest.fixture
-def nas(tmp_path: Path) -> Tree:
-    """A btrfs on the array md0 of sda1 to sdg1, which are partitions."""
+def counting(tmp_path: Path) -> Tree:
+    """The same, whose counters a test changes."""
     return machine("nas", tmp_path)
 
 
@@ -220,9 +226,9 @@ def test_what_is_made_later_has_its_own_errors_and_what_it_counts_of_its_disk_is
 
 
 def test_a_flood_is_kept_in_part_and_a_count_that_questions_add_to_is_enough_against_a_suspect(
-    log: Log, nas: Tree
+    log: Log, counting: Tree
 ) -> None:
-    errors = DiskErrors(loop, tree=nas)
+    errors = DiskErrors(loop, tree=counting)
     for _ in range(3):
         log(*[IO_ERROR.format("loop0")] * (MAXIMUM_LINES // 2))
         errors.read()
@@ -231,9 +237,9 @@ def test_a_flood_is_kept_in_part_and_a_count_that_questions_add_to_is_enough_aga
     log(EXT4_ERROR.format("loop0"))
     errors.read()
     assert errors.lines == [EXT4_ERROR.format("loop0")]
-    write(nas, f"{SDA}/ioerr_cnt", "0xf")
-    errors = DiskErrors(loop, ["md0"], nas)
-    write(nas, f"{SDA}/ioerr_cnt", "0x12")
+    write(counting, f"{SDA}/ioerr_cnt", "0xf")
+    errors = DiskErrors(loop, ["md0"], counting)
+    write(counting, f"{SDA}/ioerr_cnt", "0x12")
     assert errors.of_disks() == []
     assert errors.of_disks(suspected=True) == ["sda: ioerr_cnt grew by 3"]
     log(IO_ERROR.format("sdb"))
@@ -255,20 +261,22 @@ def test_a_flood_is_kept_in_part_and_a_count_that_questions_add_to_is_enough_aga
     ],
 )
 def test_what_the_disks_below_have_counted_since_then_is_told(
-    log: Log, nas: Tree, path: str, counts: tuple[str, str], told: list[str]
+    log: Log, counting: Tree, path: str, counts: tuple[str, str], told: list[str]
 ) -> None:
-    write(nas, path, counts[0])
-    errors = DiskErrors(loop, ["md0"], nas)
+    write(counting, path, counts[0])
+    errors = DiskErrors(loop, ["md0"], counting)
     assert errors.of_disks() == []
-    write(nas, path, counts[1])
+    write(counting, path, counts[1])
     assert errors.of_disks() == told
 
 
-def test_where_nobody_may_read_the_log_counters_are_all_there_is(nas: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_nobody_may_read_the_log_counters_are_all_there_is(
+    counting: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(disk_errors, "_open_log", lambda: None)
-    write(nas, "/sys/fs/ext4/md0/errors_count", "0")
-    errors = DiskErrors(loop, ["md0"], nas)
-    write(nas, "/sys/fs/ext4/md0/errors_count", "1")
+    write(counting, "/sys/fs/ext4/md0/errors_count", "0")
+    errors = DiskErrors(loop, ["md0"], counting)
+    write(counting, "/sys/fs/ext4/md0/errors_count", "1")
     assert errors.of_disks() == ["md0: errors_count grew by 1"]
     errors.close()
 
