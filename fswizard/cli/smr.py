@@ -49,7 +49,7 @@ class Judged:
 class Smr(OnMachine):
     """Tell whether disks are shingled, with the evidence.
 
-    WHAT is a model name, a file with the output of smartctl (text or JSON), a device, or - for standard input.
+    WHAT is a model name, a file with the output of smartctl (text, JSON or YAML), a device, or - for standard input.
     """
 
     PROGNAME = "fswizard smr"

@@ -1,4 +1,4 @@
-"""Facts for a verdict from output of smartctl, of any version, as text or JSON."""
+"""Facts for a verdict from output of smartctl, of any version and in any form."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 from fswizard.drives.smartctl_forms import (
     INFORMATION,
-    JSON,
     VERSION,
     decoded,
     documents,
+    holds_documents,
     mapping,
     parts,
     rows,
@@ -77,7 +77,7 @@ def parse(output: bytes) -> Reading:
 def parse_each(output: bytes) -> Iterator[Reading]:
     """A reading for each disk in a file: texts, JSON documents, or a list of them."""
     text = decoded(output)
-    if not JSON.match(text):
+    if not holds_documents(text):
         yield from (Reading(parse_text(part)) for part in parts(text))
         return
     any_read = False
@@ -87,7 +87,7 @@ def parse_each(output: bytes) -> Iterator[Reading]:
             yield parse_json(document)
     except (ValueError, RecursionError) as error:
         if not any_read:  # text after the last document is ignored
-            problem = safe(f"This can't be read as smartctl's JSON: {error}")
+            problem = safe(f"This can't be read as smartctl's JSON or YAML: {error}")
             yield Reading(SmrFacts("smartctl", problem=problem))
 
 
