@@ -32,7 +32,7 @@ are `Recipe` and `Workload` in `model/recipe.py`; a workload has the keys of its
     engine = "NAME"
     metric = "duration"
     weight = 1
-    why = "What it stands for."
+    why = "Programs that do this all day."
 
     .venv/bin/fswizard run ./mine.toml --rounds 2..2 --target image:300M@/var/tmp
 

@@ -9,6 +9,7 @@ import pytest
 
 from fswizard.advice.conclude import conclude
 from fswizard.engines.tree import TreeJob
+from fswizard.model.codec import from_json
 from fswizard.model.metrics import DURATION
 from fswizard.model.result import Result
 from fswizard.report import render
@@ -25,7 +26,8 @@ def run(
     workloads, samples = [], []
     for position, (name, lead) in enumerate(leads.items()):
         operation, _, shape = name.partition(" ")
-        kind = {"engine": "tree", "job": TreeJob(operation, shape, 100, 1 << 20)} if shape else {}  # type: ignore[arg-type]
+        tree = {"operation": operation, "shape": shape, "files": 100, "total_bytes": 1 << 20}
+        kind = {"engine": "tree", "job": from_json(TreeJob, tree)} if shape else {}
         workloads.append(make_workload(name, DURATION, (weights or {}).get(name, 1.0), **kind))
         mixed = [noise[(number + position) % len(noise)] for number in range(len(noise))]
         figures = {"ext4": [1.0 * factor for factor in noise], "xfs": [factor / lead for factor in mixed]}

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -304,11 +304,11 @@ def test_a_disk_that_is_full_leaves_no_half_of_a_recipe(directory: Path, monkeyp
     directory.mkdir(parents=True)
     opened = Path.open
 
-    def full(path: Path, *arguments: str, **keywords: str):  # type: ignore[no-untyped-def]
+    def full(path: Path, *arguments: Any, **keywords: Any) -> Any:
         if path.parent == directory:
             path.touch()
             return opened(Path("/dev/full"), "w", encoding="utf-8")
-        return opened(path, *arguments, **keywords)  # type: ignore[call-overload]
+        return opened(path, *arguments, **keywords)
 
     monkeypatch.setattr(Path, "open", full)
     with pytest.raises(RunFailed, match="No space left"):

@@ -37,7 +37,7 @@ from fswizard.engines.shared.trees import LEFT_BY_COMPRESSION
 from fswizard.engines.sqlite import SqliteJob
 from fswizard.engines.tree import TreeJob
 from fswizard.errors import OutOfMemory, Refused
-from fswizard.model.codec import to_json
+from fswizard.model.codec import from_json, to_json
 from fswizard.model.recipe import Job
 from fswizard.progress.workload_events import Doing, Measured, Progress, WorkloadEvent
 from fswizard.system.process import Finished, is_stopped
@@ -89,7 +89,7 @@ def living(group: int) -> list[psutil.Process]:
 
 @pytest.mark.parametrize("shape", ["small-files", "mixed", "source", "home", "mail"])
 def test_a_tree_made_twice_is_identical_and_of_the_size_asked_for(tmp_path: Path, shape: str) -> None:
-    job = TreeJob("copy", shape, 400, 3 * MIB)  # type: ignore[arg-type]
+    job = from_json(TreeJob, {"operation": "copy", "shape": shape, "files": 400, "total_bytes": 3 * MIB})
     argument = shape
     if job.described is not None:
         argument = str(tmp_path / "shape.json")
