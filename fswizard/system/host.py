@@ -115,7 +115,10 @@ class Host:
         """Whether the machine runs on its battery now."""
         import psutil
 
-        battery = psutil.sensors_battery()
+        try:
+            battery = psutil.sensors_battery()
+        except FileNotFoundError:  # a kernel without the class `power_supply`, as in some containers and machines
+            return False
         return battery is not None and battery.power_plugged is False
 
     def processor(self) -> str:

@@ -101,6 +101,13 @@ def test_pressure_unwritten_data_room_memory_and_processor_are_read(tmp_path: Pa
     assert Host(tmp_path).processor() == platform.machine()
 
 
+def test_a_kernel_that_knows_no_power_supplies_is_on_no_battery(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("psutil._pslinux.POWER_SUPPLY_PATH", str(tmp_path / "none"))
+    assert not Host().on_battery()
+
+
 def test_what_programs_use_and_how_long_a_disk_was_busy_is_counted(tmp_path: Path) -> None:
     proc, disk = tmp_path / "proc", tmp_path / "sys/class/block/sdb"
     for number, stat in {
