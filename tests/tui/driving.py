@@ -11,6 +11,7 @@ from typing import Any
 from textual._context import active_app
 from textual.app import App, ScreenStackError
 from textual.pilot import Pilot
+from textual.widget import Widget
 from textual.widgets import Static
 from textual.worker import Worker, WorkerCancelled
 
@@ -77,9 +78,10 @@ def _has_work(app: App[Any]) -> bool:
         return False
     if app._resize_timer is not None:  # several changes of size within a moment are taken together
         app._check_resize()
+    waiting = any(widget._layout_required or widget._repaint_required for widget in screen.walk_children(Widget))
     if screen._dirty_widgets or screen._layout_required or screen._callbacks or screen._repaint_required:
         screen._on_timer_update()
-    return any(pump.is_running and (pump.message_queue_size or pump._next_callbacks) for pump in (app, *app._registry))
+    return waiting or any(pump.is_running and (pump.message_queue_size or pump._next_callbacks) for pump in (app, *app._registry))
 
 
 async def settled(pilot: Pilot[Any]) -> None:
