@@ -167,7 +167,11 @@ class _Answer:
             return f"One test counts: {titles[parts[0].workload]}."
         counts = [f"{word} in {len(some)}" for word, some in (("faster", gains), ("slower", losses)) if some]
         summary = f"{', '.join(counts).capitalize()} of {len(parts)} tests."
-        best = [f"{titles[part.workload]}: {speed_text(part.ratio)}." for part in (*gains[:1], *losses[:1])]
+        units = {workload.name: workload.metric.unit for workload in self._counting()}
+        best = [
+            f"{titles[part.workload]}: {speed_text(part.ratio, units[part.workload])}."
+            for part in (*gains[:1], *losses[:1])
+        ]
         both = " ".join(best)
         return fitting(LINE_WIDTH, f"{summary} {both}", both, f"{summary} {best[0]}", summary)
 
@@ -296,8 +300,13 @@ class _Answer:
         for name in self.others:
             for workload in self._counting():
                 part = self.analysis.part(name, self.name, workload.name)
-                if part is not None and part.verdict == "faster":
-                    yield f"{self.title(name)} suits “{workload.title}” better: {speed_text(part.ratio)}."
+                if part is None or part.verdict != "faster":
+                    continue
+                # As the bars say it, of the one that is not the baseline.
+                speed = speed_text(part.ratio)
+                if part.candidate == self.analysis.overall[0].baseline:
+                    speed = f"{self.title(self.name)} is {speed_text(1 / part.ratio, workload.metric.unit)}"
+                yield f"{self.title(name)} suits “{workload.title}” better: {speed}."
 
     def _wear(self) -> str:
         known = {name: self.wearing[name] for name in (self.name, *self.others) if name in self.wearing}

@@ -65,7 +65,7 @@ def _by_workload(plan: Plan, analysis: Analysis, ratio: Ratio) -> Iterator[Reaso
             gains.append(f"{mid_sentence(workload.title)} ({speed_text(part.ratio)})")
         elif part.verdict == "slower":
             price = plan.candidate(part.candidate).filesystem.price(workload.job.strain)
-            text = f"{workload.title}: {speed_text(part.ratio)} than {baseline}. {price}"
+            text = f"{workload.title}: {speed_text(part.ratio, workload.metric.unit)} than {baseline}. {price}"
             losses.append(Reason("cost", text.rstrip()))
     if gains:
         yield Reason("speed", f"Faster than {baseline} at {listing(gains)}.")

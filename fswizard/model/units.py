@@ -99,13 +99,15 @@ def seconds_text(seconds: float) -> str:
 
 
 def count_text(value: float) -> str:
-    """`652`, `1.16k`, `12.3M`."""
-    scaled, unit = _scaled(value, 1000, ("", "k", "M"))
-    return f"{three_digits(scaled)}{unit}"
+    """`652`, `1,160`, `12.3M`."""
+    digits = three_digits(value)
+    if len(digits) > 6 and "." not in digits:
+        return f"{three_digits(value / 1e6)}M"
+    return f"{round(value, 2 - math.floor(math.log10(value))):,.0f}" if value >= 999.5 else digits
 
 
 def figure_text(value: float, unit: str) -> str:
-    """A measured figure in three digits with its unit: `412 MB/s`, `1.16k/s`, `3.10 ms`."""
+    """A measured figure in three digits with its unit: `412 MB/s`, `1,160/s`, `3.10 ms`."""
     match unit:
         case "B":
             return size_text(value)
@@ -130,15 +132,17 @@ def ratio_text(ratio: float) -> str:
     return f"{ratio:.2f}" if ratio >= 0.0995 else f"{ratio:.{min(9, 1 - math.floor(math.log10(ratio)))}f}"
 
 
-def speed_text(ratio: float) -> str:
+def speed_text(ratio: float, unit: str = "s") -> str:
     """A ratio as people say it: `11 % faster`, `2.1× as fast`, `3× slower`, `as fast`.
 
-    What is 20 % faster than another leaves that one 20 % slower: the same figure, whichever of them comes first.
+    `unit` is that of the figures. What takes 20 % longer than another is 20 % slower, and the other 20 % faster, but
+    114 MB/s are 26 % slower than 154.
     """
     factor = max(ratio, 1 / ratio)
     if factor >= 1.995:
         return f"{times_text(factor)} {'as fast' if ratio > 1 else 'slower'}"
-    percent = f"{(factor - 1) * 100:.0f}"
+    of_rate = ratio < 1 and unit.endswith("/s")
+    percent = f"{(1 - ratio if of_rate else factor - 1) * 100:.0f}"
     return "as fast" if percent == "0" else f"{percent} % {'faster' if ratio > 1 else 'slower'}"
 
 

@@ -74,7 +74,7 @@ def effect(change: Change) -> str:
     verdict = change.ratio.verdict
     if change.ratio.low is None:
         return ""
-    words = speed_text(change.ratio.ratio) if verdict in ("faster", "slower") else verdict
+    words = speed_text(change.ratio.ratio, change.unit) if verdict in ("faster", "slower") else verdict
     return f"{SIGNS[verdict].glyph} {words}"
 
 
@@ -107,7 +107,7 @@ def _sentence(group: Sequence[Change], comparison: Comparison) -> str:
     who = f"{', '.join(others)} and {last}" if others else last
     verb = "became" if comparison.of == "time" else "are" if others else "is"
     least, most = (pick(group, key=_size) for pick in (min, max))
-    speed = _from_to(speed_text(least.ratio.ratio), speed_text(most.ratio.ratio))
+    speed = _from_to(*(speed_text(change.ratio.ratio, change.unit) for change in (least, most)))
     where = f" at {mid_sentence(safe(group[0].workload))}" if group[0].workload else " overall"
     end = " in the second result." if comparison.of == "disks" else "."
     return f"{'All filesystems' if everyone else who} {verb} {speed}{where}{end}"
@@ -197,7 +197,15 @@ def document(comparison: Comparison, results: Sequence[str]) -> Document:
 def _bars(changes: Sequence[Change], sides: tuple[str, str]) -> tuple[Bar, ...]:
     """Two bars for each candidate, one below the other, in the unit of the workload."""
     return tuple(
-        Bar(change.candidate, f"{safe(change.title)}, {side}", kind(change), figure, length, remark)
+        Bar(
+            change.candidate,
+            f"{safe(change.title)}, {side}",
+            kind(change),
+            figure,
+            length,
+            remark,
+            change.ratio.verdict,
+        )
         for change, pair in zip(changes, lengths(changes))
         for side, figure, length, remark in zip(sides, figures(change), pair, ("", effect(change)))
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fswizard.model.analysis import Ratio
+from fswizard.model.analysis import Ratio, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,9 @@ class Bar:
     length: float
     """Length from 0 to 1, the best one's; longer is better, also for durations."""
     remark: str
-    """`3× slower`, if that is proven and matters; the reason for a failure."""
+    """`3× slower`, if that is proven; the reason for a failure."""
+    verdict: Verdict = "undecided"
+    """That the remark is about."""
     rounds: tuple[RoundFigure, ...] = ()
     """Figures of each round, of which `figure` is the median."""
 
@@ -73,6 +75,8 @@ class Figures:
     """Heading where there is room for one."""
     note: str = ""
     """Explanation of what only a page shows."""
+    caption: str = ""
+    """What lengths and remarks mean, above the bars."""
 
 
 @dataclass(frozen=True, slots=True)

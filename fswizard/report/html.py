@@ -64,7 +64,8 @@ def _painted(block: Block) -> str:
         case Figures():
             charts = "".join(_kept(title, "".join(_figures(bars))) for title, bars in block.charts)
             note = f'<p class="dim screen">{escape(block.note)}</p>' if block.note else ""
-            body = f'<div class="charts">{charts}</div>{note}' if charts else ""
+            caption = f'<p class="dim">{escape(block.caption)}</p>' if block.caption else ""
+            body = f'{caption}<div class="charts">{charts}</div>{note}' if charts else ""
         case Ratios():
             body = _ratios(block)
         case Table():
@@ -96,10 +97,11 @@ def _figures(bars: Sequence[Bar]) -> Iterator[str]:
         rounds = "".join(f"<tr><th>{each.round}</th><td>{escape(each.figure)}</td></tr>" for each in bar.rounds)
         if rounds:
             rounds = f'<table class="rounds"><caption>{escape(bar.title)}, each round</caption>{rounds}</table>'
+        tone = SIGNS[bar.verdict].tone
         yield (
             f'<div class="row" tabindex="0">{name}<span class="bar"><svg height="18" aria-hidden="true">'
             f'<rect class="fs-{bar.kind}" height="18" rx="2" width="{length}"/>{dots}</svg></span>'
-            f'<span class="value">{escape(bar.figure)}</span><span class="verdict bad">{escape(bar.remark)}</span>'
+            f'<span class="value">{escape(bar.figure)}</span><span class="verdict {tone}">{escape(bar.remark)}</span>'
             f"{rounds}</div>"
         )
 

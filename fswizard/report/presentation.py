@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -73,8 +72,6 @@ POST_LINES = 12
 """Lines of a forum post before anything folded."""
 PUBLISHED = "Published for this kind of disk and work"
 _IN_CELLS: Mapping[Verdict, str] = {"faster": "", "slower": "", "tie": " (within 5 %)", "undecided": "", "failed": ""}
-NOTICEABLE = 0.9
-"""Share of the best figure below which bars have a remark."""
 LEGEND = "  ".join(f"{SIGNS[verdict].glyph} {verdict}{note}" for verdict, note in _IN_CELLS.items())
 
 
@@ -208,6 +205,15 @@ class Presentation:
         return f"Ratios to {self.baseline}: above 1 is better{spread}"
 
     @property
+    def caption(self) -> str:
+        """What lengths and remarks of the bars mean; empty where there are no bars."""
+        bars = [bar for row in self.rows for bar in row.bars if bar.figure]
+        if any(bar.remark for bar in bars):
+            title = self.findings.result.plan.candidate(self.baseline).title
+            return f"The longest bar is the fastest. Beside it: the difference from {title}, where proven."
+        return "The longest bar is the fastest." if bars else ""
+
+    @property
     def share_title(self) -> str:
         """Header of the column with the first choice's share of the bare device."""
         return f"{self.first}/disk"
@@ -274,7 +280,7 @@ def document(view: Presentation) -> Document:
         Answer(view.card.verdict, view.card.certainty, view.below),
         Commands(SET_UP, view.card.commands),
         Words((view.title,), strong=True),
-        Figures(charts, "Measured", EACH_ROUND if rounds else ""),
+        Figures(charts, "Measured", EACH_ROUND if rounds else "", view.caption),
         Bullets("", tuple(reason.text for reason in view.reasons)),
         Facts(view.facts, "How it was measured"),
         Ratios((("", view.overall),), view.baseline, view.axis_note, "Overall"),
@@ -553,31 +559,24 @@ def _bars(
         best, own = medians[ordered[0]], medians[name]
         length = _length(own, best, higher=higher)
         figure = figure_text(own, workload.metric.unit)
-        remark = _behind(ratios, ordered[0], name) if length < NOTICEABLE else ""
+        ratio = ratios.get(name)
+        proven = ratio is not None and ratio.verdict in ("faster", "slower")
+        remark = speed_text(ratio.ratio, workload.metric.unit) if ratio and proven else ""
         rounds = tuple(
             RoundFigure(s.round, figure_text(s.value, s.unit), _length(s.value, best, higher=higher))
             for s in samples
             if s.candidate == name and s.round not in result.discarded_rounds
         )
-        yield Bar(name, plan.candidate(name).title, kind_of(plan, name), figure, length, remark, rounds)
+        verdict = ratio.verdict if ratio and proven else "undecided"
+        yield Bar(name, plan.candidate(name).title, kind_of(plan, name), figure, length, remark, verdict, rounds)
     for name, ratio in failed.items():
-        yield Bar(name, plan.candidate(name).title, kind_of(plan, name), "", 0.0, ratio.why)
+        yield Bar(name, plan.candidate(name).title, kind_of(plan, name), "", 0.0, ratio.why, "failed")
 
 
 def _length(own: float, best: float, *, higher: bool) -> float:
     """Length of a bar, where that of the best is 1."""
     better, other = (own, best) if higher else (best, own)
     return better / other if other else 1.0
-
-
-def _behind(ratios: Mapping[str, Ratio], best: str, name: str) -> str:
-    """How far a candidate is behind the best, if that is proven."""
-    # The baseline has no ratio of its own: it is 1.
-    ahead, own = (ratios.get(one) for one in (best, name))
-    ratio = (own.ratio if own else 1.0) / (ahead.ratio if ahead else 1.0)
-    low = (ahead.low if ahead else 1.0) or 0.0
-    high = (own.high if own else 1.0) or math.inf
-    return speed_text(ratio) if low > high and ratio < NOTICEABLE else ""
 
 
 def _extras(findings: Findings) -> Iterator[tuple[str, Mapping[str, str]]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from fswizard.model.analysis import Findings
+from fswizard.model.analysis import SIGNS, Findings
 from fswizard.report.colours import as_preferred, fills, ink, kind_of
 from fswizard.report.layout import cells, wrap
 from fswizard.report.presentation import Presentation, Row, present
@@ -41,7 +41,7 @@ def _style(*, dark: bool) -> str:
         f"text {{ font-family: system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif; fill: {hues['text']} }}\n"
         f".ground {{ fill: {hues['ground']} }}\n.soft {{ fill: {hues['soft']} }}\n.strong {{ font-weight: bold }}\n"
         "text.fixed { font-family: ui-monospace, 'DejaVu Sans Mono', monospace }\n"
-        + "".join(f"text.{use} {{ fill: {hues[use]} }}\n" for use in ("dim", "bad", "even"))
+        + "".join(f"text.{use} {{ fill: {hues[use]} }}\n" for use in ("dim", "good", "bad", "even"))
         + fills(dark=dark)
     )
 
@@ -141,7 +141,7 @@ def _chart(row: Row, left: float, top: float, places: tuple[float, ...], pitch: 
         )
         yield _text(left + figure_end, baseline, bar.figure, size, anchor="end")
         if bar.remark:
-            yield _text(left + figure_end + GAP * pitch, baseline, bar.remark, size, "bad")
+            yield _text(left + figure_end + GAP * pitch, baseline, bar.remark, size, SIGNS[bar.verdict].tone)
 
 
 def _foot(view: Presentation, selection: str) -> Iterator[str]:

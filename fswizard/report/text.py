@@ -79,7 +79,8 @@ def _figures(block: Figures) -> list[str]:
             right = [f"{drawn}{' ' * GAP}{each.remark}"] if each.figure else wrap(each.remark, WIDTH - title - name - 4)
             beside += _side_by_side(wrap(each.title, name), right, name)
         lines += [*_side_by_side(wrap(heading, title), beside, title), ""]
-    return lines[:-1]
+    caption = [*wrap(block.caption, WIDTH), ""] if block.caption else []
+    return [*caption, *lines[:-1]]
 
 
 def _side_by_side(left: Sequence[str], right: Sequence[str], room: int) -> list[str]:

@@ -86,11 +86,12 @@ def figures(view: Presentation, width: int, height: int) -> Content:
     groups = [((row.title, "" if row.weight else "$faint"), [_chart_row(bar) for bar in row.bars]) for row in view.rows]
     blocks = charts(groups, min(width, WIDEST), beside=width >= BESIDE)
     rows = sum(len(block.split("\n")) + 1 for block in blocks)
-    return Content("\n\n" if rows <= height else "\n").join(blocks)
+    caption = lines(wrap((view.caption, "$faint"), width)) if rows < height else Content("")
+    return Content("\n\n" if rows <= height else "\n").join(filter(None, (caption, *blocks)))
 
 
 def _chart_row(bar: Bar) -> ChartRow:
-    remark = (bar.remark, "$warning") if bar.figure else (f"✗ {bar.remark}", "$error")
+    remark = (bar.remark, COLOURS[SIGNS[bar.verdict].tone][0]) if bar.figure else (f"✗ {bar.remark}", "$error")
     return ChartRow(
         bar.title, lambda room: text(("▆" * max(1, round(bar.length * room)), f"$fs-{bar.kind}")), bar.figure, remark
     )

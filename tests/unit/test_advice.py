@@ -221,7 +221,7 @@ def test_a_baseline_that_is_out_is_not_kept_and_directories_are_never_formatted(
     compared = conclude(replace(result, plan=plan, samples=samples)).advice
     assert compared.card.verdict == "Use xfs (x) for “Write”: 2× as fast as ext4 (x)"
     assert compared.card.commands == ()
-    assert compared.card.otherwise == "ext4 (x) suits “Delete” better: 40 % faster."
+    assert compared.card.otherwise == "ext4 (x) suits “Delete” better: xfs (x) is 40 % slower."
 
 
 def test_single_figures_from_elsewhere_are_not_called_a_run_that_needs_time() -> None:
@@ -252,6 +252,25 @@ def test_what_a_run_that_proves_nothing_shows_is_said_once_and_as_no_fact() -> N
     assert (told.verdict, told.why) == (
         "Use Btrfs: the only one here that has checksums", "It looks 25 % slower than ext4."
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("write", "times", "remarks"),
+    [
+        ({"ext4": (154e6,) * 3, "xfs": (114e6,) * 3}, {"ext4": (0.551,) * 3, "xfs": (0.642,) * 3},
+         ["26 % slower", "17 % slower"]),
+        ({"ext4": (114e6,) * 3, "xfs": (154e6,) * 3}, {"ext4": (0.325,) * 3, "xfs": (0.286,) * 3},
+         ["35 % faster", "14 % faster"]),
+        ({"ext4": (100e6,) * 3, "xfs": (103e6, 71e6, 140e6)}, {"ext4": (0.325,) * 3, "xfs": (0.326,) * 3}, ["", ""]),
+    ],
+)  # fmt: skip
+def test_a_bar_says_what_is_proven_of_winners_and_losers_alike(
+    write: Figures, times: Figures, remarks: Sequence[str]
+) -> None:
+    view = present(conclude(run(write, times)))
+    bars = [{bar.candidate: bar.remark for bar in row.bars} for row in view.rows]
+    assert bars == [{"ext4": "", "xfs": remark} for remark in remarks]
+    assert ("Beside it: the difference from ext4" in view.caption) == any(remarks)
 
 
 def test_each_that_failed_and_each_that_lacks_a_need_is_among_the_reasons() -> None:
@@ -290,7 +309,7 @@ def test_when_all_are_unsafe_none_is_recommended_and_a_safe_value_is_not_taken_f
         ({"ext4": (300.0,) * 3, "xfs": (100.0,) * 3}, QUICKER_DELETES, "Faster than XFS at write (3× as fast).",
          "Delete: 2× slower than XFS."),
         ({"ext4": (100.0,) * 3, "xfs": (80.0,) * 3}, QUICKER_DELETES, "",
-         "Write: 25 % slower than ext4."),
+         "Write: 20 % slower than ext4."),
     ],
     ids=["a winner", "a winning baseline from its own side", "a lost throughput as speed"],
 )  # fmt: skip

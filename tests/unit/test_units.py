@@ -73,7 +73,7 @@ def test_sizes_durations_and_shares_for_people() -> None:
     ("value", "unit", "text"),
     [
         (412.4e6, "B/s", "412 MB/s"),
-        (1_163.0, "1/s", "1.16k/s"),
+        (1_163.0, "1/s", "1,160/s"),
         (0.0031, "s", "3.10 ms"),
         (85e-6, "s", "85.0 µs"),
         (91_195.0, "s", "25 h 20 min"),

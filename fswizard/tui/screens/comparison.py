@@ -108,7 +108,7 @@ def _bars(comparison: Comparison, width: int) -> Content:
     if not (groups := by_workload(comparison)):
         return Content("")
     before, after = NAMES[comparison.of]
-    legend = text(heading("Figures, longer is better"), "   ", ("▀", "$past"), f" {before}   ", "▄", f" {after}")
+    legend = text(heading("Figures, longer is faster"), "   ", ("▀", "$past"), f" {before}   ", "▄", f" {after}")
     rows = {
         title: [
             ChartRow(
