@@ -16,7 +16,7 @@ from fswizard.model.plan import Plan, Target
 from fswizard.model.text import safe
 from fswizard.privileged import commands
 from fswizard.progress.emitter import Emitter
-from fswizard.system import clock, host
+from fswizard.system import clock, host, timeouts
 from fswizard.system.process import Finished, Process
 from fswizard.targets import privilege, scratch_file
 from fswizard.targets.channel import HelperFailed
@@ -96,7 +96,13 @@ class ImageContext:
         return finished
 
     async def umount(self) -> Finished:
-        """RunFailed where something else uses it, as no candidate is to blame for that."""
+        """RunFailed where something else uses it, as no candidate is to blame for that.
+
+        To its end: whoever stops or skips meanwhile would find it unmounted, and fail to unmount it again.
+        """
+        return await timeouts.to_the_end(self._umount())
+
+    async def _umount(self) -> Finished:
         finished, attempts = await self._helper.umount(self._attached.handle), 0
         while (busy := finished.exit_code and "busy" in finished.output) and attempts < BUSY_ATTEMPTS:
             await clock.pause(BUSY_PAUSE_S)

@@ -81,7 +81,9 @@ def _has_work(app: App[Any]) -> bool:
     waiting = any(widget._layout_required or widget._repaint_required for widget in screen.walk_children(Widget))
     if screen._dirty_widgets or screen._layout_required or screen._callbacks or screen._repaint_required:
         screen._on_timer_update()
-    return waiting or any(pump.is_running and (pump.message_queue_size or pump._next_callbacks) for pump in (app, *app._registry))
+    return waiting or any(
+        pump.is_running and (pump.message_queue_size or pump._next_callbacks) for pump in (app, *app._registry)
+    )
 
 
 async def settled(pilot: Pilot[Any]) -> None:
