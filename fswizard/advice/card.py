@@ -130,7 +130,7 @@ class _Answer:
         assert ratio is not None  # a winner was compared with somebody
         if self.analysis.hinges:
             return self._hanging(*min(self.analysis.hinges.items(), key=lambda item: item[1].rest.ratio))
-        speed, than = speed_text(ratio.shrunk), speed_against(ratio.shrunk, self.title(against))
+        speed, than = speed_text(ratio.ratio), speed_against(ratio.ratio, self.title(against))
         among = f", the fastest that {has(self.plan.needs)}" if self.plan.needs and self.choice.lacking else ""
         cached = " while the disk's cache lasts" if _CACHE in self.doubts else ""
         more = f"{among}{cached}"

@@ -39,6 +39,8 @@ def conclude(
     doubtful = tuple({doubt.code: doubt for doubt in reversed(every)}.values())[::-1]
     survivors = analysis.leaders if result.survivors is None else result.survivors
     ahead = forecast(result, analysis, survivors, trial_s=result.trial_s, tables=tables)
+    if not result.environment.source:  # imported figures did not decide when their run ends
+        analysis = analysis.as_shown()
     failed = result.outcome == "failed"
     choice = Choice("failed") if failed else choose(result, analysis)
     if choice.kind == "winner" and choice.names != analysis.leaders:

@@ -94,17 +94,16 @@ class Ratio:
             return self.text or "failed"
         return f"failed: {self.text}"
 
-    @property
-    def shrunk(self) -> float:
-        """The ratio without what chance added, so that it is as often too high as too low; `ratio` where undecided.
+    def shrunk(self) -> Ratio:
+        """Without what chance added to the ratio, so that it is as often too high as too low; as it is where undecided.
 
         A lead is noticed in the round in which it looks large. That says little of one that is clear early.
         """
         if not self.low or not self.high or self.verdict not in ("faster", "slower"):
-            return self.ratio
+            return self
         lead, half_width = math.log(self.ratio), math.log(self.high / self.low) / 2
         late = half_width / lead * min(1.0, self.rounds / MAXIMUM_ROUNDS)
-        return math.exp(lead * (1 - WINNERS_CURSE * late**2))
+        return replace(self, ratio=math.exp(lead * (1 - WINNERS_CURSE * late**2)))
 
     @property
     def spread(self) -> str:
@@ -147,6 +146,11 @@ class Analysis:
     def of(self, candidate: str, workload: str = "") -> Ratio | None:
         ratios = self.by_workload if workload else self.overall
         return next((r for r in ratios if r.candidate == candidate and r.workload == workload), None)
+
+    def as_shown(self) -> Analysis:
+        """With overall ratios and pairs `shrunk`, so that a difference has one figure wherever it is shown."""
+        overall, pairs = (tuple(ratio.shrunk() for ratio in some) for some in (self.overall, self.pairs))
+        return replace(self, overall=overall, pairs=pairs)
 
     @property
     def standing(self) -> tuple[Ratio, ...]:

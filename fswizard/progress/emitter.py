@@ -99,7 +99,7 @@ class Emitter:
             self._emit(events.DoubtRaised(self.at_s, doubt))
 
     def ratios(self, analysis: Analysis, forecast: Forecast | None = None) -> None:
-        self._emit(events.RatioUpdated(self.at_s, analysis, forecast))
+        self._emit(events.RatioUpdated(self.at_s, analysis.as_shown(), forecast))
 
     def discarded(self, number: int, reason: str) -> None:
         self._emit(events.RoundDiscarded(self.at_s, number, reason))

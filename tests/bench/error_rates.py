@@ -156,7 +156,7 @@ def bias(truth: tuple[float, ...], noise: Noise, runs: int) -> tuple[float, floa
     ]
     measured, told = (
         float(np.median(values)) / (best / second) - 1
-        for values in ([ratio.ratio for ratio in ratios], [ratio.shrunk for ratio in ratios])
+        for values in ([ratio.ratio for ratio in ratios], [ratio.shrunk().ratio for ratio in ratios])
     )
     return float(won.mean()), measured, told
 

@@ -62,12 +62,12 @@ def stalls(*figures: tuple[str, int, float]) -> tuple[Sample, ...]:
 
 def test_a_lead_that_just_cleared_one_after_many_rounds_is_told_without_what_chance_added() -> None:
     found = Ratio("xfs", "ext4", "", 1.13, 1.01, 1.13**2 / 1.01, 12, "faster")
-    assert 1.08 < found.shrunk < 1.11
-    assert replace(found, rounds=3).shrunk == pytest.approx(1.13, abs=0.005)
-    assert replace(found, low=1.12, high=1.14).shrunk == pytest.approx(1.13, abs=0.001)
-    assert replace(found, verdict="undecided").shrunk == 1.13
+    assert 1.08 < found.shrunk().ratio < 1.11
+    assert replace(found, rounds=3).shrunk().ratio == pytest.approx(1.13, abs=0.005)
+    assert replace(found, low=1.12, high=1.14).shrunk().ratio == pytest.approx(1.13, abs=0.001)
+    assert replace(found, verdict="undecided").shrunk().ratio == 1.13
     turned = replace(found, ratio=1 / 1.13, low=1.01 / 1.13**2, high=1 / 1.01, verdict="slower")
-    assert turned.shrunk == pytest.approx(1 / found.shrunk)
+    assert turned.shrunk().ratio == pytest.approx(1 / found.shrunk().ratio)
 
 
 def card(write: Figures, delete: Figures | None = None, needs: Sequence[str] = (), **fields: Any) -> Card:
