@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -22,12 +21,12 @@ def conclude(
 ) -> Findings:
     """Judge a result and advise on it.
 
-    `weights` (workload to weight; others keep theirs) and `needs` (features) replace those of the run, and the same
+    `weights` (as for `Recipe.weighed`) and `needs` (features) replace those of the run, and the same
     figures are ranked again. Raises UsageError if they make no sense.
     """
     plan = result.plan
     if weights is not None:
-        plan = _weigh(plan, weights)
+        plan = replace(plan, recipe=plan.recipe.weighed(weights))
     if needs is not None:
         plan = replace(plan, needs=_known(plan, needs))
     result = replace(result, plan=plan)
@@ -53,20 +52,6 @@ def conclude(
         () if failed else reasons(result, analysis, choice, ahead),
     )
     return Findings(result, analysis, doubtful, advice, summaries, forecast=ahead)
-
-
-def _weigh(plan: Plan, weights: Mapping[str, float]) -> Plan:
-    workloads = plan.recipe.workloads
-    names = [workload.name for workload in workloads]
-    for name, weight in weights.items():
-        if name not in names:
-            raise UsageError(f"There is no workload {safe(name)} in this result.", f"There are: {', '.join(names)}.")
-        if not 0 <= weight < math.inf:
-            raise UsageError(f"The weight of {name} is {weight}.", "A weight is 0 or a positive number.")
-    weighed = tuple(replace(workload, weight=weights.get(workload.name, workload.weight)) for workload in workloads)
-    if not any(workload.weight > 0 for workload in weighed):
-        raise UsageError("No workload has any weight.", "Give at least one workload a weight above 0.")
-    return replace(plan, recipe=replace(plan.recipe, workloads=weighed))
 
 
 def _known(plan: Plan, needs: Sequence[str]) -> tuple[str, ...]:

@@ -135,5 +135,5 @@ def parse_weights(text: str) -> dict[str, float]:
         try:
             weights[name.strip()] = float(value)
         except ValueError as error:
-            raise UsageError(f"'{part}' isn't a weight.", 'Write --weights "NAME=2, NAME=0".') from error
+            raise UsageError(f"'{part}' isn't a weight.", 'Write "NAME=2, NAME=0".') from error
     return weights

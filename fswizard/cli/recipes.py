@@ -73,7 +73,7 @@ def _paragraph(recipe: Recipe) -> str:
         f"By default no new round starts after {duration_text(recipe.minutes * 60)}."
     )
     lines = [f"{recipe.name}: {recipe.title}", *_wrapped(recipe.why), *_wrapped(costs)]
-    lines += ["  Workloads, named as --weights takes them:"]
+    lines += ["  Tests, named as --weights takes them:"]
     lines += [f"    {w.name:<18} {w.title:<46} weight {w.weight:g}" for w in recipe.workloads]
     return "\n".join(lines)
 

@@ -36,7 +36,12 @@ class Reporting(Command):
 class Report(Reporting):
     """Show a result: the newest, a file, or one named by part of its name in `fswizard history`."""
 
-    weights = cli.SwitchAttr("--weights", str, argname="LIST", help='rank again, such as "sqlite=2, copy-video=0"')
+    weights = cli.SwitchAttr(
+        ["--what-if", "--weights"],
+        str,
+        argname="LIST",
+        help='rank again with other weights, such as "sqlite=2, copy-video=0"',
+    )
     need = cli.SwitchAttr("--need", str, argname="LIST", help="features it must have: checksums,snapshots,…")
     identify = cli.Flag("--identify", help="include serial number, host name and paths")
 

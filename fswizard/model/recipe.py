@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import Field, dataclass, field
+from dataclasses import Field, dataclass, field, replace
 from typing import Annotated, Any, ClassVar
 
+from fswizard.errors import UsageError
 from fswizard.model.filesystem import Strain
 from fswizard.model.keys import UNWRITTEN, Expected, number, one_of, size, text
 from fswizard.model.metrics import Metric
+from fswizard.model.text import safe
 
 _NAME = Expected(
     "a short name of small letters, digits and dashes",
@@ -244,6 +246,25 @@ class Recipe:
 
     def workload(self, name: str) -> Workload:
         return next(workload for workload in self.workloads if workload.name == name)
+
+    def weighed(self, weights: Mapping[str, float]) -> Recipe:
+        """With other weights for some tests, which are named, or several at once by how their names begin: `search` for
+        `search-source` and `search-mail`. UsageError if they make no sense."""
+        names = [workload.name for workload in self.workloads]
+        chosen = {workload.name: workload.weight for workload in self.workloads}
+        for key, weight in sorted(weights.items(), key=lambda item: item[0] in names):  # single tests go last
+            meant = [key] if key in names else [name for name in names if name.startswith(f"{key}-")]
+            if not meant:
+                begins = [name.partition("-")[0] for name in names]
+                groups = sorted({word for word in begins if begins.count(word) > 1 and word not in names})
+                every = f"; for several at once: {', '.join(groups)}" if groups else ""
+                raise UsageError(f"{self.title} has no test {safe(key)}.", f"It has: {', '.join(names)}{every}.")
+            if not 0 <= weight <= 100:
+                raise UsageError(f"The weight of {key} is {weight:g}.", "Give a number from 0 to 100.")
+            chosen.update(dict.fromkeys(meant, weight))
+        if not any(chosen.values()):
+            raise UsageError("Every test has weight 0.", "Give at least one a weight above 0.")
+        return replace(self, workloads=tuple(replace(w, weight=chosen[w.name]) for w in self.workloads))
 
     @property
     def trial_s(self) -> float:

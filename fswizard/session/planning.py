@@ -75,7 +75,8 @@ def make_plan(choices: Choices, history: Sequence[Entry] = ()) -> Plan:
     Raises UsageError where choices do not fit together, Missing where a program or a right is absent,
     Refused where data could be lost.
     """
-    recipe = _weighted(choices.recipe, choices.weights)
+    weighed = choices.recipe.weighed(choices.weights)
+    recipe = replace(weighed, workloads=tuple(workload for workload in weighed.workloads if workload.weight > 0))
     _check_limits(choices)
     target, losses, drive = plan_target(choices.target, recipe, choices.drive)
     zoned = must_keep_to_zones(target)
@@ -146,20 +147,6 @@ def _with_shares(plan: Plan) -> Plan:
     factor = max(LEAST_SHARE, room_bytes / trials / plan.writes_bytes_per_trial)
     workloads = (replace(w, job=w.job.ending_at(round(factor * w.timed_bytes))) for w in plan.recipe.workloads)
     return replace(plan, recipe=replace(plan.recipe, workloads=tuple(workloads)))
-
-
-def _weighted(recipe: Recipe, weights: Mapping[str, float]) -> Recipe:
-    known = [workload.name for workload in recipe.workloads]
-    for name, weight in weights.items():
-        if name not in known:
-            raise UsageError(f"The recipe {recipe.name} has no workload '{name}'.", f"It has: {', '.join(known)}.")
-        if not 0 <= weight <= 100:
-            raise UsageError(f"The weight of {name} is {weight:g}.", "Give a number from 0 to 100.")
-    weighted = (replace(w, weight=weights.get(w.name, w.weight)) for w in recipe.workloads)
-    kept = tuple(workload for workload in weighted if workload.weight > 0)
-    if not kept:
-        raise UsageError("Every workload has weight 0.", "Give at least one a weight above 0.")
-    return replace(recipe, workloads=kept)
 
 
 def _memory_limit_bytes(choices: Choices, recipe: Recipe) -> int:

@@ -436,8 +436,8 @@ def test_other_weights_and_needs_rank_anew_and_findings_survive_the_way_to_json_
     ("wishes", "words", "hint"),
     [
         *(({"weights": {"write": weight}}, "The weight of write", "") for weight in (-1.0, math.nan, math.inf)),
-        ({"weights": {"write": 0}}, "No workload has any weight", ""),
-        ({"weights": {"wirte": 1.0}}, "no workload wirte", "There are: write."),
+        ({"weights": {"write": 0}}, "Every test has weight 0", ""),
+        ({"weights": {"wirte": 1.0}}, "no test wirte", "It has: write."),
         ({"needs": ("teleport",)}, "say nothing about teleport", "Known: checksums."),
     ],
 )

@@ -269,6 +269,7 @@ def test_weights_needs_names_and_ascii_are_as_asked_for(newest: Path) -> None:
     assert document()["advice"]["choice"] == ["xfs"]
     assert overall["xfs"] == pytest.approx(1.25 / 1.76, rel=1e-3)
     assert "xfs" not in deleting["advice"]["choice"]
+    assert document("--what-if", "large-files=0, random=0") == deleting, "or tests by how their names begin"
     assert document("--need", "checksums")["advice"]["choice"] == ["btrfs:noatime"]
     assert "annes-box" not in json.dumps(document())
     assert "annes-box" in json.dumps(document("--identify"))
@@ -283,7 +284,9 @@ def test_weights_needs_names_and_ascii_are_as_asked_for(newest: Path) -> None:
         (("--format", "docx"), "no format 'docx'"),
         (("nothing-like-it",), "no result 'nothing-like-it'"),
         (("/nowhere.jsonl",), "cannot be read"),
-        (("--weights", "speed=2"), "no workload speed"),
+        (("--weights", "speed=2"), "no test speed"),
+        (("--what-if", "speed=0"), "It has: large-files, "),
+        (("--what-if", "search"), "isn't a weight"),
         (("--output", "/nowhere/a.txt"), "/nowhere/a.txt cannot be written"),
     ],
 )

@@ -88,10 +88,16 @@ def test_the_memory_limit_is_chosen_or_a_quarter_of_the_data_and_256_mib_at_leas
 def test_weights_replace_those_of_the_recipe_and_what_has_none_or_lacks_a_need_is_left_out(tmp_path: Path) -> None:
     made = plan(tmp_path, weights={"write": 0, "read": 5})
     assert [(workload.name, workload.weight) for workload in made.recipe.workloads] == [("read", 5)]
-    with pytest.raises(UsageError, match="Every workload has weight 0"):
+    with pytest.raises(UsageError, match="Every test has weight 0"):
         plan(tmp_path, weights={"write": 0, "read": 0})
     with pytest.raises(UsageError, match="The weight of read is -1"):
         plan(tmp_path, weights={"read": -1})
+    with pytest.raises(UsageError, match="has no test seach") as refused:
+        recipes.find("quick").weighed({"seach": 0})
+    assert refused.value.hint.endswith("install-packages; for several at once: search, unpack.")
+    searching = recipes.find("quick").weighed({"search-mail": 2, "search": 0})
+    weights = {workload.name: workload.weight for workload in searching.workloads if "search" in workload.name}
+    assert weights == {"search-source": 0, "search-home": 0, "search-mail": 2}, "one test counts as itself"
     made = plan(tmp_path, "ext4; btrfs", needs=("checksums",))
     assert [candidate.name for candidate in made.candidates] == ["btrfs"]
     with pytest.raises(UsageError, match="ext4 has no checksums"):

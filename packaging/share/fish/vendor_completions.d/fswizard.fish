@@ -55,7 +55,7 @@ complete -c fswizard -n '__fish_seen_subcommand_from report' -l format -r -d 'te
 complete -c fswizard -n '__fish_seen_subcommand_from report' -l identify -d 'include serial number, host name and paths'
 complete -c fswizard -n '__fish_seen_subcommand_from report' -l need -r -d 'features it must have: checksums,snapshots,…'
 complete -c fswizard -n '__fish_seen_subcommand_from report' -l output -r -d 'write to FILE; its extension sets the format'
-complete -c fswizard -n '__fish_seen_subcommand_from report' -l weights -r -d 'rank again, such as "sqlite=2, copy-video=0"'
+complete -c fswizard -n '__fish_seen_subcommand_from report' -l what-if -l weights -r -d 'rank again with other weights, such as "sqlite=2, copy-video=0"'
 complete -c fswizard -n __fish_use_subcommand -f -a history -d 'List earlier results by disk, newest first: all, or those that contain every WORD (disk, date, recipe, note).'
 complete -c fswizard -n '__fish_seen_subcommand_from history' -l compare -d 'compare two results, each a file or part of a name; or fresh and filled in one'
 complete -c fswizard -n '__fish_seen_subcommand_from history' -l json -d 'print JSON'
