@@ -132,25 +132,30 @@ class _Answer:
             return self._hanging(*min(self.analysis.hinges.items(), key=lambda item: item[1].rest.ratio))
         speed, than = speed_text(ratio.ratio), speed_against(ratio.ratio, self.title(against))
         among = f", the fastest that {has(self.plan.needs)}" if self.plan.needs and self.choice.lacking else ""
-        cached = " while the disk's cache lasts" if _CACHE in self.doubts else ""
+        cached = self._cached()
         more = f"{among}{cached}"
         verdict = self._says(
-            f": {than}{more or ' here'}", f": {than}{cached}", f": {than}", f": {speed}", ": the fastest here"
+            f": {than}{more or ' here'}", f": {than}{cached}", f": {speed}{cached}", f": the fastest{cached or ' here'}"
         )
         return verdict, self._gains(against)
 
     def _hanging(self, rival: str, hinge: Hinge) -> tuple[str, str]:
         """Names the test that the answer hangs on, and what is left without it."""
-        title, tests = self._titles()[hinge.workloads[0]], "that test" if len(hinge.workloads) == 1 else "such tests"
+        title, cached = self._titles()[hinge.workloads[0]], self._cached()
         part, other = self.analysis.part(self.name, rival, hinge.workloads[0]), self.title(rival)
         forms = (f": {speed_against(part.ratio, other)}", f": {speed_text(part.ratio)}") if part else ()
+        verdict = self._says(*(f" for “{title}”{form}{cached}" for form in (*forms, "")), cached)
+        without = "If you don't do that" if title in verdict else f"Without “{title}”"
         rest: dict[Verdict, str] = {
-            "tie": f"Without {tests}, {other} is level.",
-            "slower": f"Without {tests}, {other} is {speed_text(1 / hinge.rest.ratio)}.",
-            "faster": f"With another weight for {tests}, nothing is proven over {other}.",
+            "tie": f"{without}, {other} is as good.",
+            "slower": f"{without}, {other} is {speed_text(1 / hinge.rest.ratio)}.",
+            "faster": f"If you do that more or less often, no lead over {other} is proven.",
         }
-        why = rest.get(hinge.rest.verdict, f"Without {tests}, no difference from {other} is proven.")
-        return self._says(*(f" for “{title}”{form}" for form in forms), f" for “{title}”"), why
+        return verdict, rest.get(hinge.rest.verdict, f"{without}, no difference from {other} is proven.")
+
+    def _cached(self) -> str:
+        """The end of a verdict that holds only for what fits into the disk's cache."""
+        return " while the disk's cache lasts" if _CACHE in self.doubts else ""
 
     def _titles(self) -> Mapping[str, str]:
         return {workload.name: workload.title for workload in self._counting()}
