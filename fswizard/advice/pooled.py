@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator
 
-from fswizard.advice.card import LINE_WIDTH, VERDICT_WIDTH
+from fswizard.advice.card import VERDICT_WIDTH
 from fswizard.advice.words import fitting, listing, speed_against
 from fswizard.model.analysis import Card, Ratio
 from fswizard.model.pool import Group, Heterogeneity
@@ -66,20 +65,13 @@ def _lines(group: Group, about: Heterogeneity) -> Iterator[str]:
 
 
 def agreement_text(title: str, baseline: str, about: Heterogeneity) -> str:
-    """On how many machines a candidate is ahead, and which disks the others have."""
+    """On how many machines a candidate is ahead."""
     if about.ahead in (0, about.machines):
         every = "both" if about.machines == 2 else f"all {about.machines}"
         return f"{title if about.ahead else baseline} is ahead on {every} machines."
     mostly = about.ahead >= about.machines - about.ahead
     ahead, count = (title, about.ahead) if mostly else (baseline, about.machines - about.ahead)
-    head = f"{ahead} is ahead on {count} of {about.machines} machines"
-    disks = Counter(disk.title for disk, _ in about.exceptions)
-    others = about.machines - count
-    if others == 1:
-        article = "an" if about.exceptions[0][0].title[0] in "SAEIOUaeiou" else "a"
-        return f"{head}; the other one has {article} {about.exceptions[0][0].title}."
-    kinds = [f"{number} {kind}s" if number > 1 else f"1 {kind}" for kind, number in disks.most_common()]
-    return fitting(LINE_WIDTH, f"{head}, but not on {listing(kinds)}.", f"{head}.")
+    return f"{ahead} is ahead on {count} of {about.machines} machines."
 
 
 def _sure(group: Group, about: Heterogeneity | None) -> int:

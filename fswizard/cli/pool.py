@@ -90,4 +90,4 @@ def read(path: Path) -> Study:
 def document(pool: Pool, cards: Sequence[Card], wrong: Sequence[FswizardError]) -> dict[str, Any]:
     groups = [to_json(group) | {"card": to_json(card)} for group, card in zip(pool.groups, cards)]
     left_out = [to_json(item) for item in pool.left_out]
-    return {"schema": 1, "groups": groups, "left_out": left_out, "not_read": [safe(error.message) for error in wrong]}
+    return {"schema": 2, "groups": groups, "left_out": left_out, "not_read": [safe(error.message) for error in wrong]}

@@ -38,21 +38,6 @@ class StudyCandidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
-    """What runs must have in common to be pooled."""
-
-    recipe: str
-    digest: str
-    """Digest of the recipe (`model.result_file.recipe_digest`)."""
-    target: Literal["image", "device", "directory"]
-    size_bytes: int
-    """Size of each image; 0 for devices, whose sizes may differ."""
-    members: int
-    memory_limit_bytes: int
-    baseline: StudyCandidate
-
-
-@dataclass(frozen=True, slots=True)
 class DiskClass:
     """What kind of disk it is, as far as filesystems care."""
 
@@ -67,6 +52,22 @@ class DiskClass:
 
 
 @dataclass(frozen=True, slots=True)
+class Setting:
+    """What runs must have in common to be pooled."""
+
+    recipe: str
+    digest: str
+    """Digest of the recipe (`model.result_file.recipe_digest`)."""
+    target: Literal["image", "device", "directory"]
+    size_bytes: int
+    """Size of each image; 0 for devices, whose sizes may differ."""
+    members: int
+    memory_limit_bytes: int
+    disk: DiskClass
+    baseline: StudyCandidate
+
+
+@dataclass(frozen=True, slots=True)
 class Study:
     """All that pooling needs of one result."""
 
@@ -75,7 +76,6 @@ class Study:
     machine: str
     """ID of the machine, or empty if unknown."""
     started: str
-    disk: DiskClass
     model: str
     """Disk model, or empty if unknown."""
     candidates: tuple[StudyCandidate, ...]
@@ -91,11 +91,10 @@ class Study:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The machines with disks of one class or model, by themselves."""
+    """The machines with disks of one model, by themselves."""
 
-    disk: DiskClass
-    model: str | None
-    """Disk model, empty if unknown; None where this is a class of disks."""
+    model: str
+    """Disk model, or empty if unknown."""
     ratio: Ratio
     """Ratio of the candidate to the baseline; `rounds` counts machines."""
 
@@ -110,8 +109,6 @@ class Heterogeneity:
     ahead: int
     """Machines on which it is ahead of the baseline, however little."""
     machines: int
-    exceptions: tuple[tuple[DiskClass, str], ...] = ()
-    """Disks of the fewer machines: of those where it is behind if it is ahead on most, and the other way round."""
     failed: int = 0
     """Machines on which it failed."""
 
@@ -131,7 +128,6 @@ class Group:
     analysis: Analysis
     """Its rounds are machines."""
     heterogeneity: tuple[Heterogeneity, ...]
-    by_class: tuple[Split, ...] = ()
     by_model: tuple[Split, ...] = ()
     """Ratios of the first candidate by disk model, the most frequent model first."""
     unnamed: int = 0

@@ -42,6 +42,7 @@ def _about(group: Group) -> Iterator[tuple[str, str]]:
     yield "Pooled", f"{results} of {machines_text(group.machines)}"
     yield "Recipe", safe(f"{group.title} ({group.setting.recipe})")
     yield "Measured", _setting_text(group.setting)
+    yield "Disks", group.setting.disk.title
     if group.unnamed > 1:
         yield "Note", f"{group.unnamed} results name no machine and count as one."
 
@@ -69,6 +70,8 @@ def differences(setting: Setting, first: Setting) -> Iterator[str]:
     if setting.memory_limit_bytes != first.memory_limit_bytes:
         text = _limit(setting)
         yield f"{text[0].upper()}{text[1:]}, not {_limit(first).removeprefix('memory limit ')}."
+    if setting.disk != first.disk:
+        yield f"Another kind of disk: {setting.disk.title}."
     one, other = setting.baseline, first.baseline
     if one.name != other.name:
         yield f"Compared with {one.title}, not with {other.title}."
@@ -91,23 +94,17 @@ def _tables(group: Group) -> Iterator[Table]:
         by_name = {ratio.workload: ratio for ratio in group.analysis.by_workload if ratio.candidate == candidate}
         rows = ((safe(title), *_cells(by_name[name])) for name, title in group.workloads.items() if name in by_name)
         yield Table(("by workload", "ratio", "interval", ""), tuple(rows), safe(titles[candidate]), longest=LONGEST)
-    kinds = {"disk": group.by_class, "model": group.by_model}
-    if len(group.by_model) <= len(group.by_class):  # each class has one model
-        del kinds["disk"]
-    for kind, splits in kinds.items():
-        if splits:
-            shown = splits if len(splits) <= MOST_SPLITS else splits[: MOST_SPLITS - 1]
-            hidden = len(splits) - len(shown)
-            notes = (f"… and {hidden} more; --json lists all.",) if hidden else ()
-            header = (f"by {kind}", "ratio", "interval", "", "machines")
-            title = safe(titles[compared[0].candidate])
-            yield Table(header, tuple(map(_split_row, shown)), title, notes, longest=LONGEST)
+    if splits := group.by_model:
+        shown = splits if len(splits) <= MOST_SPLITS else splits[: MOST_SPLITS - 1]
+        hidden = len(splits) - len(shown)
+        notes = (f"… and {hidden} more; --json lists all.",) if hidden else ()
+        header = ("by model", "ratio", "interval", "", "machines")
+        title = safe(titles[compared[0].candidate])
+        yield Table(header, tuple(map(_split_row, shown)), title, notes, longest=LONGEST)
 
 
 def _split_row(split: Split) -> tuple[str, ...]:
-    kind = split.disk.title
-    name = kind if split.model is None else f"{split.model} ({kind})" if split.model else f"{kind}, model unknown"
-    return (safe(name), *_cells(split.ratio), str(split.ratio.rounds))
+    return (safe(split.model or "model unknown"), *_cells(split.ratio), str(split.ratio.rounds))
 
 
 def _cells(ratio: Ratio) -> tuple[str, str, str]:
@@ -123,7 +120,7 @@ def notes(pool: Pool) -> Iterator[str]:
         "(random effects, Hartung-Knapp). All results of one machine count as one."
     )
     ratios = [ratio for group in pool.groups for ratio in group.analysis.overall]
-    ratios += [split.ratio for group in pool.groups for split in (*group.by_class, *group.by_model)]
+    ratios += [split.ratio for group in pool.groups for split in group.by_model]
     if any(ratio.low is None for ratio in ratios):
         yield "One machine has no interval: it says nothing about others."
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 from fswizard.model.analysis import Analysis, Ratio
 from fswizard.model.pool import (
-    DiskClass,
     Estimate,
     Group,
     Heterogeneity,
@@ -37,7 +36,6 @@ class _Machine:
 
     mean: float
     error: float
-    disks: tuple[tuple[DiskClass, str], ...]
 
 
 def pool(studies: Mapping[str, Study]) -> Pool:
@@ -102,8 +100,7 @@ def _group(members: Sequence[Study]) -> Group:
         {name: title for member in members for name, title in member.workloads.items()},
         analysis,
         tuple(_heterogeneity(name, baseline, entries, members) for name in order if (name, baseline, "") in entries),
-        _splits(against, lambda source: (source.disk, None)),
-        _splits(against, lambda source: (source.disk, source.model)),
+        _splits(against),
         sum(not member.machine for member in members),
     )
 
@@ -148,15 +145,14 @@ def _machines(entries: Sequence[_Entry]) -> list[_Machine]:
     """
     spreads = [(each.rounds, (each.error or 0.0) ** 2 * each.rounds) for _, each in entries]
     common = math.fsum((b - 1) * v for b, v in spreads) / sum(b - 1 for b, _ in spreads)
-    by_machine: dict[str, list[tuple[Study, float, float]]] = {}
+    by_machine: dict[str, list[tuple[float, float]]] = {}
     for (study, estimate), (b, own) in zip(entries, spreads):
         steadied = (POOL_WEIGHT * common + (b - 1) * own) / (POOL_WEIGHT + b - 1) / b
-        by_machine.setdefault(study.machine, []).append((study, estimate.mean, steadied))
+        by_machine.setdefault(study.machine, []).append((estimate.mean, steadied))
     return [
         _Machine(
-            math.fsum(mean for _, mean, _ in results) / len(results),
-            math.sqrt(math.fsum(variance for *_, variance in results)) / len(results),
-            tuple(dict.fromkeys((study.disk, study.model) for study, *_ in results)),
+            math.fsum(mean for mean, _ in results) / len(results),
+            math.sqrt(math.fsum(variance for _, variance in results)) / len(results),
         )
         for results in by_machine.values()
     ]
@@ -183,22 +179,19 @@ def _heterogeneity(
     name: str, baseline: str, entries: Mapping[_Pair, Sequence[_Entry]], members: Sequence[Study]
 ) -> Heterogeneity:
     machines = _machines(entries[name, baseline, ""])
-    ahead = [machine for machine in machines if machine.mean > 0]
-    behind = [machine for machine in machines if machine.mean <= 0]
-    fewer = min(ahead, behind, key=len)
+    ahead = sum(machine.mean > 0 for machine in machines)
     failed = {member.machine for member in members if name in member.failed}
-    disks = tuple(disk for machine in fewer for disk in machine.disks)
-    return Heterogeneity(name, _mean(machines).between, len(ahead), len(machines), disks, len(failed))
+    return Heterogeneity(name, _mean(machines).between, ahead, len(machines), len(failed))
 
 
-def _splits(entries: Sequence[_Entry], kind: Callable[[Study], tuple[DiskClass, str | None]]) -> tuple[Split, ...]:
-    """A pair by kinds of disks, if there are several; those with most machines first."""
-    by_kind: dict[tuple[DiskClass, str | None], list[_Entry]] = {}
+def _splits(entries: Sequence[_Entry]) -> tuple[Split, ...]:
+    """A pair by disk models, if there are several; those with most machines first."""
+    by_model: dict[str, list[_Entry]] = {}
     for study, estimate in entries:
-        by_kind.setdefault(kind(study), []).append((study, estimate))
-    if len(by_kind) < 2:
+        by_model.setdefault(study.model, []).append((study, estimate))
+    if len(by_model) < 2:
         return ()
-    means = {("", "", str(n)): _mean(_machines(several)) for n, several in enumerate(by_kind.values())}
+    means = {("", "", str(n)): _mean(_machines(several)) for n, several in enumerate(by_model.values())}
     ratios = controlled([_ratio(pair, means, ERROR) for pair in means], lambda ratio: ratio.workload, ERROR)
-    splits = [Split(disk, model, ratio) for (disk, model), ratio in zip(by_kind, ratios)]
+    splits = [Split(model, ratio) for model, ratio in zip(by_model, ratios)]
     return tuple(sorted(splits, key=lambda split: -split.ratio.rounds))
