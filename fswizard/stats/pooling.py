@@ -41,14 +41,21 @@ class _Machine:
 def pool(studies: Mapping[str, Study]) -> Pool:
     """Groups of results that belong together; `studies` by name of the result.
 
-    Several results of one machine count as one, and the same run counts once.
+    Several results of one machine count as one, and the same run counts once. Another run with the same figures, to
+    the last digit and under whatever names, is left out.
     """
     left_out = [LeftOut(name, f"{c.unfit}.") for name, c in studies.items() if c.unfit]
     groups: dict[Setting, dict[tuple[str, str, str], Study]] = {}
-    for run in studies.values():
+    known: dict[tuple[Setting, frozenset[tuple[float, float]]], tuple[str, str, str]] = {}
+    for name, run in studies.items():
         if not run.unfit:
             setting = replace(run.setting, recipe="", baseline=replace(run.setting.baseline, title=""))
-            groups.setdefault(setting, {}).setdefault((run.machine, run.started, run.model), run)
+            identity = (run.machine, run.started, run.model)
+            figures = frozenset((abs(each.mean), each.error) for each in run.estimates if each.error)
+            if figures and known.setdefault((setting, figures), identity) != identity:
+                left_out.append(LeftOut(name, "The figures are those of another result, so it looks like a copy."))
+            else:
+                groups.setdefault(setting, {}).setdefault(identity, run)
     pooled = [_group(list(group.values())) for group in groups.values()]
     return Pool(tuple(sorted(pooled, key=lambda group: (-group.machines, -group.results))), tuple(left_out))
 

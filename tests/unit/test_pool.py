@@ -124,9 +124,8 @@ def test_more_machines_that_agree_make_a_verdict_surer(gains: Sequence[float], d
 
 
 def test_days_or_repeats_on_one_machine_and_results_without_one_are_not_several_machines() -> None:
-    days = [
-        replace(run_of("one"), environment=replace(run_of("one").environment, started=f"day {n}")) for n in range(9)
-    ]
+    one = run_of("one").environment
+    days = [replace(run_of(f"one, day {n}"), environment=replace(one, started=f"day {n}")) for n in range(9)]
     (group,) = pooled(days).groups
     assert (group.machines, group.results) == (1, 9)
     assert pooled_card(group).verdict.startswith("Pool two machines or more")
@@ -139,6 +138,15 @@ def test_days_or_repeats_on_one_machine_and_results_without_one_are_not_several_
     (group,) = pooled(nameless).groups
     assert (group.machines, group.unnamed) == (1, 3)
     assert "3 results name no machine and count as one." in text_of(nameless)
+
+
+def test_a_copy_under_another_name_is_left_out_and_said() -> None:
+    runs = fleet([1.2] * 3)
+    copy = replace(runs[0], environment=replace(runs[0].environment, machine="another", started="later"))
+    found = pooled([*runs, copy, runs[1]])
+    assert [(group.machines, group.results) for group in found.groups] == [(3, 3)]
+    assert [item.name for item in found.left_out] == ["result 3"]
+    assert "result 3: The figures are those of another result" in " ".join(text_of([*runs, copy]).split())
 
 
 def not_direct(run: Result) -> Result:
