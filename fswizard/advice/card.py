@@ -184,6 +184,13 @@ class _Answer:
         return [workload for workload in self.plan.recipe.workloads if workload.weight > 0]
 
     def _undecided(self) -> tuple[str, str]:
+        if self.choice.torn:
+            better, worse = self.choice.torn
+            one, other = self.title(self.name), self.title(self.open[0])
+            why = f"{one} is faster for “{better.title}”, {other} for “{worse.title}”."
+            return self._says(": which is faster depends on the files"), fitting(
+                LINE_WIDTH, why, "Each is faster than the other at the same work with other files."
+            )
         pair = self.over(self.open[0])
         if pair is None:
             return self._says(": nothing to compare it with yet"), "They have no round in common."
@@ -213,6 +220,8 @@ class _Answer:
             degraded = all(DEGRADED in options for _, options in self.choice.unsafe)
             reason = ": the only one with all its disks" if degraded else ": the only safe one here"
             return self._says(reason), self._beside()
+        if self.choice.in_memory:
+            return self._says(": the others can't be compared"), "They kept in memory what was written to the disk."
         if any(ratio.verdict == "failed" for ratio in self.analysis.overall):
             return self._says(": the others failed"), "No other filesystem could do all of this work."
         return self._says(": nothing else was measured"), "No other has figures to compare."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fswizard.advice.choice import Choice
+from fswizard.advice.choice import Choice, torn_between
 from fswizard.advice.commands import how_to_use
 from fswizard.advice.words import distinctions, feature_word, has, listing, present
 from fswizard.model.analysis import Analysis, Ratio, Reason
@@ -24,6 +24,7 @@ def reasons(result: Result, analysis: Analysis, choice: Choice, forecast: Foreca
     ratio = reference(analysis, choice) if choice.kind in ("winner", "only") else None
     return (
         *_excluded(plan, analysis, choice),
+        *_torn(plan, analysis, choice),
         *(_by_workload(plan, analysis, ratio) if ratio else ()),
         *(_stall(result, ratio.candidate, ratio.baseline) if ratio else ()),
         *_noise(result, analysis, choice, forecast),
@@ -44,6 +45,11 @@ def _excluded(plan: Plan, analysis: Analysis, choice: Choice) -> Iterator[Reason
         if choice.names and _ahead(analysis, name, choice.names[0]):
             text += f" It was faster; {plan.candidate(choice.names[0]).title} is the best safe one."
         yield Reason("excluded", text)
+    for name in choice.in_memory:
+        title = plan.candidate(name).title
+        yield Reason(
+            "excluded", f"{title} kept direct writes in memory, so its figures can't be compared with the others."
+        )
     for name, needs in choice.lacking:
         missing = []
         for need in needs:
@@ -52,6 +58,15 @@ def _excluded(plan: Plan, analysis: Analysis, choice: Choice) -> Iterator[Reason
             missing.append(f"{feature_word(need)}{partly}")
         faster = "was faster but " if choice.names and _ahead(analysis, name, choice.names[0]) else ""
         yield Reason("excluded", f"{plan.candidate(name).title} {faster}lacks {listing(missing)}.")
+
+
+def _torn(plan: Plan, analysis: Analysis, choice: Choice) -> Iterator[Reason]:
+    """Work at which another shape of the files turns who is faster."""
+    for name in choice.eligible:
+        if tests := torn_between(plan, analysis, name, plan.baseline):
+            titles, words = [mid_sentence(test.title) for test in tests], plan.candidate(plan.baseline).title
+            text = f"{plan.candidate(name).title} is faster than {words} at {titles[0]} and slower at {titles[1]}"
+            yield Reason("torn", f"{text}: it depends on the files.")
 
 
 def _by_workload(plan: Plan, analysis: Analysis, ratio: Ratio) -> Iterator[Reason]:

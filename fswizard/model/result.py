@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from fswizard.model.metrics import BARE_WRITTEN, LASTED, TRIAL_WRITTEN, Better
+from fswizard.model.metrics import BARE_WRITTEN, DIRECT_CACHED, LASTED, MOST_CACHED, TRIAL_WRITTEN, Better
 from fswizard.model.plan import Plan, Trial
 
 Status = Literal["ok", "failed", "timed-out"]
@@ -130,6 +130,14 @@ class Result:
     def trial_s(self) -> float:
         """What a trial took, with its share of the preparation; 0 where there was none."""
         return self.elapsed_s / len(self.trials) if self.trials else 0.0
+
+    @property
+    def kept_in_memory(self) -> frozenset[str]:
+        """Candidates that kept direct writes in memory, where direct figures count: theirs say little of the disk."""
+        if not any(workload.job.direct and workload.weight > 0 for workload in self.plan.recipe.workloads):
+            return frozenset()
+        samples = (s for s in self.samples if s.metric == DIRECT_CACHED.name and s.value > MOST_CACHED)
+        return frozenset(sample.candidate for sample in samples)
 
     @property
     def candidates_left(self) -> tuple[str, ...]:

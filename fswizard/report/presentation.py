@@ -210,8 +210,8 @@ class Presentation:
         bars = [bar for row in self.rows for bar in row.bars if bar.figure]
         if any(bar.remark for bar in bars):
             title = self.findings.result.plan.candidate(self.baseline).title
-            return f"The longest bar is the fastest. Beside it: the difference from {title}, where proven."
-        return "The longest bar is the fastest." if bars else ""
+            return f"Longer is better. Proven differences are from {title}."
+        return "Longer is better." if bars else ""
 
     @property
     def share_title(self) -> str:
@@ -562,6 +562,8 @@ def _bars(
         ratio = ratios.get(name)
         proven = ratio is not None and ratio.verdict in ("faster", "slower")
         remark = speed_text(ratio.ratio, workload.metric.unit) if ratio and proven else ""
+        if workload.job.direct and name in result.kept_in_memory:
+            remark, proven = "in memory", False
         rounds = tuple(
             RoundFigure(s.round, figure_text(s.value, s.unit), _length(s.value, best, higher=higher))
             for s in samples

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Iterator
 from itertools import combinations
 
-from fswizard.model.metrics import DIRECT_CACHED, MOST_CACHED
 from fswizard.model.plan import Plan
 from fswizard.model.pool import DiskClass, Estimate, Setting, Study, StudyCandidate
 from fswizard.model.result import Result
@@ -61,11 +60,10 @@ def _unfit(result: Result, *, informative: bool) -> str:
 
 
 def _candidates(result: Result) -> Iterator[StudyCandidate]:
-    relies = any(workload.job.direct and workload.weight > 0 for workload in result.plan.recipe.workloads)
-    cached = {s.candidate for s in result.samples if s.metric == DIRECT_CACHED.name and s.value > MOST_CACHED}
+    cached = result.kept_in_memory
     for candidate in result.plan.candidates:
         digest = hashlib.sha256(repr(made(candidate)).encode()).hexdigest()[:12]
-        yield StudyCandidate(candidate.name, candidate.title, digest, not relies or candidate.name not in cached)
+        yield StudyCandidate(candidate.name, candidate.title, digest, candidate.name not in cached)
 
 
 def _estimates(plan: Plan, tables: Tables) -> Iterator[Estimate]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from fswizard.advice.conclude import conclude
+from fswizard.demo.stories import stories
 from fswizard.engines.tree import TreeJob
 from fswizard.model.codec import from_json
 from fswizard.model.metrics import DURATION
@@ -110,3 +111,25 @@ def test_needs_that_leave_another_winner_are_judged_for_that_one() -> None:
     result = run({"search": 3.2, "copy": 1.0, "save": 1.0})
     assert conclude(result, weights={"search": 0.0}).analysis.hinges == {}
     assert conclude(result, weights={"search": 0.0}).advice.tie
+
+
+def test_where_files_of_another_shape_turn_the_answer_there_is_no_winner_and_both_are_named() -> None:
+    findings = conclude(run({"find home": 3.2, "find mail": 0.7, "copy": 1.0, "save": 1.0}))
+    card = findings.advice.card
+    assert card.verdict == "Keep ext4: which is faster depends on the files"
+    assert card.why == "ext4 is faster for “Find mail”, xfs for “Find home”."
+    assert "xfs is faster than ext4 at find home and slower at find mail: it depends on the files." in [
+        reason.text for reason in findings.advice.reasons
+    ]
+    agreed = conclude(run({"find home": 3.2, "find mail": 1.3, "copy": 1.0, "save": 1.0}))
+    assert not [reason for reason in agreed.advice.reasons if reason.code == "torn"]
+
+
+def test_who_kept_direct_writes_in_memory_is_not_chosen_by_them() -> None:
+    """As exFAT did on the simulated stick, where it seemed 53 % faster at saving."""
+    story = stories()["usb-f2fs"].result
+    advice = conclude(story).advice
+    assert advice.card.verdict == "Use F2FS for “Saving small changes”: 49 % faster than ext4"
+    assert any(reason.text.startswith("exFAT kept direct writes in memory") for reason in advice.reasons)
+    honest = replace(story, samples=tuple(s for s in story.samples if s.metric != "direct_cached"))
+    assert conclude(honest).advice.card.verdict.startswith("Use exFAT")
