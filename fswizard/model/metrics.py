@@ -22,6 +22,9 @@ class Metric:
 THROUGHPUT = Metric("throughput", "B/s", "higher")
 IOPS = Metric("iops", "1/s", "higher")
 DURATION = Metric("duration", "s", "lower")
+"""Of programs and the sync after them: until it is on the disk, which counts where a disk is unplugged or put away."""
+RETURNED = Metric("returned", "s", "lower")
+"""Of the programs alone: until they return, which is what somebody at a desktop waits for."""
 FILE_RATE = Metric("file_rate", "1/s", "higher")
 OPERATION_RATE = Metric("operation_rate", "1/s", "higher")
 MEDIAN_LATENCY = Metric("median_latency", "s", "lower")

@@ -17,7 +17,7 @@ from fswizard.model.events import (
     StepProgressed,
     StepStarted,
 )
-from fswizard.model.metrics import DURATION
+from fswizard.model.metrics import DURATION, RETURNED
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Failure, Result, Sample, ThroughputSeries
@@ -97,7 +97,7 @@ class Lane:
     @property
     def shaped(self) -> bool:
         """The figure is what the curve amounts to, so that the curve can stand for it."""
-        return self.workload.metric.unit != "s" or self.workload.metric.name == DURATION.name
+        return self.workload.metric.unit != "s" or self.workload.metric in (DURATION, RETURNED)
 
     def level(self, lap: Lap) -> float:
         """A lap's speed, where 1 is the best figure so far; 0 where nothing can be said.

@@ -19,7 +19,7 @@ from fswizard.model.analysis import (
 )
 from fswizard.model.drive import DRIVE_KINDS, Drive
 from fswizard.model.endurance import usual_budget_bytes
-from fswizard.model.metrics import CPU, MKFS_TIME, PREALLOCATION_TIME, UNPLUG_TIME, USED, is_stall
+from fswizard.model.metrics import CPU, DURATION, MKFS_TIME, PREALLOCATION_TIME, RETURNED, UNPLUG_TIME, USED, is_stall
 from fswizard.model.plan import FIRST_LOOK, Plan, Target
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Outcome, Result
@@ -586,11 +586,16 @@ def _extras(findings: Findings) -> Iterator[tuple[str, Mapping[str, str]]]:
     most: dict[str, float] = {}
     stalls: dict[str, float] = {}
     sums: dict[str, dict[str, float]] = {m.name: {} for m in (CPU, MKFS_TIME, PREALLOCATION_TIME, UNPLUG_TIME)}
+    clocks: dict[str, dict[str, float]] = {RETURNED.name: {}, DURATION.name: {}}
+    both = {summary.workload for summary in findings.summaries if summary.metric == RETURNED.name}
     for summary in findings.summaries:
         if is_stall(summary.metric) and summary.worst:
             stalls[summary.candidate] = max(stalls.get(summary.candidate, 0.0), summary.worst)
         if summary.metric == USED.name:  # it includes the files of earlier workloads
             most[summary.candidate] = max(most.get(summary.candidate, 0.0), summary.median)
+        elif summary.metric in clocks and summary.workload in both:
+            total = clocks[summary.metric]
+            total[summary.candidate] = total.get(summary.candidate, 0.0) + summary.median
         elif not summary.primary and summary.metric in sums:
             total = sums[summary.metric]
             total[summary.candidate] = total.get(summary.candidate, 0.0) + summary.median
@@ -600,6 +605,8 @@ def _extras(findings: Findings) -> Iterator[tuple[str, Mapping[str, str]]]:
     for title, text, values in (
         (WORST_STALL, seconds_text, stalls),
         ("write amplification", three_digits, write_amplification(findings.summaries)),
+        ("until programs return", seconds_text, clocks[RETURNED.name]),
+        ("until it is on disk", seconds_text, clocks[DURATION.name]),
         ("CPU time per round", seconds_text, sums[CPU.name]),
         ("mkfs time", seconds_text, sums[MKFS_TIME.name]),
         ("preallocation time", seconds_text, sums[PREALLOCATION_TIME.name]),

@@ -176,6 +176,8 @@ def test_every_workload_of_every_recipe_yields_sane_figures(
         took_s = cell.ended_s - cell.began_s
         assert figures["cpu"] <= 1.1 * (os.cpu_count() or 1) * took_s + 0.1, where
         assert max(figures.get("worst_latency", 0.0), figures.get("worst_stall", 0.0)) <= took_s, where
+        if "returned" in figures:
+            assert 0 < figures["returned"] <= figures["duration"], where
         assert 0 < figures["used"] <= IMAGE_BYTES[filesystem], where
         _bytes_are_sane(workload.job, figures, where)
 

@@ -128,7 +128,7 @@ async def test_the_size_of_an_image_is_chosen_and_goes_into_the_plan_and_a_key_s
         known = wizard(pilot).machine
         known.places["sdb"] = replace(machine.place(ARCHIVE), image_room_bytes=7 << 30)
         await pilot.press("tab", *["right"] * 3, "enter")
-        await shows(pilot, "Too large: there is room for 5.48 GiB")
+        await shows(pilot, "Too large: there is room for 5.45 GiB")
         await at_step(pilot, "drive")
         assert "s shrink image" in footer(pilot.app)
         await pilot.press("s")

@@ -270,7 +270,7 @@ def test_a_bar_says_what_is_proven_of_winners_and_losers_alike(
     view = present(conclude(run(write, times)))
     bars = [{bar.candidate: bar.remark for bar in row.bars} for row in view.rows]
     assert bars == [{"ext4": "", "xfs": remark} for remark in remarks]
-    assert ("Beside it: the difference from ext4" in view.caption) == any(remarks)
+    assert ("differences are from ext4" in view.caption) == any(remarks)
 
 
 def test_each_that_failed_and_each_that_lacks_a_need_is_among_the_reasons() -> None:

@@ -9,7 +9,7 @@ from fswizard.engines.shared.engine import WorkloadContext
 from fswizard.engines.shared.running import put_worker, worker_command
 from fswizard.engines.shared.timed import LaidOut, TimedEngine, Work, cpu_s, duration_s, reading, writing
 from fswizard.model.estimates import FILES_MADE_PER_S, SEQUENTIAL_BYTES_PER_S
-from fswizard.model.metrics import BYTES_WRITTEN, CPU, DURATION, FILE_RATE, WORST_STALL, Metric
+from fswizard.model.metrics import BYTES_WRITTEN, CPU, DURATION, FILE_RATE, RETURNED, WORST_STALL, Metric
 from fswizard.progress.workload_events import Measured
 from fswizard.system.process import Finished
 
@@ -25,7 +25,7 @@ class TreeEngine(TimedEngine):
     """A job on `files` files of `total_bytes` together, written as `files` and `total`."""
 
     __slots__ = ()
-    metrics: ClassVar[tuple[Metric, ...]] = (DURATION, FILE_RATE, BYTES_WRITTEN, CPU, WORST_STALL)
+    metrics: ClassVar[tuple[Metric, ...]] = (DURATION, RETURNED, FILE_RATE, BYTES_WRITTEN, CPU, WORST_STALL)
     files: int
     total_bytes: int
 
@@ -66,6 +66,7 @@ class TreeEngine(TimedEngine):
 
     def figures(self, finished: Sequence[Finished]) -> Iterator[Measured]:
         yield Measured(DURATION, duration_s(finished))
+        yield Measured(RETURNED, duration_s(finished[:-1]))
         yield Measured(FILE_RATE, self.files / duration_s(finished))
         yield Measured(BYTES_WRITTEN, self.written_bytes(finished))
         yield Measured(CPU, cpu_s(finished))
