@@ -28,9 +28,9 @@ from fswizard.model.run_state import RunState
 from fswizard.model.text import safe
 from fswizard.model.units import DECIMAL, duration_text, parse_duration, parse_size
 from fswizard.recipes import find
-from fswizard.report.arrays import layout_texts
-from fswizard.report.presentation import AFTERWARDS, memory_text, place_text
-from fswizard.report.writes import budget_text, limits_text
+from fswizard.report.plan import plan_document
+from fswizard.report.text import paint
+from fswizard.report.writes import budget_text
 from fswizard.session import (
     Choices,
     FollowedRun,
@@ -227,36 +227,14 @@ async def _carry_out(session: Session) -> RunState:
 
 
 def plan_text(plan: model.Plan, settles: str = "") -> str:
-    """The plan in words and commands, for a terminal. `settles` is what it is likely to settle, where that is known."""
-    lines = [f"{plan.recipe.title}: {plan.recipe.why}", ""]
-    lines += [
-        f"Where       {place_text(plan)}{AFTERWARDS[plan.target.kind]}",
-        *(
-            f"Note        {member.path} is a name that may change after a restart"
-            for member in plan.target.members
-            if plan.target.kind == "device" and not member.path.startswith("/dev/disk/")
-        ),
-        *(f"You lose    {loss}" for loss in plan.losses),
-        f"Candidates  {'; '.join(candidate.name for candidate in plan.candidates)}",
-        *([f"Left out    {left_out_text(plan)}"] if plan.left_out else []),
-        *(f"Layout      {text}" for text in layout_texts(plan)),
-        f"Budget      {budget_text(plan)}",
-        f"Rounds      {plan.minimum_rounds} to {plan.maximum_rounds}; {limits_text(plan)}",
-        *([f"Settles     {settles}"] if settles else []),
-        *([f"Memory      {limit}"] if (limit := memory_text(plan)) else []),
-        f"Repeat      --seed {plan.seed}",
-        "",
-        "Workloads",
-        *(f"  {w.name:24} {w.title}, weight {w.weight:g}" for w in plan.recipe.workloads),
-        "",
-        "Commands (# as root, $ as you; DEVICE, MOUNT and IMAGE are named at the start)",
-        *(f"  {'#' if command.as_root else '$'} {shlex.join(command.argv)}" for command in plan.commands),
-    ]
+    """The plan for a terminal. `settles` is what it is likely to settle, where that is known."""
+    shown = plan_document(plan, settles=settles, left_out=left_out_text(plan) if plan.left_out else "")
+    notes = []
     if plan.expected_s > plan.time_limit_s > 0:
-        lines += ["", _too_short(plan)]
+        notes.append(_too_short(plan))
     if plan.target.kind == "device" and not plan.target.confirmed:
-        lines += ["", how_to_confirm(plan)]
-    return "\n".join(lines)
+        notes.append(how_to_confirm(plan))
+    return "\n".join([paint(shown), *notes])
 
 
 def _too_short(plan: model.Plan) -> str:

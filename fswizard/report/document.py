@@ -124,6 +124,8 @@ class Commands:
     commands: tuple[str, ...]
     folded: bool = False
     """Folded away where that can be done."""
+    prompts: bool = False
+    """Each begins with the prompt # or $: to be read, not to be pasted."""
 
 
 Block = Answer | Words | Facts | Figures | Ratios | Table | Bullets | Commands

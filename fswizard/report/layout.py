@@ -43,7 +43,7 @@ def wrap(text: str, width: int) -> list[str]:
 
 def labelled(label: str, text: str, *, indent: int = 11) -> list[str]:
     """A label, and its text in lines beside it."""
-    lines = wrap(text, WIDTH - indent)
+    lines = [line for part in text.split("\n") for line in wrap(part, WIDTH - indent)]
     return [pad(label, indent) + lines[0], *(" " * indent + line for line in lines[1:])]
 
 

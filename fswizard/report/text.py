@@ -45,7 +45,8 @@ def block_lines(block: Block) -> list[str]:
             lines = [line for item in block.items for line in bullet(item)]
         case Commands():
             title = block.title
-            lines = [line for command in block.commands for line in command_lines(command)]
+            whole = [f"  {command}" for command in block.commands]
+            lines = whole if block.prompts else [line for command in block.commands for line in command_lines(command)]
     return [title, *lines] if title and lines else lines
 
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from fswizard.cli.run import plan_text
 from fswizard.errors import UsageError
 from fswizard.model.estimates import expected, outlook
 from fswizard.model.events import RoundDiscarded, RoundFinished, SampleTaken, Step, StepStarted
 from fswizard.model.plan import Plan
 from fswizard.model.result import Sample
 from fswizard.model.run_state import RunState
+from fswizard.report.plan import plan_facts
 from fswizard.report.writes import budget_text, limits_text
 from fswizard.session.resuming import with_limits
 from tests.builders import make_result
@@ -118,4 +118,4 @@ def test_wizard_plan_and_run_tell_the_same_line(changes: dict[str, Any]) -> None
         made = machine.make_plan(choices)
         before = budget_text(machine.draft(choices))
     assert before == budget_text(made) == budget_text(made, RunState.of(made).outlook)
-    assert f"Budget      {before}\n" in plan_text(made)
+    assert dict(plan_facts(made).rows)["Takes"] == before

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from fswizard.cli.run import plan_text
 from fswizard.model.analysis import Analysis, Ratio
 from fswizard.model.forecast import LIKELY, UNLIKELY, Close, Forecast
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
+from fswizard.report.plan import plan_facts
 from fswizard.results import all_results, new_path, write_result
 from fswizard.session import settles_text
 from fswizard.stats import analyse, decide, forecast
@@ -164,7 +164,7 @@ def test_the_noise_of_the_last_time_tells_what_can_be_settled_in_the_time() -> N
     in_three_minutes, in_one = (settles_text(replace(PLAN, time_limit_s=s), all_results()) for s in (180.0, 90.0))
     assert in_three_minutes.endswith("2026-01-02")
     assert 5 < least(in_three_minutes) < least(in_one) < 30
-    assert f"Settles     {in_three_minutes}\n" in plan_text(PLAN, in_three_minutes)
+    assert ("Settles", in_three_minutes) in plan_facts(PLAN, settles=in_three_minutes).rows
     kept(0.2)
     kept(0.001, started="2026-02-03T04:05:06Z")
     assert settles_text(PLAN, all_results()) == "differences of 5 % or more, if figures vary as on 2026-02-03"
@@ -194,4 +194,4 @@ def test_one_round_or_a_damaged_file_says_nothing() -> None:
     path.write_bytes(path.read_bytes().splitlines(keepends=True)[0])
     assert settles_text(PLAN, all_results()[:1]) == ""
     assert settles_text(PLAN, all_results()) == ""
-    assert "Settles" not in plan_text(PLAN)
+    assert "Settles" not in dict(plan_facts(PLAN).rows)

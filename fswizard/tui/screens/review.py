@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on, work
@@ -19,14 +17,9 @@ from textual.widgets import Input, Static
 
 from fswizard.errors import FswizardError, Refused
 from fswizard.model.drive import Drive
-from fswizard.model.estimates import expected
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
-from fswizard.model.text import mid_sentence
-from fswizard.model.units import duration_text, rounds_text, size_text
-from fswizard.report.arrays import layout_texts
-from fswizard.report.presentation import AFTERWARDS, memory_text, place_text
-from fswizard.report.writes import budget_text, limits_text
+from fswizard.report.plan import LOSES, NOTHING, PLACE, plan_commands, plan_facts
 from fswizard.targets import privilege
 from fswizard.tui.backend import NO_WAY
 from fswizard.tui.drawing import bullet, facts, keyed, lines, text, wrap
@@ -237,70 +230,32 @@ def plan_words(
     where the plan may be about another, `settles` what it is likely to settle, where that is known, `warning` what to
     know before root is given, `earlier` the run that is resumed; `gap` leaves a line between any two."""
     kind, drive = plan.target.kind, plan.drive
-    root = kind != "directory"
-    where = text(place_text(plan), AFTERWARDS[kind])
+    shown: dict[str, str | Content] = dict(plan_facts(plan, settles=settles, earlier=earlier).rows)
+    if not plan.losses:
+        shown[LOSES] = text(("nothing", "bold $success"), NOTHING.removeprefix("nothing"))
+    elif questions and all(question.empty for question in questions):
+        shown[LOSES] = text(("nothing", "bold $success"), ". ", " ".join(plan.losses))
+    else:
+        shown[LOSES] = text(("; ".join(plan.losses), "bold $error"))
     if kind == "image" and chosen is not None and drive is not None and drive.name != chosen.name:
-        where += text((f". This tests {drive.name}, not {chosen.name}, which you chose", "$warning"))
-    pairs: list[tuple[str, str | Content]] = [("You lose", _losses(plan, questions))]
-    if drive:
-        size = size_text(drive.size_bytes) if drive.size_bytes else ""
-        pairs.append(("Disk", " · ".join(filter(None, (drive.name, drive.model, size)))))
-    pairs += [("Where", where), ("Compares", _compared(plan, earlier))]
-    if spread := layout_texts(plan):
-        pairs.append(("Layouts", "\n".join(spread)))
-    if earlier:
-        so_far = f"{rounds_text(earlier.whole_rounds)} in {duration_text(earlier.elapsed_s)}, kept"
-        if earlier.trials_written:
-            so_far += f"; {size_text(earlier.written_bytes)} written"
-        pairs.append(("So far", f"{so_far}; the two lines below come on top"))
-    pairs += [
-        ("Takes", budget_text(plan, expected(plan, earlier))),
-        ("Limits", f"{plan.minimum_rounds} to {plan.maximum_rounds} rounds; {limits_text(plan)}"),
-    ]
-    if settles:
-        pairs.append(("Settles", settles))
-    if plan.needs:
-        pairs.append(("Needs", ", ".join(plan.needs)))
-    if not root:
-        pairs.append(("Root", "not needed"))
+        other = f". This tests {drive.name}, not {chosen.name}, which you chose"
+        shown[PLACE] = text(shown[PLACE], (other, "$warning"))
+    if kind == "directory":
+        shown["Root"] = "not needed"
     elif rights in NO_WAY:
         instead = COMPARE if rights in ("wrong-helper", "unreadable-helper") else NO_ROOT
-        pairs = [("Root", f"{ROOT[rights]} {warning}".strip()), ("Instead", instead), *pairs]
+        shown = {"Root": f"{ROOT[rights]} {warning}".strip(), "Instead": instead, **shown}
     else:
         asks = kind == "device" and rights in ("sudo", "sudo-asks")
-        pairs.append(("Root", f"{CONFIRMED if asks else ROOT[rights]} {warning}".strip()))
-    if (limit := memory_text(plan)) and not (root and rights in NO_WAY):
-        pairs.append(("Memory", limit))
-    titles = ", ".join(mid_sentence(workload.title) for workload in plan.recipe.workloads)
-    return facts([*pairs, ("Measures", f"{plan.recipe.title}: {titles}")], width, label=11, gap=gap)
-
-
-def _losses(plan: Plan, questions: Sequence[DeviceTarget]) -> Content:
-    if not plan.losses:
-        return text(("nothing", "bold $success"), ": none of your disks or partitions is formatted")
-    if questions and all(question.empty for question in questions):
-        return text(("nothing", "bold $success"), ". ", " ".join(plan.losses))
-    return text(("; ".join(plan.losses), "bold $error"))
-
-
-def _compared(plan: Plan, earlier: Result | None) -> str:
-    names = [candidate.name for candidate in plan.candidates]
-    left = [name for name in names if earlier is None or name in earlier.candidates_left]
-    words = f"{', '.join(left)}; baseline {plan.baseline}"
-    if out := [name for name in names if name not in left]:
-        words += f"; dropped before: {', '.join(out)}"
-    return words
+        shown["Root"] = f"{CONFIRMED if asks else ROOT[rights]} {warning}".strip()
+    return facts(shown.items(), width, label=11, gap=gap)
 
 
 def commands(plan: Plan, width: int) -> Content:
-    """Each command; # as root, $ as the user. One that is repeated at once stands there once."""
-    rows = []
-    for (as_root, argv), same in groupby(plan.commands, key=lambda command: (command.as_root, command.argv)):
-        mark = ("#", "bold $warning") if as_root else ("$", "bold $success")
-        times = len(list(same))
-        again = f"  ({times} times)" if times > 1 else ""
-        rows.append(bullet(mark, text(shlex.join(argv), (again, "$muted")), width))
-    return lines(rows)
+    """The exact commands, their prompts in colour."""
+    colours = {"#": "bold $warning", "$": "bold $success"}
+    split = (command.split(" ", 1) for command in plan_commands(plan))
+    return lines(bullet((mark, colours[mark]), words, width) for mark, words in split)
 
 
 def _problem(error: FswizardError, width: int) -> Content:
