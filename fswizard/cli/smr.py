@@ -16,7 +16,7 @@ from plumbum import cli
 
 from fswizard.cli.command import OnMachine
 from fswizard.cli.smr_export import Reported, TableFormat, report, table
-from fswizard.cli.verdicts import TITLES, evidence_lines, verdict_document, verdict_lines
+from fswizard.cli.verdicts import evidence_lines, verdict_document, verdict_lines
 from fswizard.drives.disks import drive_of, members_of
 from fswizard.drives.models import shipped_table
 from fswizard.drives.probe import ProbePlan, ProbeProgress, ProbeResult
@@ -25,7 +25,7 @@ from fswizard.drives.smartctl import details
 from fswizard.drives.smartctl_output import parse_each
 from fswizard.drives.smr import SmrFacts, judge_composed, judge_smr, with_evidence
 from fswizard.errors import ExitCode, FswizardError, RunFailed, UsageError
-from fswizard.model.drive import SmrVerdict
+from fswizard.model.drive import SMR_KINDS, SmrVerdict
 from fswizard.model.text import safe
 from fswizard.model.units import duration_text, parse_duration, size_text
 from fswizard.system.files import read_file
@@ -205,8 +205,8 @@ def _probe(path: str, time: str, serial: str, form: Literal["text", "json", "rep
     else:
         agrees = result.outcome == "drive-managed"
         print(f"{safe(path)}: {model}" if model else safe(path))
-        print(f"  {TITLES['drive-managed'] if agrees else 'inconclusive'}")
-        print("\n".join(evidence_lines(result.evidence, agrees=agrees)))
+        print(f"  {SMR_KINDS['drive-managed'] if agrees else 'inconclusive'}")
+        print("\n".join(evidence_lines(result.evidence, "✓" if agrees else "·")))
     return ExitCode.OK
 
 

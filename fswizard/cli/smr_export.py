@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import fswizard
-from fswizard.cli.verdicts import TITLES
 from fswizard.drives.models import ModelRow, names
 from fswizard.drives.probe import ProbeResult
 from fswizard.drives.smr import SmrFacts
 from fswizard.model import shareable
-from fswizard.model.drive import SMR_CONFIDENCES, Drive, SmrVerdict
+from fswizard.model.drive import SMR_KINDS, Drive, SmrVerdict
 from fswizard.model.units import size_text
 
 TableFormat = Literal["markdown", "csv"]
@@ -72,7 +71,7 @@ def table(rows: Iterable[ModelRow], form: TableFormat) -> str:
 def _cells(row: ModelRow) -> tuple[str, ...]:
     said = row.said
     who = f"{said.by}, {said.where}" if said else ""
-    recording = "disputed" if row.disputed else TITLES[row.kind]
+    recording = "disputed" if row.disputed else SMR_KINDS[row.kind]
     return ", ".join(names(row.pattern)), recording, who, row.strength, row.note, row.source
 
 
@@ -92,9 +91,9 @@ def _report(about: Reported, verdict: SmrVerdict, probe: ProbeResult | None) -> 
     yield f"- Model: {about.model or 'unknown'}"
     yield f"- Firmware: {about.firmware or 'unknown'}"
     yield f"- Marks: {about.marks or 'unknown'}"
-    sure = "" if verdict.kind == "unknown" else f" ({SMR_CONFIDENCES[verdict.confidence]})"
-    says = {**TITLES, "unknown": "neither"}
-    yield f"- Verdict of fswizard {fswizard.__version__}: {TITLES[verdict.kind]}{sure}"
+    sure = f" ({verdict.certainty})" if verdict.certainty else ""
+    says = {**SMR_KINDS, "unknown": "neither"}
+    yield f"- Verdict of fswizard {fswizard.__version__}: {verdict.words()}{sure}"
     for piece in verdict.evidence:
         if piece.code not in _ON_OTHERS:
             yield f"- Evidence for {says[piece.says]}: {shareable.sentence(piece.text, names)}"

@@ -6,27 +6,14 @@ import textwrap
 from dataclasses import asdict
 from typing import Any
 
-from fswizard.model.drive import SMR_CONFIDENCES, Evidence, SmrVerdict
-
-TITLES = {
-    "host-managed": "shingled, host-managed",
-    "host-aware": "shingled, host-aware",
-    "drive-managed": "shingled, drive-managed",
-    "cmr": "not shingled (CMR)",
-    "unknown": "unknown",
-    "not-a-hard-disk": "not a hard disk",
-}
-"""Verdicts in words."""
+from fswizard.model.drive import Evidence, SmrVerdict
 
 
 def verdict_lines(verdict: SmrVerdict, *, flash: bool = False) -> list[str]:
     """A verdict with its evidence and advice, within 80 columns; zones of flash are not shingles."""
-    sure = f" ({SMR_CONFIDENCES[verdict.confidence]})" if verdict.kind != "unknown" else ""
-    zones = {"host-managed": "host-managed zones", "host-aware": "host-aware zones"} if flash else {}
-    title = zones.get(verdict.kind, TITLES[verdict.kind])
-    lines = [f"  {title}{sure}"]
+    lines = [f"  {verdict.words(flash=flash)}" + (f" ({verdict.certainty})" if verdict.certainty else "")]
     for piece in verdict.evidence:
-        lines += evidence_lines(piece, agrees=piece.says == verdict.kind)
+        lines += evidence_lines(piece, verdict.sign(piece))
     for sentence in verdict.advice:
         lines += wrapped(sentence, "  → ", "    ")
     return lines
@@ -37,9 +24,8 @@ def verdict_document(verdict: SmrVerdict) -> dict[str, Any]:
     return {"verdict": fields.pop("kind"), **fields}
 
 
-def evidence_lines(piece: Evidence, *, agrees: bool) -> list[str]:
-    mark = "·" if piece.says == "unknown" else "✓" if agrees else "✗"
-    return wrapped(piece.text, f"    {mark} ", "      ")
+def evidence_lines(piece: Evidence, sign: str) -> list[str]:
+    return wrapped(piece.text, f"    {sign} ", "      ")
 
 
 def wrapped(text: str, first: str, rest: str) -> list[str]:

@@ -20,6 +20,14 @@ DRIVE_KINDS: Mapping[DriveKind, str] = {
     "array": "array",
 }
 
+SMR_KINDS: Mapping[SmrKind, str] = {
+    "host-managed": "SMR, host-managed",
+    "host-aware": "SMR, host-aware",
+    "drive-managed": "SMR, drive-managed",
+    "cmr": "CMR, not shingled",
+    "unknown": "unknown",
+    "not-a-hard-disk": "not a hard disk",
+}
 SMR_CONFIDENCES: Mapping[Confidence, str] = {
     "certain": "certain",
     "strong": "strong evidence",
@@ -47,6 +55,20 @@ class SmrVerdict:
     evidence: tuple[Evidence, ...] = ()
     advice: tuple[str, ...] = ()
     """What the user can do to learn more, or should know before choosing a filesystem."""
+
+    def words(self, *, flash: bool = False) -> str:
+        """`SMR, drive-managed`; zones of flash are not shingles."""
+        zoned = flash and self.kind in ("host-managed", "host-aware")
+        return f"{self.kind} zones" if zoned else SMR_KINDS[self.kind]
+
+    @property
+    def certainty(self) -> str:
+        """`strong evidence`; empty without a verdict."""
+        return "" if self.kind in ("unknown", "not-a-hard-disk") else SMR_CONFIDENCES[self.confidence]
+
+    def sign(self, piece: Evidence) -> str:
+        """✓ for evidence that supports the verdict, ✗ for evidence against it, · for neither."""
+        return "·" if piece.says == "unknown" else "✓" if piece.says == self.kind else "✗"
 
 
 @dataclass(frozen=True, slots=True)

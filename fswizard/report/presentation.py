@@ -384,10 +384,8 @@ def describe_smr(drive: Drive) -> str:
         return ""
     if verdict.kind == "unknown":
         return "unknown whether it is shingled"
-    zones = f"{verdict.kind} zones" if drive.flash else f"SMR, {verdict.kind}"
-    kind = "CMR" if verdict.kind == "cmr" else zones
-    evidence = "; ".join(item.text.rstrip(".") for item in verdict.evidence if item.says == verdict.kind)
-    return f"{kind}, {verdict.confidence}" + (f": {evidence}" if evidence else "")
+    evidence = "; ".join(item.text.rstrip(".") for item in verdict.evidence if verdict.sign(item) == "✓")
+    return f"{verdict.words(flash=drive.flash)} ({verdict.certainty})" + (f": {evidence}" if evidence else "")
 
 
 AFTERWARDS: Mapping[str, str] = {

@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.style import Style
 
 from fswizard.model.analysis import SIGNS, Ratio, Tone
-from fswizard.model.drive import Drive, SmrVerdict
+from fswizard.model.drive import DRIVE_KINDS, SMR_KINDS, Drive, SmrVerdict
 from fswizard.model.text import safe, safe_lines
 
 Piece = str | tuple[str, str] | Content
@@ -122,19 +122,18 @@ def verdict(ratio: Ratio) -> Content:
 def smr_badge(drive: Drive) -> Content:
     """How a disk records, or what kind it is: glyph, word, colour."""
     if drive.smr.kind == "not-a-hard-disk" or (drive.kind not in ("hdd", "unknown") and drive.smr.kind == "unknown"):
-        names = {"nvme": "NVMe", "ssd": "SSD", "flash-card": "flash card", "virtual": "virtual", "array": "array"}
-        return text(("● ", "$success"), names.get(drive.kind, "not a hard disk"))
+        return text(("● ", "$success"), DRIVE_KINDS.get(drive.kind, SMR_KINDS["not-a-hard-disk"]))
     return verdict_badge(drive.smr, flash=drive.flash)
 
 
 def verdict_badge(smr: SmrVerdict, *, flash: bool = False) -> Content:
     """Glyph and words for the way of recording; zones of flash are not shingles."""
+    words = smr.words(flash=flash)
     if smr.kind == "unknown":
-        return text(("? ", "$muted"), ("unknown", "$muted"))
+        return text((f"? {words}", "$muted"))
     if smr.kind in ("cmr", "not-a-hard-disk"):
-        return text(("● ", "$success"), "CMR" if smr.kind == "cmr" else "not a hard disk")
-    zones = flash and smr.kind != "drive-managed"
-    return text(("◆ ", "$warning"), (f"{smr.kind} zones" if zones else f"SMR, {smr.kind}", "$warning"))
+        return text(("● ", "$success"), words)
+    return text((f"◆ {words}", "$warning"))
 
 
 def heading(words: str, width: int = 0) -> Content:

@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.style import Style
 
 from fswizard.errors import FswizardError
-from fswizard.model.drive import SMR_CONFIDENCES, Drive, Evidence, Partition
+from fswizard.model.drive import Drive, Evidence, Partition
 from fswizard.model.estimates import brought
 from fswizard.model.recipe import Recipe
 from fswizard.model.text import safe
@@ -92,10 +92,8 @@ def drive_row(drive: Drive, models: Sequence[str], width: int, on: bool) -> Cont
 def explain(drive: Drive, width: int) -> Content:
     """Verdict, evidence, advice."""
     verdict = drive.smr
-    if verdict.kind in ("unknown", "not-a-hard-disk"):
-        note = "no verdict without evidence" if verdict.kind == "unknown" else "shingling doesn't apply"
-    else:
-        note = SMR_CONFIDENCES[verdict.confidence]
+    without = "no verdict without evidence" if verdict.kind == "unknown" else "shingling doesn't apply"
+    note = verdict.certainty or without
     rows = [text(verdict_badge(verdict, flash=drive.flash), (f"   {note}", "$muted"))]
     rows += [_evidence(evidence, drive, width) for evidence in verdict.evidence]
     if drive.pending:
@@ -166,8 +164,8 @@ def _partition_line(width: int, partition: Partition, style: str) -> Content:
 
 def _evidence(evidence: Evidence, drive: Drive, width: int) -> Content:
     """A sentence; of the address at its end the host, which a click opens."""
-    for_it = evidence.says == drive.smr.kind and evidence.says != "unknown"
-    mark = ("✓", "$success") if for_it else ("·", "$faint") if evidence.says == "unknown" else ("✗", "$warning")
+    sign = drive.smr.sign(evidence)
+    mark = (sign, {"✓": "$success", "·": "$faint", "✗": "$warning"}[sign])
     sentence, _, address = evidence.text.rpartition(" ")
     if not address.startswith(("https://", "http://")):
         return bullet(mark, evidence.text, width)

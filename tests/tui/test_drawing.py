@@ -189,7 +189,7 @@ def test_zones_of_flash_are_not_called_shingles() -> None:
     disk, namespace = make_drive("host-managed"), make_drive("host-managed", kind="nvme", bus="nvme", rpm=None)
     assert smr_badge(disk).plain == "◆ SMR, host-managed"
     assert smr_badge(namespace).plain == "◆ host-managed zones"
-    assert verdict_lines(disk.smr)[0].startswith("  shingled, host-managed")
+    assert verdict_lines(disk.smr)[0].startswith("  SMR, host-managed")
     assert verdict_lines(namespace.smr, flash=namespace.flash)[0].startswith("  host-managed zones")
 
 

@@ -41,7 +41,7 @@ async def test_a_shingled_disk_is_found_and_its_verdict_changes() -> None:
         await shows(pilot, "? unknown")
         await opened(pilot)
         await begun(pilot, machine)
-        await shows(pilot, "◆ Shingled, drive-managed")
+        await shows(pilot, "◆ SMR, drive-managed")
         await shows(pilot, STALLS.evidence.text[:40])
         await pilot.press("enter")
         await at_step(pilot, "drive")
@@ -140,7 +140,7 @@ async def test_an_empty_disk_is_probed_itself_once_its_serial_number_was_typed()
         box.value = NEW.serial
         await pilot.press("enter")
         await begun(pilot, machine)
-        await shows(pilot, "◆ Shingled, drive-managed")
+        await shows(pilot, "◆ SMR, drive-managed")
     assert machine.probes[0].serial == NEW.serial
 
 

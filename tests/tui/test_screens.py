@@ -87,7 +87,7 @@ WINDOWS: dict[str, State] = {
         "drive", "p", "enter", words="3.65 GB of", machine=pressing, drive=ARCHIVE
     ),
     "probe-finds": at(
-        "drive", "p", "enter", words="◆ Shingled", machine=PROBED, drive=ARCHIVE,
+        "drive", "p", "enter", words="◆ SMR, drive-managed", machine=PROBED, drive=ARCHIVE,
     ),
     "probe-device": at("drive", "p", words="To confirm, type", machine=disks(NEW, SSD), drive=NEW),
     "array-window": at("drive", "a", words="✗ sdb1 is mounted", machine=ARRAYS, drive=NEW),

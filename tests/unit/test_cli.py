@@ -151,7 +151,7 @@ def test_names_files_and_standard_input_in_one_call_and_for_people_it_fits_the_s
         assert set(item) == {"source", "model", "verdict", "confidence", "evidence", "advice"}
         assert all(set(piece) == {"code", "says", "strength", "text"} for piece in item["evidence"])
     done = fswizard("smr", "ST8000AS0002", str(SHINGLED))
-    assert "shingled, drive-managed (strong evidence)" in done.stdout
+    assert "SMR, drive-managed (strong evidence)" in done.stdout
     assert max(len(line) for line in done.stdout.splitlines() if "/" not in line) <= 80
     assert "https://www.usenix.org/conference/fast15/technical-sessions/presentation/aghayev" in done.stdout
 

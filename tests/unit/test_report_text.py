@@ -44,7 +44,7 @@ TEXT = render(make_findings(), "text")
     "fact",
     [
         "ST8000AS0002-1NA17Z, 8.00 TB, hard disk, SATA, 5980 rpm",
-        "SMR, drive-managed, strong: our table names this family",
+        "SMR, drive-managed (strong evidence): our table names this family",
         "scratch image of 2 GiB on ext4",
         "Linux 6.1.0-18-amd64, Debian GNU/Linux 12 (bookworm)",
         "fio 3.33, mkfs.xfs 6.1.0, fswizard 0.1.0",

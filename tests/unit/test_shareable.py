@@ -273,7 +273,7 @@ def test_the_table_is_markdown_or_csv_with_a_link_and_no_pattern_in_each_row() -
     header, *rows = csv.reader(io.StringIO(table(ROWS, "csv")))
     assert header[0] == "models" and header[-1] == "source"
     assert [row[-1] for row in rows] == [row.source for row in ROWS]
-    assert next(row for row in rows if "WD20EFAX" in row[0])[1] == "shingled, drive-managed"
+    assert next(row for row in rows if "WD20EFAX" in row[0])[1] == "SMR, drive-managed"
     done = fswizard("smr", "--table", "xml")
     assert (done.returncode, "`markdown` or `csv`" in done.stderr) == (2, True)
 

@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.widgets import Input
 
 from fswizard.errors import FswizardError
-from fswizard.model.drive import Drive
+from fswizard.model.drive import SMR_KINDS, Drive
 from fswizard.model.units import duration_text, size_text
 from fswizard.targets import privilege
 from fswizard.tui.backend import Backend
@@ -284,7 +284,7 @@ def _figures(plan: ProbePlan, last: ProbeProgress, width: int) -> list[Content]:
 def after(result: ProbeResult, width: int) -> Content:
     """The result in words."""
     if result.outcome == "drive-managed":
-        head = text(("◆ Shingled, drive-managed", "bold $warning"))
+        head = text((f"◆ {SMR_KINDS['drive-managed']}", "bold $warning"))
         others = "fall off like that" if result.evidence.code == "write-cliff" else "stall in such a rhythm"
         then = f"Other disks do not {others}. The suggestions for filesystems take it into account."
     else:

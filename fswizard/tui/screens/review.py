@@ -241,13 +241,16 @@ def plan_words(
         other = f". This tests {drive.name}, not {chosen.name}, which you chose"
         shown[PLACE] = text(shown[PLACE], (other, "$warning"))
     if kind == "directory":
-        shown["Root"] = "not needed"
+        root = "not needed"
     elif rights in NO_WAY:
         instead = COMPARE if rights in ("wrong-helper", "unreadable-helper") else NO_ROOT
-        shown = {"Root": f"{ROOT[rights]} {warning}".strip(), "Instead": instead, **shown}
+        return facts(
+            {"Root": f"{ROOT[rights]} {warning}", "Instead": instead, **shown}.items(), width, label=11, gap=gap
+        )
     else:
         asks = kind == "device" and rights in ("sudo", "sudo-asks")
-        shown["Root"] = f"{CONFIRMED if asks else ROOT[rights]} {warning}".strip()
+        root = f"{CONFIRMED if asks else ROOT[rights]} {warning}"
+    shown = {LOSES: shown.pop(LOSES), "Root": root, **shown}
     return facts(shown.items(), width, label=11, gap=gap)
 
 
