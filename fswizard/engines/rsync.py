@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from fswizard.engines.shared.engine import GIB
 from fswizard.engines.shared.timed import LaidOut, Timed, Work, writing
-from fswizard.engines.shared.trees import FILES_COPIED_PER_S, TreeEngine
+from fswizard.engines.shared.trees import FILES_COPIED_PER_S, ShapedEngine
 from fswizard.model.keys import size, whole
 from fswizard.model.recipe import Cost, Program
 from fswizard.model.units import size_text
@@ -16,7 +16,7 @@ from fswizard.system.process import Finished
 
 
 @dataclass(frozen=True, slots=True)
-class RsyncJob(TreeEngine):
+class RsyncJob(ShapedEngine):
     """A generated tree that rsync copies onto the candidate, or from it.
 
     The other side is the scratch directory. A tree there is read into memory beforehand, and a copy there is not
@@ -26,13 +26,17 @@ class RsyncJob(TreeEngine):
     engine = "rsync"
     programs = (Program("rsync", "copy workloads"),)
     direction: Literal["onto", "from"]
-    shape: Literal["small-files", "mixed"]
+    shape: Literal["small-files", "mixed", "source", "home", "mail"]
     files: Annotated[int, whole(1, 1_000_000)]
     total_bytes: Annotated[int, size(1, 16 * GIB)]
 
     @property
     def words(self) -> str:
         return f"rsync {self.direction} the disk: {self.files:,} files, {size_text(self.total_bytes)} in total"
+
+    @property
+    def activity(self) -> str:
+        return f"rsync {self.direction}"
 
     @property
     def cost(self) -> Cost:
@@ -55,14 +59,14 @@ class RsyncJob(TreeEngine):
 
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
         """rsync is the first to read the tree on the candidate, as later accesses write no time by default."""
-        name = f"rsync-{self.shape}-{self.files}-{self.total_bytes}"
+        name, shape = f"rsync-{self.tree_name}", self.shape_argument(scratch)
         here, elsewhere = f"{directory}/{name}", f"{scratch}/{name}"
         if self.direction == "from":
             source, copy = f"{here}-source", f"{elsewhere}-copy"
-            tree = LaidOut(source, (self.making(self.shape, source, scratch, "making the source"),), anew=True)
+            tree = LaidOut(source, (self.making(shape, source, scratch, "making the source"),), anew=True)
             copying = self._copying(source, copy)
             return Timed(copying.text, (copying,), (tree,), removes=(copy,))
-        tree, warm_up = self.source(self.shape, elsewhere, scratch)
+        tree, warm_up = self.source(shape, elsewhere, scratch)
         copying = self._copying(elsewhere, here)
         return Timed(copying.text, (copying,), (tree,), (warm_up,), makes=here, writes_bytes=self.total_bytes)
 

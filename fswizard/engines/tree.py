@@ -7,33 +7,29 @@ read into memory beforehand. Only `dpkg` syncs; the sync at the end is what user
 from __future__ import annotations
 
 import errno
-import json
 import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib import resources
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from fswizard.engines import shared
 from fswizard.engines.shared import tree_worker
-from fswizard.engines.shared.engine import TIB, WorkloadContext
+from fswizard.engines.shared.engine import TIB
 from fswizard.engines.shared.running import worker_command
+from fswizard.engines.shared.shapes import TreeShape, own_shape, shipped_shape
 from fswizard.engines.shared.timed import LaidOut, Timed, Work, reading, share_of, writing
 from fswizard.engines.shared.trees import (
     BYTES_BESIDE_A_FILE,
     FILES_COPIED_PER_S,
     LEFT_BY_COMPRESSION,
     WORKER,
+    ShapedEngine,
     TreeEngine,
     outside,
 )
-from fswizard.model.codec import from_json, to_json
 from fswizard.model.filesystem import Strain
-from fswizard.model.keys import UNWRITTEN, Expected, Keys, size, whole, wholes
+from fswizard.model.keys import UNWRITTEN, Keys, size, whole
 from fswizard.model.recipe import Cost, Job, Program
 from fswizard.model.units import size_text
 from fswizard.progress.workload_events import Measured
@@ -68,42 +64,10 @@ GIT_SETTINGS = (
     "core.hooksPath=/dev/null",
     "maintenance.auto=false",  # or a commit of thousands of files has them packed in the background
 )
-DEEPEST = 63
-"""Largest depth of a directory in a tree."""
-MOST_DIRECTORIES = 1_000_000
-MOST_STEPS = 1025
-
-
-@cache
-def _shipped() -> Mapping[str, Mapping[str, Any]]:
-    """The tables of `shapes.toml` by name."""
-    import tomli
-
-    return tomli.loads(resources.files(shared).joinpath("shapes.toml").read_text("utf-8"))
-
-
-def _shares(values: tuple[float, ...]) -> bool:
-    return len(values) <= MOST_STEPS and all(0 <= value <= 1 for value in values)
 
 
 @dataclass(frozen=True, slots=True)
-class TreeShape:
-    """Shape of a tree of real files, without names: quantiles at equal steps, from the smallest to the largest."""
-
-    sizes: Annotated[tuple[int, ...], wholes(2, MOST_STEPS, TIB)]
-    """File sizes in bytes."""
-    random_shares: Annotated[tuple[float, ...], Expected("a list of numbers from 0 to 1, one for each size,", _shares)]
-    """Share that does not compress, of the file at each of the sizes."""
-    directories: Annotated[int, whole(1, MOST_DIRECTORIES)]
-    """Number of directories, the top directory included."""
-    files_in_directory: Annotated[tuple[int, ...], wholes(2, MOST_STEPS, 10_000_000)]
-    """Number of files in a directory."""
-    depths: Annotated[tuple[int, ...], wholes(2, MOST_STEPS, DEEPEST)]
-    """Depth of the directory at each of the numbers of files; that of the top directory is 0."""
-
-
-@dataclass(frozen=True, slots=True)
-class TreeJob(TreeEngine):
+class TreeJob(ShapedEngine):
     """Work on a generated directory tree with the everyday programs."""
 
     engine = "tree"
@@ -126,7 +90,7 @@ class TreeJob(TreeEngine):
     fill_percent: Annotated[int, whole(0, 99, key="fill")] = 0
 
     def checked(self, keys: Keys) -> TreeJob:
-        own = _own_tree(keys.outer)
+        own = own_shape(keys.outer)
         if self.operation == "read-back" and (self.files != 1 or self.shape == "own"):
             raise keys.error("operation", "'read-back' only for one file of a known shape, otherwise another operation")
         if self.shape != "own":
@@ -147,7 +111,7 @@ class TreeJob(TreeEngine):
 
     @property
     def activity(self) -> str:
-        return self.operation
+        return f"{self.operation} {self.fill_percent}"
 
     @property
     def strain(self) -> Strain:
@@ -216,7 +180,7 @@ class TreeJob(TreeEngine):
         if self.operation not in (*USES_ONTO, *USES_UNPACKED):
             return ()
         parts = ("tree", "archive") if self.operation in USES_UNPACKED else ("tree",)
-        return [((self._name, part), self.tree_bytes) for part in parts]
+        return [((self.tree_name, part), self.tree_bytes) for part in parts]
 
     def written_bytes(self, finished: Sequence[Finished]) -> int:
         return self.total_bytes if self.writes else 0
@@ -228,15 +192,10 @@ class TreeJob(TreeEngine):
             finished = (replace(working, wall_s=float(working.stdout)), *others)
         return TreeEngine.figures(self, finished)
 
-    def bring(self, context: WorkloadContext, seed: int) -> None:
-        TreeEngine.bring(self, context, seed)
-        if self.described is not None:
-            Path(self._shape(context.scratch)).write_text(json.dumps(to_json(self.described)))
-
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
-        path, files, total_bytes = f"{directory}/{self._name}", self._files, self.total_bytes
+        path, files, total_bytes = f"{directory}/{self.tree_name}", self._files, self.total_bytes
         tree, copy = LaidOut(path, (self._making(path, scratch),)), self._copied(path, f"{path}-copy")
-        source, warm_up = self.source(self._shape(scratch), f"{scratch}/{self._name}", scratch)
+        source, warm_up = self.source(self.shape_argument(scratch), f"{scratch}/{self.tree_name}", scratch)
         onto, unpacked = self._copied(source.path, f"{path}-onto"), f"{path}-unpacked"
         (packing,) = self._packed(source.path, f"{source.path}.tar", "--sort=name").works
         archive = outside(f"{source.path}.tar", packing, scratch)
@@ -307,24 +266,15 @@ class TreeJob(TreeEngine):
 
     def _making(self, path: str, scratch: str) -> Work:
         text = f"making {self._files}, {size_text(self.total_bytes)}"
-        return self.making(self._shape(scratch), path, scratch, text)
+        return self.making(self.shape_argument(scratch), path, scratch, text)
 
     def _worker(self, what: str, directory: str, scratch: str, *more: str) -> tuple[str, ...]:
-        arguments = (what, self._shape(scratch), str(self.files), str(self.total_bytes), directory, *more)
+        arguments = (what, self.shape_argument(scratch), str(self.files), str(self.total_bytes), directory, *more)
         return worker_command(WORKER, *arguments, scratch=scratch)
 
     @property
     def described(self) -> TreeShape | None:
-        """The shape, unless the worker knows it by name."""
-        if self.shape not in _shipped():
-            return self.own
-        table = dict(_shipped()[self.shape])
-        directories = max(1, round(self.files / table.pop("files_per_directory")))
-        return from_json(TreeShape, {**table, "directories": directories})
-
-    def _shape(self, scratch: str) -> str:
-        """The worker's argument for the shape: its name, or a file that describes it."""
-        return self.shape if self.described is None else f"{scratch}/{self._name}.json"
+        return self.own or shipped_shape(self.shape, self.files)
 
     @property
     def _first(self) -> str:
@@ -332,8 +282,7 @@ class TreeJob(TreeEngine):
         return tree_worker.entries(self.shape, 1, self.total_bytes)[0][0] if self.files == 1 and not self.own else "."
 
     @property
-    def _name(self) -> str:
-        """A name that all jobs on the same tree have, and no others."""
+    def tree_name(self) -> str:
         which = f"-{zlib.crc32(repr(self.own).encode()):08x}" if self.own else ""
         return f"{self.shape}{which}-{self.files}-{self.total_bytes}"
 
@@ -390,18 +339,3 @@ def _git(repository: str, scratch: str, text: str, *arguments: str) -> Work:
     settings = [word for setting in GIT_SETTINGS for word in ("-c", setting)]
     argv = ("git", *settings, "-C", repository, *arguments)
     return Work(argv, text, env={"HOME": scratch, "XDG_CONFIG_HOME": scratch})
-
-
-def _own_tree(recipe: Keys) -> TreeShape | None:
-    """A recipe's table `tree`, which `fswizard recipes --from` writes."""
-    if not recipe.table.get("tree"):
-        return None
-    keys = recipe.inner(recipe.table["tree"], "tree")
-    shape = keys.read(TreeShape)
-    for key in ("sizes", "files_in_directory"):
-        if list(getattr(shape, key)) != sorted(getattr(shape, key)):
-            raise keys.error(key, "a list of numbers, the smallest first,")
-    for key, beside in (("random_shares", "sizes"), ("depths", "files_in_directory")):
-        if len(getattr(shape, key)) != len(getattr(shape, beside)):
-            raise keys.error(key, f"as many numbers as '{beside}' has")
-    return shape

@@ -15,7 +15,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import TypeVar
 
-from fswizard.engines.tree import DEEPEST, TreeJob, TreeOperation, TreeShape
+from fswizard.engines.shared.shapes import DEEPEST, TreeShape
+from fswizard.engines.tree import TreeJob, TreeOperation
 from fswizard.errors import UsageError
 from fswizard.model.estimates import expected_s, room, writes_bytes
 from fswizard.model.metrics import DURATION

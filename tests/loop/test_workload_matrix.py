@@ -21,8 +21,9 @@ from fswizard.engines.fileserver import FileServerJob
 from fswizard.engines.fio import FioJob
 from fswizard.engines.overflow import OverflowJob
 from fswizard.engines.rsync import RsyncJob
+from fswizard.engines.shared.shapes import TreeShape
 from fswizard.engines.sqlite import SqliteJob
-from fswizard.engines.tree import TreeJob, TreeShape
+from fswizard.engines.tree import TreeJob
 from fswizard.model.events import Event, RoundDiscarded, RunEnded, SampleTaken, StepFailed, StepSkipped, StepStarted
 from fswizard.model.metrics import DURATION, IOPS
 from fswizard.model.recipe import Job, Recipe, Workload

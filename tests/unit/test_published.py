@@ -227,7 +227,11 @@ def test_workloads_of_the_same_name_stand_beside_each_other_and_above_1_is_bette
         ("Deleting the kernel tree", "delete-kernel"),
         ("Deleting the project", "delete-project"),
     }
-    assert [workload.job.work for workload in find_recipe("fill").workloads] == ["copy-onto mixed", "", "", ""]
+    assert [workload.job.work for workload in find_recipe("fill").workloads] == [
+        "copy-onto home",
+        "copy-onto mail",
+        *[""] * 6,
+    ]
     assert all(beside(result).published == () for result in published().values())
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import ClassVar
 
 from fswizard.engines.shared.engine import WorkloadContext
 from fswizard.engines.shared.running import put_worker, worker_command
+from fswizard.engines.shared.shapes import TreeShape, shipped_shape
 from fswizard.engines.shared.timed import LaidOut, TimedEngine, Work, cpu_s, duration_s, reading, writing
+from fswizard.model.codec import to_json
 from fswizard.model.estimates import FILES_MADE_PER_S, SEQUENTIAL_BYTES_PER_S
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, DURATION, FILE_RATE, RETURNED, WORST_STALL, Metric
 from fswizard.progress.workload_events import Measured
@@ -82,6 +86,32 @@ class TreeEngine(TimedEngine):
         # With /dev/null as its file tar would not read.
         argv = ("tar", "--create", "--file=/dev/zero", f"--directory={path}", ".")
         return outside(path, making, scratch), reading(argv, "reading the source into memory", self.total_bytes)
+
+
+class ShapedEngine(TreeEngine):
+    """A job on a tree of a named shape."""
+
+    __slots__ = ()
+    shape: str
+
+    @property
+    def described(self) -> TreeShape | None:
+        """The shape, unless the worker knows it by name."""
+        return shipped_shape(self.shape, self.files)
+
+    @property
+    def tree_name(self) -> str:
+        """A name that all jobs on the same tree have, and no others."""
+        return f"{self.shape}-{self.files}-{self.total_bytes}"
+
+    def shape_argument(self, scratch: str) -> str:
+        """The worker's argument for the shape: its name, or a file that describes it."""
+        return self.shape if self.described is None else f"{scratch}/{self.tree_name}.json"
+
+    def bring(self, context: WorkloadContext, seed: int) -> None:
+        put_worker(WORKER, context)
+        if self.described is not None:
+            Path(self.shape_argument(context.scratch)).write_text(json.dumps(to_json(self.described)))
 
 
 def outside(path: str, making: Work, scratch: str) -> LaidOut:
