@@ -190,7 +190,7 @@ echo "apt-get $*" >> {root}/log
 [ -e {root}/broken ] && exit 100
 [ $1 = update ] || for program in sqlite3 mkfs.btrfs; do ln -sf {root}/bin/cp {root}/bin/$program; done
 """
-HERE = ("mkfs.ext4", "mkfs.xfs", "losetup", "mount", "blkid", "wipefs", "cp", "tar", "find", "sudo")
+HERE = ("mkfs.ext4", "mkfs.xfs", "losetup", "mount", "blkid", "wipefs", "cp", "dpkg", "tar", "find", "sudo")
 
 
 @pytest.fixture

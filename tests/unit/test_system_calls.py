@@ -20,7 +20,6 @@ from typing import Literal
 
 import pytest
 
-from fswizard.engines.shared import tree_worker
 from fswizard.engines.shared.timed import TimedEngine
 from fswizard.engines.sqlite import SqliteJob
 from fswizard.engines.tree import TreeJob
@@ -46,9 +45,6 @@ SAME = {"renameat": "rename", "renameat2": "rename", "linkat": "link", "mkdirat"
 SAME |= {"openat": "open", "utimensat": "utime", "unlinkat": "unlink", "newfstatat": "lstat"}
 SAME |= {"fchmod": "chmod", "fchmodat": "chmod", "fchown": "chown", "fchownat": "chown"}
 SEARCHES = {"lstat", "rename", "rmdir", "unlink"}
-DATABASE = "var/lib/dpkg/"
-DPKG = ("dpkg", "--no-force-unsafe-io", "--force-not-root", "--log=/dev/null", "--unpack")
-"""As an administrator calls it, on a machine of any kind; containers have it leave out what they would not wait for."""
 
 
 def _strace(to: str) -> tuple[str, ...]:
@@ -190,56 +186,6 @@ def test_transactions_make_the_calls_of_a_program_with_a_database(
     assert kinds(calls)[-1] == "syncfs"
     one_more = traced(SqliteJob(journal, 21), ours, scratch)
     assert kinds(one_more).count("fdatasync") - kinds(calls).count("fdatasync") == syncs
-
-
-@pytest.mark.root  # as whoever installs packages is
-@pytest.mark.dpkg
-def test_an_installation_makes_the_calls_of_dpkg(places: tuple[Path, Path, Path]) -> None:
-    ours, theirs, scratch = places
-    files, total_bytes = 110, 700_000
-    listed = tree_worker.entries("mixed", files, total_bytes)
-    calls = traced(TreeJob("install", "mixed", files, total_bytes), ours, scratch)
-    packages = [
-        _package(f"package-{at:06d}", listed[at : at + tree_worker.PACKAGE_FILES], scratch)
-        for at in range(0, files, tree_worker.PACKAGE_FILES)
-    ]
-    root = theirs / f"mixed-{files}-{total_bytes}-installed"
-    for name in ("info", "triggers", "updates"):
-        (root / DATABASE / name).mkdir(parents=True)
-    (root / DATABASE / "status").touch()
-    (root / DATABASE / "info/format").write_text("1\n")
-    path = {"PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin", "LC_ALL": "C"}
-    argv = (*DPKG[:1], f"--root={root}", *DPKG[1:], *packages)
-    theirs_calls = calls_of(argv, theirs, env={**os.environ, **path})
-    assert _changing(calls) == [*_changing(theirs_calls), ("syncfs", ".")]
-
-
-def _package(name: str, files: Sequence[tuple[str, int, float]], scratch: Path) -> str:
-    """A package with these files, made with dpkg-deb."""
-    place = scratch / name
-    (place / "DEBIAN").mkdir(parents=True)
-    control = f"Package: {name}\nVersion: 1\nArchitecture: all\nMaintainer: A <a@b>\nDescription: Made for a test\n"
-    (place / "DEBIAN/control").write_text(control)
-    (place / "DEBIAN/md5sums").write_text("".join(f"{'0' * 32}  {os.path.normpath(path)}\n" for path, _, _ in files))
-    for path, size, _ in files:
-        (place / path).parent.mkdir(parents=True, exist_ok=True)
-        (place / path).write_bytes(b"x" * size)
-    subprocess.run(["dpkg-deb", "-Znone", "--build", place, f"{place}.deb"], check=True, capture_output=True)
-    return f"{place}.deb"
-
-
-def _changing(calls: Calls) -> Calls:
-    """From where dpkg locks its database on, without what it reads and searches there, and how it cuts its notes."""
-    locked = next(number for number, call in enumerate(calls) if call[1].endswith("lock-frontend"))
-    changing = Calls()
-    for kind, path, *rest in calls[locked:]:
-        noting = DATABASE in path and kind in ("write", "ftruncate")
-        call = (kind, path) if noting else (kind, path, *rest)
-        reading = kind in READS or (kind == "open" and rest[0].startswith("O_RDONLY"))
-        reading = reading or (DATABASE in path and "ENOENT" in rest)
-        if not reading and not (noting and call == changing[-1]):
-            changing.append(call)
-    return changing
 
 
 def test_a_call_more_or_another_flag_is_seen(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ from fswizard.engines.rsync import RsyncJob
 from fswizard.engines.shared import tree_worker
 from fswizard.engines.shared.fileserver_worker import BUCKETS, BUCKETS_IN_OCTAVE, summary
 from fswizard.engines.shared.running import check, failure, making, running, succeed
-from fswizard.engines.shared.timed import TimedEngine, Work
+from fswizard.engines.shared.timed import Timed, TimedEngine
 from fswizard.engines.shared.trees import LEFT_BY_COMPRESSION
 from fswizard.engines.sqlite import SqliteJob
 from fswizard.engines.tree import TreeJob
@@ -294,14 +294,14 @@ async def test_a_program_that_is_done_has_told_that_it_is(job: Job, context: Loc
     await figures_of(job, context)
     assert isinstance(job, TimedEngine)
     timed = job.timed(context.directory, context.scratch, "7")
-    (work,) = timed.works
-    assert work.share_done is not None
     # By its end what rsync's other half has written is its own, too.
-    assert 0.95 < share_at_the_end(work, context.directory, timed.makes) < (2.2 if isinstance(job, RsyncJob) else 1.2)
+    assert 0.95 < share_at_the_end(timed, context.directory) < (2.2 if isinstance(job, RsyncJob) else 1.2)
 
 
-def share_at_the_end(work: Work, directory: str, makes: str) -> float:
-    subprocess.run(["rm", "-rf", makes], check=True)
+def share_at_the_end(timed: Timed, directory: str) -> float:
+    *before, work = timed.works
+    for argv in (("rm", "-rf", timed.makes), *(each.argv for each in before)):
+        subprocess.run(argv, check=True)
     with subprocess.Popen(work.argv, cwd=directory, stdout=subprocess.DEVNULL) as process:
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # the kernel still knows what it has done
         assert work.share_done is not None

@@ -1,10 +1,10 @@
 """A directory tree that is the same every time: a program of the standard library alone, run where it is measured.
 
     tree_worker.py make SHAPE FILES TOTAL_BYTES DIRECTORY [CHANGED_EVERY]
-    tree_worker.py install SHAPE FILES TOTAL_BYTES DIRECTORY
+    tree_worker.py packages SHAPE FILES TOTAL_BYTES DIRECTORY
     tree_worker.py read SHAPE FILES TOTAL_BYTES DIRECTORY SEED
 
-`install` makes the system calls of `dpkg --unpack`, see `Dpkg`; `read` reads the tree in a random order, as starting
+`packages` writes the tree for dpkg-deb; `read` reads the tree in a random order, as starting
 programs do. With CHANGED_EVERY every n-th file begins with other content. The program prints how many seconds it took,
 without the start of the interpreter.
 
@@ -17,15 +17,13 @@ files compress to half; a `video` does not compress. Sizes add up to TOTAL_BYTES
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import json
 import math
 import os
 import random
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 SEED = 8_000_002
@@ -143,22 +141,14 @@ class Content:
         self.dice = random.Random(SEED)
         self._pools: dict[float, memoryview] = {}
 
-    def write(
-        self,
-        descriptor: int,
-        size: int,
-        share: float,
-        *,
-        at_once: int = WRITE_BYTES,
-        first: random.Random | None = None,
-    ) -> None:
+    def write(self, descriptor: int, size: int, share: float, *, first: random.Random | None = None) -> None:
         """Write a whole file; `first` chooses other bytes for its first write."""
         share = round(share * SHARES) / SHARES
         if share not in self._pools:
             self._pools[share] = _pool(share)
         pool, left = self._pools[share], size
         while left:
-            length = min(left, at_once)
+            length = min(left, WRITE_BYTES)
             start = self.dice.randrange(len(pool) - length)
             if first and left == size:
                 start = first.randrange(len(pool) - length)
@@ -192,208 +182,20 @@ def make(shape: str, files: int, total_bytes: int, directory: str, *, changed_ev
         os.close(descriptor)
 
 
-class Dpkg:
-    """Packages unpacked below a directory with the system calls of `dpkg --unpack` (1.21.22).
-
-    Files of a package are written under other names while the kernel begins to write them to the disk; then each is
-    awaited, synced and renamed. The database records each step, synced too.
-    """
-
-    WRITE_BYTES = 32_768
-    PADDING = (b"#padding\n" * 512)[:4608]
-    WAIT_BEFORE, WRITE = 1, 2
-    """Flags of sync_file_range."""
-
-    def __init__(self, root: str) -> None:
-        self.root, self.database = root, f"{root}/var/lib/dpkg"
-        self.content = Content()
-        self.installed: list[bytes] = []
-        self.updates = 0
-        self.made = set[str]()
-        self.sync_file_range = ctypes.CDLL(None, use_errno=True).sync_file_range
-        self.sync_file_range.argtypes = (ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint)
-        for name in ("info", "triggers", "updates"):
-            os.makedirs(f"{self.database}/{name}", exist_ok=True)
-        for name, content in (("status", b""), ("info/format", b"1\n")):
-            with open(f"{self.database}/{name}", "wb") as file:
-                file.write(content)
-
-    def __enter__(self) -> Dpkg:
-        for name in ("lock-frontend", "lock"):
-            os.close(os.open(f"{self.database}/{name}", os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o660))
-        self.update = self._padded()
-        triggers = f"{self.database}/triggers"
-        os.close(os.open(f"{triggers}/Lock", os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600))
-        unincorporated = os.open(f"{triggers}/Unincorp.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
-        self._write_status()
-        os.close(unincorporated)
-        os.rename(f"{triggers}/Unincorp.new", f"{triggers}/Unincorp")
-        self._sync_directory("triggers")
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._write_status()
-        os.close(self.update)
-        os.unlink(f"{self.database}/updates/tmp.i")
-
-    def unpack(self, package: str, files: Sequence[tuple[str, int, float]]) -> None:
-        """`files` are as of `entries`, with paths below the root, each directory before its contents."""
-        paths = [path for path, _, _ in files]
-        entries = dict.fromkeys(entry for path in paths for entry in (*_above(path), path))
-        control = f"Package: {package}\nVersion: 1\nArchitecture: all\nDescription: {package * 80}\n".encode()
-        self._control(control, "".join(f"{'0' * 32}  {path}\n" for path in paths).encode())
-        self._update(control)
-        for path, size, share in files:
-            for directory in _above(path):
-                self._make_directory(directory)
-            self._begin(f"{self.root}/{path}", size, share)
-        for path in paths:
-            descriptor = os.open(f"{self.root}/{path}.dpkg-new", os.O_WRONLY)
-            self._range(descriptor, self.WAIT_BEFORE)
-            os.close(descriptor)
-        for path in paths:
-            self._sync(f"{self.root}/{path}.dpkg-new")
-            os.rename(f"{self.root}/{path}.dpkg-new", f"{self.root}/{path}")
-        self._replace(f"info/{package}.list", "".join(f"/{entry}\n" for entry in entries).encode())
-        self._sync_directory("info")
-        os.rename(f"{self.database}/tmp.ci/md5sums", f"{self.database}/info/{package}.md5sums")
-        self._sync_directory("info")
-        self._update(control)
-        for entry in entries:
-            _missing(os.rmdir, f"{self.root}/{entry}.dpkg-tmp")
-        self._update(control)
-        self.installed.append(control)
-        os.unlink(f"{self.database}/tmp.ci/control")
-        os.rmdir(f"{self.database}/tmp.ci")
-
-    def _control(self, control: bytes, md5sums: bytes) -> None:
-        """The control files, which `tar` unpacks and dpkg then syncs."""
-        place = f"{self.database}/tmp.ci"
-        os.mkdir(place, 0o777)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOCTTY | os.O_NONBLOCK
-        for name, content in (("control", control), ("md5sums", md5sums)):
-            descriptor = os.open(f"{place}/{name}", flags, 0o600)
-            os.write(descriptor, content)
-            os.utime(descriptor, (0, 0))
-            self._own(descriptor, 0o644)
-            os.close(descriptor)
-        os.utime(place, (0, 0))
-        self._own(place)
-        for name in os.listdir(place):
-            self._sync(f"{place}/{name}")
-        self._sync_directory("tmp.ci")
-
-    def _make_directory(self, path: str) -> None:
-        if path in self.made:
-            return
-        self.made.add(path)
-        whole = f"{self.root}/{path}"
-        self._look(whole)
-        os.mkdir(f"{whole}.dpkg-new", 0)
-        self._own(f"{whole}.dpkg-new", 0o755)
-        os.utime(f"{whole}.dpkg-new", (0, 0))
-        os.rename(f"{whole}.dpkg-new", whole)
-
-    def _look(self, path: str) -> None:
-        """Look for an older version and for leftovers of an interrupted dpkg, as dpkg does: there are none."""
-        _missing(os.lstat, path)
-        _missing(os.rename, f"{path}.dpkg-tmp", path)
-        for ending in ("new", "tmp"):
-            _missing(os.rmdir, f"{path}.dpkg-{ending}")
-
-    def _begin(self, path: str, size: int, share: float) -> None:
-        self._look(path)
-        descriptor = os.open(f"{path}.dpkg-new", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0)
-        self.content.write(descriptor, size, share, at_once=self.WRITE_BYTES)
-        self._range(descriptor, self.WRITE)
-        self._own(descriptor, 0o644)
-        os.close(descriptor)
-        os.utime(f"{path}.dpkg-new", (0, 0))
-
-    def _own(self, what: int | str, mode: int | None = None) -> None:
-        with contextlib.suppress(PermissionError):  # filesystems without owners, where dpkg would stop
-            os.chown(what, os.getuid(), os.getgid())
-            if mode is not None:
-                os.chmod(what, mode)
-
-    def _range(self, descriptor: int, flags: int) -> None:
-        if self.sync_file_range(descriptor, 0, 0, flags):
-            error = ctypes.get_errno()
-            raise OSError(error, os.strerror(error))
-
-    def _sync(self, path: str) -> None:
-        descriptor = os.open(path, os.O_WRONLY)
-        os.fsync(descriptor)
-        os.close(descriptor)
-
-    def _sync_directory(self, name: str) -> None:
-        descriptor = os.open(f"{self.database}/{name}", os.O_RDONLY | os.O_NONBLOCK | os.O_DIRECTORY)
-        os.fsync(descriptor)
-        os.close(descriptor)
-
-    def _replace(self, name: str, content: bytes) -> None:
-        path = f"{self.database}/{name}"
-        descriptor = os.open(f"{path}-new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
-        os.fchmod(descriptor, 0o644)
-        if content:
-            os.write(descriptor, content)
-        os.fsync(descriptor)
-        os.close(descriptor)
-        if name == "status":
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(f"{path}-old")
-            with contextlib.suppress(PermissionError):  # filesystems without hard links, where dpkg would stop
-                os.link(path, f"{path}-old")
-        os.rename(f"{path}-new", path)
-
-    def _write_status(self) -> None:
-        """Write the whole status, which includes all updates so far."""
-        self._replace("status", b"\n".join(self.installed))
-        self._sync_directory("")
-        for number in range(self.updates):
-            os.unlink(f"{self.database}/updates/{number:04d}")
-        self._sync_directory("updates")
-        self.updates = 0
-
-    def _padded(self) -> int:
-        """The file of the next update, with its space allocated."""
-        descriptor = os.open(f"{self.database}/updates/tmp.i", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
-        os.write(descriptor, self.PADDING[:4096])
-        os.write(descriptor, self.PADDING[4096:])
-        return descriptor
-
-    def _update(self, content: bytes) -> None:
-        """Write one update, and sync it before anything else happens."""
-        os.lseek(self.update, 0, os.SEEK_SET)
-        os.write(self.update, content)
-        os.ftruncate(self.update, len(content))
-        os.fsync(self.update)
-        os.close(self.update)
-        os.rename(f"{self.database}/updates/tmp.i", f"{self.database}/updates/{self.updates:04d}")
-        self._sync_directory("updates")
-        self.updates += 1
-        self.update = self._padded()
-
-
-def _above(path: str) -> Iterator[str]:
-    """The parent directories of a path, the uppermost first."""
-    for at, letter in enumerate(path):
-        if letter == "/":
-            yield path[:at]
-
-
-def _missing(call: Callable[..., object], *paths: str) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        call(*paths)
-
-
-def install(shape: str, files: int, total_bytes: int, directory: str) -> None:
-    """Unpack the tree as packages of a hundred files, below a directory that does not exist yet."""
-    listed = [(os.path.normpath(path), size, share) for path, size, share in entries(shape, files, total_bytes)]
-    with Dpkg(directory) as dpkg:
-        for number in range(0, len(listed), PACKAGE_FILES):
-            package = sorted(listed[number : number + PACKAGE_FILES], key=lambda entry: entry[0].split("/"))
-            dpkg.unpack(f"package-{number:06d}", package)
+def packages(shape: str, files: int, total_bytes: int, directory: str) -> None:
+    """Write the tree as directories that dpkg-deb makes packages of, a hundred files in each."""
+    content, listed = Content(), entries(shape, files, total_bytes)
+    for number in range(0, files, PACKAGE_FILES):
+        name = f"package-{number:06d}"
+        place = f"{directory}/{name}"
+        os.makedirs(f"{place}/DEBIAN")
+        os.chmod(f"{place}/DEBIAN", 0o755)  # whatever the user's umask is
+        with open(f"{place}/DEBIAN/control", "w") as control:
+            control.write(f"Package: {name}\nVersion: 1\nArchitecture: all\nMaintainer: fswizard\nDescription: files\n")
+        for path, size, share in listed[number : number + PACKAGE_FILES]:
+            os.makedirs(os.path.dirname(f"{place}/{path}"), exist_ok=True)
+            with open(f"{place}/{path}", "wb") as file:
+                content.write(file.fileno(), size, share)
 
 
 def read(shape: str, files: int, total_bytes: int, directory: str, seed: int) -> None:
@@ -414,8 +216,8 @@ def main() -> None:
     try:
         if what == "read":
             read(shape, int(files), int(total_bytes), directory, number)
-        elif what == "install":
-            install(shape, int(files), int(total_bytes), directory)
+        elif what == "packages":
+            packages(shape, int(files), int(total_bytes), directory)
         else:
             make(shape, int(files), int(total_bytes), directory, changed_every=number)
     except OSError as error:

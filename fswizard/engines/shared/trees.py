@@ -83,9 +83,13 @@ class TreeEngine(TimedEngine):
     def source(self, shape: str, path: str, scratch: str, *more: str) -> tuple[LaidOut, Work]:
         """A tree outside the candidate, made once in a run, and the program that reads it into memory."""
         making = self.making(shape, path, scratch, "making the source", *more)
+        return outside(path, scratch, making), self.into_memory(path)
+
+    def into_memory(self, path: str) -> Work:
+        """The program that reads a directory's files into memory."""
         # With /dev/null as its file tar would not read.
         argv = ("tar", "--create", "--file=/dev/zero", f"--directory={path}", ".")
-        return outside(path, making, scratch), reading(argv, "reading the source into memory", self.total_bytes)
+        return reading(argv, "reading the source into memory", self.total_bytes)
 
 
 class ShapedEngine(TreeEngine):
@@ -114,6 +118,6 @@ class ShapedEngine(TreeEngine):
             Path(self.shape_argument(context.scratch)).write_text(json.dumps(to_json(self.described)))
 
 
-def outside(path: str, making: Work, scratch: str) -> LaidOut:
+def outside(path: str, scratch: str, *making: Work) -> LaidOut:
     """Files that are made in `scratch`, and synced, so that its own disk has nothing to write later."""
-    return LaidOut(path, (making, Work(("sync", "--file-system", scratch), "until it is on its disk")))
+    return LaidOut(path, (*making, Work(("sync", "--file-system", scratch), "until it is on its disk")))
