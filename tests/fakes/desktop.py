@@ -48,7 +48,7 @@ USED_AND_FREE = {
 VERSIONS = {
     "mkfs.ext2": "1.47.0", "mkfs.ext3": "1.47.0", "mkfs.ext4": "1.47.0", "mkfs.xfs": "6.1.0", "mkfs.btrfs": "6.2",
     "mdadm": "4.2", "fio": "3.33", "cp": "9.1", "rm": "9.1", "sync": "9.1", "mkdir": "9.1", "tar": "1.34",
-    "find": "4.9.0", "sqlite3": "3.40.1", "/usr/bin/python3": "3.11.2",
+    "find": "4.9.0", "sqlite3": "3.40.1", "dpkg": "1.21.22", "/usr/bin/python3": "3.11.2",
 }  # fmt: skip
 """Programs that are installed."""
 DUMPS = {
