@@ -1,142 +1,109 @@
-"""A comparison of three filesystems by a shell script, and the same one through `fswizard run`."""
+"""The recipe `quick` by a shell script that shares no code with the program, and through `fswizard run`."""
 
 from __future__ import annotations
 
 import itertools
+import math
 import os
+import re
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
-from fswizard import recipes
-from fswizard.engines.fio import FioJob
-from fswizard.engines.shared import tree_worker
-from fswizard.engines.tree import TreeJob
-from fswizard.model.events import CommandFinished, RoundFinished, StepStarted
-from fswizard.model.recipe import Recipe
-from fswizard.model.units import binary_size_text
-from tests.bench.pairs import Pairs, spread
-from tests.bench.table import Line, Size, at_most, not_measured, told
+from fswizard import engines, results
+from fswizard.model.events import RoundFinished, StepStarted
+from fswizard.recipes import shipped_directory
+from fswizard.stats.student import quantile
+from tests.bench.table import Line, Size, not_measured, told
 from tests.recording import events_in
 
-TITLE = "The same comparison, by hand and through us"
+TITLE = "The quick look, by hand and through us"
 SCRIPT = Path(__file__).with_suffix(".sh")
-WORKER = Path(tree_worker.__file__)
+SHAPES = Path(engines.__file__).with_name("shared") / "shapes.toml"
 FILESYSTEMS = ("ext4", "xfs", "btrfs")
-PAIRS_ROUNDS_AND_IMAGE: dict[Size, tuple[int, int, str]] = {
-    "full": (2, 2, "3G"), "short": (1, 1, "3G"), "tiny": (1, 1, "512M")
-}  # fmt: skip
-STARTS = "each program is started in a namespace of its own, which takes some 5 ms, and a remount takes twice as long"
-BESIDE = f"{STARTS}; the program and its helper start, and the machine is watched for 0.25 s before each round"
-TINY = {'"256M"': '"16M"', "5000": "50", '"20M"': '"1M"', '"2G"': '"512M"', "seconds = 0.": "seconds = 0.1"}
-"""In the recipe, for a trial of the bench itself."""
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """All times in seconds. The wait for a machine that is busy is left out: nobody waits by hand."""
-
-    whole_s: float
-    cells_s: dict[tuple[str, int], float]
-    """By filesystem and round."""
-    outside_s: float
-    """For each cell: what was no workload's program."""
+TURNS_ROUNDS_AND_SCALE: dict[Size, tuple[int, int, int]] = {"full": (4, 2, 1), "short": (2, 2, 1), "tiny": (1, 2, 20)}
+Cells = dict[tuple[str, str], list[float]]
+"""Seconds in each round, by filesystem and workload; the whole of a filesystem's round is its workload `cell`."""
 
 
 def measure(size: Size) -> Iterator[Line]:
-    pairs, rounds, image = PAIRS_ROUNDS_AND_IMAGE[size]
-    names = FILESYSTEMS[: 1 if size == "tiny" else None]
-    if os.geteuid() != 0 or not all(shutil.which(f"mkfs.{name}") for name in names):
-        yield not_measured(TITLE, f"needs root, and mkfs for {', '.join(names)}")
+    turns, rounds, scale = TURNS_ROUNDS_AND_SCALE[size]
+    needed = (*(f"mkfs.{name}" for name in FILESYSTEMS), "dpkg", "sqlite3")
+    if os.geteuid() != 0 or not all(map(shutil.which, needed)):
+        yield not_measured(TITLE, f"needs root, and {', '.join(needed)}")
         return
-    taken, by_cell = Pairs(pairs), Pairs(pairs * rounds * len(names))
-    for side in taken.turns():
-        with tempfile.TemporaryDirectory(prefix="fswizard-bench-", dir="/var/tmp") as folder:
-            recipe = _recipe(Path(folder), TINY if size == "tiny" else {})
-            done = (_through_us if side == "ours" else _by_hand)(Path(folder), recipe, rounds, image, names)
-        taken.add(side, {"whole": done.whole_s, "outside": done.outside_s})
-        for cell in sorted(done.cells_s):
-            by_cell.add(side, {"cell": done.cells_s[cell]})
-    whole = ", ".join(f"{value:.1f} s" for value in taken.values("theirs", "whole"))
-    what = f"{', '.join(names)}, {rounds} rounds on {image}"
-    yield at_most(f"Whole run: {what}", taken.ratio("whole"), 1.03, remark=f"by hand: {whole}", why=BESIDE)
-    cell_s = spread(by_cell.values("theirs", "cell")).median
-    yield at_most("A cell", by_cell.ratio("cell"), 1.03, remark=f"by hand: {cell_s:.2f} s", why=STARTS)
-    yield at_most("Time of a cell outside its workloads' programs", spread(taken.values("ours", "outside")), 1.7, "s")
-    yield told("The same by hand", f"{spread(taken.values('theirs', 'outside'))} s")
+    sides: dict[str, Cells] = {"ours": {}, "by hand": {}}
+    for turn in range(turns):
+        for side in sorted(sides, reverse=turn % 2 == 0):
+            with tempfile.TemporaryDirectory(prefix="fswizard-bench-", dir="/var/tmp") as folder:
+                found = (_through_us if side == "ours" else _by_hand)(Path(folder), rounds, scale)
+            for key, seconds in found.items():
+                sides[side].setdefault(key, []).extend(seconds)
+    for name, workload in itertools.product(FILESYSTEMS[1:], dict.fromkeys(w for _, w in sides["ours"])):
+        ours, theirs = (_ratio(cells, workload, name) for cells in sides.values())
+        apart, room = abs(ours[0] - theirs[0]), math.hypot(ours[1], theirs[1])
+        verdict = "agree" if apart <= room else f"apart by {math.expm1(apart - room):.0%} more than chance"
+        yield Line(f"{workload}, {name} / ext4", "", f"{_shown(ours)}, by hand {_shown(theirs)}", verdict)
+    for name in FILESYSTEMS:
+        whole = [statistics.median(cells[name, "cell"]) for cells in sides.values()]
+        yield told(f"A round of {name}", f"{whole[0]:.1f} s, by hand {whole[1]:.1f} s")
 
 
-def _recipe(folder: Path, changes: Mapping[str, str]) -> Path:
-    text = Path(__file__).with_suffix(".toml").read_text("utf-8")
-    for old, new in changes.items():
-        text = text.replace(old, new)
-    path = folder / "by-hand.toml"
-    path.write_text(text, "utf-8")
-    return path
+def _ratio(cells: Cells, workload: str, name: str) -> tuple[float, float]:
+    """Logarithm of how much faster than ext4, and half its interval of 95 %."""
+    differences = [math.log(a / b) for a, b in zip(cells["ext4", workload], cells[name, workload])]
+    spread = statistics.stdev(differences) / math.sqrt(len(differences))
+    return statistics.mean(differences), quantile(0.05, len(differences) - 1) * spread
 
 
-def _by_hand(folder: Path, recipe: Path, rounds: int, image: str, names: tuple[str, ...]) -> Comparison:
-    began = time.monotonic()
-    argv = [
-        "unshare",
-        "--mount",
-        str(SCRIPT),
-        str(folder),
-        image,
-        str(rounds),
-        str(WORKER),
-        *_sizes(recipes.find(str(recipe))),
-    ]
-    done = subprocess.run([*argv, " ".join(names)], check=True, stdout=subprocess.PIPE, text=True)
-    whole_s = time.monotonic() - began
-    cells_s, outside_s = {}, 0.0
-    for number, line in enumerate(done.stdout.splitlines()):
-        name, cell_us, outside_us = line.split()
-        cells_s[name, number // len(names) + 1] = int(cell_us) / 1e6
-        outside_s += int(outside_us) / 1e6
-    return Comparison(whole_s, cells_s, outside_s / len(cells_s))
+def _shown(ratio: tuple[float, float]) -> str:
+    return f"{math.exp(ratio[0]):.2f} ({math.exp(ratio[0] - ratio[1]):.2f} – {math.exp(ratio[0] + ratio[1]):.2f})"
 
 
-def _sizes(recipe: Recipe) -> list[str]:
-    """Size of the file, number and bytes of the small ones, and how long fio works each time."""
-    jobs = [workload.job for workload in recipe.workloads]
-    fio = [job for job in jobs if isinstance(job, FioJob)]
-    trees = [job for job in jobs if isinstance(job, TreeJob)]
-    times = " ".join(f"{round(job.seconds * 1000)}ms" for job in fio)
-    return [binary_size_text(fio[0].size_bytes), str(trees[0].files), str(trees[0].total_bytes), times]
+def _by_hand(folder: Path, rounds: int, scale: int) -> Cells:
+    argv = ["unshare", "--mount", str(SCRIPT), str(folder), _image(scale), str(rounds), str(scale), str(SHAPES)]
+    env = {**os.environ, "PYTHON": sys.executable}
+    done = subprocess.run([*argv, " ".join(FILESYSTEMS)], check=True, stdout=subprocess.PIPE, text=True, env=env)
+    cells: Cells = {}
+    for line in done.stdout.splitlines():
+        name, _, workload, returned_us, _ = line.split()
+        cells.setdefault((name, workload), []).append(int(returned_us) / 1e6)
+    return cells
 
 
-def _through_us(folder: Path, recipe: Path, rounds: int, image: str, names: tuple[str, ...]) -> Comparison:
-    log = folder / "result.jsonl"
-    argv = [sys.executable, "-m", "fswizard", "run", str(recipe)]
-    argv += ["--candidates", "; ".join(names), "--rounds", f"{rounds}..{rounds}"]
-    argv += ["--time", "1m"] if len(names) == 1 else []  # it waits a tenth of its time for a busy machine
-    argv += ["--target", f"image:{image}@{folder}", "--output", str(log)]
-    began = time.monotonic()
-    with (folder / "narration").open("w") as narration:
-        done = subprocess.run(argv, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=narration)
-    assert done.returncode == 0, (folder / "narration").read_text()
-    whole_s = time.monotonic() - began
-    told = list(events_in(log))
-    moments = [event for event in told if isinstance(event, (StepStarted, RoundFinished))]
-    waited_s = 0.0
-    cells_s: dict[tuple[str, int], float] = {}
-    working = set()
+def _image(scale: int) -> str:
+    return "4G" if scale == 1 else "1G"
+
+
+def _through_us(folder: Path, rounds: int, scale: int) -> Cells:
+    """Without a memory limit, as nobody has one by hand."""
+    recipe, log = folder / "quick.toml", folder / "result.jsonl"
+    text = (shipped_directory() / "quick.toml").read_text("utf-8")
+    text = re.sub(r"(files|total|transactions) = (\"?)(\d\d+)", lambda m: f"{m[1]} = {m[2]}{int(m[3]) // scale}", text)
+    recipe.write_text(text.replace('"4G"', f'"{_image(scale)}"'), "utf-8")
+    argv = [sys.executable, "-m", "fswizard", "run", str(recipe), "--candidates", "; ".join(FILESYSTEMS)]
+    argv += ["--rounds", f"{rounds}..{rounds}", "--memory-limit", "none", "--output", str(log)]
+    argv += ["--target", f"image:{_image(scale)}@{folder}"]
+    done = subprocess.run(argv, check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    cells: Cells = {}
+    for sample in results.load(log).samples:
+        if (
+            sample.round
+            and sample.candidate
+            and sample.metric == ("duration" if sample.workload == "sqlite" else "returned")
+        ):
+            cells.setdefault((sample.candidate, sample.workload), []).append(sample.value)
+    moments = [event for event in events_in(log) if isinstance(event, (StepStarted, RoundFinished))]
+    whole: dict[tuple[str, int], float] = {}
     for event, following in itertools.pairwise(moments):
-        if not isinstance(event, StepStarted):
-            continue
-        step, lasted_s = event.step, following.at_s - event.at_s
-        if step.stage == "wait":
-            waited_s += lasted_s
-        elif step.candidate:
-            cell = step.candidate, step.round
-            cells_s[cell] = cells_s.get(cell, 0.0) + lasted_s
-        if step.stage == "workload":
-            working.add(step.number)
-    programs_s = sum(event.seconds for event in told if isinstance(event, CommandFinished) and event.step in working)
-    return Comparison(whole_s - waited_s, cells_s, (sum(cells_s.values()) - programs_s) / len(cells_s))
+        if isinstance(event, StepStarted) and event.step.candidate and event.step.round and event.step.stage != "wait":
+            cell = event.step.candidate, event.step.round
+            whole[cell] = whole.get(cell, 0.0) + following.at_s - event.at_s
+    for (name, _), seconds in whole.items():
+        cells.setdefault((name, "cell"), []).append(seconds)
+    return cells

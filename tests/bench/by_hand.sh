@@ -1,77 +1,89 @@
 #!/bin/bash
-# The recipe `quick` by hand, on an image and as root. Tells the microseconds that things took.
+# The recipe `quick` by hand, as root: an image, a loop device, and the programs that people use. It shares no code with
+# the program, only the published quantiles of sizes and directories.
 #
-#   by_hand.sh DIRECTORY IMAGE_SIZE ROUNDS TREE_WORKER FILE_SIZE FILES TOTAL_BYTES "FOUR RUN TIMES" "FILESYSTEM ..."
+#   by_hand.sh DIRECTORY IMAGE_SIZE ROUNDS SCALE SHAPES_TOML "FILESYSTEM ..."
 #
-# "FILESYSTEM WHOLE OUTSIDE": of a cell as a whole, and of what was no workload's program in it.
+# PYTHON is one with tomli; SCALE divides all sizes. Prints "FILESYSTEM ROUND WORKLOAD RETURNED DURABLE" in microseconds, and "FILESYSTEM ROUND
+# cell WHOLE OUTSIDE": the time of all, and of what was no workload's program.
 set -eu
-here=$1 size=$2 rounds=$3 worker=$4 file_size=$5 files=$6 total=$7 filesystems=$9
-read -r -a times <<< "$8"
-image=$here/image mount=$here/mount
+here=$1 size=$2 rounds=$3 scale=$4 shapes=$5 filesystems=$6
+image=$here/image mount=$here/mount from_elsewhere=$here/elsewhere
+export LC_ALL=C
 
 now() { echo "${EPOCHREALTIME/./}"; }
 
-program() { # counts its time
-    local from; from=$(now)
+again() { umount "$mount"; mount -t "$filesystem" $mounted "$device" "$mount"; }
+
+timed() { # WORKLOAD PROGRAM...
+    local name=$1 from returned durable; shift
+    again
+    from=$(now)
     "$@" > "$here/output"
-    inside=$((inside + $(now) - from))
+    returned=$(($(now) - from))
+    sync --file-system "$mount"
+    durable=$(($(now) - from))
+    inside=$((inside + durable))
+    echo "$filesystem $round $name $returned $durable"
 }
 
-job() { # FILE NAME BLOCK DEPTH SECONDS OPTIONS...
-    local file=$1 name=$2 block=$3 depth=$4 seconds=$5; shift 5
-    program fio --name="$name" --filename="$file" --rw="$name" --bs="$block" --size="$file_size" --ioengine=libaio \
-        --iodepth="$depth" --direct=1 --randrepeat=0 --fallocate=none --thread --group_reporting \
-        --clat_percentiles=0 --lat_percentiles=1 --output-format=json \
-        ${seconds:+--time_based --runtime="$seconds"} "$@"
-}
+unpack() { tar --extract --file="$from_elsewhere/$1.tar" --one-top-level="$mount/$1"; }
 
-jobs_on() { # FILE BEFORE-EACH
-    $2; job "$1" write 1M 8 "${times[0]}" --end_fsync=1
-    $2; job "$1" read 1M 8 "${times[1]}"
-    $2; job "$1" randwrite 4K 32 "${times[2]}" --end_fsync=1 --refill_buffers
-    $2; job "$1" randread 4K 32 "${times[3]}"
-}
-
-again() { umount "$mount"; mount -t "$filesystem" "$device" "$mount"; }
+search() { find "$mount/$1" -type f -size +1000000M; }
 
 workloads() {
-    local tree=$mount/tree copy=$mount/copy
-    job "$mount/file" write 1M 4 "" --end_fsync=1
-    jobs_on "$mount/file" again
-    program python3 -I -S "$worker" make small-files "$files" "$total" "$tree"
-    again; program cp -a --reflink=never "$tree" "$copy"; program sync --file-system "$mount"
-    again; program rm -rf "$copy"; program sync --file-system "$mount"
+    local debs=("$from_elsewhere"/debs/*.deb) root=$mount/root
+    cat "$from_elsewhere/video" > /dev/null
+    timed copy-video cp "$from_elsewhere/video" "$mount/video"
+    for tree in source home; do
+        cat "$from_elsewhere/$tree.tar" > /dev/null
+        timed "unpack-$tree" unpack "$tree"
+    done
+    for tree in source home; do timed "search-$tree" search "$tree"; done
+    unpack mail
+    timed search-mail search mail
+    mkdir "$mount/history"
+    sqlite3 "$mount/history/database" < "$from_elsewhere/first.sql" > "$here/output"
+    timed sqlite sqlite3 "$mount/history/database" ".read $from_elsewhere/then.sql"
+    mkdir --parents "$root/var/lib/dpkg"
+    cat "${debs[@]}" > /dev/null
+    timed install-packages dpkg --root="$root" --no-force-unsafe-io --force-script-chrootless --log=/dev/null --unpack \
+        "${debs[@]}"
 }
 
 cell() {
-    local options from; from=$(now)
+    local options mounted="" from; from=$(now)
     case $filesystem in
-        ext4) options="-F -E lazy_itable_init=0,lazy_journal_init=0,nodiscard" ;;
+        ext4) options="-F -E lazy_itable_init=1,lazy_journal_init=0,nodiscard" mounted="-o noinit_itable" ;;
         xfs | btrfs) options="-f -K" ;;
     esac
     inside=0
     wipefs --quiet --all "$device"
-    dd if=/dev/zero of="$device" bs=1M count=1 conv=fsync status=none
-    dd if=/dev/zero of="$device" bs=1M count=1 seek=$((sectors / 2048 - 1)) conv=fsync status=none
     # shellcheck disable=SC2086
     "mkfs.$filesystem" -q $options "$device" > /dev/null
-    mount -t "$filesystem" "$device" "$mount"
+    # shellcheck disable=SC2086
+    mount -t "$filesystem" $mounted "$device" "$mount"
     workloads
     sync --file-system "$mount"
     umount "$mount"
     local whole=$(($(now) - from))
-    echo "$filesystem $whole $((whole - inside))"
+    echo "$filesystem $round cell $whole $((whole - inside))"
 }
 
-mkdir "$mount"
+mkdir "$mount" "$from_elsewhere"
+"$PYTHON" -I "${0%.sh}_files.py" "$from_elsewhere" "$shapes" "$scale"
+for tree in source home mail; do
+    tar --create --sort=name --file="$from_elsewhere/$tree.tar" --directory="$from_elsewhere/$tree" .
+done
+for package in "$from_elsewhere"/packages/*; do
+    dpkg-deb -Znone --build "$package" "$from_elsewhere/debs" > "$here/output"
+done
 fallocate --length "$size" "$image"
 dd if=/dev/zero of="$image" bs=4M count=$(($(stat --format=%s "$image") / 4194304)) oflag=direct conv=notrunc,fsync \
     status=none
+sync
 device=$(losetup --direct-io=on --show --find "$image")
 trap 'umount "$mount" 2> /dev/null || :; losetup --detach "$device"; rm -f "$image"' EXIT
-sectors=$(blockdev --getsz "$device")
-inside=0
-jobs_on "$image" :
-for _ in $(seq "$rounds"); do
+for round in $(seq "$rounds"); do
     for filesystem in $filesystems; do cell; done
 done
