@@ -61,6 +61,10 @@ class FileServerJob(Engine):
         return "" if self.fill_percent else "file server"
 
     @property
+    def counts(self) -> str:
+        return "operations"
+
+    @property
     def cost(self) -> Cost:
         files = self.files * PRECREATED_FIFTHS / 5
         prepare_bytes = int(files * self.mean_file_bytes)

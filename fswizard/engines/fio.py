@@ -122,6 +122,10 @@ class FioJob(Engine):
         return not self.fsync
 
     @property
+    def counts(self) -> str:
+        return {"read": "reads", "randread": "reads", "randrw": "accesses"}.get(self.rw, "writes")
+
+    @property
     def words(self) -> str:
         words = {"read": "sequential reads", "write": "sequential writes", "randread": "random reads"}
         kind = words.get(self.rw, "random writes" if self.rw == "randwrite" else "reads and writes")

@@ -60,6 +60,10 @@ class SqliteJob(TimedEngine):
         return "sync"
 
     @property
+    def counts(self) -> str:
+        return "saves"
+
+    @property
     def cost(self) -> Cost:
         # Bytes of a transaction are the mean of ext4, XFS and btrfs, of which btrfs writes most by far.
         per_s, each_bytes = {"wal": (1_200, 70_000), "delete": (500, 220_000)}[self.journal]

@@ -138,6 +138,11 @@ class Job:
         return self
 
     @property
+    def counts(self) -> str:
+        """What its rate counts, in the plural; empty for bytes."""
+        return ""
+
+    @property
     def activity(self) -> str:
         """The same for jobs that do the same with other files; empty where there are no others."""
         return ""

@@ -106,8 +106,11 @@ def count_text(value: float) -> str:
     return f"{round(value, 2 - math.floor(math.log10(value))):,.0f}" if value >= 999.5 else digits
 
 
-def figure_text(value: float, unit: str) -> str:
-    """A measured figure in three digits with its unit: `412 MB/s`, `1,160/s`, `3.10 ms`."""
+def figure_text(value: float, unit: str, counts: str = "") -> str:
+    """A measured figure in three digits with its unit: `412 MB/s`, `1,160/s`, `3.10 ms`.
+
+    `counts` is what a rate counts: `1,160 saves/s`.
+    """
     match unit:
         case "B":
             return size_text(value)
@@ -116,7 +119,7 @@ def figure_text(value: float, unit: str) -> str:
         case "s":
             return seconds_text(value)
         case "1/s":
-            return f"{count_text(value)}/s"
+            return f"{count_text(value)} {counts}/s" if counts else f"{count_text(value)}/s"
     return count_text(value) if unit == "1" else f"{count_text(value)} {unit}"
 
 

@@ -537,11 +537,15 @@ def _rows(findings: Findings) -> Iterator[Row]:
         known = {s.candidate: s for s in findings.summaries if s.primary and s.workload == workload.name}
         summaries = {candidate.name: known[candidate.name] for candidate in plan.candidates if candidate.name in known}
         if summaries or ratios:
-            figures = {name: figure_text(summary.median, summary.unit) for name, summary in summaries.items()}
+            figures = {name: _figure(workload, summary.median) for name, summary in summaries.items()}
             share = known[findings.first].of_bare_device if findings.first in known else None
             bars = tuple(_bars(findings, workload, ratios, summaries))
             disks = len(plan.target.members)
             yield Row(workload.name, workload.title, workload.weight, figures, ratios, share, disks, bars)
+
+
+def _figure(workload: Workload, value: float) -> str:
+    return figure_text(value, workload.metric.unit, workload.job.counts)
 
 
 def _bars(
@@ -556,14 +560,14 @@ def _bars(
     for name in ordered:
         best, own = medians[ordered[0]], medians[name]
         length = _length(own, best, higher=higher)
-        figure = figure_text(own, workload.metric.unit)
+        figure = _figure(workload, own)
         ratio = ratios.get(name)
         proven = ratio is not None and ratio.verdict in ("faster", "slower")
         remark = speed_text(ratio.ratio, workload.metric.unit) if ratio and proven else ""
         if workload.job.direct and name in result.kept_in_memory:
             remark, proven = "in memory", False
         rounds = tuple(
-            RoundFigure(s.round, figure_text(s.value, s.unit), _length(s.value, best, higher=higher))
+            RoundFigure(s.round, _figure(workload, s.value), _length(s.value, best, higher=higher))
             for s in samples
             if s.candidate == name and s.round not in result.discarded_rounds
         )
