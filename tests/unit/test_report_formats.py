@@ -310,7 +310,7 @@ def test_the_card_has_disk_verdict_figures_with_the_largest_differences_and_a_co
         "Use XFS: 21 % faster than ext4 here",
         "Faster in 1 of 3 tests, slower in 1.",
     ]
-    assert {"Large-files", "187 MB/s", "1,290/s", "3 rounds, 7 min · fswizard"} <= set(words)
+    assert {"Large-files", "187 MB/s", "1,290 writes/s", "3 rounds, 7 min · fswizard"} <= set(words)
     assert "fswizard run quick --candidates 'ext4; xfs; btrfs:noatime; ext4:noatime; nilfs2'" in " ".join(words)
     words = drawn_words(with_many_workloads(40))
     shown = [word for word in words if word.startswith("large-files-")]
