@@ -59,7 +59,8 @@ def figures(change: Change) -> tuple[str, str]:
     """Figures of the two results; empty for all workloads together, which have none."""
     if not change.workload:
         return "", ""
-    return figure_text(change.before, change.unit), figure_text(change.after, change.unit)
+    before, after = (figure_text(value, change.unit, change.counts) for value in (change.before, change.after))
+    return before, after
 
 
 def both_figures(change: Change) -> str:

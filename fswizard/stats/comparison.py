@@ -96,7 +96,8 @@ def _change(
     name, kind, metric = candidate.name, candidate.filesystem.name, workload.metric
     ratio = welch((name, name), workload.name, figures[1].values(), figures[0].values())
     before, after = medians
-    return Change(name, candidate.title, kind, workload.title, metric.unit, metric.better, before, after, ratio)
+    counts = workload.job.counts
+    return Change(name, candidate.title, kind, workload.title, metric.unit, metric.better, before, after, ratio, counts)
 
 
 def _judged(changes: Sequence[Change]) -> tuple[Change, ...]:
