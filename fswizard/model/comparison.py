@@ -27,8 +27,6 @@ class Change:
     after: float
     ratio: Ratio
     """Second result over first, above 1 is better; its `baseline` is the candidate itself."""
-    counts: str = ""
-    """What a rate counts; see `Job.counts`."""
 
 
 @dataclass(frozen=True, slots=True)

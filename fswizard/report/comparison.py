@@ -59,8 +59,7 @@ def figures(change: Change) -> tuple[str, str]:
     """Figures of the two results; empty for all workloads together, which have none."""
     if not change.workload:
         return "", ""
-    before, after = (figure_text(value, change.unit, change.counts) for value in (change.before, change.after))
-    return before, after
+    return figure_text(change.before, change.unit), figure_text(change.after, change.unit)
 
 
 def both_figures(change: Change) -> str:

@@ -96,8 +96,7 @@ def _change(
     name, kind, metric = candidate.name, candidate.filesystem.name, workload.metric
     ratio = welch((name, name), workload.name, figures[1].values(), figures[0].values())
     before, after = medians
-    counts = workload.job.counts
-    return Change(name, candidate.title, kind, workload.title, metric.unit, metric.better, before, after, ratio, counts)
+    return Change(name, candidate.title, kind, workload.title, metric.unit, metric.better, before, after, ratio)
 
 
 def _judged(changes: Sequence[Change]) -> tuple[Change, ...]:
