@@ -283,8 +283,9 @@ def test_who_walks_a_tree_is_as_far_as_the_place_of_its_directory_in_the_listing
 @pytest.mark.parametrize(
     "job",
     [
-        *(replace(COPY, operation=operation) for operation in ("copy", "copy-onto", "tar", "untar", "install", "find")),
-        TreeJob("start", "small-files", 200, 8 * MIB),
+        *(replace(COPY, operation=operation) for operation in ("copy", "copy-onto", "tar", "untar", "find")),
+        pytest.param(replace(COPY, operation="install"), marks=pytest.mark.dpkg),
+        pytest.param(TreeJob("start", "small-files", 200, 8 * MIB), marks=pytest.mark.dpkg),
         TreeJob("read", "small-files", 200, 8 * MIB),
         pytest.param(RsyncJob("onto", "mixed", 60, 4 * MIB), marks=pytest.mark.rsync),
     ],
