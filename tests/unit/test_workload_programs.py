@@ -348,6 +348,12 @@ def test_a_failure_is_of_the_kind_that_the_program_tells(stderr: bytes, error: i
     assert failed.details == stderr.decode()
 
 
+def test_what_a_filesystem_does_not_offer_is_named() -> None:
+    said = b"dpkg: error: error creating new backup file '/x/status-old': Operation not permitted"
+    failed = failure(Finished(("/usr/bin/dpkg", "x"), 2, b"", said, 0.1))
+    assert (failed.kind, failed.text) == ("program", "dpkg failed: Operation not permitted.")
+
+
 @pytest.mark.parametrize(("stderr", "error"), [(b"git: Cannot allocate memory", 0), (b"", 12)])
 def test_a_program_without_memory_is_no_candidates_fault(stderr: bytes, error: int) -> None:
     with pytest.raises(OutOfMemory, match="git ran out of memory; no candidate is to blame"):
