@@ -30,7 +30,7 @@ from fswizard.model.recipe import Job, Recipe, Workload
 from tests.conftest import NEEDS
 from tests.loop.runs import short_session, watch
 
-pytestmark = [getattr(pytest.mark, name) for name in ("root", "loop", "fio", "borg", "git", "rsync", "sqlite3")]
+pytestmark = [getattr(pytest.mark, name) for name in ("root", "loop", "fio", "borg", "dpkg", "git", "rsync", "sqlite3")]
 
 MIB = 1 << 20
 ENGINES_ALONE = "one of each engine"

@@ -69,8 +69,8 @@ def fill(context: LoopContext) -> None:
         os.fsync(file.fileno())
 
 
-MARKS = {"repository": "git", "backup": "borg", "rsync": "rsync", "sqlite": "sqlite3"}
-JOBS = ("large-file", "laid-out", "tree", "archive", "install", "file-server", "nearly-full", "overflow", *MARKS)
+MARKS = {"install": "dpkg", "repository": "git", "backup": "borg", "rsync": "rsync", "sqlite": "sqlite3"}
+JOBS = ("large-file", "laid-out", "tree", "archive", "file-server", "nearly-full", "overflow", *MARKS)
 ON_EACH = "install"
 """What is tried on every filesystem in each test run; all on ext4."""
 

@@ -188,6 +188,19 @@ def test_transactions_make_the_calls_of_a_program_with_a_database(
     assert kinds(one_more).count("fdatasync") - kinds(calls).count("fdatasync") == syncs
 
 
+@pytest.mark.dpkg
+def test_an_installation_syncs_each_file_before_it_has_its_name(places: tuple[Path, Path, Path]) -> None:
+    """In a container, too, where dpkg is often set to leave that out."""
+    ours, _, scratch = places
+    calls = traced(TreeJob("install", "mixed", 110, 700_000), ours, scratch)
+    placed = [
+        call[:2] for call in calls if call[0] in ("fsync", "rename") and re.search(r"/file-.*\.dpkg-new$", call[1])
+    ]
+    paths = dict.fromkeys(path for _, path in placed)
+    assert len(paths) == 110
+    assert placed == [(kind, path) for path in paths for kind in ("fsync", "rename")]
+
+
 def test_a_call_more_or_another_flag_is_seen(tmp_path: Path) -> None:
     program = "import os; d = os.open('a', os.O_WRONLY | os.O_CREAT{0}); os.write(d, b'x' * 10); {1}os.rename('a', 'b')"
     seen = [

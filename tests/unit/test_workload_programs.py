@@ -283,8 +283,9 @@ def test_who_walks_a_tree_is_as_far_as_the_place_of_its_directory_in_the_listing
 @pytest.mark.parametrize(
     "job",
     [
-        *(replace(COPY, operation=operation) for operation in ("copy", "copy-onto", "tar", "untar", "install", "find")),
-        TreeJob("start", "small-files", 200, 8 * MIB),
+        *(replace(COPY, operation=operation) for operation in ("copy", "copy-onto", "tar", "untar", "find")),
+        pytest.param(replace(COPY, operation="install"), marks=pytest.mark.dpkg),
+        pytest.param(TreeJob("start", "small-files", 200, 8 * MIB), marks=pytest.mark.dpkg),
         TreeJob("read", "small-files", 200, 8 * MIB),
         pytest.param(RsyncJob("onto", "mixed", 60, 4 * MIB), marks=pytest.mark.rsync),
     ],
@@ -345,6 +346,12 @@ def test_a_failure_is_of_the_kind_that_the_program_tells(stderr: bytes, error: i
     assert failed.kind == kind
     assert failed.text.startswith("cp failed: ")
     assert failed.details == stderr.decode()
+
+
+def test_what_a_filesystem_does_not_offer_is_named() -> None:
+    said = b"dpkg: error: error creating new backup file '/x/status-old': Operation not permitted"
+    failed = failure(Finished(("/usr/bin/dpkg", "x"), 2, b"", said, 0.1))
+    assert (failed.kind, failed.text) == ("program", "dpkg failed: Operation not permitted.")
 
 
 @pytest.mark.parametrize(("stderr", "error"), [(b"git: Cannot allocate memory", 0), (b"", 12)])

@@ -185,7 +185,7 @@ def failure(finished: Finished, error: int = 0) -> WorkloadFailed:
     """
     require_unkilled(finished)
     output = finished.output
-    words = {os.strerror(number): number for number in (*BLAMED_ERRORS, errno.ENOMEM)}
+    words = {os.strerror(number): number for number in (*BLAMED_ERRORS, errno.ENOMEM, errno.EPERM)}
     for known in (program for kind in Job.kinds.values() for program in kind.programs):
         words.update(known.messages)
     error = error or next((number for text, number in words.items() if text in output), 0)
