@@ -6,9 +6,17 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from fswizard.model.analysis import Ratio
+from fswizard.model.analysis import TIE, Ratio
 from fswizard.stats.ratios import fit
 from fswizard.stats.table import Table
+
+MOST_CARRIED = 0.5
+"""Share of a difference that a predecessor may explain without a doubt."""
+MANY_ROUNDS = 8
+"""Least number of rounds from which on a doubt is raised of a smaller share, as true differences of that size are
+mostly proven earlier."""
+SEEN = 1.5
+"""Standard errors that the effect must have for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +26,8 @@ class CarryOver:
     predecessor: str
     effect: float
     """Change of the others' logarithms; below 0 they do worse."""
+    error: float
+    """Standard error of the effect; infinite with too few figures."""
     follows: Table
     """1 in each cell of another candidate that came right after `predecessor`, 0 in all others."""
 
@@ -33,7 +43,8 @@ def carry_overs(table: Table, predecessors: Mapping[tuple[int, str], str]) -> It
     Candidates and rounds are fitted first, both to the figures and to the predecessor's presence. Regressing the
     residuals of the one on those of the other gives the same as fitting all three at once (Frisch, Waugh and Lovell).
     """
-    left = fit(table).residuals(table)
+    fitted = fit(table)
+    left = fitted.residuals(table)
     for name in table:
         follows = {
             candidate: {number: float(candidate != name == predecessors.get((number, candidate))) for number in cells}
@@ -43,7 +54,10 @@ def carry_overs(table: Table, predecessors: Mapping[tuple[int, str], str]) -> It
         if presence.residual_sum > 1e-6:  # else presence depends on candidate and round alone
             away = presence.residuals(follows)
             effect = math.fsum(away[cell] * left[cell] for cell in left) / presence.residual_sum
-            yield CarryOver(name, effect, follows)
+            unexplained = max(0.0, fitted.residual_sum - effect**2 * presence.residual_sum)
+            freedom = fitted.freedom - 1
+            error = math.sqrt(unexplained / freedom / presence.residual_sum) if freedom > 0 else math.inf
+            yield CarryOver(name, effect, error, follows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +68,15 @@ class Explained:
     """Share of the difference's logarithm that the carry-over explains."""
     pair: Ratio
     carried: CarryOver
+
+    @property
+    def doubtful(self) -> bool:
+        """The carry-over explains most of the difference; or, after many rounds, all of it that matters."""
+        if self.share > MOST_CARRIED:
+            return True
+        left = abs(math.log(self.pair.ratio)) * (1 - self.share)
+        seen = self.pair.rounds >= MANY_ROUNDS and abs(self.carried.effect) > SEEN * self.carried.error
+        return seen and left < math.log(TIE)
 
 
 def most_explained(

@@ -17,9 +17,6 @@ from fswizard.stats.sticky import stickiness
 from fswizard.stats.student import quantile
 from fswizard.stats.table import Table, Tables, comparable, counted
 
-MOST_CARRIED = 0.5
-"""Share of a difference that a predecessor may explain without a doubt."""
-
 
 def doubts(result: Result, tables: Tables, analysis: Analysis, summaries: Sequence[Summary]) -> tuple[Doubt, ...]:
     """Reasons to doubt an analysis, with what can be done about each; `tables` and `summaries` are the result's."""
@@ -80,7 +77,7 @@ def _carried_over(result: Result, table: Table, analysis: Analysis) -> Iterator[
     """Whether most of a difference may come from the candidate that was measured before."""
     predecessors = {(trial.round, trial.candidate): trial.predecessor for trial in result.trials}
     explained = most_explained(table, predecessors, analysis.pairs)
-    if explained is None or explained.share <= MOST_CARRIED:
+    if explained is None or not explained.doubtful:
         return
     carried = explained.carried
     direction = "faster" if carried.effect > 0 else "slower"

@@ -11,34 +11,42 @@ from itertools import combinations
 from fswizard.model.analysis import TIE, Ratio, Verdict
 from fswizard.model.plan import FIRST_LOOK
 from fswizard.model.pool import Estimate
-from fswizard.stats.constants import CRITICAL, LAST_LOOK
+from fswizard.stats.constants import LAST_LOOK, PAIRED, PAIRED_FROM, UNPAIRED
 from fswizard.stats.sticky import stickiness
 from fswizard.stats.table import Table
 
 
-def critical(candidates: int, rounds: int) -> float:
+def critical(candidates: int, rounds: int, paired: bool = False) -> float:
     """The constant for a pair with `rounds` rounds in common, in a run that started with this many candidates.
 
-    Constants were made for up to 12 rounds: beyond them intervals do not narrow. Beyond ten candidates constants rise
-    as they do from nine to ten, which errs on the wide side.
+    It is another one for differences within rounds (`paired`) than as if unpaired. Constants were made for up to 12
+    rounds: beyond them intervals do not narrow. Beyond ten candidates constants rise as they do from six to ten, which
+    errs on the wide side.
     """
+    rows, first = (PAIRED, PAIRED_FROM) if paired else (UNPAIRED, FIRST_LOOK)
     if candidates < 2 or rounds < FIRST_LOOK:
         raise ValueError(f"there is no constant for {candidates} candidates and {rounds} rounds")
+    if rounds < first:
+        return math.inf
     beyond = math.sqrt(max(1.0, rounds / LAST_LOOK))
-    look = min(rounds, LAST_LOOK) - FIRST_LOOK
-    largest = max(CRITICAL)
+    look = min(rounds, LAST_LOOK) - first
+    largest = max(rows)
     if candidates <= largest:
-        return CRITICAL[candidates][look] * beyond
-    rise = max(0.0, CRITICAL[largest][look] - CRITICAL[largest - 1][look])
-    return (CRITICAL[largest][look] + rise * (candidates - largest)) * beyond
+        return rows[candidates][look] * beyond
+    rise = max(0.0, rows[largest][look] - rows[RISING_FROM][look]) / (largest - RISING_FROM)
+    return (rows[largest][look] + rise * (candidates - largest)) * beyond
 
 
 LEAST_DEVIATION = 0.005
 """Least standard deviation: nobody measures a filesystem to better than half a percent, however alike figures are."""
 POOL_WEIGHT = 4
 """Degrees of freedom that the noise of all pairs together counts for, beside a pair's own."""
-PAIRED_FROM = 3
-"""Least number of rounds for intervals from differences within rounds: two have only one degree of freedom."""
+RISING_FROM = 6
+"""Number of candidates from which on it shows how constants rise; one more makes less than simulation errs."""
+NOTABLY_NOISIER = 3.0
+"""Times the others' mean variance that a candidate may show before its intervals are widened for it."""
+MOST_EXCESS = 8.0
+"""See `most_excess`."""
 ROBUST_FROM = 6
 """Least number of rounds for recognising outliers."""
 FAR_OFF = 5.0
@@ -72,10 +80,9 @@ def compare(
     candidates, which shows best in the `parts`, if any, whose sum the table is.
     """
     ratios = []
-    for pair in estimates(table, workload, pairs, parts):
+    for pair, half_width in _narrowest(table, workload, started_with, pairs, parts):
         ratio = Ratio(pair.candidate, pair.baseline, workload, math.exp(pair.mean), rounds=pair.rounds)
-        if pair.error is not None:
-            half_width = critical(started_with, pair.rounds) * pair.error
+        if half_width is not None:
             low, high = math.exp(pair.mean - half_width), math.exp(pair.mean + half_width)
             ratio = replace(ratio, low=low, high=high, verdict=verdict(low, high))
         ratios.append(ratio)
@@ -83,23 +90,37 @@ def compare(
 
 
 def estimates(
-    table: Table, workload: str, pairs: Iterable[tuple[str, str]], parts: Collection[Table] = ()
+    table: Table, workload: str, started_with: int, pairs: Iterable[tuple[str, str]], parts: Collection[Table] = ()
 ) -> Iterator[Estimate]:
     """The estimate that `compare` makes an interval of, for each pair that has a round in common."""
-    pools: dict[tuple[int, ...], tuple[tuple[float, float], float]] = {}
+    return (pair for pair, _ in _narrowest(table, workload, started_with, pairs, parts))
+
+
+def _narrowest(
+    table: Table, workload: str, started_with: int, pairs: Iterable[tuple[str, str]], parts: Collection[Table]
+) -> Iterator[tuple[Estimate, float | None]]:
+    """Estimates, each with half of the narrower interval."""
+    pools: dict[tuple[int, ...], tuple[tuple[_Spread, _Spread], float]] = {}
     for candidate, baseline in pairs:
         one, other = table.get(candidate, {}), table.get(baseline, {})
         shared = tuple(sorted(number for number in one if number in other))
+        b = len(shared)
         if not shared:
             continue
-        if len(shared) < FIRST_LOOK:
-            mean = math.fsum(one[number] - other[number] for number in shared) / len(shared)
-            yield Estimate(candidate, baseline, workload, mean, None, len(shared))
+        differences = [one[number] - other[number] for number in shared]
+        if b < FIRST_LOOK:
+            yield Estimate(candidate, baseline, workload, statistics.fmean(differences), None, b), None
             continue
         if shared not in pools:
-            pools[shared] = _pooled(table, shared), stickiness(table, shared, parts).widening
-        mean, deviation = min(_estimates(one, other, shared, *pools[shared]), key=lambda estimate: estimate[1])
-        yield Estimate(candidate, baseline, workload, mean, deviation / math.sqrt(len(shared)), len(shared))
+            pools[shared] = _spreads(table, shared), stickiness(table, shared, parts).widening
+        spreads, wider = pools[shared]
+        ways = []
+        for paired, spread in zip((True, False), spreads):
+            mean = statistics.fmean(_without_far_off(differences) if paired else differences)
+            error = max(LEAST_DEVIATION, wider * spread.deviation(candidate, baseline)) / math.sqrt(b)
+            ways.append((critical(started_with, b, paired) * error, mean, error))
+        half_width, mean, error = min(ways)
+        yield Estimate(candidate, baseline, workload, mean, error, b), half_width
 
 
 def verdict(low: float, high: float) -> Verdict:
@@ -117,34 +138,48 @@ def verdict(low: float, high: float) -> Verdict:
     return "slower" if high < 1 and ratio < 1 / TIE else "undecided"
 
 
-def _estimates(
-    one: Mapping[int, float], other: Mapping[int, float], shared: Sequence[int], pools: Sequence[float], wider: float
-) -> Iterator[tuple[float, float]]:
-    """The mean difference and the deviation of a difference: within rounds, and as if unpaired."""
-    differences = _without_far_off([one[number] - other[number] for number in shared])
-    figures = [[cells[number] for number in shared] for cells in (one, other)]
-    means = statistics.fmean(differences), statistics.fmean(figures[0]) - statistics.fmean(figures[1])
-    own = _variance(differences), _variance(figures[0]) + _variance(figures[1])
-    freedom = len(shared) - 1
-    for within_rounds, mean, variance, pool in zip((True, False), means, own, pools):
-        if within_rounds and len(shared) < PAIRED_FROM:
-            continue
-        steadied = (POOL_WEIGHT * pool + freedom * variance) / (POOL_WEIGHT + freedom)
-        yield mean, max(LEAST_DEVIATION, wider * math.sqrt(steadied))
+class _Spread:
+    """How much candidates vary in some rounds, by samples of one candidate's figures each, or of two's differences."""
+
+    def __init__(self, samples: Mapping[frozenset[str], Sequence[float]], rounds: int) -> None:
+        self._freedom = rounds - 1
+        self._variances = {who: (len(x) - 1, _variance(x)) for who, x in samples.items() if len(x) > 1}
+        self._share = 1 / len(next(iter(samples)))
+        names = sorted(frozenset().union(*self._variances))
+        self._excess = {name: self._excess_of(name) if len(names) > 2 else 1.0 for name in names}
+
+    def deviation(self, one: str, other: str) -> float:
+        """Of a difference of the two: their own, steadied by that of all, wider where one is notably noisier."""
+        own = math.fsum(variance for who, (_, variance) in self._variances.items() if who <= {one, other})
+        pool = 2 * self._share * self._mean(self._variances)
+        steadied = (POOL_WEIGHT * pool + self._freedom * own) / (POOL_WEIGHT + self._freedom)
+        return math.sqrt(steadied * max(self._excess[one], self._excess[other]))
+
+    def _excess_of(self, name: str) -> float:
+        """How far a candidate's variance exceeds what is taken for chance beside that of the others."""
+        others = self._mean(who for who in self._variances if name not in who) * self._share
+        own = self._mean(who for who in self._variances if name in who) - others * (1 / self._share - 1)
+        times = own / max(others, LEAST_DEVIATION**2 / 2)
+        return min(max(1.0, times / NOTABLY_NOISIER), most_excess(self._freedom + 1))
+
+    def _mean(self, whose: Iterable[frozenset[str]]) -> float:
+        known = [self._variances[who] for who in whose]
+        return math.fsum(n * variance for n, variance in known) / sum(n for n, _ in known)
 
 
-def _pooled(table: Table, rounds: Sequence[int]) -> tuple[float, float]:
-    """Mean variance of a difference in those rounds, within rounds over all pairs and as if unpaired."""
-    rows = [cells for cells in table.values() if any(number in cells for number in rounds)]
-    pairs = ([one[n] - other[n] for n in rounds if n in one and n in other] for one, other in combinations(rows, 2))
-    paired = [_without_far_off(differences) for differences in pairs]
-    return _mean_variance(paired), 2 * _mean_variance([[cells[n] for n in rounds if n in cells] for cells in rows])
+def most_excess(rounds: int) -> float:
+    """By how much a candidate's noise may widen its intervals (variance): less the more rounds show it in `own`."""
+    return 1 + (MOST_EXCESS / (rounds - 1)) ** 2
 
 
-def _mean_variance(samples: Iterable[Sequence[float]]) -> float:
-    enough = [sample for sample in samples if len(sample) > 1]
-    freedom = sum(len(sample) - 1 for sample in enough)
-    return math.fsum((len(sample) - 1) * _variance(sample) for sample in enough) / freedom
+def _spreads(table: Table, rounds: Sequence[int]) -> tuple[_Spread, _Spread]:
+    """Of differences within rounds and of figures."""
+    figures = {frozenset([name]): [cells[n] for n in rounds if n in cells] for name, cells in table.items()}
+    differences = {}
+    for one, other in combinations(table, 2):
+        sample = [table[one][n] - table[other][n] for n in rounds if n in table[one] and n in table[other]]
+        differences[frozenset((one, other))] = _without_far_off(sample)
+    return _Spread(differences, len(rounds)), _Spread(figures, len(rounds))
 
 
 def _variance(sample: Sequence[float]) -> float:

@@ -68,9 +68,9 @@ def _candidates(result: Result) -> Iterator[StudyCandidate]:
 
 def _estimates(plan: Plan, tables: Tables) -> Iterator[Estimate]:
     """Estimates for all pairs over all workloads, and for each pair with the baseline at each weighted workload."""
-    yield from estimates(tables.standing, "", combinations(tables.standing, 2), tables.parts)
+    yield from estimates(tables.standing, "", len(plan.candidates), combinations(tables.standing, 2), tables.parts)
     for workload in plan.recipe.workloads:
         if workload.weight > 0:
             table = without(tables.by_workload[workload.name], tables.failed.by_workload[workload.name])
             pairs = [(name, plan.baseline) for name in table if name != plan.baseline]
-            yield from estimates(table, workload.name, pairs)
+            yield from estimates(table, workload.name, len(plan.candidates), pairs)

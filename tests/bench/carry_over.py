@@ -20,13 +20,12 @@ import fswizard.stats
 from fswizard.model.plan import Plan, Trial
 from fswizard.session.order import trial_order
 from fswizard.stats.carry_over import most_explained
-from fswizard.stats.doubts import MOST_CARRIED
 from tests.bench.simulation import Order, Scenario, Simulation, normal, plan_of
 
 README = Path(fswizard.stats.__file__).with_name("README.md")
 HEAD = "| candidates, noise | slowed down | random order | this order | unsaid |"
 SIZES = ((2, 0.03), (2, 0.08), (3, 0.03))
-SLOWED = ((0.0, False), (0.05, False), (0.2, False), (0.05, True), (0.2, True))
+SLOWED = ((0.0, False), (0.05, False), (0.1, False), (0.2, False), (0.05, True), (0.2, True))
 """By how much what follows is slower, and whether the candidate itself is as well."""
 
 
@@ -43,7 +42,7 @@ def said(simulation: Simulation) -> bool:
     predecessors = {(trial.round, trial.candidate): trial.predecessor for trial in simulation.trials}
     pairs = simulation.analysis(max(trial.round for trial in simulation.trials)).pairs
     found = most_explained(simulation.table, predecessors, pairs)
-    return found is not None and found.share > MOST_CARRIED
+    return found is not None and found.doubtful
 
 
 def winners(truth: Sequence[float], scenario: Scenario, runs: int, order: Order = trial_order) -> tuple[float, float]:

@@ -5,11 +5,15 @@
 For each number of candidates it simulates runs in which nothing differs, and keeps of each look the largest difference
 of all pairs in standard errors. A run errs at the first look whose constant it exceeds, and the constant of a look lets
 through as many more runs as the error may grow by there. It grows most at the first look and falls evenly to a fifth of
-that at the last one: what is proven early saves most. A constant is the largest that any of these machines needs:
+that at the last one: what is proven early saves most. With more than two candidates the first look spends less
+(`FIRST`): two figures that happen to be alike hide that a candidate is noisier than the others.
+
+How much larger constants are within rounds than as if unpaired comes from equal noise, each way by itself: within
+rounds where these differ most, unpaired where they don't. A constant is then the largest that any of these needs:
 
 - equal noise, and what a round has in common 0, 0.4, 0.8 and 3 times as large: 5 % of the runs err in the end;
 - a tenth of the cells twice as slow: 5 %;
-- one candidate three times as noisy, and noise from 1 % to 10 %: 7 %.
+- noise from 1 % to 10 %, and one candidate 3, 5 and 10 times as noisy, also where rounds differ: 7 %.
 
 Where one of the latter machines needs more than that, all looks spend less.
 """
@@ -23,16 +27,21 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from fswizard.model.plan import FIRST_LOOK
-from fswizard.stats.constants import LAST_LOOK
+from fswizard.stats.constants import LAST_LOOK, PAIRED_FROM
 from tests.bench.many import Floats, Noise, bimodal, normal, one_noisy, statistics, unequal
 
 ERROR, UNEQUAL_ERROR = 0.0495, 0.0685
 """A little under what is permitted: simulation errs itself."""
 EQUAL: tuple[Noise, ...] = tuple(normal(1.0, shared=shared) for shared in (0.0, 0.4, 0.8, 3.0))
 OTHERS: tuple[tuple[Noise, float], ...] = (
-    (bimodal(0.03), ERROR), (one_noisy(1.0, 3.0), UNEQUAL_ERROR), (unequal(1.0, 10.0), UNEQUAL_ERROR),
-)  # fmt: skip
-SPENT = np.linspace(2.0, 0.4, LAST_LOOK - FIRST_LOOK + 1)
+    (bimodal(0.03), ERROR),
+    (unequal(1.0, 10.0), UNEQUAL_ERROR),
+    *((one_noisy(1.0, times, shared=shared), UNEQUAL_ERROR) for times in (3.0, 5.0, 10.0) for shared in (0.0, 3.0)),
+)
+LOOKS = LAST_LOOK - FIRST_LOOK + 1
+SPENT = np.linspace(2.0, 0.4, LOOKS)
+FIRST = {2: 1.0, 3: 0.75}
+"""Share of that which the first look spends; with more candidates it is (2/K)²."""
 CHUNK = 5000
 
 
@@ -41,37 +50,44 @@ def runs_of(candidates: int) -> int:
     return 300_000 if candidates == 2 else 150_000 if candidates == 3 else 200_000 // candidates // CHUNK * CHUNK
 
 
-def derive(candidates: int, runs: int) -> tuple[list[float], float]:
-    """The constants for a number of candidates, and the error that runs with equal noise make with them."""
-    equal = [largest(noise, candidates, runs) for noise in EQUAL]
-    others = [(largest(noise, candidates, runs // 2), permitted) for noise, permitted in OTHERS]
+def derive(candidates: int, runs: int) -> tuple[list[float], list[float], float]:
+    """The constants for a number of candidates, within rounds and unpaired, and the error with equal noise."""
+    spent = SPENT * np.r_[FIRST.get(candidates, (2 / candidates) ** 2), np.ones(LOOKS - 1)]
+    paired, unpaired = (
+        spend([largest(noise, candidates, runs, [ratio] * LOOKS)], ERROR, spent)
+        for noise, ratio in ((EQUAL[-1], 1e-9), (EQUAL[0], 1e9))
+    )
+    ratios = [1e9, *(max(1.0, 1e-9 * one / other) for one, other in zip(paired[1:], unpaired[1:]))]
+    equal = [largest(noise, candidates, runs, ratios) for noise in EQUAL]
+    others = [(largest(noise, candidates, runs // 2, ratios), permitted) for noise, permitted in OTHERS]
     low, high = 0.0, ERROR
     error = high
     for _ in range(10):
-        constants = spend(equal, error)
+        constants = spend(equal, error, spent)
         permitted = all(errs(table, constants) <= most for table, most in others)
         low, high = (error, high) if permitted else (low, error)
         if low == high:
             break
         error = (low + high) / 2
-    return spend(equal, low), low
+    constants = spend(equal, low, spent)
+    return [ratio * constant for ratio, constant in zip(ratios, constants)], constants, low
 
 
-def largest(noise: Noise, candidates: int, runs: int) -> Floats:
+def largest(noise: Noise, candidates: int, runs: int, ratios: Sequence[float]) -> Floats:
     """By run and look. All kinds of noise start from the same seeds, so that chance moves them alike."""
     chunks = range(0, runs, CHUNK)
     shape = (CHUNK, LAST_LOOK, candidates)
-    return np.concatenate([statistics(noise(np.random.default_rng([candidates, n]), shape)) for n in chunks])
+    return np.concatenate([statistics(noise(np.random.default_rng([candidates, n]), shape), ratios) for n in chunks])
 
 
-def spend(tables: Sequence[Floats], error: float) -> list[float]:
+def spend(tables: Sequence[Floats], error: float, spent: Floats) -> list[float]:
     """Constants that as many runs of each table exceed as may err, most of them early."""
     unharmed = [np.ones(len(table), bool) for table in tables]
     constants = []
-    for index, spent in enumerate(np.cumsum(SPENT) / SPENT.sum() * error):
+    for index, so_far in enumerate(np.cumsum(spent) / spent.sum() * error):
         needed = []
         for table, left in zip(tables, unharmed):
-            permitted = int(spent * len(table)) - int(np.count_nonzero(~left))
+            permitted = int(so_far * len(table)) - int(np.count_nonzero(~left))
             needed.append(float(np.partition(table[left, index], -permitted - 1)[-permitted - 1]))
         constants.append(max(needed))
         unharmed = [left & (table[:, index] <= constants[-1]) for table, left in zip(tables, unharmed)]
@@ -85,8 +101,11 @@ def errs(table: Floats, constants: Sequence[float]) -> float:
 
 def lines(numbers: Sequence[int], share: float) -> Iterator[str]:
     for candidates in numbers:
-        constants, error = derive(candidates, int(share * runs_of(candidates)))
-        yield f"    {candidates}: ({', '.join(f'{c:.2f}' for c in constants)}),  # {error:.2%} with equal noise"
+        paired, unpaired, error = derive(candidates, int(share * runs_of(candidates)))
+        rows = (
+            ", ".join(f"{constant:.2f}" for constant in row) for row in (paired[PAIRED_FROM - FIRST_LOOK :], unpaired)
+        )
+        yield f"{candidates}: {' | '.join(rows)} # {error:.2%} with equal noise"
 
 
 if __name__ == "__main__":

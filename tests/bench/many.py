@@ -16,7 +16,17 @@ import numpy.typing as npt
 
 from fswizard.model.analysis import TIE
 from fswizard.model.plan import FIRST_LOOK, MAXIMUM_ROUNDS
-from fswizard.stats.ratios import FAR_OFF, LEAST_DEVIATION, NORMAL_MAD, PAIRED_FROM, POOL_WEIGHT, ROBUST_FROM, critical
+from fswizard.stats.constants import PAIRED_FROM
+from fswizard.stats.ratios import (
+    FAR_OFF,
+    LEAST_DEVIATION,
+    NORMAL_MAD,
+    NOTABLY_NOISIER,
+    POOL_WEIGHT,
+    ROBUST_FROM,
+    critical,
+    most_excess,
+)
 from fswizard.stats.sticky import FEWEST, MOST_KEPT, PROVEN, SUSPECTED
 
 Floats = npt.NDArray[np.float64]
@@ -42,9 +52,12 @@ def unequal(lowest: float, highest: float) -> Noise:
     return lambda rng, shape: rng.standard_normal(shape) * np.geomspace(lowest, highest, shape[2])
 
 
-def one_noisy(deviation: float, times: float) -> Noise:
+def one_noisy(deviation: float, times: float, *, shared: float = 0.0) -> Noise:
     """How many times as large the first candidate's noise is as that of the others."""
-    return lambda rng, shape: rng.standard_normal(shape) * deviation * np.r_[times, np.ones(shape[2] - 1)]
+    equal = normal(deviation, shared=shared)
+    return lambda rng, shape: (
+        equal(rng, shape) + deviation * rng.standard_normal(shape) * np.eye(1, shape[2]) * math.sqrt(times**2 - 1)
+    )
 
 
 def lognormal(deviation: float) -> Noise:
@@ -190,8 +203,8 @@ class Standing:
             np.ones((runs, pairs)), np.ones((runs, candidates)),
         )  # fmt: skip
 
-    def estimates(self, seen: Look, wider: Floats | float = 1.0) -> tuple[Bools, Floats, Floats]:
-        """Which pairs are still in the run, their differences, and the standard errors, by run and pair.
+    def estimates(self, seen: Look, wider: Floats | float = 1.0) -> tuple[Bools, tuple[Floats, Floats]]:
+        """Which pairs are still in the run, and the standard errors within rounds and as if unpaired, by run and pair.
 
         These are `wider`, by run and pair, where noise sticks.
         """
@@ -206,24 +219,53 @@ class Standing:
             2 * np.average(self.single, axis=1, weights=self.single_rounds - 1),
         )
         freedom = seen.rounds - 1
-        paired, unpaired = (
-            (POOL_WEIGHT * pool[:, None] + freedom * own) / (POOL_WEIGHT + freedom)
-            for pool, own in zip(pools, (seen.paired, seen.single[:, one] + seen.single[:, other]))
-        )
+        errors = []
+        for pool, own, excess in zip(
+            pools, (seen.paired, seen.single[:, one] + seen.single[:, other]), self.excesses()
+        ):
+            steadied = (POOL_WEIGHT * pool[:, None] + freedom * own) / (POOL_WEIGHT + freedom)
+            noisier = np.clip(np.maximum(excess[:, one], excess[:, other]), 1.0, most_excess(seen.rounds))
+            deviation = np.maximum(LEAST_DEVIATION, wider * np.sqrt(noisier * steadied))
+            errors.append(deviation / math.sqrt(seen.rounds))
         if seen.rounds < PAIRED_FROM:
-            paired = np.full_like(paired, np.inf)
-        difference = np.where(unpaired < paired, seen.means[1], seen.means[0])
-        deviation = np.maximum(LEAST_DEVIATION, wider * np.sqrt(np.minimum(paired, unpaired)))
-        return together, difference, deviation / math.sqrt(seen.rounds)
+            errors[0] = np.full_like(errors[0], np.inf)
+        return together, (errors[0], errors[1])
+
+    def excesses(self) -> tuple[Floats, Floats]:
+        """How many times as large as permitted each candidate's variance is beside that of the others, in both ways."""
+        candidates = self.alive.shape[1]
+        if candidates < 3:
+            return np.ones(self.alive.shape), np.ones(self.alive.shape)
+        pairs, weights = pairs_of(candidates), self.pair_rounds - 1
+        mine = np.stack([(pairs[0] == c) | (pairs[1] == c) for c in range(candidates)], axis=1).astype(float)
+        squares, rest = self.paired * weights, 1 - mine
+        others = squares @ rest / (weights @ rest) / 2
+        ways = [((squares @ mine) / (weights @ mine) - others, others)]
+        squares, weights = self.single * (self.single_rounds - 1), self.single_rounds - 1
+        left, left_weights = (x.sum(axis=1, keepdims=True) - x for x in (squares, weights))
+        ways.append((self.single, left / left_weights))
+        paired, single = (own / np.maximum(LEAST_DEVIATION**2 / 2, most) / NOTABLY_NOISIER for own, most in ways)
+        return paired, single
 
 
-def statistics(figures: Floats) -> Floats:
-    """By run and look, the largest difference of all pairs in standard errors; nobody leaves."""
+def narrower(seen: Look, errors: tuple[Floats, Floats], constants: tuple[float, float]) -> tuple[Floats, Floats]:
+    """Differences and half the intervals, by run and pair, of whichever way is narrower."""
+    paired, unpaired = (constant * error for constant, error in zip(constants, errors))
+    return np.where(unpaired < paired, seen.means[1], seen.means[0]), np.minimum(paired, unpaired)
+
+
+def statistics(figures: Floats, ratios: Sequence[float]) -> Floats:
+    """By run and look, the largest difference of all pairs in standard errors; nobody leaves.
+
+    At each look, those within rounds count as so many times as large (`ratios`) as those as if unpaired.
+    """
     looks = []
     standing = Standing.begin(figures.shape[0], figures.shape[2])
-    for rounds in range(FIRST_LOOK, figures.shape[1] + 1):
-        _, differences, errors = standing.estimates(look(figures, rounds))
-        looks.append((np.abs(differences) / errors).max(axis=1))
+    for rounds, ratio in enumerate(ratios, FIRST_LOOK):
+        seen = look(figures, rounds)
+        _, errors = standing.estimates(seen)
+        differences, halves = narrower(seen, errors, (ratio, 1.0))
+        looks.append((np.abs(differences) / halves).max(axis=1))
     return np.stack(looks, axis=1)
 
 
@@ -284,10 +326,15 @@ def play(
         cells += np.where(going, standing.alive.sum(axis=1), 0)
         wider, found = widening(parts[:, :, :rounds], standing.alive)
         doubted[going] = found[going]
-        together, differences, errors = standing.estimates(look(figures, rounds), wider[:, None] if widened else 1.0)
+        seen = look(figures, rounds)
+        together, errors = standing.estimates(seen, wider[:, None] if widened else 1.0)
         judged = together & going[:, None]
-        constant = constants[rounds - FIRST_LOOK] if len(constants) else critical(candidates, rounds)
-        half_width = constant * errors
+        both = (True, False)
+        at = [
+            constants[rounds - FIRST_LOOK] if len(constants) else critical(candidates, rounds, paired)
+            for paired in both
+        ]
+        differences, half_width = narrower(seen, errors, (at[0], at[1]))
         lead = judged[:, closest]
         signed[lead], half_widths[lead] = differences[lead, closest], half_width[lead, closest]
         compared[lead] = rounds

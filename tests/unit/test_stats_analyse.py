@@ -19,7 +19,8 @@ from fswizard.model.metrics import DURATION
 from fswizard.model.plan import FIRST_LOOK
 from fswizard.model.result import Failure, Result, Sample
 from fswizard.stats import Decision, analyse, decide
-from fswizard.stats.ratios import CRITICAL, ROBUST_FROM, critical, verdict
+from fswizard.stats.constants import PAIRED, PAIRED_FROM, UNPAIRED
+from fswizard.stats.ratios import ROBUST_FROM, critical, verdict
 from tests.builders import make_plan, make_result, make_samples, make_workload
 
 FIGURES = st.floats(1.0, 1e9)
@@ -58,13 +59,13 @@ def results(draw: st.DrawFn) -> Result:
 def test_two_candidates_by_hand_and_of_four_the_noise_of_all_pairs() -> None:
     figures = {"ext4": (100.0, 100.0, 100.0), "xfs": tuple(100 * math.exp(x) for x in (0.1, 0.2, 0.3))}
     ratio = the(analyse(make_result(figures)), "xfs")
-    # mean 0.2, variance 0.01 of each candidate by itself and of both together, constant 11.7 for three rounds
+    # mean 0.2, variance 0.01 of each candidate by itself and of both together, constant 7.26 for three rounds
     assert ratio.ratio == pytest.approx(math.exp(0.2))
-    assert ratio.low == pytest.approx(math.exp(0.2 - 11.7 * 0.1 / math.sqrt(3)))
-    assert ratio.high == pytest.approx(math.exp(0.2 + 11.7 * 0.1 / math.sqrt(3)))
+    assert ratio.low == pytest.approx(math.exp(0.2 - 7.26 * 0.1 / math.sqrt(3)))
+    assert ratio.high == pytest.approx(math.exp(0.2 + 7.26 * 0.1 / math.sqrt(3)))
     assert (ratio.rounds, ratio.verdict, ratio.baseline) == (3, "undecided", "ext4")
     narrow = the(analyse(make_result({"ext4": (100.0,) * 12, "xfs": (110.0,) * 12})), "xfs")
-    assert narrow.low == pytest.approx(1.1 * math.exp(-3.37 * 0.005 / math.sqrt(12)))
+    assert narrow.low == pytest.approx(1.1 * math.exp(-3.33 * 0.005 / math.sqrt(12)))
     assert narrow.verdict == "faster"
 
     analysis = analyse(make_result({"ext4": (100.0,), "xfs": (900.0,)}))
@@ -77,12 +78,12 @@ def test_two_candidates_by_hand_and_of_four_the_noise_of_all_pairs() -> None:
         (a, b): statistics.variance([x - y for x, y in zip(logs[a], logs[b])]) for a, b in combinations(logs, 2)
     }
     unpaired = {name: statistics.variance(row) for name, row in logs.items()}
-    v = min(
-        (4 * statistics.fmean(variance.values()) + 4 * variance["ext4", "btrfs"]) / 8,
-        (4 * 2 * statistics.fmean(unpaired.values()) + 4 * (unpaired["ext4"] + unpaired["btrfs"])) / 8,
+    half_width = min(
+        4.52 * math.sqrt((4 * statistics.fmean(variance.values()) + 4 * variance["ext4", "btrfs"]) / 8 / 5),
+        4.07 * math.sqrt((2 * statistics.fmean(unpaired.values()) + unpaired["ext4"] + unpaired["btrfs"]) / 2 / 5),
     )
     mean = statistics.fmean([x - y for x, y in zip(logs["btrfs"], logs["ext4"])])
-    assert ratio.low == pytest.approx(math.exp(mean - 4.78 * math.sqrt(v / 5)))
+    assert ratio.low == pytest.approx(math.exp(mean - half_width))
 
 
 def test_durations_count_turned_round_and_no_bare_device_timed_out_figure_or_discarded_round() -> None:
@@ -261,14 +262,15 @@ def test_swapping_the_baseline_inverts_the_ratio_which_lies_within_its_interval(
 
 
 def test_constants_stand_as_derived_and_go_on_beyond_the_table() -> None:
-    assert critical(2, 3) == 11.7
-    assert critical(4, 12) == 4.28
+    assert (critical(2, 3), critical(2, 3, paired=True), critical(2, 2, paired=True)) == (7.26, 16.84, math.inf)
+    assert critical(4, 12) == 3.63
     assert critical(12, 12) > critical(10, 12)
     for rounds in (13, 40):
         assert critical(4, rounds) / math.sqrt(rounds) == pytest.approx(critical(4, 12) / math.sqrt(12))
-    for row in CRITICAL.values():
-        widths = [constant / math.sqrt(rounds) for rounds, constant in enumerate(row, FIRST_LOOK)]
-        assert widths == sorted(widths, reverse=True)
+    for rows, first in ((UNPAIRED, FIRST_LOOK), (PAIRED, PAIRED_FROM)):
+        for row in rows.values():
+            widths = [constant / math.sqrt(rounds) for rounds, constant in enumerate(row, first)]
+            assert widths == sorted(widths, reverse=True)
     with pytest.raises(ValueError):
         critical(2, 1)
 

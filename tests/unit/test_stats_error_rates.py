@@ -21,7 +21,7 @@ from tests.bench.carry_over import winners
 from tests.bench.decisions import BANK, SIX_SHARED, TIE, replay
 from tests.bench.discoveries import Case, scores
 from tests.bench.error_rates import NOISES, bias, errors
-from tests.bench.many import Noise, Standing, bimodal, look, pairs_of, play, widening
+from tests.bench.many import Noise, Standing, bimodal, look, narrower, one_noisy, pairs_of, play, widening
 from tests.bench.many import normal as normal_noise
 from tests.bench.recordings import FASTER, GAIN, SAME, Recording, load
 from tests.bench.simulation import SCENARIOS, Scenario, Simulation, normal, plan_of
@@ -62,7 +62,7 @@ def test_machines_that_err_otherwise_seldom_lead_astray(scenario: Scenario, runs
     assert missed / runs <= likely(0.07, runs)
 
 
-@pytest.mark.parametrize("noise", [normal_noise(0.03, shared=1.0), bimodal(0.03)])
+@pytest.mark.parametrize("noise", [normal_noise(0.03, shared=1.0), bimodal(0.03), one_noisy(0.03, 10.0, shared=1.0)])
 @pytest.mark.parametrize("truth", [(1.0, 1.1), (1.0, 1.05, 1.2, 0.9)])
 def test_arrays_are_judged_as_the_program_judges(truth: tuple[float, ...], noise: Noise) -> None:
     """Each round that has intervals of those still in the run, while candidates leave."""
@@ -74,7 +74,10 @@ def test_arrays_are_judged_as_the_program_judges(truth: tuple[float, ...], noise
             if rounds == 7:
                 standing.alive[0, 0] = len(truth) < 3
             wider, _ = widening(run[None, None, :rounds], standing.alive)
-            together, differences, standard_errors = standing.estimates(look(run[None], rounds), wider[:, None])
+            seen, size = look(run[None], rounds), len(truth)
+            together, errors = standing.estimates(seen, wider[:, None])
+            constants = critical(size, rounds, paired=True), critical(size, rounds)
+            differences, half_widths = narrower(seen, errors, constants)
             table = {
                 f"c{c}": {n: float(run[n, c]) for n in range(rounds if standing.alive[0, c] else 6)}
                 for c in range(len(truth))
@@ -84,8 +87,7 @@ def test_arrays_are_judged_as_the_program_judges(truth: tuple[float, ...], noise
                 (ratio,) = compare(table, "", len(truth), [names])
                 assert ratio.low is not None
                 assert math.log(ratio.ratio) == pytest.approx(differences[0, pair])
-                half_width = critical(len(truth), rounds) * standard_errors[0, pair]
-                assert math.log(ratio.low) == pytest.approx(differences[0, pair] - half_width)
+                assert math.log(ratio.low) == pytest.approx(differences[0, pair] - half_widths[0, pair])
 
 
 @pytest.mark.parametrize("runs", [60, *slow((400,))])

@@ -49,7 +49,7 @@ def test_without_intervals_rounds_to_come_or_another_candidate_nothing_is_foreca
 
 
 def test_what_shows_already_is_settled_soon_what_noise_holds_is_said_early_and_chances_rise() -> None:
-    result = measured(4, 0.04, (100.0, 112.0))
+    result = measured(4, 0.04, (100.0, 110.0))
     assert analyse(result).leaders == ("xfs", "ext4")
     made = outlook(result)
     assert made.enough is not None and made.enough <= 5
