@@ -202,7 +202,8 @@ def test_the_history_has_the_verdict_who_is_not_out_and_how_long_it_took(
 def test_a_run_that_goes_on_has_the_words_of_its_report() -> None:
     for result in (early(), beaten()):
         state = replace(
-            RunState.of(result.plan, replace(result, survivors=analyse(result).leaders)), analysis=analyse(result)
+            RunState.of(result.plan, replace(result, survivors=analyse(result).leaders)),
+            analysis=analyse(result).as_shown(),
         )
         lines = live.leaderboard(state, 120, tall=False).plain.splitlines()
         ratios = [ratio for ratio in present(conclude(result)).overall if ratio.verdict != "baseline"]
