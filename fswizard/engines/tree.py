@@ -248,7 +248,7 @@ class TreeJob(ShapedEngine):
         )
 
     def _installing(self, root: str, packages: str) -> tuple[Work, ...]:
-        """dpkg without root, on an empty database; what containers leave out is synced, as nobody's own disk is one."""
+        """dpkg without root, on an empty database. It syncs even where its settings say otherwise, as in containers."""
         options = ("--no-force-unsafe-io", "--force-not-root,bad-path", "--force-script-chrootless", "--log=/dev/null")
         argv = ("dpkg", f"--root={root}", *options, "--unpack", "--recursive", packages)
         making = Work(("mkdir", "--parents", f"{root}/var/lib/dpkg"), "an empty database")

@@ -13,8 +13,8 @@ from fswizard.stats.table import Table
 MOST_CARRIED = 0.5
 """Share of a difference that a predecessor may explain without a doubt."""
 MANY_ROUNDS = 8
-"""Least number of rounds from which on a doubt is raised of a smaller share, as true differences of that size are
-mostly proven earlier."""
+"""Number of rounds from which on a smaller share raises a doubt, too: true differences of that size are mostly proven
+earlier."""
 SEEN = 1.5
 """Standard errors that the effect must have for that."""
 

@@ -19,7 +19,7 @@ from fswizard.stats.table import Table
 def critical(candidates: int, rounds: int, paired: bool = False) -> float:
     """The constant for a pair with `rounds` rounds in common, in a run that started with this many candidates.
 
-    It is another one for differences within rounds (`paired`) than as if unpaired. Constants were made for up to 12
+    Differences within rounds (`paired`) have constants of their own. All were made for up to 12
     rounds: beyond them intervals do not narrow. Beyond ten candidates constants rise as they do from six to ten, which
     errs on the wide side.
     """
@@ -42,7 +42,8 @@ LEAST_DEVIATION = 0.005
 POOL_WEIGHT = 4
 """Degrees of freedom that the noise of all pairs together counts for, beside a pair's own."""
 RISING_FROM = 6
-"""Number of candidates from which on it shows how constants rise; one more makes less than simulation errs."""
+"""Constants for more than ten candidates rise as from this number to ten; the step of a single candidate is smaller than
+the simulation's error."""
 NOTABLY_NOISIER = 3.0
 """Times the others' mean variance that a candidate may show before its intervals are widened for it."""
 MOST_EXCESS = 8.0

@@ -257,7 +257,7 @@ def narrower(seen: Look, errors: tuple[Floats, Floats], constants: tuple[float, 
 def statistics(figures: Floats, ratios: Sequence[float]) -> Floats:
     """By run and look, the largest difference of all pairs in standard errors; nobody leaves.
 
-    At each look, those within rounds count as so many times as large (`ratios`) as those as if unpaired.
+    `ratios` has, for each look, the ratio of the constant within rounds to the one as if unpaired.
     """
     looks = []
     standing = Standing.begin(figures.shape[0], figures.shape[2])

@@ -24,7 +24,7 @@ SIZES: dict[Size, tuple[int, float, float, int]] = {
 MOST_PERCENT = 3.0
 DRAWING = "each picture takes 3 to 4 ms, two thirds of them in Textual"
 GROWTH = 1.02
-"""From a tenth of the events on, memory may become so many times as large."""
+"""Largest growth of memory after the first tenth of the events."""
 SIZE = (120, 36)
 WHO = {"wizard": "the wizard, 120 × 36", "run": "`fswizard run` on a terminal"}
 PACED = (sys.executable, "-m", "tests.bench.paced")
