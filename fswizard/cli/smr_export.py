@@ -91,9 +91,8 @@ def _report(about: Reported, verdict: SmrVerdict, probe: ProbeResult | None) -> 
     yield f"- Model: {about.model or 'unknown'}"
     yield f"- Firmware: {about.firmware or 'unknown'}"
     yield f"- Marks: {about.marks or 'unknown'}"
-    sure = f" ({verdict.certainty})" if verdict.certainty else ""
     says = {**SMR_KINDS, "unknown": "neither"}
-    yield f"- Verdict of fswizard {fswizard.__version__}: {verdict.words()}{sure}"
+    yield f"- Verdict of fswizard {fswizard.__version__}: {verdict.sentence()}"
     for piece in verdict.evidence:
         if piece.code not in _ON_OTHERS:
             yield f"- Evidence for {says[piece.says]}: {shareable.sentence(piece.text, names)}"

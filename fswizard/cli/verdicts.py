@@ -11,7 +11,7 @@ from fswizard.model.drive import Evidence, SmrVerdict
 
 def verdict_lines(verdict: SmrVerdict, *, flash: bool = False) -> list[str]:
     """A verdict with its evidence and advice, within 80 columns; zones of flash are not shingles."""
-    lines = [f"  {verdict.words(flash=flash)}" + (f" ({verdict.certainty})" if verdict.certainty else "")]
+    lines = [f"  {verdict.sentence(flash=flash)}"]
     for piece in verdict.evidence:
         lines += evidence_lines(piece, verdict.sign(piece))
     for sentence in verdict.advice:

@@ -66,6 +66,10 @@ class SmrVerdict:
         """`strong evidence`; empty without a verdict."""
         return "" if self.kind in ("unknown", "not-a-hard-disk") else SMR_CONFIDENCES[self.confidence]
 
+    def sentence(self, *, flash: bool = False) -> str:
+        """`SMR, drive-managed (strong evidence)`."""
+        return self.words(flash=flash) + (f" ({self.certainty})" if self.certainty else "")
+
     def sign(self, piece: Evidence) -> str:
         """✓ for evidence that supports the verdict, ✗ for evidence against it, · for neither."""
         return "·" if piece.says == "unknown" else "✓" if piece.says == self.kind else "✗"

@@ -385,7 +385,7 @@ def describe_smr(drive: Drive) -> str:
     if verdict.kind == "unknown":
         return "unknown whether it is shingled"
     evidence = "; ".join(item.text.rstrip(".") for item in verdict.evidence if verdict.sign(item) == "✓")
-    return f"{verdict.words(flash=drive.flash)} ({verdict.certainty})" + (f": {evidence}" if evidence else "")
+    return verdict.sentence(flash=drive.flash) + (f": {evidence}" if evidence else "")
 
 
 AFTERWARDS: Mapping[str, str] = {
