@@ -42,8 +42,8 @@ LEAST_DEVIATION = 0.005
 POOL_WEIGHT = 4
 """Degrees of freedom that the noise of all pairs together counts for, beside a pair's own."""
 RISING_FROM = 6
-"""Constants for more than ten candidates rise as from this number to ten; a single step is smaller than the simulation's
-error."""
+"""Constants for more than ten candidates rise as from this number to ten; a single step is smaller than what
+simulation can tell."""
 NOTABLY_NOISIER = 3.0
 """Times the others' mean variance that a candidate may show before its intervals are widened for it."""
 MOST_EXCESS = 8.0
