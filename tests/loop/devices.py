@@ -6,7 +6,6 @@ import hashlib
 import os
 import struct
 import subprocess
-import tempfile
 import zlib
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -47,10 +46,22 @@ class Bench:
         return path
 
     def attach(self, file: Path, *options: str) -> str:
-        one_by_one = ("flock", tempfile.gettempdir())  # of two that find the same one, one keeps it open
-        device = run(*one_by_one, "losetup", "--find", "--show", *options, str(file)).strip()
+        """Under a name that no other process takes, even while it is detached: they look for the lowest number."""
+        first = 2000 + os.getpid() % 1000 * 50
+        for device in (f"/dev/loop{number}" for number in range(first, first + 50)):
+            with suppress(FileNotFoundError):
+                if Path("/sys/block", Path(device).name, "loop/backing_file").read_text():
+                    continue
+            run("losetup", *options, device, str(file))
+            self.undo.callback(_detach, device, file.resolve())
+            return device
+        raise AssertionError("fifty devices are attached")
+
+    def attach_instead(self, device: str, file: Path) -> None:
+        """Under the name of a device that is detached."""
+        run("losetup", "--detach", device)
+        run("losetup", device, str(file))
         self.undo.callback(_detach, device, file.resolve())
-        return device
 
     def disk(self, size_bytes: int = SIZE, *options: str) -> Case:
         file = self.file(size_bytes=size_bytes)

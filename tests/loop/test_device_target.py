@@ -127,7 +127,7 @@ CHANGES: dict[str, tuple[Callable[[Bench, Case], object], str]] = {
     "made": (lambda bench, case: run("mkfs.ext2", "-q", "-F", case.path), "have changed since the plan was made"),
     "mounted": (lambda bench, case: bench.mount(case.path, "-o", "ro"), "is mounted on"),
     "another of the same name": (
-        lambda bench, case: (run("losetup", "--detach", case.path), run("losetup", case.path, str(case.file))),
+        lambda bench, case: bench.attach_instead(case.path, case.file),
         "is no longer the disk that was chosen",
     ),
     "locked": (

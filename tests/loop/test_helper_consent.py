@@ -13,7 +13,7 @@ from fswizard.drives.devices import find_device
 from fswizard.privileged import block_device, consent, rights
 from fswizard.privileged.protocol import Refusal
 from tests.loop.channel import HELPER, Channel, about
-from tests.loop.devices import Bench, Case, run
+from tests.loop.devices import Bench, Case
 from tests.loop.people import USERS, User
 from tests.loop.terminals import talk
 
@@ -100,9 +100,7 @@ def test_a_disk_that_was_swapped_after_the_yes_is_not_erased(nobody: User, bench
     with nobody.allowed(*ERASING):
         confirm(nobody, "yes", disk)
         other = bench.file("other")
-        run("losetup", "--detach", disk.path)
-        run("losetup", disk.path, str(other))
-        bench.undo.callback(run, "losetup", "--detach", disk.path)
+        bench.attach_instead(disk.path, other)
         assert UNCONFIRMED in claim_as(nobody, rights.ERASE, Case(disk.path, other))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -120,12 +119,10 @@ def of_a_run(bench: Bench) -> Case:
 
 def replaced(bench: Bench) -> Case:
     """Unplugged, and another one of the same size and name plugged in."""
-    while True:  # another test may be quicker to take the name
-        case = bench.disk()
-        before = find_device(case.path).diskseq
-        run("losetup", "--detach", case.path)
-        if subprocess.run(["losetup", case.path, str(case.file)], capture_output=True, check=False).returncode == 0:
-            return Case(case.path, case.file, claimed={"diskseq": before})
+    case = bench.disk()
+    before = find_device(case.path).diskseq
+    bench.attach_instead(case.path, case.file)
+    return Case(case.path, case.file, claimed={"diskseq": before})
 
 
 def lying(bench: Bench, typed: str | None = None, **claimed: Any) -> Case:
