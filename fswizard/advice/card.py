@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from fswizard.advice.choice import Choice
 from fswizard.advice.commands import commands
@@ -118,7 +119,7 @@ class _Answer:
 
     def _says(self, *reasons: str) -> str:
         """The verdict with the longest of the reasons that fits."""
-        head = f"{self.verb} {self.title(self.name)}"
+        head = f"{self.verb} {replace(self.plan.candidate(self.name), aged=False).title}"
         return fitting(VERDICT_WIDTH, *(f"{head}{reason}" for reason in reasons), head)
 
     # By kind of result

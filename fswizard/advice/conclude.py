@@ -14,6 +14,7 @@ from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.model.text import safe
 from fswizard.stats import analyse, doubts, forecast, hinges, rule_of, summarise, tables_of
+from fswizard.stats.age import age_ratios
 
 
 def conclude(
@@ -40,7 +41,7 @@ def conclude(
     ahead = forecast(result, analysis, survivors, trial_s=result.trial_s, tables=tables)
     if not result.environment.source:  # imported figures did not decide when their run ends
         analysis = analysis.as_shown()
-    failed = result.outcome == "failed"
+    failed, age = result.outcome == "failed", age_ratios(result)
     choice = Choice("failed") if failed else choose(result, analysis)
     if choice.kind == "winner" and choice.names != analysis.leaders:
         winner, *rivals = choice.eligible
@@ -49,9 +50,9 @@ def conclude(
         choice.names,
         choice.kind == "tie",
         make_card(result, analysis, choice, doubtful, summaries),
-        () if failed else reasons(result, analysis, choice, ahead),
+        () if failed else reasons(result, analysis, choice, ahead, age),
     )
-    return Findings(result, analysis, doubtful, advice, summaries, forecast=ahead)
+    return Findings(result, analysis, doubtful, advice, summaries, age=age, forecast=ahead)
 
 
 def _known(plan: Plan, needs: Sequence[str]) -> tuple[str, ...]:

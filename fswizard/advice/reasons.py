@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from fswizard.advice.choice import Choice, torn_between
 from fswizard.advice.commands import how_to_use
@@ -17,7 +17,9 @@ from fswizard.model.text import mid_sentence
 from fswizard.model.units import rounds_text, seconds_text, size_text, speed_text, times_text
 
 
-def reasons(result: Result, analysis: Analysis, choice: Choice, forecast: Forecast | None) -> tuple[Reason, ...]:
+def reasons(
+    result: Result, analysis: Analysis, choice: Choice, forecast: Forecast | None, age: Sequence[Ratio] = ()
+) -> tuple[Reason, ...]:
     """What speaks for the choice, what it costs, who is excluded and why, what more rounds would bring, and how to use
     it."""
     plan = result.plan
@@ -27,6 +29,7 @@ def reasons(result: Result, analysis: Analysis, choice: Choice, forecast: Foreca
         *_torn(plan, analysis, choice),
         *(_by_workload(plan, analysis, ratio) if ratio else ()),
         *(_stall(result, ratio.candidate, ratio.baseline) if ratio else ()),
+        *_age(plan, age),
         *_noise(result, analysis, choice, forecast),
         *_slower(plan, analysis, choice),
         *_failures(plan, analysis),
@@ -34,6 +37,14 @@ def reasons(result: Result, analysis: Analysis, choice: Choice, forecast: Foreca
         *_features(plan, choice),
         *(how_to_use(plan, choice.names[0]) if choice.names else ()),
     )
+
+
+def _age(plan: Plan, age: Sequence[Ratio]) -> Iterator[Reason]:
+    """`What age costs: ext4 is 17 % slower than new.`"""
+    slower = [ratio for ratio in age if not ratio.workload and ratio.verdict == "slower"]
+    if slower:
+        names = [f"{plan.candidate(r.baseline).title} is {speed_text(r.ratio)} than when it was new" for r in slower]
+        yield Reason("age", f"Aged, {listing(names)}.")
 
 
 def _excluded(plan: Plan, analysis: Analysis, choice: Choice) -> Iterator[Reason]:

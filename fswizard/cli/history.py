@@ -20,7 +20,7 @@ from fswizard.report.comparison import render, summary
 from fswizard.report.layout import WIDTH, wrap
 from fswizard.report.presentation import run_text
 from fswizard.results import Entry
-from fswizard.stats.comparison import compare, compare_fill
+from fswizard.stats.comparison import compare, compare_within
 
 
 class History(OnMachine):
@@ -59,7 +59,7 @@ class History(OnMachine):
         named = [(path, results.load(path)) for path in map(results.find, words)]
         named.sort(key=lambda one: one[1].environment.started)
         runs = [run for _, run in named]
-        comparison = compare(*runs) if len(runs) == 2 else compare_fill(*runs)
+        comparison = compare(*runs) if len(runs) == 2 else compare_within(*runs)
         if self.json:
             print(json.dumps(to_json(comparison), indent=2))
         else:

@@ -75,6 +75,7 @@ class Choosing(OnMachine):
         "--memory-limit", str, argname="SIZE",
         help="memory limit for measured programs, page cache included (a quarter of their data); or none",
     )  # fmt: skip
+    aged = cli.Flag("--aged", help="measure each candidate after years of use as well, and choose by that")
     erase = cli.SwitchAttr(
         "--erase", str, list=True, argname="SERIAL",
         help="serial number of a device that may be erased, or what `plan` names instead; separate several with commas",
@@ -99,6 +100,7 @@ class Choosing(OnMachine):
                 else (model.MINIMUM_ROUNDS, model.MAXIMUM_ROUNDS),
                 seed=_seed(self.seed) if self.seed is not None else None,
                 memory_limit_bytes=_option("memory-limit", self.memory_limit, _memory_limit, NO_LIMIT),
+                aged=self.aged,
             ),
             results.all_results(),
         )
@@ -154,8 +156,8 @@ class Run(Choosing):
     def _resumed(self) -> Resumption:
         """The plan is the earlier run's; only the time and the write budget can be chosen."""
         chosen = ("target", "candidates", "baseline", "weights", "need", "rounds", "seed", "erase", "output")
-        for name in (*chosen, "memory-limit"):
-            if getattr(self, name.replace("-", "_")) not in (None, []):
+        for name in (*chosen, "memory-limit", "aged"):
+            if getattr(self, name.replace("-", "_")) not in (None, [], False):
                 raise UsageError(
                     f"--{name} can't be combined with --resume: a resumed run keeps its plan.", "Leave it out."
                 )

@@ -53,6 +53,8 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
+from fswizard.engines.shared.ageing import age
+from fswizard.engines.shared.ageing import planned as planned_age
 from fswizard.engines.shared.direct import cached_share
 from fswizard.engines.shared.engine import (
     BareDevice,
@@ -68,8 +70,8 @@ from fswizard.model.keys import Keys
 from fswizard.model.recipe import Job, Program
 
 __all__ = [
-    "BareDevice", "BareSample", "Engine", "WorkloadContext", "WorkloadDisturbed", "WorkloadFailed", "cached_share",
-    "engine", "forget_cell", "job", "programs", "require_unkilled",
+    "BareDevice", "BareSample", "Engine", "WorkloadContext", "WorkloadDisturbed", "WorkloadFailed", "age",
+    "cached_share", "engine", "forget_cell", "job", "planned_age", "programs", "require_unkilled",
 ]  # fmt: skip
 
 

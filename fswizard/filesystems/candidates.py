@@ -10,7 +10,7 @@ from itertools import combinations
 from fswizard.errors import UsageError
 from fswizard.filesystems.layouts import layouts_of, parse_array
 from fswizard.filesystems.loader import catalogue
-from fswizard.model.filesystem import Candidate, Filesystem, MkfsOption, MountOption
+from fswizard.model.filesystem import AGED, Candidate, Filesystem, MkfsOption, MountOption
 from fswizard.model.layout import DEGRADED, MD, Array
 from fswizard.model.text import safe
 
@@ -42,6 +42,9 @@ def parse_candidate(text: str) -> Candidate:
         return _on_array(rest)
     filesystem = _find_filesystem(maker.strip())
     tokens = [token.strip() for token in rest.split(",")] if colon else []
+    if AGED in tokens:
+        tokens.remove(AGED)
+        return aged(parse_candidate(f"{maker}:{','.join(tokens)}" if tokens else maker))
     array, tokens = _take_array(filesystem, tokens)
     mount: dict[str, MountOption] = {}
     mkfs: dict[str, MkfsOption] = {}
@@ -67,6 +70,19 @@ def parse_candidate(text: str) -> Candidate:
     return Candidate(name, filesystem, tuple(mkfs_options), tuple(mount_options), array=array)
 
 
+def aged(candidate: Candidate) -> Candidate:
+    """The same, aged; UsageError where it can't be."""
+    if candidate.array is not None or candidate.filesystem.pool:
+        raise _not_aged(candidate.array.name if candidate.array else candidate.filesystem.title)
+    return candidate.grown_old()
+
+
+def _not_aged(what: str) -> UsageError:
+    return UsageError(
+        f"{what} can't be aged: only a filesystem on one device can be copied back.", f"Leave {AGED} out."
+    )
+
+
 def title_of(name: str) -> str:
     """What people read for a short name; the name itself where it means no filesystem, such as that of a directory."""
     try:
@@ -89,6 +105,8 @@ def _on_array(text: str) -> Candidate:
             f"{candidate.name} on {array.name} would be spread twice: it makes its own arrays.",
             "Name one or the other.",
         )
+    if candidate.aged:
+        raise _not_aged(array.name)
     return replace(candidate, name=f"{array.name}+{candidate.name}", array=array)
 
 

@@ -243,7 +243,8 @@ class Reason:
     """One sentence of the recommendation's why."""
 
     code: str
-    """`speed`, `slower`, `beaten`, `cost`, `noise`, `redundancy`, `feature`, `failure`, `stall`, `excluded`, `use`."""
+    """`speed`, `slower`, `beaten`, `cost`, `noise`, `redundancy`, `feature`, `failure`, `stall`, `age`, `excluded`,
+    `use`."""
     text: str
 
 
@@ -410,6 +411,8 @@ class Findings:
     """Never made up for: empty where nothing fits."""
     reruns: tuple[Rerun, ...] = ()
     """Of published figures: how they came out here."""
+    age: tuple[Ratio, ...] = ()
+    """Aged candidates over new ones, overall and by workload; empty where they were not measured beside each other."""
     forecast: Forecast | None = None
     """What more rounds would bring; None where there is nothing to forecast, or none to come."""
 

@@ -9,6 +9,9 @@ from typing import Any, Literal
 
 from fswizard.model.layout import BITMAP, DEGRADED, MD, Array
 
+AGED = "aged"
+"""How people type it, as if it were an option."""
+
 Strain = Literal["sync", "overwrite", "stream", "small-files", "read"]
 """What a workload asks of a filesystem before all: small synced writes, changes within files, large files, many small
 files, reading."""
@@ -205,13 +208,24 @@ class Candidate:
     """For targets that are directories: where it is. Nothing is formatted then."""
     array: Array | None = None
     """How it is spread over several devices; None: it lies on the first one alone."""
+    aged: bool = False
+    """Files were made, changed and deleted on it before it is measured, as by years of use."""
+
+    @property
+    def as_new(self) -> str:
+        """Name of the same without its age."""
+        return self.name.removesuffix(AGED).rstrip(":,") if self.aged else self.name
+
+    def grown_old(self) -> Candidate:
+        """The same, aged."""
+        return replace(self, name=f"{self.name}{',' if ':' in self.name else ':'}{AGED}", aged=True)
 
     @property
     def title(self) -> str:
         """What people read: `XFS`, `Btrfs (noatime, compress=zstd:1)`, `home (ext4)`, `ext4 on RAID 5 (md)`."""
         if self.directory:
             return self.name
-        options = (*self.mount_options, *(option.name for option in self.mkfs_options))
+        options = (*self.mount_options, *(option.name for option in self.mkfs_options), *((AGED,) if self.aged else ()))
         array = self.array
         title = array.layout.title if array and array.layout.maker != MD else self.filesystem.title
         text = f"{title} ({', '.join(options)})" if options else title

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,6 +15,12 @@ FIRST_LOOK = 2
 """Rounds below which there is no interval."""
 MINIMUM_ROUNDS = FIRST_LOOK
 MAXIMUM_ROUNDS = 12
+CHURN = 3
+"""How many times the size of the scratch image is written to a candidate that is aged."""
+AGED_PERCENT = 80
+"""How full it is meanwhile."""
+AGED_TIMES = 3
+"""How many times the recipe's time a run with aged candidates may take: there are two of each, and more to copy."""
 FORMAT, MOUNTING = "format", "mount"
 """What commands that make a candidate are for, and those that mount it."""
 
@@ -138,26 +145,52 @@ class Plan:
     """The run ends before it has written more; None for no limit."""
     losses: tuple[str, ...] = ()
     """Device: what is on it and would be lost, a sentence each."""
+    beside: tuple[Candidate, ...] = ()
+    """Measured in the same rounds to show what age costs, and not chosen among: aged candidates when they were new."""
     left_out: tuple[LeftOut, ...] = ()
     """Where the user chose no candidates: those that would have been among them."""
 
     def candidate(self, name: str) -> Candidate:
-        return next(candidate for candidate in self.candidates if candidate.name == name)
+        return next(candidate for candidate in self.measured if candidate.name == name)
+
+    @property
+    def measured(self) -> tuple[Candidate, ...]:
+        """Those that each round measures as long as none is out."""
+        return (*self.candidates, *self.beside)
 
     def commands_for(self, candidate: str, text: str) -> tuple[tuple[str, ...], ...]:
         """Those that make or mount a candidate."""
         return tuple(c.argv for c in self.commands if (c.candidate, c.text) == (candidate, text))
 
     @property
+    def aged(self) -> tuple[Candidate, ...]:
+        return tuple(candidate for candidate in self.candidates if candidate.aged)
+
+    def with_new(self, names: Collection[str]) -> tuple[str, ...]:
+        """Candidates that take part in a round if those of `names` do: these, and what is measured beside them."""
+        twins = {candidate.as_new for candidate in self.aged if candidate.name in names}
+        return (*names, *(candidate.name for candidate in self.beside if candidate.name in twins))
+
+    @property
+    def churn_bytes(self) -> int:
+        """What is written to each aged candidate before it is kept."""
+        return CHURN * self.target.size_bytes
+
+    @property
+    def filled_bytes(self) -> int:
+        """What is written before the first round: images from end to end, those that keep aged candidates as well."""
+        return self.target.filled_bytes + len(self.aged) * (self.churn_bytes + 2 * self.target.size_bytes)
+
+    @property
     def expected_s(self) -> float:
         """Time until every candidate has its minimum of rounds."""
-        return self.preparation_s + self.minimum_rounds * len(self.candidates) * self.seconds_per_trial
+        return self.preparation_s + self.minimum_rounds * len(self.measured) * self.seconds_per_trial
 
     @property
     def writes_bytes(self) -> int:
         """So much is written until then, scratch images included."""
-        return self.writes_bytes_in(self.minimum_rounds * len(self.candidates))
+        return self.writes_bytes_in(self.minimum_rounds * len(self.measured))
 
     def writes_bytes_in(self, trials: int) -> int:
         """Bytes written after `trials` trials, scratch images included."""
-        return trials * self.writes_bytes_per_trial + self.target.filled_bytes
+        return trials * self.writes_bytes_per_trial + self.filled_bytes

@@ -166,4 +166,4 @@ class Result:
     @property
     def written_bytes(self) -> float:
         """The same, and the scratch images before."""
-        return self.plan.target.filled_bytes + self.counted_bytes
+        return self.plan.filled_bytes + self.counted_bytes

@@ -291,9 +291,9 @@ class RunState:
         ahead = outlook(
             plan,
             result.whole_rounds,
-            len(result.candidates_left),
+            len(plan.with_new(result.candidates_left)),
             elapsed_s=self.elapsed_s,
-            written_bytes=plan.target.filled_bytes + self.trials * trial_bytes,
+            written_bytes=plan.filled_bytes + self.trials * trial_bytes,
             trial_s=(self.at_s - self.rounds_began_s) / self.trials,
             trial_bytes=trial_bytes,
         )

@@ -65,6 +65,11 @@ def wipe(path: str, *, zoned: bool = False) -> Commands:
     return (*reset, ("wipefs", "--all", path))
 
 
+def copy(source: str, path: str) -> Command:
+    """Write one scratch image over another."""
+    return ("dd", f"if={source}", f"of={path}", "bs=4M", "iflag=direct", "oflag=direct", "status=none")
+
+
 def make(
     verb: str, names: DeviceNames, program: str = "", *, filesystem: str = "", arguments: Sequence[str] = (),
     level: str = "", chunk_kib: int = 0, bitmap: str = "", missing: int = 0, copied: bool = False,

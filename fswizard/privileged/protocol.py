@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-VERSION = 10
+VERSION = 11
 """Both sides must speak the same one."""
 MAXIMUM_LINE_BYTES = 1 << 20
 MAXIMUM_DIGITS = 18
@@ -105,6 +105,7 @@ VERBS: Mapping[str, Mapping[str, Callable[[object], bool]]] = {
         "direct": is_truth,
         "seed": is_number,
     },
+    "copy": {"handle": is_number, "source": is_number},
     "mkfs": {"handle": is_number, "filesystem": is_text, "arguments": is_texts},
     "join": {"handles": is_numbers},
     "array": {"handle": is_number, "level": is_text, "chunk_kib": is_number, "bitmap": is_text, "missing": is_number},

@@ -21,7 +21,7 @@ INSTALL, REMOVE = "install", "remove"
 """No rights either: root's own copy of the helper comes and goes."""
 
 ALL = frozenset(protocol.VERBS)
-_ON_DISKS = ALL - {"attach", "write", "reclaim"}
+_ON_DISKS = ALL - {"attach", "copy", "write", "reclaim"}
 VERBS: Mapping[str, frozenset[str]] = {
     IMAGES: ALL - {"claim", "write"},
     PROBE: frozenset({"hello", "claim", "write", "inspect", "detach", "kill"}),

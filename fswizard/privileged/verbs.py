@@ -147,6 +147,22 @@ class Verbs:
         volume.unmake()
         return self._work(volume, "wipe", work)
 
+    def _copy(self, handle: int, source: int) -> Answer:
+        """The filesystem that was made on `source` is then on both."""
+        volume, other = self._volume(handle, "copy"), self._volume(source, "mount")
+        work = volumes.copy(volume, other)
+        other.device.require_same(unused=True)
+        volume.errors.forget()
+
+        def finish(ending: Ending) -> None:
+            other.busy = ""
+            if ending["exit_code"] == 0:
+                volume.made = other.made
+
+        answer = self._work(volume, "copy", work, finish, keep=other.parts[0].descriptors)
+        other.busy = "copy"
+        return answer
+
     def _inspect(self, handle: int, reading: bool) -> Answer:
         volume = self._volume(handle, "inspect")
         return self._work(volume, "inspect", volumes.inspect(volume, reading=reading))

@@ -53,6 +53,7 @@ ALLOWED: Mapping[str, frozenset[State]] = {
     "umount": frozenset({"mounted"}),
     "inspect": frozenset({"bare", "array", "made", "mounted"}),
     "wipe": frozenset({"bare", "array", "made"}),
+    "copy": frozenset({"bare"}),
     "detach": frozenset({"bare", "made"}),
 }
 """By verb, in which states it is carried out."""
@@ -224,6 +225,24 @@ def _wipe(device: Held, orders: commands.Commands, *, zoned: bool) -> int:
         os.fsync(device.descriptor)
         system_calls.drop_buffers(device.descriptor)
     return code
+
+
+def copy(volume: Volume, source: Volume) -> jobs.Work:
+    """Write a scratch image, on which a filesystem was made, over a blank one of the same size."""
+    for each in (volume, source):
+        if not isinstance(each.device, LoopDevice) or each.is_pool:
+            raise Refusal("refused", f"{each.device.name} is not a scratch image with a filesystem of its own")
+    if len({os.lseek(each.device.descriptor, 0, os.SEEK_END) for each in (volume, source)}) > 1:
+        raise Refusal("refused", f"{source.device.name} and {volume.device.name} differ in size")
+    command = commands.copy(source.device.path, volume.device.path)
+    argv = programs.located(command)
+
+    def body() -> int:
+        code = subprocess.call(argv, env=programs.ROOT_ENVIRONMENT)
+        system_calls.drop_buffers(volume.device.descriptor)
+        return code
+
+    return jobs.Work((command,), body)
 
 
 def inspect(volume: Volume, *, reading: bool) -> jobs.Work:

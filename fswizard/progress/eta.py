@@ -31,10 +31,10 @@ class Eta:
         self._beside: list[float] = []
         """What trials took beside their workloads."""
         self._prepared = False
-        self._least_trials = plan.minimum_rounds * len(plan.candidates)
+        self._least_trials = plan.minimum_rounds * len(plan.measured)
         """Trials that will be done at least, the current one included."""
         self._likely_trials: int | None = None
-        self._most_trials = plan.maximum_rounds * len(plan.candidates)
+        self._most_trials = plan.maximum_rounds * len(plan.measured)
         self._trial_began = 0.0
         self._in_trial = False
         self._in_workloads_s = 0.0

@@ -17,7 +17,7 @@ from fswizard.report.document import Answer, Bar, Bullets, Document, Facts, Figu
 from fswizard.report.text import paint
 
 TOGETHER = "all together"
-NAMES = {"time": ("before", "after"), "disks": ("first", "second"), "fill": ("empty", "filled")}
+NAMES = {"time": ("before", "after"), "disks": ("first", "second"), "fill": ("empty", "filled"), "age": ("new", "aged")}
 """Names of the two sides of a comparison."""
 SENTENCES = 3
 """Largest number of sentences on changes; others are in the figures."""
@@ -105,7 +105,7 @@ def _sentence(group: Sequence[Change], comparison: Comparison) -> str:
     everyone = len(names) == len(by_candidate(comparison)) > 2
     *others, last = names if len(names) <= 3 else [*names[:2], f"{len(names) - 2} more"]
     who = f"{', '.join(others)} and {last}" if others else last
-    verb = "became" if comparison.of == "time" else "are" if others else "is"
+    verb = "became" if comparison.of in ("time", "age") else "are" if others else "is"
     least, most = (pick(group, key=_size) for pick in (min, max))
     speed = _from_to(*(speed_text(change.ratio.ratio, change.unit) for change in (least, most)))
     where = f" at {mid_sentence(safe(group[0].workload))}" if group[0].workload else " overall"

@@ -117,14 +117,18 @@ class Row:
         return "failed" if ratio and ratio.verdict == "failed" else self.figures.get(candidate, "–")
 
     def cell(self, candidate: str) -> str:
-        """Ratio of a candidate, `1.98 ±15% ▲`, `can't tell ○`, or a dash if there is none."""
-        ratio = self.ratios.get(candidate)
-        if ratio is None:
-            return "–"
-        words = ("failed", "") if ratio.verdict == "failed" else (ratio_text(ratio.ratio), ratio.spread)
-        if ratio.vague:
-            words = ("can't tell", "")
-        return " ".join(filter(None, (*words, SIGNS[ratio.verdict].glyph)))
+        """Ratio of a candidate as in `ratio_cell`."""
+        return ratio_cell(self.ratios.get(candidate))
+
+
+def ratio_cell(ratio: Ratio | None) -> str:
+    """`1.98 ±15% ▲`, `can't tell ○`, or a dash if there is none."""
+    if ratio is None:
+        return "–"
+    words = ("failed", "") if ratio.verdict == "failed" else (ratio_text(ratio.ratio), ratio.spread)
+    if ratio.vague:
+        words = ("can't tell", "")
+    return " ".join(filter(None, (*words, SIGNS[ratio.verdict].glyph)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,12 +289,25 @@ def document(view: Presentation) -> Document:
         Facts(view.facts, "How it was measured"),
         Ratios((("", view.overall),), view.baseline, view.axis_note, "Overall"),
         Ratios(by_workload, view.baseline, title="Overall, by workload", folded=True),
+        *((_age(view.findings),) if view.findings.age else ()),
         view.by_workload,
         view.also_measured,
         *(Bullets(title, items) for title, items in view.lists.items()),
         Commands("Commands of the run", view.measured, folded=len(view.measured) > 1),
         Commands("To repeat it", (view.repeat,) if view.repeat else ()),
     )
+
+
+def _age(findings: Findings) -> Table:
+    """Ratios of aged candidates to new ones, for all workloads together and for each."""
+    workloads = findings.result.plan.recipe.workloads
+    titles = {"": "all together", **{workload.name: workload.title for workload in workloads}}
+    known = {(ratio.workload, ratio.candidate): ratio for ratio in findings.age}
+    names = tuple(dict.fromkeys(ratio.candidate for ratio in findings.age))
+    rows = tuple(
+        (title, *(ratio_cell(known.get((workload, name))) for name in names)) for workload, title in titles.items()
+    )
+    return Table(("aged over new", *names), rows, notes=("Above 1 the aged one was better, in the same rounds.",))
 
 
 def post(view: Presentation) -> Document:
@@ -431,8 +448,7 @@ def repeat_command(plan: Plan) -> str:
         target = f"{'devices' if plan.target.others else 'device'}:{','.join(paths)}"
     words = ["fswizard", "run", plan.recipe.name]
     if plan.target.kind != "directory":
-        words += ["--candidates", "; ".join(candidate.name for candidate in plan.candidates)]
-        words += ["--baseline", plan.baseline]
+        words += [*_candidates(plan), "--baseline", plan.baseline]
     words += ["--target", target, "--time", f"{plan.time_limit_s:.0f}s"]
     words += ["--rounds", f"{plan.minimum_rounds}..{plan.maximum_rounds}", "--seed", str(plan.seed)]
     jobs = [workload.job for workload in plan.recipe.workloads]
@@ -455,10 +471,15 @@ def attempt_command(plan: Plan) -> str:
     words = ["fswizard", "run", plan.recipe.name]
     if plan.target.kind == "directory":
         return shlex.join([*words, "--target", _directories(plan)])
-    words += ["--candidates", "; ".join(candidate.name for candidate in plan.candidates)]
+    words += _candidates(plan)
     if plan.target.others:
         words += ["--target", f"images:{len(plan.target.members)}x{binary_size_text(plan.recipe.image_bytes)}"]
     return shlex.join(words)
+
+
+def _candidates(plan: Plan) -> tuple[str, ...]:
+    names = "; ".join(candidate.name for candidate in plan.beside or plan.candidates)
+    return ("--candidates", names, *(["--aged"] if plan.beside else []))
 
 
 def _directories(plan: Plan) -> str:

@@ -103,7 +103,7 @@ def event_in(line: bytes) -> Event:
 
 def _events(where: str, header: Header, started: dict[str, Any], plan: Plan, lines: Iterable[bytes]) -> Iterator[Event]:
     """The result by the lines that follow the plan, and when the last event was."""
-    candidates = frozenset(("", *(candidate.name for candidate in plan.candidates)))
+    candidates = frozenset(("", *(candidate.name for candidate in plan.measured)))
     workloads = frozenset(("", *(workload.name for workload in plan.recipe.workloads)))
     unread, number = b"", 2
     for number, line in enumerate(lines, 3):
@@ -137,7 +137,7 @@ def _events(where: str, header: Header, started: dict[str, Any], plan: Plan, lin
 
 
 def _check_plan(plan: Plan) -> None:
-    candidates = [candidate.name for candidate in plan.candidates]
+    candidates = [candidate.name for candidate in plan.measured]
     workloads = [workload.name for workload in plan.recipe.workloads]
     if len(set(candidates)) < len(candidates) or len(set(workloads)) < len(workloads):
         raise ValueError("the plan names a candidate or a workload twice")

@@ -4,7 +4,7 @@ and followed there (`FollowedRun`)."""
 from fswizard.session.doubts import left_out_text
 from fswizard.session.following import FollowedRun
 from fswizard.session.ongoing_runs import OngoingRun, find_ongoing, ongoing
-from fswizard.session.planning import Choices, make_plan, within_budget
+from fswizard.session.planning import Choices, make_plan, with_age, within_budget
 from fswizard.session.precedent import calibrations, estimated, settles_text
 from fswizard.session.process import start
 from fswizard.session.resuming import Resumption, resumable, take_up, why_not
@@ -28,5 +28,6 @@ __all__ = [
     "start",
     "take_up",
     "why_not",
+    "with_age",
     "within_budget",
 ]

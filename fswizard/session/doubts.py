@@ -9,7 +9,7 @@ from fswizard.drives import persistent_cache_bytes, place_of
 from fswizard.filesystems import availability
 from fswizard.model.estimates import room
 from fswizard.model.layout import MD
-from fswizard.model.plan import Plan
+from fswizard.model.plan import AGED_PERCENT, Plan
 from fswizard.model.result import Doubt, Environment
 from fswizard.model.units import binary_text, size_text
 from fswizard.system import host, programs
@@ -26,11 +26,17 @@ def before(plan: Plan) -> Iterator[Doubt]:
             f"Measured inside a scratch image on {plan.target.host_filesystem or 'another filesystem'}: "
             "ratios carry over to the bare disk, absolute figures less so.",
         )
-    if plan.target.kind != "directory":
+    if plan.aged:
+        yield Doubt(
+            "aged",
+            f"Age here is {size_text(plan.churn_bytes)} written to files that are made, changed and deleted at "
+            f"{AGED_PERCENT} % full, and then room made for the tests, in minutes: yours may age otherwise.",
+        )
+    elif plan.target.kind != "directory":
         yield Doubt(
             "fresh-only",
             "Every filesystem was new and nearly empty, and old or full ones can rank differently (Conway et al., "
-            "FAST'17): measure again in a year, or with the recipe fill.",
+            "FAST'17): measure again with --aged, or with the recipe fill.",
         )
     if plan.left_out:
         yield Doubt("not-compared", f"Not compared: {left_out_text(plan)}")

@@ -32,7 +32,7 @@ def trial_order(
         return sum(followed[pair] for pair in zip((last, *order), order)), sum(placed[at] for at in enumerate(order))
 
     rng = random.Random(f"{plan.seed}/{number}")
-    names = [candidate.name for candidate in plan.candidates if candidate.name in survivors]
+    names = [candidate.name for candidate in plan.measured if candidate.name in survivors]
     many = len(names) > MOST_PERMUTED
     orders = [tuple(rng.sample(names, len(names))) for _ in range(DRAWN)] if many else list(permutations(names))
     rng.shuffle(orders)

@@ -7,11 +7,12 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from fswizard.engines import engine
+from fswizard.engines import engine, planned_age
 from fswizard.engines import programs as engine_programs
 from fswizard.errors import Missing, UsageError
 from fswizard.filesystems import (
     Availability,
+    aged,
     availability,
     layout_availability,
     layout_candidates,
@@ -20,9 +21,9 @@ from fswizard.filesystems import (
 )
 from fswizard.model.drive import Drive
 from fswizard.model.endurance import usual_budget_bytes
-from fswizard.model.estimates import LEAST_SHARE, memory_limit_bytes
-from fswizard.model.filesystem import Candidate
-from fswizard.model.plan import MAXIMUM_ROUNDS, MINIMUM_ROUNDS, LeftOut, Plan, Target
+from fswizard.model.estimates import LEAST_SHARE, free_when_aged_bytes, memory_limit_bytes
+from fswizard.model.filesystem import AGED, Candidate
+from fswizard.model.plan import AGED_TIMES, MAXIMUM_ROUNDS, MINIMUM_ROUNDS, LeftOut, Plan, Target
 from fswizard.model.recipe import PlannedCommand, Recipe
 from fswizard.model.text import safe
 from fswizard.model.units import binary_size_text, binary_text, size_text
@@ -35,6 +36,7 @@ from fswizard.targets import (
     TargetChoice,
     directory_candidates,
     drive_under,
+    image_room_bytes,
     made_for_zones,
     must_keep_to_zones,
     plan_target,
@@ -42,7 +44,10 @@ from fswizard.targets import (
     worth_trying_on_zones,
 )
 
-DEFAULT_BASELINE = "ext4"
+DEFAULT_BASELINES = ("ext4", f"ext4:{AGED}")
+LEAST_OLD = 1.5
+"""The least image over the room that the workloads need; the rest is for old files."""
+NOT_AGED = "Leave the ageing out, or give"
 MARGIN = 1.25
 """By so much a run may write more than expected where the user chose no limit."""
 
@@ -66,6 +71,8 @@ class Choices:
     seed: int | None = None
     memory_limit_bytes: int | None = None
     """None: as is fitting for the recipe and this machine; 0: no limit."""
+    aged: bool = False
+    """Measure each candidate aged as well, and choose among those."""
     drive: Drive | None = None
 
 
@@ -82,31 +89,76 @@ def make_plan(choices: Choices, history: Sequence[Entry] = ()) -> Plan:
     zoned = must_keep_to_zones(target)
     work = _work(recipe)
     candidates, left_out = _candidates(choices, target, _packages_of(_absent(work)), zoned=zoned)
+    baseline = choices.baseline
+    beside: tuple[Candidate, ...] = ()
+    if choices.aged:
+        candidates, beside = with_age(candidates)
+        baseline = next((candidate.name for candidate in candidates if candidate.as_new == baseline), baseline)
+    if any(candidate.aged for candidate in candidates):
+        _require_ageing(candidates, target, recipe)
     require_programs(work, f"the recipe {recipe.name}", packages=[each.package for each in left_out])
     names = [candidate.name for candidate in candidates]
-    if choices.baseline and choices.baseline not in names:
-        raise UsageError(
-            f"The baseline {choices.baseline} is not among the candidates.", f"They are: {'; '.join(names)}."
-        )
+    if baseline and baseline not in names:
+        raise UsageError(f"The baseline {baseline} is not among the candidates.", f"They are: {'; '.join(names)}.")
     if choices.drive and not target.others:
         drive = choices.drive
     plan = Plan(
         recipe=recipe,
         candidates=candidates,
-        baseline=choices.baseline or (DEFAULT_BASELINE if DEFAULT_BASELINE in names else names[0]),
+        baseline=baseline or next((name for name in DEFAULT_BASELINES if name in names), names[0]),
         target=target,
         drive=drive or drive_under(target, otherwise=candidates[0].directory, asking=True),
         needs=choices.needs,
-        time_limit_s=recipe.minutes * 60 if choices.time_limit_s is None else choices.time_limit_s,
+        time_limit_s=_time_limit_s(choices, candidates),
         minimum_rounds=choices.rounds[0],
         maximum_rounds=choices.rounds[1],
         seed=random.randrange(1 << 31) if choices.seed is None else choices.seed,
         memory_limit_bytes=_memory_limit_bytes(choices, recipe),
         losses=losses,
+        beside=beside,
         left_out=left_out,
     )
     plan = within_budget(estimated(plan, calibrations(plan, history)), choices.write_budget_bytes)
-    return replace(plan, commands=planned_commands(target, candidates, _work(plan.recipe), zoned=zoned))
+    use = planned_age(plan.churn_bytes, free_when_aged_bytes(plan.recipe)) if plan.aged else None
+    return replace(plan, commands=planned_commands(target, plan.measured, _work(plan.recipe), use, zoned=zoned))
+
+
+def with_age(candidates: Sequence[Candidate]) -> tuple[tuple[Candidate, ...], tuple[Candidate, ...]]:
+    """All of them aged, and new ones to be measured beside these."""
+    new = {candidate.as_new: replace(candidate, name=candidate.as_new, aged=False) for candidate in candidates}
+    return tuple(map(aged, new.values())), tuple(new.values())
+
+
+def _time_limit_s(choices: Choices, candidates: Sequence[Candidate]) -> float:
+    if choices.time_limit_s is not None:
+        return choices.time_limit_s
+    return choices.recipe.minutes * 60 * (AGED_TIMES if any(candidate.aged for candidate in candidates) else 1)
+
+
+def _require_ageing(candidates: Sequence[Candidate], target: Target, recipe: Recipe) -> None:
+    """UsageError where candidates can't be aged on the target, or measured once they are."""
+    if target.kind != "image" or target.others:
+        raise UsageError("Candidates can be aged in a single scratch image alone.", f"{NOT_AGED} --target image:.")
+    if any(workload.job.fill_percent for workload in recipe.workloads):
+        raise UsageError(
+            f"The recipe {recipe.name} fills filesystems itself, which leaves no room for old files.",
+            f"{NOT_AGED} another recipe.",
+        )
+    least_bytes = round(LEAST_OLD * free_when_aged_bytes(recipe))
+    if target.size_bytes < least_bytes:
+        raise UsageError(
+            f"An image of {binary_size_text(target.size_bytes)} leaves too little room for old files beside the recipe "
+            f"{recipe.name}.",
+            f"It needs {binary_text(least_bytes)} or more: --target image:SIZE@DIRECTORY.",
+        )
+    images = 1 + sum(candidate.aged for candidate in candidates)
+    room_bytes = image_room_bytes(target.path)
+    if room_bytes < images * target.size_bytes:
+        raise UsageError(
+            f"Ageing takes {images} images of {binary_text(target.size_bytes)}, and there is room for "
+            f"{binary_text(max(0, room_bytes))} in {safe(target.path)}.",
+            "Name a directory with more free space, or age fewer candidates.",
+        )
 
 
 def _work(recipe: Recipe) -> tuple[PlannedCommand, ...]:
@@ -126,9 +178,9 @@ def within_budget(plan: Plan, chosen_bytes: float | None = None) -> Plan:
         return _with_shares(replace(plan, write_budget_bytes=usual_bytes))
     if chosen_bytes == math.inf:
         return replace(plan, write_budget_bytes=None)
-    if plan.writes_bytes_in(len(plan.candidates)) > chosen_bytes:
+    if plan.writes_bytes_in(len(plan.measured)) > chosen_bytes:
         raise UsageError(
-            f"One round writes about {size_text(plan.writes_bytes_in(len(plan.candidates)))}, and the write budget is "
+            f"One round writes about {size_text(plan.writes_bytes_in(len(plan.measured)))}, and the write budget is "
             f"{size_text(chosen_bytes)}.",
             "Allow more writes, or choose fewer candidates or workloads.",
         )
@@ -142,8 +194,8 @@ def _with_shares(plan: Plan) -> Plan:
     """
     if plan.write_budget_bytes is None or not plan.writes_bytes_per_trial:
         return plan
-    trials = plan.minimum_rounds * len(plan.candidates)
-    room_bytes = plan.write_budget_bytes - plan.target.filled_bytes
+    trials = plan.minimum_rounds * len(plan.measured)
+    room_bytes = plan.write_budget_bytes - plan.filled_bytes
     factor = max(LEAST_SHARE, room_bytes / trials / plan.writes_bytes_per_trial)
     workloads = (replace(w, job=w.job.ending_at(round(factor * w.timed_bytes))) for w in plan.recipe.workloads)
     return replace(plan, recipe=replace(plan.recipe, workloads=tuple(workloads)))

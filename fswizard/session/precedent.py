@@ -26,7 +26,7 @@ def estimated(plan: Plan, calibrations: Sequence[Calibration] = ()) -> Plan:
     return estimate(
         plan,
         calibrations,
-        buffered=[candidate.name for candidate in plan.candidates if is_buffered(candidate)],
+        buffered=[candidate.name for candidate in plan.measured if is_buffered(candidate)],
         bare=can_be_bare(plan.target),
         ceiling_s=harness_ceiling.expected_s(plan.recipe),
     )
@@ -88,5 +88,5 @@ def _work(plan: Plan) -> dict[str, float]:
 
 def _rounds(plan: Plan) -> int:
     """That fit into the plan's time."""
-    round_s = len(plan.candidates) * plan.seconds_per_trial
+    round_s = len(plan.measured) * plan.seconds_per_trial
     return round((expected(plan).most_s - plan.preparation_s) / round_s) if round_s else plan.minimum_rounds

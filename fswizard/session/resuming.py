@@ -103,7 +103,7 @@ def _as_measured(plan: Plan, earlier: Result) -> Plan:
 
 def with_limits(plan: Plan, earlier: Result, time_limit_s: float | None, write_budget_bytes: float | None) -> Plan:
     """The plan with limits that count from where it is resumed; UsageError where not even a round fits into them."""
-    left, before_bytes = earlier.candidates_left, earlier.counted_bytes
+    left, before_bytes = plan.with_new(earlier.candidates_left), earlier.counted_bytes
     round_s = len(left) * plan.seconds_per_trial
     if time_limit_s is None and plan.time_limit_s:
         time_limit_s = max(plan.time_limit_s, plan.preparation_s + (1 + HALF) * round_s)
@@ -115,7 +115,7 @@ def with_limits(plan: Plan, earlier: Result, time_limit_s: float | None, write_b
         write_budget_bytes=None if write_budget_bytes == math.inf else int(write_budget_bytes),
     )
     if affordable_rounds(plan, earlier, left, before_bytes=before_bytes) == 0:
-        writes = size_text(plan.target.filled_bytes + round_bytes(plan, earlier, left))
+        writes = size_text(plan.filled_bytes + round_bytes(plan, earlier, left))
         raise UsageError(
             f"Another round writes about {writes}, and the write budget is {size_text(write_budget_bytes)}.",
             "Give it a larger write budget, or start a new run.",

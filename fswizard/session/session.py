@@ -202,21 +202,22 @@ class Session:
         likely: int | None = None
         last, disturbed_in_a_row = "", 0
         while True:
-            trials_s = len(survivors) * self._eta.trial_s
+            taking_part = plan.with_new(survivors)
+            trials_s = len(taking_part) * self._eta.trial_s
             done = number - len(self.result.discarded_rounds)
             if not another_round_fits(plan, done, self._emitter.now_s, trials_s):
                 return "time-up", "The time is up."
-            affordable = affordable_rounds(plan, self.result, survivors, before_bytes=self._before_bytes)
+            affordable = affordable_rounds(plan, self.result, taking_part, before_bytes=self._before_bytes)
             if affordable == 0:
                 return "budget-used", "Another round would exceed the write budget."
             number += 1
             least = max(1, plan.minimum_rounds - done)
             most = plan.maximum_rounds - done if affordable is None else min(affordable, plan.maximum_rounds - done)
-            self._eta.trials_ahead(least * len(survivors), likely, most * len(survivors))
+            self._eta.trials_ahead(least * len(taking_part), likely, most * len(taking_part))
             in_the_round = frozenset(survivors)
             idle_wait_s -= await wait_until_quiet(plan.drive, self._emitter, longest_s=max(idle_wait_s, 0.0))
             clocks = Clocks(heartbeat)
-            trials = trial_order(plan, number, survivors, self.result.trials, last)
+            trials = trial_order(plan, number, taking_part, self.result.trials, last)
             bare_after = random.Random(f"{plan.seed}/bare/{number}").choice(trials)
             disturbed: WorkloadDisturbed | None = None
             for trial in trials:

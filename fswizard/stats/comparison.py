@@ -56,6 +56,22 @@ def compare(first: Result, second: Result) -> Comparison:
     return Comparison(_judged(changes), differences, tuple(left_out), tuple(_doubts(first, second)), of)
 
 
+def compare_within(result: Result) -> Comparison:
+    """What one result has to compare: aged candidates with new ones, or nearly full filesystems with empty ones.
+
+    Raises UsageError where it has neither.
+    """
+    return compare_age(result) if result.plan.beside else compare_fill(result)
+
+
+def compare_age(result: Result) -> Comparison:
+    """Candidates when they were new and aged, under the names of the new ones, from one result that measured both."""
+    new = replace(result, plan=replace(result.plan, candidates=result.plan.beside, beside=()))
+    names = {candidate.name: candidate.as_new for candidate in result.plan.aged}
+    old = [replace(s, candidate=names[s.candidate]) for s in result.samples if s.candidate in names]
+    return replace(compare(new, replace(new, samples=tuple(old))), of="age")
+
+
 def compare_fill(result: Result) -> Comparison:
     """The same work on an empty filesystem and on ones that were filled before, from one result.
 
@@ -70,7 +86,10 @@ def compare_fill(result: Result) -> Comparison:
                 both = [medians[candidate.name, workload.name] for workload in pair]
                 changes.append(_change(candidate, pair[1], both, figures))
     if not changes:
-        hint = "`fswizard run fill` measures the same work on an empty and on a nearly full filesystem."
+        hint = (
+            "`fswizard run fill` measures the same work on an empty and on a nearly full filesystem, and --aged on a "
+            "new and on an aged one."
+        )
         raise UsageError("This result has nothing to compare within it: name two results.", hint)
     return Comparison(_judged(changes), (), of="fill")
 

@@ -114,6 +114,10 @@ class Helper(Channel):
         """Take away every signature, and zero both ends; HelperFailed where that fails."""
         return _succeeded(await self.order("wipe", handle))
 
+    async def copy(self, source: int, handle: int) -> Finished:
+        """Write an image, with the filesystem that was made on it, over a wiped one; HelperFailed where that fails."""
+        return _succeeded(await self.order("copy", handle, source=source))
+
     async def inspect(self, handle: int, *, reading: bool) -> Finished:
         """Whether the devices are as they were and, with `reading`, every block of images can be read: exit code 0."""
         return await self.order("inspect", handle, reading=reading)

@@ -20,14 +20,24 @@ UUID, MD_DEVICE, MOUNT = "UUID", "/dev/mdN", "MOUNT"
 
 
 def planned_commands(
-    target: Target, candidates: Sequence[Candidate], work: Sequence[PlannedCommand], *, zoned: bool
+    target: Target,
+    candidates: Sequence[Candidate],
+    work: Sequence[PlannedCommand],
+    use: PlannedCommand | None = None,
+    *,
+    zoned: bool,
 ) -> tuple[PlannedCommand, ...]:
-    """All that is run on `target`, with `work` of the workloads; on directories there is nothing else."""
+    """All that is run on `target`, with `work` of the workloads; on directories there is nothing else.
+
+    `use` is what ages a candidate.
+    """
     if target.kind == "directory":
         return tuple(work)
     devices = target.stand_ins
-    each = (making(candidate, devices, zoned=zoned) for candidate in candidates)
-    whole = (*chain(*each), *work, *ending(candidates, devices))
+    kept = {each.name: f"KEPT-{number}" for number, each in enumerate((c for c in candidates if c.aged), 1)}
+    each = (making(candidate, devices, kept.get(candidate.name, ""), zoned=zoned) for candidate in candidates)
+    before = (_ageing(c, target, devices[0], kept[c.name], use) for c in candidates if use and c.aged)
+    whole = (*chain(*before), *chain(*each), *work, *ending(candidates, devices))
     if target.kind == "device":
         wiping = (_as_root(command, "leave nothing behind") for command in _wiping(devices, zoned=zoned))
         return (*whole, *wiping)
@@ -35,9 +45,24 @@ def planned_commands(
     return (
         *chain(*map(_imaging, images, devices, target.members)),
         *whole,
-        _as_root(("losetup", "--detach", *devices), "detach"),
-        PlannedCommand(("rm", *images), text="remove the image"),
+        _as_root(("losetup", "--detach", *devices, *kept.values()), "detach"),
+        PlannedCommand(("rm", *images, *map(_image_of, kept.values())), text="remove the image"),
     )
+
+
+def _image_of(kept: str) -> str:
+    return f"IMAGE-OF-{kept}"
+
+
+def _ageing(
+    candidate: Candidate, target: Target, device: str, kept: str, use: PlannedCommand
+) -> Iterator[PlannedCommand]:
+    """From the device as it is to an image that keeps the candidate."""
+    yield from making(candidate, (device,), zoned=False)
+    yield use
+    yield _as_root(commands.umount(MOUNT), "unmount")
+    yield from _imaging(_image_of(kept), kept, target.members[0])
+    yield _as_root(commands.copy(device, kept), "keep", candidate)
 
 
 def _imaging(image: str, device: str, member: Member) -> tuple[PlannedCommand, ...]:
@@ -49,14 +74,18 @@ def _imaging(image: str, device: str, member: Member) -> tuple[PlannedCommand, .
     )
 
 
-def making(candidate: Candidate, devices: Sequence[str], *, zoned: bool) -> Iterator[PlannedCommand]:
-    """From the devices as they are to the candidate, mounted."""
+def making(
+    candidate: Candidate, devices: Sequence[str], kept: str = "", *, zoned: bool
+) -> Iterator[PlannedCommand]:  # fmt: skip
+    """From the devices as they are to the candidate, mounted; one that is `kept` is copied from there."""
     for command in _wiping(devices, zoned=zoned):
         yield _as_root(command, "forget the previous candidate", candidate)
     filesystem, array = candidate.filesystem, candidate.array
     name = POOL if filesystem.pool else ARRAY if candidate.on_md else LABEL
     names = DeviceNames(tuple(devices), MD_DEVICE if candidate.on_md else devices[0], name, UUID, MOUNT)
-    for order in candidate.orders(scratch=True):
+    if kept:
+        yield _as_root(commands.copy(kept, devices[0]), FORMAT, candidate)
+    for order in () if kept else candidate.orders(scratch=True):
         for command in commands.make(order.verb, names, filesystem.mkfs_program, **order.fields):
             yield _as_root(command, FORMAT, candidate)
     further: tuple[str, ...] = ()

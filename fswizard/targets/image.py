@@ -8,14 +8,24 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from fswizard.engines import BareSample, WorkloadContext, WorkloadDisturbed, forget_cell, require_unkilled
+from fswizard.engines import (
+    BareSample,
+    WorkloadContext,
+    WorkloadDisturbed,
+    WorkloadFailed,
+    age,
+    forget_cell,
+    require_unkilled,
+)
 from fswizard.errors import FswizardError, Refused, RunFailed
+from fswizard.model.estimates import ageing_s, free_when_aged_bytes
 from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import MKFS_TIME, UNPLUG_TIME
 from fswizard.model.plan import Plan, Target
 from fswizard.model.text import safe
 from fswizard.privileged import commands
 from fswizard.progress.emitter import Emitter
+from fswizard.progress.workload_events import Progress, Ran, WorkloadEvent
 from fswizard.system import clock, host, timeouts
 from fswizard.system.process import Finished, Process
 from fswizard.targets import privilege, scratch_file
@@ -168,6 +178,8 @@ class PreparedImage:
         self._laid_out: set[str] = set()
         self._context: ImageContext | None = None
         """The last candidate's."""
+        self._kept: dict[str, Attached] = {}
+        """An image for each aged candidate, which holds it as it was before anything was measured on it."""
         self.devices = attached.names
         self.limits_memory = helper.limits_memory
         self.touched = False
@@ -176,7 +188,12 @@ class PreparedImage:
     @asynccontextmanager
     async def open(self, candidate: Candidate) -> AsyncIterator[WorkloadContext]:
         await self._clear(candidate)
-        await self._make(candidate)
+        if kept := self._kept.get(candidate.name):
+            self._emitter.begin("format", f"copying {candidate.name} back as it was", expected_s=2.0)
+            await self._wipe()
+            self._emitter.command_ended(await self._helper.copy(kept.handle, self._attached.handle), as_root=True)
+        else:
+            await self._make(candidate)
         forget_cell(self._laid_out, self._scratch)
         context = self._context = ImageContext(
             self._helper,
@@ -241,14 +258,46 @@ class PreparedImage:
         """The first of several devices: what an array reaches is compared with one of its disks."""
         if not can_be_bare(self._plan.target):
             return None
+        await self._wipe()
+        return Bare(self._helper, self._attached)
+
+    async def age(self) -> None:
+        """Make each aged candidate, use it for years, and keep it; rounds begin with a copy of it.
+
+        RunFailed where one can't be.
+        """
+        for candidate in (each for each in self._plan.candidates if each.aged):
+            try:
+                async with self.open(candidate) as context:
+                    await self._use_for_years(candidate, context)
+            except (CandidateFailed, WorkloadFailed) as problem:
+                text = f"{candidate.name} can't be aged: {problem.text}"
+                raise RunFailed(text, "Leave it out, or measure it new.", problem.details) from problem
+            (kept,) = await _images(self._plan, self._emitter, self._helper)
+            self._emitter.begin("fill", f"keeping {candidate.name} as it is")
+            self._emitter.command_ended(await self._helper.copy(self._attached.handle, kept.handle), as_root=True)
+            self._kept[candidate.name] = kept
+
+    async def _use_for_years(self, candidate: Candidate, context: WorkloadContext) -> None:
+        plan, emitter, text = self._plan, self._emitter, f"ageing {candidate.name}"
+        emitter.begin("fill", text, expected_s=ageing_s(plan))
+
+        def emit(event: WorkloadEvent) -> None:
+            if isinstance(event, Progress):
+                emitter.progress(text, event)
+            elif isinstance(event, Ran):
+                emitter.command_ended(event.finished)
+
+        free_bytes = free_when_aged_bytes(plan.recipe)
+        await age(context, emit, seed=plan.seed, write_bytes=plan.churn_bytes, free_bytes=free_bytes)
+
+    async def _wipe(self) -> None:
         self.touched = True
         self._emitter.command_ended(await self._helper.wipe(self._attached.handle), as_root=True)
-        return Bare(self._helper, self._attached)
 
     async def _make(self, candidate: Candidate) -> None:
         self._emitter.begin("format", f"formatting with {candidate.filesystem.mkfs_program}", expected_s=1.0)
-        self.touched = True
-        self._emitter.command_ended(await self._helper.wipe(self._attached.handle), as_root=True)
+        await self._wipe()
         begun = functools.partial(self._emitter.command_begins, as_root=True)
         took_s = 0.0
         for order in candidate.orders(scratch=True):
@@ -273,8 +322,8 @@ class PreparedImage:
             raise CandidateFailed("health", f"{candidate.name} counted errors of its own: {text}.", log)
 
 
-async def _attached(plan: Plan, emitter: Emitter, helper: Helper) -> Attached:
-    """An image, or several, which the helper makes: nobody else ever has them open, and nothing is left of them."""
+async def _images(plan: Plan, emitter: Emitter, helper: Helper) -> list[Attached]:
+    """Images that the helper makes: nobody else ever has them open, and nothing is left of them."""
     parts = []
     for member in plan.target.members:
         emitter.begin("fill", scratch_file.FILLING, expected_s=scratch_file.expected_s(plan))
@@ -298,7 +347,7 @@ async def _attached(plan: Plan, emitter: Emitter, helper: Helper) -> Attached:
                 "cached in memory and the figures too good.",
                 "Choose a directory on another filesystem with --target image:SIZE@DIRECTORY.",
             )
-    return await helper.joined(parts)
+    return parts
 
 
 @asynccontextmanager
@@ -311,10 +360,12 @@ async def open_images(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncIt
     async with Helper.start() as helper:
         scratch = journal.make_directory(Path(plan.target.path)) / "scratch"
         scratch.mkdir(mode=0o700)
-        attached = await _attached(plan, emitter, helper)
+        attached = await helper.joined(await _images(plan, emitter, helper))
         if any(candidate.outlives_a_run for candidate in plan.candidates):
             journal.note_pool(attached.pool)
+        prepared = PreparedImage(plan, emitter, helper, attached, str(scratch))
         try:
-            yield PreparedImage(plan, emitter, helper, attached, str(scratch))
+            await prepared.age()
+            yield prepared
         finally:
             emitter.begin("clean", "unmounting, and removing the scratch image", expected_s=0.5)

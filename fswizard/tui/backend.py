@@ -213,7 +213,7 @@ class Backend:
         Quick: for every change of a choice. UsageError where not even one round fits into what may be written.
         """
         from fswizard.filesystems import parse_candidate
-        from fswizard.session import calibrations, estimated, within_budget
+        from fswizard.session import calibrations, estimated, with_age, within_budget
         from fswizard.targets import default_directory, drive_under, located_candidates
 
         if choices.recipe is None:
@@ -237,9 +237,10 @@ class Backend:
             raise UsageError(
                 f"None of them has {' and '.join(choices.needs)}.", "Tick one that does, or require less with m."
             )
+        aged, beside = with_age(fitting) if choices.aged else (fitting, ())
         plan = Plan(
-            replace(choices.recipe, workloads=tuple(workloads)), fitting, choices.against, target,
-            drive or drive_under(target, otherwise=place), time_limit_s=choices.budget_s,
+            replace(choices.recipe, workloads=tuple(workloads)), aged, choices.against, target,
+            drive or drive_under(target, otherwise=place), time_limit_s=choices.budget_s, beside=beside,
         )  # fmt: skip
         return within_budget(estimated(plan, calibrations(plan, self.history())), choices.write_budget_bytes)
 
@@ -265,6 +266,7 @@ class Backend:
                 candidates=tuple(map(parse_candidate, choices.candidates)),
                 baseline=choices.against,
                 target=TargetChoice(kind, first, others=tuple(others)),
+                aged=choices.aged,
                 drive=choices.written_drive,
             ),
             history,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from fswizard.model.drive import Drive
-from fswizard.model.plan import Plan
+from fswizard.model.plan import AGED_TIMES, Plan
 from fswizard.model.recipe import Recipe
 
 Purpose = Literal["archive-disk", "desktop-ssd", "compare", "smr", "own"]
@@ -62,6 +62,8 @@ class WizardChoices:
     """None: the recipe's own."""
     write_budget_bytes: float | None = None
     """What the run may write; None for what is usual for the disk, infinite for no limit."""
+    age: bool = False
+    """Whether candidates are aged, where they can be."""
     plan: Plan | None = None
     """Made for the review from everything above."""
 
@@ -101,11 +103,20 @@ class WizardChoices:
         return bool(self.device) and self.drive is not None and self.drive.zone_model == "host-managed"
 
     @property
+    def can_age(self) -> bool:
+        """Candidates are made in a single scratch image."""
+        return not self.comparing and not self.devices and self.images == 1
+
+    @property
+    def aged(self) -> bool:
+        return self.age and self.can_age
+
+    @property
     def budget_s(self) -> float:
         """Time that the run may take, in seconds."""
         if self.time_limit_s is not None:
             return self.time_limit_s
-        return self.recipe.minutes * 60 if self.recipe else 600.0
+        return (self.recipe.minutes * 60 if self.recipe else 600.0) * (AGED_TIMES if self.aged else 1)
 
     @property
     def against(self) -> str:

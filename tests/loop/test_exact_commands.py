@@ -19,7 +19,7 @@ from tests.loop.runs import WRITES, session_in, watch
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio, pytest.mark.btrfs]
 
 Words = tuple[str, ...]
-SHOWN = ("wipe", "array", "build", "mkfs", "mount", "umount")
+SHOWN = ("wipe", "copy", "array", "build", "mkfs", "mount", "umount")
 """Orders whose commands stand in the plan and in the log."""
 
 
@@ -52,8 +52,13 @@ class Executed:
 
 def planned(plan: Plan, executed: Executed) -> list[Words]:
     """The plan's commands of the helper's, with the run's names in place of the stand-ins."""
-    devices = [command[-1] for command in executed.commands if command[0] == "wipefs"]
-    names = {**dict(zip(plan.target.stand_ins, devices)), MOUNT: executed.commands[-1][-1], LABEL: executed.name}
+    devices = [command[-1] for command in executed.commands if command[0] == "wipefs"][: len(plan.target.members)]
+    kept = [command[2].removeprefix("of=") for command in executed.commands if command[0] == "dd"]
+    names = {
+        **dict(zip((*plan.target.stand_ins, "KEPT-1"), (*devices, *kept))),
+        MOUNT: executed.commands[-1][-1],
+        LABEL: executed.name,
+    }
 
     def named(word: str) -> str:
         for stand_in, name in names.items():
@@ -70,7 +75,8 @@ def told(events: list[Event]) -> list[Words]:
 
 
 @pytest.mark.parametrize(
-    ("candidates", "images"), [("ext4:noatime; btrfs", 1), ("btrfs:raid1; btrfs:raid1,degraded", 2)]
+    ("candidates", "images"),
+    [("ext4:noatime; btrfs", 1), ("ext4:aged; ext4:noatime", 1), ("btrfs:raid1; btrfs:raid1,degraded", 2)],
 )
 async def test_what_is_planned_told_and_executed_is_the_same(
     candidates: str, images: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -84,4 +90,6 @@ async def test_what_is_planned_told_and_executed_is_the_same(
     assert told(events) == executed.once
     end = ("umount", executed.commands[-1][-1])
     between = [command for command in executed.once if command != end]
-    assert planned(plan, executed) == [*between, end], "the plan unmounts once, at the end"
+    *shown, last = planned(plan, executed)
+    assert [command for command in shown if command != end] == between
+    assert last == end, "the plan unmounts at the end, and what it has aged"

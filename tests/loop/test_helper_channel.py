@@ -35,6 +35,7 @@ def requests(directory: Path) -> dict[str, dict[str, Any]]:
         "attach": {"size_bytes": 64 << 20},
         "claim": {"number": "8:9999", "diskseq": 1, "size_bytes": 1 << 30, "serial": "Z84", "shown": ""},
         "wipe": {"handle": 1},
+        "copy": {"handle": 1, "source": 1},
         "inspect": {"handle": 1, "reading": True},
         "write": {"handle": 1, "blocks": [0], "pause_us": 0},
         "bare": {"handle": 1, **BARE},

@@ -334,6 +334,19 @@ class Sequences(RuleBasedStateMachine):
             assert succeeded(answer), answer
             volume.after("wipe", True)
 
+    @rule(side=sides, pick=picks, source=picks)
+    def copy(self, side: int, pick: int, source: int) -> None:
+        at = self.sides[side]
+        handles = self.choose(at, "copy", pick), self.choose(at, "mount", source)
+        volume, other = (self.allowed(at, verb, handle) for verb, handle in zip(("copy", "mount"), handles))
+        answer = at.ask("copy", handle=handles[0], source=handles[1])
+        alone = volume and other and not volume.members and not other.members
+        if not volume or not other or not alone or volume.size_mib != other.size_mib:
+            refused(answer)
+            return
+        assert succeeded(answer), answer
+        volume.after("mkfs", True, other.made)
+
     @rule(side=sides, pick=picks, kind=mount_types, options=mount_options)
     def mount(self, side: int, pick: int, kind: str, options: tuple[list[str], bool]) -> None:
         at = self.sides[side]

@@ -159,9 +159,10 @@ _DIFFERENT = 1 << 14
 
 def _store(content: dict[int, bytes], same: dict[bytes, bytes], offset: int, data: bytes) -> None:
     """Keeps pages, equal ones once: a probe writes the same megabyte again and again."""
-    while data:
+    rest = memoryview(data)
+    while rest:
         number, begin = divmod(offset, _PAGE)
-        part, data = data[: _PAGE - begin], data[_PAGE - begin :]
+        part, rest = bytes(rest[: _PAGE - begin]), rest[_PAGE - begin :]
         if len(part) < _PAGE:
             old = content.get(number, bytes(_PAGE))
             part = old[:begin] + part + old[begin + len(part) :]

@@ -65,7 +65,7 @@ def test_a_request_has_its_verbs_fields_and_no_others(message: dict[str, object]
 @pytest.mark.parametrize("verb", sorted(protocol.VERBS))
 def test_a_field_of_another_type_is_refused(verb: str) -> None:
     right = {
-        "handle": 1, "job": 1, "reading": True, "cwd": "/c", "filesystem": "ext4", "arguments": [],
+        "handle": 1, "source": 2, "job": 1, "reading": True, "cwd": "/c", "filesystem": "ext4", "arguments": [],
         "options": ["noatime"], "argv": ["true"], "env": {"A": "b"}, "memory_bytes": 0,
         "number": "8:16", "diskseq": 7, "size_bytes": 1 << 30, "serial": "Z84", "shown": "ext4",
         "blocks": [7], "pause_us": 0,

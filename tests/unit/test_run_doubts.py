@@ -42,7 +42,7 @@ def image(size: int = 64 << 30, filesystem: str = "ext4") -> Target:
 def test_age_saved_power_a_cache_not_exceeded_too_little_time_and_what_happens_are_doubtful() -> None:
     ((code, text),) = said(plan()).items()
     assert code == "fresh-only"
-    assert "measure again in a year, or with the recipe fill" in text
+    assert "measure again with --aged, or with the recipe fill" in text
     assert "fresh-only" not in said(plan(target=Target("directory", "/home", 64 << 30, "ext4")))
     assert "plug it in and run again" in said(plan(), battery=True)["on-battery"]
     assert "governor" not in said(plan(), speed="powersave"), "its driver raises the clock all the same"

@@ -15,7 +15,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from fswizard.results import by_disk
-from fswizard.stats.comparison import compare, compare_fill, filled
+from fswizard.stats.comparison import compare, compare_within, filled
 from fswizard.tui.choices import toggled
 from fswizard.tui.drawing import columns, cut, heading, lines, text
 from fswizard.tui.screens.base import TextBox, Window, WithBox
@@ -38,7 +38,7 @@ class HistoryScreen(Window[None], WithBox[None]):
         Binding("enter", "open", "open"),
         Binding("space", "mark", "mark", key_display="space"),
         Binding("c", "compare", "compare"),
-        Binding("f", "compare_fill", "empty against full"),
+        Binding("f", "compare_within", "compare within it"),
         Binding("n", "note", "note"),
         Binding("delete", "remove", "delete", key_display="del"),
         Binding("escape", "back", "back"),
@@ -48,7 +48,7 @@ class HistoryScreen(Window[None], WithBox[None]):
         super().__init__()
         self._entries: tuple[Entry, ...] = ()
         self._marked: tuple[str, ...] = ()
-        self._filled = False
+        self._within = False
         """Whether the highlighted result has the same work on an empty filesystem and on a nearly full one."""
 
     def body(self) -> ComposeResult:
@@ -95,15 +95,20 @@ class HistoryScreen(Window[None], WithBox[None]):
 
     @on(ChoiceList.Chosen)
     def _highlight(self) -> None:
-        self._filled = False
+        self._within = False
         self.refresh_bindings()
         if entry := self._highlighted:
             path = entry.path
             # a file that cannot be read says so when it is opened
-            self.ask(lambda: any(filled(self._load(path))), self._know, fails=lambda _: None, group="fill")
+            self.ask(lambda: self._has_both(path), self._know, fails=lambda _: None, group="within")
 
-    def _know(self, filled: bool) -> None:
-        self._filled = filled
+    def _has_both(self, path: Path) -> bool:
+        """Whether a result can be compared within itself."""
+        result = self._load(path)
+        return bool(result.plan.beside) or any(filled(result))
+
+    def _know(self, within: bool) -> None:
+        self._within = within
         self.refresh_bindings()
 
     @property
@@ -119,8 +124,8 @@ class HistoryScreen(Window[None], WithBox[None]):
             return there and len(self._entries) > 1
         if action == "compare":
             return there and len(self._marked) == 2
-        if action == "compare_fill":
-            return there and self._filled
+        if action == "compare_within":
+            return there and self._within
         if action in ("open", "note", "remove"):
             return there
         return super().check_action(action, parameters)
@@ -150,10 +155,10 @@ class HistoryScreen(Window[None], WithBox[None]):
             partial(self._show_comparison, (earlier, later)),
         )
 
-    def action_compare_fill(self) -> None:
+    def action_compare_within(self) -> None:
         if entry := self._highlighted:
             path = entry.path
-            self.ask(lambda: compare_fill(self._load(path)), partial(self._show_comparison, (entry,)))
+            self.ask(lambda: compare_within(self._load(path)), partial(self._show_comparison, (entry,)))
 
     def _show_comparison(self, entries: Sequence[Entry], comparison: Comparison) -> None:
         from fswizard.tui.screens.comparison import ComparisonScreen

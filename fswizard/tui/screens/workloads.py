@@ -25,6 +25,7 @@ from fswizard.tui.screens.recipes import RecipesScreen
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
 
+AGES = {False: "new filesystems", True: "aged ones, too"}
 MEANING = {0.0: "skipped", 0.5: "×½", 1.0: "×1", 2.0: "×2", 3.0: "×3", 5.0: "×5"}
 
 
@@ -70,6 +71,7 @@ class WorkloadsScreen(StepScreen):
             ListRow("recipe", partial(_dial, "Recipe", recipe.title, f"r shows all {many}" if many > 1 else "")),
             ListRow("time", partial(_limit, "Time", TIME_BUDGETS_S, (self.choices.budget_s, time))),
             ListRow("writes", partial(_limit, "Writes", WRITE_BUDGETS_BYTES, (self._cap_bytes, cap))),
+            *([ListRow("age", partial(_dial, "Age", AGES[self.choices.age], ""))] if self.choices.can_age else []),
             gap("gap"),
             headline("workloads", "Tests and how much each one counts"),
         ]
@@ -129,6 +131,8 @@ class WorkloadsScreen(StepScreen):
             return
         if event.key == "time":
             self.wizard.choose(time_limit_s=next_value(TIME_BUDGETS_S, self.choices.budget_s, direction))
+        elif event.key == "age":
+            self.wizard.choose(age=not self.choices.age)
         elif event.key == "writes":
             self.wizard.choose(write_budget_bytes=next_value(WRITE_BUDGETS_BYTES, self._cap_bytes, direction))
         else:
@@ -162,6 +166,9 @@ LIMIT_WORDS = {
     "More time shows smaller differences. A verdict takes two rounds or more.",
     "writes": "The run ends before it has written more than this. By default SSDs get 50 GB, cards and sticks less, "
     "and hard disks no cap, as they do not wear.",
+    "age": "Filesystems are usually measured new. With aged ones, each is first used for years in minutes: files are "
+    "made, changed and deleted at 80 % full. Then it is measured beside a new one, and the answer is that of the aged "
+    "ones. It takes about three times as long, and another image for each filesystem.",
 }
 
 

@@ -1,0 +1,157 @@
+"""Years of use in minutes: a program of the standard library alone, run on the filesystem that shall age.
+
+    ageing_worker.py DIRECTORY SEED WRITE_BYTES FREE_BYTES
+
+Files are made, four side by side, appended to, overwritten in part and deleted, until WRITE_BYTES are written. Once the
+filesystem is FULL, each file that is made costs others. At the end files are deleted until FREE_BYTES are free. So the
+files that are left lie in pieces, and so does the space between them (Smith and Seltzer, SIGMETRICS 1997).
+
+Sizes are log-normal as in Agrawal and others (FAST 2009, table 2), up to a share of the filesystem. Most files die
+young (Vogels, SOSP 1999): half of those that are deleted are among the newest tenth, the others are any. All goes to
+the disk at short intervals, as it does over years. Standard output is one JSON object a line.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import random
+import sys
+from typing import NamedTuple
+
+FULL = 0.8
+SIZE_LOGARITHM, SIZE_SPREAD = 9.48, 2.46
+"""Mean and standard deviation of the natural logarithm of a file's size in bytes."""
+LARGEST_SHARE = 1 / 64
+SIDE_BY_SIDE = 4
+PIECE_BYTES = 64 << 10
+SYNC_BYTES = 32 << 20
+APPENDED, OVERWRITTEN = 1 / 6, 1 / 6
+"""Shares of the pieces; the others go into new files."""
+YOUNG_SHARE, YOUNG_DIE = 0.1, 0.5
+DIRECTORY_FILES = 64
+POOL_BYTES = 4 << 20
+
+
+class File(NamedTuple):
+    path: str
+    size: int
+
+
+class Growing:
+    """A file that is being written."""
+
+    def __init__(self, path: str, size: int) -> None:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        self.file = File(path, size)
+        self.descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+        self.left = size
+
+
+class Ageing:
+    def __init__(self, directory: str, seed: int, write_bytes: int, free_bytes: int) -> None:
+        os.mkdir(directory)
+        self.directory = directory
+        self.write_bytes, self.free_bytes = write_bytes, free_bytes
+        self.dice = random.Random(seed)
+        self.pool = memoryview(self.dice.randbytes(POOL_BYTES))
+        self.root = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+        self.files: list[File] = []
+        """Those that are whole, the oldest first."""
+        self.growing: list[Growing] = []
+        self.written = self.synced = self.made = self.deleted = 0
+        self.largest = int(LARGEST_SHARE * self._space()[0])
+
+    def run(self) -> None:
+        while self.written < self.write_bytes:
+            kind = self.dice.random()
+            try:
+                if self.files and kind < APPENDED + OVERWRITTEN:
+                    self._change(appended=kind < APPENDED)
+                else:
+                    self._grow()
+            except OSError:
+                if not self.files:
+                    raise
+                self._delete()
+            if self.written - self.synced >= SYNC_BYTES:
+                self._sync()
+                self._make_room()
+        for one in self.growing:
+            os.close(one.descriptor)
+            self.files.append(one.file)
+        self._sync()
+        while self.files and self._space()[1] < self.free_bytes:
+            for _ in range(max(1, len(self.files) // 100)):
+                self._delete()
+            self._sync()
+        self._say()
+
+    def _space(self) -> tuple[int, int]:
+        """Bytes that a user may have in all, and that are free of them, as `df` counts."""
+        room = os.fstatvfs(self.root)
+        free = room.f_bavail * room.f_frsize
+        return (room.f_blocks - room.f_bfree) * room.f_frsize + free, free
+
+    def _make_room(self) -> None:
+        whole, free = self._space()
+        missing = int((1 - FULL) * whole) - free
+        while self.files and missing > 0:
+            missing -= self._delete()
+
+    def _grow(self) -> None:
+        if len(self.growing) < SIDE_BY_SIDE:
+            size = min(self.largest, 1 + int(self.dice.lognormvariate(SIZE_LOGARITHM, SIZE_SPREAD)))
+            path = f"{self.directory}/{self.made // DIRECTORY_FILES:04d}/{self.made:06d}"
+            self.growing.append(Growing(path, size))
+            self.made += 1
+        one = self.dice.choice(self.growing)
+        one.left -= self._write(one.descriptor, min(PIECE_BYTES, one.left))
+        if not one.left:
+            os.close(one.descriptor)
+            self.growing.remove(one)
+            self.files.append(one.file)
+
+    def _change(self, *, appended: bool) -> None:
+        at = self.dice.randrange(len(self.files))
+        path, size = self.files[at]
+        descriptor = os.open(path, os.O_WRONLY | (os.O_APPEND if appended else 0))
+        try:
+            if appended:
+                self.files[at] = File(path, size + self._write(descriptor, self.dice.randrange(1, PIECE_BYTES)))
+            else:
+                os.lseek(descriptor, self.dice.randrange(size) // PIECE_BYTES * PIECE_BYTES, os.SEEK_SET)
+                self._write(descriptor, min(PIECE_BYTES, size))
+        finally:
+            os.close(descriptor)
+
+    def _write(self, descriptor: int, length: int) -> int:
+        start = self.dice.randrange(POOL_BYTES - length)
+        written = os.write(descriptor, self.pool[start : start + length])
+        self.written += written
+        return written
+
+    def _delete(self) -> int:
+        young = max(1, int(YOUNG_SHARE * len(self.files)))
+        number = young if self.dice.random() < YOUNG_DIE else len(self.files)
+        path, size = self.files.pop(len(self.files) - 1 - self.dice.randrange(number))
+        os.unlink(path)
+        self.deleted += 1
+        return size
+
+    def _sync(self) -> None:
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.syncfs(self.root):
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+        self.synced = self.written
+        self._say()
+
+    def _say(self) -> None:
+        whole, free = self._space()
+        words = {"fraction": min(1.0, self.written / self.write_bytes), "made": self.made, "deleted": self.deleted}
+        print(json.dumps({**words, "full": round(1 - free / whole, 3)}), flush=True)
+
+
+if __name__ == "__main__":
+    Ageing(sys.argv[1], *(int(word) for word in sys.argv[2:])).run()

@@ -1,0 +1,95 @@
+"""Age on real filesystems: files and free space in pieces, the same before each round; and what is copied for that."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fswizard.engines.shared import ageing_worker
+from fswizard.errors import Refused
+from fswizard.filesystems import parse_candidates
+from fswizard.model.metrics import THROUGHPUT, USED
+from fswizard.session import Choices, make_plan
+from fswizard.targets import TargetChoice
+from fswizard.targets.helper import Attached, Helper
+from tests.loop.devices import Bench, run
+from tests.loop.runs import WRITES, session_in, watch
+
+pytestmark = [pytest.mark.root, pytest.mark.loop]
+
+SIZE = 256 << 20
+
+
+def extents(path: Path) -> int:
+    subprocess.run(["sync", "--file-system", path], check=True)
+    found = re.search(r"(\d+) extents? found", run("filefrag", str(path)))
+    assert found
+    return int(found[1])
+
+
+def test_what_is_written_afterwards_lies_in_pieces(bench: Bench) -> None:
+    mounted = bench.mount(bench.made("mkfs.ext4", "-q", "-F", size_bytes=SIZE).path)
+    content = bytes(32 << 20)
+    (mounted / "new").write_bytes(content)
+    new = extents(mounted / "new")
+    (mounted / "new").unlink()
+    command = [sys.executable, ageing_worker.__file__, mounted / "years", "1", str(3 * SIZE), str(64 << 20)]
+    lines = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout.splitlines()
+    last = json.loads(lines[-1])
+    files = sum(path.is_file() for path in (mounted / "years").rglob("*"))
+    assert files == last["made"] - last["deleted"] and last["deleted"] > files / 2
+    fullest = max(json.loads(line)["full"] for line in lines)
+    assert 0.75 < fullest < 0.95 and last["full"] < 0.75
+    assert int(run("stat", "--file-system", "--format=%a", str(mounted))) * 4096 >= 64 << 20
+    (mounted / "old").write_bytes(content)
+    assert extents(mounted / "old") >= 4 * new
+
+
+@pytest.mark.fio
+async def test_each_round_begins_with_the_same_aged_filesystem_and_a_new_one_beside_it(tmp_path: Path) -> None:
+    target = TargetChoice("image", str(tmp_path), 128 << 20)
+    plan = make_plan(Choices(WRITES, parse_candidates("ext4"), target=target, rounds=(2, 2), seed=1, aged=True))
+    session = session_in(tmp_path, plan)
+    await watch(session)
+    used = {name: [s.value for s in session.result.samples if (s.candidate, s.metric) == (name, USED.name)]
+            for name in ("ext4", "ext4:aged")}  # fmt: skip
+    assert [len(values) for values in used.values()] == [2 * len(plan.recipe.workloads)] * 2
+    assert min(used["ext4:aged"]) > 2 * max(used["ext4"])
+    first, second = used["ext4:aged"][: len(plan.recipe.workloads)], used["ext4:aged"][len(plan.recipe.workloads) :]
+    assert first == pytest.approx(second, rel=0.02)
+    assert {s.candidate for s in session.result.samples if s.metric == THROUGHPUT.name} >= set(used)
+    assert not list(tmp_path.glob("fswizard-*"))
+
+
+async def made(helper: Helper, attached: Attached) -> None:
+    await helper.wipe(attached.handle)
+    await helper.order("mkfs", attached.handle, filesystem="ext4", arguments=["-q", "-F"])
+
+
+async def test_only_what_was_made_is_copied_and_only_over_a_wiped_image_of_the_same_size(tmp_path: Path) -> None:
+    async with Helper.start() as helper:
+        one, other = [await helper.attach(str(tmp_path), 64 << 20) for _ in range(2)]
+        small = await helper.attach(str(tmp_path), 68 << 20)
+        with pytest.raises(Refused, match="holds no filesystem"):
+            await helper.copy(one.handle, other.handle)
+        await made(helper, one)
+        with pytest.raises(Refused, match="differ in size"):
+            await helper.copy(one.handle, small.handle)
+        with pytest.raises(Refused):
+            await helper.copy(one.handle, one.handle)
+        await helper.copy(one.handle, other.handle)
+        for attached in (one, other):
+            mounted = await helper.order("mount", attached.handle, filesystem="ext4", options=[])
+            assert mounted.exit_code == 0, mounted.output
+            with pytest.raises(Refused, match="is mounted"):
+                await helper.copy(attached.handle, small.handle)
+            assert (await helper.umount(attached.handle)).exit_code == 0
+        with pytest.raises(Refused, match="holds a filesystem"):
+            await helper.copy(one.handle, other.handle)
+        assert replace(one, handle=0) != replace(other, handle=0)

@@ -1,0 +1,155 @@
+"""Aged candidates: what they are called, when they are refused, what is measured beside them, and what age costs."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fswizard.advice import conclude
+from fswizard.errors import UsageError
+from fswizard.filesystems import parse_candidate, parse_candidates
+from fswizard.model.plan import Plan
+from fswizard.model.result import Result
+from fswizard.recipes import find
+from fswizard.report.presentation import repeat_command
+from fswizard.report.text import render
+from fswizard.session import Choices, make_plan
+from fswizard.session.order import trial_order
+from fswizard.stats import analyse, decide
+from fswizard.stats.comparison import compare_within
+from fswizard.targets import TargetChoice
+from tests.builders import make_plan as made_plan
+from tests.builders import make_recipe, make_result, make_samples, make_workload
+from tests.fakes.host import ModelHost, use
+
+RECIPE = make_recipe([make_workload("write")], image_bytes=256 << 20)
+NAMES = ("ext4", "xfs")
+AGED = tuple(f"{name}:aged" for name in NAMES)
+
+
+def plan(directory: Path, candidates: str = "ext4; xfs", kind: str = "image", **choices: Any) -> Plan:
+    target = choices.pop("target", TargetChoice("image", str(directory), 1 << 30))
+    return make_plan(Choices(RECIPE, parse_candidates(candidates), target=target, aged=True, **choices))
+
+
+@pytest.mark.parametrize(
+    ("typed", "name", "title", "new"),
+    [
+        ("xfs:aged", "xfs:aged", "XFS (aged)", "xfs"),
+        ("btrfs:aged,noatime,compress=zstd:1", "btrfs:noatime,compress=zstd:1,aged",
+         "Btrfs (noatime, compress=zstd:1, aged)", "btrfs:noatime,compress=zstd:1"),
+    ],
+)  # fmt: skip
+def test_age_is_typed_like_an_option(typed: str, name: str, title: str, new: str) -> None:
+    candidate = parse_candidate(typed)
+    assert (candidate.name, candidate.title, candidate.as_new, candidate.aged) == (name, title, new, True)
+    assert replace(candidate, name=new, aged=False) == parse_candidate(new)
+    assert parse_candidate(new).as_new == new
+
+
+@pytest.mark.parametrize("typed", ["zfs:aged", "btrfs:raid1,aged", "md:raid5+ext4:aged", "md:raid5+ext4:noatime,aged"])
+def test_what_a_copy_does_not_bring_back_is_not_aged(typed: str) -> None:
+    with pytest.raises(UsageError, match="can't be aged"):
+        parse_candidate(typed)
+
+
+@pytest.mark.usefixtures("everything_is_installed")
+class TestPlanning:
+    def test_new_ones_are_measured_beside_and_the_run_may_take_longer(self, tmp_path: Path) -> None:
+        made, twice = plan(tmp_path, baseline="xfs"), plan(tmp_path, "ext4; ext4:aged")
+        assert [candidate.name for candidate in made.candidates] == list(AGED)
+        assert [candidate.name for candidate in made.beside] == list(NAMES)
+        assert (made.baseline, made.time_limit_s) == ("xfs:aged", 3 * RECIPE.minutes * 60)
+        assert made.with_new(["xfs:aged"]) == ("xfs:aged", "xfs")
+        assert "--candidates 'ext4; xfs' --aged --baseline xfs:aged" in repeat_command(made)
+        assert [candidate.name for candidate in twice.measured] == ["ext4:aged", "ext4"]
+
+    def test_what_ages_them_is_written_before_the_first_round(self, tmp_path: Path) -> None:
+        made = plan(tmp_path)
+        assert made.filled_bytes == (1 + 2 * (3 + 2)) << 30
+        assert made.writes_bytes >= made.filled_bytes + 4 * made.writes_bytes_per_trial
+        image = TargetChoice("image", str(tmp_path), 1 << 30)
+        usual = make_plan(Choices(RECIPE, parse_candidates("ext4; xfs"), target=image))
+        assert made.preparation_s > usual.preparation_s
+
+    @pytest.mark.parametrize(
+        ("choices", "words"),
+        [
+            ({"target": TargetChoice("image", "", 1 << 30, others=("", ""))}, "single scratch image"),
+            ({"target": TargetChoice("image", "", 256 << 20)}, "too little room for old files"),
+        ],
+    )
+    def test_what_leaves_no_room_for_it_is_refused(self, choices: dict[str, Any], words: str, tmp_path: Path) -> None:
+        target: TargetChoice = choices["target"]
+        here = replace(target, path=str(tmp_path), others=(str(tmp_path),) * (len(target.others) // 2))
+        recipe = replace(RECIPE, workloads=find("archive-disk").workloads) if "room" in words else RECIPE
+        with pytest.raises(UsageError, match=words):
+            make_plan(Choices(recipe, parse_candidates("ext4; ext2"), target=here, aged=True))
+
+    def test_directories_and_recipes_that_fill_are_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(UsageError, match="single scratch image"):
+            plan(tmp_path, target=TargetChoice("directory", str(tmp_path)))
+        with pytest.raises(UsageError, match="fills filesystems itself"):
+            make_plan(Choices(find("fill"), target=TargetChoice("image", str(tmp_path)), aged=True))
+
+    def test_each_takes_an_image_more(self, tmp_path: Path) -> None:
+        machine = ModelHost(free_bytes=3 << 30, total_bytes=4 << 30)
+        with use(machine), pytest.raises(UsageError, match="3 images of 1 GiB"):
+            plan(tmp_path)
+
+
+def measured(aged: dict[str, float], rounds: int = 6) -> Result:
+    """A run in which aged candidates have this speed, new ones 100, and every round its own luck."""
+    dice = random.Random(1)
+    luck = [dice.gauss(1, 0.2) for _ in range(rounds)]
+    speeds = {**dict.fromkeys(NAMES, 100.0), **{f"{name}:aged": speed for name, speed in aged.items()}}
+    figures = {name: [speed * at * dice.gauss(1, 0.01) for at in luck] for name, speed in speeds.items()}
+    made = made_plan(NAMES, RECIPE.workloads)
+    old = tuple(candidate.grown_old() for candidate in made.candidates)
+    whole = replace(made, candidates=old, beside=made.candidates, baseline=AGED[0])
+    return make_result(figures, plan=whole, samples=make_samples(figures))
+
+
+def test_a_choice_is_made_among_the_aged_ones_and_new_ones_stay_as_long_as_these() -> None:
+    result = measured({"ext4": 50.0, "xfs": 80.0})
+    analysis = analyse(result)
+    assert (analysis.leaders, analysis.dropped) == (("xfs:aged",), ("ext4:aged",))
+    assert decide(analysis, result.plan).survivors == ("xfs:aged",)
+    findings = conclude(result)
+    assert findings.advice.choice == ("xfs:aged",)
+    assert findings.advice.card.verdict.lower().startswith("use xfs:")
+    assert not any("aged" in command for command in findings.advice.card.commands)
+
+
+def test_a_round_measures_both_once() -> None:
+    made = measured({"ext4": 50.0, "xfs": 80.0}).plan
+    order = trial_order(made, 1, made.with_new(AGED))
+    assert sorted(trial.candidate for trial in order) == sorted((*NAMES, *AGED))
+    assert {trial.candidate for trial in trial_order(made, 2, made.with_new(["xfs:aged"]))} == {"xfs", "xfs:aged"}
+
+
+def test_the_price_of_age_comes_from_the_same_rounds_and_is_said() -> None:
+    """The luck of a round is twenty times the noise within it: unpaired, nothing would be proven."""
+    result = measured({"ext4": 50.0, "xfs": 80.0})
+    findings = conclude(result)
+    overall = {ratio.candidate: ratio for ratio in findings.age if not ratio.workload}
+    for name, speed in zip(AGED, (0.5, 0.8)):
+        ratio = overall[name]
+        assert ratio.low is not None and ratio.high is not None
+        assert ratio.low < speed < ratio.high < 1.0 and ratio.verdict == "slower"
+    assert any(
+        reason.code == "age" and "slower than when it was new" in reason.text for reason in findings.advice.reasons
+    )
+    assert "aged over new" in render(findings)
+    assert not conclude(make_result({"ext4": [1.0, 1.1], "xfs": [1.0, 1.2]})).age
+
+
+def test_one_result_with_both_can_be_compared_within_it() -> None:
+    comparison = compare_within(measured({"ext4": 20.0, "xfs": 100.0}))
+    (ext4,) = (change for change in comparison.changes if change.candidate == "ext4")
+    assert comparison.of == "age"
+    assert ext4.ratio.ratio == pytest.approx(0.2, rel=0.05) and ext4.ratio.verdict == "slower"
