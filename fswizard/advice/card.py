@@ -133,6 +133,9 @@ class _Answer:
             return self._hanging(*min(self.analysis.hinges.items(), key=lambda item: item[1].rest.ratio))
         speed, than = speed_text(ratio.ratio), speed_against(ratio.ratio, self.title(against))
         among = f", the fastest that {has(self.plan.needs)}" if self.plan.needs and self.choice.lacking else ""
+        if self.name == self.plan.baseline and len(self._counting()) == 1 and not among:  # as beside its bar
+            unit = self._counting()[0].metric.unit
+            speed = than = f"{self.title(against)} is {speed_text(1 / ratio.ratio, unit)}"
         cached = self._cached()
         more = f"{among}{cached}"
         verdict = self._says(

@@ -14,7 +14,7 @@ from fswizard.model.metrics import is_stall
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.model.text import mid_sentence
-from fswizard.model.units import rounds_text, seconds_text, size_text, speed_text, times_text
+from fswizard.model.units import rounds_text, size_text, speed_text, stall_text, times_text
 
 
 def reasons(
@@ -124,8 +124,8 @@ def _stall(result: Result, one: str, other: str) -> Iterator[Reason]:
     if max(own, its) < 0.1 or min(own, its) <= 0 or 1 / 1.5 < own / its < 1.5:
         return
     yield Reason(
-        "stall", f"Its worst stall was {seconds_text(own)}, {times_text(max(own / its, its / own))} "
-        f"{'longer' if own > its else 'shorter'} than that of {title} ({seconds_text(its)})."
+        "stall", f"Its worst stall was {stall_text(own)}, {times_text(max(own / its, its / own))} "
+        f"{'longer' if own > its else 'shorter'} than that of {title} ({stall_text(its)})."
     )  # fmt: skip
 
 

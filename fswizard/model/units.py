@@ -98,6 +98,11 @@ def seconds_text(seconds: float) -> str:
     return f"{three_digits(seconds * factor)} {unit}"
 
 
+def stall_text(seconds: float) -> str:
+    """`0.5 s`: as exact as it is felt. What nobody feels is as in `seconds_text`."""
+    return f"{seconds:.1f} s" if 0.095 <= seconds < 9.95 else seconds_text(seconds)
+
+
 def count_text(value: float) -> str:
     """`652`, `1,160`, `12.3M`."""
     digits = three_digits(value)

@@ -35,6 +35,7 @@ from fswizard.model.units import (
     share_text,
     size_text,
     speed_text,
+    stall_text,
     three_digits,
 )
 from fswizard.report import reruns
@@ -626,7 +627,7 @@ def _extras(findings: Findings) -> Iterator[tuple[str, Mapping[str, str]]]:
     unplug = sums[UNPLUG_TIME.name] if plan.drive and plan.drive.unpluggable else {}
     unmounted = "" if plan.target.kind != "directory" else " (sync alone)"
     for title, text, values in (
-        (WORST_STALL, seconds_text, stalls),
+        (WORST_STALL, stall_text, stalls),
         ("write amplification", three_digits, write_amplification(findings.summaries)),
         ("until programs return", seconds_text, clocks[RETURNED.name]),
         ("until it is on disk", seconds_text, clocks[DURATION.name]),

@@ -11,7 +11,7 @@ from textual.content import Content
 from fswizard.model.analysis import CERTAINTY, SIGNS
 from fswizard.model.metrics import is_stall
 from fswizard.model.result import Sample
-from fswizard.model.units import ratio_text, rounds_text, seconds_text
+from fswizard.model.units import ratio_text, rounds_text, stall_text
 from fswizard.report.colours import kind_of
 from fswizard.report.document import Bar, Table
 from fswizard.report.layout import tables
@@ -192,14 +192,14 @@ def stalls_by_round(view: Presentation, width: int) -> Content | None:
         return None
     name = min(max(map(cell_len, shown)), max(8, width // 4))
     wide = max(1, min(3, (width - name) // 2 // len(numbers)))
-    rows = [heading(f"Worst stall in each round; the highest bar is {seconds_text(top)}", width)]
+    rows = [heading(f"Worst stall in each round; the highest bar is {stall_text(top)}", width)]
     for candidate in shown:
         waits = worst[candidate]
         bars = {number: BARS[max(1, round(wait.value / top * 8))] for number, wait in waits.items()}
         drawn = "".join((bars.get(number, "–") * max(1, wide - 1)).ljust(wide) for number in numbers)
         longest = max(waits.values(), key=lambda sample: sample.value)
         work = next((f", {row.title}" for row in view.rows if row.name == longest.workload), "")
-        words = f"{seconds_text(longest.value)} in round {longest.round}{work}"
+        words = f"{stall_text(longest.value)} in round {longest.round}{work}"
         style = f"$fs-{kind_of(result.plan, candidate)}"
         room = width - name - len(drawn) - 4
         rows.append(

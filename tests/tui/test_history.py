@@ -122,7 +122,7 @@ async def test_an_empty_filesystem_is_compared_with_a_full_one_where_a_result_ha
     write_result(new_path(result.plan), result, analyse(result))
     async with app("purpose", StoredResults()).run_test(size=(80, 24)) as pilot:
         await pilot.press("h")
-        await until(pilot, lambda: "f empty against full" in footer(pilot.app), "the key")
+        await until(pilot, lambda: "f compare within it" in footer(pilot.app), "the key")
         await pilot.press("f")
         await shows(pilot, "ext4 is 2× slower at full.")
         await shows(pilot, "1.00 → 2.00 s")

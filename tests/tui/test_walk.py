@@ -209,7 +209,11 @@ async def test_weights_time_and_recipe_change_with_left_and_right_and_by_mouse()
         await at_step(pilot, "workloads")
         await pilot.press("down", "right")
         assert wizard(pilot).choices.budget_s == 1200.0
-        await pilot.press("down", "down", "left", "left", "left")
+        await pilot.press("down", "down", "right")
+        assert (wizard(pilot).choices.aged, wizard(pilot).choices.time_limit_s) == (True, 1200.0)
+        await shows(pilot, "aged ones, too")
+        await pilot.press("left", "down", "left", "left", "left")
+        assert not wizard(pilot).choices.aged
         assert wizard(pilot).choices.weights == {"store-video": 0.0}
         await shows(pilot, "skipped")
         rows = screen_text(pilot.app).splitlines()

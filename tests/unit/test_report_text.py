@@ -86,7 +86,7 @@ SHARES = (
 
 def test_workloads_stand_with_weight_figure_share_and_stall_and_failures_with_their_reason() -> None:
     rows = lines_of(TEXT, "also measured", 3)
-    assert rows[2].split()[:6] == ["worst", "stall", "620", "ms", "310", "ms"]
+    assert rows[2].split()[:6] == ["worst", "stall", "0.6", "s", "0.3", "s"]
     assert lines_of(TEXT, "Failed", 3) == [
         "Failed",
         "- nilfs2: The volume was full, the cleaner could not keep up (Large-files, round",
