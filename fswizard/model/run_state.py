@@ -172,14 +172,14 @@ class RunState:
         if self.ended:
             return 0
         gone = {*self.skipped, *(failure.candidate for failure in self.failures)}
-        return sum(name not in gone for name in self.result.candidates_left)
+        return sum(name not in gone for name in self.plan.with_new(self.result.candidates_left))
 
     def out(self, candidate: str) -> str:
         """Why a candidate is no longer measured, in a word; empty while it is."""
         if candidate in self.skipped:
             return "skipped"
         failed = any(failure.candidate == candidate for failure in self.failures)
-        return "dropped" if candidate not in self.result.candidates_left and not failed else ""
+        return "dropped" if candidate not in self.plan.with_new(self.result.candidates_left) and not failed else ""
 
     def after(self, event: Event) -> RunState:
         """The state after `event`. Pure."""

@@ -248,6 +248,17 @@ class Presentation:
         return Table(lines[0], tuple(lines[1:]), notes=notes, fixed=len(lines[0]) - len(compared))
 
     @property
+    def by_age(self) -> Table:
+        """Ratios of aged candidates to new ones, for all workloads together and for each."""
+        known = {(ratio.workload, ratio.candidate): ratio for ratio in self.findings.age}
+        names = tuple(dict.fromkeys(name for _, name in known))
+        titles = {"": "all together", **{row.name: row.title for row in self.rows}}
+        rows = tuple(
+            (title, *(ratio_cell(known.get((workload, name))) for name in names)) for workload, title in titles.items()
+        )
+        return Table(("aged over new", *names), rows, notes=("Above 1 the aged one was better, in the same rounds.",))
+
+    @property
     def also_measured(self) -> Table:
         """Table of further figures."""
         names = self.measured_candidates
@@ -290,25 +301,13 @@ def document(view: Presentation) -> Document:
         Facts(view.facts, "How it was measured"),
         Ratios((("", view.overall),), view.baseline, view.axis_note, "Overall"),
         Ratios(by_workload, view.baseline, title="Overall, by workload", folded=True),
-        *((_age(view.findings),) if view.findings.age else ()),
+        *((view.by_age,) if view.findings.age else ()),
         view.by_workload,
         view.also_measured,
         *(Bullets(title, items) for title, items in view.lists.items()),
         Commands("Commands of the run", view.measured, folded=len(view.measured) > 1),
         Commands("To repeat it", (view.repeat,) if view.repeat else ()),
     )
-
-
-def _age(findings: Findings) -> Table:
-    """Ratios of aged candidates to new ones, for all workloads together and for each."""
-    workloads = findings.result.plan.recipe.workloads
-    titles = {"": "all together", **{workload.name: workload.title for workload in workloads}}
-    known = {(ratio.workload, ratio.candidate): ratio for ratio in findings.age}
-    names = tuple(dict.fromkeys(ratio.candidate for ratio in findings.age))
-    rows = tuple(
-        (title, *(ratio_cell(known.get((workload, name))) for name in names)) for workload, title in titles.items()
-    )
-    return Table(("aged over new", *names), rows, notes=("Above 1 the aged one was better, in the same rounds.",))
 
 
 def post(view: Presentation) -> Document:

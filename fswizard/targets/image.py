@@ -189,7 +189,7 @@ class PreparedImage:
     async def open(self, candidate: Candidate) -> AsyncIterator[WorkloadContext]:
         await self._clear(candidate)
         if kept := self._kept.get(candidate.name):
-            self._emitter.begin("format", f"copying {candidate.name} back as it was", expected_s=2.0)
+            self._emitter.begin("format", f"copying the aged {candidate.as_new} back", expected_s=2.0)
             await self._wipe()
             self._emitter.command_ended(await self._helper.copy(kept.handle, self._attached.handle), as_root=True)
         else:
@@ -274,12 +274,12 @@ class PreparedImage:
                 text = f"{candidate.name} can't be aged: {problem.text}"
                 raise RunFailed(text, "Leave it out, or measure it new.", problem.details) from problem
             (kept,) = await _images(self._plan, self._emitter, self._helper)
-            self._emitter.begin("fill", f"keeping {candidate.name} as it is")
+            self._emitter.begin("fill", f"keeping the aged {candidate.as_new}")
             self._emitter.command_ended(await self._helper.copy(self._attached.handle, kept.handle), as_root=True)
             self._kept[candidate.name] = kept
 
     async def _use_for_years(self, candidate: Candidate, context: WorkloadContext) -> None:
-        plan, emitter, text = self._plan, self._emitter, f"ageing {candidate.name}"
+        plan, emitter, text = self._plan, self._emitter, f"ageing {candidate.as_new}"
         emitter.begin("fill", text, expected_s=ageing_s(plan))
 
         def emit(event: WorkloadEvent) -> None:

@@ -227,6 +227,7 @@ def details(view: Presentation, width: int) -> Content:
     parts = (
         lines(bullet(REASONS.get(reason.code, ITEM), reason.text, width) for reason in view.reasons),
         overall(view, width) if view.standing else None,
+        table(view.by_age, width) if view.findings.age else None,
         table(view.by_workload, width) if compared else None,
         *(sentences(title, items, width) for title, items in lists.items()),
         sentences("Doubts", doubts, width) if doubts else None,

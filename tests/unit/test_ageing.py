@@ -14,6 +14,7 @@ from fswizard.errors import UsageError
 from fswizard.filesystems import parse_candidate, parse_candidates
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
+from fswizard.model.run_state import RunState
 from fswizard.recipes import find
 from fswizard.report.presentation import repeat_command
 from fswizard.report.text import render
@@ -22,6 +23,7 @@ from fswizard.session.order import trial_order
 from fswizard.stats import analyse, decide
 from fswizard.stats.comparison import compare_within
 from fswizard.targets import TargetChoice
+from fswizard.tui.widgets.lanes import looks_of
 from tests.builders import make_plan as made_plan
 from tests.builders import make_recipe, make_result, make_samples, make_workload
 from tests.fakes.host import ModelHost, use
@@ -153,3 +155,13 @@ def test_one_result_with_both_can_be_compared_within_it() -> None:
     (ext4,) = (change for change in comparison.changes if change.candidate == "ext4")
     assert comparison.of == "age"
     assert ext4.ratio.ratio == pytest.approx(0.2, rel=0.05) and ext4.ratio.verdict == "slower"
+
+
+def test_each_that_a_round_measures_has_its_own_look_and_counts_as_alive() -> None:
+    result = measured({"ext4": 50.0, "xfs": 80.0})
+    looks = looks_of(result.plan)
+    assert set(looks) == {*NAMES, *AGED} and len(set(looks.values())) == len(looks)
+    assert RunState.of(result.plan, result).alive == 4
+    dropped = replace(result, survivors=("xfs:aged",), finished_rounds=6)
+    state = RunState.of(result.plan, dropped)
+    assert [state.out(name) for name in (*NAMES, *AGED)] == ["dropped", "", "dropped", ""]

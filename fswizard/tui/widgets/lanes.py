@@ -45,7 +45,7 @@ def _looks(kinds: tuple[tuple[str, str], ...]) -> Mapping[str, Look]:
 
 
 def looks_of(plan: Plan) -> Mapping[str, Look]:
-    return _looks(tuple((candidate.name, kind_of(plan, candidate.name)) for candidate in plan.candidates))
+    return _looks(tuple((candidate.name, kind_of(plan, candidate.name)) for candidate in plan.measured))
 
 
 @dataclass(frozen=True, slots=True)
