@@ -87,6 +87,8 @@ class Session:
         self._going = asyncio.Event()
         self._going.set()
         self._skipped: set[str] = set()
+        self._out: set[str] = set()
+        """These, and what failed."""
         self._trial: asyncio.Task[bool] | None = None
 
     def pause(self) -> None:
@@ -202,7 +204,7 @@ class Session:
         likely: int | None = None
         last, disturbed_in_a_row = "", 0
         while True:
-            taking_part = plan.with_new(survivors)
+            taking_part = [name for name in plan.with_new(survivors) if name not in self._out]
             trials_s = len(taking_part) * self._eta.trial_s
             done = number - len(self.result.discarded_rounds)
             if not another_round_fits(plan, done, self._emitter.now_s, trials_s):
@@ -214,7 +216,6 @@ class Session:
             least = max(1, plan.minimum_rounds - done)
             most = plan.maximum_rounds - done if affordable is None else min(affordable, plan.maximum_rounds - done)
             self._eta.trials_ahead(least * len(taking_part), likely, most * len(taking_part))
-            in_the_round = frozenset(survivors)
             idle_wait_s -= await wait_until_quiet(plan.drive, self._emitter, longest_s=max(idle_wait_s, 0.0))
             clocks = Clocks(heartbeat)
             trials = trial_order(plan, number, taking_part, self.result.trials, last)
@@ -226,7 +227,7 @@ class Session:
                 self._emitter.trial, last = trial, trial.candidate
                 try:
                     if not await self._try(prepared):
-                        survivors.discard(trial.candidate)
+                        self._out.add(trial.candidate)
                     if trial == bare_after:
                         await self._try_bare(prepared, number, BARE_SHARE * trials_s)
                 except WorkloadDisturbed as by:
@@ -238,11 +239,11 @@ class Session:
             if doubt := disturbed_by(disturbed) if disturbed else clocks.jumped():
                 self._emitter.doubt(doubt)
                 self._emitter.discarded(number, doubt.text)
-                survivors = set(in_the_round - self._skipped)
+                self._out = set(self._skipped)
             if disturbed and disturbed_in_a_row == MOST_DISTURBED:
                 raise disturbed_too_often(disturbed)
             analysis = analyse(self.result)
-            decision = decide(analysis, plan, survivors)
+            decision = decide(analysis, plan, survivors - self._out)
             survivors &= set(decision.survivors)
             outlook = None if decision.stop else forecast(self.result, analysis, survivors, trial_s=self._eta.trial_s)
             self._emitter.ratios(analysis, outlook)

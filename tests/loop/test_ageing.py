@@ -19,7 +19,7 @@ from fswizard.session import Choices, make_plan
 from fswizard.targets import TargetChoice
 from fswizard.targets.helper import Attached, Helper
 from tests.loop.devices import Bench, run
-from tests.loop.runs import WRITES, session_in, watch
+from tests.loop.runs import WRITES, at, session_in, watch
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
 
@@ -93,3 +93,13 @@ async def test_only_what_was_made_is_copied_and_only_over_a_wiped_image_of_the_s
         with pytest.raises(Refused, match="holds a filesystem"):
             await helper.copy(one.handle, other.handle)
         assert replace(one, handle=0) != replace(other, handle=0)
+
+
+@pytest.mark.fio
+async def test_a_new_one_that_is_skipped_is_out_and_its_aged_twin_stays(tmp_path: Path) -> None:
+    target = TargetChoice("image", str(tmp_path), 128 << 20)
+    plan = make_plan(Choices(WRITES, parse_candidates("ext4"), target=target, rounds=(3, 3), seed=1, aged=True))
+    session = session_in(tmp_path, plan)
+    await watch(session, at("workload", session.skip, candidate="ext4", round=1))
+    trials = [(trial.round, trial.candidate) for trial in session.result.trials if trial.round > 1]
+    assert trials == [(2, "ext4:aged"), (3, "ext4:aged")]
