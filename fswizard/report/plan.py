@@ -47,7 +47,10 @@ def plan_facts(plan: Plan, *, settles: str = "", left_out: str = "", earlier: Re
         ("Disk", ", ".join(filter(None, (drive.name, name_drive(drive)))) if drive else ""),
         (PLACE, place_text(plan) + AFTERWARDS[target.kind]),
         ("Note", renamed and f"{renamed} may have another name after a restart"),
-        ("Compares", f"{', '.join(kept)}; baseline {plan.baseline}"),
+        (
+            "Compares",
+            f"{', '.join(kept)}; baseline {plan.baseline}" + ("; each beside a new one" if plan.beside else ""),
+        ),
         ("Dropped", ", ".join(name for name in names if name not in kept)),
         ("Left out", left_out),
         ("Layouts", "\n".join(layout_texts(plan))),

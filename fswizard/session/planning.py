@@ -47,7 +47,7 @@ from fswizard.targets import (
 DEFAULT_BASELINES = ("ext4", f"ext4:{AGED}")
 LEAST_OLD = 1.5
 """The least image over the room that the workloads need; the rest is for old files."""
-NOT_AGED = "Leave the ageing out, or give"
+NOT_AGED = "Don't age them, or choose"
 MARGIN = 1.25
 """By so much a run may write more than expected where the user chose no limit."""
 
@@ -138,7 +138,9 @@ def _time_limit_s(choices: Choices, candidates: Sequence[Candidate]) -> float:
 def _require_ageing(candidates: Sequence[Candidate], target: Target, recipe: Recipe) -> None:
     """UsageError where candidates can't be aged on the target, or measured once they are."""
     if target.kind != "image" or target.others:
-        raise UsageError("Candidates can be aged in a single scratch image alone.", f"{NOT_AGED} --target image:.")
+        raise UsageError(
+            "Candidates can be aged in a single scratch image alone.", f"{NOT_AGED} --target image:SIZE@DIRECTORY."
+        )
     if any(workload.job.fill_percent for workload in recipe.workloads):
         raise UsageError(
             f"The recipe {recipe.name} fills filesystems itself, which leaves no room for old files.",
