@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
 
 from fswizard.model.analysis import Ratio
-from fswizard.stats.ratios import verdict
+from fswizard.stats.ratios import with_interval
 from fswizard.stats.student import quantile
 
 ERROR = 0.05
@@ -46,5 +45,4 @@ def _widened(ratio: Ratio, each: float, error: float) -> Ratio:
     freedom = ratio.rounds - 1
     wider = quantile(error, freedom) / quantile(each, freedom)
     middle, half = math.log(ratio.low * ratio.high) / 2, math.log(ratio.high / ratio.low) / 2 * wider
-    low, high = math.exp(middle - half), math.exp(middle + half)
-    return replace(ratio, low=low, high=high, verdict=verdict(low, high))
+    return with_interval(ratio, middle, half)

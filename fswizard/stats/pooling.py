@@ -22,7 +22,7 @@ from fswizard.model.pool import (
 )
 from fswizard.stats.discoveries import ERROR, controlled
 from fswizard.stats.random_effects import Mean, random_effects
-from fswizard.stats.ratios import POOL_WEIGHT, verdict
+from fswizard.stats.ratios import POOL_WEIGHT, with_interval
 
 _Pair = tuple[str, str, str]
 """Candidate, baseline, and workload or empty for all of them."""
@@ -178,8 +178,7 @@ def _ratio(pair: _Pair, means: Mapping[_Pair, Mean], chance: float) -> Ratio:
     # number of machines averages out that standard error. Source of the two numbers: simulation.
     stopped = max(0.0075, 0.075 * abs(mean.mean))
     half = mean.half_width(chance) * math.hypot(1.0, stopped / mean.error)
-    low, high = math.exp(mean.mean - half), math.exp(mean.mean + half)
-    return replace(ratio, low=low, high=high, verdict=verdict(low, high))
+    return with_interval(ratio, mean.mean, half)
 
 
 def _heterogeneity(

@@ -83,10 +83,7 @@ def compare(
     ratios = []
     for pair, half_width in _narrowest(table, workload, started_with, pairs, parts):
         ratio = Ratio(pair.candidate, pair.baseline, workload, math.exp(pair.mean), rounds=pair.rounds)
-        if half_width is not None:
-            low, high = math.exp(pair.mean - half_width), math.exp(pair.mean + half_width)
-            ratio = replace(ratio, low=low, high=high, verdict=verdict(low, high))
-        ratios.append(ratio)
+        ratios.append(ratio if half_width is None else with_interval(ratio, pair.mean, half_width))
     return tuple(ratios)
 
 
@@ -122,6 +119,18 @@ def _narrowest(
             ways.append((critical(started_with, b, paired) * error, mean, error))
         half_width, mean, error = min(ways)
         yield Estimate(candidate, baseline, workload, mean, error, b), half_width
+
+
+WIDEST = math.log(1e6)
+"""Two rounds on a busy machine can allow a factor without bounds, which no result file can hold and which says no more
+than this one."""
+
+
+def with_interval(ratio: Ratio, middle: float, half_width: float) -> Ratio:
+    """The ratio with an interval around `middle`, in logarithms, and its verdict."""
+    half_width = min(half_width, WIDEST)
+    low, high = math.exp(middle - half_width), math.exp(middle + half_width)
+    return replace(ratio, low=low, high=high, verdict=verdict(low, high))
 
 
 def verdict(low: float, high: float) -> Verdict:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Collection, Iterable
-from dataclasses import replace
 
 from fswizard.model.analysis import Ratio
-from fswizard.stats.ratios import LEAST_DEVIATION, verdict
+from fswizard.stats.ratios import LEAST_DEVIATION, with_interval
 from fswizard.stats.student import quantile
 from fswizard.stats.table import Table
 
@@ -61,5 +60,4 @@ def welch(
     errors = [max(statistics.stdev(some), LEAST_DEVIATION) ** 2 / len(some) for some in (logs, others)]
     freedom = sum(errors) ** 2 / sum(error**2 / (len(some) - 1) for error, some in zip(errors, (logs, others)))
     half = quantile(error, freedom) * math.sqrt(sum(errors))
-    low, high = math.exp(shift - half), math.exp(shift + half)
-    return replace(ratio, low=low, high=high, verdict=verdict(low, high))
+    return with_interval(ratio, shift, half)

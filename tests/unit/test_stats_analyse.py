@@ -310,3 +310,11 @@ def test_who_left_or_failed_keeps_nobody_waiting_or_out() -> None:
     before, after = run(figures), run(figures, failed(5, "btrfs"))
     assert decide(analyse(before), before.plan).survivors == ("btrfs",)
     assert set(decide(analyse(after), after.plan).survivors) == {"ext4", "xfs"}
+
+
+def test_what_two_rounds_in_noise_allow_has_bounds_and_can_be_read_back() -> None:
+    analysis = analyse(run({"ext4": (1.0, 900.0), "xfs": (700.0, 2.0), "btrfs": (3.0, 5000.0)}))
+    for ratio in (*analysis.overall, *analysis.pairs, *analysis.by_workload):
+        assert ratio.low is not None and ratio.high is not None
+        assert 1e-10 < ratio.low <= ratio.high < 1e10
+        assert ratio.low == 1.0 or ratio.verdict == "undecided"
