@@ -157,7 +157,7 @@ class Verbs:
         def finish(ending: Ending) -> None:
             other.busy = ""
             if ending["exit_code"] == 0:
-                volume.made = other.made
+                volume.made, volume.content = other.made, other.content
 
         answer = self._work(volume, "copy", work, finish, keep=other.parts[0].descriptors)
         other.busy = "copy"
@@ -219,7 +219,7 @@ class Verbs:
             work = volumes.make(volume, orders, self._empty_directory)
 
         def finish(ending: Ending) -> None:
-            volume.made = filesystem
+            volume.made, volume.content = filesystem, object()
             if ending["exit_code"]:
                 volume.unmake()
 
@@ -230,6 +230,9 @@ class Verbs:
         if filesystem not in grammar.mount_types(volume.made):
             raise Refusal("refused", f"{filesystem!r:.40} is not what was made: {volume.made}")
         grammar.require_mount(filesystem, options)
+        others = (other for other in self._volumes.values() if other is not volume and other.content is volume.content)
+        if any(other.mount or other.busy == "mount" for other in others):
+            raise Refusal("refused", f"a copy of {volume.device.name} is mounted, which has the same UUID")
         mounts.prepare(volume.directory)
         known = mounts.current().keys()
 

@@ -83,6 +83,8 @@ class Volume:
     """Whether it did."""
     made: str = ""
     """The filesystem that the helper made on the device and has not wiped since."""
+    content: object = None
+    """What was made; copies of it have the same, and the same UUID."""
     mount: Mount | None = None
     root: int = -1
     """Descriptor of the mount's root, held from mount to umount, so that no write error goes unseen."""

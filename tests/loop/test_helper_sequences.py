@@ -88,6 +88,8 @@ class Volume:
     joined: bool = False
     state: State = "bare"
     made: str = ""
+    content: object = None
+    """Copies have the same."""
     staged: bool = False
     """The directory of its mounts was made."""
     disturbed: bool = False
@@ -101,6 +103,7 @@ class Volume:
             self.state, self.made = "bare", ""
         if verb == "mkfs":
             self.state, self.made = ("made", filesystem) if done else (self.state, "")
+            self.content = object()
             self.disturbed = self.disturbed and not done
         if verb == "mount":
             self.state, self.staged = "mounted" if done else "made", True
@@ -208,7 +211,10 @@ class Sequences(RuleBasedStateMachine):
     def allowed(self, side: Side, verb: str, handle: int) -> Volume | None:
         """The volume, where it takes the order."""
         volume = side.volumes.get(handle)
-        return volume if volume and not volume.joined and volume.state in ALLOWED[verb] else None
+        if volume is None or volume.joined or volume.state not in ALLOWED[verb]:
+            return None
+        mounted = (other.content for other in side.volumes.values() if other.state == "mounted")
+        return None if verb == "mount" and volume.content in mounted else volume
 
     def ordered(
         self, side: int, verb: str, pick: int, *, wrong: bool = False, **fields: Any
@@ -338,7 +344,9 @@ class Sequences(RuleBasedStateMachine):
     def copy(self, side: int, pick: int, source: int) -> None:
         at = self.sides[side]
         handles = self.choose(at, "copy", pick), self.choose(at, "mount", source)
-        volume, other = (self.allowed(at, verb, handle) for verb, handle in zip(("copy", "mount"), handles))
+        volume, other = self.allowed(at, "copy", handles[0]), at.volumes.get(handles[1])
+        if other and (other.joined or other.state != "made"):
+            other = None
         answer = at.ask("copy", handle=handles[0], source=handles[1])
         alone = volume and other and not volume.members and not other.members
         if not volume or not other or not alone or volume.size_mib != other.size_mib:
@@ -346,6 +354,7 @@ class Sequences(RuleBasedStateMachine):
             return
         assert succeeded(answer), answer
         volume.after("mkfs", True, other.made)
+        volume.content = other.content
 
     @rule(side=sides, pick=picks, kind=mount_types, options=mount_options)
     def mount(self, side: int, pick: int, kind: str, options: tuple[list[str], bool]) -> None:
