@@ -160,11 +160,6 @@ async def test_the_file_server_keeps_its_shares_and_writes_what_does_not_compres
     assert len(zlib.compress(content)) > 0.9 * len(content)
 
 
-async def test_the_file_server_appends_as_much_as_is_asked_on_average(context: LocalContext) -> None:
-    measured = await figures_of(FileServerJob(3, 60, mean_file_bytes=1, mean_append_bytes=8192, seconds=0.5), context)
-    assert measured["bytes_written"] / measured["append_count"] == pytest.approx(8192, rel=0.1)
-
-
 @pytest.mark.fio
 async def test_workloads_that_name_the_same_size_share_the_file(context: LocalContext) -> None:
     for rw in ("randwrite", "randread"):
