@@ -143,9 +143,7 @@ def _workloads(text: str, operations: Iterable[str]) -> Iterator[Workload]:
     personality = re.search(r": ([^:\n]+?) Version \S+ personality", text)
     number = int(files[1]) if files else 0
     mean_bytes = int(float(files[2]) * (1 << 20) / number) if files and number else 0
-    job = FileServerJob(
-        int(threads[1]) if threads else 1, number, mean_bytes, 16 << 10, float(took[1]) if took else 0.0
-    )
+    job = FileServerJob(int(threads[1]) if threads else 1, number, mean_bytes, 8 << 10, float(took[1]) if took else 0.0)
     name = personality[1] if personality else "filebench"
     yield Workload(ALL, f"{name}: all operations", job.engine, job, OPERATION_RATE)
     if "append" in operations:

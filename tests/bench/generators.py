@@ -23,7 +23,7 @@ from tests.loop.loop_context import loop_context
 TITLE = "Generators against C"
 PYTHON = "Python's own work between the calls, and its start"
 BOUNDS = {"tmpfs": 0.85, "ext4": 0.97}
-FILES, MEAN_FILE, MEAN_APPEND = 100, 1_310_720, 16_384
+FILES, MEAN_FILE, MEAN_APPEND = 100, 1_310_720, 8192
 SIZES: dict[Size, tuple[int, float, int]] = {"full": (7, 2.0, 5000), "short": (3, 1.0, 5000), "tiny": (1, 0.2, 200)}
 """Pairs, seconds of the file-server mix, and number of small files of 4 KiB each on average."""
 HERE = Path(__file__).parent

@@ -130,7 +130,7 @@ def test_filebench_1_5_is_read_too() -> None:
     assert figures["operations", "append_worst_latency"] == 0.06091
     job = parsed_run.workloads[0].job
     assert isinstance(job, FileServerJob)
-    assert (job.files, job.mean_file_bytes) == (32768, 256 << 10)
+    assert (job.files, job.mean_file_bytes, job.mean_append_bytes) == (32768, 256 << 10, 8 << 10)
 
 
 def test_files_with_the_line_ends_of_windows_say_the_same(tmp_path: Path, published_runs: dict[str, Result]) -> None:

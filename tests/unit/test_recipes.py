@@ -287,6 +287,20 @@ def test_the_file_server_s_sizes_and_files_and_directories_are_distributed_as_fi
     assert len(folders) == 100_000 / 20
 
 
+def test_the_file_server_appends_half_of_filebench_s_longest_append_on_average(tmp_path: Path) -> None:
+    (workload,) = recipes.find("fileserver").workloads
+    assert isinstance(workload.job, FileServerJob)
+    mean = workload.job.mean_append_bytes
+    assert mean == (16 << 10) // 2
+    options = fileserver_worker.Options([str(tmp_path), "1", "5", "1", str(mean), "60", "1"])
+    fileserver_worker.prepare(options)
+    slots = memoryview(bytearray(8 * fileserver_worker.SLOTS)).cast("q")
+    worker = fileserver_worker.Worker(0, options, slots, fileserver_worker.noise(1))
+    for _ in range(2000):
+        worker.append()
+    assert slots[fileserver_worker.WRITTEN] / 2000 == pytest.approx(mean, rel=0.05)
+
+
 @pytest.mark.parametrize("name", ["quick", "archive-disk", "desktop-ssd", "desktop-programs", "everyday", "backup"])
 def test_nothing_goes_past_the_page_cache_but_what_a_program_of_that_name_sends_past_it(name: str) -> None:
     direct = [workload.title for workload in recipes.find(name).workloads if workload.job.direct]
