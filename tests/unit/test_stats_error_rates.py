@@ -77,7 +77,7 @@ def test_arrays_are_judged_as_the_program_judges(truth: tuple[float, ...], noise
             seen, size = look(run[None], rounds), len(truth)
             together, errors = standing.estimates(seen, wider[:, None])
             constants = critical(size, rounds, paired=True), critical(size, rounds)
-            differences, half_widths = narrower(seen, errors, constants)
+            differences, _, half_widths = narrower(seen, errors, constants)
             table = {
                 f"c{c}": {n: float(run[n, c]) for n in range(rounds if standing.alive[0, c] else 6)}
                 for c in range(len(truth))
