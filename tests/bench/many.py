@@ -248,8 +248,15 @@ class Standing:
         return paired, single
 
 
+def constants_of(alive: Bools, rounds: int, paired: bool) -> Floats:
+    """The program's constants, by run: the fewer candidates are still in it, the smaller."""
+    size = alive.shape[1]
+    by_number = np.array([critical(size, rounds, paired, left=number) for number in range(size + 1)])
+    return by_number[alive.sum(axis=1), None]
+
+
 def narrower(
-    seen: Look, errors: tuple[Floats, Floats], constants: tuple[float, float]
+    seen: Look, errors: tuple[Floats, Floats], constants: tuple[Floats | float, Floats | float]
 ) -> tuple[Floats, Floats, Floats]:
     """Differences, their standard errors and half the intervals, by run and pair, of whichever way is narrower."""
     paired, unpaired = (constant * error for constant, error in zip(constants, errors))
@@ -337,7 +344,7 @@ def play(
         judged = together & going[:, None]
         both = (True, False)
         at = [
-            constants[rounds - FIRST_LOOK] if len(constants) else critical(candidates, rounds, paired)
+            constants[rounds - FIRST_LOOK] if len(constants) else constants_of(standing.alive, rounds, paired)
             for paired in both
         ]
         differences, error, half_width = narrower(seen, errors, (at[0], at[1]))
