@@ -13,7 +13,7 @@ from fswizard.model.forecast import LIKELY, Close, Forecast
 from fswizard.model.plan import FIRST_LOOK, Plan
 from fswizard.model.result import Result
 from fswizard.stats.analyse import Decision, decide
-from fswizard.stats.ratios import LEAST_DEVIATION, Fit, critical, fit, verdict
+from fswizard.stats.ratios import LEAST_DEVIATION, all_rounds, critical, fit, in_the_run, verdict
 from fswizard.stats.table import Table, Tables, tables_of
 
 FUTURES = 200
@@ -53,7 +53,7 @@ def foresee(
         return None
     if any(pair.low is None for pair in _among(analysis.pairs, known)):
         return None
-    game = _Game(analysis, plan, known, fit(table))
+    game = _Game(analysis, plan, known, table)
     rng = random.Random(f"{plan.seed}/forecast/{analysis.rounds}")
     futures = [_Future(game, rng, ahead) for _ in range(FUTURES)]
     answer = _answer(analysis, decide(analysis, plan, known))
@@ -85,8 +85,10 @@ def provable(result: Result, candidates: int, rounds: int) -> float | None:
 class _Game:
     """The run as it stands, where each future begins."""
 
-    def __init__(self, analysis: Analysis, plan: Plan, known: tuple[str, ...], noise: Fit) -> None:
+    def __init__(self, analysis: Analysis, plan: Plan, known: tuple[str, ...], table: Table) -> None:
         self.analysis, self.plan, self.known = analysis, plan, known
+        noise = fit(table)
+        self.measured = in_the_run(table, max(all_rounds(table)))
         self.rounds = analysis.rounds
         self.levels = {name: noise.effects[name] for name in known}
         self.middle = math.fsum(self.levels.values()) / len(known)
@@ -102,11 +104,12 @@ class _Game:
         """Half the interval of each open pair after `rounds` rounds, with the noise as estimated now."""
         if rounds not in self._halves:
             started_with = len(self.plan.candidates)
-            later = critical(started_with, rounds)
+            later = critical(started_with, rounds, left=len(self.known))
             halves = self._halves[rounds] = {}
             for pair in _among(self.analysis.pairs, self.known):
                 if pair.verdict == "undecided" and pair.low and pair.high:
-                    narrower = later / critical(started_with, pair.rounds) * math.sqrt(pair.rounds / rounds)
+                    now = critical(started_with, pair.rounds, left=self.measured)
+                    narrower = later / now * math.sqrt(pair.rounds / rounds)
                     halves[pair.candidate, pair.baseline] = math.log(pair.high / pair.low) / 2 * narrower
         return self._halves[rounds]
 

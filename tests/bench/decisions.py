@@ -14,7 +14,7 @@ import math
 import random
 import statistics
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from tests.bench.simulation import Scenario, Simulation, heavy_tailed, normal, plan_of, shared
@@ -171,13 +171,19 @@ def replay(policy: str, comparisons: Iterable[Comparison], runs: int) -> Score:
     return score
 
 
+def total(scores: Iterable[Score]) -> Score:
+    """Of several sets of comparisons."""
+    return Score(*map(sum, zip(*map(astuple, scores))))
+
+
 def _share(part: int, whole: int) -> str:
     return f"{part / whole:.1%}" if whole else "–"
 
 
 def tables(runs: int) -> str:
     """The report, in Markdown."""
-    whole = {policy: replay(policy, BANK, runs) for policy in POLICIES}
+    scores = {policy: {comparison: replay(policy, [comparison], runs) for comparison in BANK} for policy in POLICIES}
+    whole = {policy: total(each.values()) for policy, each in scores.items()}
     lines = [
         "| policy | wrong winner | right winner | winner where there is none | tie found | undecided | cells |",
         "| --- | --: | --: | --: | --: | --: | --: |",
@@ -195,14 +201,14 @@ def tables(runs: int) -> str:
         lines += ["", f"Six candidates, each 10 % faster than the one before, {random_writes}:", ""]
         lines += ["| policy | right winner | wrong winner | cells |", "| --- | --: | --: | --: |"]
         for policy in POLICIES:
-            s = replay(policy, [comparison], max(1000, runs))
+            s = scores[policy][comparison]
             lines.append(
                 f"| {policy} | {_share(s.right, s.races)} | {_share(s.wrong, s.races)} | {s.cells / s.races:.1f} |"
             )
     lines += ["", "The program alone, by kind of comparison:", ""]
     lines += ["| comparison | truth | right | wrong | undecided | cells |", "| --- | --- | --: | --: | --: | --: |"]
     for comparison in BANK:
-        s = replay("fswizard", [comparison], runs)
+        s = scores["fswizard"][comparison]
         lines.append(
             f"| {comparison.name} | {'tie' if s.ties else 'winner'} | {_share(s.right + s.ties_found, runs)} "
             f"| {_share(s.wrong + s.false_winners, runs)} | {_share(s.undecided, runs)} | {s.cells / runs:.1f} |"
@@ -212,7 +218,7 @@ def tables(runs: int) -> str:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=200, help="how often each of the comparisons is replayed")
+    parser.add_argument("--runs", type=int, default=1000, help="how often each of the comparisons is replayed")
     parser.add_argument("--output", type=Path, help="write a dated page instead of printing the tables")
     arguments = parser.parse_args()
     text = tables(arguments.runs)

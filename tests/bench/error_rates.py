@@ -59,6 +59,16 @@ NOISES: Mapping[str, tuple[Noise, float]] = {
     "noise that sticks to a candidate (0.8), 3 %": (sticky(0.03, 0.8), EQUAL),
 }
 """Of each kind, the share of runs that may err."""
+PARTLY: Mapping[str, tuple[float, ...]] = {
+    "two of three, the other 30 % slower": (1, 1, 0.7),
+    "two of six, the others 30 % slower": (1, 1, 0.7, 0.7, 0.7, 0.7),
+    "three of six, the others 30 % slower": (1, 1, 1, 0.7, 0.7, 0.7),
+    "five of six, the other 30 % slower": (1, 1, 1, 1, 1, 0.7),
+    "two of six, the others 10 % slower": (1, 1, 0.9, 0.9, 0.9, 0.9),
+    "two of ten, the others 30 % slower": (1, 1, *(0.7,) * 8),
+    "none of six, 10 % apart each": tuple(1.1**-n for n in range(6)),
+}
+"""Truths of which only some are the same, so that others leave early."""
 RACES: tuple[tuple[str, tuple[float, ...], Noise, float, float], ...] = (
     ("two, 15 % apart, 3 % noise", (1, 1.15), normal(0.03), 8.6, 7.4),
     ("three, one 15 % ahead, 3 % noise", (1, 1, 1.15), normal(0.03), 11.6, 10.5),
@@ -99,6 +109,25 @@ def error_table(runs: int) -> str:
         worst = max(missed for missed, _ in found)
         word = "holds" if worst <= most else f"misses by {worst - most:.1%}"
         lines.append(f"| {name} | {' | '.join(f'{m:.1%} ({w:.1%})' for m, w in found)} | ≤ {most:.0%}: {word} |")
+        print(lines[-1], flush=True)
+    return percent("\n".join(lines))
+
+
+def partly(truth: tuple[float, ...], times: float, runs: int) -> float:
+    """Share of runs with a wrong interval where the first candidate is so many times as noisy as the others."""
+    return float(many(truth, one_noisy(0.03, times), runs, to_the_end=True).missed.mean())
+
+
+def partly_table(runs: int) -> str:
+    several = (1.0, 3.0, 5.0, 10.0)
+    lines = [
+        f"| the same are, {runs:,} runs | equal noise | {' | '.join(f'the first {n:g} ×' for n in several[1:])} | |",
+        f"| --- | {' | '.join('--:' for _ in several)} | --- |",
+    ]
+    for name, truth in PARTLY.items():
+        found = [partly(truth, times, runs) for times in several]
+        word = "holds" if found[0] <= EQUAL and max(found) <= UNEQUAL else "misses"
+        lines.append(f"| {name} | {' | '.join(f'{m:.1%}' for m in found)} | ≤ {EQUAL:.0%} and {UNEQUAL:.0%}: {word} |")
         print(lines[-1], flush=True)
     return percent("\n".join(lines))
 
@@ -192,7 +221,7 @@ if __name__ == "__main__":
     parser.add_argument("--runs", type=int, default=10_000, help="simulated runs for each figure")
     parser.add_argument("--write", action="store_true", help="put the tables into the README of the statistics")
     arguments = parser.parse_args()
-    for table in (race_table, bias_table, error_table, sticky_table):
+    for table in (race_table, bias_table, error_table, partly_table, sticky_table):
         made = table(arguments.runs)
         if arguments.write:
             README.write_text(replaced(README.read_text("utf-8"), made), "utf-8")

@@ -11,7 +11,7 @@ import argparse
 import math
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fswizard.model.analysis import Analysis
@@ -41,8 +41,8 @@ class Told:
     changed: list[tuple[float, bool]] = field(default_factory=list)
     """By all the rounds to come."""
 
-    def add(self, looks: Sequence[Look], truth: dict[str, float] | None = None) -> None:
-        """A run that was gone through to its end, with what was forecast after each round."""
+    def add(self, looks: Sequence[Look], truth: Mapping[str, float], names: Mapping[str, str]) -> None:
+        """A run that was gone through to its end, with what was forecast after each round; `names` by title."""
         last, decision, _ = looks[-1]
         settled = decision.stop in ("one-left", "all-tie")
         for number, (analysis, _, made) in enumerate(looks):
@@ -53,12 +53,12 @@ class Told:
             if made.enough:
                 self.enough.append((made.settled[made.enough - 1], took <= made.enough))
             for close in made.close:
-                pair = last.pair(close.one, close.other)
+                one, other = names[close.one], names[close.other]
+                pair = last.pair(one, other)
                 assert pair is not None
                 self.close.append((close.chance, pair.verdict == "undecided"))
-                if truth:
-                    apart = max(truth[close.one] / truth[close.other], truth[close.other] / truth[close.one]) - 1
-                    self.within.append((0.8, apart <= close.within))
+                apart = max(truth[one] / truth[other], truth[other] / truth[one]) - 1
+                self.within.append((0.8, apart <= close.within))
             self.changed.append((made.changed[-1], _answer(analysis) != _answer(last)))
 
 
@@ -84,7 +84,7 @@ def simulated(comparison: Comparison, runs: int, told: Told) -> None:
         for analysis, decision in simulation.play(plan):
             made = None if decision.stop else foresee(simulation.table, analysis, plan, decision.survivors)
             looks.append((analysis, decision, made))
-        told.add(looks, dict(zip(simulation.names, comparison.truth)))
+        told.add(looks, dict(zip(simulation.names, comparison.truth)), {name: name for name in simulation.names})
 
 
 def spliced(number: int) -> Recording:
@@ -124,7 +124,8 @@ def recorded(recordings: Iterable[Recording], told: Told) -> None:
             result = recording.result(rounds)
             made = None if decision.stop else forecast(result, analysis, decision.survivors)
             looks.append((analysis, decision, made))
-        told.add(looks, dict(recording.truth))
+        titles = {candidate.title: candidate.name for candidate in recording.result(1).plan.candidates}
+        told.add(looks, recording.truth, titles)
 
 
 def by_bin(said: Iterable[tuple[float, bool]]) -> dict[int, str]:

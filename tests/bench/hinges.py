@@ -3,7 +3,7 @@
     python -m tests.bench.hinges [--runs N]
 
 Two candidates and five tests of equal weight; half of the noise's variance is luck of the cell, which its tests share.
-Runs stop as the program's do. About a minute of processor time.
+Runs stop as the program's do. About eight minutes of processor time.
 """
 
 from __future__ import annotations

@@ -248,10 +248,21 @@ class Standing:
         return paired, single
 
 
-def narrower(seen: Look, errors: tuple[Floats, Floats], constants: tuple[float, float]) -> tuple[Floats, Floats]:
-    """Differences and half the intervals, by run and pair, of whichever way is narrower."""
+def constants_of(alive: Bools, rounds: int, paired: bool) -> Floats:
+    """The program's constants, by run: the fewer candidates are still in it, the smaller."""
+    size = alive.shape[1]
+    by_number = np.array([critical(size, rounds, paired, left=number) for number in range(size + 1)])
+    return by_number[alive.sum(axis=1), None]
+
+
+def narrower(
+    seen: Look, errors: tuple[Floats, Floats], constants: tuple[Floats | float, Floats | float]
+) -> tuple[Floats, Floats, Floats]:
+    """Differences, their standard errors and half the intervals, by run and pair, of whichever way is narrower."""
     paired, unpaired = (constant * error for constant, error in zip(constants, errors))
-    return np.where(unpaired < paired, seen.means[1], seen.means[0]), np.minimum(paired, unpaired)
+    taken = unpaired < paired
+    means, error = (np.where(taken, of[1], of[0]) for of in (seen.means, errors))
+    return means, error, np.minimum(paired, unpaired)
 
 
 def statistics(figures: Floats, ratios: Sequence[float]) -> Floats:
@@ -264,7 +275,7 @@ def statistics(figures: Floats, ratios: Sequence[float]) -> Floats:
     for rounds, ratio in enumerate(ratios, FIRST_LOOK):
         seen = look(figures, rounds)
         _, errors = standing.estimates(seen)
-        differences, halves = narrower(seen, errors, (ratio, 1.0))
+        differences, _, halves = narrower(seen, errors, (ratio, 1.0))
         looks.append((np.abs(differences) / halves).max(axis=1))
     return np.stack(looks, axis=1)
 
@@ -285,8 +296,9 @@ class Outcome:
     """The difference between the two best, as estimated when they were last compared."""
     difference: Floats
     """The same with its sign: the one with the lower number over the other."""
+    error: Floats
+    """Standard error of that difference, by the way whose interval is narrower."""
     half_width: Floats
-    """Of that difference."""
     rounds: npt.NDArray[np.intp]
     """That it rests on."""
     doubted: Bools
@@ -318,7 +330,8 @@ def play(
     standing = Standing.begin(runs, candidates)
     going, missed = np.ones(runs, bool), np.zeros(runs, bool)
     cells, answer = np.full(runs, (FIRST_LOOK - 1) * candidates), np.full(runs, OPEN)
-    signed, half_widths, compared = np.zeros(runs), np.zeros(runs), np.zeros(runs, np.intp)
+    signed, last_errors, half_widths = (np.zeros(runs) for _ in range(3))
+    compared = np.zeros(runs, np.intp)
     doubted = np.zeros(runs, bool)
     best, second = np.argsort(-levels)[:2]
     closest = int(np.flatnonzero((one == min(best, second)) & (other == max(best, second)))[0])
@@ -331,12 +344,13 @@ def play(
         judged = together & going[:, None]
         both = (True, False)
         at = [
-            constants[rounds - FIRST_LOOK] if len(constants) else critical(candidates, rounds, paired)
+            constants[rounds - FIRST_LOOK] if len(constants) else constants_of(standing.alive, rounds, paired)
             for paired in both
         ]
-        differences, half_width = narrower(seen, errors, (at[0], at[1]))
+        differences, error, half_width = narrower(seen, errors, (at[0], at[1]))
         lead = judged[:, closest]
-        signed[lead], half_widths[lead] = differences[lead, closest], half_width[lead, closest]
+        for kept, now in ((signed, differences), (last_errors, error), (half_widths, half_width)):
+            kept[lead] = now[lead, closest]
         compared[lead] = rounds
         missed |= (judged & (np.abs(differences - true) > half_width)).any(axis=1)
         tie = (np.abs(differences) + half_width <= math.log(TIE)) & together
@@ -351,4 +365,4 @@ def play(
         tied = going & (left > 1) & (tie | ~still).all(axis=1)
         answer[tied] = TIED
         going &= ~won if to_the_end else ~(won | tied)
-    return Outcome(answer, missed, cells, np.abs(signed), signed, half_widths, compared, doubted)
+    return Outcome(answer, missed, cells, np.abs(signed), signed, last_errors, half_widths, compared, doubted)

@@ -79,8 +79,8 @@ def test_two_candidates_by_hand_and_of_four_the_noise_of_all_pairs() -> None:
     }
     unpaired = {name: statistics.variance(row) for name, row in logs.items()}
     half_width = min(
-        4.52 * math.sqrt((4 * statistics.fmean(variance.values()) + 4 * variance["ext4", "btrfs"]) / 8 / 5),
-        4.07 * math.sqrt((2 * statistics.fmean(unpaired.values()) + unpaired["ext4"] + unpaired["btrfs"]) / 2 / 5),
+        4.61 * math.sqrt((4 * statistics.fmean(variance.values()) + 4 * variance["ext4", "btrfs"]) / 8 / 5),
+        4.15 * math.sqrt((2 * statistics.fmean(unpaired.values()) + unpaired["ext4"] + unpaired["btrfs"]) / 2 / 5),
     )
     mean = statistics.fmean([x - y for x, y in zip(logs["btrfs"], logs["ext4"])])
     assert ratio.low == pytest.approx(math.exp(mean - half_width))
@@ -263,8 +263,10 @@ def test_swapping_the_baseline_inverts_the_ratio_which_lies_within_its_interval(
 
 def test_constants_stand_as_derived_and_go_on_beyond_the_table() -> None:
     assert (critical(2, 3), critical(2, 3, paired=True), critical(2, 2, paired=True)) == (7.26, 16.84, math.inf)
-    assert critical(4, 12) == 3.63
+    assert critical(4, 12) == 3.78
     assert critical(12, 12) > critical(10, 12)
+    assert (critical(6, 12, left=2), critical(6, 4, left=2), critical(6, 4, left=9)) == (3.33, 4.34, 4.60)
+    assert critical(7, 12, left=2) == critical(7, 12)
     for rounds in (13, 40):
         assert critical(4, rounds) / math.sqrt(rounds) == pytest.approx(critical(4, 12) / math.sqrt(12))
     for rows, first in ((UNPAIRED, FIRST_LOOK), (PAIRED, PAIRED_FROM)):

@@ -16,12 +16,12 @@ from fswizard.model.analysis import Ratio
 from fswizard.model.plan import FIRST_LOOK
 from fswizard.stats import analyse, comparison
 from fswizard.stats.discoveries import AT_THE_END, ERROR, controlled
-from fswizard.stats.ratios import WIDEST, compare, critical, verdict
+from fswizard.stats.ratios import WIDEST, compare, verdict
 from tests.bench.carry_over import winners
 from tests.bench.decisions import BANK, SIX_SHARED, TIE, replay
 from tests.bench.discoveries import Case, scores
-from tests.bench.error_rates import NOISES, bias, errors
-from tests.bench.many import Noise, Standing, bimodal, look, narrower, one_noisy, pairs_of, play, widening
+from tests.bench.error_rates import NOISES, PARTLY, bias, errors, partly
+from tests.bench.many import Noise, Standing, bimodal, constants_of, look, narrower, one_noisy, pairs_of, play, widening
 from tests.bench.many import normal as normal_noise
 from tests.bench.recordings import FASTER, GAIN, SAME, Recording, load
 from tests.bench.simulation import SCENARIOS, Scenario, Simulation, normal, plan_of
@@ -51,6 +51,13 @@ def test_where_nothing_differs_one_run_in_twenty_errs_at_most(name: str, candida
         assert won <= likely(most, runs)
 
 
+@pytest.mark.parametrize(("times", "most"), [(1.0, 0.05), (10.0, 0.07)])
+@pytest.mark.parametrize("truth", PARTLY)
+def test_once_some_have_left_one_run_in_twenty_errs_at_most(truth: str, times: float, most: float) -> None:
+    """Intervals of those that are left are narrower then."""
+    assert partly(PARTLY[truth], times, 1000) <= likely(most, 1000)
+
+
 @pytest.mark.parametrize("runs", [40, *slow((250,))])
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
 def test_machines_that_err_otherwise_seldom_lead_astray(scenario: Scenario, runs: int) -> None:
@@ -74,10 +81,10 @@ def test_arrays_are_judged_as_the_program_judges(truth: tuple[float, ...], noise
             if rounds == 7:
                 standing.alive[0, 0] = len(truth) < 3
             wider, _ = widening(run[None, None, :rounds], standing.alive)
-            seen, size = look(run[None], rounds), len(truth)
+            seen = look(run[None], rounds)
             together, errors = standing.estimates(seen, wider[:, None])
-            constants = critical(size, rounds, paired=True), critical(size, rounds)
-            differences, half_widths = narrower(seen, errors, constants)
+            constants = constants_of(standing.alive, rounds, True), constants_of(standing.alive, rounds, False)
+            differences, _, half_widths = narrower(seen, errors, constants)
             table = {
                 f"c{c}": {n: float(run[n, c]) for n in range(rounds if standing.alive[0, c] else 6)}
                 for c in range(len(truth))
