@@ -226,7 +226,7 @@ if __name__ == "__main__":
         note = Path(__file__).with_name("decisions_note.md").read_text(encoding="utf-8")
         head = f"# Decisions, {datetime.date.today().isoformat()}"
         count = (
-            f"{len(BANK)} kinds of comparison, {arguments.runs} simulated runs of each for every policy: "
+            f"{len(BANK)} kinds of comparison, {arguments.runs:,} simulated runs of each for every policy: "
             f"{len(BANK) * arguments.runs:,} comparisons with known answers. Recorded ones are in RECORDED.md."
         )
         arguments.output.write_text(f"{head}\n\n{count}\n\n{text}\n\n{note}", encoding="utf-8")
