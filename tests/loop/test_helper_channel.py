@@ -174,7 +174,7 @@ def test_the_helper_leaves_it_to_the_client_what_a_signal_means(tmp_path: Path) 
 
 FAULTS = {
     "self._jobs.kill(job)": "self._jobs.kill(job / 0)",
-    "volume.made = filesystem": "volume.made = made_of_nothing",
+    "volume.made, volume.content = filesystem": "volume.made, volume.content = made_of_nothing",
 }
 """In an answer, and at the end of a job."""
 

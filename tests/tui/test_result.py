@@ -114,13 +114,13 @@ def test_the_worst_stalls_of_each_round_stand_on_one_scale(width: int) -> None:
     stalls = outcome.stalls_by_round(present(conclude(with_stalls())), width)
     assert stalls is not None
     head, *rows = stalls.plain.splitlines()
-    assert head.startswith("Worst stall in each round; the highest bar is 800 ms")
+    assert head.startswith("Worst stall in each round; the highest bar is 0.8 s")
     drawn = {row.split()[0]: [word[0] for word in row.split() if set(word) <= {*"▁▂▃▄▅▆▇█–"}] for row in rows}
     taken = Counter(trial.candidate for trial in recorded_result("six-rounds").trials)
     expected = {name: [*"▁▂▃▄▅▆"[:rounds]] + ["–"] * (taken["ext4"] - rounds) for name, rounds in taken.items()}
     expected["xfs"][2] = "█"
     assert drawn == expected, "a dash for each round in which a candidate was not measured"
-    assert any("800 ms in round 3, U" in row for row in rows)
+    assert any("0.8 s in round 3, U" in row for row in rows)
     assert max(map(cell_len, (head, *rows))) <= width
 
 

@@ -240,4 +240,4 @@ def test_the_worst_stall_whatever_measured_it(metric: str) -> None:
     summaries = (replace(s, metric=metric) if s.metric == WORST_LATENCY.name else s for s in findings.summaries)
     findings = replace(findings, summaries=tuple(summaries))
     for text in (outcome.details(present(findings), 100).plain, render(findings, "text")):
-        assert any(line.split()[:6] == ["worst", "stall", "620", "ms", "310", "ms"] for line in text.splitlines())
+        assert any(line.split()[:6] == ["worst", "stall", "0.6", "s", "0.3", "s"] for line in text.splitlines())
