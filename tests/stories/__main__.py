@@ -61,7 +61,7 @@ STORIES: Mapping[str, Recorded] = {
     ),
     "ssd-tie": Recorded("tie", (*_on(SSD), "--rounds", "3..5", "--seed", "1")),
     "usb-f2fs": Recorded("stick", (*_on(STICK), "--rounds", "2..2", "--seed", "1")),
-    "xfs-deleting": Recorded("deleting", ("--rounds", "3..9", "--seed", "1"), inside=False),
+    "xfs-deleting": Recorded("deleting", ("--rounds", "5..12", "--seed", "2"), inside=False),
     "undecided": Recorded(
         "quick",
         ("--candidates", "ext4; ext4:noatime", "--rounds", "3..3", "--time", "2m", "--seed", "1"),
