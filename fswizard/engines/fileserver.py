@@ -1,10 +1,9 @@
 """The file-server mix of filebench: processes that create, append, read, delete and stat files for a given time.
 
 filebench (1.4.9.1 and 1.5-alpha3) moves more bytes in the same eleven operations, so its rates are lower and not
-comparable with these. `writewholefile` rounds files of more than 1 MiB up to whole MiB: files of 1.25 MiB on average
-are written as 1.53 to 1.54 MiB and read as 1.42 to 1.50 MiB in six published runs, here as 1.25 and 1.27 MiB.
-`appendfilerand` appends up to 16 KiB, 8 on average, here 16. It also takes its files in rotation, here they are random;
-what that changes has not been measured.
+comparable with these; filesystems compare alike (`tests/bench/RESULTS.md`). `writewholefile` rounds files of more than
+1 MiB up to whole MiB: files of 1.25 MiB on average are written as 1.53 to 1.54 MiB and read as 1.42 to 1.50 MiB in six
+published runs, here as 1.25 and 1.27 MiB. It also takes its files in rotation, here they are random.
 """
 
 from __future__ import annotations
