@@ -180,6 +180,7 @@ class PreparedImage:
         """The last candidate's."""
         self._kept: dict[str, Attached] = {}
         """An image for each aged candidate, which holds it as it was before anything was measured on it."""
+        self._not_aged: dict[str, CandidateFailed] = {}
         self.devices = attached.names
         self.limits_memory = helper.limits_memory
         self.touched = False
@@ -188,6 +189,8 @@ class PreparedImage:
     @asynccontextmanager
     async def open(self, candidate: Candidate) -> AsyncIterator[WorkloadContext]:
         await self._clear(candidate)
+        if candidate.name in self._not_aged:
+            raise self._not_aged[candidate.name]
         if kept := self._kept.get(candidate.name):
             self._emitter.begin("format", f"copying the aged {candidate.as_new} back", expected_s=2.0)
             await self._wipe()
@@ -264,15 +267,16 @@ class PreparedImage:
     async def age(self) -> None:
         """Make each aged candidate, use it for years, and keep it; rounds begin with a copy of it.
 
-        RunFailed where one can't be.
+        One that can't be aged fails as soon as it is opened.
         """
         for candidate in (each for each in self._plan.candidates if each.aged):
             try:
                 async with self.open(candidate) as context:
                     await self._use_for_years(candidate, context)
             except (CandidateFailed, WorkloadFailed) as problem:
-                text = f"{candidate.name} can't be aged: {problem.text}"
-                raise RunFailed(text, "Leave it out, or measure it new.", problem.details) from problem
+                text = f"{candidate.as_new} could not be aged: {problem.text}"
+                self._not_aged[candidate.name] = CandidateFailed(problem.kind, text, problem.details)
+                continue
             (kept,) = await _images(self._plan, self._emitter, self._helper)
             self._emitter.begin("fill", f"keeping the aged {candidate.as_new}")
             self._emitter.command_ended(await self._helper.copy(self._attached.handle, kept.handle), as_root=True)

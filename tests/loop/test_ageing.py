@@ -7,16 +7,20 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from fswizard.engines import WorkloadFailed, age
 from fswizard.engines.shared import ageing_worker
 from fswizard.errors import Refused
 from fswizard.filesystems import parse_candidates
 from fswizard.model.metrics import THROUGHPUT, USED
+from fswizard.model.plan import AGED_PERCENT
 from fswizard.session import Choices, make_plan
-from fswizard.targets import TargetChoice
+from fswizard.targets import TargetChoice, image
 from fswizard.targets.helper import Attached, Helper
+from fswizard.targets.image import ImageContext
 from tests.loop.devices import Bench, run
 from tests.loop.runs import WRITES, at, session_in, watch
 
@@ -43,6 +47,7 @@ def test_what_is_written_afterwards_lies_in_pieces(bench: Bench) -> None:
     last = json.loads(lines[-1])
     files = sum(path.is_file() for path in (mounted / "years").rglob("*"))
     assert files == last["made"] - last["deleted"] and last["deleted"] > files / 2
+    assert ageing_worker.FULL * 100 == AGED_PERCENT
     fullest = max(json.loads(line)["full"] for line in lines)
     assert 0.75 < fullest < 0.95 and last["full"] < 0.75
     assert int(run("stat", "--file-system", "--format=%a", str(mounted))) * 4096 >= 64 << 20
@@ -104,3 +109,24 @@ async def test_a_new_one_that_is_skipped_is_out_and_its_aged_twin_stays(tmp_path
     await watch(session, at("workload", session.skip, candidate="ext4", round=1))
     trials = [(trial.round, trial.candidate) for trial in session.result.trials if trial.round > 1]
     assert trials == [(2, "ext4:aged"), (3, "ext4:aged")]
+
+
+@pytest.mark.fio
+async def test_one_that_can_not_be_aged_fails_and_the_others_are_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full(context: ImageContext, *rest: Any, **options: Any) -> None:
+        if context.candidate.filesystem.name == "ext2":
+            raise WorkloadFailed("ENOSPC", "ageing_worker failed: No space left on device.")
+        await age(context, *rest, **options)
+
+    monkeypatch.setattr(image, "age", full)
+    target = TargetChoice("image", str(tmp_path), 128 << 20)
+    names = parse_candidates("ext4:aged; ext2:aged")
+    plan = make_plan(Choices(WRITES, names, target=target, rounds=(2, 2), seed=1))
+    session = session_in(tmp_path, plan)
+    await watch(session)
+    (failure,) = session.result.failures
+    assert (failure.candidate, failure.kind, failure.round) == ("ext2:aged", "ENOSPC", 1)
+    assert failure.text.startswith("ext2 could not be aged")
+    assert [trial.candidate for trial in session.result.trials if trial.round == 2] == ["ext4:aged"]
