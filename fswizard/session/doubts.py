@@ -30,7 +30,7 @@ def before(plan: Plan) -> Iterator[Doubt]:
         yield Doubt(
             "aged",
             f"Age here is {size_text(plan.churn_bytes)} written to files that are made, changed and deleted at "
-            f"{AGED_PERCENT} % full, and then room made for the tests, in minutes: yours may age otherwise.",
+            f"{AGED_PERCENT} % full, and then cleared to make room for the tests: yours may age differently.",
         )
     elif plan.target.kind != "directory":
         yield Doubt(

@@ -114,7 +114,7 @@ def error_table(runs: int) -> str:
 
 
 def partly(truth: tuple[float, ...], times: float, runs: int) -> float:
-    """Share of runs with a wrong interval where the first candidate is so many times as noisy as the others."""
+    """Share of runs with a wrong interval where the first candidate is noisier than the others by this factor."""
     return float(many(truth, one_noisy(0.03, times), runs, to_the_end=True).missed.mean())
 
 

@@ -18,15 +18,13 @@ def planned(write_bytes: int, free_bytes: int) -> PlannedCommand:
 
 
 async def age(context: WorkloadContext, emit: Tell, *, seed: int, write_bytes: int, free_bytes: int) -> None:
-    """Write so much to the candidate, and leave so much of it free; WorkloadFailed where it can't take that.
+    """Write `write_bytes` to the candidate, then leave `free_bytes` of it free; WorkloadFailed where it can't do that.
 
-    The same seed gives the same files, and on the same filesystem much the same places of them.
+    The same seed gives the same files, in much the same places on the same filesystem.
     """
     put_worker(WORKER, context)
     await listen(context, _argv(context.directory, context.scratch, str(seed), write_bytes, free_bytes), LIMIT_S, emit)
 
 
 def _argv(directory: str, scratch: str, seed: str, write_bytes: int, free_bytes: int) -> tuple[str, ...]:
-    return worker_command(
-        WORKER, f"{directory}/years", seed, str(write_bytes), str(free_bytes), scratch=scratch
-    )  # fmt: skip
+    return worker_command(WORKER, f"{directory}/years", seed, str(write_bytes), str(free_bytes), scratch=scratch)
