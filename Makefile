@@ -8,7 +8,7 @@ ARGS ?=
 DOCUMENT ?=
 PYTEST = $(BIN)/pytest --numprocesses $(WORKERS) --dist loadgroup
 WORKERS ?= $(shell expr 2 '*' $$(nproc))
-SLOW = test-faults test-runs test-timing test-hundred test-statistics test-disks test-vm test-bounds test-packages \
+SLOW = test-faults test-runs test-timing test-hundred test-statistics test-disks test-uml test-vm test-bounds test-packages \
 	test-deb test-roots
 FAULTS = faults or helper or unprivileged
 TIMED = tests/loop/test_pairs.py tests/loop/test_estimates.py
@@ -22,7 +22,7 @@ endif
 endif
 
 .DEFAULT_GOAL := run
-.PHONY: run test quick lint check test-all $(SLOW) test-repeat reproduce bench bench-statistics screenshots install-helper lock clean
+.PHONY: run test quick lint check test-all $(SLOW) test-repeat uml reproduce bench bench-statistics screenshots install-helper lock clean
 
 run: $(VENV)/.run-ready ## Start the wizard; without a terminal, measure ext4, xfs and btrfs and print the report
 	@$(FSWIZARD) doctor --needed --install > /dev/null || :
@@ -66,6 +66,12 @@ test-disks: $(VENV)/.test-ready ## Simulated disks at their own speed: the probe
 test-vm: WORKERS = 2
 test-vm: $(VENV)/.test-ready ## Run all tests in a virtual machine; the first time builds it. Needs qemu-system-x86 mmdebstrap genext2fs tmux
 	$(PYTEST) --slow tests/vm $(ARGS)
+
+uml: $(VENV)/.test-ready ## Build the kernel of the simulated machine, if it isn't there; six minutes. Needs linux-source-6.1 flex bison bc libelf-dev
+	$(BIN)/python -m tests.uml.kernel
+
+test-uml: $(VENV)/.test-ready ## Real filesystems and the program on simulated disks in simulated time. Needs what uml needs
+	$(BIN)/pytest -m slow --slow tests/uml $(ARGS)
 
 reproduce: $(VENV)/.test-ready ## Run the published experiments again and write the page on them; hours. DOCUMENT= names one. Needs what test-vm needs
 	$(BIN)/python -m tests.reproduce $(DOCUMENT) $(ARGS)

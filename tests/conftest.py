@@ -20,6 +20,7 @@ from fswizard.privileged import memory_limit, system_calls
 from fswizard.system import commands, programs
 from fswizard.targets import privilege
 from fswizard.targets.locations import IN_MEMORY, filesystem_type
+from tests.uml import kernel
 
 ROOT = Path(__file__).parents[1]
 REQUIRE_ALL = bool(os.environ.get("FSWIZARD_REQUIRE_ALL"))
@@ -98,6 +99,11 @@ def _udevd() -> Lack | None:
     return None if there else _package("udev")
 
 
+def _uml() -> Lack | None:
+    there = kernel.SOURCES.exists() and all(map(commands.find, ("cc", "make", "flex", "bison", "bc")))
+    return None if there else _package(kernel.PACKAGES)
+
+
 def _package(names: str) -> Lack:
     return Lack(f"{names} not installed", " ".join(programs.install_command(names.split())))
 
@@ -120,12 +126,14 @@ NEEDS: dict[str, tuple[str, Callable[[], Lack | None]]] = {
     "dpkg": ("unpacks packages", _program("dpkg", "dpkg-deb", package="dpkg")),
     "sshd": ("goes to another machine by ssh", _program("ssh", "sshd", package="openssh-client openssh-server")),
     "tmux": ("looks at a real terminal", _program("tmux", package="tmux")),
+    "cc": ("compiles C", _program("cc", package="gcc libc6-dev")),
     "rsvg": ("draws an SVG", _program("rsvg-convert", package="librsvg2-bin")),
     "ansible": ("plays an Ansible role", _program("ansible-playbook", package="ansible-core")),
     "zipapp": ("copies the zipapp", _zipapp),
     "chromium": ("shows a page in a browser", _program("chromium", package="chromium")),
     "nbd": ("simulates failing and slow disks", _nbd),
     "udevd": ("starts a udevd", _udevd),
+    "uml": ("runs a simulated machine", _uml),
     "vm": ("boots a virtual machine", _program("qemu-system-x86_64", "mmdebstrap", "genext2fs", package=_VM_PACKAGES)),
 }
 

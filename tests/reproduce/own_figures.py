@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import random
 import statistics
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from fswizard.system import clock
 from tests.fakes.clock import SimulatedClock
-from tests.simulated.disks import ArchiveDisk, archive_disk
+from tests.simulated.disks import archive_disk
 
 AICODIX = "[aicodix/smr](https://github.com/aicodix/smr)"
 SSSL = "[sssl/SMR-simulation](https://github.com/sssl/SMR-simulation)"
@@ -44,19 +44,34 @@ class Figure(NamedTuple):
         return self.reason if abs(self.ours / self.published - 1) > 0.25 else ""
 
 
-def figures() -> Iterator[Figure]:
-    yield Figure("Sequential writes", "MB/s", 150, _sequential(), "the mean over the disk, by reviews")
-    within = _scattered(1)
+class Cleaning(Protocol):
+    """A shingled disk that counts the bands that it has cleaned."""
+
+    band_bytes: int
+    idle_s: float
+
+    @property
+    def cleaned(self) -> int: ...
+
+    def write_s(self, offset: int, length: int) -> float: ...
+
+    def read_s(self, offset: int, length: int) -> float: ...
+
+
+def figures(make: Callable[[], Cleaning] = lambda: archive_disk(SIZE_BYTES, CACHE_BYTES)) -> Iterator[Figure]:
+    """Of new disks of that size, each made when it is needed."""
+    yield Figure("Sequential writes", "MB/s", 150, _sequential(make), "the mean over the disk, by reviews")
+    within = _scattered(make, 1)
     yield Figure("Random writes of 1 MiB within the cache", "MiB/s", 46, within.before_mib_s, AICODIX)
     yield Figure("Writes from one stall to the next", "", 240, within.stall_every, f"{AICODIX}, {SSSL}")
     yield Figure("A stall", "s", 0.3, within.stall_s, SSSL)
     for size, published in CLIFFS.items():
         title = f"Random writes of {size} MiB until the cache is full"
-        yield Figure(title, "GiB", published, _scattered(size).cliff_gib, AICODIX, ONE_LIMIT)
+        yield Figure(title, "GiB", published, _scattered(make, size).cliff_gib, AICODIX, ONE_LIMIT)
     for size, published in PLATEAUS.items():
         title = f"Random writes of {size} MiB beyond the cache"
-        yield Figure(title, "MiB/s", published, _scattered(size).after_mib_s, AICODIX)
-    yield Figure("Cleaning a band while idle", "s", 0.6, _cleaning_s(), SSSL)
+        yield Figure(title, "MiB/s", published, _scattered(make, size).after_mib_s, AICODIX)
+    yield Figure("Cleaning a band while idle", "s", 0.6, _cleaning_s(make), SSSL)
 
 
 class Scattered(NamedTuple):
@@ -69,23 +84,19 @@ class Scattered(NamedTuple):
     stall_s: float
 
 
-def _disk() -> ArchiveDisk:
-    return archive_disk(SIZE_BYTES, CACHE_BYTES)
-
-
-def _sequential() -> float:
+def _sequential(make: Callable[[], Cleaning]) -> float:
     """MB/s."""
     with clock.use(SimulatedClock()):
-        disk, count = _disk(), 1000
+        disk, count = make(), 1000
         return count * MIB / sum(disk.write_s(number * MIB, MIB) for number in range(count)) / 1e6
 
 
 @cache
-def _scattered(size_mib: int) -> Scattered:
+def _scattered(make: Callable[[], Cleaning], size_mib: int) -> Scattered:
     """Until the cache is full, and 500 writes more."""
     dice = random.Random(size_mib)
     with clock.use(SimulatedClock()) as time:
-        disk = _disk()
+        disk = make()
 
         def write() -> float:
             seconds = disk.write_s(dice.randrange(SIZE_BYTES // MIB - size_mib) * MIB, size_mib * MIB)
@@ -108,10 +119,10 @@ def _scattered(size_mib: int) -> Scattered:
     )
 
 
-def _cleaning_s() -> float:
+def _cleaning_s(make: Callable[[], Cleaning]) -> float:
     """Seconds a band, in a minute of rest."""
     with clock.use(SimulatedClock()) as time:
-        disk = _disk()
+        disk = make()
         for band in range(1000):
             time.advance(disk.write_s(band * disk.band_bytes, MIB))
         time.advance(60 + disk.idle_s)
