@@ -17,7 +17,7 @@ from pathlib import Path
 from tests.vm.root import CACHE
 
 VERSION = "6.1"
-"""Later ones build differently; the documents have 3.16 to 4.19, so that none is the same."""
+"""Of the distribution that the tests run on; the documents had 3.16 to 4.19."""
 SOURCES = Path(f"/usr/src/linux-source-{VERSION}.tar.xz")
 PACKAGES = f"linux-source-{VERSION} gcc make flex bison bc libelf-dev"
 HERE = Path(__file__).parent
