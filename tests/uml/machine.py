@@ -31,15 +31,9 @@ class SimulatedDisk:
     """Separated by commas, as `driver/models.c` explains them: `size_bytes=8G,cache_bytes=100M`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
-    exit_code: int
-    said: str
-
-
 def run(
     script: str, disks: Sequence[SimulatedDisk], *, memory: str = "512M", into: Path, limit_s: float = LIMIT_S
-) -> Ended:
+) -> subprocess.CompletedProcess[str]:
     """Runs a shell script as root; it finds the directory `into` as the one it runs in, and may change nothing else.
 
     Programs are the host's. Raises TimeoutError after `limit_s` of real time, RuntimeError where it does not come up.
@@ -72,7 +66,7 @@ def run(
         shutil.rmtree(store)
     if not (into / "ended").exists():
         raise RuntimeError(f"the simulated machine did not come up:\n{(into / 'console').read_text(errors='replace')}")
-    return Ended(int((into / "ended").read_text()), _said(into))
+    return subprocess.CompletedProcess(script, int((into / "ended").read_text()), _said(into))
 
 
 def _said(into: Path) -> str:

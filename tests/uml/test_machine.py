@@ -50,8 +50,8 @@ seconds = 10
 def test_time_is_that_of_the_disks_and_nothing_of_the_host_is_changed(tmp_path: Path) -> None:
     ended = run(WRITING, (CARD, SSD), into=tmp_path)
 
-    assert ended.exit_code == 0, ended.said
-    *clocks, refused = ended.said.split()
+    assert ended.returncode == 0, ended.stdout
+    *clocks, refused = ended.stdout.split()
     card_from, card_to, solid_from, solid_to = map(float, clocks)
     assert card_to - card_from == pytest.approx(200 * 1.048576 / 12, rel=0.05)
     assert solid_to - solid_from == pytest.approx(200 * 1.048576 / 460, rel=0.1)
@@ -64,7 +64,7 @@ def test_the_program_measures_a_shingled_disk_in_its_own_time(tmp_path: Path) ->
     script = f"export PYTHONPATH={ROOT}\n{argv} --erase archive --rounds 1..1 --output result.jsonl"
     ended = run(script, (SHINGLED,), into=tmp_path)
 
-    assert ended.exit_code == 0, ended.said
+    assert ended.returncode == 0, ended.stdout
     result = results.load(tmp_path / "result.jsonl")
     assert result.outcome == "finished"
     (rate,) = (it.value for it in result.samples if it.metric == "operation_rate")
