@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fswizard.model.analysis import Ratio, Repeated
-from fswizard.model.metrics import CPU, DURATION, Metric
+from fswizard.model.metrics import CPU, DURATION, RETURNED, Metric
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Result
 from fswizard.stats import analyse
@@ -17,9 +17,10 @@ def in_their_terms(theirs: Result, ours: Result, names: Mapping[str, str]) -> Re
     """Our result with their names of candidates and workloads; `names` maps our candidates to theirs.
 
     A published workload corresponds to ours of the same name, or to the only one of ours with such a figure beside its
-    main one. Our other workloads keep their names.
+    main one. Our other workloads keep their names, and so do durations where a published clock ended earlier.
     """
     pairs = [(w, own, metric) for w in theirs.plan.recipe.workloads for own, metric in _counterpart(ours, w)]
+    pairs += [(_on_disk(own), own, own.metric) for _, own, metric in pairs if metric == RETURNED]
     paired = {own.name for _, own, _ in pairs}
     pairs += [(own, own, own.metric) for own in ours.plan.recipe.workloads if own.name not in paired]
     workloads = tuple(replace(own, name=w.name, title=w.title, metric=metric) for w, own, metric in pairs)
@@ -50,6 +51,10 @@ def in_their_terms(theirs: Result, ours: Result, names: Mapping[str, str]) -> Re
     return replace(ours, plan=plan, samples=tuple(samples), failures=tuple(failures), survivors=None)
 
 
+def _on_disk(workload: Workload) -> Workload:
+    return replace(workload, name=f"{workload.name}-on-disk", title=f"{workload.title}, until it is on the disk")
+
+
 def _counterpart(ours: Result, theirs: Workload) -> Sequence[tuple[Workload, Metric]]:
     """Our workloads for one of theirs, each with the metric to compare: theirs if we have it, else ours."""
     having = {sample.workload for sample in ours.samples if sample.metric == theirs.metric.name}
@@ -60,9 +65,14 @@ def _counterpart(ours: Result, theirs: Workload) -> Sequence[tuple[Workload, Met
 
 
 def repeated(
-    theirs: Result, ours: Result | None, candidates: tuple[str, ...], notes: Mapping[tuple[str, str], str]
+    theirs: Result,
+    ours: Result | None,
+    candidates: tuple[str, ...],
+    notes: Mapping[tuple[str, str], str],
+    by_processor: Collection[str] = (),
 ) -> Iterator[Repeated]:
-    """Each published ratio of `candidates` beside ours, which is in their terms; `notes` by candidate and workload.
+    """Each published ratio of `candidates` beside ours, which is in their terms; `notes` by candidate and workload,
+    `by_processor` those workloads whose original a processor limited as well.
 
     Ratios that we did not measure are left out, unless nothing has been measured yet.
     """
@@ -72,7 +82,7 @@ def repeated(
     for workload, candidate in here if ours else there:
         if candidate in candidates:
             note = notes.get((candidate, workload)) or notes.get((candidate, "")) or notes.get(("", workload), "")
-            pair = (candidate, ours.plan.baseline) if ours else ()
+            pair = (candidate, ours.plan.baseline) if ours and workload not in by_processor else ()
             bound = ours is not None and any(processor_bound(ours, name, workload) for name in pair)
             key = (workload, candidate)
             yield Repeated(titles[workload], candidate, there.get(key), here.get(key), note, bound)
@@ -115,14 +125,15 @@ class Condition:
                 return ratio if ratio.verdict == "failed" or ratio.baseline == result.plan.baseline else None
         return None
 
-    def holds(self, ratio: Ratio | None, result: Result) -> bool | None:
-        """Whether the condition holds; None if figures leave it open, or an emulated processor was the limit."""
+    def holds(self, ratio: Ratio | None, result: Result, by_processor: Collection[str] = ()) -> bool | None:
+        """Whether the condition holds; None if figures leave it open, or an emulated processor was the limit that the
+        original did not have: only workloads `by_processor` had it, too."""
         if ratio is None:
             return None
         if self.fails or ratio.verdict == "failed":
             return self.fails and ratio.verdict == "failed"
         bound = any(processor_bound(result, name, self.workload) for name in (ratio.candidate, ratio.baseline))
-        if bound or not ratio.low or not ratio.high:
+        if (bound and self.workload not in by_processor) or not ratio.low or not ratio.high:
             return None
         if ratio.low > self.above and (not self.below or ratio.high < self.below):
             return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -41,6 +41,8 @@ class Conclusion:
 
     text: str
     holds: tuple[Condition, ...]
+    why: str = ""
+    """What decides it, and whom to believe where the two disagree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,8 @@ class Experiment:
     """Their names of candidates to ours."""
     recipe: str = ""
     """A shipped recipe, or a file in `directory()`; empty if no recipe has the commands."""
+    by_processor: tuple[str, ...] = ()
+    """Workloads whose original was limited by its processor, as ours may then be."""
     notes: tuple[Note, ...] = ()
     conclusions: tuple[Conclusion, ...] = ()
 
@@ -104,8 +108,8 @@ def rerun(name: str, ours: Result | None = None) -> Rerun:
     theirs, ours = find(experiment.published), ours or shipped_result(name)
     in_terms = _in_their_terms(name, ours)
     notes = {(note.candidate, note.workload): note.text for note in experiment.notes}
-    compared = tuple(repeated(theirs, in_terms, tuple(experiment.candidates), notes))
-    claims = tuple(_claim(conclusion, in_terms) for conclusion in experiment.conclusions)
+    compared = tuple(repeated(theirs, in_terms, tuple(experiment.candidates), notes, experiment.by_processor))
+    claims = tuple(_claim(it, in_terms, experiment.by_processor) for it in experiment.conclusions)
     again = f"fswizard published {name} --run" if experiment.recipe else ""
     return Rerun(experiment.title, experiment.scale, ours, compared, claims, again)
 
@@ -123,7 +127,7 @@ def _in_their_terms(name: str, ours: Result | None) -> Result | None:
     return ours and in_their_terms(find(experiment.published), ours, names)
 
 
-def _claim(conclusion: Conclusion, ours: Result | None) -> Claim:
+def _claim(conclusion: Conclusion, ours: Result | None, by_processor: Collection[str]) -> Claim:
     held, figures = [], []
     for condition in conclusion.holds:
         other = condition.rerun
@@ -131,7 +135,7 @@ def _claim(conclusion: Conclusion, ours: Result | None) -> Claim:
         if result is None:
             return Claim(conclusion.text, "not run yet", "")
         ratio = condition.ratio(result)
-        held.append(condition.holds(ratio, result))
+        held.append(condition.holds(ratio, result, by_processor))
         if ratio:
             figures.append(ratio_words(ratio) + (f" on {other}" if other else ""))
     verdict: ClaimVerdict = "not decidable here"
@@ -139,7 +143,7 @@ def _claim(conclusion: Conclusion, ours: Result | None) -> Claim:
         verdict = "not confirmed"
     elif all(held):
         verdict = "confirmed"
-    return Claim(conclusion.text, verdict, "; ".join(figures))
+    return Claim(conclusion.text, verdict, "; ".join(figures), conclusion.why)
 
 
 def ratio_words(ratio: Ratio) -> str:

@@ -381,6 +381,8 @@ class Claim:
     verdict: ClaimVerdict
     figures: str
     """What the verdict rests on; empty where nothing was measured."""
+    why: str = ""
+    """What decides it, and whom to believe where the two disagree."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ from fswizard.model.result import Result
 from fswizard.model.units import ratio_text, rounds_text
 
 TITLE = "Run again with fswizard"
+SIMULATED = "UML"
+"""What User-Mode Linux calls its processor; published experiments run there on a clock that only disks move."""
 
 
 def rerun_texts(rerun: Rerun) -> Iterator[str]:
@@ -25,7 +27,7 @@ def rerun_texts(rerun: Rerun) -> Iterator[str]:
         yield f"{one.work}, {one.candidate}: {words}{agreement}. {one.note}".rstrip()
     for claim in rerun.claims:
         figures = f" ({claim.figures})" if claim.figures else ""
-        yield f"Published conclusion: {claim.text} {claim.verdict.capitalize()}{figures}."
+        yield f"Published conclusion: {claim.text} {claim.verdict.capitalize()}{figures}. {claim.why}".rstrip()
 
 
 def cell(ratio: Ratio | None) -> str:
@@ -41,7 +43,8 @@ def machine_text(result: Result) -> str:
     """When and on what it was measured, in a sentence."""
     environment = result.environment
     rounds = len({sample.round for sample in result.samples if sample.round and sample.primary})
-    parts = (f"Linux {environment.kernel}", environment.processor, rounds_text(rounds))
+    processor = "in simulated time" if environment.processor == SIMULATED else environment.processor
+    parts = (f"Linux {environment.kernel}", processor, rounds_text(rounds))
     text = f"Measured {environment.started[:10]}: {', '.join(filter(None, parts))}."
     if any(doubt.code == "busy-machine" for doubt in result.doubts):
         text += " Other programs kept the machine busy."

@@ -4,19 +4,25 @@
     python -m tests.reproduce --page
 
 Without names, all of them. What has its result already is not run again: remove the result to run it anew. What was
-interrupted on this machine is resumed; in the test machine it starts again. Needs root, and what `make test-vm` needs.
+interrupted on this machine is resumed; on simulated disks and in the virtual machine that experiment starts again.
+Needs root, and what `make test-uml` and `make test-vm` need.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
+import multiprocessing
+import os
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,18 +33,21 @@ from fswizard.model.result import Result
 from fswizard.report.privacy import harmless
 from tests.reproduce import page
 from tests.reproduce.by_hand import BY_HAND
-from tests.reproduce.experiments import DOCUMENTS, Place, place, socket_of
-from tests.simulated.nbd import served
+from tests.reproduce.experiments import DOCUMENTS, PLACES, Emulated, Simulated
+from tests.uml import machine
 from tests.vm.machine import Machine, booted
 
+ROOT = Path(__file__).parents[2]
+FSWIZARD = (sys.executable, "-m", "fswizard")
+RESULT = "result.jsonl"
 ROUNDS = ("--rounds", "3..8", "--time", "15m")
 """More than three only where the time suffices."""
 LONGEST_S = 4 * 3600.0
 INSIDE = "/root/result.jsonl"
-"""The result, in the test machine."""
+"""The result, in the virtual machine."""
 IMAGES = "/var/tmp"
 TELL_S = 30.0
-"""Each look costs the test machine some of its processor."""
+"""Each look costs the virtual machine some of its processor."""
 
 
 def main(words: Sequence[str]) -> None:
@@ -47,24 +56,55 @@ def main(words: Sequence[str]) -> None:
     parser.add_argument("--directory", type=Path, default=Path("build/reproduce"), help="for results under way")
     parser.add_argument("--page", action="store_true", help="only write the page")
     options = parser.parse_args(words)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what a machine has on this one is removed
-    for name in () if options.page else _experiments(options.names or [*DOCUMENTS]):
-        kept = reruns.directory() / f"{name}.jsonl"
-        if kept.exists():
-            print(f"{name}: done before; remove {kept} to run it again", flush=True)
-            continue
-        print(f"{name}: begun", flush=True)
-        options.directory.mkdir(parents=True, exist_ok=True)
-        found = place(name)
-        path = options.directory / f"{name}.jsonl"
-        _in_machine(name, found, path) if found else _here(name, path)
-        keep(results.load(path), kept)
-        page.write()
+    signal.signal(signal.SIGTERM, _stop)
+    options.directory.mkdir(parents=True, exist_ok=True)
+    names = [] if options.page else list(_to_do(options.names or [*DOCUMENTS]))
+    simulated = [name for name in names if isinstance(PLACES[name], Simulated)]
+    with ProcessPoolExecutor(os.cpu_count()) as beside:  # what else runs changes nothing in simulated time
+        for done in as_completed([beside.submit(_run, name, options.directory) for name in simulated]):
+            _keep_and_show(*done.result())
+    for name in names:
+        if name not in simulated:
+            _keep_and_show(*_run(name, options.directory))
     page.write()
 
 
-def _experiments(names: Sequence[str]) -> list[str]:
-    return [experiment for name in names for experiment in DOCUMENTS.get(name, (name,))]
+def _stop(*_: object) -> None:
+    """What a machine has on this one is removed as its process ends."""
+    for child in multiprocessing.active_children():
+        child.terminate()
+    sys.exit(1)
+
+
+def _to_do(names: Sequence[str]) -> Iterator[str]:
+    for name in (experiment for asked in names for experiment in DOCUMENTS.get(asked, (asked,))):
+        if (kept := _kept(name)).exists():
+            print(f"{name}: done before; remove {kept} to run it again", flush=True)
+        else:
+            yield name
+
+
+def _kept(name: str) -> Path:
+    return reruns.directory() / f"{name}.jsonl"
+
+
+def _run(name: str, directory: Path) -> tuple[str, Path]:
+    print(f"{name}: begun", flush=True)
+    path, where = directory / f"{name}.jsonl", PLACES[name]
+    match where:
+        case Simulated():
+            _in_simulated_time(name, where, path)
+        case Emulated():
+            _emulated(name, where, path)
+        case None:
+            _here(name, path)
+    return name, path
+
+
+def _keep_and_show(name: str, path: Path) -> None:
+    keep(results.load(path), _kept(name))
+    page.write()
+    print(f"{name}: done", flush=True)
 
 
 def keep(result: Result, path: Path) -> None:
@@ -76,48 +116,57 @@ def keep(result: Result, path: Path) -> None:
 
 
 def _here(name: str, path: Path) -> None:
-    fswizard = (sys.executable, "-m", "fswizard")
     if path.exists() and results.load(path).outcome == "finished":
         return
     if path.exists():
-        subprocess.run([*fswizard, "run", "--resume", path], check=True)
+        subprocess.run([*FSWIZARD, "run", "--resume", path], check=True)
         return
     size_bytes = reruns.recipe_of(reruns.find_experiment(name)).image_bytes
     target = ("--target", f"image:{size_bytes >> 20}M@{IMAGES}")
-    subprocess.run([*fswizard, "published", name, "--run", *target, *ROUNDS, "--output", path], check=True)
+    subprocess.run([*FSWIZARD, "published", name, "--run", *target, *ROUNDS, "--output", path], check=True)
 
 
-def _in_machine(name: str, where: Place, path: Path) -> None:
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as directory, _machine(where, Path(directory)) as machine:
-        machine.ok("udevadm", "wait", "--timeout=600", *where.links)
+def _in_simulated_time(name: str, where: Simulated, path: Path) -> None:
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
+        into = Path(directory)
+        ended = machine.run(_script(name, where), where.disks, memory=where.memory, into=into, limit_s=LONGEST_S)
+        if name in BY_HAND and not ended.returncode:
+            results.write_result(path, BY_HAND[name].result(ended.stdout))
+        elif (measured := into / RESULT).exists():
+            shutil.copy(measured, path)
+    if ended.returncode:
+        sys.exit(f"{name}: ended with {ended.returncode}:\n{ended.stdout[-2000:]}")
+
+
+def _script(name: str, where: Simulated) -> str:
+    if name in BY_HAND:
+        return f"{where.before}\nset -e\n{BY_HAND[name].script}"
+    image = f"mkfs.ext4 -q -F /dev/{where.disks[0].name}\nmount /dev/{where.disks[0].name} /srv" if where.image else ""
+    rounds = ("--rounds", f"{where.rounds}..{where.rounds}", "--time", "24h")
+    argv = (*FSWIZARD, "published", name, "--run", *where.target, *rounds, "--output", RESULT)
+    return f"{where.before}\nset -e\n{image}\nexport PYTHONPATH={ROOT}\n{shlex.join(argv)}"
+
+
+def _emulated(name: str, where: Emulated, path: Path) -> None:
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as directory, _zfs_machine(where, Path(directory)) as vm:
+        vm.ok("udevadm", "wait", "--timeout=600", *where.links)
         if where.rules:
-            machine.write("/etc/udev/rules.d/90-published.rules", where.rules)
-            machine.ok("udevadm", "control", "--reload")
-        if name in BY_HAND:
-            results.write_result(path, BY_HAND[name](machine, *where.links))
-            return
-        if where.image:
-            machine.sh(f"mkfs.ext4 -q {where.links[0]} && mount {where.links[0]} /srv")
+            vm.write("/etc/udev/rules.d/90-published.rules", where.rules)
+            vm.ok("udevadm", "control", "--reload")
         argv = ("fswizard", "published", name, "--run", *where.target, *ROUNDS, "--output", INSIDE)
-        running = machine.start("sh", "-c", 'exec "$@" > /root/said 2>&1', "sh", *argv, timeout_s=LONGEST_S)
+        running = vm.start("sh", "-c", 'exec "$@" > /root/said 2>&1', "sh", *argv, timeout_s=LONGEST_S)
         while running.alive:
             time.sleep(TELL_S)
-            print(f"{name}: {machine.run('tail', '--lines=1', '/root/said').output.strip()}", flush=True)
+            print(f"{name}: {vm.run('tail', '--lines=1', '/root/said').output.strip()}", flush=True)
         done = running.wait()
-        print(machine.run("tail", "--lines=60", "/root/said").output, flush=True)
-        path.write_bytes(machine.run("cat", INSIDE).stdout)
+        print(vm.run("tail", "--lines=60", "/root/said").output, flush=True)
+        path.write_bytes(vm.run("cat", INSIDE).stdout)
         if done.exit_code:
             sys.exit(f"{name}: fswizard ended with {done.exit_code}; its result so far is {path}")
 
 
-@contextlib.contextmanager
-def _machine(where: Place, directory: Path) -> Iterator[Machine]:
-    with contextlib.ExitStack() as undo:
-        disks = where.disks
-        if where.model:
-            undo.enter_context(served(where.model, Path(socket_of(directory))))
-            disks = (replace(disks[0], socket=socket_of(directory)), *disks[1:])
-        yield undo.enter_context(booted(directory, disks, zfs=where.zfs, counts_instructions=True))
+def _zfs_machine(where: Emulated, directory: Path) -> AbstractContextManager[Machine]:
+    return booted(directory, where.disks, zfs=True, counts_instructions=True)
 
 
 if __name__ == "__main__":

@@ -1,100 +1,140 @@
-"""What the documents did with other programs than fswizard, in the test machine: copying images, remounting."""
+"""What the documents did with other programs than fswizard, in the simulated machine: copying images, remounting.
+
+Each script tells its figures in lines of `FIGURE WORKLOAD CANDIDATE VALUE`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from fswizard.importers import table
 from fswizard.model.result import Result
 from fswizard.model.units import three_digits
+from fswizard.report.reruns import SIMULATED
 from fswizard.system import clock
-from tests.vm.machine import Machine
+from tests.uml import kernel
 
 ROUNDS = 3
-FILES, FILE_BYTES, DIRECTORIES = 12_000, 64 << 10, 600
-MAKE = f"""
-import os, sys
-content = os.urandom({FILE_BYTES})
-for number in range({FILES}):
-    parent = f"{{sys.argv[1]}}/{{number % {DIRECTORIES}}}"
-    os.makedirs(parent, exist_ok=True)
-    with open(f"{{parent}}/{{number}}", "wb") as file:
-        file.write(content)
-"""
 MKFS = "mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0"
-FILL = f"{MKFS} $1 && mount -o noatime $1 /mnt && python3 -c '{MAKE}' /mnt && umount /mnt"
-CLOCKED = 'before=$(date +%s.%N); {}; after=$(date +%s.%N); echo "$before $after"'
-COPYING = {
-    "rsync": (
-        f"{MKFS} $2 && mount -o noatime $2 /srv && mount -o ro $1 /mnt",
-        "rsync --archive /mnt/ /srv && umount /srv && umount /mnt",
-    ),
-    "dd": (
-        ":",
-        "dd if=$1 of=$2 bs=32M conv=fsync status=none; e2fsck -f -p $2 > /dev/null; resize2fs $2 > /dev/null 2>&1",
-    ),
+FILL = """
+fill() {
+	python3 - $1 $2 $3 $4 <<'END'
+import os, sys
+files, file_bytes, directories = map(int, sys.argv[2:])
+content = os.urandom(file_bytes)
+for number in range(files):
+    parent = f"{sys.argv[1]}/{number * directories // files}"
+    os.makedirs(parent, exist_ok=True)
+    with open(f"{parent}/{number}", "wb") as file:
+        file.write(content)
+END
 }
-"""What is done before, and what is timed; after `dd` the filesystem grows to the size of the larger disk."""
-RATE_S = 10
-REMOUNT = f"""
-mount -o strictatime $1 /mnt && rm -rf /srv/copy
-count() {{ awk '{{ print $3 * 512 }}' /sys/class/block/$(basename $(readlink -f $1))/stat; }}
-rsync --archive /mnt/ /srv/copy & sleep 2
-a=$(count $1); sleep {RATE_S}; b=$(count $1)
-mount -o remount,ro $1 /mnt
-c=$(count $1); sleep {RATE_S}; d=$(count $1)
-kill $!; wait; umount /mnt
-echo $((b - a)) $((d - c))
+now() { cut -d ' ' -f 1 /proc/uptime; }
+calculated() { awk "BEGIN { print $1 }"; }
 """
-"""Bytes that rsync reads while access times are written, and after the source has become read-only."""
+"""`fill DIRECTORY FILES FILE_BYTES DIRECTORIES`."""
+COPYING = f"""{FILL}
+rsync_files() {{
+	{MKFS} /dev/archive; mount -o noatime /dev/archive /mnt/a; mount -o ro /dev/other /mnt/b
+	before=$(now); rsync --archive /mnt/b/ /mnt/a; umount /mnt/a; after=$(now)
+	umount /mnt/b
+}}
+dd_image() {{
+	before=$(now)
+	dd if=/dev/other of=/dev/archive bs=32M conv=fsync status=none
+	e2fsck -f -p /dev/archive > /dev/null; resize2fs /dev/archive > /dev/null 2>&1
+	after=$(now)
+}}
+{MKFS} /dev/other 1G; mount -o noatime /dev/other /mnt/b; fill /mnt/b 12000 65536 600; umount /mnt/b
+for round in $(seq {ROUNDS}); do
+	for way in rsync_files dd_image; do
+		$way
+		echo FIGURE copying ${{way%_*}} $(calculated "$after - $before")
+		sleep 600
+	done
+done
+"""
+"""A filesystem copied to the shingled disk: file by file, or its image in pieces of 32 MiB, which is grown then."""
 
 
-def copying(machine: Machine, archive: str, other: str) -> Result:
-    """A filesystem copied to the shingled disk: file by file, or its image in pieces of 32 MiB."""
-    _run(machine, FILL, other)
-    figures: dict[str, list[float]] = {name: [] for name in COPYING}
-    for number in range(ROUNDS):
-        for name in [*COPYING][:: -1 if number % 2 else 1]:
-            before, timed = COPYING[name]
-            _run(machine, before, other, archive)
-            began, ended = _run(machine, CLOCKED.format(timed), other, archive).split()
-            figures[name].append(float(ended) - float(began))
-    metric = 'metric = "duration"\nunit = "s"\nbetter = "lower"'
-    return _result(machine, "smr-image", 'name = "copying"\ntitle = "Copying a filesystem"', metric, figures)
+WINDOW_S, BEFORE, AFTER = 15, 3, 6
+REMOUNTING = f"""{FILL}
+read_bytes() {{ awk '{{ printf "%d", $3 * 512 }}' /sys/block/archive/stat; }}
+{MKFS} /dev/other; mount -o noatime /dev/other /mnt/b
+{MKFS} /dev/archive; mount -o noatime /dev/archive /mnt/a
+fill /mnt/a 40000 65536 4000; umount /mnt/a
+for round in $(seq {ROUNDS}); do
+	sleep 3600
+	mount -o strictatime /dev/archive /mnt/a
+	rsync --archive /mnt/a/ /mnt/b/copy &
+	for window in $(seq {BEFORE + AFTER}); do
+		[ $window = {BEFORE + 1} ] && mount -o remount,ro /mnt/a
+		before=$(read_bytes); sleep {WINDOW_S}; after=$(read_bytes)
+		rate=$(calculated "($after - $before) / {WINDOW_S}")
+		if [ $window -le {BEFORE} ]; then
+			for later in rsync $(seq {AFTER}); do echo FIGURE $later atime $rate; done
+		else
+			echo FIGURE rsync noatime $rate; echo FIGURE $((window - {BEFORE})) noatime $rate
+		fi
+	done
+	kill $! || true; wait; umount /mnt/a; rm -r /mnt/b/copy
+done
+"""
 
 
-def remounting(machine: Machine, archive: str, other: str) -> Result:
-    """The shingled disk is read with rsync, and remounted read-only in the middle of it."""
-    _run(machine, FILL, archive)
-    _run(machine, f"{MKFS} $1 && mount $1 /srv", other)
-    pairs = [_run(machine, REMOUNT, archive).split() for _ in range(ROUNDS)]
-    figures = dict(zip(("atime", "noatime"), ([int(n) / RATE_S for n in column] for column in zip(*pairs))))
-    metric = 'metric = "throughput"\nunit = "B/s"\nbetter = "higher"'
-    return _result(machine, "smr-remount", 'name = "rsync"\ntitle = "Reading with rsync"', metric, figures)
+@dataclass(frozen=True, slots=True)
+class ByHand:
+    """A script for the simulated machine, and what its figures are."""
 
+    script: str
+    metric: str
+    unit: str
+    better: str
+    titles: Mapping[str, str]
+    """Of workloads."""
 
-BY_HAND: Mapping[str, Callable[[Machine, str, str], Result]] = {"smr-image": copying, "smr-remount": remounting}
-"""By experiment; each takes the shingled disk and another one."""
-
-
-def _run(machine: Machine, script: str, *arguments: str) -> str:
-    return machine.ok("sh", "-c", script, "sh", *arguments, timeout_s=3600)
-
-
-def _result(machine: Machine, name: str, workload: str, metric: str, figures: Mapping[str, Sequence[float]]) -> Result:
-    """The figures as a result like any other; its intervals are those of figures that were not taken in rounds."""
-    told = ", ".join(f"{key} = [{', '.join(map(three_digits, values))}]" for key, values in figures.items())
-    text = f"""
+    def result(self, said: str) -> Result:
+        """The figures as a result like any other; its intervals are those of figures that were not taken in rounds."""
+        figures: dict[str, dict[str, list[float]]] = {}
+        for line in said.splitlines():
+            if line.startswith("FIGURE "):
+                _, workload, candidate, value = line.split()
+                figures.setdefault(workload, {}).setdefault(candidate, []).append(float(value))
+        text = f"""
 schema = 1
-name = "{name}"
+name = "by-hand"
 title = "By hand"
-source = "commands in the test machine"
+source = "commands in the simulated machine"
 measured = "{clock.utc():%Y-%m-%d}"
-kernel = "{machine.sh("uname -r").strip()}"
-processor = "{machine.sh("sed -n 's/^model name.*: //p' /proc/cpuinfo").strip()}"
+kernel = "{kernel.VERSION}"
+processor = "{SIMULATED}"
+"""
+        for workload, by_candidate in figures.items():
+            told = ", ".join(f"{name} = [{', '.join(map(three_digits, it))}]" for name, it in by_candidate.items())
+            text += f"""
 [[workload]]
-{workload}
-{metric}
+name = "{workload}"
+title = "{self.titles[workload]}"
+metric = "{self.metric}"
+unit = "{self.unit}"
+better = "{self.better}"
 figures = {{ {told} }}
 """
-    return table.parse(text, name)
+        return table.parse(text, "by-hand")
+
+
+BY_HAND: Mapping[str, ByHand] = {
+    "smr-image": ByHand(COPYING, "duration", "s", "lower", {"copying": "Copying a filesystem"}),
+    "smr-remount": ByHand(
+        REMOUNTING,
+        "throughput",
+        "B/s",
+        "higher",
+        {
+            "rsync": "Reading with rsync",
+            **{str(n): f"{(n - 1) * WINDOW_S} to {n * WINDOW_S} s after it" for n in range(1, AFTER + 1)},
+        },
+    ),
+}
+"""By experiment."""

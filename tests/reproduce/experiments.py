@@ -1,53 +1,60 @@
-"""Where published experiments are run again: on this machine, or in the test machine on disks made for them."""
+"""Where published experiments are run again: here, on disks in simulated time, or in a virtual machine with ZFS."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-from tests.simulated.disks import Disk as Model
-from tests.simulated.disks import Mechanics, archive_disk
-from tests.vm.disks import GIB, SLOW, Disk, sata, virtio
-from tests.vm.runs import link
+from tests.uml.machine import SimulatedDisk
+from tests.vm.disks import GIB, Disk, virtio
 
-MIB = 1 << 20
-FLASH = "FLASH"
-OTHER = virtio("OTHER", size_bytes=GIB)
-MEMBERS = tuple(virtio(f"MEMBER{number}", size_bytes=GIB).as_slow_as(**SLOW) for number in range(1, 5))
-LARGE_STRIPE_CACHE = (
-    'SUBSYSTEM=="block", ATTR{md/level}=="raid[56]", ATTR{md/stripe_cache_size}="1024"\n'
-    'SUBSYSTEM=="block", ATTR{md/level}=="raid[56]", ATTR{queue/read_ahead_kb}="1024"\n'
-)
-"""As the document sets both for md, at the scale of its files: 32,768 pages and 32 MiB for 10 GB."""
+SLOW = {"bytes_per_s": 10 << 20, "requests_per_s": 200}
+"""So that the emulated processor waits for the disks most of the time."""
+OTHER = SimulatedDisk("other", "memory", "size_bytes=8G")
+"""Where data come from or go to that must cost nothing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A test machine with its disks; what is measured on is one of them, all of them, or an image on one."""
+class Simulated:
+    """The simulated machine: the clock stands still while it computes."""
 
-    disks: tuple[Disk, ...] = ()
-    model: Model | None = None
-    """What the first disk costs; None for one that is as fast as QEMU is asked to be."""
+    disks: tuple[SimulatedDisk, ...]
+    """The first is measured; all of them as members of one array."""
+    array: bool = False
     image: str = ""
     """Size of the image, where the disk gets ext4 and an image on that."""
-    zfs: bool = False
+    memory: str = "512M"
+    before: str = ""
+    """Shell commands as root."""
+    rounds: int = 3
+
+    @property
+    def target(self) -> tuple[str, ...]:
+        """Options of `fswizard` that name what is measured."""
+        if self.image:
+            return ("--target", f"image:{self.image}@/srv")
+        names = [disk.name for disk in (self.disks if self.array else self.disks[:1])]
+        kind = "devices" if self.array else "device"
+        paths = ",".join(f"/dev/{name}" for name in names)
+        return ("--target", f"{kind}:{paths}", "--erase", ",".join(names))
+
+
+@dataclass(frozen=True, slots=True)
+class Emulated:
+    """The virtual machine with OpenZFS, whose processor is emulated."""
+
+    disks: tuple[Disk, ...]
     memory_limit: str = ""
     rules: str = ""
     """For udev, which sets what fswizard leaves to the administrator."""
 
     @property
     def links(self) -> list[str]:
-        return [
-            link(disk) if "model" in disk.devices[-1] else f"/dev/disk/by-id/virtio-{disk.serial}"
-            for disk in self.disks
-        ]
+        return [f"/dev/disk/by-id/virtio-{disk.serial}" for disk in self.disks]
 
     @property
     def target(self) -> tuple[str, ...]:
-        """Options of `fswizard` that name it."""
-        if self.image:
-            return ("--target", f"image:{self.image}@/srv")
+        """Options of `fswizard` that name what is measured."""
         kind = "devices" if len(self.disks) > 1 else "device"
         return (
             *("--target", f"{kind}:{','.join(self.links)}", "--erase", ",".join(disk.serial for disk in self.disks)),
@@ -55,37 +62,56 @@ class Place:
         )
 
 
-def _shingled(size_bytes: int, cache_bytes: int, *others: Disk) -> Place:
-    """On a disk that is called what it simulates, so that it rests between candidates as a real one would."""
-    disk = sata("SHINGLED", 0, "ST8000AS0002-1NA17Z", size_bytes=size_bytes, rpm=5980, firmware="AR13")
-    return Place((disk, *others), archive_disk(size_bytes, cache_bytes))
+Place = Simulated | Emulated | None
+"""None is this machine itself."""
 
 
-def _conventional(size_bytes: int) -> Place:
-    disk = sata("PLAIN", 0, "MD04ACA400", size_bytes=size_bytes, rpm=7200, firmware="FP2A")
-    return Place((disk,), Mechanics(size_bytes))
+def _shingled(figures: str, *others: SimulatedDisk, scale: int = 25, before: str = "") -> Simulated:
+    """A part of the 8 TB disk: distances and the cache are as much smaller."""
+    scaled = f"span_bytes={8000 // scale}G,cache_bytes={34 * 1024 // scale}M"
+    disk = SimulatedDisk("archive", "shingled", f"{scaled},{figures}")
+    return Simulated((disk, *others), before=f"{DEADLINE.format('archive')}\n{before}")
 
 
-def place(name: str) -> Place | None:
-    """Of an experiment; None for this machine itself. A simulated disk is a new one each time."""
-    make = _PLACES[name]
-    return make() if make else None
+DEADLINE = "echo mq-deadline > /sys/block/{}/queue/scheduler"
+"""What distributions set for hard disks, by a rule of udev."""
+ELSEWHERE = "mkfs.ext4 -q /dev/other && mount /dev/other /run/home"
+SSDS = tuple(SimulatedDisk(f"ssd{number}", "ssd", "size_bytes=4G") for number in range(1, 5))
+STRIPE_CACHE = """
+while sleep 1; do
+	for cache in /sys/block/md*/md/stripe_cache_size; do echo 4096 > $cache; done
+	for array in /dev/md/* /dev/md[0-9]*; do blockdev --setra 8192 $array; done
+done 2> /dev/null &"""
+"""As the document sets both for md, at the scale of its files: 32,768 pages and 32 MiB for 10 GB."""
+STRIPE_CACHE_RULES = (
+    'SUBSYSTEM=="block", ATTR{md/level}=="raid[56]", ATTR{md/stripe_cache_size}="1024"\n'
+    'SUBSYSTEM=="block", ATTR{md/level}=="raid[56]", ATTR{queue/read_ahead_kb}="1024"\n'
+)
 
-
-_PLACES = {
-    "fio-f2fs": lambda: Place((virtio(FLASH, size_bytes=8 * GIB).as_slow_as(**SLOW),), image="512M"),
+PLACES: Mapping[str, Place] = {
+    "smr-fileserver": _shingled("size_bytes=8G"),
+    "pmr-fileserver": Simulated(
+        (SimulatedDisk("plain", "conventional", "size_bytes=8G,span_bytes=160G"),), before=DEADLINE.format("plain")
+    ),
+    "smr-nilfs2": _shingled("size_bytes=64G"),
+    "smr-attic": _shingled("size_bytes=64G", OTHER, before=ELSEWHERE),
+    "smr-rsync": _shingled("size_bytes=64G", OTHER, before=ELSEWHERE),
+    "smr-remount": _shingled("size_bytes=64G", OTHER),
+    "smr-image": _shingled("size_bytes=8G", OTHER),
+    "fio-f2fs": Simulated(
+        (SimulatedDisk("card", "card", "size_bytes=8G,unit_bytes=16M,open_units=64,random_write_us=2000"),), image="1G"
+    ),
+    "fio-f2fs-five-units": Simulated((SimulatedDisk("card", "card", "size_bytes=8G"),), image="1G"),
     "trees-ssd": None,
     "trees-ssd-quarter": None,
-    "trees-ssd-zfs": lambda: Place((virtio(FLASH, size_bytes=4 * GIB).as_slow_as(**SLOW),), zfs=True),
     "trees-ssd-large": None,
-    "ssd-arrays": lambda: Place(MEMBERS, zfs=True, memory_limit="none", rules=LARGE_STRIPE_CACHE),
-    "smr-fileserver": lambda: _shingled(GIB, 100 * MIB),
-    "pmr-fileserver": lambda: _conventional(GIB),
-    "smr-nilfs2": lambda: _shingled(40 * 10**9, 100 * MIB),
-    "smr-attic": lambda: _shingled(40 * 10**9, 100 * MIB),
-    "smr-rsync": lambda: _shingled(40 * 10**9, 8 * MIB),
-    "smr-remount": lambda: _shingled(2 * GIB, 8 * MIB, OTHER),
-    "smr-image": lambda: _shingled(2 * GIB, 100 * MIB, OTHER),
+    "trees-ssd-zfs": Emulated((virtio("FLASH", size_bytes=4 * GIB).as_slow_as(**SLOW),)),
+    "ssd-arrays": Simulated(SSDS, array=True, before=STRIPE_CACHE),
+    "ssd-arrays-zfs": Emulated(
+        tuple(virtio(f"MEMBER{number}", size_bytes=GIB).as_slow_as(**SLOW) for number in range(1, 5)),
+        memory_limit="none",
+        rules=STRIPE_CACHE_RULES,
+    ),
 }
 DOCUMENTS: Mapping[str, tuple[str, ...]] = {
     "shingled": (
@@ -97,17 +123,13 @@ DOCUMENTS: Mapping[str, tuple[str, ...]] = {
         "smr-remount",
         "smr-image",
     ),
-    "f2fs": ("fio-f2fs",),
+    "f2fs": ("fio-f2fs", "fio-f2fs-five-units"),
     "trees": ("trees-ssd", "trees-ssd-quarter", "trees-ssd-zfs", "trees-ssd-large"),
-    "arrays": ("ssd-arrays",),
+    "arrays": ("ssd-arrays", "ssd-arrays-zfs"),
 }
 """By what `make reproduce DOCUMENT=` names; the question and its translation are one document with two answers."""
 
 NOT_RUN: Mapping[str, tuple[str, ...]] = {
-    "arrays": ("sequential reads of 200 GB for 60 s, for which the test machine is too small.",),
+    "arrays": ("sequential reads of 200 GB for 60 s, for which no disk here is large enough.",),
 }
 """What the documents did and nothing here does yet, in the middle of a sentence."""
-
-
-def socket_of(directory: Path) -> str:
-    return str(directory / "nbd.sock")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
 
 from fswizard.importers.published import find
 from fswizard.importers.reruns import directory, experiments, rerun, shipped_result
@@ -14,7 +17,8 @@ from fswizard.model.units import three_digits
 from fswizard.report.markup import no_markdown
 from fswizard.report.reruns import cell, machine_text
 from tests.reproduce.experiments import DOCUMENTS, NOT_RUN
-from tests.reproduce.own_figures import Figure, figures
+from tests.reproduce.own_figures import SIZE_BYTES, Figure, figures
+from tests.uml.models import Modelled, compiled
 
 PAGE = directory().parent / "README.md"
 TITLES = {
@@ -47,8 +51,19 @@ def write() -> None:
 
 
 def text() -> str:
-    blocks = (HEAD, *_documents(), OWN, _own_figures())
+    blocks = (HEAD, _conclusions(), *_documents(), OWN, _own_figures())
     return "\n\n".join(block.strip() for block in blocks if block) + "\n"
+
+
+def _conclusions() -> str:
+    """What the documents concluded, in one table."""
+    rows = (
+        (TITLES[document], claim.text, claim.verdict, claim.figures, claim.why)
+        for document, names in DOCUMENTS.items()
+        for name in names
+        for claim in rerun(name).claims
+    )
+    return table(("document", "conclusion", "verdict", "figures here", "why"), rows)
 
 
 def _documents() -> Iterator[str]:
@@ -68,15 +83,15 @@ def _experiment(one: Rerun) -> Iterator[str]:
     rows = ((r.work, r.candidate, cell(r.there), cell(r.here), r.agreement) for r in one.ratios)
     yield table(("work", "candidate", "published", "here", "agreement"), rows)
     yield "\n".join(f"- {no_markdown(note)}" for note in dict.fromkeys(r.note for r in one.ratios if r.note))
-    claims = ((claim.text, claim.verdict, claim.figures) for claim in one.claims)
-    yield table(("conclusion", "verdict", "figures here"), claims)
 
 
 def _own_figures() -> str:
-    rows = (
-        (f.title, f"{three_digits(f.published)} {f.unit}", f"{three_digits(f.ours)} {f.unit}", f.source, f.why)
-        for f in (*figures(), *_penalty())
-    )
+    with tempfile.TemporaryDirectory() as directory:
+        shingled = partial(Modelled, compiled(Path(directory)), "shingled", SIZE_BYTES)
+        rows = [
+            (f.title, f"{three_digits(f.published)} {f.unit}", f"{three_digits(f.ours)} {f.unit}", f.source, f.why)
+            for f in (*figures(shingled), *_penalty())
+        ]
     return table(("property", "real", "simulated", "source", "more than a quarter off, because"), rows, escaped=False)
 
 
@@ -96,7 +111,7 @@ def _rate(result: Result) -> float:
     return statistics.median(values)
 
 
-def table(header: tuple[str, ...], rows: Iterator[tuple[str, ...]], *, escaped: bool = True) -> str:
+def table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]], *, escaped: bool = True) -> str:
     """A table of Markdown; empty where it has no rows."""
     cells = [[no_markdown(text.strip()) if escaped else text.strip() for text in row] for row in rows]
     lines = [list(header), ["---"] * len(header), *cells]

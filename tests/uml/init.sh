@@ -13,6 +13,14 @@ mount -t tmpfs tmp /dev/shm
 mkdir -p /run/out
 mount -t hostfs -o "$OUT" out /run/out
 ip link set lo up
+# The processor's counter, which fio reads otherwise, runs on while the clock stands still.
+if fio=$(command -v fio); then
+	touch /run/fio
+	mount --bind $fio /run/fio
+	printf '#!/bin/sh\nexec /run/fio --clocksource=clock_gettime "$@"\n' > /run/fio-by-clock
+	chmod +x /run/fio-by-clock
+	mount --bind /run/fio-by-clock $fio
+fi
 cd /run/out
 sh ./script > said 2>&1
 echo $? > ended

@@ -13,7 +13,7 @@ SOURCE = Path(__file__).parent / "driver" / "models.c"
 READ, WRITE, FLUSH, DISCARD = range(4)
 COUNTERS = (
     *("reads", "writes", "gone_on", "stalls", "cleaned", "cleaned_idle"),
-    *("units_closed", "cached_bytes", "cached_entries", "busy_ns"),
+    *("units_closed", "cached_bytes", "busy_ns"),
 )
 """As in `models.h`."""
 _FIGURES = 24

@@ -98,15 +98,27 @@ def test_the_ssd_does_as_many_requests_as_its_data_sheet_says(models: ctypes.CDL
     assert 100 * MIB / sum(disk.write_s(number * MIB, MIB) for number in range(100)) == pytest.approx(460e6, rel=0.01)
 
 
-def test_the_cache_is_full_by_entries_too_and_is_cleaned_in_rest(models: ctypes.CDLL) -> None:
-    disk = Modelled(models, "shingled", 8 * GIB, cache_entries=100)
-    small = [disk.write_s(band * 40 * MIB, 4096) for band in range(150)]
+def test_a_full_cache_is_cleaned_at_each_write_and_in_rest(models: ctypes.CDLL) -> None:
+    disk = Modelled(models, "shingled", 8 * GIB, cache_bytes=100 * MIB)
 
-    assert max(small[:100]) < 0.01
-    assert min(small[100::2]) >= 1.0  # two bands, half a second each
+    def synchronously(band: int) -> float:
+        disk.flush_s()
+        return disk.write_s(band * 40 * MIB, 4096)
+
+    small = [synchronously(band) for band in range(150)]
+    assert max(small[:99]) < 0.01
+    assert statistics.fmean(small[100:]) == pytest.approx(0.5, rel=0.05)  # two bands at every second write
     clock.sleep(1000)
     disk.read_s(0, 4096)
-    assert disk.counted("cached_entries") == 0
+    assert disk.counted("cached_bytes") == 0
+
+
+def test_between_two_flushes_small_writes_share_a_track_of_the_cache(models: ctypes.CDLL) -> None:
+    disk = Modelled(models, "shingled", 8 * GIB, cache_bytes=100 * MIB)
+    took_s = [disk.write_s(band * 40 * MIB, 4096) for band in range(150)]
+
+    assert max(took_s) < 0.01
+    assert disk.counted("cached_bytes") == MIB + 150 * 4096
 
 
 def test_what_the_driver_does_not_know_is_refused(models: ctypes.CDLL) -> None:

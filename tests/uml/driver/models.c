@@ -9,9 +9,10 @@
  * - 5,980 turns a minute, an average seek of 12 ms: its data sheet. 165 MB/s, which borg saw it write for hours:
  *   https://github.com/borgbackup/borg/issues/2252
  * - Writes that go on where one of the last ended pass the cache. All others go into it, in 21 ms for 1 MiB (46 MiB/s),
- *   with a stall of 0.3 s after 240 of them: https://github.com/aicodix/smr, https://github.com/sssl/SMR-simulation
- * - The cache is full by bytes or by entries: 17 GiB in pieces of 1 MiB, 23 in pieces of 2, 31 in pieces of 32 (aicodix).
- *   All of that is within a quarter with room for 29 GiB, 14,500 synchronous writes of any size.
+ *   with a stall of 0.3 s after 240 flushes: https://github.com/aicodix/smr, https://github.com/sssl/SMR-simulation
+ * - The cache has room for 17 GiB of synchronous writes of 1 MiB, 23 of 2 MiB, 31 of 32 MiB (aicodix): as much as if it
+ *   had 34 GiB, and a track of 1 MiB were left unfinished at each flush. How much room writes take between two flushes
+ *   was not published; here they lie one after the other.
  * - When it is full, the disk cleans two bands at a time, 0.5 s each: the rates beyond the cache by aicodix, 4 MiB/s in
  *   pieces of 2 MiB and 30 in pieces of 32. It cleans one after the other after a second without a request.
  *
@@ -41,8 +42,8 @@ struct state {
 	u64 at;				/* where the heads are: behind what was read or written last */
 	u64 busy_until;
 	u64 ends[STREAMS]; u32 next_end;	/* where the last writes ended */
-	u64 scattered;			/* writes that went into the cache */
-	u32 *bytes, *entries;		/* in the cache, by band */
+	u64 tracks; int track;		/* begun in the cache; whether one is unfinished */
+	u64 *bytes;			/* in the cache, by band */
 	u32 *queue, head, tail, bands;	/* bands with something in the cache, oldest first */
 	struct unit units[MOST_UNITS]; u32 open; u64 clock;
 };
@@ -127,8 +128,7 @@ static u64 clean(struct model *model, u64 most)
 
 		state->head = (state->head + 1) % (state->bands + 1);
 		model->counters.cached_bytes -= state->bytes[band];
-		model->counters.cached_entries -= state->entries[band];
-		state->bytes[band] = state->entries[band] = 0;
+		state->bytes[band] = 0;
 		done++;
 	}
 	return done;
@@ -151,19 +151,22 @@ static u64 into_cache(struct model *model, u64 offset, u64 length)
 	u32 band = div64_u64(offset, disk->band_bytes);
 	u64 cost = transfer_ns(length > LEAST_SCATTERED ? length : LEAST_SCATTERED, disk->scattered_bytes_per_s);
 
-	if (disk->stall_every && ++state->scattered % disk->stall_every == 0) {
-		cost += disk->stall_us * NS_PER_US;
-		counted->stalls++;
-	}
-	if (!state->entries[band]) {
+	if (!state->bytes[band]) {
 		state->queue[state->tail] = band;
 		state->tail = (state->tail + 1) % (state->bands + 1);
 	}
+	if (!state->track) {
+		state->track = 1;
+		state->bytes[band] += disk->track_bytes;
+		counted->cached_bytes += disk->track_bytes;
+		if (disk->stall_every && ++state->tracks % disk->stall_every == 0) {
+			cost += disk->stall_us * NS_PER_US;
+			counted->stalls++;
+		}
+	}
 	state->bytes[band] += length;
-	state->entries[band]++;
 	counted->cached_bytes += length;
-	counted->cached_entries++;
-	if (counted->cached_bytes > disk->cache_bytes || counted->cached_entries > disk->cache_entries) {
+	if (counted->cached_bytes > disk->cache_bytes) {
 		u64 bands = clean(model, 2);
 
 		counted->cleaned += bands;
@@ -260,7 +263,7 @@ static const struct kind kinds[] = {
 	} },
 	{ "shingled", shingled, {
 		.rotational = 1, .depth = 1, .bytes_per_s = 165000000, .seek_us = 1500, .full_seek_us = 21500, .turn_us = 10033,
-		.cache_bytes = 29ULL << 30, .cache_entries = 14500, .band_bytes = 30 * MIB, .scattered_bytes_per_s = 46 * MIB,
+		.cache_bytes = 34ULL << 30, .track_bytes = MIB, .band_bytes = 30 * MIB, .scattered_bytes_per_s = 46 * MIB,
 		.stall_every = 240, .stall_us = 300000, .clean_us = 500000, .idle_us = 1000000,
 	} },
 	{ "card", card, {
@@ -283,7 +286,7 @@ struct name {
 static const struct name names[] = {
 	FIGURE(size_bytes), FIGURE(span_bytes), FIGURE(depth), FIGURE(bytes_per_s), FIGURE(write_bytes_per_s),
 	FIGURE(flush_us), FIGURE(seek_us), FIGURE(full_seek_us), FIGURE(turn_us), FIGURE(cache_bytes),
-	FIGURE(cache_entries), FIGURE(band_bytes), FIGURE(scattered_bytes_per_s), FIGURE(stall_every), FIGURE(stall_us),
+	FIGURE(track_bytes), FIGURE(band_bytes), FIGURE(scattered_bytes_per_s), FIGURE(stall_every), FIGURE(stall_us),
 	FIGURE(clean_us), FIGURE(idle_us), FIGURE(latency_us), FIGURE(random_read_us), FIGURE(random_write_us),
 	FIGURE(unit_bytes), FIGURE(open_units), FIGURE(copied_bytes_per_s),
 };
@@ -327,10 +330,9 @@ int model_begin(struct model *model)
 	if (!disk->band_bytes)
 		return 0;
 	state->bands = div64_u64(disk->size_bytes, disk->band_bytes) + 1;
-	state->bytes = zeroed(state->bands * sizeof(u32));
-	state->entries = zeroed(state->bands * sizeof(u32));
+	state->bytes = zeroed(state->bands * sizeof(u64));
 	state->queue = zeroed((state->bands + 1) * sizeof(u32));
-	return state->bytes && state->entries && state->queue ? 0 : -1;
+	return state->bytes && state->queue ? 0 : -1;
 }
 
 u64 model_cost(struct model *model, enum operation op, u64 offset, u64 length, u64 now_ns)
@@ -341,10 +343,12 @@ u64 model_cost(struct model *model, enum operation op, u64 offset, u64 length, u
 		model->counters.reads++;
 	if (op == OP_WRITE)
 		model->counters.writes++;
-	if (op == OP_FLUSH)
+	if (op == OP_FLUSH) {
 		cost = model->figures.flush_us * NS_PER_US;
-	else if (op != OP_DISCARD && model->kind->cost)
+		model->state->track = 0;
+	} else if (op != OP_DISCARD && model->kind->cost) {
 		cost = model->kind->cost(model, op, offset, length, now_ns);
+	}
 	model->state->busy_until = now_ns + cost;
 	model->counters.busy_ns += cost;
 	return cost;

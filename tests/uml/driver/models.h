@@ -32,7 +32,7 @@ struct figures {
 	/* heads */
 	u64 seek_us, full_seek_us, turn_us;
 	/* shingles */
-	u64 cache_bytes, cache_entries, band_bytes, scattered_bytes_per_s;
+	u64 cache_bytes, track_bytes, band_bytes, scattered_bytes_per_s;
 	u64 stall_every, stall_us, clean_us, idle_us;
 	/* flash */
 	u64 latency_us, random_read_us, random_write_us;
@@ -40,7 +40,7 @@ struct figures {
 };
 
 struct counters {
-	u64 reads, writes, gone_on, stalls, cleaned, cleaned_idle, units_closed, cached_bytes, cached_entries, busy_ns;
+	u64 reads, writes, gone_on, stalls, cleaned, cleaned_idle, units_closed, cached_bytes, busy_ns;
 };
 
 struct model {

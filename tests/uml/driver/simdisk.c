@@ -135,9 +135,9 @@ static ssize_t counters_show(struct device *device, struct device_attribute *att
 {
 	const struct counters *c = &disk_of(device)->model.counters;
 
-	return sysfs_emit(text, "reads=%llu writes=%llu gone_on=%llu stalls=%llu cleaned=%llu cleaned_idle=%llu units_closed=%llu cached_bytes=%llu cached_entries=%llu busy_ms=%llu\n",
+	return sysfs_emit(text, "reads=%llu writes=%llu gone_on=%llu stalls=%llu cleaned=%llu cleaned_idle=%llu units_closed=%llu cached_bytes=%llu busy_ms=%llu\n",
 			  c->reads, c->writes, c->gone_on, c->stalls, c->cleaned, c->cleaned_idle, c->units_closed,
-			  c->cached_bytes, c->cached_entries, div64_u64(c->busy_ns, NSEC_PER_MSEC));
+			  c->cached_bytes, div64_u64(c->busy_ns, NSEC_PER_MSEC));
 }
 static DEVICE_ATTR_RO(counters);
 
