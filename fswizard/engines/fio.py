@@ -19,7 +19,7 @@ from fswizard.engines.shared.engine import (
     WorkloadFailed,
 )
 from fswizard.engines.shared.fio_output import DumpReader, Figures, figures
-from fswizard.engines.shared.running import Running, failure, making, part, running, watched
+from fswizard.engines.shared.running import Running, failure, making, part, running, succeed, watched
 from fswizard.model.estimates import SEQUENTIAL_BYTES_PER_S, SSD
 from fswizard.model.filesystem import Strain
 from fswizard.model.keys import UNWRITTEN, Keys, number, size, whole
@@ -69,6 +69,8 @@ class FioJob(Engine):
     cap_seconds: Annotated[float, number(0, 86_400)] = 0.0
     """Longest duration of a timed job, which runs until its rate is steady; 0 means twice `seconds`, and the same as
     `seconds` means a fixed duration."""
+    allocated: bool = False
+    """Whether its file is only allocated beforehand (fallocate), as for a virtual machine, and so is written anew."""
     share_bytes: Annotated[int, UNWRITTEN] = 0
     """Share of the write budget at which a timed job ends; 0 means no limit."""
 
@@ -77,6 +79,8 @@ class FioJob(Engine):
             raise keys.error("block", "at most the size of the file")
         if 0 < self.cap_seconds < self.seconds:
             raise keys.error("cap_seconds", "at least the minimum of 'seconds'")
+        if self.allocated and not (self.writes and self.seconds):
+            raise keys.error("allocated", "true only for writes that take a number of seconds, or false")
         return self
 
     @property
@@ -178,7 +182,7 @@ class FioJob(Engine):
         measured = PlannedCommand(self._command(path, "SEED"), text=self._text)
         if self.makes_its_file:
             return (measured,)
-        layout = self._layout._command(path, "SEED")
+        layout = self._allocating(path) if self.allocated else self._layout._command(path, "SEED")
         return (PlannedCommand(layout, text="preparing the file, if it isn't there yet"), measured)
 
     async def run(self, context: WorkloadContext, emit: Tell, *, seed: int) -> None:
@@ -192,7 +196,10 @@ class FioJob(Engine):
             share = self.cost.prepare_share
             emit(Doing(f"preparing a file of {size_text(self.size_bytes)}"))
             async with making(context, path):
-                await self._layout._fio(context, path, seed, part(emit, 0.0, share))
+                if self.allocated:
+                    await succeed(context, self._allocating(path), limit_s=self.limit_s)
+                else:
+                    await self._layout._fio(context, path, seed, part(emit, 0.0, share))
         await self._measure(context, path, seed, part(emit, share, 1 - share))
 
     async def run_bare(
@@ -313,8 +320,11 @@ class FioJob(Engine):
         """The job that makes the file, with content that does not compress."""
         return FioJob("write", MIB, self.size_bytes, depth=4, direct=self.direct)
 
+    def _allocating(self, path: str) -> tuple[str, ...]:
+        return ("fallocate", f"--length={self.size_bytes}", path)
+
     def _file(self, directory: str) -> str:
-        return f"{directory}/fio-{binary_size_text(self.size_bytes)}"
+        return f"{directory}/fio-{binary_size_text(self.size_bytes)}{'-allocated' if self.allocated else ''}"
 
     @property
     def _text(self) -> str:

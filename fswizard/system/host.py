@@ -178,8 +178,8 @@ class Host:
         return (self.root / "dev/loop-control").exists()
 
     def has_module(self, name: str) -> bool:
-        """Whether a module is loaded, or built in with parameters."""
-        return (self.root / "sys/module" / name).exists()
+        """Whether a module is loaded, or built in: with parameters, or as a level of md."""
+        return (self.root / "sys/module" / name).exists() or f"[{name}]" in self._text("proc/mdstat")
 
     def kernel_supports(self, kind: str) -> bool:
         """Whether the kernel can mount filesystems of a type: built in, loaded, or as a module that it can load.

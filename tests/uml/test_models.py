@@ -106,7 +106,7 @@ def test_a_full_cache_is_cleaned_at_each_write_and_in_rest(models: ctypes.CDLL) 
         return disk.write_s(band * 40 * MIB, 4096)
 
     small = [synchronously(band) for band in range(150)]
-    assert max(small[:99]) < 0.01
+    assert max(small[:99]) < 0.02
     assert statistics.fmean(small[100:]) == pytest.approx(0.5, rel=0.05)  # two bands at every second write
     clock.sleep(1000)
     disk.read_s(0, 4096)
@@ -117,7 +117,7 @@ def test_between_two_flushes_small_writes_share_a_track_of_the_cache(models: cty
     disk = Modelled(models, "shingled", 8 * GIB, cache_bytes=100 * MIB)
     took_s = [disk.write_s(band * 40 * MIB, 4096) for band in range(150)]
 
-    assert max(took_s) < 0.01
+    assert max(took_s) < 0.02
     assert disk.counted("cached_bytes") == MIB + 150 * 4096
 
 

@@ -12,7 +12,8 @@
  *   with a stall of 0.3 s after 240 flushes: https://github.com/aicodix/smr, https://github.com/sssl/SMR-simulation
  * - The cache has room for 17 GiB of synchronous writes of 1 MiB, 23 of 2 MiB, 31 of 32 MiB (aicodix): as much as if it
  *   had 34 GiB, and a track of 1 MiB were left unfinished at each flush. How much room writes take between two flushes
- *   was not published; here they lie one after the other.
+ *   was not published; here they lie one after the other. Nor is it known where on the disk the cache lies: to go there
+ *   from the data, or back, is an average seek.
  * - When it is full, the disk cleans two bands at a time, 0.5 s each: the rates beyond the cache by aicodix, 4 MiB/s in
  *   pieces of 2 MiB and 30 in pieces of 32. It cleans one after the other after a second without a request.
  *
@@ -43,6 +44,7 @@ struct state {
 	u64 busy_until;
 	u64 ends[STREAMS]; u32 next_end;	/* where the last writes ended */
 	u64 tracks; int track;		/* begun in the cache; whether one is unfinished */
+	int at_cache;			/* whether the heads are there */
 	u64 *bytes;			/* in the cache, by band */
 	u32 *queue, head, tail, bands;	/* bands with something in the cache, oldest first */
 	struct unit units[MOST_UNITS]; u32 open; u64 clock;
@@ -92,6 +94,21 @@ static int goes_on(struct model *model, u64 offset, u64 length)
 	return 0;
 }
 
+/* The root of the distances between random places has a mean of 0.53. */
+static u64 average_seek_ns(const struct figures *disk)
+{
+	return NS_PER_US * (disk->seek_us + (disk->full_seek_us - disk->seek_us) * 53 / 100);
+}
+
+/* To the cache, or back to the data. */
+static u64 change_place(struct model *model, int to_cache)
+{
+	if (model->state->at_cache == to_cache)
+		return 0;
+	model->state->at_cache = to_cache;
+	return average_seek_ns(&model->figures);
+}
+
 /* A seek, half a turn and the transfer; what lies a little ahead passes by without a seek. */
 static u64 heads(struct model *model, u64 offset, u64 length)
 {
@@ -101,6 +118,8 @@ static u64 heads(struct model *model, u64 offset, u64 length)
 	u64 cost = transfer_ns(length, disk->bytes_per_s);
 
 	state->at = offset + length;
+	if (state->at_cache)
+		return cost + change_place(model, 0) + NS_PER_US * disk->turn_us / 2;
 	if (offset >= from && ahead < SAME_TRACKS) {
 		u64 passing = transfer_ns(ahead, disk->bytes_per_s);
 
@@ -182,8 +201,8 @@ static u64 shingled(struct model *model, enum operation op, u64 offset, u64 leng
 		return heads(model, offset, length);
 	model->state->at = offset + length;
 	if (goes_on(model, offset, length))
-		return transfer_ns(length, model->figures.bytes_per_s);
-	return into_cache(model, offset, length);
+		return transfer_ns(length, model->figures.bytes_per_s) + change_place(model, 0);
+	return into_cache(model, offset, length) + change_place(model, 1);
 }
 
 /* The unit with this number; the one that was used longest ago is closed if there is no more room. */

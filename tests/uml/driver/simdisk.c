@@ -3,7 +3,7 @@
  * Simulated disks for User-Mode Linux: contents in sparse files of the host, service times from a model.
  *
  * simdisk.disks="KIND,name=NAME,file=PATH,size_bytes=8G,FIGURE=VALUE...;KIND,..." makes /dev/NAME of each; see models.c
- * for kinds and figures. What each has done is in /sys/block/NAME/counters.
+ * for kinds and figures; model=NAME is what a SATA disk would be called. What each has done is in /sys/block/NAME/counters.
  */
 #include <linux/bitmap.h>
 #include <linux/blk-mq.h>
@@ -23,7 +23,7 @@ struct disk {
 	spinlock_t lock;		/* of the model and the next */
 	u64 free_ns;			/* when it is done with all that it was given */
 	char *contents;
-	char serial[DISK_NAME_LEN];
+	char serial[DISK_NAME_LEN], called[41];
 	bool discard;
 };
 
@@ -147,6 +147,12 @@ static ssize_t serial_show(struct device *device, struct device_attribute *attri
 }
 static DEVICE_ATTR_RO(serial);
 
+static ssize_t model_show(struct device *device, struct device_attribute *attribute, char *text)
+{
+	return sysfs_emit(text, "%s\n", ((struct disk *)dev_get_drvdata(device))->called);
+}
+static DEVICE_ATTR_RO(model);
+
 static struct attribute *disk_attrs[] = { &dev_attr_counters.attr, &dev_attr_serial.attr, NULL };
 ATTRIBUTE_GROUPS(disk);
 
@@ -162,6 +168,8 @@ static int take(struct disk *disk, char *word, char **file)
 		*file = value;
 	else if (!strcmp(word, "name"))
 		strscpy(disk->serial, value, sizeof(disk->serial));
+	else if (!strcmp(word, "model"))
+		strscpy(disk->called, value, sizeof(disk->called));
 	else if (!strcmp(word, "discard"))
 		disk->discard = true;
 	else
@@ -182,6 +190,25 @@ static void limit(struct disk *disk, struct request_queue *queue)
 		queue->limits.discard_granularity = PAGE;
 		blk_queue_max_discard_sectors(queue, UINT_MAX >> SECTOR_SHIFT);
 	}
+}
+
+/* One with a model name hangs on a port like a SATA disk. */
+static struct device *port(struct disk *disk)
+{
+	static int ports;
+	char name[16];
+	struct device *device;
+
+	if (!*disk->called)
+		return NULL;
+	snprintf(name, sizeof(name), "ata%d", ++ports);
+	device = root_device_register(name);
+	if (IS_ERR(device))
+		return NULL;
+	dev_set_drvdata(device, disk);
+	if (device_create_file(device, &dev_attr_model))
+		return NULL;
+	return device;
 }
 
 static int make(char *text)
@@ -217,7 +244,7 @@ static int make(char *text)
 	disk->gendisk->private_data = disk;
 	limit(disk, disk->gendisk->queue);
 	set_capacity(disk->gendisk, disk->model.figures.size_bytes >> SECTOR_SHIFT);
-	return device_add_disk(NULL, disk->gendisk, disk_groups);
+	return device_add_disk(port(disk), disk->gendisk, disk_groups);
 }
 
 /* What can't be made is told and left out; none is ever taken away. */
