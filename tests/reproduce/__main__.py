@@ -13,8 +13,6 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
-import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -34,15 +32,14 @@ from fswizard.report.privacy import harmless
 from tests.reproduce import page
 from tests.reproduce.by_hand import BY_HAND
 from tests.reproduce.experiments import DOCUMENTS, PLACES, Emulated, Simulated
+from tests.reproduce.simulated import LONGEST_S, run_program
 from tests.uml import machine
 from tests.vm.machine import Machine, booted
 
 ROOT = Path(__file__).parents[2]
 FSWIZARD = (sys.executable, "-m", "fswizard")
-RESULT = "result.jsonl"
 ROUNDS = ("--rounds", "3..8", "--time", "15m")
 """More than three only where the time suffices."""
-LONGEST_S = 4 * 3600.0
 INSIDE = "/root/result.jsonl"
 """The result, in the virtual machine."""
 IMAGES = "/var/tmp"
@@ -127,24 +124,16 @@ def _here(name: str, path: Path) -> None:
 
 
 def _in_simulated_time(name: str, where: Simulated, path: Path) -> None:
+    if name not in BY_HAND:
+        rounds = ("--rounds", f"{where.rounds}..{where.rounds}", "--time", "24h")
+        run_program(where, ("published", name, "--run", *where.target, *rounds), path)
+        return
     with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
-        into = Path(directory)
-        ended = machine.run(_script(name, where), where.disks, memory=where.memory, into=into, limit_s=LONGEST_S)
-        if name in BY_HAND and not ended.returncode:
-            results.write_result(path, BY_HAND[name].result(ended.stdout))
-        elif (measured := into / RESULT).exists():
-            shutil.copy(measured, path)
+        script = f"{where.before}\nset -e\n{BY_HAND[name].script}"
+        ended = machine.run(script, where.disks, memory=where.memory, into=Path(directory), limit_s=LONGEST_S)
     if ended.returncode:
         sys.exit(f"{name}: ended with {ended.returncode}:\n{ended.stdout[-2000:]}")
-
-
-def _script(name: str, where: Simulated) -> str:
-    if name in BY_HAND:
-        return f"{where.before}\nset -e\n{BY_HAND[name].script}"
-    image = f"mkfs.ext4 -q -F /dev/{where.disks[0].name}\nmount /dev/{where.disks[0].name} /srv" if where.image else ""
-    rounds = ("--rounds", f"{where.rounds}..{where.rounds}", "--time", "24h")
-    argv = (*FSWIZARD, "published", name, "--run", *where.target, *rounds, "--output", RESULT)
-    return f"{where.before}\nset -e\n{image}\nexport PYTHONPATH={ROOT}\n{shlex.join(argv)}"
+    results.write_result(path, BY_HAND[name].result(ended.stdout))
 
 
 def _emulated(name: str, where: Emulated, path: Path) -> None:

@@ -66,7 +66,7 @@ Place = Simulated | Emulated | None
 """None is this machine itself."""
 
 
-def _shingled(figures: str, *others: SimulatedDisk, scale: int = 25, before: str = "") -> Simulated:
+def shingled(scale: int, figures: str, *others: SimulatedDisk, before: str = "") -> Simulated:
     """A part of the 8 TB disk: distances and the cache are as much smaller."""
     scaled = f"span_bytes={8000 // scale}G,cache_bytes={34 * 1024 // scale}M"
     disk = SimulatedDisk("archive", "shingled", f"model=ST8000AS0002-1NA17Z,{scaled},{figures}")
@@ -89,16 +89,16 @@ STRIPE_CACHE_RULES = (
 )
 
 PLACES: Mapping[str, Place] = {
-    "smr-fileserver": _shingled("size_bytes=8G"),
+    "smr-fileserver": shingled(25, "size_bytes=8G"),
     "pmr-fileserver": Simulated(
         (SimulatedDisk("plain", "conventional", "model=MD04ACA400,size_bytes=8G,span_bytes=160G"),),
         before=DEADLINE.format("plain"),
     ),
-    "smr-nilfs2": _shingled("size_bytes=64G"),
-    "smr-attic": _shingled("size_bytes=64G", OTHER, before=ELSEWHERE),
-    "smr-rsync": _shingled("size_bytes=64G", OTHER, before=ELSEWHERE),
-    "smr-remount": _shingled("size_bytes=64G", OTHER),
-    "smr-image": _shingled("size_bytes=8G", OTHER),
+    "smr-nilfs2": shingled(25, "size_bytes=64G"),
+    "smr-attic": shingled(25, "size_bytes=64G", OTHER, before=ELSEWHERE),
+    "smr-rsync": shingled(25, "size_bytes=64G", OTHER, before=ELSEWHERE),
+    "smr-remount": shingled(25, "size_bytes=64G", OTHER),
+    "smr-image": shingled(25, "size_bytes=8G", OTHER),
     "fio-f2fs": Simulated(
         (SimulatedDisk("card", "card", "size_bytes=8G,unit_bytes=16M,open_units=64,random_write_us=2000"),),
         image="1G",

@@ -16,11 +16,12 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
-from tests.simulated.disks import archive_disk
-from tests.simulated.nbd import served
+from tests.reproduce.experiments import shingled
+from tests.reproduce.simulated import run_program
 from tests.stories.packing import pack, pack_drives
 from tests.vm.disks import GIB, MEMBERS, Disk, sata, usb
 from tests.vm.machine import CHECKOUT, Machine, booted
@@ -30,7 +31,7 @@ RECIPES = Path(__file__).parent.relative_to(CHECKOUT)
 INSIDE = "/root/told.jsonl"
 LONGEST_S = 3600.0
 TELL_S = 15.0
-SHINGLED = sata("SHINGLED", 0, "ST8000AS0002-1NA17Z", size_bytes=200 << 20, rpm=5980, firmware="AR13")
+SHINGLED = shingled(100, "size_bytes=2G")
 FLASH = sata("FLASH1", 1, "SSD", size_bytes=2 * GIB, rpm=1, trim=True)
 SSD = FLASH.as_slow_as(bytes_per_s=80 << 20, requests_per_s=800)
 STICK = usb("STICK", size_bytes=GIB, stick=True).as_slow_as(bytes_per_s=12 << 20, requests_per_s=200)
@@ -42,8 +43,7 @@ class Recorded:
 
     recipe: str
     options: tuple[str, ...]
-    inside: bool = True
-    """In the test machine; else here."""
+    where: Literal["here", "in simulated time", "in the virtual machine"] = "in the virtual machine"
 
 
 def _on(disk: Disk) -> tuple[str, ...]:
@@ -53,7 +53,9 @@ def _on(disk: Disk) -> tuple[str, ...]:
 
 
 STORIES: Mapping[str, Recorded] = {
-    "smr-nilfs2": Recorded("smr", (*_on(SHINGLED), "--rounds", "2..2", "--seed", "1")),
+    "smr-fileserver": Recorded(
+        "smr", (*SHINGLED.target, "--rounds", "2..2", "--time", "24h", "--seed", "1"), where="in simulated time"
+    ),
     "array-degraded": Recorded(
         "array",
         ("--target", TARGET, *ERASE, "--candidates", "md:raid5+ext4; md:raid5,degraded+ext4", "--rounds", "2..2",
@@ -61,11 +63,11 @@ STORIES: Mapping[str, Recorded] = {
     ),
     "ssd-tie": Recorded("tie", (*_on(SSD), "--rounds", "3..5", "--seed", "1")),
     "usb-f2fs": Recorded("stick", (*_on(STICK), "--rounds", "2..2", "--seed", "1")),
-    "xfs-deleting": Recorded("deleting", ("--rounds", "5..12", "--seed", "2"), inside=False),
+    "xfs-deleting": Recorded("deleting", ("--rounds", "5..12", "--seed", "2"), where="here"),
     "undecided": Recorded(
         "quick",
         ("--candidates", "ext4; ext4:noatime", "--rounds", "3..3", "--time", "2m", "--seed", "1"),
-        inside=False,
+        where="here",
     ),
 }  # fmt: skip
 
@@ -80,9 +82,11 @@ def main() -> None:
     wanted = {name: options.directory / f"{name}.jsonl" for name in options.names or STORIES}
     wanted = {name: path for name, path in wanted.items() if not path.exists()}
     for name, path in wanted.items():
-        if not STORIES[name].inside:
+        if STORIES[name].where == "here":
             subprocess.run([sys.executable, "-m", "fswizard", "run", *_words(name), "--output", path], check=True)
-    inside = {name: path for name, path in wanted.items() if STORIES[name].inside}
+        elif STORIES[name].where == "in simulated time":
+            run_program(SHINGLED, ("run", *_words(name)), path)
+    inside = {name: path for name, path in wanted.items() if STORIES[name].where == "in the virtual machine"}
     if inside:
         with tempfile.TemporaryDirectory(dir="/var/tmp") as directory, _machine(Path(directory)) as machine:
             machine.run("udevadm", "settle")
@@ -90,7 +94,7 @@ def main() -> None:
                 _record(machine, name, path)
     for name in STORIES:
         if (path := options.directory / f"{name}.jsonl").exists():
-            pack(name, path, simulated=STORIES[name].inside)
+            pack(name, path, simulated=STORIES[name].where != "here")
     pack_drives()
 
 
@@ -102,10 +106,7 @@ def _words(name: str) -> tuple[str, ...]:
 
 @contextmanager
 def _machine(directory: Path) -> Iterator[Machine]:
-    socket = str(directory / "nbd.sock")
-    disks = (replace(SHINGLED, socket=socket), SSD, STICK, *MEMBERS)
-    shingled = served(archive_disk(SHINGLED.size_bytes, 40 << 20), Path(socket))
-    with shingled, booted(directory, disks) as machine:
+    with booted(directory, (SSD, STICK, *MEMBERS)) as machine:
         yield machine
 
 

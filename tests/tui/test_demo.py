@@ -165,7 +165,7 @@ def test_what_a_story_promises_is_what_its_result_says_and_a_simulated_disk_says
     assert conclude(story.result).advice.card.verdict
     assert {
         "ssd-tie": lambda: all(abs(ratio.ratio - 1) < TIE - 1 for ratio in analysis.overall),
-        "smr-nilfs2": lambda: failed == {"ENOSPC"} and "nilfs2" not in analysis.leaders,
+        "smr-fileserver": lambda: failed == {"ENOSPC"} and "nilfs2" not in analysis.leaders,
         "xfs-deleting": lambda: faster == {"delete-packages"} and len(analysis.leaders) > 1,
         "array-degraded": lambda: slower == {"md:raid5,degraded+ext4"},
         "usb-f2fs": lambda: "f2fs" in analysis.leaders,

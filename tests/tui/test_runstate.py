@@ -99,9 +99,9 @@ def test_dropped_and_skipped_candidates_are_told_apart() -> None:
     state = after(StepFailed(2.0, Step(1, "workload", "", 1, "xfs"), failure), RoundFinished(3.0, 1, ("ext4",)))
     assert [ratio.text for ratio in state.standing if ratio.verdict == "failed"] == ["The volume is full."]
     assert state.out("xfs") == "", "it failed"
-    state = after(*recorded("smr-nilfs2"))
+    state = after(*recorded("smr-fileserver"))
     assert any("once more" in entry.text for entry in state.log if isinstance(entry, LogNote))
-    assert (state.out("f2fs"), state.skipped) == ("", ()), "it was tried again"
+    assert (state.out("nilfs2"), state.skipped) == ("", ()), "it was tried again"
 
 
 def test_doubts_discarded_rounds_and_the_end_leave_a_line_each() -> None:
