@@ -70,7 +70,7 @@ _KERNEL_NAME = re.compile(r"(?:sd|hd|vd|xvd)[a-z]{1,3}|nvme\d{1,3}n\d{1,3}|mmcbl
 _PROCESSOR = re.compile(
     r"\d{1,2}|×|\d\dth|Gen|AMD|Ampere|Altra|Apple|ARM|Arm|Athlon|Atom|Bronze|Celeron|Common|Core|CPU|Cortex|EPYC|FX|"
     r"Genuine|Gold|Graphics|Intel|KVM|M\d|Max|Milan|Model|Neoverse|Opteron|Pentium|Phenom|Pi|Platinum|PRO|Pro|Processor|"
-    r"QEMU|Quad|Dual|Six|Eight|Radeon|Raspberry|Rev|Rome|Ryzen|Silver|Threadripper|Turion|Ultra|Vega|Virtual|Xeon|"
+    r"QEMU|Quad|Dual|Six|Eight|Radeon|Raspberry|Rev|Rome|Ryzen|Silver|Threadripper|Turion|Ultra|UML|Vega|Virtual|Xeon|"
     r"processor|version|with|@|v\d|[A-Z]\d{1,4}[A-Z]?|i[3579]-\d{3,5}[A-Z]{0,3}\d?|[EW]\d?-\d{4}[A-Z]?|"
     r"\d{3,5}[A-Z]{0,2}\d?[A-Z]?|\d{1,3}-Core|\d\.\d\+?|\d\.\d{1,2}GHz|Cortex-[AX]\d{1,3}|Neoverse-[NV]\d"
 )

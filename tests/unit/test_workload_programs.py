@@ -135,6 +135,14 @@ def test_sizes_of_files_and_percentiles_of_latencies_are_distributed_as_stated()
     assert told["mean_s"] == pytest.approx(statistics.mean(latencies) / 1e9, rel=1e-6)
 
 
+@pytest.mark.fio
+async def test_a_file_that_is_only_allocated_beforehand_is_a_file_of_its_own(context: LocalContext) -> None:
+    written = FioJob("randwrite", 4096, 8 * MIB, seconds=0.1, cap_seconds=0.1)
+    assert (await figures_of(replace(written, allocated=True), context))["bytes_written"] > 0
+    await figures_of(written, context)
+    assert sorted(path.name for path in Path(context.directory).iterdir()) == ["fio-8M", "fio-8M-allocated"]
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 async def test_an_engine_runs_what_was_planned_and_yields_every_metric(engine: str, context: LocalContext) -> None:
     measured = await figures_of(JOBS[engine], context)
