@@ -90,6 +90,8 @@ STRIPE_CACHE_RULES = (
 
 PLACES: Mapping[str, Place] = {
     "smr-fileserver": shingled(25, "size_bytes=8G"),
+    "smr-fileserver-quick": shingled(25, "size_bytes=8G,clean_us=250000"),
+    "smr-fileserver-slow": shingled(25, "size_bytes=8G,clean_us=1000000"),
     "pmr-fileserver": Simulated(
         (SimulatedDisk("plain", "conventional", "model=MD04ACA400,size_bytes=8G,span_bytes=160G"),),
         before=DEADLINE.format("plain"),
@@ -119,6 +121,8 @@ PLACES: Mapping[str, Place] = {
 DOCUMENTS: Mapping[str, tuple[str, ...]] = {
     "shingled": (
         "smr-fileserver",
+        "smr-fileserver-quick",
+        "smr-fileserver-slow",
         "pmr-fileserver",
         "smr-nilfs2",
         "smr-attic",
