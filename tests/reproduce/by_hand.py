@@ -42,7 +42,7 @@ rsync_files() {{
 }}
 dd_image() {{
 	before=$(now)
-	dd if=/dev/other of=/dev/archive bs=32M conv=fsync status=none
+	dd if=/dev/other of=/dev/archive bs=32M count=32 conv=fsync status=none
 	e2fsck -f -p /dev/archive > /dev/null; resize2fs /dev/archive > /dev/null 2>&1
 	after=$(now)
 }}

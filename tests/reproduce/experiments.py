@@ -66,11 +66,11 @@ Place = Simulated | Emulated | None
 """None is this machine itself."""
 
 
-def shingled(scale: int, figures: str, *others: SimulatedDisk, before: str = "") -> Simulated:
+def shingled(scale: int, figures: str, *others: SimulatedDisk, before: str = "", rounds: int = 3) -> Simulated:
     """A part of the 8 TB disk: distances and the cache are as much smaller."""
     scaled = f"span_bytes={8000 // scale}G,cache_bytes={34 * 1024 // scale}M"
     disk = SimulatedDisk("archive", "shingled", f"model=ST8000AS0002-1NA17Z,{scaled},{figures}")
-    return Simulated((disk, *others), before=f"{DEADLINE.format('archive')}\n{before}")
+    return Simulated((disk, *others), before=f"{DEADLINE.format('archive')}\n{before}", rounds=rounds)
 
 
 DEADLINE = "echo mq-deadline > /sys/block/{}/queue/scheduler"
@@ -98,7 +98,7 @@ PLACES: Mapping[str, Place] = {
     ),
     "smr-nilfs2": shingled(25, "size_bytes=64G"),
     "smr-attic": shingled(25, "size_bytes=64G", OTHER, before=ELSEWHERE),
-    "smr-rsync": shingled(25, "size_bytes=64G", OTHER, before=ELSEWHERE),
+    "smr-rsync": shingled(25, "size_bytes=64G", OTHER, before=ELSEWHERE, rounds=6),
     "smr-remount": shingled(25, "size_bytes=64G", OTHER),
     "smr-image": shingled(25, "size_bytes=8G", OTHER),
     "fio-f2fs": Simulated(
