@@ -18,10 +18,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from fswizard import results
@@ -58,12 +59,27 @@ def main(words: Sequence[str]) -> None:
     names = [] if options.page else list(_to_do(options.names or [*DOCUMENTS]))
     simulated = [name for name in names if isinstance(PLACES[name], Simulated)]
     with ProcessPoolExecutor(os.cpu_count()) as beside:  # what else runs changes nothing in simulated time
-        for done in as_completed([beside.submit(_run, name, options.directory) for name in simulated]):
-            _keep_and_show(*done.result())
+        running = {beside.submit(_run, name, options.directory): name for name in simulated}
+        failed = [running[done] for done in as_completed(running) if not _succeeded(running[done], done.result)]
     for name in names:
-        if name not in simulated:
-            _keep_and_show(*_run(name, options.directory))
+        if name not in simulated and not _succeeded(name, partial(_run, name, options.directory)):
+            failed.append(name)
     page.write()
+    if failed:
+        sys.exit(f"Failed: {', '.join(failed)}")
+
+
+def _succeeded(name: str, result: Callable[[], Path]) -> bool:
+    """Whether an experiment came to its end; its result is kept then, and the page shows it."""
+    try:
+        path = result()
+    except (RuntimeError, OSError, subprocess.CalledProcessError) as error:
+        print(f"{name}: {error}", flush=True)
+        return False
+    keep(results.load(path), _kept(name))
+    page.write()
+    print(f"{name}: done", flush=True)
+    return True
 
 
 def _stop(*_: object) -> None:
@@ -85,7 +101,7 @@ def _kept(name: str) -> Path:
     return reruns.directory() / f"{name}.jsonl"
 
 
-def _run(name: str, directory: Path) -> tuple[str, Path]:
+def _run(name: str, directory: Path) -> Path:
     print(f"{name}: begun", flush=True)
     path, where = directory / f"{name}.jsonl", PLACES[name]
     match where:
@@ -95,13 +111,7 @@ def _run(name: str, directory: Path) -> tuple[str, Path]:
             _emulated(name, where, path)
         case None:
             _here(name, path)
-    return name, path
-
-
-def _keep_and_show(name: str, path: Path) -> None:
-    keep(results.load(path), _kept(name))
-    page.write()
-    print(f"{name}: done", flush=True)
+    return path
 
 
 def keep(result: Result, path: Path) -> None:
@@ -132,7 +142,7 @@ def _in_simulated_time(name: str, where: Simulated, path: Path) -> None:
         script = f"{where.before}\nset -e\n{BY_HAND[name].script}"
         ended = machine.run(script, where.disks, memory=where.memory, into=Path(directory), limit_s=LONGEST_S)
     if ended.returncode:
-        sys.exit(f"{name}: ended with {ended.returncode}:\n{ended.stdout[-2000:]}")
+        raise RuntimeError(f"it ended with {ended.returncode}:\n{ended.stdout[-2000:]}")
     results.write_result(path, BY_HAND[name].result(ended.stdout))
 
 
@@ -151,7 +161,7 @@ def _emulated(name: str, where: Emulated, path: Path) -> None:
         print(vm.run("tail", "--lines=60", "/root/said").output, flush=True)
         path.write_bytes(vm.run("cat", INSIDE).stdout)
         if done.exit_code:
-            sys.exit(f"{name}: fswizard ended with {done.exit_code}; its result so far is {path}")
+            raise RuntimeError(f"fswizard ended with {done.exit_code}; its result so far is {path}")
 
 
 def _zfs_machine(where: Emulated, directory: Path) -> AbstractContextManager[Machine]:

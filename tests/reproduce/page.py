@@ -29,14 +29,23 @@ TITLES = {
 }
 HEAD = """# Published experiments, run again
 
-Each table has a published ratio and the same ratio as fswizard measured it, with its 95 % interval. Above 1 is better
-than the first candidate, for durations and latencies too. “Agrees” means in direction and in size; “smaller” and
-“larger” compare how far the two ratios are from 1. The figures as published are in the files of this directory, how
-each is run again, with the results, in [reruns](reruns).
+What the documents concluded, and whether fswizard's figures bear it out. Below are the tables: a published ratio and
+the same ratio as fswizard measured it, with its 95 % interval. Above 1 is better than the first candidate, for
+durations and latencies too. “Agrees” means in direction and in size; “smaller” and “larger” compare how far the two
+ratios are from 1. The figures as published are in the files of this directory, how each is run again, with the results,
+in [reruns](reruns).
 
-`make reproduce` makes this page: it measures what has no result yet, in a virtual machine where the kernel or the disk
-is not here. `make reproduce DOCUMENT=NAME` runs one document: shingled, f2fs, trees or arrays. `fswizard published NAME
---run` runs one experiment on a disk of your own.
+“In simulated time” means: by fswizard itself, with real filesystems, on a machine whose clock stands still while it
+computes, so that only its simulated disks take time. Their models, with sources, are in
+[models.c](../../tests/uml/driver/models.c). ZFS is measured in a virtual machine.
+
+`make reproduce` makes this page: it measures what has no result yet. `make reproduce DOCUMENT=NAME` runs one document:
+shingled, f2fs, trees or arrays. `fswizard published NAME --run` runs one experiment on a disk of your own.
+"""
+OWN = """## The simulated shingled disk
+
+Its own figures beside those of real disks of that family, each within a quarter or with a reason. Like the real disk it
+offers no TRIM.
 """
 CLEANING = {
     "smr-fileserver": "",
@@ -44,11 +53,6 @@ CLEANING = {
     "smr-fileserver-slow": ", if a band were cleaned in a second",
 }
 DECIDES = "How long a band takes to clean decides this figure."
-OWN = """## The simulated shingled disk
-
-Its own figures beside those of real disks of that family, each within a quarter or with a reason. Like the real disk it
-offers no TRIM. In the experiments above its cache is as small as their files.
-"""
 
 
 def write() -> None:

@@ -18,7 +18,7 @@ RESULT = "result.jsonl"
 
 
 def run_program(where: Simulated, words: Sequence[str], path: Path) -> None:
-    """`fswizard` with these words there; its result is copied to `path`. Exits if it fails."""
+    """`fswizard` with these words there; its result is copied to `path`. Raises RuntimeError if it fails."""
     argv = (sys.executable, "-m", "fswizard", *words, "--output", f"/run/out/{RESULT}")
     disk = where.disks[0].name
     image = f"mkfs.ext4 -q -F /dev/{disk}\nmount /dev/{disk} /srv" if where.image else ""
@@ -29,4 +29,4 @@ def run_program(where: Simulated, words: Sequence[str], path: Path) -> None:
         if (measured := into / RESULT).exists():
             shutil.copy(measured, path)
     if ended.returncode:
-        sys.exit(f"fswizard {shlex.join(words)} ended with {ended.returncode}:\n{ended.stdout[-2000:]}")
+        raise RuntimeError(f"fswizard {shlex.join(words)} ended with {ended.returncode}:\n{ended.stdout[-2000:]}")
