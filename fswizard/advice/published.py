@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from fswizard.model.analysis import Analysis, Beside, Published
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate
+from fswizard.model.metrics import DURATION, RETURNED
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Result
 
@@ -26,6 +27,8 @@ WORK = {
 """Names of published figures and of their workload, to `Job.work`."""
 PLAIN = frozenset({"noatime", "nodiratime", "relatime"})
 """Mount options with which a candidate still represents its filesystem."""
+CLOCKS = (DURATION, RETURNED)
+"""Until the disk has everything, and until programs return."""
 
 
 def beside(result: Result, analysis: Analysis, published: Iterable[Result]) -> tuple[Published, ...]:
@@ -68,10 +71,14 @@ def _ratios(result: Result, analysis: Analysis, other: Result) -> Iterator[Besid
 
 
 def _alike(result: Result, other: Result, theirs: Workload) -> set[str]:
-    """Names of our workloads that are similar to theirs; only the one of the same name, if there is one."""
+    """Names of our workloads that are similar to theirs; only the one of the same name, if there is one.
+
+    Either of the two clocks of a copy stands for the other.
+    """
     work = WORK.get((other.plan.recipe.name, theirs.name), "")
     ours = result.plan.recipe.workloads
-    alike = {w.name for w in ours if work and w.job.work == work and w.metric == theirs.metric}
+    metrics = CLOCKS if theirs.metric in CLOCKS else (theirs.metric,)
+    alike = {w.name for w in ours if work and w.job.work == work and w.metric in metrics}
     return alike & {theirs.name} or alike
 
 

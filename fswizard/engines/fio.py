@@ -70,7 +70,7 @@ class FioJob(Engine):
     """Longest duration of a timed job, which runs until its rate is steady; 0 means twice `seconds`, and the same as
     `seconds` means a fixed duration."""
     allocated: bool = False
-    """Whether its file is only allocated beforehand (fallocate), as for a virtual machine, and so is written anew."""
+    """Whether its file is only allocated beforehand (fallocate), as for a virtual machine."""
     share_bytes: Annotated[int, UNWRITTEN] = 0
     """Share of the write budget at which a timed job ends; 0 means no limit."""
 

@@ -58,9 +58,9 @@ done
 """A filesystem copied to the shingled disk: file by file, or its image in pieces of 32 MiB, which is grown then."""
 
 
-WINDOW_S, BEFORE, AFTER = 15, 3, 6
+WINDOW_S, BEFORE, AFTER = 10, 3, 6
 REMOUNTING = f"""{FILL}
-read_bytes() {{ awk '{{ printf "%d", $3 * 512 }}' /sys/block/archive/stat; }}
+read_bytes() {{ awk '{{ printf "%.0f", $3 * 512 }}' /sys/block/archive/stat; }}
 {MKFS} /dev/other; mount -o noatime /dev/other /mnt/b
 {MKFS} /dev/archive; mount -o noatime /dev/archive /mnt/a
 fill /mnt/a 40000 65536 4000; umount /mnt/a
