@@ -58,12 +58,12 @@ done
 """A filesystem copied to the shingled disk: file by file, or its image in pieces of 32 MiB, which is grown then."""
 
 
-WINDOW_S, BEFORE, AFTER = 10, 3, 6
+WINDOW_S, BEFORE, AFTER = 8, 3, 5
 REMOUNTING = f"""{FILL}
 read_bytes() {{ awk '{{ printf "%.0f", $3 * 512 }}' /sys/block/archive/stat; }}
 {MKFS} /dev/other; mount -o noatime /dev/other /mnt/b
 {MKFS} /dev/archive; mount -o noatime /dev/archive /mnt/a
-fill /mnt/a 40000 65536 4000; umount /mnt/a
+fill /mnt/a 25000 65536 2500; umount /mnt/a
 for round in $(seq {ROUNDS}); do
 	sleep 3600
 	mount -o strictatime /dev/archive /mnt/a
