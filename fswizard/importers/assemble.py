@@ -11,7 +11,7 @@ from pathlib import PurePath
 
 import fswizard
 from fswizard.errors import UsageError
-from fswizard.filesystems import catalogue, parse_candidate
+from fswizard.filesystems import mounted_as, parse_candidate
 from fswizard.importers.parsed_run import ParsedRun, slug
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate, Filesystem
@@ -22,7 +22,7 @@ from fswizard.model.text import safe
 from fswizard.system import clock
 
 DEFAULT_BASELINE = "ext4"
-_ALIASES = {"nilfs": "nilfs2", "btr": "btrfs", "ntfs3": "ntfs"}
+_ALIASES = {"nilfs": "nilfs2", "btr": "btrfs"}
 _RUN = re.compile(r"(?:run|round|rep|repeat|repetition|iter|iteration|pass|try|trial)(\d{1,6})", re.IGNORECASE)
 
 
@@ -87,8 +87,8 @@ def _run(words: Sequence[str], place: int | None) -> tuple[int, int]:
 
 def filesystem_name(text: str) -> str | None:
     """The catalogue's name of a filesystem by a usual spelling, or None if there is none."""
-    name = _ALIASES.get(text.lower(), text.lower())
-    return name if name in catalogue() else None
+    known = mounted_as(_ALIASES.get(text.lower(), text.lower()))
+    return known.name if known else None
 
 
 def candidate_of(name: str) -> Candidate:

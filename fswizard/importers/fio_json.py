@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 import re
 from collections import defaultdict
@@ -134,7 +135,8 @@ def _runs(document: Mapping[str, Any]) -> Iterator[ParsedRun]:
         if error := errors.get((name, group), 0):
             of_disk = error in (errno.ENOSPC, errno.EIO, errno.EROFS)
             kind = errno.errorcode[error] if of_disk else "program"
-            yield ParsedRun(version, (described[name],), faults=(Fault(name, kind, f"fio: {os.strerror(error)}."),))
+            said = os.strerror(error).replace("/", " or ")  # "Input/output error" looks like a path
+            yield ParsedRun(version, (described[name],), faults=(Fault(name, kind, f"fio: {said}."),))
         else:
             yield ParsedRun(version, (described[name],), tuple(_figures(name, several)))
 
@@ -159,10 +161,12 @@ def _describe(job_name: str, side_name: str, options: Mapping[str, str], side: D
     random = _kind(options).startswith("rand")
     asked = _asked_bytes(options, single)
     block = asked or (round(side.bytes_per_s / side.iops) if side.iops else 0)
-    does = options.items()
-    name = "\n".join((job_name, side_name, *sorted(f"{key}={it}" for key, it in does if not _OF_PLACE.fullmatch(key))))
+    facts = sorted(f"{key}={value}" for key, value in options.items() if not _OF_PLACE.fullmatch(key))
+    if not options and block:  # as before 2.17: then only the sizes tell jobs of one name from each other
+        facts = [f"mean size={_size_text(1 << round(math.log2(block)))}"]
+    name = "\n".join((job_name, side_name, *facts))
     order = " at random" if random and side_name != "sync" else ""
-    size = "" if not asked else f", {asked >> 20} MiB" if asked >= 1 << 20 else f", {asked / 1024:g} KiB"
+    size = f", {_size_text(asked)}" if asked else ""
     job = FioJob(
         cast(Literal["read", "write", "randread", "randwrite", "randrw"], _rw(single, random)),
         block or 4096,
@@ -202,6 +206,10 @@ def _bytes(text: str) -> int | None:
     """Bytes of a size as fio writes it: `4k`, `1M`, `4096B`; None if it is another."""
     match = re.fullmatch(r"(\d{1,15})\s*([kmgt]?)i?b?", text.strip().lower())
     return int(match[1]) << {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}[match[2]] if match else None
+
+
+def _size_text(size_bytes: int) -> str:
+    return f"{size_bytes >> 20} MiB" if size_bytes >= 1 << 20 else f"{size_bytes / 1024:g} KiB"
 
 
 def _count(options: Mapping[str, str], key: str) -> int:

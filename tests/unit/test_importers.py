@@ -326,6 +326,16 @@ def test_all_that_fio_here_can_print_is_read(tmp_path: Path) -> None:
     ]
 
 
+def test_files_with_failures_alone_say_what_failed(tmp_path: Path) -> None:
+    for name, error in (("ext4", 5), ("xfs", 28)):
+        job = {"jobname": "w", "error": error, "job options": {"rw": "read"}}
+        (tmp_path / f"{name}.json").write_text(f"fio: io_u error on file /mnt/x\n{fio_dump(job)}")
+    result = only(tmp_path)
+    assert [failure.kind for failure in result.failures] == ["EIO", "ENOSPC"]
+    text = render(conclude(result), "text")
+    assert text.startswith("Nothing to choose: every filesystem failed here\n  fio: Input or output error.")
+
+
 def test_jobs_with_other_options_are_other_work_and_names_say_which(tmp_path: Path) -> None:
     jobs = [
         {"jobname": name, "job options": {"rw": "randread", "filename": f"/{place}", **options}, "read": side(rate)}
