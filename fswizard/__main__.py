@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def _wizard() -> int:
-    home_directory()  # which it cannot do without
+    home_directory()  # it needs one
     return run_wizard()
 
 

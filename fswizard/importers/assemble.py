@@ -115,7 +115,7 @@ def assemble(
     """One result from the runs of one disk; several runs of one candidate are repeats.
 
     The n-th figure of each candidate and workload gets round n, though rounds were not measured together. Raises
-    UsageError if the baseline is not among the candidates, or if files would fall together that are no repeats.
+    UsageError if the baseline is not among the candidates, or if files that aren't repeats would fall together.
     """
     ordered = sorted(parsed_runs, key=lambda item: item[0].run)
     _check_repeats(ordered)

@@ -84,7 +84,7 @@ def _rows(text: str, where: str) -> Iterator[tuple[int, Sequence[str]]]:
         for cells in reader:
             yield reader.line_num, [cell.strip() for cell in cells]
     except csv.Error as error:
-        raise refuse(where, reader.line_num, f"this is no line of a table ({error})") from error
+        raise refuse(where, reader.line_num, f"this isn't a line of a table ({error})") from error
 
 
 def _number(text: str, where: str, line: int) -> float:

@@ -90,7 +90,7 @@ def _goes_on(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> bool:
         return False
     if passed_s == 0:
         return before == after
-    # Short runs, one after the other: a job of the later one is no older than the earlier document.
+    # Of two short runs, all jobs of the later one began after the earlier document.
     return _elapsed(before) > 3 or _longest_s(after) > passed_s
 
 

@@ -394,7 +394,7 @@ def test_a_table_has_a_line_for_each_run_and_columns_in_any_order(tmp_path: Path
         ("value,unit", "value,unit,round", "line 1: the columns must be candidate,workload,value,unit"),
         ("value,unit", "value", "line 1: the columns must be candidate,workload,value,unit"),
         ("110", "110,5", "line 3: it has 5 columns instead of 4"),
-        ("110", '"110', r"line 6: this is no line of a table \('"),
+        ("110", '"110', r"line 6: this isn't a line of a table \('"),
         ("110", "fast", "line 3: the value must be a number above 0 with a decimal point, not 'fast'"),
         ("110", "-1", "line 3: the value must be a number above 0"),
         ("110", "nan", "line 3: the value must be a number above 0"),
