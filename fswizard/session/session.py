@@ -175,10 +175,10 @@ class Session:
             raise
         finally:
             with contextlib.suppress(FswizardError):  # the result file's disk may be the one that failed
-                findings = conclude(replace(self.result, outcome=outcome))
+                ended = RunEnded(self._emitter.at_s, outcome, text, hint=hint, details=details)
+                findings = conclude(fold(self.result, (ended,)))
                 analysis, verdict = findings.analysis, findings.advice.card.verdict
-                leaders, rounds = analysis.leaders, analysis.rounds
-                self._emit(RunEnded(self._emitter.at_s, outcome, text, leaders, rounds, verdict, hint, details))
+                self._emit(replace(ended, leaders=analysis.leaders, rounds=analysis.rounds, verdict=verdict))
             self._queue.put_nowait(None)
 
     async def _prepare(self, undo: AsyncExitStack) -> PreparedTarget:
