@@ -42,7 +42,15 @@ from fswizard.session.trial import run_bare, run_trial
 from fswizard.stats import analyse, decide, forecast
 from fswizard.system.block_stats import Counters, counters, device_under
 from fswizard.system.host import environment
-from fswizard.targets import Journal, PreparedTarget, open_devices, open_directories, open_images
+from fswizard.targets import (
+    ROOT_PATH,
+    WORKLOAD_PATH,
+    Journal,
+    PreparedTarget,
+    open_devices,
+    open_directories,
+    open_images,
+)
 
 LONGEST_ORDER_BYTES = 64
 WHY_STOPPED = {
@@ -78,7 +86,7 @@ class Session:
         self._before_bytes = earlier.counted_bytes if earlier else 0.0
         known_doubts = [doubt.code for doubt in earlier.doubts] if earlier else []
         self._emitter = Emitter(self._emit, self._eta, known_doubts, earlier.elapsed_s if earlier else 0.0)
-        self._environment = environment(plan)
+        self._environment = environment(plan, root_path=ROOT_PATH, helper_path=WORKLOAD_PATH)
         self.result = earlier or Result(self._environment, plan)
         """What has been measured so far."""
         self._writer: ResultWriter | None = None
