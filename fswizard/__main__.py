@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import os
 import sys
 
 from fswizard.errors import ExitCode, FswizardError, RunFailed, UsageError
-from fswizard.model.text import safe_lines
+from fswizard.model.text import plain, safe_lines
+from fswizard.system.files import home_directory
 from fswizard.tui import run_wizard
 
 
@@ -14,7 +17,8 @@ def main() -> None:
     """Run the wizard or, with arguments, the command line; leave with the exit codes of `errors.ExitCode`."""
     try:
         _require_output()
-        code = _command_line() if sys.argv[1:] else run_wizard()
+        _print_in_any_encoding()
+        code = _command_line() if sys.argv[1:] else _wizard()
         sys.stdout.flush()
     except FswizardError as error:
         _emit(error)
@@ -25,6 +29,11 @@ def main() -> None:
     except OSError as error:
         code = _failed_at_output(error)
     sys.exit(code)
+
+
+def _wizard() -> int:
+    home_directory()  # it needs one
+    return run_wizard()
 
 
 def _command_line() -> int:
@@ -48,6 +57,19 @@ def _require_output() -> None:
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     if closed:
         raise UsageError("Standard output is closed.", "Send it to a file or a program: > FILE, | less.")
+
+
+def _print_in_any_encoding() -> None:
+    """Characters that the terminal's encoding lacks are printed in ASCII."""
+    codecs.register_error("plain", _in_ascii)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors in ("strict", "backslashreplace"):
+            stream.reconfigure(errors="plain")
+
+
+def _in_ascii(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    return plain(error.object[error.start : error.end]), error.end
 
 
 def _failed_at_output(error: OSError) -> int:

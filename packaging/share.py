@@ -51,7 +51,7 @@ def _manual_page() -> Iterator[str]:
         yield f".SS fswizard {name} {' '.join(_arguments(command))}".rstrip()
         yield _text(command.DESCRIPTION)
         if command.DESCRIPTION_MORE:
-            yield ".PP\n" + _text(command.DESCRIPTION_MORE)
+            yield from _paragraphs(command.DESCRIPTION_MORE)
         for switch in completion.switches(command):
             yield ".TP"
             yield _names(switch)
@@ -73,6 +73,14 @@ def _arguments(command: Any) -> Iterator[str]:
 def _names(switch: Any) -> str:
     names = ", ".join(rf"\fB{_text(completion.flag(name))}\fR" for name in switch.names)
     return rf"{names} \fI{switch.argname or 'VALUE'}\fR" if switch.argtype else names
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    """The paragraphs of a help; lines behind a `/` stay lines."""
+    for paragraph in text.strip().split("\n\n"):
+        lines = [line.strip() for line in paragraph.splitlines()]
+        kept = [_text(line[2:]) for line in lines if line.startswith("/ ")]
+        yield ".PP\n" + ("\n.br\n".join(kept) or _text(paragraph))
 
 
 def _text(words: str) -> str:

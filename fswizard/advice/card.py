@@ -42,11 +42,11 @@ def make_card(
     """The card of any result."""
     if result.outcome == "failed":  # the figures may be those of the fault
         rounds = f"after {rounds_text(analysis.rounds)}" if analysis.rounds else "in the first round"
-        return Card(
-            "Check this disk first: a fault ended the run",
-            f"It failed {rounds}, so don't trust its figures.",
-            "Fix the fault, then run it again.",
-        )
+        distrust, again = f"It failed {rounds}, so don't trust its figures.", "Fix the fault, then run it again."
+        if result.fault:
+            why = fitting(LINE_WIDTH, result.fault, distrust)
+            return Card("No result: an error ended the run", why, fitting(LINE_WIDTH, result.remedy or again, again))
+        return Card("Check this disk first: a fault ended the run", distrust, again)
     if not choice.names:
         return _nothing(result, choice)
     return _Answer(result, analysis, choice, doubts, summaries).card()
@@ -343,7 +343,8 @@ class _Answer:
         if self.choice.kind == "only":
             if self.choice.lacking or self.choice.unsafe:  # others are out for other reasons than speed
                 return MOST_CONFIDENT
-            return 2 if len(self.plan.candidates) > 1 else 0
+            failed = any(ratio.verdict == "failed" for ratio in self.analysis.overall)
+            return 2 if failed or self.choice.in_memory else 0  # nothing is known of others that were not measured
         if self.choice.kind == "undecided":
             return 2 if self.analysis.all_near(self.choice.names) else 0  # a wrong choice costs little
         most = 2 if self.analysis.hinges and self.choice.kind == "winner" else MOST_CONFIDENT

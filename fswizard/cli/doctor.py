@@ -66,11 +66,13 @@ def _filesystems() -> Iterator[Checked]:
 def _programs(rights: privilege.State) -> Iterator[Checked]:
     system = host.this.distribution()
     for program in (*programs.PROGRAMS, *engines.programs()):
-        present = commands.find(program.name) is not None
+        path = commands.find(program.name)
+        reason = host.why_not_started(path) if path else ""
+        present = path is not None and not reason
         required = program.required or (program.name == "sudo" and rights == "none")
         package = "" if present else programs.package_of({"": program.name, **program.packages}, system)
         version = host.tool_version(program.name) if present else ""
-        yield Checked(program.name, program.purpose, required, present, version, package)
+        yield Checked(program.name, program.purpose, required, present, version, package, reason)
 
 
 def _right(right: tuple[str, str], state: privilege.State) -> Checked:

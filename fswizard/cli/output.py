@@ -6,12 +6,12 @@ import sys
 from pathlib import Path
 
 from fswizard.errors import RunFailed, UsageError
-from fswizard.model.text import plain, safe
+from fswizard.model.text import safe
 from fswizard.system.files import write_new
 
 
 def deliver(report: str | bytes, output: str | None) -> None:
-    """Print a report, in ASCII where the terminal knows no more, or write it to the file `output`.
+    """Print a report, or write it to the file `output`.
 
     Raises UsageError where the file exists or cannot be made, or where a picture would go to a terminal, and RunFailed
     where the file cannot be written.
@@ -33,10 +33,6 @@ def deliver(report: str | bytes, output: str | None) -> None:
 
 def _print(report: str | bytes) -> None:
     if isinstance(report, str):
-        try:
-            report.encode(sys.stdout.encoding or "ascii")
-        except UnicodeEncodeError:
-            report = plain(report)
         print(report, end="")
     elif sys.stdout.isatty():
         raise UsageError("A terminal shows no PNG.", "Send it to a file: add `> result.png`.")

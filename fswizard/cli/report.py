@@ -60,9 +60,16 @@ class Import(Command):
     """Turn figures measured elsewhere into a result, and report it.
 
     FILE is fio's JSON (--output-format=json), filebench's output, a CSV table, or a directory of such files. The name
-    of fio's or filebench's file says which candidate it is for; or name it: `xfs=FILE`.
+    of fio's or filebench's file or directory says which candidate it is for; or name it: `xfs=FILE`, `xfs=DIRECTORY`.
+    Files that are named alike are repeats.
 
-    A table has the columns `candidate,workload,value,unit` and a line for each run, such as `ext4,unpacking,41.2,s`.
+    A table has a line for each run:
+
+    / candidate,workload,value,unit
+    / ext4,unpacking,41.2,s
+    / xfs:noatime,unpacking,38.9,s
+    / xfs:noatime,copying,512,MB/s
+
     Units are B/s, kB/s, MB/s, GB/s, 1/s, s and ms. A run without a value has failed.
     """
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import combinations
 
 from fswizard.errors import UsageError
 from fswizard.filesystems.layouts import layouts_of, parse_array
-from fswizard.filesystems.loader import catalogue
+from fswizard.filesystems.loader import catalogue, mounted_as
 from fswizard.model.filesystem import AGED, Candidate, Filesystem, MkfsOption, MountOption
 from fswizard.model.layout import DEGRADED, MD, Array
 from fswizard.model.text import safe
@@ -18,6 +19,12 @@ _NO_CANDIDATES = {
     "zonefs": "zonefs shows each zone of a disk as one file and allows no others, so no workload can run on it.",
 }
 """Known, but nothing that could be measured, and why."""
+
+
+_NO_OPTION = "defaults"
+"""What a line of fstab has where there are no options."""
+_SENSE = re.compile(r"^(?:no[-_]?|a(?=sync)|\^)|\d+")
+"""What turns an option into its opposite, or into another one: `noatime`, `async`, `^has_journal`, `inode64`."""
 
 
 def parse_candidates(text: str) -> tuple[Candidate, ...]:
@@ -42,6 +49,7 @@ def parse_candidate(text: str) -> Candidate:
         return _on_array(rest)
     filesystem = _find_filesystem(maker.strip())
     tokens = [token.strip() for token in rest.split(",")] if colon else []
+    tokens = [token for token in tokens if token != _NO_OPTION]
     if AGED in tokens:
         tokens.remove(AGED)
         return aged(parse_candidate(f"{maker}:{','.join(tokens)}" if tokens else maker))
@@ -141,12 +149,15 @@ def _refuse_beside_layout(array: Array | None, chosen: Mapping[str, MountOption 
 
 def _find_filesystem(name: str) -> Filesystem:
     known = catalogue()
-    if name.lower() in known:
-        return known[name.lower()]
+    if found := mounted_as(name.lower()):
+        return found
     if name.lower() in _NO_CANDIDATES:
         raise UsageError(_NO_CANDIDATES[name.lower()], "On such a disk, compare btrfs and f2fs.")
     if not name:
         raise UsageError("A candidate has no filesystem.", f"Name one of: {', '.join(known)}.")
+    several = re.split(r"[,\s]+", name)
+    if len(several) > 1 and all(mounted_as(one.lower()) for one in several):
+        raise UsageError(f"'{safe(name)}' is more than one candidate.", f'Put ; between them: "{"; ".join(several)}".')
     raise UsageError(f"There is no filesystem {safe(name)} in the catalogue.", hint(name, known))
 
 
@@ -167,6 +178,10 @@ def _unknown_option(filesystem: Filesystem, token: str) -> UsageError:
     known |= dict.fromkeys(layouts_of(filesystem.name))
     if not token:
         return UsageError(f"{filesystem.name}: an option is empty.", "Put a single comma between options.")
+    if mounted_as(token.partition(":")[0].lower()):
+        return UsageError(
+            f"{filesystem.name} has no option {safe(token)}.", f"Put ; before another filesystem: ; {token}"
+        )
     return UsageError(f"{filesystem.name} has no option {safe(token)}.", hint(token, known))
 
 
@@ -177,8 +192,9 @@ def _refuse_conflicts(filesystem: Filesystem, chosen: dict[str, MountOption | Mk
 
 
 def hint(wrong: str, known: Iterable[str]) -> str:
-    """What could have been meant instead of an unknown name."""
+    """What could have been meant instead of an unknown name, which is never its opposite."""
     known = list(known)
-    close = difflib.get_close_matches(wrong.lower(), known, n=1)
+    sense = _SENSE.sub("", wrong.lower())
+    close = difflib.get_close_matches(wrong.lower(), [name for name in known if _SENSE.sub("", name) != sense], n=1)
     nearest = f"Did you mean {close[0]}? " if close else ""
     return f"{nearest}Known: {', '.join(known)}."

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
+import os
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,9 +21,12 @@ from fswizard.model.result import Doubt, Result
 from fswizard.model.text import safe
 from fswizard.system.files import read_file
 
-LONGEST_FILE_BYTES = 16_000_000
+LONGEST_FILE_BYTES = 200_000_000
+"""fio's json+ lists every latency that it met."""
+HEAD_BYTES = 1_000_000
+"""Where a file has to show what it is."""
 READABLE = "import reads fio's JSON, filebench's output and CSV tables"
-HOW = "fio prints JSON with --output-format=json; `fswizard import --help` shows a CSV table."
+HOW = "fio prints JSON with --output-format=json; `fswizard import --help` shows a CSV table for anything else."
 BACKUPS = (".bak", "~")
 """Endings of backup copies, which are earlier states of a file and no runs of their own."""
 
@@ -67,30 +73,43 @@ def _sorted_out(words: Sequence[str]) -> tuple[list[tuple[str, Path]], list[str]
     files: list[tuple[str, Path]] = []
     foreign: list[str] = []
     for word in words:
-        candidate, equals, rest = word.partition("=")
-        named = bool(equals) and not Path(word).exists()
-        path = Path(rest if named else word)
-        within, inside = path.is_dir(), [path]
-        if within:
-            try:
-                inside = sorted(inner for inner in path.iterdir() if inner.is_file())
-            except OSError as error:
-                raise UsageError(f"{safe(str(path))} cannot be read: {error.strerror}.") from error
-        for file in inside:
+        candidate, path = _named(word)
+        within = path.is_dir()
+        for file in _inside(path) if within else [path]:
             if file.name.endswith(BACKUPS) or (within and not _is_known(file)):
                 foreign.append(safe(file.name))
             else:
-                files.append((candidate if named and not within else "", file))
+                files.append((candidate, file))
     return files, foreign
+
+
+def _named(word: str) -> tuple[str, Path]:
+    """Candidate and path of `CANDIDATE=FILE`; both may have a `=`, so the longest path that exists is the file's."""
+    splits = [(word[: found.start()], word[found.end() :]) for found in re.finditer("=", word)]
+    existing = (split for split in [("", word), *splits] if Path(split[1]).exists())
+    candidate, path = next(existing, splits[-1] if splits else ("", word))
+    return candidate, Path(path)
+
+
+def _inside(directory: Path) -> list[Path]:
+    """All files below a directory. Raises UsageError where one cannot be looked into."""
+
+    def refuse_it(error: OSError) -> None:
+        raise UsageError(f"{safe(str(error.filename))} cannot be read: {error.strerror}.") from error
+
+    walk = os.walk(directory, onerror=refuse_it)
+    found = sorted(Path(place, name) for place, _, names in walk for name in names)
+    return [path for path in found if path.is_file()]
 
 
 def _is_known(path: Path) -> bool:
     """Whether a file of a directory can be read: output of a known program, or a table."""
     try:
         with path.open("rb") as file:
-            text = file.read(LONGEST_FILE_BYTES).decode("utf-8-sig", "replace")
+            head = file.read(HEAD_BYTES)
     except OSError:
         return True  # reading it raises the reason
+    text = head.decode(_encoding(head), "replace")
     return text.startswith(("smartctl ", "Filesystem ")) or _reader(text) is not None
 
 
@@ -102,9 +121,14 @@ def _reader(text: str) -> ModuleType | None:
 def _text(path: Path) -> str:
     data = read_file(path, LONGEST_FILE_BYTES, hint=f"{READABLE[0].upper()}{READABLE[1:]}.")
     try:
-        return data.decode("utf-8-sig").replace("\r\n", "\n")
+        return data.decode(_encoding(data)).replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise refuse(safe(str(path)), data.count(b"\n", 0, error.start) + 1, "this is not text in UTF-8") from error
+
+
+def _encoding(data: bytes) -> str:
+    """UTF-8, unless the file begins as Windows writes UTF-16."""
+    return "utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
 
 
 def _drive(text: str, path: Path) -> dict[str, Drive]:

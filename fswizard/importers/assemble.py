@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 import fswizard
 from fswizard.errors import UsageError
-from fswizard.filesystems import catalogue, parse_candidate
-from fswizard.importers.parsed_run import ParsedRun
+from fswizard.filesystems import mounted_as, parse_candidate
+from fswizard.importers.parsed_run import ParsedRun, slug
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.plan import Plan, Target
@@ -21,7 +22,8 @@ from fswizard.model.text import safe
 from fswizard.system import clock
 
 DEFAULT_BASELINE = "ext4"
-_ALIASES = {"nilfs": "nilfs2", "btr": "btrfs", "ntfs3": "ntfs"}
+_ALIASES = {"nilfs": "nilfs2", "btr": "btrfs"}
+_RUN = re.compile(r"(?:run|round|rep|repeat|repetition|iter|iteration|pass|try|trial)(\d{1,6})", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,35 +35,60 @@ class Source:
     group: str
     """Words before the candidate in the file's name, usually the disk."""
     run: int
+    alike: str = ""
+    """The file's name without the number of its run, as other runs have it; empty where the user named the candidate,
+    who knows which files belong together."""
 
 
 def sources_of(files: Sequence[tuple[str, str]]) -> list[Source]:
-    """The sources of (candidate or empty, path) pairs, by the files' names.
+    """The sources of (candidate or empty, path) pairs, by the files' names, or else by their directories'.
 
     `SMR.btrfs.0.out` is run 0 of btrfs on the disk SMR. `SMR.reiserfs.0.out` beside it has as many words and begins
     alike, so it is one of reiserfs, although the catalogue does not have that filesystem.
     """
-    split = [re.findall(r"[A-Za-z0-9]+", PurePath(path).name) for _, path in files]
+    split = [_words(PurePath(path).name) for _, path in files]
     known = [next((at for at, word in enumerate(words) if filesystem_name(word)), None) for words in split]
     habits = {(len(words), *words[:at]): at for words, at in zip(split, known) if at is not None}
     sources = []
     for (candidate, path), words, at_word in zip(files, split, known):
-        alike = (at for habit, at in habits.items() if habit == (len(words), *words[:at]))
-        place = at_word if at_word is not None else next((at for at in alike if not words[at].isdecimal()), None)
-        if candidate or place is None:
-            source = Source(PurePath(path).name, candidate or safe(PurePath(path).stem), "", 0)
+        file, directories = PurePath(path).name, PurePath(path).parts[-2:-4:-1]
+        neighbours = (at for habit, at in habits.items() if habit == (len(words), *words[:at]))
+        place = at_word if at_word is not None else next((at for at in neighbours if not words[at].isdecimal()), None)
+        run_at, run = _run(words, place)
+        before = "-".join(word for at, word in enumerate(words[:place]) if at != run_at)
+        alike = "-".join((str(PurePath(path).parent), *words[:run_at], *words[run_at + 1 :]))
+        if candidate:
+            source = Source(file, candidate, "", 0)
+        elif place is not None:
+            source = Source(file, filesystem_name(words[place]) or words[place], before, run, alike)
         else:
-            run = next((int(word) for word in words[place + 1 :] if re.fullmatch(r"\d{1,6}", word)), 0)
-            name = filesystem_name(words[place]) or words[place]
-            source = Source(PurePath(path).name, name, "-".join(words[:place]), run)
+            above = (filesystem_name(word) for directory in directories for word in _words(directory))
+            source = Source(file, next(filter(None, above), safe(PurePath(path).stem)), "", run, alike)
         sources.append(source)
     return sources
 
 
+def _words(name: str) -> list[str]:
+    return re.findall(r"[A-Za-z0-9]+", name)
+
+
+def _run(words: Sequence[str], place: int | None) -> tuple[int, int]:
+    """Which word has the number of the run, and that number; behind all words, and 0, if none has.
+
+    It stands behind the candidate, or with a word for it: other numbers may be a depth or a level.
+    """
+    for at, word in enumerate(words):
+        called = words[at - 1] + word if at and _RUN.fullmatch(words[at - 1] + word) else word
+        behind = re.fullmatch(r"\d{1,6}", word) if place is not None and at == place + 1 else None
+        if number := _RUN.fullmatch(called) or behind:
+            return at, int(number[number.lastindex or 0])
+    return len(words), 0
+
+
 def filesystem_name(text: str) -> str | None:
     """The catalogue's name of a filesystem by a usual spelling, or None if there is none."""
-    name = _ALIASES.get(text.lower(), text.lower())
-    return name if name in catalogue() else None
+    known = mounted_as(_ALIASES.get(text.lower(), text.lower()))
+    return known.name if known else None
 
 
 def candidate_of(name: str) -> Candidate:
@@ -88,9 +115,10 @@ def assemble(
     """One result from the runs of one disk; several runs of one candidate are repeats.
 
     The n-th figure of each candidate and workload gets round n, though rounds were not measured together. Raises
-    UsageError if the baseline is not among the candidates.
+    UsageError if the baseline is not among the candidates, or if files that aren't repeats would fall together.
     """
     ordered = sorted(parsed_runs, key=lambda item: item[0].run)
+    _check_repeats(ordered)
     workloads: dict[str, Workload] = {}
     names: dict[str, None] = {}
     repeats: Counter[tuple[str, str]] = Counter()
@@ -122,7 +150,10 @@ def assemble(
     title = titles.pop() if len(titles) == 1 else "Figures from elsewhere"
     tools = dict.fromkeys(parsed_run.tool for _, parsed_run in ordered)
     files = ", ".join(dict.fromkeys(source.file for source, _ in ordered))
-    recipe = Recipe("imported", title, "", tuple(workloads.values()), 0, 0.0)
+    named = _named(workloads)
+    samples = [replace(sample, workload=named[sample.workload].name) for sample in samples]
+    failures = [replace(failure, workload=named[failure.workload].name) for failure in failures]
+    recipe = Recipe("imported", title, "", tuple(named.values()), 0, 0.0)
     plan = Plan(recipe, tuple(map(candidate_of, names)), baseline, Target("device", ""), drive)
     environment = Environment(
         fswizard.__version__,
@@ -130,3 +161,44 @@ def assemble(
         source=safe(f"{', '.join(tools)}: {files}"),
     )
     return Result(environment, plan, tuple(samples), tuple(failures), outcome="finished")
+
+
+def _check_repeats(parsed_runs: Sequence[tuple[Source, ParsedRun]]) -> None:
+    """UsageError if files whose names differ in more than the number of a run are of one candidate's same work."""
+    sources: dict[tuple[str, str], dict[Source, None]] = {}
+    for source, parsed_run in parsed_runs:
+        own = [(one.candidate, one.workload) for one in parsed_run.figures]
+        own += [(one.candidate, one.workload) for one in parsed_run.faults]
+        for candidate, work in own:
+            if source.alike and not candidate:
+                sources.setdefault((candidate_of(source.candidate).name, work), {})[source] = None
+    for (candidate, _), several in sources.items():
+        if len({source.alike for source in several}) > 1 or len({source.run for source in several}) < len(several):
+            files = ", ".join(safe(source.file) for source in several)
+            raise UsageError(
+                f"These files would all be {candidate}, with figures for the same work: {files}.",
+                "Name each file's candidate, such as `btrfs:compress=zstd=FILE`; files of the same name are repeats.",
+            )
+
+
+def _named(workloads: Mapping[str, Workload]) -> dict[str, Workload]:
+    """The workloads with short names and with titles that tell them apart.
+
+    The first line of a name is kept, and of the others those that not all have whose first line is alike.
+    """
+    lines = {name: name.split("\n") for name in workloads}
+    alike: dict[str, list[set[str]]] = {}
+    for first, *more in lines.values():
+        alike.setdefault(slug(first), []).append(set(more))
+    named: dict[str, Workload] = {}
+    taken: set[str] = set()
+    for name, workload in workloads.items():
+        first, *more = lines[name]
+        own = [line for line in more if line not in set.intersection(*alike[slug(first)])]
+        short = slug(" ".join((first, *own)))
+        free = itertools.chain([short], (f"{short}-{number}" for number in itertools.count(2)))
+        short = next(each for each in free if each not in taken)
+        taken.add(short)
+        title = ", ".join((workload.title, *(line for line in own if "=" in line)))
+        named[name] = replace(workload, name=short, title=safe(title))
+    return named

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 from collections.abc import Iterator, Sequence
 
+from fswizard.errors import UsageError
 from fswizard.importers.parsed_run import ELSEWHERE, Fault, Figure, ParsedRun, refuse, slug, workload
 from fswizard.model.metrics import DURATION, OPERATION_RATE, THROUGHPUT
 from fswizard.model.recipe import Workload
@@ -27,21 +29,21 @@ LARGEST = 1e18
 
 def recognises(text: str) -> bool:
     """Whether the first line has the first two columns."""
-    return {*COLUMNS[:2]} <= {*_cells(text.partition("\n")[0])}
+    return {*COLUMNS[:2]} <= {*_header(text)}
 
 
 def read_each(text: str, where: str) -> Iterator[ParsedRun]:
     """A run for each line of a table, failed if it has no value. Raises UsageError with line and reason."""
-    head, *lines = text.splitlines()
-    columns = _cells(head)
+    columns = _header(text)
     if sorted(columns) != sorted(COLUMNS):
         raise refuse(where, 1, f"the columns must be {','.join(COLUMNS)}")
+    rows = _rows(text, where)
+    next(rows)
     workloads: dict[str, Workload] = {}
     values = 0
-    for number, line in enumerate(lines, 2):
-        if not line.strip(" ,"):
+    for number, cells in rows:
+        if not any(cells):
             continue
-        cells = _cells(line)
         if len(cells) != len(COLUMNS):
             raise refuse(where, number, f"it has {len(cells)} columns instead of {len(COLUMNS)}")
         candidate, title, value, unit = (cells[columns.index(column)] for column in COLUMNS)
@@ -66,11 +68,23 @@ def read_each(text: str, where: str) -> Iterator[ParsedRun]:
         raise refuse(where, 1, "the table has no values")
 
 
-def _cells(line: str) -> Sequence[str]:
+def _header(text: str) -> Sequence[str]:
     try:
-        return [cell.strip() for cell in next(csv.reader([line], strict=True), [])]
-    except csv.Error:
+        return [cell.lower() for cell in next(_rows(text.partition("\n")[0], ""), (1, []))[1]]
+    except UsageError:
         return []
+
+
+def _rows(text: str, where: str) -> Iterator[tuple[int, Sequence[str]]]:
+    """Line numbers and cells; between them stands what stands in the first line, as spreadsheets write `;` or tabs."""
+    head = text.partition("\n")[0]
+    delimiter = next((one for one in ",;\t" if one in head), ",")
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        for cells in reader:
+            yield reader.line_num, [cell.strip() for cell in cells]
+    except csv.Error as error:
+        raise refuse(where, reader.line_num, f"this isn't a line of a table ({error})") from error
 
 
 def _number(text: str, where: str, line: int) -> float:

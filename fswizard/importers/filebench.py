@@ -80,27 +80,30 @@ def _read_run(text: str, where: str, above: int, volume: str) -> Iterator[Parsed
     if operations:
         raise refuse(where, number, "it ends before filebench's summary (IO Summary): it is cut off")
     if not complete:
-        yield ParsedRun(tool, tuple(_workloads(text, ())), faults=(_fault(text, volume),))
+        (made,) = _workloads(text, ())
+        yield ParsedRun(tool, (made,), faults=(_fault(made.name, text, volume),))
 
 
 def _parsed_run(
     tool: str, text: str, operations: Mapping[str, Sequence[_Operation]], summary: re.Match[str]
 ) -> ParsedRun:
     together = {kind: _together(several) for kind, several in operations.items()}
+    workloads = tuple(_workloads(text, together))
+    of_all = workloads[0].name
     count, rate = int(summary["count"]), float(summary["rate"])
-    figures = [Figure(ALL, OPERATION_RATE, rate), Figure(ALL, THROUGHPUT, float(summary["mb"]) * (1 << 20))]
-    figures.append(Figure(ALL, MEAN_LATENCY, float(summary["mean"]) / 1e3))
+    figures = [Figure(of_all, OPERATION_RATE, rate), Figure(of_all, THROUGHPUT, float(summary["mb"]) * (1 << 20))]
+    figures.append(Figure(of_all, MEAN_LATENCY, float(summary["mean"]) / 1e3))
     if summary["cpu"]:
-        figures.append(Figure(ALL, CPU, float(summary["cpu"]) * count / 1e6))
+        figures.append(Figure(of_all, CPU, float(summary["cpu"]) * count / 1e6))
     for name, operation in together.items():
         counted, mean, _, _, worst = operation_metrics(name)
         for metric, value in ((counted, operation.count), (mean, operation.mean_s), (worst, operation.worst_s)):
-            figures.append(Figure(ALL, metric, float(value)))
+            figures.append(Figure(of_all, metric, float(value)))
     if made := _PREALLOCATED.search(text):
-        figures.append(Figure(ALL, PREALLOCATION_TIME, float(made[1])))
+        figures.append(Figure(of_all, PREALLOCATION_TIME, float(made[1])))
     if "append" in together:
-        figures.append(Figure(APPEND, operation_metrics("append")[1], together["append"].mean_s))
-    return ParsedRun(tool, tuple(_workloads(text, together)), tuple(figures))
+        figures.append(Figure(workloads[1].name, operation_metrics("append")[1], together["append"].mean_s))
+    return ParsedRun(tool, workloads, tuple(figures))
 
 
 def _operation(line: str, where: str, number: int) -> tuple[str, _Operation]:
@@ -119,12 +122,12 @@ def _together(operations: Sequence[_Operation]) -> _Operation:
     return _Operation(count, total_s / count if count else 0.0, max(operation.worst_s for operation in operations))
 
 
-def _fault(text: str, volume: str) -> Fault:
+def _fault(workload: str, text: str, volume: str) -> Fault:
     took = re.search(r"Run took (\d+) seconds", text)
     after = f"after {int(took[1]):,} s " if took else ""
     if _FULL.search(text) or _is_full(text, volume):
-        return Fault(ALL, "ENOSPC", f"The volume was full: filebench stopped {after}without figures.")
-    return Fault(ALL, "program", f"filebench stopped {after}without figures.")
+        return Fault(workload, "ENOSPC", f"The volume was full: filebench stopped {after}without figures.")
+    return Fault(workload, "program", f"filebench stopped {after}without figures.")
 
 
 def _is_full(text: str, volume: str) -> bool:
@@ -145,7 +148,12 @@ def _workloads(text: str, operations: Iterable[str]) -> Iterator[Workload]:
     mean_bytes = int(float(files[2]) * (1 << 20) / number) if files and number else 0
     job = FileServerJob(int(threads[1]) if threads else 1, number, mean_bytes, 8 << 10, float(took[1]) if took else 0.0)
     name = personality[1] if personality else "filebench"
-    yield Workload(ALL, f"{name}: all operations", job.engine, job, OPERATION_RATE)
+    # Of a personality without a name, its operations tell it from others.
+    facts = [personality[1] if personality else " ".join(sorted(operations))]
+    facts += [f"threads={job.threads}"] if threads else []
+    facts += [f"files={number}"] if number else []
+    of_all, of_appends = ("\n".join((kind, *facts)) for kind in (ALL, APPEND))
+    yield Workload(of_all, f"{name}: all operations", job.engine, job, OPERATION_RATE)
     if "append" in operations:
         # Without weight, as the overall figure contains it already.
-        yield Workload(APPEND, f"{name}: latency of appends", job.engine, job, operation_metrics("append")[1], 0.0)
+        yield Workload(of_appends, f"{name}: latency of appends", job.engine, job, operation_metrics("append")[1], 0.0)

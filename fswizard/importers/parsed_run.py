@@ -43,6 +43,7 @@ class ParsedRun:
     tool: str
     """Program with its version."""
     workloads: tuple[Workload, ...] = ()
+    """Their names are all that makes two runs the same work, a line for each fact; figures refer to them."""
     figures: tuple[Figure, ...] = ()
     faults: tuple[Fault, ...] = ()
 
@@ -53,8 +54,8 @@ def refuse(where: str, line: int, reason: str) -> UsageError:
 
 
 def slug(text: str) -> str:
-    """A short stable name: small letters, digits and dashes."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60] or "work"
+    """A stable name: small letters, digits and dashes."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "work"
 
 
 def workload(name: str, title: str, metric: Metric, job: Job) -> Workload:

@@ -183,6 +183,7 @@ def fold(result: Result, events: Iterable[Event]) -> Result:
     discarded: list[int] = []
     finished_rounds, survivors = result.finished_rounds, result.survivors
     outcome, elapsed_s = result.outcome, result.elapsed_s
+    fault, remedy = result.fault, result.remedy
     for event in events:
         elapsed_s = max(elapsed_s, event.at_s)
         match event:
@@ -200,9 +201,10 @@ def fold(result: Result, events: Iterable[Event]) -> Result:
             case RoundFinished():
                 finished_rounds, survivors = event.round, event.survivors
             case RunStarted():
-                outcome = "killed"
+                outcome, fault, remedy = "killed", "", ""
             case RunEnded():
                 outcome = event.outcome
+                fault, remedy = (event.text, event.hint) if outcome == "failed" else ("", "")
     return replace(
         result,
         samples=result.samples + tuple(samples),
@@ -213,5 +215,7 @@ def fold(result: Result, events: Iterable[Event]) -> Result:
         finished_rounds=finished_rounds,
         survivors=survivors,
         outcome=outcome,
+        fault=fault,
+        remedy=remedy,
         elapsed_s=elapsed_s,
     )

@@ -112,6 +112,10 @@ class Result:
     """Who was in the run after that round; None before the first one was finished."""
     outcome: Outcome = "killed"
     """`killed` when the file has no closing line."""
+    fault: str = ""
+    """What made it fail, in a sentence."""
+    remedy: str = ""
+    """What the user can do about that, in a sentence."""
     elapsed_s: float = 0.0
     throughput_series: tuple[ThroughputSeries, ...] = ()
 

@@ -82,7 +82,7 @@ def lines(result: Result, analysis: Analysis | None = None, verdict: str = "") -
     if result.survivors is not None:
         yield events.RoundFinished(0.0, result.finished_rounds, result.survivors)
     leaders, rounds = (analysis.leaders, analysis.rounds) if analysis else ((), 0)
-    yield events.RunEnded(result.elapsed_s, result.outcome, "", leaders, rounds, verdict)
+    yield events.RunEnded(result.elapsed_s, result.outcome, result.fault, leaders, rounds, verdict, result.remedy)
 
 
 def encoded(line: Header | events.Event) -> bytes:

@@ -12,7 +12,7 @@ from fswizard.model.keys import LONGEST_FILE_BYTES, nearest
 from fswizard.model.recipe import SHIPPED, TITLES, YOURS, Recipe
 from fswizard.model.text import safe
 from fswizard.recipes.parsing import parse
-from fswizard.system.files import read_file
+from fswizard.system.files import home_directory, read_file
 
 __all__ = ["SHIPPED", "available", "broken", "find", "load", "own_directory", "parse", "shipped_directory"]
 
@@ -61,7 +61,7 @@ def shipped_directory() -> Path:
 def own_directory() -> Path:
     """The directory of the user's own recipes, which need not exist."""
     configured = Path(os.environ.get("XDG_CONFIG_HOME", ""))
-    base = configured if configured.is_absolute() else Path.home() / ".config"
+    base = configured if configured.is_absolute() else home_directory() / ".config"
     return base / "fswizard" / "recipes"
 
 

@@ -337,7 +337,7 @@ def present(findings: Findings) -> Presentation:
     others = [c.name for c in plan.candidates if c.name not in (baseline, *ranked)]
     ended = "" if result.outcome == "failed" else OUTCOMES[result.outcome]  # a card of a fault says it
     card = findings.advice.card
-    if result.environment.source and not result.samples:
+    if result.environment.source and not result.samples and not result.failures:
         card = Card("Commands alone: nobody published figures with them")
     return Presentation(
         findings=findings,

@@ -11,6 +11,7 @@ from typing import TypeVar
 import fswizard
 from fswizard.errors import FswizardError
 from fswizard.model.text import safe
+from fswizard.system.files import home_directory
 
 T = TypeVar("T")
 FORMAT = 1
@@ -20,7 +21,7 @@ FORMAT = 1
 def cache_directory() -> Path:
     """What can be made again at any time: $XDG_CACHE_HOME/fswizard, or below ~/.cache."""
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (base if base.is_absolute() else Path.home() / ".cache") / "fswizard"
+    return (base if base.is_absolute() else home_directory() / ".cache") / "fswizard"
 
 
 def read_once(

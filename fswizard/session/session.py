@@ -42,7 +42,15 @@ from fswizard.session.trial import run_bare, run_trial
 from fswizard.stats import analyse, decide, forecast
 from fswizard.system.block_stats import Counters, counters, device_under
 from fswizard.system.host import environment
-from fswizard.targets import Journal, PreparedTarget, open_devices, open_directories, open_images
+from fswizard.targets import (
+    ROOT_PATH,
+    WORKLOAD_PATH,
+    Journal,
+    PreparedTarget,
+    open_devices,
+    open_directories,
+    open_images,
+)
 
 LONGEST_ORDER_BYTES = 64
 WHY_STOPPED = {
@@ -78,7 +86,7 @@ class Session:
         self._before_bytes = earlier.counted_bytes if earlier else 0.0
         known_doubts = [doubt.code for doubt in earlier.doubts] if earlier else []
         self._emitter = Emitter(self._emit, self._eta, known_doubts, earlier.elapsed_s if earlier else 0.0)
-        self._environment = environment(plan)
+        self._environment = environment(plan, root_path=ROOT_PATH, helper_path=WORKLOAD_PATH)
         self.result = earlier or Result(self._environment, plan)
         """What has been measured so far."""
         self._writer: ResultWriter | None = None
@@ -175,10 +183,10 @@ class Session:
             raise
         finally:
             with contextlib.suppress(FswizardError):  # the result file's disk may be the one that failed
-                findings = conclude(replace(self.result, outcome=outcome))
+                ended = RunEnded(self._emitter.at_s, outcome, text, hint=hint, details=details)
+                findings = conclude(fold(self.result, (ended,)))
                 analysis, verdict = findings.analysis, findings.advice.card.verdict
-                leaders, rounds = analysis.leaders, analysis.rounds
-                self._emit(RunEnded(self._emitter.at_s, outcome, text, leaders, rounds, verdict, hint, details))
+                self._emit(replace(ended, leaders=analysis.leaders, rounds=analysis.rounds, verdict=verdict))
             self._queue.put_nowait(None)
 
     async def _prepare(self, undo: AsyncExitStack) -> PreparedTarget:

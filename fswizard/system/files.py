@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-from fswizard.errors import UsageError
+from fswizard.errors import Missing, UsageError
 from fswizard.model.text import safe
 
 EXPORTS = "FSWIZARD_EXPORTS"
@@ -32,6 +32,14 @@ def read_file(path: Path, longest_bytes: int, *, hint: str = "") -> bytes:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "this is not a file's name"
         raise UsageError(f"{name} cannot be read: {reason}.", hint) from error
+
+
+def home_directory() -> Path:
+    """The user's home directory; Missing where an account has none, as in containers."""
+    try:
+        return Path.home()
+    except RuntimeError as error:
+        raise Missing("This account has no home directory.", "Set HOME to a directory that it may write to.") from error
 
 
 def without_waiting(path: str, flags: int) -> int:
@@ -59,4 +67,4 @@ def turn_away_from(descriptors: Iterable[int]) -> None:
 def state_directory() -> Path:
     """Where the program keeps what outlives a run: $XDG_STATE_HOME/fswizard, or below ~/.local/state."""
     base = Path(os.environ.get("XDG_STATE_HOME", ""))
-    return (base if base.is_absolute() else Path.home() / ".local" / "state") / "fswizard"
+    return (base if base.is_absolute() else home_directory() / ".local" / "state") / "fswizard"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 import fswizard
-from fswizard.errors import FswizardError
+from fswizard.errors import FswizardError, Missing
 from fswizard.model.layout import MD
 from fswizard.model.plan import Plan
 from fswizard.model.result import Environment
@@ -216,14 +216,19 @@ def _read_os_release(text: str) -> Distribution:
     return Distribution(safe(fields.get("PRETTY_NAME", "Linux")), tuple(safe(name.lower()) for name in names))
 
 
-def environment(plan: Plan) -> Environment:
-    """What a run of `plan` happens on; time is now."""
+def environment(plan: Plan, *, root_path: str | None = None, helper_path: str | None = None) -> Environment:
+    """What a run of `plan` happens on; time is now.
+
+    The paths are where the helper finds what it runs as root, and workloads on what it mounted; workloads in
+    directories are found where the user finds programs.
+    """
     made = () if plan.target.kind == "directory" else plan.candidates
-    programs = {candidate.filesystem.mkfs_program for candidate in made}
-    programs |= {"mdadm" for candidate in made if candidate.array and candidate.array.layout.maker == MD}
+    makers = {candidate.filesystem.mkfs_program for candidate in made}
+    makers |= {"mdadm" for candidate in made if candidate.array and candidate.array.layout.maker == MD}
     # Their own speed counts in what is measured, so their version belongs to the result.
     needed = {program.name for workload in plan.recipe.workloads for program in workload.job.programs}
-    programs |= needed & {command.argv[0] for command in plan.commands}
+    workers = needed & {command.argv[0] for command in plan.commands}
+    path = None if plan.target.kind == "directory" else helper_path
     return Environment(
         version=fswizard.__version__,
         started=clock.utc().strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -232,24 +237,38 @@ def environment(plan: Plan) -> Environment:
         host=this.name(),
         processor=this.processor(),
         memory_bytes=this.memory_bytes(),
-        tools=tool_versions(sorted(programs)),
+        tools=tool_versions(sorted(makers), root_path) | tool_versions(sorted(workers), path),
         machine=this.identity(),
     )
 
 
-def tool_versions(programs: Iterable[str]) -> dict[str, str]:
-    """Version of each program that is installed."""
-    versions = {program: tool_version(program) for program in programs}
+def tool_versions(programs: Iterable[str], path: str | None = None) -> dict[str, str]:
+    """Version of each program that is installed, where `path` says, or else on the user's own."""
+    versions = {program: tool_version(program, path) for program in programs}
     return {program: version for program, version in versions.items() if version}
 
 
-def tool_version(program: str) -> str:
+def why_not_started(path: str) -> str:
+    """Why an installed program is of no use, in a sentence; empty where it starts."""
+    if (many := os.path.basename(os.path.realpath(path))) in ("busybox", "toybox"):
+        return f"That of {many} lacks options that are needed."
+    try:
+        done = commands.query([path, "--version"], timeout_s=5)
+    except Missing as error:
+        return error.message
+    except FswizardError:
+        return ""  # slow, but it started
+    return f"It cannot start: {safe(done.output)[:200]}" if done.exit_code in (126, 127) else ""
+
+
+def tool_version(program: str, path: str | None = None) -> str:
     """The version that a program prints; empty where it is absent or prints none."""
-    if commands.find(program) is None:
+    found = shutil.which(program, path=path) if path else commands.find(program)
+    if found is None:
         return ""
     try:
         option = "-V" if program.startswith("mk") else "--version"  # some that make filesystems know no other
-        output = commands.query([program, option], timeout_s=5).output
+        output = commands.query([found, option], timeout_s=5).output
     except FswizardError:
         return ""
     match = re.search(r"\d+(?:\.\d+)+[\w.-]*", output)

@@ -13,6 +13,7 @@ Other packages use what stands here, and `privilege` for the rights of the helpe
 """
 
 from fswizard.privileged.memory_limit import LEAST_BYTES as LEAST_MEMORY_LIMIT_BYTES
+from fswizard.privileged.programs import ROOT_PATH, WORKLOAD_PATH
 from fswizard.targets.choice import TargetChoice, drive_under, parse_target, plan_target, require_still_there
 from fswizard.targets.device import open_devices
 from fswizard.targets.device_checks import (
@@ -43,7 +44,8 @@ from fswizard.targets.prepared import CandidateFailed, PreparedTarget
 from fswizard.targets.zones import made_for_zones, must_keep_to_zones, worth_trying_on_zones
 
 __all__ = [
-    "LEAST_MEMORY_LIMIT_BYTES", "NOT_ON_A_DISK", "CandidateFailed", "DirectoryContext", "Journal", "Leftover",
+    "LEAST_MEMORY_LIMIT_BYTES", "NOT_ON_A_DISK", "ROOT_PATH", "WORKLOAD_PATH",
+    "CandidateFailed", "DirectoryContext", "Journal", "Leftover",
     "Offer", "PreparedTarget", "TargetChoice", "can_be_bare", "checked_directory", "clean",
     "confirmed", "default_directory", "devices_of", "directory_candidates", "drive_under",
     "filesystem_name", "filesystem_type", "how_to_confirm", "image_room_bytes", "leftovers", "located_candidates",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -63,6 +64,10 @@ class DirectoryContext:
         """Write everything back; RunFailed where that fails."""
         done = await timeouts.finish(["sync", "--file-system", self.directory])
         require_unkilled(done)
+        if done.exit_code and re.search(r"\b(?:un\w+|invalid|illegal) option\b", done.output):
+            raise RunFailed(
+                f"The program sync here is another than that of coreutils: {safe(done.output)}", "Install coreutils."
+            )
         if done.exit_code:
             raise RunFailed(f"{self.directory} cannot be written back: {safe(done.output)}", "The disk may be failing.")
         return done

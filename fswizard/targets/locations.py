@@ -20,6 +20,7 @@ from fswizard.model.text import safe
 from fswizard.model.units import binary_text, size_text
 from fswizard.results import state_directory
 from fswizard.system import host
+from fswizard.system.files import home_directory
 
 MARGIN_BYTES = 512 << 20
 MARGIN_SHARE = 0.02
@@ -154,7 +155,7 @@ def _known_as(kind: str) -> Filesystem:
 
 def _writable() -> Iterator[str]:
     """Directories that a scratch image may lie in; the first of each filesystem is the best place on it."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or home_directory() / ".cache")
     places = [cache, cache.parent, Path("/var/tmp"), Path("/tmp")]
     places += [Path(partition.mountpoint) for partition in psutil.disk_partitions(all=False)]
     for place in places:

@@ -25,7 +25,7 @@ from fswizard.model.recipe import Recipe
 from fswizard.model.result import Result
 from fswizard.model.text import safe
 from fswizard.system import host
-from fswizard.system.files import state_directory, write_new
+from fswizard.system.files import home_directory, state_directory, write_new
 from fswizard.tui.choices import WizardChoices
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class Backend:
         from fswizard.targets import NOT_ON_A_DISK, filesystem_type
 
         by_device: dict[int, str] = {}
-        home = Path.home()
+        home = home_directory()
         directories = (home, Path("/var/tmp"), *(Path(p.mountpoint) for p in psutil.disk_partitions(all=False)))
         for directory in directories:
             try:

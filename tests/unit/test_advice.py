@@ -131,6 +131,10 @@ CARDS: dict[str, tuple[Figures, dict[str, Any], tuple[str, str, str, int]]] = {
         ("Check this disk first: a fault ended the run",
          "It failed after 3 rounds, so don't trust its figures.",
          "Fix the fault, then run it again.", 0)),
+    "an error that the run recorded is what ended it": (
+        {"ext4": (100.0,) * 3, "xfs": (150.0,) * 3},
+        {"outcome": "failed", "fault": "The helper needs root's rights.", "remedy": "Start it with sudo."},
+        ("No result: an error ended the run", "The helper needs root's rights.", "Start it with sudo.", 0)),
     "a shingled disk whose cache was not exceeded limits the verdict and the confidence": (
         CLEAR, {"doubts": (Doubt("cache-not-exceeded", "The cache was not exceeded."),)},
         ("Use XFS: 20 % faster than ext4 while the disk's cache lasts", "One test counts: Write.",

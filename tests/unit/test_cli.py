@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import pwd
 import random
 import re
 import shlex
@@ -276,6 +277,22 @@ def test_weights_needs_names_and_ascii_are_as_asked_for(newest: Path) -> None:
     done = fswizard("report", encoding="ascii")
     assert done.stdout.isascii()
     assert "+ faster" in done.stdout
+
+
+@pytest.mark.parametrize("encoding", ["iso8859-15", "koi8-r", "euc_jp", "ascii"])
+def test_a_terminal_of_any_encoding_gets_text(newest: Path, encoding: str) -> None:
+    for arguments in (("report",), ("plan", "quick"), ("doctor",), ("frobnicate\u25cf",)):
+        done = fswizard(*arguments, encoding=encoding)
+        assert "Traceback" not in done.stderr
+        assert done.stdout or done.returncode == 2
+
+
+def test_who_has_no_home_directory_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", {}.__getitem__)
+    done = fswizard("history")
+    assert (done.returncode, done.stderr.splitlines()[0]) == (4, "fswizard: This account has no home directory.")
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from fswizard.filesystems import (
     parse_needs,
     require_members,
 )
+from fswizard.filesystems.candidates import hint
 from fswizard.filesystems.loader import ORDINARY
 from fswizard.filesystems.suggestions import suggestions
 from fswizard.model.codec import from_json, to_json
@@ -186,6 +187,9 @@ def test_options_reach_the_right_program_unsafe_ones_are_not_offered_and_needs_a
         ("ext4:degraded", "none can be missing", "md:raid5,degraded+ext4"),
         ("btrfs:raid5", "no option raid5", "raid1"),
         ("zonefs", "allows no others", "f2fs"),
+        ("ext4,xfs", "'ext4,xfs' is more than one candidate.", 'Put ; between them: "ext4; xfs".'),
+        ("ext4 xfs", "'ext4 xfs' is more than one candidate.", 'Put ; between them: "ext4; xfs".'),
+        ("ext4:noatime,xfs", "ext4 has no option xfs.", "Put ; before another filesystem: ; xfs"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_with_what_to_type(typed: str, message: str, hint: str) -> None:
@@ -193,6 +197,24 @@ def test_what_cannot_be_meant_is_refused_with_what_to_type(typed: str, message: 
         parse_candidates(typed)
     assert raised.value.message == message if message.endswith(".") else message in raised.value.message
     assert hint in raised.value.hint
+
+
+@pytest.mark.parametrize("typed", ["ext4:defaults,noatime", "ext4:noatime", "EXT4:noatime,defaults"])
+def test_the_words_of_fstab_mean_the_same(typed: str) -> None:
+    assert [candidate.name for candidate in parse_candidates(f"{typed}; ntfs3; xfs:defaults")] == [
+        "ext4:noatime",
+        "ntfs",
+        "xfs",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("typed", "known"),
+    [("inode64", "inode32"), ("noatime", "atime"), ("async", "sync"), ("journal", "no-journal"), ("quota", "noquota")],
+)
+def test_the_opposite_of_what_was_typed_is_not_suggested(typed: str, known: str) -> None:
+    assert hint(typed, [known]) == f"Known: {known}."
+    assert hint(f"x{typed}", [typed]).startswith(f"Did you mean {typed}?")
 
 
 @given(st.text(max_size=60) | st.from_regex(r"(ext4|xfs|btrfs):[a-z=:,_0-9 ]{0,40}", fullmatch=True))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shutil
 import sys
 from pathlib import Path
 
@@ -382,3 +383,27 @@ def test_zfs_takes_the_kernels_module_and_the_programs_of_openzfs(machine: Path)
     assert whole.usable and whole.driver and whole.driver.name == "OpenZFS"
     (machine / "bin/zpool").unlink()
     assert availability(zfs).package == "zfsutils-linux"
+
+
+def test_a_program_that_cannot_start_or_is_another_is_told_from_one_that_can(tmp_path: Path) -> None:
+    for name, text in (("good", "#!/bin/sh\necho 1.2\n"), ("bad", "#!/nowhere\n"), ("torn", "#!/bin/sh\nexit 127\n")):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    shutil.copy(tmp_path / "good", tmp_path / "busybox")
+    (tmp_path / "cp").symlink_to("busybox")
+    said = {name: host.why_not_started(str(tmp_path / name)) for name in ("good", "bad", "torn", "cp")}
+    assert said["good"] == ""
+    assert "cannot be started" in said["bad"]
+    assert said["torn"].startswith("It cannot start")
+    assert said["cp"] == "That of busybox lacks options that are needed."
+
+
+def test_the_version_is_that_of_the_program_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for place, version in (("mine", "9.9"), ("theirs", "1.2")):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "fio").write_text(f"#!/bin/sh\necho fio-{version}\n")
+        (tmp_path / place / "fio").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/mine", prepend=":")
+    plan = make_plan(("ext4",), commands=(PlannedCommand(("fio", "--rw=write")),))
+    found = host.environment(plan, helper_path=f"{tmp_path}/theirs")
+    assert (found.tools.get("fio"), host.tool_version("fio")) == ("1.2", "9.9")

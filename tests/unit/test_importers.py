@@ -124,7 +124,7 @@ def test_filebench_1_5_is_read_too() -> None:
         "60.0: IO Summary:  1320 ops 22.000 ops/s 2/4 rd/wr   5.2mb/s 4.211ms/op\n",
         "x",
     )
-    figures = {(figure.workload, figure.metric.name): figure.value for figure in parsed_run.figures}
+    figures = {(figure.workload.split("\n")[0], figure.metric.name): figure.value for figure in parsed_run.figures}
     assert figures["operations", "operation_rate"] == 22.0
     assert figures["random-append", "append_latency"] == 0.003532
     assert figures["operations", "append_worst_latency"] == 0.06091
@@ -231,13 +231,132 @@ def fio_dump(*jobs: dict[str, object]) -> str:
 def test_jobs_of_one_name_add_up_and_one_that_failed_is_a_failure() -> None:
     dump = fio_dump({"jobname": "w", "error": 28, "write": {"total_ios": 5, "iops": 9.0}})
     (parsed_run,) = fio_json.read_each(dump, "x")
-    assert [(fault.workload, fault.kind) for fault in parsed_run.faults] == [("w", "ENOSPC")]
+    assert [(fault.workload, fault.kind) for fault in parsed_run.faults] == [("w\nwrite", "ENOSPC")]
     assert parsed_run.figures == ()
     side = {"total_ios": 5, "iops": 100.0, "bw_bytes": 409_600, "lat_ns": {"max": 2e9}}
     slow = {**side, "lat_ns": {"max": 5e9}}
     dump = fio_dump({"jobname": "w", "write": side}, {"jobname": "w", "write": slow})
     figures = {f.metric.name: f.value for f in next(fio_json.read_each(f"fio: note\n{dump}", "x")).figures}
     assert figures == {"throughput": 819_200, "iops": 200.0, "worst_latency": 5.0}
+
+
+@pytest.mark.parametrize(
+    ("file", "workload", "metric", "value"),
+    [  # before 3.2 there were KiB per second only, and before 3.0 latencies in microseconds
+        ("fio-2.2.10-xfs.json", "random-read", "throughput", 275 * 1024),
+        ("fio-2.2.10-xfs.json", "random-read", "p99_latency", 506e-6),
+        ("fio-2.2.10-xfs.json", "random-read", "worst_latency", 6330e-6),
+        ("fio-3.1-xfs.json", "read", "throughput", 4096000 * 1024),
+        ("fio-3.1-xfs.json", "read", "p99_latency", 3096576e-9),
+        # fio --client prints each client's jobs and their sum
+        ("fio-3.35-client.json", "job1", "iops", 102_400),
+        # etcd asks for the 99th percentile of fdatasync, not of the write into the cache before it
+        ("fio-3.28-etcd-ext4.json", "fsperf-sync", "p99_latency", 26e-3),
+        ("fio-3.28-etcd-ext4.json", "fsperf-write", "iops", 1612.4),
+    ],
+)
+def test_each_version_and_mode_of_fio_is_read_in_its_units(file: str, workload: str, metric: str, value: float) -> None:
+    """As in fio's own examples, etcd's documentation on fio, and a public converter of fio 2.2.10's output."""
+    result = only(DATA / "fio" / file)
+    assert values(result, result.plan.candidates[0].name, metric, workload) == [pytest.approx(value)]
+
+
+def side(iops: float, **more: object) -> dict[str, object]:
+    return {"total_ios": 5, "iops": iops, "bw_bytes": iops * 4096, **more}
+
+
+def rates(text: str) -> dict[str, list[float]]:
+    """Operations per second by job and direction, one of each run."""
+    found: dict[str, list[float]] = {}
+    for parsed_run in fio_json.read_each(text, "x"):
+        for figure in parsed_run.figures:
+            if figure.metric.name == "iops":
+                found.setdefault(" ".join(figure.workload.split("\n")[:2]), []).append(figure.value)
+    return found
+
+
+def test_parts_of_a_job_add_up_and_the_same_job_in_a_later_group_is_a_repeat() -> None:
+    parts = [{"jobname": "w", "groupid": group, "write": side(rate)} for group, rate in ((0, 10), (0, 20), (1, 31))]
+    assert rates(fio_dump(*parts)) == {"w write": [30, 31]}
+    apart = [{**part, "job options": {"new_group": ""}} for part in parts]
+    assert rates(fio_dump(*apart)) == {"w write": [61]}
+    clients = {"client_stats": [{"jobname": name, "read": side(5)} for name in ("a", "a", "All clients")]}
+    assert rates(json.dumps({"fio version": "fio-2.6", **clients})) == {"a read": [10]}
+
+
+def test_every_direction_has_its_own_figures() -> None:
+    both = {"jobname": "m", "read": side(3), "write": side(4), "mixed": side(7), "trim": side(2)}
+    assert rates(fio_dump(both)) == {"m read": [3], "m write": [4], "m trim": [2]}
+    assert rates(fio_dump({"jobname": "m", "mixed": side(7)})) == {"m mixed": [7]}
+
+
+def test_documents_in_one_file_are_runs_unless_one_goes_on_with_the_other() -> None:
+    def document(at_ms: int, elapsed: int, runtime: int, rate: float, operations: int) -> str:
+        done = side(rate, runtime=runtime, total_ios=operations)
+        job = {"jobname": "w", "elapsed": elapsed, "write": done}
+        return json.dumps({"fio version": "fio-3.33", "timestamp_ms": at_ms, "jobs": [job]})
+
+    dumps = [document(1_000, 2, 900, 1, 10), document(2_000, 3, 1_900, 2, 20), document(2_100, 3, 2_000, 3, 21)]
+    assert rates("\n".join(dumps)) == {"w write": [3]}
+    again = [document(1_000, 2, 900, 1, 10), document(2_050, 2, 900, 2, 10), document(13_000, 11, 10_000, 3, 50)]
+    assert rates("fio: {x}\n" + "\n".join(again)) == {"w write": [1, 2, 3]}
+    assert rates(again[0] + again[0]) == {"w write": [1]}, "the same document twice"
+    with pytest.raises(UsageError, match="line 2: fio's JSON is cut off"):
+        rates(f"{again[0]}\n{again[1][:-9]}")
+
+
+@pytest.mark.skipif(FIO is None, reason="fio is not installed")
+def test_all_that_fio_here_can_print_is_read(tmp_path: Path) -> None:
+    def fio(*options: str) -> str:
+        command = ["fio", f"--directory={tmp_path}", "--size=1M", "--name=w", *options]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    twice = fio("--rw=write", "--output-format=normal,json+") + fio("--rw=write", "--output-format=normal,json+")
+    assert [len(repeats) for repeats in rates(twice).values()] == [2]
+    timed = fio(
+        "--rw=write", "--rate_iops=50", "--time_based", "--runtime=2", "--status-interval=1", "--output-format=json"
+    )
+    assert timed.count('"fio version"') > 1
+    assert rates(timed) == {"w write": [pytest.approx(50, rel=0.2)]}
+    assert list(rates(fio("--rw=randrw", "--unified_rw_reporting=1", "--output-format=json"))) == ["w mixed"]
+    runs = fio_json.read_each(fio("--rw=write", "--fdatasync=8", "--output-format=json"), "x")
+    assert [(run.workloads[0].title, run.workloads[0].metric.name) for run in runs] == [
+        ("w: writing, 4 KiB", "iops"),
+        ("w: waiting for syncs", "p99_latency"),
+    ]
+
+
+def test_files_with_failures_alone_say_what_failed(tmp_path: Path) -> None:
+    for name, error in (("ext4", 5), ("xfs", 28)):
+        job = {"jobname": "w", "error": error, "job options": {"rw": "read"}}
+        (tmp_path / f"{name}.json").write_text(f"fio: io_u error on file /mnt/x\n{fio_dump(job)}")
+    result = only(tmp_path)
+    assert [failure.kind for failure in result.failures] == ["EIO", "ENOSPC"]
+    text = render(conclude(result), "text")
+    assert text.startswith("Nothing to choose: every filesystem failed here\n  fio: Input or output error.")
+
+
+def test_jobs_with_other_options_are_other_work_and_names_say_which(tmp_path: Path) -> None:
+    jobs = [
+        {"jobname": name, "job options": {"rw": "randread", "filename": f"/{place}", **options}, "read": side(rate)}
+        for name, place, rate, options in (
+            ("r", "a", 1, {"iodepth": "1"}),
+            ("r", "b", 2, {"iodepth": "16", "bs": "8k"}),
+            ("x" * 70 + "1", "c", 3, {}),
+            ("x" * 70 + "2", "c", 4, {}),
+            ("\u8bfb", "c", 5, {}),
+            ("\u5199", "c", 6, {}),
+        )
+    ]
+    for name, place in (("ext4", "a"), ("xfs", "b")):
+        (tmp_path / f"{name}.json").write_text(fio_dump(*jobs).replace('"/c"', f'"/{place}"'))
+    result = only(tmp_path)
+    for name in ("ext4", "xfs"):
+        assert values(result, name, "iops") == [1, 2, 3, 4, 5, 6]
+    made = result.plan.recipe.workloads
+    assert [workload.name for workload in made[:2]] == ["r-iodepth-1", "r-bs-8k-iodepth-16"]
+    assert made[1].title == "r: reading at random, 8 KiB, bs=8k, iodepth=16"
+    assert [workload.name for workload in made[4:]] == ["work", "work-2"]
 
 
 # Tables in CSV
@@ -275,7 +394,7 @@ def test_a_table_has_a_line_for_each_run_and_columns_in_any_order(tmp_path: Path
         ("value,unit", "value,unit,round", "line 1: the columns must be candidate,workload,value,unit"),
         ("value,unit", "value", "line 1: the columns must be candidate,workload,value,unit"),
         ("110", "110,5", "line 3: it has 5 columns instead of 4"),
-        ("110", '"110', "line 3: it has 0 columns instead of 4"),
+        ("110", '"110', r"line 6: this isn't a line of a table \('"),
         ("110", "fast", "line 3: the value must be a number above 0 with a decimal point, not 'fast'"),
         ("110", "-1", "line 3: the value must be a number above 0"),
         ("110", "nan", "line 3: the value must be a number above 0"),
@@ -307,6 +426,58 @@ def test_a_wrong_table_is_refused_with_its_line(tmp_path: Path, old: str, new: s
 def test_a_files_name_tells_candidate_disk_and_run(path: str, candidate: str, group: str, run: int) -> None:
     (source,) = sources_of([("", path)])
     assert (source.candidate, source.group, source.run) == (candidate, group, run)
+
+
+@pytest.mark.parametrize(
+    ("path", "candidate", "group", "run"),
+    [
+        ("ext4/randread-16-8.json", "ext4", "", 0),
+        ("xfs/fio/a.json", "xfs", "", 0),
+        ("run2-HDD-btrfs.json", "btrfs", "HDD", 2),
+        ("btrfs-zstd-3.json", "btrfs", "", 0),
+        ("btrfs_run_4.json", "btrfs", "", 4),
+    ],
+)
+def test_a_directory_can_name_the_candidate_and_only_a_runs_number_is_one(
+    path: str, candidate: str, group: str, run: int
+) -> None:
+    (source,) = sources_of([("", path)])
+    assert (source.candidate, source.group, source.run) == (candidate, group, run)
+
+
+def test_files_that_would_fall_together_are_named_unless_the_user_names_their_candidate(tmp_path: Path) -> None:
+    files = [tmp_path / f"btrfs-{option}.json" for option in ("zstd1", "zstd3")]
+    for rate, file in enumerate(files, 1):
+        file.write_text(fio_dump({"jobname": "w", "write": side(rate)}))
+    refused(tmp_path, r"would all be btrfs, with figures for the same work: btrfs-zstd1\.json, btrfs-zstd3\.json\.")
+    result = only(*(f"btrfs:compress=zstd:{level}={file}" for level, file in zip((1, 3), files)))
+    assert ratios(result, "w") == {"btrfs:compress=zstd:3": pytest.approx(2)}
+    assert values(only(*(f"btrfs={file}" for file in files)), "btrfs", "iops") == [1, 2]
+    named = tmp_path / "a=b"
+    (named / "deeper").mkdir(parents=True)
+    files[0].rename(named / "deeper" / "c=d.json")
+    assert values(only(f"xfs={named}"), "xfs", "iops") == [1]
+    assert values(only(f"xfs={named}/deeper/c=d.json"), "xfs", "iops") == [1]
+    refused(tmp_path / "xfs=none", "none cannot be read: No such file")
+
+
+def test_personalities_of_filebench_are_other_work(tmp_path: Path) -> None:
+    (tmp_path / "ext4-one.out").write_text(EXT4)
+    (tmp_path / "ext4-two.out").write_text(
+        EXT4.replace("File-server", "Varmail").replace("52.756 ops/s", "9.000 ops/s")
+    )
+    result = only(tmp_path)
+    titles = {w.name: w.title for w in result.plan.recipe.workloads if w.weight}
+    assert titles == {
+        "operations-file-server": "File-server: all operations",
+        "operations-varmail": "Varmail: all operations",
+    }
+    assert values(result, "ext4", "operation_rate", "operations-varmail") == [9.0]
+
+
+def test_text_from_windows_is_read(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(TABLE.replace(",", ";").replace("g; a", "g, a").encode("utf-16"))
+    assert values(only(tmp_path / "a.csv"), "ext4", "duration") == [41.2]
 
 
 @pytest.mark.parametrize(
