@@ -44,6 +44,10 @@ class Judged:
     model: str
     verdict: SmrVerdict
     about: Reported
+    problem: str = ""
+    """Why it could not be read or queried, in words."""
+    unread: bool = False
+    """Whether it isn't output of smartctl, or cannot be read."""
 
 
 class Smr(OnMachine):
@@ -87,17 +91,24 @@ class Smr(OnMachine):
         if not what:
             raise UsageError("Name something to check.", "A model, a file, a device, or - for standard input.")
         failed: list[FswizardError] = []
-        judged = _judge_all(what, self.wake, failed)
+        judged = list(_judge_all(what, self.wake, failed))
         if self.json:
-            documents = [{"source": it.source, "model": it.model, **verdict_document(it.verdict)} for it in judged]
+            documents = [
+                {"source": it.source, "model": it.model, "problem": it.problem, **verdict_document(it.verdict)}
+                for it in judged
+            ]
             print(json.dumps(documents, indent=1, ensure_ascii=False))
         elif self.submit:
-            print("\n\n".join(report(it.about, it.verdict) for it in judged))
+            if reports := [report(it.about, it.verdict) for it in judged if it.about.model or it.verdict.evidence]:
+                print("\n\n".join(reports))
         else:
             _print_paragraphs(judged)
         for error in failed:
             print(f"fswizard: {error.message} {error.hint}".rstrip(), file=sys.stderr)
-        return failed[0].exit_code if failed else ExitCode.OK
+        if failed:
+            return failed[0].exit_code
+        unread = [it.unread for it in judged]
+        return ExitCode.OK if not any(unread) else ExitCode.RUN_FAILED if all(unread) else ExitCode.PARTIAL
 
 
 def _judge_all(what: Iterable[str], wake: bool, failed: list[FswizardError]) -> Iterator[Judged]:
@@ -129,12 +140,16 @@ def _judge(source: str, wake: bool) -> Iterable[Judged]:
 
 def _outputs(source: str, output: bytes) -> Iterator[Judged]:
     """One for each disk in a file; from the second on with its number behind the file's name."""
-    for number, reading in enumerate(parse_each(output), start=1):
+    readings = parse_each(output)
+    for number, reading in enumerate(readings, start=1):
         shown = safe(source) if number == 1 else f"{safe(source)} ({number})"
         facts = reading.facts
-        if facts.problem and not facts.model and not facts.asleep:
-            print(f"fswizard: {shown}: {facts.problem}", file=sys.stderr)
-        yield Judged(shown, facts.model, judge_smr(facts), Reported.of_facts(facts))
+        problem = facts.problem
+        if problem and reading.line > 1 and "line" not in problem.lower():
+            problem = f"Line {reading.line}: {problem}"
+        if problem:
+            print(f"fswizard: {shown}: {problem}", file=sys.stderr)
+        yield Judged(shown, facts.model, judge_smr(facts), Reported.of_facts(facts), problem, reading.unread)
 
 
 def _device(path: str, wake: bool) -> Judged:

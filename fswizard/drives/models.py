@@ -23,7 +23,7 @@ _MAKERS = r"ATA|WDC|WD|HITACHI|TOSHIBA|SEAGATE|SAMSUNG|MAXTOR|FUJITSU|IBM|QUANTU
 _PREFIX = re.compile(rf"(?:(?:{_MAKERS})[ _]+)+", re.ASCII)
 _HARD_DISK = re.compile(
     r"(?:HGST )?(?:ST\d{2,}|STM\d{3}|WD\d|WU[HS]\d{6}|[HW]SH\d{6}|H[UTDCM][A-Z]\d[\dC]\d{3}|H[US]H\d{6}|HUS\d{3}T|"
-    r"HDW[A-Z]\w{3}|M[QKGNC]\d{2}|DT\d{2}|MD\d{2}|AL\d{2}S|H[DMNS]\d{3}|HN-M|SP\d{4}|M[HPA][A-Z]\d{4}|\d[A-Z]\d{3}[A-Z]\d|"
+    r"HDW[A-Z]\w{3}|M[QKGNC]\d{2}|DT\d{2}|MD\d{2}|AL\d{2}S|H[DMNS]\d{3}|HN-M|SP\d{4}|M[ABHP][A-Z]\d{4}|\d[A-Z]\d{3}[A-Z]\d|"
     r"HM\d{3}|HE\d{3}|(?:IBM-)?D[A-Z]{3}-\d|DK\d{2}[A-Z]{2}-|EXCELSTOR|[DEFGMV][BFGHJM]\d{3,6}[A-Z]\w{4}$)",
     re.ASCII,
 )
@@ -115,8 +115,31 @@ def stem(model: str) -> str:
 
 def names_a_hard_disk(model: str) -> bool:
     """Whether a model name looks like one that a maker of hard disks gives."""
+    return "SSD" not in model.upper() and any(_HARD_DISK.match(name) for name in spellings(model))
+
+
+_LINK = re.compile(r"(?:ATA|USB|SCSI|NVME)-(?:[SQ]?ATA_+)?", re.ASCII)
+_CUT = re.compile(r"^(ST\d{2,5}[A-Z]{2}|WD\d{2,3}) (?=[A-Z0-9]{3,4}(?:-|$))", re.ASCII)
+"""Where a USB bridge cuts a name: after eight letters, as SCSI has room for a vendor of eight."""
+
+
+@lru_cache(maxsize=8192)
+def spellings(model: str) -> tuple[str, ...]:
+    """A bare model name as its maker spells it: without an OEM's or a series' name before it, with underscores as
+    blanks, whole where a bridge cut it in two, out of a name in /dev/disk/by-id."""
     name = bare(model)
-    return _HARD_DISK.match(name) is not None and "SSD" not in name
+    plain = bare(_LINK.sub("", name).replace("_", " ")) if "_" in name or _LINK.match(name) else name
+    words = plain.split()
+    tails = (" ".join(words[first:]) for first in range(min(len(words), 6)))
+    later = (next((tail for tail in tails if _HARD_DISK.match(tail)), plain),)
+    return tuple(dict.fromkeys((name, *(_CUT.sub(r"\1", each) for each in later))))
+
+
+def scsi_name(vendor: str, product: str, more: str = "") -> str:
+    """A name from SCSI's fields, of which a bridge may have filled the vendor's eight letters with the model's."""
+    apart = " ".join(filter(None, (vendor, product, more)))
+    whole = f"{vendor}{product}"
+    return whole if product and spellings(apart)[-1] == bare(whole) != bare(apart) else apart
 
 
 _ANY = "…"
@@ -185,11 +208,13 @@ class ModelTable:
 
     def _find(self, model: str) -> tuple[ModelRow, ...]:
         """Rows about a model: those that name it, then those whose pattern covers it."""
-        name = bare(model)
-        short = stem(name)
-        written = tuple(dict.fromkeys((short, name, " ".join(model.upper().split()))))
-        matching = (row for pattern, row in self._patterns if any(map(pattern.fullmatch, written)))
-        return (*self._exact.get(short, ()), *matching)
+        for name in spellings(model):
+            short = stem(name)
+            written = tuple(dict.fromkeys((short, name, " ".join(model.upper().split()))))
+            matching = (row for pattern, row in self._patterns if any(map(pattern.fullmatch, written)))
+            if rows := (*self._exact.get(short, ()), *matching):
+                return rows
+        return ()
 
     def near(self, model: str) -> list[tuple[str, SmrKind]]:
         """Up to three models of the rows with the kind in their first row: those with one letter different, or else
