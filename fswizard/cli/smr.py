@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
@@ -18,7 +19,7 @@ from fswizard.cli.command import OnMachine
 from fswizard.cli.smr_export import Reported, TableFormat, report, table
 from fswizard.cli.verdicts import evidence_lines, verdict_document, verdict_lines
 from fswizard.drives.disks import drive_of, members_of
-from fswizard.drives.models import shipped_table
+from fswizard.drives.models import shipped_table, without_serial
 from fswizard.drives.probe import ProbePlan, ProbeProgress, ProbeResult
 from fswizard.drives.probe_target import find_target
 from fswizard.drives.smartctl import details
@@ -130,10 +131,14 @@ def _judge(source: str, wake: bool) -> Iterable[Judged]:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else "not a path"
             hint = "Name a file, a device, or a model such as ST8000AS0002."
             raise UsageError(f"{safe(source)} cannot be read: {reason}.", hint) from error
-        facts = SmrFacts("name", model=safe(source).strip())
+        facts = SmrFacts("name", model=without_serial(safe(source).strip()))
         return (Judged(safe(source), facts.model, judge_smr(facts), Reported.of_facts(facts)),)
     if stat.S_ISBLK(mode):
         return (_device(source, wake),)
+    if stat.S_ISCHR(mode):
+        disk = f"{source}n1" if re.fullmatch(r"/dev/nvme\d+", source) else ""
+        hint = f"Name the disk: `fswizard smr {disk}`." if disk else "`fswizard drives` lists the disks."
+        raise UsageError(f"{safe(source)} is a character device, on which nothing is stored.", hint)
     hint = "Name files one by one: `fswizard smr DIRECTORY/*`."
     return _outputs(source, read_file(Path(source), _MAXIMUM_BYTES, hint=hint))
 
@@ -154,6 +159,8 @@ def _outputs(source: str, output: bytes) -> Iterator[Judged]:
 
 def _device(path: str, wake: bool) -> Judged:
     drive = drive_of(path)
+    if drive is not None and drive.bus == "loop" and os.path.exists(drive.model):
+        return replace(_device(drive.model, wake), source=safe(path))
     if drive is None and (members := members_of(path)):
         return Judged(safe(path), "", judge_composed(members), Reported(""))
     if drive is None:

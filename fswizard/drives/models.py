@@ -119,6 +119,11 @@ def names_a_hard_disk(model: str) -> bool:
 
 
 _LINK = re.compile(r"(?:ATA|USB|SCSI|NVME)-(?:[SQ]?ATA_+)?", re.ASCII)
+_VOLUME = re.compile(
+    r"LOGICAL|PERC |MEGARAID|MR9\d|SMART ARRAY|VIRTUAL|VMWARE|QEMU|VBOX|RAID|ISCSI|DISK ARRAY|MSFT", re.IGNORECASE
+)
+_SCSI_LETTERS = 16
+"""Room for a model's name in SCSI; a longer one is cut."""
 _CUT = re.compile(r"^(ST\d{2,5}[A-Z]{2}|WD\d{2,3}) (?=[A-Z0-9]{3,4}(?:-|$))", re.ASCII)
 """Where a USB bridge cuts a name: after eight letters, as SCSI has room for a vendor of eight."""
 
@@ -133,6 +138,18 @@ def spellings(model: str) -> tuple[str, ...]:
     tails = (" ".join(words[first:]) for first in range(min(len(words), 6)))
     later = (next((tail for tail in tails if _HARD_DISK.match(tail)), plain),)
     return tuple(dict.fromkeys((name, *(_CUT.sub(r"\1", each) for each in later))))
+
+
+def names_a_volume(model: str) -> bool:
+    """Whether a model name is that of a RAID controller's volume or of an emulated disk."""
+    return _VOLUME.search(model) is not None
+
+
+def without_serial(name: str) -> str:
+    """A model's name out of one in /dev/disk/by-id, which ends with the serial number; any other name as it is."""
+    link = _LINK.match(name.upper())
+    model, _, serial = name[link.end() if link else 0 :].rpartition("_")
+    return model.replace("_", " ") if model and (link or len(serial) > 7) else name
 
 
 def scsi_name(vendor: str, product: str, more: str = "") -> str:
@@ -208,7 +225,8 @@ class ModelTable:
 
     def _find(self, model: str) -> tuple[ModelRow, ...]:
         """Rows about a model: those that name it, then those whose pattern covers it."""
-        for name in spellings(model):
+        cut = len(model) == _SCSI_LETTERS
+        for name in (*spellings(model), *(f"{name}0" for name in spellings(model) if cut)):
             short = stem(name)
             written = tuple(dict.fromkeys((short, name, " ".join(model.upper().split()))))
             matching = (row for pattern, row in self._patterns if any(map(pattern.fullmatch, written)))

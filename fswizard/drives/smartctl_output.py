@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from fswizard.drives.models import scsi_name
+from fswizard.drives.models import names_a_volume, scsi_name
 from fswizard.drives.pastes import INFORMATION, Piece, pieces
 from fswizard.drives.refusals import MESSAGE
 from fswizard.drives.smartctl_forms import mapping, rows
@@ -42,9 +42,6 @@ _IDENTIFY_TRIM = re.compile(r"^ *169 +0 +1 +Trim bit", re.MULTILINE)
 _IDENTIFY_ZONED = re.compile(r"^ *69 +1:0 +(?:0x)?0*([12]) +Zoned Cap", re.MULTILINE)
 _FLASH = re.compile(r"Wear_Level|Wearout_Indicator|SSD_Life|Percent_Lifetime|NAND_|(?:Avg|Average|Max|Total)_Erase")
 _PLATTERS = re.compile(r"Spin_Up_Time|Seek_Error_Rate|Spin_Retry_Count")
-_VOLUME = re.compile(
-    r"LOGICAL|PERC |MEGARAID|MR9\d|SMART ARRAY|VIRTUAL|VMWARE|QEMU|VBOX|RAID|ISCSI|DISK ARRAY|MSFT", re.IGNORECASE
-)
 _NETWORK = re.compile(r"LIO-ORG|ISCSI|IET |SYNOLOGY +STORAGE|FREENAS|TRUENAS|NBD|COMSTAR|FABRICS", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"\[No Information Found\]|\(none\)|[\W_x0]*$|.*/\d+:\d+:\d+:\d+", re.IGNORECASE)
 """What stands where a name is missing."""
@@ -189,7 +186,7 @@ def parse_text(text: str) -> SmrFacts:
         recent=recent,
         flash_attributes=not medium and _has_flash_attributes(text),
         bridge=safe(bridge[0]) if bridge else "",
-        volume=_VOLUME.search(model) is not None,
+        volume=names_a_volume(model),
         network=_is_network(model, header.get("Transport protocol", "")),
         asleep=not model and _ASLEEP.search(opening) is not None,
         problem="" if model else _text_problem(text, header, capacity, version is not None),
@@ -323,7 +320,7 @@ def parse_json(data: Any) -> Reading:
         recent=_version(run) >= _TRIM_VERSION,
         flash_attributes=not isinstance(rate, int) and _has_flash_attributes(attribute_names),
         bridge=safe(match[0]) if (match := _BRIDGE.search(messages)) else "",
-        volume=_VOLUME.search(model) is not None,
+        volume=names_a_volume(model),
         network=_is_network(model, str(mapping(data, "scsi_transport_protocol").get("name", ""))),
         asleep=_ASLEEP.search(messages) is not None
         or "STANDBY" in f"{mode.get('name')} {mode.get('ata_string')}".upper(),

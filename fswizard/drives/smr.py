@@ -14,7 +14,7 @@ from fswizard.drives.refusals import way_on
 from fswizard.model.drive import Confidence, Drive, DriveKind, Evidence, SmrKind, SmrVerdict
 from fswizard.model.units import size_text
 
-Medium = Literal["", "rotating", "solid-state", "nvme"]
+Medium = Literal["", "rotating", "solid-state", "nvme", "memory"]
 Zoned = Literal["", "host-aware", "drive-managed"]
 Recording = Literal["", "SMR", "CMR"]
 
@@ -113,6 +113,8 @@ class SmrFacts:
     """Name of the USB bridge in front."""
     volume: bool = False
     """Whether it is a RAID volume or an emulated disk."""
+    removable: bool = False
+    """Whether it calls itself a removable medium, and is small."""
     network: bool = False
     """Whether another machine serves it."""
     asleep: bool = False
@@ -201,6 +203,11 @@ def _medium(facts: SmrFacts) -> Iterator[Evidence]:
         return
     if facts.medium == "nvme":
         yield Evidence("nvme", "not-a-hard-disk", "certain", "It is an NVMe device: flash, not platters.")
+    elif facts.medium == "memory":
+        yield Evidence("memory", "not-a-hard-disk", "certain", "It is compressed memory (zram), which has no platters.")
+    elif facts.removable and not facts.medium:
+        text = "It is a small removable medium, as sticks and cards are."
+        yield Evidence("removable", "not-a-hard-disk", "weak", text)
     elif facts.medium == "solid-state":
         yield Evidence("rotation-rate", "not-a-hard-disk", "certain", "It reports no rotation: flash, not platters.")
     elif not facts.medium and facts.flash_attributes:

@@ -176,6 +176,11 @@ def test_what_cannot_be_read_or_is_something_else_is_said(tmp_path: Path) -> Non
     assert done.returncode == 5, "a part could not be read"
     assert "SMR, drive-managed" in done.stdout
     assert "can't be read beyond line" in done.stderr
+    done = fswizard("smr", "/dev/null")
+    assert (done.returncode, "character device" in done.stderr) == (2, True)
+    submitted = fswizard("smr", "--submit", "ata-WDC_WD40EFAX-68JH4N1_WD-WX00000000").stdout
+    assert "drive-managed" in submitted
+    assert "WX00000000" not in submitted, "no serial number"
     assert not fswizard("smr", "--submit", str(tmp_path / "absent.txt")).stdout
 
 
