@@ -118,6 +118,7 @@ def names_a_hard_disk(model: str) -> bool:
     return "SSD" not in model.upper() and any(_HARD_DISK.match(name) for name in spellings(model))
 
 
+_SIZE = re.compile(r"\b(\d{1,2}) ?TB\b", re.IGNORECASE)
 _LINK = re.compile(r"(?:ATA|USB|SCSI|NVME)-(?:[SQ]?ATA_+)?", re.ASCII)
 _VOLUME = re.compile(
     r"LOGICAL|PERC |MEGARAID|MR9\d|SMART ARRAY|VIRTUAL|VMWARE|QEMU|VBOX|RAID|ISCSI|DISK ARRAY|MSFT", re.IGNORECASE
@@ -242,6 +243,18 @@ class ModelTable:
         if not near and len(typed) >= 4:
             near = {name for name in self._spelled_out if name.startswith(typed)}
         return [(name, self.find(name)[0].kind) for name in sorted(near)[:3]]
+
+    def meant(self, title: str) -> list[tuple[str, SmrKind]]:
+        """Up to six models that a series and a size may mean, as on a box: `Seagate BarraCuda 8TB`."""
+        size = _SIZE.search(title)
+        words = {word for word in re.findall(r"[A-Z]{4,}", title.upper()) if not re.fullmatch(_MAKERS, word)}
+        if not size or not words:
+            return []
+        starts = (f"ST{size[1]}000", f"WD{size[1]}0", f"WD{size[1]}1")
+        series = [row for row in self.rows if words & set(re.findall(r"[A-Z]{4,}", row.note.upper()))]
+        every = (name.removesuffix(_ANY) for row in series for name in names(row.pattern))
+        models = sorted({name for name in every if name.startswith(starts) and name.isalnum()})
+        return [(name, self.find(name)[0].kind) for name in models if self.find(name)][:6]
 
     @cached_property
     def _spelled_out(self) -> frozenset[str]:

@@ -284,8 +284,9 @@ def _rows(facts: SmrFacts, table: ModelTable) -> Iterator[Evidence]:
         strength = "weak" if row.kind == "unknown" else row.confidence
         yield Evidence(DISPUTED if row.disputed else "model-table", row.kind, strength, row_text(row))
     if not rows and facts.source == "name" and facts.model:
-        models = "; ".join(f"{name} is {_ARE.get(kind, 'disputed')}" for name, kind in table.near(facts.model))
-        nearest = f" The nearest names: {models}." if models else ""
+        meant = table.meant(facts.model)
+        models = "; ".join(f"{name} is {_ARE.get(kind, 'disputed')}" for name, kind in meant or table.near(facts.model))
+        nearest = f" {'Models that it may be' if meant else 'The nearest names'}: {models}." if models else ""
         yield Evidence("near-names", "unknown", "weak", f"This name is not in the table of models.{nearest}")
 
 
@@ -392,6 +393,8 @@ def _ways_to_learn(facts: SmrFacts) -> list[str]:
             "(some need `-d sntasmedia`, `-d usbjmicron` or `-d megaraid,N`), or attach the disk to a SATA port.",
         ]
     if facts.source == "name":
+        if shipped_table().meant(facts.model):
+            return ["Look for the model's own name on the label or with `fswizard drives`, and name that."]
         return ["To be sure, query the disk itself: `fswizard smr DEVICE`, or `smartctl -x DEVICE | fswizard smr -`."]
     ways = []
     if facts.source == "smartctl" and not facts.trim_would_show and not facts.recent:
