@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
@@ -18,7 +19,7 @@ from fswizard.cli.command import OnMachine
 from fswizard.cli.smr_export import Reported, TableFormat, report, table
 from fswizard.cli.verdicts import evidence_lines, verdict_document, verdict_lines
 from fswizard.drives.disks import drive_of, members_of
-from fswizard.drives.models import shipped_table
+from fswizard.drives.models import shipped_table, without_serial
 from fswizard.drives.probe import ProbePlan, ProbeProgress, ProbeResult
 from fswizard.drives.probe_target import find_target
 from fswizard.drives.smartctl import details
@@ -44,6 +45,10 @@ class Judged:
     model: str
     verdict: SmrVerdict
     about: Reported
+    problem: str = ""
+    """Why it could not be read or queried, in words."""
+    unread: bool = False
+    """Whether it isn't output of smartctl, or cannot be read."""
 
 
 class Smr(OnMachine):
@@ -87,17 +92,24 @@ class Smr(OnMachine):
         if not what:
             raise UsageError("Name something to check.", "A model, a file, a device, or - for standard input.")
         failed: list[FswizardError] = []
-        judged = _judge_all(what, self.wake, failed)
+        judged = list(_judge_all(what, self.wake, failed))
         if self.json:
-            documents = [{"source": it.source, "model": it.model, **verdict_document(it.verdict)} for it in judged]
+            documents = [
+                {"source": it.source, "model": it.model, "problem": it.problem, **verdict_document(it.verdict)}
+                for it in judged
+            ]
             print(json.dumps(documents, indent=1, ensure_ascii=False))
         elif self.submit:
-            print("\n\n".join(report(it.about, it.verdict) for it in judged))
+            if reports := [report(it.about, it.verdict) for it in judged if it.about.model or it.verdict.evidence]:
+                print("\n\n".join(reports))
         else:
             _print_paragraphs(judged)
         for error in failed:
             print(f"fswizard: {error.message} {error.hint}".rstrip(), file=sys.stderr)
-        return failed[0].exit_code if failed else ExitCode.OK
+        if failed:
+            return failed[0].exit_code
+        unread = [it.unread for it in judged]
+        return ExitCode.OK if not any(unread) else ExitCode.RUN_FAILED if all(unread) else ExitCode.PARTIAL
 
 
 def _judge_all(what: Iterable[str], wake: bool, failed: list[FswizardError]) -> Iterator[Judged]:
@@ -119,26 +131,36 @@ def _judge(source: str, wake: bool) -> Iterable[Judged]:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else "not a path"
             hint = "Name a file, a device, or a model such as ST8000AS0002."
             raise UsageError(f"{safe(source)} cannot be read: {reason}.", hint) from error
-        facts = SmrFacts("name", model=safe(source).strip())
+        facts = SmrFacts("name", model=without_serial(safe(source).strip()))
         return (Judged(safe(source), facts.model, judge_smr(facts), Reported.of_facts(facts)),)
     if stat.S_ISBLK(mode):
         return (_device(source, wake),)
+    if stat.S_ISCHR(mode):
+        disk = f"{source}n1" if re.fullmatch(r"/dev/nvme\d+", source) else ""
+        hint = f"Name the disk: `fswizard smr {disk}`." if disk else "`fswizard drives` lists the disks."
+        raise UsageError(f"{safe(source)} is a character device, on which nothing is stored.", hint)
     hint = "Name files one by one: `fswizard smr DIRECTORY/*`."
     return _outputs(source, read_file(Path(source), _MAXIMUM_BYTES, hint=hint))
 
 
 def _outputs(source: str, output: bytes) -> Iterator[Judged]:
     """One for each disk in a file; from the second on with its number behind the file's name."""
-    for number, reading in enumerate(parse_each(output), start=1):
+    readings = parse_each(output)
+    for number, reading in enumerate(readings, start=1):
         shown = safe(source) if number == 1 else f"{safe(source)} ({number})"
         facts = reading.facts
-        if facts.problem and not facts.model and not facts.asleep:
-            print(f"fswizard: {shown}: {facts.problem}", file=sys.stderr)
-        yield Judged(shown, facts.model, judge_smr(facts), Reported.of_facts(facts))
+        problem = facts.problem
+        if problem and reading.line > 1 and "line" not in problem.lower():
+            problem = f"Line {reading.line}: {problem}"
+        if problem:
+            print(f"fswizard: {shown}: {problem}", file=sys.stderr)
+        yield Judged(shown, facts.model, judge_smr(facts), Reported.of_facts(facts), problem, reading.unread)
 
 
 def _device(path: str, wake: bool) -> Judged:
     drive = drive_of(path)
+    if drive is not None and drive.bus == "loop" and os.path.exists(drive.model):
+        return replace(_device(drive.model, wake), source=safe(path))
     if drive is None and (members := members_of(path)):
         return Judged(safe(path), "", judge_composed(members), Reported(""))
     if drive is None:

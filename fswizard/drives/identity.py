@@ -10,12 +10,14 @@ import re
 from dataclasses import dataclass
 
 from fswizard.drives.machine import Machine, Properties
+from fswizard.drives.models import names_a_volume, scsi_name
 from fswizard.drives.smr import Medium, SmrFacts, Zoned
 from fswizard.model.drive import Bus, Drive, DriveKind
 from fswizard.model.text import safe
 from fswizard.privileged import disk_identity
 from fswizard.privileged.block_device import Device
 from fswizard.privileged.in_use import decoded
+from fswizard.system.block_stats import SECTOR_BYTES
 
 _BUSES: tuple[tuple[str, Bus], ...] = (
     (r"/usb\d+/", "usb"),
@@ -43,6 +45,9 @@ _IDENTIFY_OFFSET = 60
 _IDENTIFY_BYTES = 512
 _ZONED: dict[int, Zoned] = {1: "host-aware", 2: "drive-managed"}
 _EMULATED_VENDORS = ("QEMU", "VBOX", "VMware", "Msft", "Google", "Xen")
+_VIRTUAL_NAME = re.compile(r"xvd|zd\d|rbd|nbd|drbd")
+"""Disks of Xen, ZFS volumes, disks over the network."""
+_SMALLEST_SHINGLED_BYTES = 480_000_000_000
 _SLOWEST_RPM, _FASTEST_RPM = 1025, 65534
 
 
@@ -63,6 +68,8 @@ class Identity:
     """Name of the page with `zoned`."""
     trim: bool = False
     """Whether IDENTIFY DEVICE offers TRIM."""
+    network: bool = False
+    """Whether another machine serves it."""
     identified: bool = False
     """Whether IDENTIFY DEVICE could be read."""
 
@@ -83,9 +90,10 @@ def identify(name: str, machine: Machine, udev: Properties) -> Identity:
     disk = Device(name, name, "", machine)
     bridge = _bridge(disk) if bus == "usb" else ""
     vendor = machine.text(f"{block}/device/vendor")
+    network = _served(name, machine, vendor)
     return Identity(
         bus=bus,
-        kind=_kind(name, machine, bus, rate, vendor),
+        kind="virtual" if network else _kind(name, machine, bus, rate, vendor),
         model=(page.model if page else "") or _model(name, machine, bus, vendor, udev),
         serial=next(filter(None, map(safe, disk_identity.serials(disk))), "") or safe(udev.get("ID_SERIAL_SHORT", "")),
         firmware=(page.firmware if page else "") or _firmware(name, machine, udev),
@@ -94,13 +102,18 @@ def identify(name: str, machine: Machine, udev: Properties) -> Identity:
         zoned=zoned,
         zoned_page=zoned_page,
         trim=page.trim if page else False,
+        network=network,
         identified=page is not None,
     )
 
 
 def known_facts(drive: Drive, identity: Identity) -> SmrFacts:
     """The kernel's facts about how an attached disk records."""
-    medium: dict[str, Medium] = {"hdd": "rotating", "ssd": "solid-state", "nvme": "nvme", "flash-card": "solid-state"}
+    medium: dict[str, Medium] = {"hdd": "rotating", "ssd": "solid-state", "nvme": "nvme"}
+    if drive.bus == "mmc":
+        medium["flash-card"] = "solid-state"
+    if drive.bus == "zram":
+        medium["virtual"] = "memory"
     discards = drive.discard and drive.bus == "sata" and drive.kind == "hdd"
     return SmrFacts(
         source="machine",
@@ -116,7 +129,9 @@ def known_facts(drive: Drive, identity: Identity) -> SmrFacts:
         trim_where="IDENTIFY DEVICE word 169" if identity.trim else "queue/discard_max_bytes in sysfs",
         trim_would_show=identity.identified or drive.bus == "sata",
         bridge=drive.bridge,
-        volume=drive.kind in ("virtual", "array"),
+        removable=drive.kind == "flash-card",
+        network=identity.network,
+        volume=drive.kind in ("virtual", "array") or names_a_volume(drive.model),
     )
 
 
@@ -130,7 +145,7 @@ def _bus(name: str, machine: Machine) -> Bus:
 
 
 def _kind(name: str, machine: Machine, bus: Bus, rate: int, vendor: str) -> DriveKind:
-    if vendor.startswith(_EMULATED_VENDORS):
+    if vendor.startswith(_EMULATED_VENDORS) or _VIRTUAL_NAME.match(name):
         return "virtual"
     if bus in _KINDS:
         return _KINDS[bus]
@@ -138,7 +153,8 @@ def _kind(name: str, machine: Machine, bus: Bus, rate: int, vendor: str) -> Driv
         return "ssd" if rate == SSD_ROTATION_RATE else "hdd"
     rotational = machine.number(f"/sys/block/{name}/queue/rotational")
     if bus == "usb":  # the kernel takes every stick for a rotating disk, and bridges say what they like
-        return "flash-card" if machine.number(f"/sys/block/{name}/removable") else "unknown"
+        small = machine.number(f"/sys/block/{name}/size") * SECTOR_BYTES < _SMALLEST_SHINGLED_BYTES
+        return "flash-card" if small and machine.number(f"/sys/block/{name}/removable") else "unknown"
     if bus == "other":
         return "unknown"
     return "hdd" if rotational else "ssd"
@@ -154,7 +170,16 @@ def _model(name: str, machine: Machine, bus: Bus, vendor: str, udev: Properties)
     if vendor == "ATA" or not vendor:  # SCSI has room for 16 characters only; udev keeps all 40
         longer = safe(decoded(udev.get("ID_MODEL_ENC", ""))).strip()
         return longer if longer.startswith(model) else model
-    return f"{vendor} {model}" if not vendor.startswith("0x") else model
+    return scsi_name(vendor, model) if not vendor.startswith("0x") else model
+
+
+def _served(name: str, machine: Machine, vendor: str) -> bool:
+    """Whether another machine serves it: NVMe over fabrics, iSCSI, Ceph, a network block device."""
+    device = f"/sys/block/{name}/device"
+    paths = (device, *(f"{device}/{path}" for path in machine.names(device) if re.fullmatch(r"nvme\d+", path)))
+    carriers = {machine.text(f"{path}/transport") for path in paths} - {""}
+    where = machine.real(f"/sys/block/{name}")
+    return bool(carriers - {"pcie", "apple-nvme"}) or re.search(r"/nvme-fabrics/|/session\d+/|/rbd/", where) is not None
 
 
 def _firmware(name: str, machine: Machine, udev: Properties) -> str:

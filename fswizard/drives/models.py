@@ -23,7 +23,7 @@ _MAKERS = r"ATA|WDC|WD|HITACHI|TOSHIBA|SEAGATE|SAMSUNG|MAXTOR|FUJITSU|IBM|QUANTU
 _PREFIX = re.compile(rf"(?:(?:{_MAKERS})[ _]+)+", re.ASCII)
 _HARD_DISK = re.compile(
     r"(?:HGST )?(?:ST\d{2,}|STM\d{3}|WD\d|WU[HS]\d{6}|[HW]SH\d{6}|H[UTDCM][A-Z]\d[\dC]\d{3}|H[US]H\d{6}|HUS\d{3}T|"
-    r"HDW[A-Z]\w{3}|M[QKGNC]\d{2}|DT\d{2}|MD\d{2}|AL\d{2}S|H[DMNS]\d{3}|HN-M|SP\d{4}|M[HPA][A-Z]\d{4}|\d[A-Z]\d{3}[A-Z]\d|"
+    r"HDW[A-Z]\w{3}|M[QKGNC]\d{2}|DT\d{2}|MD\d{2}|AL\d{2}S|H[DMNS]\d{3}|HN-M|SP\d{4}|M[ABHP][A-Z]\d{4}|\d[A-Z]\d{3}[A-Z]\d|"
     r"HM\d{3}|HE\d{3}|(?:IBM-)?D[A-Z]{3}-\d|DK\d{2}[A-Z]{2}-|EXCELSTOR|[DEFGMV][BFGHJM]\d{3,6}[A-Z]\w{4}$)",
     re.ASCII,
 )
@@ -115,8 +115,49 @@ def stem(model: str) -> str:
 
 def names_a_hard_disk(model: str) -> bool:
     """Whether a model name looks like one that a maker of hard disks gives."""
+    return "SSD" not in model.upper() and any(_HARD_DISK.match(name) for name in spellings(model))
+
+
+_SIZE = re.compile(r"\b(\d{1,2}) ?TB\b", re.IGNORECASE)
+_LINK = re.compile(r"(?:ATA|USB|SCSI|NVME)-(?:[SQ]?ATA_+)?", re.ASCII)
+_VOLUME = re.compile(
+    r"LOGICAL|PERC |MEGARAID|MR9\d|SMART ARRAY|VIRTUAL|VMWARE|QEMU|VBOX|RAID|ISCSI|DISK ARRAY|MSFT", re.IGNORECASE
+)
+_SCSI_LETTERS = 16
+"""Room for a model's name in SCSI; a longer one is cut."""
+_CUT = re.compile(r"^(ST\d{2,5}[A-Z]{2}|WD\d{2,3}) (?=[A-Z0-9]{3,4}(?:-|$))", re.ASCII)
+"""Where a USB bridge cuts a name: after eight letters, as SCSI has room for a vendor of eight."""
+
+
+@lru_cache(maxsize=8192)
+def spellings(model: str) -> tuple[str, ...]:
+    """A bare model name as its maker spells it: without an OEM's or a series' name before it, with underscores as
+    blanks, whole where a bridge cut it in two, out of a name in /dev/disk/by-id."""
     name = bare(model)
-    return _HARD_DISK.match(name) is not None and "SSD" not in name
+    plain = bare(_LINK.sub("", name).replace("_", " ")) if "_" in name or _LINK.match(name) else name
+    words = plain.split()
+    tails = (" ".join(words[first:]) for first in range(min(len(words), 6)))
+    later = (next((tail for tail in tails if _HARD_DISK.match(tail)), plain),)
+    return tuple(dict.fromkeys((name, *(_CUT.sub(r"\1", each) for each in later))))
+
+
+def names_a_volume(model: str) -> bool:
+    """Whether a model name is that of a RAID controller's volume or of an emulated disk."""
+    return _VOLUME.search(model) is not None
+
+
+def without_serial(name: str) -> str:
+    """A model's name out of one in /dev/disk/by-id, which ends with the serial number; any other name as it is."""
+    link = _LINK.match(name.upper())
+    model, _, serial = name[link.end() if link else 0 :].rpartition("_")
+    return model.replace("_", " ") if model and (link or len(serial) > 7) else name
+
+
+def scsi_name(vendor: str, product: str, more: str = "") -> str:
+    """A name from SCSI's fields, of which a bridge may have filled the vendor's eight letters with the model's."""
+    apart = " ".join(filter(None, (vendor, product, more)))
+    whole = f"{vendor}{product}"
+    return whole if product and spellings(apart)[-1] == bare(whole) != bare(apart) else apart
 
 
 _ANY = "…"
@@ -185,11 +226,14 @@ class ModelTable:
 
     def _find(self, model: str) -> tuple[ModelRow, ...]:
         """Rows about a model: those that name it, then those whose pattern covers it."""
-        name = bare(model)
-        short = stem(name)
-        written = tuple(dict.fromkeys((short, name, " ".join(model.upper().split()))))
-        matching = (row for pattern, row in self._patterns if any(map(pattern.fullmatch, written)))
-        return (*self._exact.get(short, ()), *matching)
+        cut = len(model) == _SCSI_LETTERS
+        for name in (*spellings(model), *(f"{name}0" for name in spellings(model) if cut)):
+            short = stem(name)
+            written = tuple(dict.fromkeys((short, name, " ".join(model.upper().split()))))
+            matching = (row for pattern, row in self._patterns if any(map(pattern.fullmatch, written)))
+            if rows := (*self._exact.get(short, ()), *matching):
+                return rows
+        return ()
 
     def near(self, model: str) -> list[tuple[str, SmrKind]]:
         """Up to three models of the rows with the kind in their first row: those with one letter different, or else
@@ -199,6 +243,18 @@ class ModelTable:
         if not near and len(typed) >= 4:
             near = {name for name in self._spelled_out if name.startswith(typed)}
         return [(name, self.find(name)[0].kind) for name in sorted(near)[:3]]
+
+    def meant(self, title: str) -> list[tuple[str, SmrKind]]:
+        """Up to six models that a series and a size may mean, as on a box: `Seagate BarraCuda 8TB`."""
+        size = _SIZE.search(title)
+        words = {word for word in re.findall(r"[A-Z]{4,}", title.upper()) if not re.fullmatch(_MAKERS, word)}
+        if not size or not words:
+            return []
+        starts = (f"ST{size[1]}000", f"WD{size[1]}0", f"WD{size[1]}1")
+        series = [row for row in self.rows if words & set(re.findall(r"[A-Z]{4,}", row.note.upper()))]
+        every = (name.removesuffix(_ANY) for row in series for name in names(row.pattern))
+        models = sorted({name for name in every if name.startswith(starts) and name.isalnum()})
+        return [(name, self.find(name)[0].kind) for name in models if self.find(name)][:6]
 
     @cached_property
     def _spelled_out(self) -> frozenset[str]:

@@ -1,97 +1,43 @@
-"""Forms of smartctl's output: text, JSON, JSON as assignments (`--json=g`) and YAML (`--json=y`)."""
+"""Two of the forms of smartctl's output: JSON as assignments (`--json=g`) and YAML (`--json=y`)."""
 
 from __future__ import annotations
 
-import codecs
-import itertools
 import json
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-INFORMATION = "=== START OF INFORMATION SECTION"
-VERSION = re.compile(r"^smartctl (?:pre-)?(\d+)\.(\d+)", re.MULTILINE)
-_JSON = re.compile(r"\s*(\[\s*)?\{")
-_ASSIGNMENTS = re.compile(r"\s*json(?:\.\w+|\[\d+\])* = ")
-_ASSIGNMENT = re.compile(r"(json(?:\.\w+|\[\d+\])*) = (.*?);? *$", re.MULTILINE)
-_YAML = re.compile(r"\s*(?:---|json_format_version:)\s*$", re.MULTILINE)
-_YAML_OF_SMARTCTL = re.compile(r"^(?:json_format_version|smartctl):$", re.MULTILINE)
+ASSIGNMENTS = re.compile(r"^(json(?:\.\w+|\[\d+\])*) = (.*?);? *$", re.MULTILINE)
+"""One line of `--json=g`."""
+YAML = re.compile(
+    r"^(?:---[ \t]*\n)?(?=json_format_version:|smartctl:)"
+    r"(?:(?!---)(?:[ -].*|[a-z_]\w*:.*)?(?:\n(?!json_format_version:)|$))+",
+    re.MULTILINE,
+)
+"""A document of `--json=y`, up to the first line that is none of its."""
 _YAML_KEY = re.compile(r"([A-Za-z_]\w*):(?: +(.*))?$")
 _YAML_CONSTANTS: dict[str, Any] = {"null": None, "true": True, "false": False, "[]": [], "{}": {}}
 _NUMBER = re.compile(r"-?\d{1,40}")
 
 
-def decoded(output: bytes) -> str:
-    """Text with plain line ends, from UTF-8 with or without byte order mark, or from UTF-16, as Windows' shells
-    save."""
-    encoding = "utf-16" if output[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8"
-    text = output.decode(encoding, "surrogateescape" if encoding == "utf-8" else "replace").removeprefix("\ufeff")
-    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
-
-
-def holds_documents(text: str) -> bool:
-    """Whether a text is JSON or one of its two other forms."""
-    if _JSON.match(text) or _ASSIGNMENTS.match(text):
-        return True
-    return _YAML.match(text) is not None and _YAML_OF_SMARTCTL.search(text) is not None
-
-
-def documents(text: str) -> Iterator[Any]:
-    """The documents in a text in JSON or one of its other forms. Raises ValueError if JSON is incomplete."""
-    if _JSON.match(text):
-        yield from _json(text)
-    elif _ASSIGNMENTS.match(text):
-        yield from _assigned(text)
-    else:
-        for part in re.split(r"^---[ \t]*$", text, flags=re.MULTILINE):
-            if part.strip():
-                yield _Yaml(part).document()
-
-
-def parts(text: str) -> Iterator[str]:
-    """The outputs of several calls in plain text, without common indentation or quotation marks."""
-    if prefix := _prefix(text):
-        text = re.sub(rf"^{re.escape(prefix)}", "", text, flags=re.MULTILINE)
-    if text.startswith("smartctl ") + text.count("\nsmartctl ") < 2 and text.count(INFORMATION) < 2:
-        yield text
-        return
-    starts = [match.start() for match in VERSION.finditer(text)]
-    if len(starts) < 2:
-        starts = [match.start() for match in re.finditer(re.escape(INFORMATION), text)]
-    starts = [0, *starts[1:], len(text)]
-    yield from (text[start:end] for start, end in itertools.pairwise(starts))
-
-
-def _prefix(text: str) -> str:
-    """Text before the section's title on its line, if it consists of blanks and quotation marks."""
-    at = text.find(INFORMATION)
-    line = text[text.rfind("\n", 0, at) + 1 : at] if at >= 0 else ""
-    return line if line and not line.strip(" \t>|#*") else ""
-
-
-def _json(text: str) -> Iterator[Any]:
-    """JSON documents one after another, or in lists."""
-    decoder, text, at = json.JSONDecoder(), text.strip(), 0
-    while at < len(text):
-        document, at = decoder.raw_decode(text, at)
-        yield from document if isinstance(document, list) else (document,)
-        at += len(text[at:]) - len(text[at:].lstrip())
-
-
-def _assigned(text: str) -> Iterator[dict[str, Any]]:
-    """Documents from lines such as `json.device.name = "/dev/sda";`, each container before its contents."""
-    places: dict[str, Any] = {"json": {}}
-    for path, words in _ASSIGNMENT.findall(text):
+def assigned(text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """Documents with their beginnings and ends, from lines such as `json.device.name = "/dev/sda";`, each container
+    before its contents."""
+    begin, end, places = 0, 0, dict[str, Any]()
+    for match in ASSIGNMENTS.finditer(text):
+        path, words = match.groups()
         try:
             value = json.loads(words)
         except ValueError:
             continue  # the file ends within this line
         if path == "json" and value == {}:
-            if places["json"]:
-                yield places["json"]
-            places = {}
+            if places:
+                yield begin, end, places["json"]
+            begin, places = match.start(), {}
         else:
+            if not places:
+                begin, places = match.start(), {"json": {}}
             cut = max(path.rfind("."), path.rfind("["))
             holder = places.get(path[:cut])
             if isinstance(holder, list):
@@ -99,7 +45,14 @@ def _assigned(text: str) -> Iterator[dict[str, Any]]:
             elif isinstance(holder, dict):
                 holder[path[cut + 1 :]] = value
         places[path] = value
-    yield places["json"]
+        end = match.end()
+    if places:
+        yield begin, end, places["json"]
+
+
+def read_yaml(text: str) -> Any:
+    """A document of `--json=y`. Raises ValueError for a line that smartctl does not print."""
+    return _Yaml(text.removeprefix("---").lstrip(" \t").removeprefix("\n")).document()
 
 
 class _Yaml:

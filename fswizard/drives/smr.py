@@ -10,10 +10,11 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from fswizard.drives.models import ModelRow, ModelTable, Source, SourceStrength, bare, names_a_hard_disk, shipped_table
+from fswizard.drives.refusals import way_on
 from fswizard.model.drive import Confidence, Drive, DriveKind, Evidence, SmrKind, SmrVerdict
 from fswizard.model.units import size_text
 
-Medium = Literal["", "rotating", "solid-state", "nvme"]
+Medium = Literal["", "rotating", "solid-state", "nvme", "memory"]
 Zoned = Literal["", "host-aware", "drive-managed"]
 Recording = Literal["", "SMR", "CMR"]
 
@@ -31,6 +32,16 @@ _ARE: dict[SmrKind, str] = {
     "drive-managed": "shingled, drive-managed (SMR)",
     "cmr": "conventional (CMR)",
     "not-a-hard-disk": "flash, not a hard disk",
+}
+_OTHER_DEVICES = {
+    "cd/dvd": "a drive for optical discs",
+    "optical": "an optical drive",
+    "tape": "a tape drive",
+    "sequential": "a tape drive",
+    "enclosure": "a case with slots for disks",
+    "processor": "no disk",
+    "changer": "a changer of media",
+    "storage array": "a controller of disks",
 }
 _LISTS, _SAYS = "lists this model as", "says that this model is"
 _VERBS: dict[SourceStrength, str] = {
@@ -92,12 +103,20 @@ class SmrFacts:
     """Page or line that offers TRIM."""
     trim_would_show: bool = False
     """Whether the source shows TRIM if there is any: smartctl 7.2 and later, IDENTIFY DEVICE."""
+    recent: bool = False
+    """Whether it is an output of smartctl 7.2 or later."""
     flash_attributes: bool = False
     """Whether SMART attributes are those of flash, such as wear levelling."""
+    maker: str = ""
+    """Maker of hard disks whose WWN it has."""
     bridge: str = ""
     """Name of the USB bridge in front."""
     volume: bool = False
     """Whether it is a RAID volume or an emulated disk."""
+    removable: bool = False
+    """Whether it calls itself a removable medium, and is small."""
+    network: bool = False
+    """Whether another machine serves it."""
     asleep: bool = False
     problem: str = ""
     """Why smartctl could not report more, in words."""
@@ -171,6 +190,9 @@ def _own_words(facts: SmrFacts) -> Iterator[Evidence]:
         )
     if "host managed zoned" in facts.peripheral:
         yield Evidence("device-type", "host-managed", "certain", f"The SCSI device type is '{facts.peripheral}'.")
+    if other := next((words for type_, words in _OTHER_DEVICES.items() if type_ in facts.peripheral), ""):
+        text = f"The SCSI device type is '{facts.peripheral}': {other}."
+        yield Evidence("device-type", "not-a-hard-disk", "certain", text)
     if facts.zoned:
         text = f"The disk itself reports {facts.zoned.replace('drive', 'device')} zones ({facts.zoned_where})."
         yield Evidence("zoned", facts.zoned, "certain", text)
@@ -181,6 +203,11 @@ def _medium(facts: SmrFacts) -> Iterator[Evidence]:
         return
     if facts.medium == "nvme":
         yield Evidence("nvme", "not-a-hard-disk", "certain", "It is an NVMe device: flash, not platters.")
+    elif facts.medium == "memory":
+        yield Evidence("memory", "not-a-hard-disk", "certain", "It is compressed memory (zram), which has no platters.")
+    elif facts.removable and not facts.medium:
+        text = "It is a small removable medium, as sticks and cards are."
+        yield Evidence("removable", "not-a-hard-disk", "weak", text)
     elif facts.medium == "solid-state":
         yield Evidence("rotation-rate", "not-a-hard-disk", "certain", "It reports no rotation: flash, not platters.")
     elif not facts.medium and facts.flash_attributes:
@@ -216,7 +243,7 @@ def _marks(facts: SmrFacts) -> Iterator[Evidence]:
             "whose details people published, but none of the 619 shingled ones among them."
         )
         yield Evidence("ata-standard", "cmr", "strong", text)
-    if facts.medium != "rotating":
+    if facts.medium != "rotating" and not (facts.maker and facts.capacity_bytes >= 10**12):
         return  # flash has small sectors, too, and often holds little
     if _ACS_2.fullmatch(facts.standard):
         text = "It follows ACS-2, an older ATA standard. Every drive-managed disk we have seen follows a later one."
@@ -246,7 +273,7 @@ def ata_version(standard: str) -> int:
 
 def _own_identity(facts: SmrFacts) -> bool:
     """Whether facts are those of the disk, not of a bridge, a controller or an emulation."""
-    return not facts.volume and names_a_hard_disk(facts.model)
+    return not facts.volume and not facts.network and (bool(facts.maker) or names_a_hard_disk(facts.model))
 
 
 def _rows(facts: SmrFacts, table: ModelTable) -> Iterator[Evidence]:
@@ -257,8 +284,9 @@ def _rows(facts: SmrFacts, table: ModelTable) -> Iterator[Evidence]:
         strength = "weak" if row.kind == "unknown" else row.confidence
         yield Evidence(DISPUTED if row.disputed else "model-table", row.kind, strength, row_text(row))
     if not rows and facts.source == "name" and facts.model:
-        models = "; ".join(f"{name} is {_ARE.get(kind, 'disputed')}" for name, kind in table.near(facts.model))
-        nearest = f" The nearest names: {models}." if models else ""
+        meant = table.meant(facts.model)
+        models = "; ".join(f"{name} is {_ARE.get(kind, 'disputed')}" for name, kind in meant or table.near(facts.model))
+        nearest = f" {'Models that it may be' if meant else 'The nearest names'}: {models}." if models else ""
         yield Evidence("near-names", "unknown", "weak", f"This name is not in the table of models.{nearest}")
 
 
@@ -340,6 +368,10 @@ def _advice(kind: SmrKind, facts: SmrFacts, evidence: tuple[Evidence, ...]) -> t
     """Sentences, the most useful first."""
     if kind != "unknown":
         return _KNOW.get(kind, ())
+    if facts.network:
+        return ("Another machine serves it over the network. Check the disks on that machine.",)
+    if facts.problem and not facts.model:
+        return (way,) if (way := way_on(facts.problem)) else ()
     if facts.volume:
         return ("It hides the disks behind it. Query the RAID controller, or check on the virtual machine's host.",)
     said = {item.says for item in evidence if item.says != "unknown"}
@@ -355,16 +387,18 @@ def _advice(kind: SmrKind, facts: SmrFacts, evidence: tuple[Evidence, ...]) -> t
 
 def _ways_to_learn(facts: SmrFacts) -> list[str]:
     """Commands and adapters that would give more evidence."""
-    if facts.bridge or (facts.model and facts.source != "name" and not names_a_hard_disk(facts.model)):
+    if facts.bridge or (facts.model and facts.source != "name" and not _own_identity(facts)):
         return [
             "A USB adapter or controller may hide the disk's name. Query through it with `smartctl -d sat -x DEVICE` "
             "(some need `-d sntasmedia`, `-d usbjmicron` or `-d megaraid,N`), or attach the disk to a SATA port.",
         ]
     if facts.source == "name":
+        if shipped_table().meant(facts.model):
+            return ["Look for the model's own name on the label or with `fswizard drives`, and name that."]
         return ["To be sure, query the disk itself: `fswizard smr DEVICE`, or `smartctl -x DEVICE | fswizard smr -`."]
     ways = []
-    if facts.source == "smartctl" and not facts.trim_would_show and not facts.problem:
+    if facts.source == "smartctl" and not facts.trim_would_show and not facts.recent:
         ways.append("Use smartctl 7.2 or later, which also shows TRIM and zones: `smartctl -x DEVICE`.")
-    if bare(facts.model).startswith("ST") and not facts.recording:
+    if (facts.maker == "Seagate" or bare(facts.model).startswith("ST")) and not facts.recording:
         ways.append("Newer Seagate disks say how they record: `smartctl -l farm DEVICE` (smartctl 7.4 or later).")
     return ways

@@ -149,7 +149,7 @@ def test_names_files_and_standard_input_in_one_call_and_for_people_it_fits_the_s
     assert [item["verdict"] for item in documents] == ["cmr", "drive-managed", "drive-managed"]
     assert [item["source"] for item in documents] == ["WD80EFAX", str(SHINGLED), "-"]
     for item in documents:
-        assert set(item) == {"source", "model", "verdict", "confidence", "evidence", "advice"}
+        assert set(item) == {"source", "model", "problem", "verdict", "confidence", "evidence", "advice"}
         assert all(set(piece) == {"code", "says", "strength", "text"} for piece in item["evidence"])
     done = fswizard("smr", "ST8000AS0002", str(SHINGLED))
     assert "SMR, drive-managed (strong evidence)" in done.stdout
@@ -167,8 +167,22 @@ def test_what_cannot_be_read_or_is_something_else_is_said(tmp_path: Path) -> Non
     other = tmp_path / "notes.txt"
     other.write_bytes(b"\x1b[2J nothing about disks \xff")
     done = fswizard("smr", "--json", str(other))
-    assert json.loads(done.stdout)[0]["verdict"] == "unknown"
-    assert "isn't output of smartctl" in done.stderr
+    (told,) = json.loads(done.stdout)
+    assert told["verdict"] == "unknown"
+    assert "isn't output of smartctl" in told["problem"]
+    assert told["problem"] in done.stderr
+    assert done.returncode == 1, "nothing could be read"
+    other.write_bytes(SHINGLED.read_bytes() + b'\n{"json_format_version": [1, 0], "model_name": "ST1')
+    done = fswizard("smr", str(other))
+    assert done.returncode == 5, "a part could not be read"
+    assert "SMR, drive-managed" in done.stdout
+    assert "can't be read beyond line" in done.stderr
+    done = fswizard("smr", "/dev/null")
+    assert (done.returncode, "character device" in done.stderr) == (2, True)
+    submitted = fswizard("smr", "--submit", "ata-WDC_WD40EFAX-68JH4N1_WD-WX00000000").stdout
+    assert "drive-managed" in submitted
+    assert "WX00000000" not in submitted, "no serial number"
+    assert not fswizard("smr", "--submit", str(tmp_path / "absent.txt")).stdout
 
 
 def test_many_files_and_every_disk_in_one_are_told_in_order(tmp_path: Path) -> None:

@@ -269,3 +269,24 @@ def test_what_the_kernel_escapes_comes_back(name: str) -> None:
 
 def mounted(point: str, source: str) -> Mount:
     return Mount(1, "8:1", "/", point, "ext4", source)
+
+
+def test_names_cut_in_two_fabrics_removable_and_virtual_disks_are_taken_for_what_they_are(tmp_path: Path) -> None:
+    def known(name: str) -> dict[str, Drive]:
+        where = machine(name, tmp_path / name)
+        return {drive.name: drive for drive in describe_all(where.names("/sys/block"), where)}
+
+    dock = known("usb-dock-split-names")
+    assert [(disk.model, disk.smr.kind) for disk in dock.values()] == [
+        ("WDC WD40EFAX-68JH4N1", "drive-managed"),
+        ("ST8000DM004-2CX188", "drive-managed"),
+    ]
+    served = known("nvme-over-tcp")["nvme1n1"]
+    assert (served.kind, served.smr.kind) == ("virtual", "unknown"), "whatever lies behind it"
+    assert "Another machine" in served.smr.advice[0]
+    odd = known("odd-devices")
+    assert odd["sdg"].smr.kind == "unknown", "a USB hard disk that calls itself removable"
+    assert {odd[name].kind for name in ("zd0", "xvda", "rbd0", "sdd")} == {"virtual"}
+    assert "RAID controller" in odd["cciss!c0d0"].smr.advice[0]
+    assert odd["sdf"].smr.kind == "cmr", "by the product's name, whoever sells it"
+    assert not any("SATA port" in word for name in ("sdd", "rbd0", "cciss!c0d0") for word in odd[name].smr.advice)

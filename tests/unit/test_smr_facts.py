@@ -317,6 +317,30 @@ def test_well_known_models_and_their_twins(model: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("written", "kind"),
+    [
+        ("ata-WDC_WD40EFAX-68JH4N1_WD-WX00000000", "drive-managed"),
+        ("ST8000DM_004-2CX188", "drive-managed"),
+        ("WDC WD60 EFAX-68SHWN0", "drive-managed"),
+        ("ST8000DM 004-2CX188 USB Device", "drive-managed"),
+        ("Seagate BarraCuda ST8000DM004", "drive-managed"),
+        ("YADRO WUH721414AL4204", "cmr"),
+        ("HGST HUS726T4TAL", "cmr"),
+        ("Seagate BarraCuda", "unknown"),
+        ("Seagate BarraCuda 8TB", "unknown"),
+    ],
+)
+def test_names_are_read_as_bridges_links_and_sellers_write_them(written: str, kind: str) -> None:
+    assert judge_smr(SmrFacts("name", model=written)).kind == kind
+
+
+def test_what_stands_on_a_box_leads_to_the_models_that_it_may_be() -> None:
+    found = judge_smr(SmrFacts("name", model="Seagate BarraCuda 8TB"))
+    assert "ST8000DM004 is shingled" in found.evidence[0].text
+    assert "own name" in found.advice[0]
+
+
+@pytest.mark.parametrize(
     ("models", "makers"),
     [
         ("ST1000DM010-2EP102; WDC WD10EZEX-08WN4A0; HGST HMS5C4040ALE640; SAMSUNG HD204UI; MM1000GBKAL", True),

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fswizard.drives.smartctl_forms import documents, holds_documents
+from fswizard.drives.pastes import pieces
 from fswizard.drives.smartctl_output import parse, parse_each, parse_json, parse_text
 from fswizard.drives.smartctl_wear import Wear, wear
 from fswizard.drives.smr import SmrFacts, judge_smr
@@ -333,8 +333,7 @@ def test_each_form_of_a_recording_says_the_same(name: str) -> None:
 @pytest.mark.parametrize("form", ["json", "assignments", "yaml"])
 def test_lists_nesting_and_quotes_come_through(form: str) -> None:
     text = spelled(SHINGLED)[form]
-    assert holds_documents(text)
-    assert list(documents(text)) == [SHINGLED]
+    assert [piece.document for piece in pieces(text.encode())] == [SHINGLED]
     assert judged(text.encode()) == "drive-managed"
 
 
@@ -349,7 +348,7 @@ def test_several_in_one_file_are_told_apart(form: str) -> None:
 def test_what_smartctl_itself_prints_is_read() -> None:
     def printed(form: str) -> dict[str, Any]:
         done = subprocess.run(["smartctl", f"--json={form}", "-i", "/dev/null"], capture_output=True, check=False)
-        (document,) = documents(done.stdout.decode())
+        (document,) = (piece.document for piece in pieces(done.stdout))
         return {**document, "local_time": None, "smartctl": {**document["smartctl"], "argv": None}}
 
     assert printed("g") == printed("gs") == printed("y") == printed("ys") == printed("c")

@@ -1,0 +1,80 @@
+"""What smartctl says instead of an answer, and the way on from there."""
+
+from __future__ import annotations
+
+import re
+
+_TYPES = "`-d sat` (some USB adapters need `-d sntasmedia`, `-d usbjmicron` or `-d sntrealtek`)"
+_WAYS = (
+    (
+        r"Permission denied|Operation not permitted|Access is denied|Error=5\b|[Mm]ust be root|[Ii]nsufficient",
+        "smartctl needs root here: `sudo smartctl -x DEVICE`. On Windows run it in a terminal opened as administrator.",
+    ),
+    (
+        r"in (?:STANDBY|IDLE\w*|ACTIVE)\b.*mode|POWER MODE|STANDBY",
+        "The disk is asleep. Query it when it is in use, or wake it: `smartctl -x DEVICE` without `-n standby`.",
+    ),
+    (
+        r"in SLEEP mode",
+        "The disk is asleep, or a USB adapter doesn't pass the query on. Open a file on it and query it again; "
+        f"behind an adapter, add {_TYPES}.",
+    ),
+    (
+        r"megaraid|cciss|3ware|areca|hpsa|aacraid|Smart Array|MegaRaid",
+        "A RAID controller hides the disks. `smartctl --scan-open` lists them; query each with its type, such as "
+        "`smartctl -d megaraid,N -x DEVICE` or `smartctl -d cciss,N -x DEVICE`.",
+    ),
+    (
+        r"/dev/(?:loop|zram|ram|dm-|md|nbd|mapper)",
+        "The kernel makes this device, so it has no SMART data. Query the disk that it lies on.",
+    ),
+    (
+        r"[Nn]o such (?:device|file)|cannot find|Error=2\b|[Uu]nable to open|ENOENT|Not a device",
+        "There is no such device. `smartctl --scan-open` lists what there is.",
+    ),
+    (
+        r"list of devices",
+        "Query each of them, with its type if one is shown: `smartctl -x -d TYPE DEVICE`.",
+    ),
+    (
+        r"requires a device name|UNRECOGNIZED OPTION|INVALID ARGUMENT|Use smartctl -h|VALID ARGUMENTS",
+        "Name the disk last: `smartctl -x /dev/sdX`; `smartctl --scan-open` lists the disks.",
+    ),
+    (
+        r"command not found|not recogni[sz]ed|[Nn]o such command|not installed",
+        "Install smartmontools, which smartctl is part of, and run `smartctl -x DEVICE` again.",
+    ),
+    (
+        r"resource busy|Error=32\b|Error=170\b|being used",
+        "Another program holds the disk. End it, or query the disk later.",
+    ),
+    (
+        r"garbage",
+        "The disk or its connection may be failing: save its data first, then try another cable and port.",
+    ),
+    (
+        r"Input/output error|[Tt]imed? ?out|No medium|not ready|Error=(?:21|1117)\b|NVME_IOCTL|Read NVMe",
+        "The disk does not answer. Query it again; if that fails, too, save its data and try another cable or port.",
+    ),
+    (
+        r"device type|Identity failed|Inquiry|USB bridge|mandatory|no model name|-d (?:ata|sat)|Error=(?:1|50|87)\b|"
+        r"open device|No Information",
+        f"Query it with the type of its adapter: `smartctl -x DEVICE` with {_TYPES}, or with that shown by "
+        "`smartctl --scan-open`; or attach the disk to a SATA port.",
+    ),
+)
+_COMPILED = tuple((re.compile(pattern), way) for pattern, way in _WAYS)
+MESSAGE = re.compile(
+    r"^(?:[ \t]*(?:Smartctl open device|Read Device Identity failed|Read NVMe|Standard Inquiry|"
+    r"Device is in (?:STANDBY|SLEEP|IDLE)|Short INQUIRY|CHECK POWER|ERROR: smartctl|=+> (?:UNRECOGNIZED|INVALID))|"
+    r"/dev/\S+?:? ?.*?(?:Unable to detect device type|(?:Unknown|Unsupported|Broken) USB bridge|[Uu]nable to open)|"
+    r"[^\n]{0,60}smartctl\S*: (?:command )?not found|[^\n]{0,60}smartctl\S* is not recogni[sz]ed|"
+    r"[^\n]{0,40}(?:No such device|Unable to detect device type|Error=\d+))[^\n]*",
+    re.MULTILINE,
+)
+"""A line in which smartctl, or the shell in its place, says that there is no answer."""
+
+
+def way_on(problem: str) -> str:
+    """What to do about a message; empty if there is no advice."""
+    return next((way for pattern, way in _COMPILED if pattern.search(problem)), "")

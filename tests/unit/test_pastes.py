@@ -1,0 +1,178 @@
+"""Output of smartctl as people paste it: no disk is lost without a word, and none is called what it is not."""
+
+from __future__ import annotations
+
+import html
+import json
+import quopri
+import random
+from collections.abc import Callable
+from email.message import EmailMessage
+from pathlib import Path
+
+import pytest
+
+from fswizard.drives.pastes import pieces
+from fswizard.drives.smartctl_output import Reading, parse_each
+from fswizard.drives.smr import judge_smr
+
+RECORDED = Path(__file__).parents[1] / "recorded"
+PASTES = [line.split("\t") for line in (RECORDED / "pastes" / "kinds.tsv").read_text("utf-8").splitlines()[1:]]
+TRUTH = dict(line.split("\t") for line in (RECORDED / "smartctl" / "truth.tsv").read_text().splitlines()[1:])
+DUMPS = {name: (RECORDED / "smartctl" / name).read_bytes() for name in sorted(TRUTH)}
+
+
+def kinds(readings: list[Reading]) -> list[str]:
+    return [judge_smr(reading.facts).kind for reading in readings]
+
+
+@pytest.mark.parametrize(("name", "verdicts", "said"), PASTES)
+def test_each_paste_tells_of_its_disks_and_what_to_do_where_it_cannot(name: str, verdicts: str, said: str) -> None:
+    readings = parse_each((RECORDED / "pastes" / name).read_bytes())
+    assert kinds(readings) == verdicts.split()
+    words = [(reading.facts.problem, *judge_smr(reading.facts).advice) for reading in readings]
+    assert said in str(words)
+    for reading in readings:
+        assert reading.facts.model or reading.facts.problem, "nothing is left without a name or a reason"
+
+
+TEXT = DUMPS["WDC_WD40EFAX-68JH4N1.txt"].decode()
+JSON = json.dumps(
+    {
+        "json_format_version": [1, 0],
+        "smartctl": {"version": [7, 4], "argv": ["smartctl", "-aj", "/dev/sdb"]},
+        "device": {"name": "/dev/sdb", "protocol": "ATA"},
+        "model_name": "ST8000AS0002-1NA17Z",
+        "rotation_rate": 5980,
+    },
+    indent=2,
+)
+
+
+def numbered(text: str) -> str:
+    return "\n".join(f"{number:>6}\t{line}" for number, line in enumerate(text.split("\n"), 1))
+
+
+def timed(text: str) -> str:
+    lines = text.split("\n")
+    return "\n".join(f"Nov 27 13:40:{number % 60:02} nas disk[812]: {line}" for number, line in enumerate(lines))
+
+
+def mailed(text: str) -> str:
+    message = EmailMessage()
+    message["Subject"] = "a disk"
+    message.set_content(text, cte="base64")
+    return message.as_string()
+
+
+def prefixed(prefix: str) -> Callable[[str], str]:
+    return lambda text: "\n".join((prefix + line).rstrip() for line in text.split("\n"))
+
+
+WRAPPED: dict[str, Callable[[str], str]] = {
+    "quoted": prefixed("> "),
+    "quoted twice": prefixed("> > "),
+    "quoted by name": prefixed("Peter> "),
+    "as a comment": prefixed("# "),
+    "in a table": prefixed("| "),
+    "numbered": numbered,
+    "with times": timed,
+    "indented": prefixed("\t"),
+    "tags of a forum": lambda text: "\n".join(f"[INDENT]{line}[/INDENT]" for line in text.split("\n")),
+    "HTML": lambda text: f"<pre>{html.escape(text)}</pre>",
+    "breaks": lambda text: text.replace("\n", "<br>\n"),
+    "quoted-printable": lambda text: quopri.encodestring(text.encode()).decode(),
+    "quoted, then quoted-printable": lambda text: quopri.encodestring(prefixed("> ")(text).encode()).decode(),
+    "a mail in base64": mailed,
+    "fenced": lambda text: f"Here it is:\n```\n{text}\n```\nWhat now?",
+    "between prompts": lambda text: f"root@nas:~# smartctl -x /dev/sdb\n{text}\nroot@nas:~# ",
+    "a glued prompt": lambda text: f"root@nas:~# sudo smartctl -x /dev/sdb{text}",
+    "colours": lambda text: f"\x1b[0m\x1b[?2004h{text}\x1b[01;32m$\x1b[0m",
+    "hard blanks": lambda text: text.replace("  ", " \xa0"),
+}
+SAVED: dict[str, Callable[[str], bytes]] = {
+    "UTF-8": str.encode,
+    "UTF-16": lambda text: text.encode("utf-16"),
+    "UTF-16 without a mark": lambda text: text.encode("utf-16-le"),
+    "UTF-16, big": lambda text: text.encode("utf-16-be"),
+    "Windows": lambda text: text.replace("\n", "\r\n").encode("cp1252", "replace"),
+    "DOS": lambda text: text.replace("\n", "\r\n").encode("cp850", "replace"),
+}
+
+
+@pytest.mark.parametrize("how", WRAPPED)
+@pytest.mark.parametrize("output", [TEXT, JSON], ids=["text", "JSON"])
+def test_what_is_round_it_does_not_hide_it(output: str, how: str) -> None:
+    for saved, encode in SAVED.items():
+        readings = parse_each(encode(WRAPPED[how](output)))
+        assert kinds(readings) == ["drive-managed"], (how, saved, readings)
+
+
+def test_a_flattened_paste_is_read_and_two_of_them_stay_two() -> None:
+    flat = " ".join(TEXT.partition("=== START OF READ")[0].split())
+    assert kinds(parse_each(flat.encode())) == ["drive-managed"]
+    assert kinds(parse_each(f"{flat}\n{flat}".encode())) == ["drive-managed"] * 2
+
+
+def test_where_a_piece_stood_is_told_by_the_lines_of_the_paste() -> None:
+    paste = f"Hello,\n\n{TEXT}\nand\n{prefixed('> ')(JSON)}\n" + JSON[: len(JSON) // 2]
+    *whole, broken = pieces(paste.encode())
+    assert "can't be read beyond line" in broken.problem
+    lines = paste.split("\n")
+    assert lines[broken.line - 1] == "{"
+    assert sum(piece.document is not None for piece in whole) == 1
+
+
+def test_a_further_call_on_a_disk_belongs_to_it_and_one_on_another_does_not() -> None:
+    banner = "smartctl 7.4 2023-08-01 r5530 [x86_64-linux-6.1.0] (local build)\n"
+    first = f"# smartctl -i /dev/sda\n{banner}\n=== START OF INFORMATION SECTION ===\nDevice Model:     ST4000XX000\n"
+    farm = f"# smartctl -l farm /dev/sda\n{banner}\n\tRecording Type: SMR\n"
+    assert kinds(parse_each((first + farm).encode())) == ["drive-managed"]
+    other = farm.replace("sda", "sdb")
+    assert kinds(parse_each((first + other).encode())) != ["drive-managed"]
+    failed = f"# smartctl -i /dev/sda\n{banner}\n/dev/sda: Unknown USB bridge [0x152d:0x0578 (0x209)]\n"
+    assert len(parse_each((failed + first).encode())) == 1, "the second way led to the disk"
+    assert len(parse_each((failed.replace("sda", "sdc") + first).encode())) == 2
+
+
+OPPOSITES = {
+    "cmr": {"drive-managed", "host-aware", "host-managed"},
+    "drive-managed": {"cmr", "not-a-hard-disk"},
+    "not-a-hard-disk": {"cmr", "drive-managed", "host-aware", "host-managed"},
+    "unlabelled": set[str](),
+}
+
+
+def fuzzed(chance: random.Random) -> tuple[bytes, list[str]]:
+    """A paste of one to three disks, each in some wrapping, perhaps cut off; and the names of their dumps."""
+    names = chance.sample(sorted(DUMPS), chance.choice((1, 1, 2, 3)))
+    wrap = WRAPPED[chance.choice(sorted(WRAPPED))]
+    texts = [DUMPS[name].decode("utf-8", "replace").strip() + "\n" for name in names]
+    if chance.random() < 0.3:
+        texts[-1] = texts[-1][: chance.randrange(len(texts[-1]))]
+    talk = chance.choice(("", "\n", "\nroot@nas:~# \n", "\n---\n\nand the other one:\n\n"))
+    whole = chance.random() < 0.5
+    paste = wrap(talk.join(texts)) if whole else talk.join(map(wrap, texts))
+    return SAVED[chance.choice(sorted(SAVED))](paste), names
+
+
+def tried(seeds: range) -> None:
+    for seed in seeds:
+        paste, names = fuzzed(random.Random(seed))
+        readings = parse_each(paste)
+        said = [reading for reading in readings if reading.facts.model or reading.facts.problem]
+        assert len(said) >= len(names) - 1, (seed, names)
+        found = [reading.facts.model for reading in readings if reading.facts.model]
+        assert len(found) >= len(names) - 1 or any(reading.unread for reading in readings), (seed, names, found)
+        assert len(found) <= len(names), (seed, names, found)
+        for name, kind in zip(names, kinds([reading for reading in readings if reading.facts.model]), strict=False):
+            assert kind not in OPPOSITES[TRUTH[name]], (seed, name, kind)
+
+
+def test_no_wrapping_loses_or_slanders_a_disk() -> None:
+    tried(range(300))
+
+
+@pytest.mark.slow
+def test_no_wrapping_loses_or_slanders_a_disk_in_ten_thousand_pastes() -> None:
+    tried(range(300, 10_300))
