@@ -97,7 +97,7 @@ PLACES: Mapping[str, Place] = {
         before=DEADLINE.format("plain"),
     ),
     "smr-nilfs2": shingled(25, "size_bytes=64G"),
-    "smr-attic": shingled(25, "size_bytes=64G", OTHER, before=ELSEWHERE),
+    "smr-attic": shingled(25, "size_bytes=64G", OTHER, before=ELSEWHERE, rounds=6),
     "smr-rsync": shingled(25, "size_bytes=64G", OTHER, before=ELSEWHERE, rounds=6),
     "smr-remount": shingled(25, "size_bytes=64G", OTHER),
     "smr-image": shingled(25, "size_bytes=8G", OTHER),
