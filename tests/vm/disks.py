@@ -30,8 +30,6 @@ class Disk:
     bytes_per_s: int = 0
     """It reads and writes no faster, nor more often than the next; 0 for as fast as the host is."""
     requests_per_s: int = 0
-    socket: str = ""
-    """Where an NBD server has its contents; empty for a sparse file."""
 
     def as_slow_as(self, *, bytes_per_s: int, requests_per_s: int) -> Disk:
         """The same disk with the speed of a real one, so that the emulated processor has time to wait for it."""

@@ -292,10 +292,7 @@ def _own_copy(root: Root, directory: Path) -> Path:
 
 
 def _medium(disk: Disk, directory: Path) -> dict[str, Any]:
-    """What keeps the disk's contents: an NBD server, or a sparse file, made where it is not there yet."""
-    if disk.socket:
-        server = {"type": "unix", "path": disk.socket}
-        return {"node-name": f"{disk.serial}-medium", "driver": "nbd", "server": server}
+    """The sparse file that keeps the disk's contents, made where it is not there yet."""
     path = directory / f"{disk.serial}.raw"
     with path.open("ab") as file:
         os.truncate(file.fileno(), disk.size_bytes)
