@@ -149,6 +149,6 @@ def _claim(conclusion: Conclusion, ours: Result | None, by_processor: Collection
 def ratio_words(ratio: Ratio) -> str:
     """`xfs 1.41 (1.20–1.66) against ext4`."""
     if ratio.verdict == "failed":
-        return f"{ratio.candidate} {ratio.why}"
+        return f"{ratio.candidate} {ratio.why.rstrip('.')}"
     spread = f" ({ratio.interval()})" if ratio.interval() else ""
     return f"{ratio.candidate} {ratio_text(ratio.ratio)}{spread} against {ratio.baseline}"
