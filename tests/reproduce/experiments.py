@@ -96,7 +96,7 @@ PLACES: Mapping[str, Place] = {
         (SimulatedDisk("plain", "conventional", "model=MD04ACA400,size_bytes=8G,span_bytes=160G"),),
         before=DEADLINE.format("plain"),
     ),
-    "smr-nilfs2": shingled(25, "size_bytes=64G", rounds=8),
+    "smr-nilfs2": shingled(25, "size_bytes=64G"),
     "smr-attic": shingled(25, "size_bytes=64G", OTHER, before=ELSEWHERE, rounds=6),
     "smr-rsync": shingled(25, "size_bytes=64G", OTHER, before=ELSEWHERE, rounds=6),
     "smr-remount": shingled(25, "size_bytes=64G", OTHER),
