@@ -73,7 +73,7 @@ def _ratios(result: Result, analysis: Analysis, other: Result) -> Iterator[Besid
 def _alike(result: Result, other: Result, theirs: Workload) -> set[str]:
     """Names of our workloads that are similar to theirs; only the one of the same name, if there is one.
 
-    Either of the two clocks of a copy stands for the other.
+    A time until programs return is set beside one until the disk has everything, too.
     """
     work = WORK.get((other.plan.recipe.name, theirs.name), "")
     ours = result.plan.recipe.workloads
