@@ -83,7 +83,8 @@ def _through_us(folder: Path, rounds: int, scale: int) -> Cells:
     """Without a memory limit, as nobody has one by hand."""
     recipe, log = folder / "quick.toml", folder / "result.jsonl"
     text = (shipped_directory() / "quick.toml").read_text("utf-8")
-    text = re.sub(r"(files|total|transactions) = (\"?)(\d\d+)", lambda m: f"{m[1]} = {m[2]}{int(m[3]) // scale}", text)
+    numbers = r"((?:files|total|transactions) = \"?)(\d\d+)"
+    text = re.sub(numbers, lambda found: f"{found[1]}{max(1, int(found[2]) // scale)}", text)
     recipe.write_text(text.replace('"4G"', f'"{_image(scale)}"'), "utf-8")
     argv = [sys.executable, "-m", "fswizard", "run", str(recipe), "--candidates", "; ".join(FILESYSTEMS)]
     argv += ["--rounds", f"{rounds}..{rounds}", "--memory-limit", "none", "--output", str(log)]

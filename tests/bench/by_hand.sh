@@ -32,7 +32,7 @@ unpack() { tar --extract --file="$from_elsewhere/$1.tar" --one-top-level="$mount
 search() { find "$mount/$1" -type f -size +1000000M; }
 
 workloads() {
-    local debs=("$from_elsewhere"/debs/*.deb) root=$mount/root
+    local kind root
     cat "$from_elsewhere/video" > /dev/null
     timed copy-video cp "$from_elsewhere/video" "$mount/video"
     for tree in source home; do
@@ -45,10 +45,13 @@ workloads() {
     mkdir "$mount/history"
     sqlite3 "$mount/history/database" < "$from_elsewhere/first.sql" > "$here/output"
     timed sqlite sqlite3 "$mount/history/database" ".read $from_elsewhere/then.sql"
-    mkdir --parents "$root/var/lib/dpkg"
-    cat "${debs[@]}" > /dev/null
-    timed install-packages dpkg --root="$root" --no-force-unsafe-io --force-script-chrootless --log=/dev/null --unpack \
-        "${debs[@]}"
+    for kind in programs scripts; do
+        root=$mount/$kind
+        mkdir --parents "$root/var/lib/dpkg"
+        cat "$from_elsewhere/debs/$kind"/*.deb > /dev/null
+        timed "install-$kind" dpkg --root="$root" --no-force-unsafe-io --force-script-chrootless --log=/dev/null \
+            --unpack "$from_elsewhere/debs/$kind"/*.deb
+    done
 }
 
 cell() {
@@ -75,8 +78,11 @@ mkdir "$mount" "$from_elsewhere"
 for tree in source home mail; do
     tar --create --sort=name --file="$from_elsewhere/$tree.tar" --directory="$from_elsewhere/$tree" .
 done
-for package in "$from_elsewhere"/packages/*; do
-    dpkg-deb -Znone --build "$package" "$from_elsewhere/debs" > "$here/output"
+for kind in programs scripts; do
+    mkdir --parents "$from_elsewhere/debs/$kind"
+    for package in "$from_elsewhere/packages/$kind"/*; do
+        dpkg-deb -Znone --build "$package" "$from_elsewhere/debs/$kind" > "$here/output"
+    done
 done
 fallocate --length "$size" "$image"
 dd if=/dev/zero of="$image" bs=4M count=$(($(stat --format=%s "$image") / 4194304)) oflag=direct conv=notrunc,fsync \

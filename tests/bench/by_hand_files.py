@@ -14,7 +14,7 @@ import tomli
 
 TREES = {"source": (8000, 132), "home": (4000, 128), "mail": (4000, 128)}
 """Number of files, and MiB in all."""
-PACKAGES, FILES_IN_PACKAGE, PACKAGES_MIB = 12, 100, 72
+PACKAGES, PACKAGED, PROGRAMS_MIB, SCRIPTS_MIB = 6, 600, 36, 10
 ROWS, GROWING, TIMED = 2000, 400, 1000
 MIB = 1 << 20
 dice = random.Random("by hand")
@@ -63,16 +63,28 @@ def tree(place: Path, shape: dict[str, Any], count: int, whole: int) -> None:
             (where / f"file {name}").write_bytes(content(sizes.pop()))
 
 
-def package(place: Path, number: int, files: int, whole: int) -> None:
-    (place / "DEBIAN").mkdir(parents=True)
-    (place / "DEBIAN").chmod(0o755)
-    control = f"Package: part{number}\nVersion: 1\nArchitecture: all\nMaintainer: nobody\nDescription: by hand\n"
-    (place / "DEBIAN/control").write_text(control)
-    weights = [dice.lognormvariate(0, 2.2) for _ in range(files)]
+def programs(place: Path, count: int, whole: int) -> None:
+    """Twelve files in a directory, a few of them large."""
+    weights = [dice.lognormvariate(0, 2.2) for _ in range(count)]
     for name, weight in enumerate(weights):
-        where = place / f"usr/share/part{number}/{name // 12}"
+        where = place / f"directory {name // 12}"
         where.mkdir(parents=True, exist_ok=True)
-        (where / f"file{name}").write_bytes(content(int(weight / sum(weights) * whole)))
+        (where / f"file {name}").write_bytes(content(int(weight / sum(weights) * whole)))
+
+
+def packages(place: Path, kind: Path) -> None:
+    """The files of a tree, in the order of their paths, moved into packages."""
+    files = sorted(path for path in kind.rglob("*") if path.is_file())
+    for number in range(PACKAGES):
+        control = place / str(number) / "DEBIAN/control"
+        control.parent.mkdir(parents=True)
+        control.parent.chmod(0o755)
+        fields = "Version: 1\nArchitecture: all\nMaintainer: nobody\nDescription: by hand\n"
+        control.write_text(f"Package: {kind.name}{number}\n{fields}")
+        for file in files[number * len(files) // PACKAGES : (number + 1) * len(files) // PACKAGES]:
+            to = place / str(number) / "usr/share" / file.relative_to(kind.parent)
+            to.parent.mkdir(parents=True, exist_ok=True)
+            file.rename(to)
 
 
 def transaction(number: int) -> str:
@@ -86,11 +98,10 @@ def main() -> None:
     (there / "video").write_bytes(os.urandom(512 * MIB // scale))
     for name, (count, mib) in TREES.items():
         tree(there / name, shapes[name], count // scale, mib * MIB // scale)
-    (there / "debs").mkdir()
-    for number in range(PACKAGES):
-        package(
-            there / f"packages/{number}", number, FILES_IN_PACKAGE // scale, PACKAGES_MIB * MIB // scale // PACKAGES
-        )
+    programs(there / "programs", PACKAGED // scale, PROGRAMS_MIB * MIB // scale)
+    tree(there / "scripts", shapes["source"], PACKAGED // scale, SCRIPTS_MIB * MIB // scale)
+    for kind in ("programs", "scripts"):
+        packages(there / "packages" / kind, there / kind)
     table = "CREATE TABLE visits (id INTEGER PRIMARY KEY, word TEXT, page TEXT); CREATE INDEX by_word ON visits (word);"
     rows = (f"INSERT INTO visits VALUES ({n}, '{dice.randbytes(8).hex()}', '{dice.randbytes(100).hex()}');"
             for n in range(ROWS))  # fmt: skip

@@ -94,7 +94,7 @@ def test_weights_replace_those_of_the_recipe_and_what_has_none_or_lacks_a_need_i
         plan(tmp_path, weights={"read": -1})
     with pytest.raises(UsageError, match="has no test seach") as refused:
         recipes.find("quick").weighed({"seach": 0})
-    assert refused.value.hint.endswith("install-packages; for several at once: search, unpack.")
+    assert refused.value.hint.endswith("install-scripts; for several at once: install, search, unpack.")
     searching = recipes.find("quick").weighed({"search-mail": 2, "search": 0})
     weights = {workload.name: workload.weight for workload in searching.workloads if "search" in workload.name}
     assert weights == {"search-source": 0, "search-home": 0, "search-mail": 2}, "one test counts as itself"

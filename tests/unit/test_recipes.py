@@ -308,6 +308,15 @@ def test_nothing_goes_past_the_page_cache_but_what_a_program_of_that_name_sends_
     assert all("cache=none" in title for title in direct)
 
 
+def test_what_is_done_with_a_tree_is_done_with_files_of_another_shape_too() -> None:
+    shapes: dict[tuple[str, str], set[str]] = {}
+    for recipe in recipes.available():
+        for job in (workload.job for workload in recipe.workloads if recipe.group != "published"):
+            if isinstance(job, (TreeJob, RsyncJob)) and job.files > 1:
+                shapes.setdefault((recipe.name, job.activity), set()).add(job.shape)
+    assert [of for of, found in shapes.items() if len(found) < 2] == []
+
+
 def test_a_desktop_s_run_writes_less_than_50_gb_and_four_jobs_compare_what_was_published() -> None:
     recipe = recipes.find("desktop-ssd")
     trials = 12 * len(recipe.candidates)
