@@ -39,8 +39,8 @@ from tests.vm.machine import Machine, booted
 
 ROOT = Path(__file__).parents[2]
 FSWIZARD = (sys.executable, "-m", "fswizard")
-ROUNDS = ("--rounds", "3..8", "--time", "15m")
-"""More than three only where the time suffices."""
+ROUNDS = ("--rounds", "4..8", "--time", "15m")
+"""More than four only where the time suffices."""
 INSIDE = "/root/result.jsonl"
 """The result, in the virtual machine."""
 IMAGES = "/var/tmp"

@@ -44,7 +44,6 @@ class Emulated:
     """The virtual machine with OpenZFS, whose processor is emulated."""
 
     disks: tuple[Disk, ...]
-    memory_limit: str = ""
     rules: str = ""
     """For udev, which sets what fswizard leaves to the administrator."""
 
@@ -56,10 +55,8 @@ class Emulated:
     def target(self) -> tuple[str, ...]:
         """Options of `fswizard` that name what is measured."""
         kind = "devices" if len(self.disks) > 1 else "device"
-        return (
-            *("--target", f"{kind}:{','.join(self.links)}", "--erase", ",".join(disk.serial for disk in self.disks)),
-            *(("--memory-limit", self.memory_limit) if self.memory_limit else ()),
-        )
+        serials = ",".join(disk.serial for disk in self.disks)
+        return ("--target", f"{kind}:{','.join(self.links)}", "--erase", serials)
 
 
 Place = Simulated | Emulated | None
@@ -96,7 +93,7 @@ PLACES: Mapping[str, Place] = {
         (SimulatedDisk("plain", "conventional", "model=MD04ACA400,size_bytes=8G,span_bytes=160G"),),
         before=DEADLINE.format("plain"),
     ),
-    "smr-nilfs2": shingled(25, "size_bytes=64G"),
+    "smr-nilfs2": shingled(25, "size_bytes=12G", rounds=8),
     "smr-attic": shingled(25, "size_bytes=64G", OTHER, before=ELSEWHERE, rounds=6),
     "smr-rsync": shingled(25, "size_bytes=64G", OTHER, before=ELSEWHERE, rounds=6),
     "smr-remount": shingled(25, "size_bytes=64G", OTHER),
@@ -107,14 +104,12 @@ PLACES: Mapping[str, Place] = {
         rounds=6,
     ),
     "fio-f2fs-five-units": Simulated((SimulatedDisk("card", "card", "size_bytes=8G"),), image="1G"),
-    "trees-ssd": None,
-    "trees-ssd-quarter": None,
+    "trees-ssd-quarter": Simulated((SimulatedDisk("ssd", "ssd", "size_bytes=8G"),), memory="2G", rounds=5),
     "trees-ssd-large": None,
     "trees-ssd-zfs": Emulated((virtio("FLASH", size_bytes=4 * GIB).as_slow_as(**SLOW),)),
     "ssd-arrays": Simulated(SSDS, array=True, before=STRIPE_CACHE),
     "ssd-arrays-zfs": Emulated(
         tuple(virtio(f"MEMBER{number}", size_bytes=GIB).as_slow_as(**SLOW) for number in range(1, 5)),
-        memory_limit="none",
         rules=STRIPE_CACHE_RULES,
     ),
 }
@@ -131,7 +126,7 @@ DOCUMENTS: Mapping[str, tuple[str, ...]] = {
         "smr-image",
     ),
     "f2fs": ("fio-f2fs", "fio-f2fs-five-units"),
-    "trees": ("trees-ssd", "trees-ssd-quarter", "trees-ssd-zfs", "trees-ssd-large"),
+    "trees": ("trees-ssd-quarter", "trees-ssd-zfs", "trees-ssd-large"),
     "arrays": ("ssd-arrays", "ssd-arrays-zfs"),
 }
 """By what `make reproduce DOCUMENT=` names; the question and its translation are one document with two answers."""
