@@ -338,14 +338,20 @@ async def test_pause_skip_and_log_reach_a_run_that_can_be_left_alone_and_returne
     machine = FakeMachine(event_s=0.01)
     async with app(machine=machine).run_test(size=SIZE) as pilot:
         await to_the_run(pilot)
-        session = machine.sessions[0]
+        session, state = machine.sessions[0], lambda: wizard(pilot).running.state
+        await until(pilot, lambda: bool(state().step and state().step.candidate), "a candidate")
         await pilot.press("space")
         assert session.paused
         await shows(pilot, "Paused")
+        await pilot.press("s")
+        await shows(pilot, "from now on")
+        await pilot.press("escape", "s")
+        await shows(pilot, "from now on")
+        assert session.skipped == 0
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: session.skipped == 1, "the order to skip")
         await pilot.press("space")
         assert not session.paused
-        await pilot.press("s")
-        assert session.skipped == 1
         await pilot.press("l")
         await until(pilot, lambda: isinstance(pilot.app.screen, LogScreen), "the log")
         await pilot.press("escape")

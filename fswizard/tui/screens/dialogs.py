@@ -12,7 +12,7 @@ from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from fswizard.tui.drawing import text
-from fswizard.tui.screens.base import SCROLL_LINES, Window
+from fswizard.tui.screens.base import SCROLL_LINES, TextBox, Window
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
 
 
@@ -33,6 +33,20 @@ class HelpScreen(Window[None]):
     def body(self) -> ComposeResult:
         with VerticalScroll(id="help", can_focus=False):
             yield Static(self._words, markup=False)
+
+
+class FindScreen(Window[str]):
+    """Dismissed with the words to look for."""
+
+    TITLE = "Find"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "back")]
+
+    def body(self) -> ComposeResult:
+        yield TextBox(placeholder="words in a row of the list")
+
+    @on(TextBox.Submitted)
+    def _submitted(self, event: TextBox.Submitted) -> None:
+        self.dismiss(event.value.strip())
 
 
 class QuestionScreen(Window[str | None]):
@@ -57,6 +71,14 @@ class QuestionScreen(Window[str | None]):
     @on(ChoiceList.Clicked)
     def action_choose(self) -> None:
         self.dismiss(self.query_one(ChoiceList).key)
+
+
+class QuitScreen(QuestionScreen):
+    """Whether what was chosen may be lost."""
+
+    def __init__(self) -> None:
+        answers = {"stay": "Stay", "quit": "Quit"}
+        super().__init__("Quit?", "Nothing runs. What you chose is not kept.", answers)
 
 
 class LeaveScreen(QuestionScreen):

@@ -24,7 +24,10 @@ NAMES = {"enter": "⏎", "escape": "esc", "ctrl+q": "^q", "ctrl+p": "^p", "f1": 
 
 
 class KeyBar(CachedStatic, can_focus=False):
-    """Keys that work right now, on as many lines as that takes; a click does what the key does."""
+    """Keys that work right now, on as many lines as that takes; a click does what the key does.
+
+    The first ones stand on the last line: a second click on a key finds no other one, however many lines there are.
+    """
 
     ALLOW_SELECT = False
 
@@ -76,7 +79,7 @@ class KeyBar(CachedStatic, can_focus=False):
             used += wide + (gap if used else 0)
             entry = text((display, "bold $primary"), " ", (words, "$muted"))
             rows[-1].append(entry.stylize(Style.from_meta({"press": keys[0]})))
-        self.update(Content("\n").join(Content(" " * gap).join(row) for row in rows))
+        self.update(Content("\n").join(Content(" " * gap).join(row) for row in reversed(rows)))
 
 
 def _joined(bindings: Sequence[Binding]) -> str:
