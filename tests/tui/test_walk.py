@@ -298,7 +298,10 @@ async def test_a_model_that_is_not_bought_yet_gets_a_verdict_while_its_name_is_t
         await until(pilot, lambda: listed.key == "model" and listed.has_focus, "the box closed")
         assert "SMR" in screen_text(pilot.app)
         await pilot.press("enter")
-        await shows(pilot, "A model name can't be tested")
+        await shows(pilot, "before you measure")
+        await shows(pilot, "packed_meta_blocks")
+        await pilot.press("end")
+        await shows(pilot, "Measuring on it")
 
 
 async def test_while_a_run_cleans_up_escape_leads_back_and_enter_to_the_run() -> None:
