@@ -101,11 +101,12 @@ class FswizardApp(Wizard):
         self.backend.keep_theme(self.theme)
 
     def action_explain(self) -> None:
-        """Help on the screen that is shown."""
+        """Help on the screen that is shown, and all its keys."""
         from fswizard.tui.screens.dialogs import HelpScreen
+        from fswizard.tui.widgets.bars import all_keys
 
-        if isinstance(self.screen, WizardScreen) and self.screen.HELP:
-            self.push_screen(HelpScreen(self.screen.HELP))
+        if isinstance(self.screen, WizardScreen):
+            self.push_screen(HelpScreen(f"{self.screen.HELP}\n\n{all_keys(self.screen)}".lstrip()))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         yield SystemCommand(

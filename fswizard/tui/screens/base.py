@@ -178,7 +178,10 @@ class Window(ModalScreen[ScreenResultType], WizardScreen[ScreenResultType]):
 
     LOOK: ClassVar[str] = ""
     """Further classes of the frame."""
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "back", "back", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("q", "back", "back", show=False),
+        Binding("f1,question_mark", "app.explain", "help", show=False),
+    ]
 
     def compose(self) -> ComposeResult:
         with Vertical(classes=f"window {self.LOOK}") as window:

@@ -26,7 +26,7 @@ class HelpScreen(Window[None]):
     TITLE = "Help"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "close"),
-        Binding("enter,f1,q", "dismiss", "close", show=False),
+        Binding("enter,f1,q,question_mark", "dismiss", "close", show=False),
         *SCROLL_LINES,
         *SCROLL_PAGES,
     ]

@@ -25,7 +25,6 @@ from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.chips import Chips
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
 
-
 USUAL = ("ext4", "xfs", "btrfs")
 """What recipes compare that are not about certain filesystems: then what suits the disk takes part."""
 
