@@ -25,10 +25,10 @@ def parse_size(text: str, step: int = BINARY) -> int:
 
 
 def parse_duration(text: str) -> float:
-    """Seconds for `90s`, `10m`, `1h30m` or `120`. ValueError otherwise."""
+    """Seconds for `90s`, `10m` or `1h30m`. ValueError otherwise."""
     cleaned = text.strip().lower()
-    if re.fullmatch(r"\d{1,7}(\.\d{1,3})?", cleaned, re.ASCII):
-        return float(cleaned)
+    if re.fullmatch(r"\d+", cleaned, re.ASCII):
+        raise ValueError(f"'{cleaned}' has no unit; write {cleaned}s or {cleaned}m")
     if not re.fullmatch(r"(\d{1,7}(\.\d{1,3})?[smhd])+", cleaned, re.ASCII):
         raise ValueError(f"'{text}' is not a duration; write a number and a unit, such as 90s, 10m or 2h")
     parts = re.findall(r"([\d.]+)([smhd])", cleaned)

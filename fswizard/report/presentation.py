@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from fswizard.model.analysis import (
     Ratio,
     Reason,
     Summary,
+    Tone,
     Verdict,
     write_amplification,
 )
@@ -181,10 +183,27 @@ class Presentation:
         return dict(self.facts)["Rounds"]
 
     @property
+    def when(self) -> str:
+        """Kernel and day of a run, or the day of an import: `Linux 6.1, 2026-11-27`."""
+        environment = self.findings.result.environment
+        kernel = re.match(r"\d+\.\d+", environment.kernel)
+        return ", ".join(filter(None, (f"Linux {kernel[0]}" if kernel else "", environment.started[:10])))
+
+    @property
+    def recording(self) -> tuple[str, Tone]:
+        """How the disk records, or what it is instead of a hard disk, and the tone of that; empty where unknown."""
+        drive = self.findings.result.plan.drive
+        if drive is None or drive.smr.kind == "unknown":
+            return "", "muted"
+        if drive.smr.kind == "not-a-hard-disk":
+            return DRIVE_KINDS.get(drive.kind, ""), "even"
+        return drive.smr.words(flash=drive.flash), "good" if drive.smr.kind == "cmr" else "bad"
+
+    @property
     def in_short(self) -> str:
-        """Subject and length, and the source of imported figures."""
+        """Subject, length, kernel and day, and the source of imported figures."""
         source = self.findings.result.environment.source
-        return f"{self.subject}; {self.length}" + (f". Source: {source}" if source else "")
+        return f"{self.subject}; {self.length}; {self.when}" + (f". Source: {source}" if source else "")
 
     def highlights(self, count: int) -> tuple[Row, ...]:
         """At most `count` workloads, in order: those with the largest weighted differences."""

@@ -41,7 +41,7 @@ def _style(*, dark: bool) -> str:
         f"text {{ font-family: system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif; fill: {hues['text']} }}\n"
         f".ground {{ fill: {hues['ground']} }}\n.soft {{ fill: {hues['soft']} }}\n.strong {{ font-weight: bold }}\n"
         "text.fixed { font-family: ui-monospace, 'DejaVu Sans Mono', monospace }\n"
-        + "".join(f"text.{use} {{ fill: {hues[use]} }}\n" for use in ("dim", "good", "bad", "even"))
+        + "".join(f".{use} {{ fill: {hues[use]} }}\n" for use in ("dim", "good", "bad", "even"))
         + fills(dark=dark)
     )
 
@@ -66,13 +66,19 @@ def _picture(view: Presentation, style: str) -> str:
 
 
 def _head(view: Presentation) -> tuple[list[str], float]:
-    """Subject, confidence, verdict and the lines below it, and where they end."""
-    card, y = view.card, 62.0
+    """Disk and how it records, recipe, confidence, verdict and the lines below it, and where they end."""
+    card, y, plan = view.card, 62.0, view.findings.result.plan
     room = INNER - _width(card.certainty, 19) - GUTTER
-    parts = [
-        _text(MARGIN, y, view.subject, _fitting(view.subject, room, 15, 19), "dim", room=room),
-        _text(WIDTH - MARGIN, y, card.certainty, 19, "even", anchor="end"),
-    ]
+    if plan.drive and plan.drive.model:
+        parts = [
+            _text(MARGIN, y, plan.drive.model, _fitting(plan.drive.model, room, 18, 32, BOLD), "strong", room=room)
+        ]
+        y += 32
+        parts.append(_recording(view, plan.drive.model, y))
+        y += 6
+    else:
+        parts = [_text(MARGIN, y, view.subject, _fitting(view.subject, room, 15, 19), "dim", room=room)]
+    parts.append(_text(WIDTH - MARGIN, y, card.certainty, 19, "even", anchor="end"))
     fitting = _fitting(card.verdict, INNER, 0, 46, BOLD)
     size = fitting if fitting >= 32 else 40.0  # in two lines
     first, *rest = wrap(card.verdict, int(INNER / BOLD / size))
@@ -84,6 +90,14 @@ def _head(view: Presentation) -> tuple[list[str], float]:
         y += 29
         parts.append(_text(MARGIN, y, line, 21, room=INNER))
     return parts, y + 26
+
+
+def _recording(view: Presentation, model: str, y: float) -> str:
+    """How the disk records, in its colour, and what was measured on it."""
+    words, tone = view.recording
+    subject = view.subject.replace(f" on {model}", "")
+    first = f'<tspan class="strong {tone}">{escape(words)}</tspan> · ' if words else ""
+    return f'<text class="dim" x="{MARGIN}" y="{y:.1f}" font-size="19">{first}{escape(subject)}</text>'
 
 
 def _columns(rows: Sequence[Row]) -> int:
@@ -146,7 +160,7 @@ def _chart(row: Row, left: float, top: float, places: tuple[float, ...], pitch: 
 
 def _foot(view: Presentation, selection: str) -> Iterator[str]:
     """How to try it, or the source of the figures; selection of workloads, duration, and the program's name."""
-    words = " · ".join(filter(None, (selection, view.length, "fswizard")))
+    words = " · ".join(filter(None, (selection, view.length, view.when, "fswizard")))
     yield _text(WIDTH - MARGIN, HEIGHT - 42, words, 19, "dim", anchor="end")
     text, kind = (view.attempt, "fixed") if view.attempt else (view.findings.result.environment.source, "")
     if text:

@@ -39,8 +39,10 @@ class FswizardApp(Wizard):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (160, "-vast")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (22, "-low"), (30, "-tall")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+p", "command_palette", "menu", priority=True),
         Binding("ctrl+q", "leave", "quit", priority=True),
-        Binding("ctrl+c", "leave", "quit", show=False),
+        Binding("ctrl+c,q", "leave", "quit", show=False),
+        Binding("question_mark", "explain", "help", show=False),
         Binding("f2", "next_theme", "theme"),
     ]
 
@@ -99,11 +101,12 @@ class FswizardApp(Wizard):
         self.backend.keep_theme(self.theme)
 
     def action_explain(self) -> None:
-        """Help on the screen that is shown."""
+        """Help on the screen that is shown, and all its keys."""
         from fswizard.tui.screens.dialogs import HelpScreen
+        from fswizard.tui.widgets.bars import all_keys
 
-        if isinstance(self.screen, WizardScreen) and self.screen.HELP:
-            self.push_screen(HelpScreen(self.screen.HELP))
+        if isinstance(self.screen, WizardScreen):
+            self.push_screen(HelpScreen(f"{self.screen.HELP}\n\n{all_keys(self.screen)}".lstrip()))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         yield SystemCommand(
@@ -156,10 +159,14 @@ class FswizardApp(Wizard):
             self._input_grace_until_s = self.clock() + INPUT_GRACE_S
 
     def action_leave(self) -> None:
-        """Quit; while a run goes on, ask once."""
-        from fswizard.tui.screens.dialogs import LeaveScreen
+        """Quit; while a run goes on, or choices would be lost, ask once."""
+        from fswizard.tui.screens.dialogs import LeaveScreen, QuitScreen
 
-        if self.running and self.measuring and not isinstance(self.screen, LeaveScreen):
+        if isinstance(self.screen, (LeaveScreen, QuitScreen)):
+            self.leave_now()
+        elif self.running and self.measuring:
             self.push_screen(LeaveScreen(outlives=self.running.run.outlives, quitting=True))
+        elif self.step not in ("purpose", "run", "result"):
+            self.push_screen(QuitScreen(), lambda answer: self.leave_now() if answer == "quit" else None)
         else:
             self.leave_now()

@@ -13,12 +13,14 @@ from textual.content import Content
 from textual.style import Style
 
 from fswizard.errors import FswizardError
+from fswizard.filesystems import suggestions
 from fswizard.model.drive import Drive, Evidence, Partition
 from fswizard.model.estimates import brought
 from fswizard.model.recipe import Recipe
 from fswizard.model.text import safe
 from fswizard.model.units import binary_text, size_text
 from fswizard.tui.backend import Place
+from fswizard.tui.candidates import reasons_list
 from fswizard.tui.choices import Purpose, WizardChoices
 from fswizard.tui.drawing import (
     Piece,
@@ -90,9 +92,11 @@ def drive_row(drive: Drive, models: Sequence[str], width: int, on: bool) -> Cont
 
 
 def explain(drive: Drive, width: int) -> Content:
-    """Verdict, evidence, advice."""
+    """Verdict, evidence, advice, and what is worth a try: all that is known without measuring."""
     verdict = drive.smr
     without = "no verdict without evidence" if verdict.kind == "unknown" else "shingling doesn't apply"
+    if verdict.kind == "unknown" and drive.kind == "virtual":
+        without = "what lies behind a virtual disk decides"
     note = verdict.certainty or without
     rows = [text(verdict_badge(verdict, flash=drive.flash), (f"   {note}", "$muted"))]
     rows += [_evidence(evidence, drive, width) for evidence in verdict.evidence]
@@ -101,6 +105,10 @@ def explain(drive: Drive, width: int) -> Content:
     if known := [advice for advice in verdict.advice if "fswizard smr --probe" not in advice]:  # a key here
         rows += [Content(""), heading("Good to know", width)]
         rows += [bullet(("›", "$primary"), advice, width) for advice in known]
+    reasons = {item.candidate_name: item.reason for item in suggestions(drive)}
+    rows += [Content(""), heading("★ Suits it", width), reasons_list(reasons, width), Content("")]
+    then = "Measuring on it" if drive.name else "Measuring on it, once it is attached,"
+    rows += wrap((f"{then} tells which of them is faster for what you do, and by how much.", "$muted"), width)
     facts = _facts(drive)
     if facts:
         rows += [Content(""), *wrap((facts, "$muted"), width)]

@@ -49,6 +49,40 @@ async def test_a_run_stopped_before_its_first_round_claims_no_figures_and_escape
         await at_step(pilot, "review")
 
 
+async def test_where_the_first_key_stands_quit_never_does_and_quitting_asks_while_choices_would_be_lost() -> None:
+    async with app("purpose").run_test(size=(80, 24)) as pilot:
+        for step in ("purpose", "drive", "filesystems", "workloads", "review"):
+            await at_step(pilot, step)
+            await settled(pilot)
+            await pilot.click(offset=(3, 23))
+        await at_step(pilot, "result")
+        await pilot.press("escape", "escape")
+        await at_step(pilot, "review")
+        await pilot.press("q")
+        await shows(pilot, "What you chose is not kept")
+        await pilot.press("enter")
+        await at_step(pilot, "review")
+        await pilot.press("q", "down", "enter")
+        await until(pilot, lambda: pilot.app._exit, "the end")
+
+
+async def test_find_goes_to_the_row_and_letters_move_as_arrows_do() -> None:
+    async with app("filesystems").run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        rows = pilot.app.screen.query_one(ChoiceList)
+        first = rows.key
+        await pilot.press("j")
+        assert rows.key != first
+        await pilot.press("k")
+        assert rows.key == first
+        await pilot.press("slash", *"btrfs", "enter")
+        await until(pilot, lambda: "btrfs" in rows.key, "the row")
+        await pilot.press("slash", *"nowhere", "enter")
+        await shows(pilot, "is in no row")
+        await pilot.press("question_mark")
+        await shows(pilot, "Help")
+
+
 async def test_home_and_end_scroll_the_report_and_a_short_notice_covers_no_key() -> None:
     async with app("result").run_test(size=(80, 24), notifications=True) as pilot:
         await settled(pilot)

@@ -298,7 +298,10 @@ async def test_a_model_that_is_not_bought_yet_gets_a_verdict_while_its_name_is_t
         await until(pilot, lambda: listed.key == "model" and listed.has_focus, "the box closed")
         assert "SMR" in screen_text(pilot.app)
         await pilot.press("enter")
-        await shows(pilot, "A model name can't be tested")
+        await shows(pilot, "before you measure")
+        await shows(pilot, "packed_meta_blocks")
+        await pilot.press("end")
+        await shows(pilot, "Measuring on it")
 
 
 async def test_while_a_run_cleans_up_escape_leads_back_and_enter_to_the_run() -> None:
@@ -338,14 +341,20 @@ async def test_pause_skip_and_log_reach_a_run_that_can_be_left_alone_and_returne
     machine = FakeMachine(event_s=0.01)
     async with app(machine=machine).run_test(size=SIZE) as pilot:
         await to_the_run(pilot)
-        session = machine.sessions[0]
+        session, state = machine.sessions[0], lambda: wizard(pilot).running.state
+        await until(pilot, lambda: bool(state().step and state().step.candidate), "a candidate")
         await pilot.press("space")
         assert session.paused
         await shows(pilot, "Paused")
+        await pilot.press("s")
+        await shows(pilot, "from now on")
+        await pilot.press("escape", "s")
+        await shows(pilot, "from now on")
+        assert session.skipped == 0
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: session.skipped == 1, "the order to skip")
         await pilot.press("space")
         assert not session.paused
-        await pilot.press("s")
-        assert session.skipped == 1
         await pilot.press("l")
         await until(pilot, lambda: isinstance(pilot.app.screen, LogScreen), "the log")
         await pilot.press("escape")

@@ -159,7 +159,7 @@ def test_in_each_format_any_name_stays_text(name: str) -> None:
     VALIDATOR.validate(json.loads(render(with_name_everywhere(name), "json")))
     root = ET.fromstring(render(with_name_everywhere(name), "svg"))
     kinds = {element.tag.rpartition("}")[2] for element in root.iter()}
-    assert kinds <= {"svg", "title", "style", "rect", "line", "text", "circle", "polygon"}
+    assert kinds <= {"svg", "title", "style", "rect", "line", "text", "tspan", "circle", "polygon"}
     page = Page(render(with_name_everywhere(name), "html"))
     assert (page.tags, page.attributes, page.open) == (PLAIN_PAGE.tags, PLAIN_PAGE.attributes, [])
 
@@ -303,19 +303,21 @@ def drawn_words(findings: Findings, name: str = "svg") -> list[str]:
 
 
 def test_the_card_has_disk_verdict_figures_with_the_largest_differences_and_a_command() -> None:
-    words = drawn_words(make_findings())
-    assert words[:4] == [
-        "Quick look on ST8000AS0002-1NA17Z, 8.00 TB, hard disk",
+    words, when = drawn_words(make_findings()), present(make_findings()).when
+    assert when == "Linux 6.1, 2026-01-02"
+    assert words[:5] == [
+        "ST8000AS0002-1NA17Z",
+        "SMR, drive-managed · Quick look, 8.00 TB, hard disk",
         "confidence ●●●○ good",
         "Use XFS: 21 % faster than ext4 here",
         "Faster in 1 of 3 tests, slower in 1.",
     ]
-    assert {"Large-files", "187 MB/s", "1,290 writes/s", "3 rounds, 7 min · fswizard"} <= set(words)
+    assert {"Large-files", "187 MB/s", "1,290 writes/s", f"3 rounds, 7 min · {when} · fswizard"} <= set(words)
     assert "fswizard run quick --candidates 'ext4; xfs; btrfs:noatime; ext4:noatime; nilfs2'" in " ".join(words)
     words = drawn_words(with_many_workloads(40))
     shown = [word for word in words if word.startswith("large-files-")]
     assert 2 <= len(shown) < 40
-    assert f"{len(shown)} of 40 tests, by difference · 3 rounds, 7 min · fswizard" in words
+    assert f"{len(shown)} of 40 tests, by difference · 3 rounds, 7 min · {when} · fswizard" in words
     differing = make_findings().result.plan.recipe.workloads[1]
     view = present(make_findings())
     assert [row.name for row in view.highlights(1)] == [differing.name]

@@ -45,9 +45,12 @@ def test_a_size_written_is_read_back(size: int) -> None:
     assert parse_size(binary_size_text(size)) == parse_size(decimal_size_text(size), DECIMAL) == size
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"), [("90s", 90), ("10m", 600), ("1h30m", 5400), ("120", 120), ("0.5h", 1800)]
-)
+def test_a_time_without_a_unit_is_asked_for_one() -> None:
+    with pytest.raises(ValueError, match="'10' has no unit; write 10s or 10m"):
+        parse_duration("10")
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("10m", 600), ("1h30m", 5400), ("0.5h", 1800)])
 def test_durations(text: str, seconds: float) -> None:
     assert parse_duration(text) == seconds
 
@@ -57,7 +60,7 @@ def test_any_text_is_a_duration_or_a_value_error(text: str) -> None:
     try:
         assert parse_duration(text) >= 0
     except ValueError as error:
-        assert "duration" in str(error)
+        assert "duration" in str(error) or "unit" in str(error)
 
 
 def test_sizes_durations_and_shares_for_people() -> None:

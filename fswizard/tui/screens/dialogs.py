@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import ClassVar
 
 from textual import on
@@ -11,8 +12,11 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
+from fswizard.model.drive import Drive
 from fswizard.tui.drawing import text
-from fswizard.tui.screens.base import SCROLL_LINES, Window
+from fswizard.tui.drives import explain
+from fswizard.tui.screens.base import SCROLL_LINES, SCROLL_PAGES, TextBox, Window
+from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
 
 
@@ -22,8 +26,9 @@ class HelpScreen(Window[None]):
     TITLE = "Help"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "close"),
-        Binding("enter,f1,q", "dismiss", "close", show=False),
+        Binding("enter,f1,q,question_mark", "dismiss", "close", show=False),
         *SCROLL_LINES,
+        *SCROLL_PAGES,
     ]
 
     def __init__(self, words: str) -> None:
@@ -33,6 +38,36 @@ class HelpScreen(Window[None]):
     def body(self) -> ComposeResult:
         with VerticalScroll(id="help", can_focus=False):
             yield Static(self._words, markup=False)
+
+
+class AdviceScreen(HelpScreen):
+    """What is known of a disk without measuring on it, as before it is bought."""
+
+    def __init__(self, drive: Drive) -> None:
+        super().__init__("")
+        self.title = f"{drive.model}, before you measure"
+        self._drive = drive
+
+    def body(self) -> ComposeResult:
+        with VerticalScroll(id="help", can_focus=False):
+            yield Canvas()
+
+    def on_mount(self) -> None:
+        self.query_one(Canvas).show(partial(explain, self._drive))
+
+
+class FindScreen(Window[str]):
+    """Dismissed with the words to look for."""
+
+    TITLE = "Find"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "back")]
+
+    def body(self) -> ComposeResult:
+        yield TextBox(placeholder="words in a row of the list")
+
+    @on(TextBox.Submitted)
+    def _submitted(self, event: TextBox.Submitted) -> None:
+        self.dismiss(event.value.strip())
 
 
 class QuestionScreen(Window[str | None]):
@@ -57,6 +92,14 @@ class QuestionScreen(Window[str | None]):
     @on(ChoiceList.Clicked)
     def action_choose(self) -> None:
         self.dismiss(self.query_one(ChoiceList).key)
+
+
+class QuitScreen(QuestionScreen):
+    """Whether what was chosen may be lost."""
+
+    def __init__(self) -> None:
+        answers = {"stay": "Stay", "quit": "Quit"}
+        super().__init__("Quit?", "Nothing runs. What you chose is not kept.", answers)
 
 
 class LeaveScreen(QuestionScreen):

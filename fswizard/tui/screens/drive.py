@@ -33,6 +33,7 @@ from fswizard.tui.drives import (
 )
 from fswizard.tui.machine import DiskWatcher
 from fswizard.tui.screens.base import BoxScreen, TextBox
+from fswizard.tui.screens.dialogs import AdviceScreen
 from fswizard.tui.screens.members import MembersScreen
 from fswizard.tui.screens.probe import ProbeScreen
 from fswizard.tui.widgets.canvas import Canvas
@@ -357,7 +358,7 @@ class DriveScreen(BoxScreen):
             if choices.directory:
                 self.wizard.go_on()
             elif drive is not None:
-                self.refuse("A model name can't be tested: choose one of the disks, or name a directory: `d`.")
+                self.wizard.push_screen(AdviceScreen(drive))
         elif isinstance(menu.place, FswizardError) and not choices.directory and not given_up:
             self.show_error(menu.place)
         elif menu.place is None and not choices.directory and not given_up:

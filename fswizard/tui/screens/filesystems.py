@@ -25,6 +25,9 @@ from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.chips import Chips
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
 
+USUAL = ("ext4", "xfs", "btrfs")
+"""What recipes compare that are not about certain filesystems: then what suits the disk takes part."""
+
 
 class FilesystemsScreen(BoxScreen):
     """Candidates to tick, explained as they are highlighted."""
@@ -82,7 +85,9 @@ class FilesystemsScreen(BoxScreen):
         if recipe is not None and self._across > 1:
             self._offered = self.wizard.backend.layout_candidates(recipe, self._across)
         elif recipe is not None:
-            self._offered = recipe.candidates or ("ext4", "xfs", "btrfs")
+            named = recipe.candidates or USUAL
+            about_others = {parse_candidate(name).filesystem.name for name in named} - set(USUAL)
+            self._offered = named if about_others else tuple(self._reasons) or named
         self._proposed = not self.choices.candidates
         self._propose()
         self._redraw()

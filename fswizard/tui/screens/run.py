@@ -170,10 +170,24 @@ class RunScreen(StepScreen):
         self._shown = None
 
     def action_skip(self) -> None:
+        """Ask once, as a skipped filesystem does not come back."""
+        from fswizard.tui.screens.dialogs import QuestionScreen
+
         step = self._run.state.step
-        if step is not None and step.candidate:
-            self.notify(f"{step.candidate} will be skipped from now on.", markup=False)
-        self._run.run.order("skip")
+        if step is None or not step.candidate:
+            return
+        name = step.candidate
+        words = f"{name} is not measured any more in this run. Its figures so far are kept."
+        answers = {"stay": f"Keep {name}", "skip": f"Skip {name} from now on"}
+
+        def answered(answer: str | None) -> None:
+            now = self._run.state.step
+            if answer == "skip" and now is not None and now.candidate == name:
+                self._run.run.order("skip")
+            elif answer == "skip":
+                self.notify(f"{name} was done meanwhile; press s when it is measured again.", markup=False)
+
+        self.wizard.push_screen(QuestionScreen("Skip it?", words, answers), answered)
 
     def action_stop(self) -> None:
         self.action_back()

@@ -20,11 +20,17 @@ RANK = {
     "f3": 88, "f2": 89, "f1": 90, "escape": 91, "ctrl+p": 92, "ctrl+q": 93,
 }  # fmt: skip
 """Where keys stand in the bar; letters stand in the middle."""
-NAMES = {"enter": "⏎", "escape": "esc", "ctrl+q": "^q", "ctrl+p": "^p", "f1": "F1", "f2": "F2", "f3": "F3"}
+NAMES = {
+    "enter": "⏎", "escape": "esc", "ctrl+q": "^q", "ctrl+p": "^p", "ctrl+c": "^c", "f1": "F1", "f2": "F2", "f3": "F3",
+    "slash": "/", "question_mark": "?",
+}  # fmt: skip
 
 
 class KeyBar(CachedStatic, can_focus=False):
-    """Keys that work right now, on as many lines as that takes; a click does what the key does."""
+    """Keys that work right now, on as many lines as that takes; a click does what the key does.
+
+    The first ones stand on the last line: a second click on a key finds no other one, however many lines there are.
+    """
 
     ALLOW_SELECT = False
 
@@ -51,13 +57,8 @@ class KeyBar(CachedStatic, can_focus=False):
     def _changed(self, screen: Screen[object]) -> None:
         if not self.is_attached or screen is not self.screen:
             return
-        by_description: dict[str, list[Binding]] = {}
-        for _, binding, enabled, _ in screen.active_bindings.values():
-            if binding.show and enabled and binding.description:
-                by_description.setdefault(binding.description, []).append(binding)
         keys = [
-            (_joined(bindings), words, tuple(binding.key for binding in bindings))
-            for words, bindings in sorted(by_description.items(), key=lambda item: RANK.get(item[1][0].key, 50))
+            (_joined(bindings), words, tuple(binding.key for binding in bindings)) for words, bindings in _keys(screen)
         ]
         if tuple(keys) != self._keys:
             self._keys = tuple(keys)
@@ -76,7 +77,21 @@ class KeyBar(CachedStatic, can_focus=False):
             used += wide + (gap if used else 0)
             entry = text((display, "bold $primary"), " ", (words, "$muted"))
             rows[-1].append(entry.stylize(Style.from_meta({"press": keys[0]})))
-        self.update(Content("\n").join(Content(" " * gap).join(row) for row in rows))
+        self.update(Content("\n").join(Content(" " * gap).join(row) for row in reversed(rows)))
+
+
+def _keys(screen: Screen[object], *, hidden: bool = False) -> list[tuple[str, list[Binding]]]:
+    """What keys do here, and the keys for it; `hidden` ones, too."""
+    by_description: dict[str, list[Binding]] = {}
+    for _, binding, enabled, _ in screen.active_bindings.values():
+        if (binding.show or hidden) and enabled and binding.description:
+            by_description.setdefault(binding.description, []).append(binding)
+    return sorted(by_description.items(), key=lambda item: RANK.get(item[1][0].key, 50))
+
+
+def all_keys(screen: Screen[object]) -> str:
+    """Every key that works on a screen: a line for each thing to do."""
+    return "\n".join(f"{_joined(bindings)}  {words}" for words, bindings in _keys(screen, hidden=True))
 
 
 def _joined(bindings: Sequence[Binding]) -> str:

@@ -58,6 +58,8 @@ class ChoiceList(OptionList, inherit_bindings=False):
         Binding("space", "tick", "tick", key_display="space"),
         Binding("home", "first", "first", show=False),
         Binding("end", "last", "last", show=False),
+        Binding("k", "up", "choose", show=False),
+        Binding("j", "down", "choose", show=False),
     ]
 
     class Chosen(Message):
@@ -141,6 +143,17 @@ class ChoiceList(OptionList, inherit_bindings=False):
         for number, row in enumerate(self._rows):
             if row.key == key and row.choosable:
                 self.highlighted = number
+
+    def find(self, words: str) -> bool:
+        """Move the highlight to the next row in which these words stand; whether there is one."""
+        count, width = len(self._rows), self._row_width
+        for step in range(1, count + 1):
+            number = ((self.highlighted or 0) + step) % count
+            row = self._rows[number]
+            if row.choosable and words.casefold() in row.lines(width, False).plain.casefold():
+                self.highlighted = number
+                return True
+        return False
 
     def redraw(self) -> None:
         """Redraw all rows."""
