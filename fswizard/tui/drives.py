@@ -92,7 +92,7 @@ def drive_row(drive: Drive, models: Sequence[str], width: int, on: bool) -> Cont
 
 
 def explain(drive: Drive, width: int) -> Content:
-    """Verdict, evidence, advice, and what is worth a try: all that is known without measuring."""
+    """Verdict, evidence, advice."""
     verdict = drive.smr
     without = "no verdict without evidence" if verdict.kind == "unknown" else "shingling doesn't apply"
     if verdict.kind == "unknown" and drive.kind == "virtual":
@@ -102,25 +102,41 @@ def explain(drive: Drive, width: int) -> Content:
     rows += [_evidence(evidence, drive, width) for evidence in verdict.evidence]
     if drive.pending:
         rows.append(bullet(("…", "$muted"), (drive.pending, "$muted"), width))
-    if known := [advice for advice in verdict.advice if "fswizard smr --probe" not in advice]:  # a key here
+    if told := [advice for advice in verdict.advice if "fswizard smr --probe" not in advice]:  # a key here
         rows += [Content(""), heading("Good to know", width)]
-        rows += [bullet(("›", "$primary"), advice, width) for advice in known]
-    reasons = {item.candidate_name: item.reason for item in suggestions(drive)}
-    rows += [Content(""), heading("★ Suits it", width), reasons_list(reasons, width), Content("")]
-    then = "Measuring on it" if drive.name else "Measuring on it, once it is attached,"
-    rows += wrap((f"{then} tells which of them is faster for what you do, and by how much.", "$muted"), width)
+        rows += [bullet(("›", "$primary"), advice, width) for advice in told]
     facts = _facts(drive)
     if facts:
         rows += [Content(""), *wrap((facts, "$muted"), width)]
     return lines(rows)
 
 
+def suits(drive: Drive, width: int) -> Content:
+    """What is worth a try on it, and what measuring adds."""
+    reasons = {item.candidate_name: item.reason for item in suggestions(drive)}
+    measuring = "Measuring on it" if drive.name else "Measuring on it, once it is attached,"
+    then = f"{measuring} tells which of them is faster for what you do, and by how much."
+    return lines(
+        [heading("★ Suits it", width), reasons_list(reasons, width), Content(""), *wrap((then, "$muted"), width)]
+    )
+
+
+def known(drive: Drive, width: int) -> Content:
+    """All that is known of it without measuring."""
+    return lines([explain(drive, width), Content(""), suits(drive, width)])
+
+
 def below(drive: Drive, width: int, *, evidence: bool) -> Content:
-    """Its partitions as a bar and a list; where there is no room for a panel, the evidence too."""
-    rows = [explain(drive, width), Content("")] if evidence else []
+    """Its partitions as a bar and a list; where there is no room for a panel, all that stands there too."""
+    if not evidence:
+        return _contents(drive, width)
+    return lines([explain(drive, width), Content(""), _contents(drive, width), Content(""), suits(drive, width)])
+
+
+def _contents(drive: Drive, width: int) -> Content:
     if not drive.size_bytes:
-        return lines(rows or [Content("")])
-    rows.append(heading("On it", width))
+        return Content("")
+    rows = [heading("On it", width)]
     partitions = sorted(drive.partitions, key=lambda partition: partition.start_bytes)
     if not partitions:
         rows.append(text(("▕" + "·" * max(1, width - 2) + "▏", "$faint")))

@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from fswizard.model.drive import Drive
 from fswizard.tui.drawing import text
-from fswizard.tui.drives import explain
+from fswizard.tui.drives import known
 from fswizard.tui.screens.base import SCROLL_LINES, SCROLL_PAGES, TextBox, Window
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
@@ -53,7 +53,7 @@ class AdviceScreen(HelpScreen):
             yield Canvas()
 
     def on_mount(self) -> None:
-        self.query_one(Canvas).show(partial(explain, self._drive))
+        self.query_one(Canvas).show(partial(known, self._drive))
 
 
 class FindScreen(Window[str]):

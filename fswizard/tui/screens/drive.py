@@ -26,7 +26,7 @@ from fswizard.tui.drives import (
     best_for,
     drive_header,
     drive_row,
-    explain,
+    known,
     largest_that_fits,
     model_named,
     too_large,
@@ -165,7 +165,7 @@ class DriveScreen(BoxScreen):
         drive, menu = self._drive, self._menu
         if drive is None:
             return
-        self.query_one("#about", Canvas).show(partial(explain, drive))
+        self.query_one("#about", Canvas).show(partial(known, drive))
         self.query_one("#below", Canvas).show(lambda width: below(drive, width, evidence=self.has_class("-narrow")))
         highlighted = self._targets.key
         self._targets.rows = menu.rows()
