@@ -135,6 +135,8 @@ class Condition:
         bound = any(processor_bound(result, name, self.workload) for name in (ratio.candidate, ratio.baseline))
         if (bound and self.workload not in by_processor) or not ratio.low or not ratio.high:
             return None
+        if ratio.verdict == "tie" and 1 in (self.above, self.below):
+            return False  # a difference was claimed
         if ratio.low > self.above and (not self.below or ratio.high < self.below):
             return True
         return False if ratio.high < self.above or (self.below and ratio.low > self.below) else None

@@ -201,6 +201,8 @@ def test_conclusions_are_confirmed_or_not_or_left_open_also_that_something_fails
     assert on_a_small_volume("XFS appends", ours, monkeypatch) == "confirmed"
     slow = file_server(RATES, {**LATENCIES, "xfs": (3.0, 3.03, 2.97)})
     assert on_a_small_volume("XFS appends", slow, monkeypatch) == "not confirmed"
+    level = file_server(RATES, {**LATENCIES, "xfs": LATENCIES["ext4"]})
+    assert on_a_small_volume("XFS appends", level, monkeypatch) == "not confirmed", "a difference was claimed"
     noisy = file_server(RATES, {**LATENCIES, "xfs": (0.5, 5.0, 2.0)})
     assert on_a_small_volume("XFS appends", noisy, monkeypatch) == "not decidable here"
     assert on_a_small_volume("XFS appends", None, monkeypatch) == "not run yet"
