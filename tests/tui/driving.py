@@ -149,6 +149,14 @@ def question(app: App[Any]) -> str:
     return str(app.screen.query_one("#question", Static).render())
 
 
+async def click_key(pilot: Pilot[Any], words: str) -> None:
+    """Click where a key, or what it does, stands in the bar."""
+    rows = footer(pilot.app).splitlines()
+    number, row = next((number, row) for number, row in enumerate(rows) if words in row)
+    bar = pilot.app.screen.query_one(KeyBar)
+    await pilot.click(KeyBar, offset=(bar.gutter.left + row.index(words), number))
+
+
 def footer(app: App[Any]) -> str:
     """The keys that the footer shows."""
     return str(app.screen.query_one(KeyBar).render())

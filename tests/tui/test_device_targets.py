@@ -16,11 +16,10 @@ from fswizard.targets.privilege import Purpose
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.drives import DEVICE
 from fswizard.tui.screens.review import plan_words
-from fswizard.tui.widgets.bars import KeyBar
 from fswizard.tui.widgets.choice_list import ChoiceList
 from tests.fakes.desktop import mounted, twin
 from tests.fakes.wizard import ARCHIVE, NEW, OLD, SSD, FakeMachine, app
-from tests.tui.driving import at_step, footer, keys_of, screen_text, shows, until, wizard
+from tests.tui.driving import at_step, click_key, footer, keys_of, screen_text, shows, until, wizard
 
 SIZE = (100, 32)
 WIDE = (160, 36)
@@ -99,7 +98,7 @@ async def test_enter_alone_never_erases_anything() -> None:
         await shows(pilot, "type its serial number")
         pilot.app.screen.set_focus(None)
         await pilot.press("enter")
-        await pilot.click(KeyBar, offset=(3, 0))
+        await click_key(pilot, "⏎")
         await pilot.pause()
         await at_step(pilot, "review")
         await pilot.press("escape")
@@ -191,7 +190,7 @@ async def test_a_device_is_chosen_with_the_mouse_and_another_disk_does_not_inher
         pilot.app.screen.query_one("#drives", ChoiceList).focus()
         await pilot.press("down")
         await shows(pilot, "(•) a scratch image")
-        await pilot.click(KeyBar, offset=(4, 0))
+        await click_key(pilot, "⏎")
         await at_step(pilot, "filesystems")
         assert wizard(pilot).choices.device == ""
 

@@ -13,6 +13,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from fswizard.errors import Missing, UsageError
+from fswizard.filesystems import suggestions
 from fswizard.model.run_state import LogCommand
 from fswizard.targets.journal import Leftover
 from fswizard.targets.own_directory import Identity
@@ -22,10 +23,10 @@ from fswizard.tui.screens.export import ExportScreen
 from fswizard.tui.screens.log import LogScreen
 from fswizard.tui.screens.options import OptionsScreen
 from fswizard.tui.screens.result import ResultScreen
-from fswizard.tui.widgets.bars import KeyBar, StepBar
+from fswizard.tui.widgets.bars import StepBar
 from fswizard.tui.widgets.choice_list import ChoiceList
 from tests.fakes.wizard import NEW, RECIPES, FakeMachine, app
-from tests.tui.driving import at_step, footer, question, screen_text, settled, shows, until, wizard
+from tests.tui.driving import at_step, click_key, footer, question, screen_text, settled, shows, until, wizard
 
 SIZE = (100, 32)
 
@@ -73,7 +74,7 @@ async def test_a_measurement_begins_within_twelve_keys_for_every_purpose() -> No
             (plan,) = machine.plans
             assert plan.drive is not None
             assert (plan.recipe.name, plan.drive.name) == ("archive-disk", "sdb"), "an archive disk is what it means"
-            assert [c.name for c in plan.candidates] == ["ext4", "xfs", "btrfs"]
+            assert {c.name for c in plan.candidates} == {it.candidate_name for it in suggestions(plan.drive)}
 
 
 async def test_escape_goes_back_step_by_step_choices_stay_and_finished_steps_can_be_clicked() -> None:
@@ -105,11 +106,11 @@ async def test_the_mouse_alone_gets_to_a_run() -> None:
         for step in ("filesystems", "workloads", "review", "run"):
             if step == "run":
                 await shows(pilot, "starts the run")
-            await pilot.click(KeyBar, offset=(4, 0))
+            await click_key(pilot, "⏎")
             await at_step(pilot, step)
         assert machine.plans[0].drive is not None
         assert machine.plans[0].drive.name == "nvme0n1"
-        await pilot.click(KeyBar, offset=(footer(pilot.app).index("leave") + 4, 0))
+        await click_key(pilot, "leave")
         await until(pilot, lambda: isinstance(pilot.app.screen, LeaveScreen), "the question")
         await pilot.press("down", "enter")
         await until(pilot, lambda: machine.sessions[0].left, "clean-up")
@@ -328,7 +329,7 @@ async def test_a_question_that_the_end_of_the_run_answers_goes_and_its_keys_open
         while not app_.in_input_grace:
             await pilot.pause(0.01)
         await pilot.press("enter", "escape", "ctrl+q")
-        await pilot.click(KeyBar, offset=(4, 0))
+        await click_key(pilot, "⏎")
         await pilot.pause()
         assert isinstance(app_.screen, ResultScreen)
         assert app_.is_running
