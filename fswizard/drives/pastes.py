@@ -28,6 +28,10 @@ _LABELS = (
     r"Physical block size|Logical Unit id|Transport protocol|PCI Vendor/Subsystem ID|IEEE OUI Identifier|"
     r"Total NVM Capacity|Unallocated NVM Capacity|Controller ID|NVMe Version|Number of Namespaces"
 )
+_EIGHT_BIT = re.compile(rb"[\t-~]{16}")
+"""No text in UTF-16, of which every other byte is 0."""
+_SWAPPED = ("\u7400\u6100", "\u7300\u6d00", "\u2000\u2000", "\u6500\u7200")
+"""`ta`, `sm`, two blanks, and `er` in the other byte order."""
 _BANNER = r"smartctl (?:version )?(?:pre-)?\d+\.\d+ (?:\d{4}-\d\d-\d\d|\[)"
 _TITLE = r"=+ ?START OF [A-Z]{2,}"
 _OLD_SCSI = r"Device: +\S.* Version: "
@@ -43,11 +47,17 @@ _STARTS = re.compile(
     rf"^(?:({_BANNER})|=+ ?({INFORMATION})|(Model Family|Device Model|Model Number|Vendor) ?:|({_OLD_SCSI}))",
     re.MULTILINE,
 )
+_LINE = re.compile(rf"^(?:({_LABELS}) ?:)?[^\n]*", re.MULTILINE)
+_ELISION = re.compile(r"\W*(?:snip\w*|cut)?\W*", re.IGNORECASE)
+"""A line that stands for left-out ones, or a blank one."""
+_READINGS = re.compile(r"^=+ ?START OF (?:READ SMART|SMART) DATA", re.MULTILINE)
+_HEADER_LINES = 60
 _GLUED = re.compile(rf"(?<=[^\n])(?={_BANNER}|(?<!=){_TITLE})|(?<=SECTION ===)[ \t]*(?=[^\n=])")
 _MARKS = (
     "=== START OF INFO", "smartctl 7.", "smartctl 6.", "smartctl version", "Device Model:", "Product:", "Device type:",
-    "Model Number:", '  "json_format_version"', "json_format_version:", "json.device",
+    "Model Number:", "json_format_version:", "json.device",
 )  # fmt: skip
+_PREFIXED_JSON = re.compile(r'^[ \t]*[^\s{\["][^\n]*"json_format_version"', re.MULTILINE)
 _ODD = ("\x1b", "\b", "=3D", "=20\n", "=E2=", "=C2=", "&", "[/", "</", "<br", "Content-Transfer-Encoding:")
 _SOFT_BREAK = re.compile(r"[^=]=\n")
 _SEVERAL = ("smartctl ", INFORMATION, "Device Model", "Model Number", "Vendor", "Device: ", "Version: ")
@@ -125,11 +135,14 @@ def pieces(output: bytes) -> Iterator[Piece]:
 
 def decoded(output: bytes) -> str:
     """Text with plain line ends, from UTF-8, UTF-16 as Windows' shells save it, or a mixture with either of them."""
-    if output[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+    if output[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) and not _EIGHT_BIT.search(output):
         text = output.decode("utf-16", "replace")
-        if sum(map(str.isascii, text)) >= 0.9 * len(text):
+        if not any(swapped in text for swapped in _SWAPPED):
             output = text.encode("utf-8", "replace")
-    text = output.replace(b"\0", b"").decode("utf-8", "surrogateescape")
+    if b"\0" in output:
+        for other in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, b"\0"):
+            output = output.replace(other, b"")
+    text = output.decode("utf-8", "surrogateescape")
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
@@ -140,7 +153,8 @@ def _clean(text: str) -> _Lines:
     lines = _Lines(text)
     if any(odd in text for odd in _ODD) or _SOFT_BREAK.search(text):
         lines = _without_tags(_Lines.of((number, _plain(line)) for number, line in _Lines.of(_from_mail(lines)).each()))
-    if any(lines.text.count(mark) != f"\n{lines.text}".count(f"\n{mark}") for mark in _MARKS):
+    text = f"\n{lines.text}"
+    if any(text.count(mark) != text.count(f"\n{mark}") for mark in _MARKS) or _PREFIXED_JSON.search(text):
         lines = _Lines.of((number, _unglued(line)) for number, line in lines.each())
         lines = _Lines.of(_without_prefixes(lines.each()))
     return lines
@@ -165,8 +179,10 @@ def _from_mail(lines: _Lines) -> Iterator[tuple[int, str]]:
 
 
 def _from_base64(body: str) -> bytes:
+    """What it says, up to where it is cut off."""
+    letters = "".join(body.split()).encode("ascii", "ignore")
     try:
-        return binascii.a2b_base64(body.encode("ascii", "ignore"))
+        return binascii.a2b_base64(letters[: len(letters) // 4 * 4])
     except ValueError:
         return b""
 
@@ -280,11 +296,12 @@ def _json(lines: _Lines) -> Iterator[tuple[int, int, list[Piece]]]:
             document, at = _decoder.raw_decode(text, start)
         except (ValueError, RecursionError) as error:
             reached = max(getattr(error, "pos", 0), opening.end())
-            nested = _DOCUMENT.search(text, opening.end(), reached)
-            at = nested.start() if nested else reached
-            if not nested and _LEFT.search(text, start, reached):
-                problem = f"The JSON that begins in line {line} can't be read beyond line {lines.line(reached)}"
-                yield start, reached, [Piece(line, problem=f"{problem}: it is cut off or damaged there.")]
+            later = [_DOCUMENT.search(text, opening.end(), reached + 40), _STARTS.search(text, opening.end(), reached)]
+            at = min([reached, *(match.start() for match in later if match)])
+            own = at == reached or _DOCUMENT.match(text, start)
+            if own and _LEFT.search(text, start, at):
+                problem = f"The JSON that begins in line {line} can't be read beyond line {lines.line(at)}"
+                yield start, at, [Piece(line, problem=f"{problem}: it is cut off or damaged there.")]
         else:
             yield start, at, [replace(piece, line=line) for piece in _outputs(document)]
 
@@ -320,12 +337,33 @@ def _texts(lines: _Lines, begin: int, end: int) -> Iterator[Piece]:
             starts.append(match.start())
             named = titled = False
         named, titled = named or naming, titled or title is not None
+    for start, stop in zip(tuple(starts), [*starts[1:], end], strict=True):
+        starts += _other_disks(text, start, stop)
+    starts.sort()
     for number, (start, stop) in enumerate(zip(starts, [*starts[1:], end], strict=True)):
         body = text[start:stop]
-        commands = _COMMAND.findall(text, max(begin, start - 400), start) if number else []
+        commands = _COMMAND.findall(text, max(starts[number - 1], start - 400), start) if number else []
         if body.strip():
             yield Piece(lines.line(start), body, asked=commands[-1] if commands else "")
     traces = any(text.find(mark, begin, end) >= 0 for mark in ("model_name", "json"))
     if traces and (left := _LEFT.search(text, begin, end)):
         line = lines.line(left.start())
         yield Piece(line, problem=f"Line {line} belongs to a document whose beginning or form is not smartctl's.")
+
+
+def _other_disks(text: str, start: int, stop: int) -> Iterator[int]:
+    """Where, within a call, the output of another disk goes on whose beginning is missing."""
+    title, name = text.find(INFORMATION, start, stop), text.find("Device Model:", start, stop)
+    header = text.find("\n", title, stop) + 1 if title >= 0 else max(name, start)
+    seen, foreign = set[str](), False
+    for count, line in enumerate(_LINE.finditer(text, header, stop)):
+        label = line[1] or ""
+        if (label and foreign) or (label in seen and label not in ("SMART support is", "Device is")):
+            yield line.start()
+            break
+        if label == "Device is" or count == _HEADER_LINES or line[0].startswith("="):
+            break
+        named = "Device Model" in seen or (title >= 0 and not seen)
+        foreign = foreign or (named and not label and not _ELISION.fullmatch(line[0]))
+        seen |= {label} - {""}
+    yield from (title.start() for title in list(_READINGS.finditer(text, start, stop))[1:])
