@@ -366,4 +366,5 @@ def _other_disks(text: str, start: int, stop: int) -> Iterator[int]:
         named = "Device Model" in seen or (title >= 0 and not seen)
         foreign = foreign or (named and not label and not _ELISION.fullmatch(line[0]))
         seen |= {label} - {""}
-    yield from (title.start() for title in list(_READINGS.finditer(text, start, stop))[1:])
+    if text.count("SMART DATA", start, stop) > 1:
+        yield from (title.start() for title in list(_READINGS.finditer(text, start, stop))[1:])
