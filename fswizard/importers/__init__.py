@@ -14,7 +14,7 @@ from fswizard.drives.smartctl_output import parse_text
 from fswizard.drives.smr import KIND_OF, judge_smr
 from fswizard.errors import UsageError
 from fswizard.importers import csv_table, filebench, fio_json
-from fswizard.importers.assemble import assemble, by_disk, sources_of
+from fswizard.importers.assemble import assemble, by_disk, named_by_job, sources_of
 from fswizard.importers.parsed_run import ParsedRun, refuse
 from fswizard.model.drive import Drive
 from fswizard.model.result import Doubt, Result
@@ -56,7 +56,8 @@ def read(words: Sequence[str], *, baseline: str = "") -> dict[str, Result]:
                 runs.append(list(filebench.read_each(text, path.name, _text(volume))))
             else:
                 runs.append(list(reader.read_each(text, path.name)))
-    parsed_runs = [(source, run) for source, several in zip(sources_of(read_files), runs) for run in several]
+    of_files = zip(sources_of(read_files), runs)
+    parsed_runs = [named_by_job(source, run) for source, several in of_files for run in several]
     if not parsed_runs:
         reason = f"{READABLE}, but no backup copies ({' and '.join(BACKUPS)})"
         raise UsageError(f"These files contain no figures: {reason}.", HOW)
