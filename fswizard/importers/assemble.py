@@ -71,7 +71,9 @@ def sources_of(files: Sequence[tuple[str, str]]) -> list[Source]:
 def named_by_job(source: Source, run: ParsedRun) -> tuple[Source, ParsedRun]:
     """A run with the candidate that its job is named after, if nothing else names one, and its work without that name:
     `xfs-randread` is `randread` on XFS."""
-    if len(run.workloads) != 1 or any(one.candidate for one in (*run.figures, *run.faults)):
+    if len(run.workloads) != 1 or any(
+        (*(one.candidate for one in run.figures), *(one.candidate for one in run.faults))
+    ):
         return source, run
     mine, work = filesystem_name(candidate_of(source.candidate).filesystem.name), run.workloads[0]
     job, _, rest = work.name.partition("\n")
