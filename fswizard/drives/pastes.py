@@ -69,9 +69,16 @@ _BODY_ENDS = re.compile(r"^--\S.*$|^From \S+ .*\d{4}$", re.MULTILINE)
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]+={0,2}[ \t]*(?:\n|$))+")
 _QUOTED_PRINTABLE = re.compile(r"=3D|=20$|=(?:E2=80|C2=A0)|^[^\n]{60,76}=$", re.MULTILINE)
 _BLOCK_TAG = re.compile(r"</?(?:br|p|div|li|tr|pre|h\d)\b[^<>]*>", re.IGNORECASE)
+_CELL = re.compile(r"</t[dh]>")
 _CLOSING_TAG = re.compile(r"(?:\[/(\w+)\]|</(\w+)>)")
-_SPACES = str.maketrans("\udca0\udcff“”„", '  """', "\u200b\ufeff\xad")
+_SPACES = str.maketrans("\udca0\udcff“”„", '  """', "\u200b\ufeff\xad\f")
 """Also the bytes of a hard blank in the code pages of Windows and DOS."""
+_LINE_ENDS = {0x0B: "\n", 0x0C: "", 0x85: "\n", 0x2028: "\n", 0x2029: "\n"}
+_WRITTEN_OUT = re.compile(r"(?:SECTION ===|[\[{],?|tools\.org)(?:\\r)?\\n")
+"""A line end as programs write it in a string."""
+_LOGGED = re.compile(r'^\{.*"(?:log|message|msg|MESSAGE|line)": *".*\}$', re.MULTILINE)
+"""A line that a collector of logs wrapped in JSON."""
+_SUFFIX = re.compile(r"""[ \t]*(?:[|│`"']|\\par\b)[,; \t'"]*$""")
 _COMMAND = re.compile(r"smartctl\b[^\n]*?\s(/dev/[\w/!.:-]+)")
 _OPENING = re.compile(r'\{\s*"|\[\s*\{\s*"')
 _DOCUMENT = re.compile(r'\{\s*"json_format_version"')
@@ -143,6 +150,8 @@ def decoded(output: bytes) -> str:
         for other in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, b"\0"):
             output = output.replace(other, b"")
     text = output.decode("utf-8", "surrogateescape")
+    if any(other in text for other in "\v\f\x85\u2028"):
+        text = text.translate(_LINE_ENDS)
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
@@ -151,13 +160,40 @@ def _clean(text: str) -> _Lines:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text.translate(_SPACES))
     lines = _Lines(text)
+    if '":' in text and _LOGGED.search(text):
+        lines = _Lines.of((number, _LOGGED.sub(_logged, line)) for number, line in lines.each())
+        text = lines.text
+    if "\\n" in text and _WRITTEN_OUT.search(text) and not _is_json(text):
+        lines = _Lines.of((number, re.sub(r"(?:\\r)?\\n", "\n", line)) for number, line in lines.each())
+        text = lines.text
     if any(odd in text for odd in _ODD) or _SOFT_BREAK.search(text):
         lines = _without_tags(_Lines.of((number, _plain(line)) for number, line in _Lines.of(_from_mail(lines)).each()))
     text = f"\n{lines.text}"
     if any(text.count(mark) != text.count(f"\n{mark}") for mark in _MARKS) or _PREFIXED_JSON.search(text):
+        if _is_json(lines.text):
+            return lines
         lines = _Lines.of((number, _unglued(line)) for number, line in lines.each())
-        lines = _Lines.of(_without_prefixes(lines.each()))
+        lines = _without_suffix(_Lines.of(_without_prefixes(lines.each())))
     return lines
+
+
+def _is_json(text: str) -> bool:
+    """Whether all of a text is one document."""
+    text = text.strip()
+    try:
+        return text[:1] in ("{", "[") and _decoder.raw_decode(text)[1] == len(text)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _logged(line: re.Match[str]) -> str:
+    """The message in a line of a log, or the line if it is none."""
+    try:
+        entry = json.loads(line[0])
+    except (ValueError, RecursionError):
+        return line[0]
+    messages = (entry.get(key) for key in ("log", "message", "msg", "MESSAGE", "line"))
+    return next((it.removesuffix("\n") for it in messages if isinstance(it, str)), line[0])
 
 
 def _from_mail(lines: _Lines) -> Iterator[tuple[int, str]]:
@@ -225,7 +261,7 @@ def _without_tags(lines: _Lines) -> _Lines:
         return lines
     names = "|".join(map(re.escape, sorted(closed))) or "br"
     tag = re.compile(rf"\[/?(?:{names})(?:=[^\]\n]*)?\]|</?(?:{names}|br)(?: [^<>\n]*)?/?>", re.IGNORECASE)
-    return _Lines.of((number, tag.sub("", _BLOCK_TAG.sub("\n", line))) for number, line in lines.each())
+    return _Lines.of((number, tag.sub("", _CELL.sub(" ", _BLOCK_TAG.sub("\n", line)))) for number, line in lines.each())
 
 
 def _unglued(line: str) -> str:
@@ -252,11 +288,22 @@ def _without_prefixes(lines: list[tuple[int, str]]) -> Iterator[tuple[int, str]]
             yield number, line[len(head or "") :] if "Device Model:" in line else line
 
 
+def _without_suffix(lines: _Lines) -> _Lines:
+    """Without what stands at the ends of all of smartctl's lines, as of cells and strings."""
+    own = [line for _, line in lines.each() if _ANCHOR.match(line.lstrip())]
+    ends = Counter(end[0].strip() for line in own if (end := _SUFFIX.search(line)))
+    suffix, count = ends.most_common(1)[0] if ends else ("", 0)
+    if count < 3 or 4 * count < 3 * len(own):
+        return lines
+    end = re.compile(rf"[ \t]*{re.escape(suffix)}[ \t]*$")
+    return _Lines.of((number, end.sub("", line)) for number, line in lines.each())
+
+
 def _head(line: str) -> str:
     """What stands before smartctl's own words on a line; empty if there are none."""
     anchor = _ANCHOR.search(line)
     head = line[: anchor.start()] if anchor else ""
-    return head.rstrip("{[]}, ") if anchor and anchor[0].startswith('"') else head
+    return head.rstrip("{[, ") if anchor and anchor[0].startswith('"') else head
 
 
 def _shape(prefix: str) -> str:
@@ -294,6 +341,8 @@ def _json(lines: _Lines) -> Iterator[tuple[int, int, list[Piece]]]:
         start, line = opening.start(), lines.line(opening.start())
         try:
             document, at = _decoder.raw_decode(text, start)
+            if text.find("\nsmartctl ", start, at) >= 0 or text.find("\n=== START", start, at) >= 0:
+                raise json.JSONDecodeError("a string that goes on in another output", text, at)
         except (ValueError, RecursionError) as error:
             reached = max(getattr(error, "pos", 0), opening.end())
             later = [_DOCUMENT.search(text, opening.end(), reached + 40), _STARTS.search(text, opening.end(), reached)]

@@ -90,8 +90,21 @@ WRAPPED: dict[str, Callable[[str], str]] = {
     "between prompts": lambda text: f"root@nas:~# smartctl -x /dev/sdb\n{text}\nroot@nas:~# ",
     "a glued prompt": lambda text: f"root@nas:~# sudo smartctl -x /dev/sdb{text}",
     "colours": lambda text: f"\x1b[0m\x1b[?2004h{text}\x1b[01;32m$\x1b[0m",
+    "lines of a pastebin": lambda text: "\n".join(f"{at:>3}. {line}" for at, line in enumerate(text.split("\n"), 1)),
+    "found by grep": prefixed("sda.txt:"),
+    "of a container": prefixed("scrutiny_1  | "),
+    "said in a chat": prefixed("<@peter> "),
+    "rows of a table": lambda text: "\n".join(f"| {line:<90} |" for line in text.split("\n")),
+    "each line as code": lambda text: "\n".join(f"`{line}`" for line in text.split("\n")),
+    "cells": lambda text: "".join(f"<tr><td>7</td><td>{html.escape(line)}</td></tr>\n" for line in text.split("\n")),
+    "lines of a log in JSON": lambda text: "\n".join(json.dumps({"log": f"{line}\n"}) for line in text.split("\n")),
+    "line ends written out": lambda text: text.replace("\n", "\\n"),
+    "double spaced": lambda text: text.replace("\n", "\n\n"),
+    "pages": lambda text: text.replace("\n", "\n\f"),
     "hard blanks": lambda text: text.replace("  ", " \xa0"),
 }
+ALONE = {"cells", "each line as code", "lines of a log in JSON", "line ends written out"}
+"""What programs make of an output, which nobody quotes as it is."""
 SAVED: dict[str, Callable[[str], bytes]] = {
     "UTF-8": str.encode,
     "UTF-16": lambda text: text.encode("utf-16"),
@@ -176,18 +189,18 @@ def fuzzed(chance: random.Random) -> tuple[bytes, list[Pasted]]:
         disks.append(Pasted(name, bool(HEADED.search(text) or BANNER.search(text)), cut != ""))
         texts.append(text)
     ways = sorted(chance.sample(sorted(WRAPPED), chance.choice((1, 1, 2))), key="a mail in base64".__eq__)
-    wraps = [WRAPPED[way] for way in ways]
+    wraps = [WRAPPED[way] for way in ways[: 1 if ALONE & {*ways} else 2]]
     talk = chance.choice(("\n", "\n\n", "\nroot@nas:~# \n", "\n---\n\nand the other one:\n\n"))
     saved = [SAVED[name] for name in chance.choices(sorted(SAVED), k=len(texts))]
     if chance.random() < 0.5:
         return saved[0](wrapped(talk.join(texts), wraps)), disks
     mixed = chance.random() < 0.2
     encodings = saved if mixed else saved[:1] * len(texts)
-    each = [wrapped(text, wraps, f"/dev/sd{'bcd'[number]}") for number, text in enumerate(texts)]
+    each = [wrapped(text, wraps, f"/dev/sd{'xyz'[number]}") for number, text in enumerate(texts)]
     return b"".join(encode(text + talk) for encode, text in zip(encodings, each, strict=True)), disks
 
 
-def wrapped(text: str, wraps: list[Callable[[str], str]], device: str = "/dev/sdb") -> str:
+def wrapped(text: str, wraps: list[Callable[[str], str]], device: str = "/dev/sdx") -> str:
     for wrap in wraps:
         text = wrap(text.replace("/dev/sdb", device))
     return text.replace("/dev/sdb", device)
