@@ -150,6 +150,21 @@ def test_a_further_call_on_a_disk_belongs_to_it_and_one_on_another_does_not() ->
     assert len(parse_each((failed.replace("sda", "sdc") + first).encode())) == 2
 
 
+def test_lines_of_a_disk_whose_beginning_is_missing_count_for_no_disk_before_it() -> None:
+    header = "=== START OF INFORMATION SECTION ===\nDevice Model:     ST4000VN006-3CW104\nRotation Rate:    5400 rpm\n"
+    stray = "TRIM Command:     Available\nZoned Device:     Device managed zones\nDevice is:        Not in database\n"
+    assert kinds(parse_each((header + stray).encode())) == ["drive-managed"], "by its own word on its zones"
+    for between in ("Form Fac\n", "and the other one:\n\n", "Rotation Rate:    5400 rpm\n"):
+        readings = parse_each((header + between + stray).encode())
+        assert kinds(readings)[0] == "cmr"
+        assert "is missing" in readings[1].facts.problem
+    for elided in ("[...]\n", "\n\n", "-- snip --\n"):
+        assert len(parse_each((header + elided + stray).encode())) == 1
+    rest = "=== START OF READ SMART DATA SECTION ===\n    Recording Type: SMR\n"
+    assert kinds(parse_each((header + rest).encode())) == ["drive-managed"]
+    assert kinds(parse_each((header + rest.replace("SMR", "CMR") + rest).encode()))[0] == "cmr"
+
+
 OPPOSITES = {
     "cmr": {"drive-managed", "host-aware", "host-managed"},
     "drive-managed": {"cmr", "not-a-hard-disk"},
@@ -180,7 +195,7 @@ def fuzzed(chance: random.Random) -> tuple[bytes, list[Pasted]]:
     """A paste of one to three disks, each wrapped once or twice and perhaps cut at either end."""
     disks, texts = list[Pasted](), list[str]()
     for name in chance.sample(sorted(DUMPS), chance.choice((1, 1, 2, 3))):
-        text = DUMPS[name].decode("utf-8", "replace").strip() + "\n"
+        text = DUMPS[name].decode("utf-8", "replace").strip().replace("/dev/sdb", "/dev/sdj") + "\n"
         at = chance.choice((chance.randrange(len(text)), chance.randrange(min(len(text), 1200))))
         cut = chance.choice(("", "", "", "end", "beginning"))
         text = text[:at] if cut == "end" else text[at:] if cut else text
@@ -196,11 +211,11 @@ def fuzzed(chance: random.Random) -> tuple[bytes, list[Pasted]]:
         return saved[0](wrapped(talk.join(texts), wraps)), disks
     mixed = chance.random() < 0.2
     encodings = saved if mixed else saved[:1] * len(texts)
-    each = [wrapped(text, wraps, f"/dev/sd{'xyz'[number]}") for number, text in enumerate(texts)]
+    each = [wrapped(text, wraps, f"/dev/sdz{'xyz'[number]}") for number, text in enumerate(texts)]
     return b"".join(encode(text + talk) for encode, text in zip(encodings, each, strict=True)), disks
 
 
-def wrapped(text: str, wraps: list[Callable[[str], str]], device: str = "/dev/sdx") -> str:
+def wrapped(text: str, wraps: list[Callable[[str], str]], device: str = "/dev/sdzx") -> str:
     for wrap in wraps:
         text = wrap(text.replace("/dev/sdb", device))
     return text.replace("/dev/sdb", device)
