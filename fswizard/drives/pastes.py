@@ -293,10 +293,10 @@ def _without_suffix(lines: _Lines) -> _Lines:
     own = [line for _, line in lines.each() if _ANCHOR.match(line.lstrip())]
     ends = Counter(end[0].strip() for line in own if (end := _SUFFIX.search(line)))
     suffix, count = ends.most_common(1)[0] if ends else ("", 0)
-    if count < 3 or 4 * count < 3 * len(own):
+    if count < 2 or 3 * count < 2 * len(own):
         return lines
-    end = re.compile(rf"[ \t]*{re.escape(suffix)}[ \t]*$")
-    return _Lines.of((number, end.sub("", line)) for number, line in lines.each())
+    trailing = re.compile(rf"[ \t]*{re.escape(suffix)}[ \t]*$")
+    return _Lines.of((number, trailing.sub("", line)) for number, line in lines.each())
 
 
 def _head(line: str) -> str:
