@@ -252,6 +252,13 @@ class ModelTable:
             near = {name for name in self._spelled_out if name.startswith(typed)}
         return [(name, self.find(name)[0].kind) for name in sorted(near)[:3]]
 
+    def may_be_cut(self, model: str) -> bool:
+        """Whether a name is the beginning of longer ones, which record in another way: `WD20SD` of `WD20SDZW`."""
+        name = stem(spellings(model)[-1])
+        kinds = {row.kind for row in self.find(name)}
+        longer = (other for other in self._spelled_out if other.startswith(name) and other != name)
+        return bool(kinds) and any(self.find(other)[0].kind not in kinds for other in longer)
+
     def meant(self, title: str) -> list[tuple[str, SmrKind]]:
         """Up to six models that a series and a size may mean, as on a box: `Seagate BarraCuda 8TB`. Shingled ones come
         first."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from fswizard.drives.models import names_a_volume, scsi_name
+from fswizard.drives.models import names_a_volume, scsi_name, shipped_table
 from fswizard.drives.pastes import INFORMATION, Piece, pieces
 from fswizard.drives.refusals import MESSAGE
 from fswizard.drives.smartctl_forms import mapping, rows
@@ -29,6 +29,7 @@ _FIELDS = frozenset(
         "Serial Number", "Serial number", "LU WWN Device Id", "Logical Unit id", "Transport protocol",
     )
 )  # fmt: skip
+_NAMES = frozenset(("Device Model", "Model Family", "Model Number", "Vendor", "Product"))
 _OF_DISKS = frozenset(
     ("User Capacity", "Device type", "Model Family", "Rotation Rate", "LU WWN Device Id", "TRIM Command")
 )
@@ -164,6 +165,8 @@ def parse_text(text: str) -> SmrFacts:
     version = _VERSION.search(text, 0, start + _HEADER_BYTES)
     capacity = _text_capacity(header.get("User Capacity", ""))
     model = "" if _HDPARM.search(text) and not version else _text_model(header)
+    if model and INFORMATION in text and header.keys() <= _NAMES and shipped_table().may_be_cut(model):
+        model = ""  # the output ends here, perhaps within the name
     trim = header.get("TRIM Command", "").startswith("Available")
     identify_trim = "Trim bit" in text and _IDENTIFY_TRIM.search(text) is not None
     zoned, zoned_where = _text_zoned(header, text)

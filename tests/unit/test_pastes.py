@@ -165,6 +165,15 @@ def test_lines_of_a_disk_whose_beginning_is_missing_count_for_no_disk_before_it(
     assert kinds(parse_each((header + rest.replace("SMR", "CMR") + rest).encode()))[0] == "cmr"
 
 
+def test_a_name_at_the_end_of_an_output_that_may_be_cut_is_none() -> None:
+    title = "=== START OF INFORMATION SECTION ===\n"
+    (cut,) = parse_each(f"{title}Device Model:     WDC WD20SD\n".encode())
+    assert (cut.facts.model, kinds([cut])) == ("", ["unknown"]), "perhaps a WD20SDZW, which is shingled"
+    assert "cut off" in cut.facts.problem
+    assert kinds(parse_each(f"{title}Device Model:     WDC WD20SDZW-11JJ8S0\n".encode())) == ["drive-managed"]
+    assert kinds(parse_each(b"Device Model:     WDC WD400SD\n")) == ["cmr"]
+
+
 OPPOSITES = {
     "cmr": {"drive-managed", "host-aware", "host-managed"},
     "drive-managed": {"cmr", "not-a-hard-disk"},
