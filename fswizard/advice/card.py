@@ -64,7 +64,9 @@ def _nothing(result: Result, choice: Choice) -> Card:
             return Card(
                 "Nothing to compare: no two share a figure", "No two filesystems have figures for the same work."
             )
-        return Card("Run it again: it ended before there was a result", "No filesystem was measured long enough.")
+        why = result.failures[0].text if result.failures else _ENDED.get(result.outcome, "")
+        enough = "No filesystem was measured long enough."
+        return Card("Run it again: it ended before there was a result", fitting(LINE_WIDTH, why or enough, enough))
     if choice.lacking:
         verdict = f"Nothing fits: none here {has(plan.needs)}" + (" safely" if choice.unsafe else "")
         verdict = fitting(VERDICT_WIDTH, verdict, "Nothing fits your must-haves")
@@ -78,6 +80,13 @@ def _nothing(result: Result, choice: Choice) -> Card:
         "Nothing safe to choose: each may lose data in a crash",
         "Every candidate has an option that risks data. Add one that has none.",
     )
+
+
+_ENDED = {
+    "cancelled": "The run was cancelled before there was more to compare.",
+    "killed": "The run was killed, or the machine went down, before there was more.",
+}
+"""How a run ended that did not come far."""
 
 
 class _Answer:
@@ -228,7 +237,9 @@ class _Answer:
             return self._says(": the others can't be compared"), "They kept in memory what was written to the disk."
         if any(ratio.verdict == "failed" for ratio in self.analysis.overall):
             return self._says(": the others failed"), "No other filesystem could do all of this work."
-        return self._says(": nothing else was measured"), "No other has figures to compare."
+        return self._says(": nothing else was measured"), _ENDED.get(
+            self.result.outcome, "No other has figures to compare."
+        )
 
     def _beside(self) -> str:
         """Comparison of the only choice with candidates that are excluded."""

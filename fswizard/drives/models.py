@@ -119,14 +119,22 @@ def names_a_hard_disk(model: str) -> bool:
 
 
 _SIZE = re.compile(r"\b(\d{1,2}) ?TB\b", re.IGNORECASE)
+_NO_SERIES = re.compile(r"HDD|SSD|NAS|USB|AND|THE|FOR|ARE|ITS|DISKS?|DRIVE|HARD|INTERNAL|EXTERNAL|PORTABLE|DESKTOP")
 _LINK = re.compile(r"(?:ATA|USB|SCSI|NVME)-(?:[SQ]?ATA_+)?", re.ASCII)
 _VOLUME = re.compile(
-    r"LOGICAL|PERC |MEGARAID|MR9\d|SMART ARRAY|VIRTUAL|VMWARE|QEMU|VBOX|RAID|ISCSI|DISK ARRAY|MSFT", re.IGNORECASE
+    r"LOGICAL|SERVERA|PERC |MEGARAID|MR9\d|SMART ARRAY|VIRTUAL|VMWARE|QEMU|VBOX|RAID|ISCSI|DISK ARRAY|MSFT",
+    re.IGNORECASE,
 )
 _SCSI_LETTERS = 16
 """Room for a model's name in SCSI; a longer one is cut."""
 _CUT = re.compile(r"^(ST\d{2,5}[A-Z]{2}|WD\d{2,3}) (?=[A-Z0-9]{3,4}(?:-|$))", re.ASCII)
 """Where a USB bridge cuts a name: after eight letters, as SCSI has room for a vendor of eight."""
+
+
+def _series(text: str) -> set[str]:
+    """The words of a text that may name a series: `RED`, `BARRACUDA`."""
+    words = re.findall(r"[A-Z]{3,}", text.upper())
+    return {word for word in words if not _NO_SERIES.fullmatch(word) and not re.fullmatch(_MAKERS, word)}
 
 
 @lru_cache(maxsize=8192)
@@ -244,17 +252,34 @@ class ModelTable:
             near = {name for name in self._spelled_out if name.startswith(typed)}
         return [(name, self.find(name)[0].kind) for name in sorted(near)[:3]]
 
+    def may_be_cut(self, model: str) -> bool:
+        """Whether a name is the beginning of longer ones, which record in another way: `WD20SD` of `WD20SDZW`."""
+        name = stem(spellings(model)[-1])
+        kinds = {row.kind for row in self.find(name)}
+        longer = (other for other in self._spelled_out if other.startswith(name) and other != name)
+        return bool(kinds) and any(self.find(other)[0].kind not in kinds for other in longer)
+
     def meant(self, title: str) -> list[tuple[str, SmrKind]]:
-        """Up to six models that a series and a size may mean, as on a box: `Seagate BarraCuda 8TB`."""
-        size = _SIZE.search(title)
-        words = {word for word in re.findall(r"[A-Z]{4,}", title.upper()) if not re.fullmatch(_MAKERS, word)}
-        if not size or not words:
+        """Up to six models that a series and a size may mean, as on a box: `Seagate BarraCuda 8TB`. Shingled ones come
+        first."""
+        size, named = _SIZE.search(title), _series(title)
+        if not size or not named:
             return []
-        starts = (f"ST{size[1]}000", f"WD{size[1]}0", f"WD{size[1]}1")
-        series = [row for row in self.rows if words & set(re.findall(r"[A-Z]{4,}", row.note.upper()))]
-        every = (name.removesuffix(_ANY) for row in series for name in names(row.pattern))
-        models = sorted({name for name in every if name.startswith(starts) and name.isalnum()})
-        return [(name, self.find(name)[0].kind) for name in models if self.find(name)][:6]
+        starts = {"SEAGATE": (f"ST{size[1]}000",), "WD": (f"WD{size[1]}0", f"WD{size[1]}1")}
+        makers = [maker for maker in starts if maker in re.sub("WESTERN DIGITAL|WDC", "WD", title.upper()).split()]
+        begin = tuple(start for maker in makers or starts for start in starts[maker])
+        shared = [len(named & _series(row.note)) for row in self.rows]
+        series = [row for row, count in zip(self.rows, shared, strict=True) if count and count == max(shared)]
+        models: dict[str, SmrKind] = {}
+        for row in series:
+            for name in map(str, names(row.pattern)):
+                whole = next((f"{it}{name[3:]}" for it in begin if name.startswith(f"{it[:2]}{_ANY}")), name)
+                if whole.startswith(begin) and whole.rstrip(_ANY).isalnum():
+                    models.setdefault(whole, (self.find(whole) or (row,))[0].kind)
+        found = sorted(models.items(), key=lambda item: (len(item[0]), item[0]))
+        conventional = [item for item in found if item[1] in ("cmr", "unknown")]
+        shingled = [item for item in found if item not in conventional]
+        return [*shingled[: max(3, 6 - len(conventional))], *conventional][:6]
 
     @cached_property
     def _spelled_out(self) -> frozenset[str]:

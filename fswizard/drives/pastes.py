@@ -28,6 +28,10 @@ _LABELS = (
     r"Physical block size|Logical Unit id|Transport protocol|PCI Vendor/Subsystem ID|IEEE OUI Identifier|"
     r"Total NVM Capacity|Unallocated NVM Capacity|Controller ID|NVMe Version|Number of Namespaces"
 )
+_EIGHT_BIT = re.compile(rb"[\t-~]{16}")
+"""No text in UTF-16, of which every other byte is 0."""
+_SWAPPED = ("\u7400\u6100", "\u7300\u6d00", "\u2000\u2000", "\u6500\u7200")
+"""`ta`, `sm`, two blanks, and `er` in the other byte order."""
 _BANNER = r"smartctl (?:version )?(?:pre-)?\d+\.\d+ (?:\d{4}-\d\d-\d\d|\[)"
 _TITLE = r"=+ ?START OF [A-Z]{2,}"
 _OLD_SCSI = r"Device: +\S.* Version: "
@@ -43,11 +47,17 @@ _STARTS = re.compile(
     rf"^(?:({_BANNER})|=+ ?({INFORMATION})|(Model Family|Device Model|Model Number|Vendor) ?:|({_OLD_SCSI}))",
     re.MULTILINE,
 )
+_LINE = re.compile(rf"^(?:({_LABELS}) ?:)?[^\n]*", re.MULTILINE)
+_ELISION = re.compile(r"\W*(?:snip\w*|cut)?\W*", re.IGNORECASE)
+"""A line that stands for left-out ones, or a blank one."""
+_READINGS = re.compile(r"^=+ ?START OF (?:READ SMART|SMART) DATA", re.MULTILINE)
+_HEADER_LINES = 60
 _GLUED = re.compile(rf"(?<=[^\n])(?={_BANNER}|(?<!=){_TITLE})|(?<=SECTION ===)[ \t]*(?=[^\n=])")
 _MARKS = (
     "=== START OF INFO", "smartctl 7.", "smartctl 6.", "smartctl version", "Device Model:", "Product:", "Device type:",
-    "Model Number:", '  "json_format_version"', "json_format_version:", "json.device",
+    "Model Number:", "json_format_version:", "json.device",
 )  # fmt: skip
+_PREFIXED_JSON = re.compile(r'^[ \t]*[^\s{\["][^\n]*"json_format_version"', re.MULTILINE)
 _ODD = ("\x1b", "\b", "=3D", "=20\n", "=E2=", "=C2=", "&", "[/", "</", "<br", "Content-Transfer-Encoding:")
 _SOFT_BREAK = re.compile(r"[^=]=\n")
 _SEVERAL = ("smartctl ", INFORMATION, "Device Model", "Model Number", "Vendor", "Device: ", "Version: ")
@@ -59,9 +69,16 @@ _BODY_ENDS = re.compile(r"^--\S.*$|^From \S+ .*\d{4}$", re.MULTILINE)
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]+={0,2}[ \t]*(?:\n|$))+")
 _QUOTED_PRINTABLE = re.compile(r"=3D|=20$|=(?:E2=80|C2=A0)|^[^\n]{60,76}=$", re.MULTILINE)
 _BLOCK_TAG = re.compile(r"</?(?:br|p|div|li|tr|pre|h\d)\b[^<>]*>", re.IGNORECASE)
+_CELL = re.compile(r"</t[dh]>")
 _CLOSING_TAG = re.compile(r"(?:\[/(\w+)\]|</(\w+)>)")
-_SPACES = str.maketrans("\udca0\udcff“”„", '  """', "\u200b\ufeff\xad")
+_SPACES = str.maketrans("\udca0\udcff“”„", '  """', "\u200b\ufeff\xad\f")
 """Also the bytes of a hard blank in the code pages of Windows and DOS."""
+_LINE_ENDS = {0x0B: "\n", 0x0C: "", 0x85: "\n", 0x2028: "\n", 0x2029: "\n"}
+_WRITTEN_OUT = re.compile(r"(?:SECTION ===|[\[{],?|tools\.org)(?:\\r)?\\n")
+"""A line end as programs write it in a string."""
+_LOGGED = re.compile(r'^\{.*"(?:log|message|msg|MESSAGE|line)": *".*\}$', re.MULTILINE)
+"""A line that a collector of logs wrapped in JSON."""
+_SUFFIX = re.compile(r"""[ \t]*(?:[|│`"']|\\par\b)[,; \t'"]*$""")
 _COMMAND = re.compile(r"smartctl\b[^\n]*?\s(/dev/[\w/!.:-]+)")
 _OPENING = re.compile(r'\{\s*"|\[\s*\{\s*"')
 _DOCUMENT = re.compile(r'\{\s*"json_format_version"')
@@ -125,11 +142,16 @@ def pieces(output: bytes) -> Iterator[Piece]:
 
 def decoded(output: bytes) -> str:
     """Text with plain line ends, from UTF-8, UTF-16 as Windows' shells save it, or a mixture with either of them."""
-    if output[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+    if output[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) and not _EIGHT_BIT.search(output):
         text = output.decode("utf-16", "replace")
-        if sum(map(str.isascii, text)) >= 0.9 * len(text):
+        if not any(swapped in text for swapped in _SWAPPED):
             output = text.encode("utf-8", "replace")
-    text = output.replace(b"\0", b"").decode("utf-8", "surrogateescape")
+    if b"\0" in output:
+        for other in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, b"\0"):
+            output = output.replace(other, b"")
+    text = output.decode("utf-8", "surrogateescape")
+    if any(other in text for other in "\v\f\x85\u2028"):
+        text = text.translate(_LINE_ENDS)
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
@@ -138,12 +160,40 @@ def _clean(text: str) -> _Lines:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text.translate(_SPACES))
     lines = _Lines(text)
+    if '":' in text and _LOGGED.search(text):
+        lines = _Lines.of((number, _LOGGED.sub(_logged, line)) for number, line in lines.each())
+        text = lines.text
+    if "\\n" in text and _WRITTEN_OUT.search(text) and not _is_json(text):
+        lines = _Lines.of((number, re.sub(r"(?:\\r)?\\n", "\n", line)) for number, line in lines.each())
+        text = lines.text
     if any(odd in text for odd in _ODD) or _SOFT_BREAK.search(text):
         lines = _without_tags(_Lines.of((number, _plain(line)) for number, line in _Lines.of(_from_mail(lines)).each()))
-    if any(lines.text.count(mark) != f"\n{lines.text}".count(f"\n{mark}") for mark in _MARKS):
+    text = f"\n{lines.text}"
+    if any(text.count(mark) != text.count(f"\n{mark}") for mark in _MARKS) or _PREFIXED_JSON.search(text):
+        if _is_json(lines.text):
+            return lines
         lines = _Lines.of((number, _unglued(line)) for number, line in lines.each())
-        lines = _Lines.of(_without_prefixes(lines.each()))
+        lines = _without_suffix(_Lines.of(_without_prefixes(lines.each())))
     return lines
+
+
+def _is_json(text: str) -> bool:
+    """Whether all of a text is one document."""
+    text = text.strip()
+    try:
+        return text[:1] in ("{", "[") and _decoder.raw_decode(text)[1] == len(text)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _logged(line: re.Match[str]) -> str:
+    """The message in a line of a log, or the line if it is none."""
+    try:
+        entry = json.loads(line[0])
+    except (ValueError, RecursionError):
+        return line[0]
+    messages = (entry.get(key) for key in ("log", "message", "msg", "MESSAGE", "line"))
+    return next((it.removesuffix("\n") for it in messages if isinstance(it, str)), line[0])
 
 
 def _from_mail(lines: _Lines) -> Iterator[tuple[int, str]]:
@@ -165,8 +215,10 @@ def _from_mail(lines: _Lines) -> Iterator[tuple[int, str]]:
 
 
 def _from_base64(body: str) -> bytes:
+    """What it says, up to where it is cut off."""
+    letters = "".join(body.split()).encode("ascii", "ignore")
     try:
-        return binascii.a2b_base64(body.encode("ascii", "ignore"))
+        return binascii.a2b_base64(letters[: len(letters) // 4 * 4])
     except ValueError:
         return b""
 
@@ -209,7 +261,7 @@ def _without_tags(lines: _Lines) -> _Lines:
         return lines
     names = "|".join(map(re.escape, sorted(closed))) or "br"
     tag = re.compile(rf"\[/?(?:{names})(?:=[^\]\n]*)?\]|</?(?:{names}|br)(?: [^<>\n]*)?/?>", re.IGNORECASE)
-    return _Lines.of((number, tag.sub("", _BLOCK_TAG.sub("\n", line))) for number, line in lines.each())
+    return _Lines.of((number, tag.sub("", _CELL.sub(" ", _BLOCK_TAG.sub("\n", line)))) for number, line in lines.each())
 
 
 def _unglued(line: str) -> str:
@@ -236,11 +288,22 @@ def _without_prefixes(lines: list[tuple[int, str]]) -> Iterator[tuple[int, str]]
             yield number, line[len(head or "") :] if "Device Model:" in line else line
 
 
+def _without_suffix(lines: _Lines) -> _Lines:
+    """Without what stands at the ends of all of smartctl's lines, as of cells and strings."""
+    own = [line for _, line in lines.each() if _ANCHOR.match(line.lstrip())]
+    ends = Counter(end[0].strip() for line in own if (end := _SUFFIX.search(line)))
+    suffix, count = ends.most_common(1)[0] if ends else ("", 0)
+    if count < 2 or 3 * count < 2 * len(own):
+        return lines
+    trailing = re.compile(rf"[ \t]*{re.escape(suffix)}[ \t]*$")
+    return _Lines.of((number, trailing.sub("", line)) for number, line in lines.each())
+
+
 def _head(line: str) -> str:
     """What stands before smartctl's own words on a line; empty if there are none."""
     anchor = _ANCHOR.search(line)
     head = line[: anchor.start()] if anchor else ""
-    return head.rstrip("{[]}, ") if anchor and anchor[0].startswith('"') else head
+    return head.rstrip("{[, ") if anchor and anchor[0].startswith('"') else head
 
 
 def _shape(prefix: str) -> str:
@@ -278,13 +341,16 @@ def _json(lines: _Lines) -> Iterator[tuple[int, int, list[Piece]]]:
         start, line = opening.start(), lines.line(opening.start())
         try:
             document, at = _decoder.raw_decode(text, start)
+            if text.find("\nsmartctl ", start, at) >= 0 or text.find("\n=== START", start, at) >= 0:
+                raise json.JSONDecodeError("a string that goes on in another output", text, at)
         except (ValueError, RecursionError) as error:
             reached = max(getattr(error, "pos", 0), opening.end())
-            nested = _DOCUMENT.search(text, opening.end(), reached)
-            at = nested.start() if nested else reached
-            if not nested and _LEFT.search(text, start, reached):
-                problem = f"The JSON that begins in line {line} can't be read beyond line {lines.line(reached)}"
-                yield start, reached, [Piece(line, problem=f"{problem}: it is cut off or damaged there.")]
+            later = [_DOCUMENT.search(text, opening.end(), reached + 40), _STARTS.search(text, opening.end(), reached)]
+            at = min([reached, *(match.start() for match in later if match)])
+            own = at == reached or _DOCUMENT.match(text, start)
+            if own and _LEFT.search(text, start, at):
+                problem = f"The JSON that begins in line {line} can't be read beyond line {lines.line(at)}"
+                yield start, at, [Piece(line, problem=f"{problem}: it is cut off or damaged there.")]
         else:
             yield start, at, [replace(piece, line=line) for piece in _outputs(document)]
 
@@ -320,12 +386,34 @@ def _texts(lines: _Lines, begin: int, end: int) -> Iterator[Piece]:
             starts.append(match.start())
             named = titled = False
         named, titled = named or naming, titled or title is not None
+    for start, stop in zip(tuple(starts), [*starts[1:], end], strict=True):
+        starts += _other_disks(text, start, stop)
+    starts.sort()
     for number, (start, stop) in enumerate(zip(starts, [*starts[1:], end], strict=True)):
         body = text[start:stop]
-        commands = _COMMAND.findall(text, max(begin, start - 400), start) if number else []
+        commands = _COMMAND.findall(text, max(starts[number - 1], start - 400), start) if number else []
         if body.strip():
             yield Piece(lines.line(start), body, asked=commands[-1] if commands else "")
     traces = any(text.find(mark, begin, end) >= 0 for mark in ("model_name", "json"))
     if traces and (left := _LEFT.search(text, begin, end)):
         line = lines.line(left.start())
         yield Piece(line, problem=f"Line {line} belongs to a document whose beginning or form is not smartctl's.")
+
+
+def _other_disks(text: str, start: int, stop: int) -> Iterator[int]:
+    """Where, within a call, the output of another disk goes on whose beginning is missing."""
+    title, name = text.find(INFORMATION, start, stop), text.find("Device Model:", start, stop)
+    header = text.find("\n", title, stop) + 1 if title >= 0 else max(name, start)
+    seen, foreign = set[str](), False
+    for count, line in enumerate(_LINE.finditer(text, header, stop)):
+        label = line[1] or ""
+        if (label and foreign) or (label in seen and label not in ("SMART support is", "Device is")):
+            yield line.start()
+            break
+        if label == "Device is" or count == _HEADER_LINES or line[0].startswith("="):
+            break
+        named = "Device Model" in seen or (title >= 0 and not seen)
+        foreign = foreign or (named and not label and not _ELISION.fullmatch(line[0]))
+        seen |= {label} - {""}
+    if text.count("SMART DATA", start, stop) > 1:
+        yield from (title.start() for title in list(_READINGS.finditer(text, start, stop))[1:])

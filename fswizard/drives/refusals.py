@@ -49,6 +49,14 @@ _WAYS = (
         "Another program holds the disk. End it, or query the disk later.",
     ),
     (
+        r"is missing, and no disk|cut off or damaged",
+        "Paste it again as a whole, or save it first: `smartctl -x DEVICE > FILE`.",
+    ),
+    (
+        r"successfully opened",
+        "Ask for all that the disk says: `smartctl -x DEVICE`.",
+    ),
+    (
         r"garbage",
         "The disk or its connection may be failing: save its data first, then try another cable and port.",
     ),
@@ -69,7 +77,7 @@ MESSAGE = re.compile(
     r"Device is in (?:STANDBY|SLEEP|IDLE)|Short INQUIRY|CHECK POWER|ERROR: smartctl|=+> (?:UNRECOGNIZED|INVALID))|"
     r"/dev/\S+?:? ?.*?(?:Unable to detect device type|(?:Unknown|Unsupported|Broken) USB bridge|[Uu]nable to open)|"
     r"[^\n]{0,60}smartctl\S*: (?:command )?not found|[^\n]{0,60}smartctl\S* is not recogni[sz]ed|"
-    r"[^\n]{0,40}(?:No such device|Unable to detect device type|Error=\d+))[^\n]*",
+    r"[^\n]{0,40}(?:No such device|Unable to detect device type|device successfully opened|Error=\d+))[^\n]*",
     re.MULTILINE,
 )
 """A line in which smartctl, or the shell in its place, says that there is no answer."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from fswizard.drives.models import names_a_volume, scsi_name
+from fswizard.drives.models import names_a_volume, scsi_name, shipped_table
 from fswizard.drives.pastes import INFORMATION, Piece, pieces
 from fswizard.drives.refusals import MESSAGE
 from fswizard.drives.smartctl_forms import mapping, rows
@@ -29,6 +29,11 @@ _FIELDS = frozenset(
         "Serial Number", "Serial number", "LU WWN Device Id", "Logical Unit id", "Transport protocol",
     )
 )  # fmt: skip
+_NAMES = frozenset(("Device Model", "Model Family", "Model Number", "Vendor", "Product"))
+_OF_DISKS = frozenset(
+    ("User Capacity", "Device type", "Model Family", "Rotation Rate", "LU WWN Device Id", "TRIM Command")
+)
+"""Lines that nothing but smartctl prints."""
 _CAPACITY = re.compile(r"(\d[^[\n]{0,60}?) ?bytes(?: \[(\d+(?:[^\d\]]{1,3}\d+)?) ([KMGTPE])B\])?")
 """Digits in groups, whatever stands between them in somebody's language and code page."""
 _UNITS = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
@@ -51,11 +56,14 @@ _ASLEEP = re.compile(r"Device is in STANDBY", re.IGNORECASE)
 _FAILED_DEVICE = re.compile(r"(/dev/[\w/!.-]+)")
 _HDPARM = re.compile(r"^\s*(?:ATA device, with|Firmware Revision:)", re.MULTILINE)
 _SCANNED = re.compile(r"^/dev/\S+ -d \S+ # ", re.MULTILINE)
+_TITLE = re.compile(r"^=+ ?START OF [A-Z]", re.MULTILINE)
+_FURTHER = re.compile(r"START OF (?!INFO)[A-Z /,-]+ SECTION|\b(?:[Ll]og|SCT|Recording Type|Self-test)\b")
 _WWN = re.compile(r"(?:0x|naa\.)?5 ?([0-9a-f]{6})", re.IGNORECASE)
 
 
 _FOREIGN = "This isn't output of smartctl; `smartctl -x DEVICE` prints it."
 _NAMELESS = "smartctl reported no model name."
+_BROKEN = "Output of smartctl is cut off here: its beginning or end is missing, and no disk is named."
 _LIST = "This is a list of devices, which says nothing about them."
 _OF_A_CALL = ("source", "problem", "asleep", "bridge", "trim_where", "zoned_where")
 _MAKERS = {
@@ -89,8 +97,10 @@ class Reading:
     """Where it begins in what was pasted."""
     unread: bool = False
     """Whether it isn't output of smartctl, or cannot be read."""
-    idle: bool = False
-    """Whether it tells of no disk and of no failure, as a list of devices or talk."""
+    talk: bool = False
+    """Whether it tells of no disk and of no failure, as a list of devices or the version of smartctl."""
+    further: bool = False
+    """Whether it is a call for more about a disk that another call names."""
 
 
 def parse(output: bytes) -> Reading:
@@ -115,8 +125,9 @@ def _reading(piece: Piece) -> Reading:
         facts,
         device=device[1] if device else piece.asked,
         line=piece.line,
-        unread=facts.problem == _FOREIGN,
-        idle=facts.problem in (_FOREIGN, _NAMELESS, _LIST),
+        unread=facts.problem in (_FOREIGN, _BROKEN),
+        talk=facts.problem in (_FOREIGN, _LIST),
+        further=facts.problem == _NAMELESS and INFORMATION not in piece.text,
     )
 
 
@@ -126,13 +137,12 @@ def _disks(readings: list[Reading]) -> list[Reading]:
     disks: list[Reading] = []
     for reading in readings:
         before = next((disk for disk in reversed(disks) if disk.device == reading.device), None)
-        if reading.idle and disks and (before or not reading.device):
+        if reading.further and disks and (before or not reading.device):
             mine = disks.index(before) if before else -1
             disks[mine] = _joined(disks[mine], reading)
-        elif reading.facts.model or reading.device not in answered:
+        elif not reading.talk and (reading.facts.model or reading.device not in answered):
             disks.append(reading)
-    named = [reading for reading in disks if not reading.idle or reading.facts.capacity_bytes]
-    return named or disks[:1] or [Reading(parse_text(""), unread=True)]
+    return disks or readings[:1]
 
 
 def _joined(disk: Reading, part: Reading) -> Reading:
@@ -155,6 +165,8 @@ def parse_text(text: str) -> SmrFacts:
     version = _VERSION.search(text, 0, start + _HEADER_BYTES)
     capacity = _text_capacity(header.get("User Capacity", ""))
     model = "" if _HDPARM.search(text) and not version else _text_model(header)
+    if model and INFORMATION in text and header.keys() <= _NAMES and shipped_table().may_be_cut(model):
+        model = ""  # the output ends here, perhaps within the name
     trim = header.get("TRIM Command", "").startswith("Available")
     identify_trim = "Trim bit" in text and _IDENTIFY_TRIM.search(text) is not None
     zoned, zoned_where = _text_zoned(header, text)
@@ -201,11 +213,11 @@ def _text_problem(text: str, header: Mapping[str, str], capacity: int, by_smartc
         return safe(failed[0].strip())
     if _SCANNED.search(text):
         return _LIST
-    if _HDPARM.search(text) or (
-        not by_smartctl and not {"User Capacity", "Device type", "Model Family", "Rotation Rate"} & header.keys()
-    ):
+    if _HDPARM.search(text) or not (by_smartctl or _OF_DISKS & header.keys() or _TITLE.search(text)):
         return _FOREIGN
-    return _NAMELESS
+    if by_smartctl and ("User Capacity" in header or (INFORMATION not in text and _FURTHER.search(text))):
+        return _NAMELESS
+    return _BROKEN
 
 
 def _maker(wwn: str) -> str:
@@ -243,7 +255,8 @@ def _text_model(header: Mapping[str, str]) -> str:
         return model
     if "Product" in header or "Vendor" in header:
         return scsi_name(*(named(header.get(name, "")) for name in ("Vendor", "Product", "Add. Product Id")))
-    return named(re.sub(r"\s+Version:.*", "", header.get("Device", "")))  # SCSI before smartctl 5.41
+    name, version, _ = header.get("Device", "").partition("Version:")  # SCSI before smartctl 5.41
+    return named(name.rstrip()) if version else ""
 
 
 def named(words: str) -> str:
@@ -338,7 +351,8 @@ def parse_json(data: Any) -> Reading:
         version=_version(run),
         device=_string(device, "name") or _asked(messages),
         unread=facts.problem == _FOREIGN,
-        idle=facts.problem in (_FOREIGN, _NAMELESS, _LIST) and not facts.asleep,
+        talk=facts.problem in (_FOREIGN, _LIST) or (facts.problem == _NAMELESS and not device),
+        further=facts.problem == _NAMELESS and not facts.asleep,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import os
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from fswizard.drives.smartctl_output import parse_text
 from fswizard.drives.smr import KIND_OF, judge_smr
 from fswizard.errors import UsageError
 from fswizard.importers import csv_table, filebench, fio_json
-from fswizard.importers.assemble import assemble, by_disk, sources_of
+from fswizard.importers.assemble import assemble, by_disk, named_by_job, sources_of
 from fswizard.importers.parsed_run import ParsedRun, refuse
 from fswizard.model.drive import Drive
 from fswizard.model.result import Doubt, Result
@@ -27,6 +28,14 @@ HEAD_BYTES = 1_000_000
 """Where a file has to show what it is."""
 READABLE = "import reads fio's JSON, filebench's output and CSV tables"
 HOW = "fio prints JSON with --output-format=json; `fswizard import --help` shows a CSV table for anything else."
+_UNPACKING = {
+    b"\x1f\x8b": "gunzip",
+    b"\xfd7zXZ": "unxz",
+    b"BZh": "bunzip2",
+    b"(\xb5/\xfd": "unzstd",
+    b"PK\x03\x04": "unzip",
+}
+"""Programs for packed files by their first bytes."""
 BACKUPS = (".bak", "~")
 """Endings of backup copies, which are earlier states of a file and no runs of their own."""
 
@@ -56,7 +65,8 @@ def read(words: Sequence[str], *, baseline: str = "") -> dict[str, Result]:
                 runs.append(list(filebench.read_each(text, path.name, _text(volume))))
             else:
                 runs.append(list(reader.read_each(text, path.name)))
-    parsed_runs = [(source, run) for source, several in zip(sources_of(read_files), runs) for run in several]
+    of_files = zip(sources_of(read_files), runs)
+    parsed_runs = [named_by_job(source, run) for source, several in of_files for run in several]
     if not parsed_runs:
         reason = f"{READABLE}, but no backup copies ({' and '.join(BACKUPS)})"
         raise UsageError(f"These files contain no figures: {reason}.", HOW)
@@ -120,6 +130,10 @@ def _reader(text: str) -> ModuleType | None:
 
 def _text(path: Path) -> str:
     data = read_file(path, LONGEST_FILE_BYTES, hint=f"{READABLE[0].upper()}{READABLE[1:]}.")
+    if program := next((program for magic, program in _UNPACKING.items() if data.startswith(magic)), ""):
+        raise UsageError(
+            f"{safe(path.name)} is packed.", f"Unpack it first: `{program} {shlex.quote(safe(str(path)))}`."
+        )
     try:
         return data.decode(_encoding(data)).replace("\r\n", "\n")
     except UnicodeDecodeError as error:

@@ -68,6 +68,30 @@ def sources_of(files: Sequence[tuple[str, str]]) -> list[Source]:
     return sources
 
 
+def named_by_job(source: Source, run: ParsedRun) -> tuple[Source, ParsedRun]:
+    """A run with the candidate that its job is named after, if nothing else names one, and its work without that name:
+    `xfs-randread` is `randread` on XFS."""
+    if len(run.workloads) != 1 or any(
+        (*(one.candidate for one in run.figures), *(one.candidate for one in run.faults))
+    ):
+        return source, run
+    mine, work = filesystem_name(candidate_of(source.candidate).filesystem.name), run.workloads[0]
+    job, _, rest = work.name.partition("\n")
+    words = _words(job)
+    at = next((at for at, word in enumerate(words) if filesystem_name(word)), len(words))
+    own = filesystem_name(words[at]) if at < len(words) else None
+    if not own or own != (mine or (own if source.alike else "")):
+        return source, run
+    short = "-".join((*words[:at], *words[at + 1 :])) or "fio"
+    named = replace(work, name=f"{short}\n{rest}", title=work.title.replace(job, short, 1))
+    figures = tuple(replace(figure, workload=named.name) for figure in run.figures)
+    faults = tuple(replace(fault, workload=named.name) for fault in run.faults)
+    return (
+        source if mine else replace(source, candidate=own),
+        replace(run, workloads=(named,), figures=figures, faults=faults),
+    )
+
+
 def _words(name: str) -> list[str]:
     return re.findall(r"[A-Za-z0-9]+", name)
 

@@ -13,6 +13,7 @@ from fswizard.model.plan import AGED_PERCENT, Plan
 from fswizard.model.result import Doubt, Environment
 from fswizard.model.units import binary_text, size_text
 from fswizard.system import host, programs
+from fswizard.targets import filesystem_number
 
 CACHING = frozenset({"zfs", "nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs"})
 """Filesystems that may keep in memory what an image on them is given as direct I/O: their own, or a server's."""
@@ -43,6 +44,7 @@ def before(plan: Plan) -> Iterator[Doubt]:
     yield from _small(plan)
     yield from _discarding(plan)
     yield from _of_different_disks(plan)
+    yield from _of_one_filesystem(plan)
     yield from _over_several(plan)
     yield from _drivers(plan)
     yield from _shingled(plan)
@@ -107,6 +109,20 @@ def _of_different_disks(plan: Plan) -> Iterator[Doubt]:
             f"The locations are on different disks ({', '.join(disks)}), so this compares the disks along with their "
             "filesystems.",
         )
+
+
+def _of_one_filesystem(plan: Plan) -> Iterator[Doubt]:
+    """Directories that are compared although the same filesystem holds them."""
+    by_filesystem: dict[str, list[str]] = {}
+    for candidate in plan.candidates if plan.target.kind == "directory" else ():
+        by_filesystem.setdefault(filesystem_number(candidate.directory), []).append(candidate.name)
+    for names in by_filesystem.values():
+        if len(names) > 1:
+            together = f"{', '.join(names[:-1])} and {names[-1]}"
+            yield Doubt(
+                "one-filesystem",
+                f"{together} lie on one filesystem, so a difference between them is chance or the directory's own.",
+            )
 
 
 def _over_several(plan: Plan) -> Iterator[Doubt]:

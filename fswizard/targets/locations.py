@@ -64,8 +64,9 @@ def checked_directory(text: str) -> str:
         raise UsageError(f"You can't write to {safe(str(path))}.", "Name a directory of your own.")
     if others := changeable_by_others(path):
         raise Refused(
-            f"Root writes only where nobody else can interfere, and others can change {safe(others)}.",
-            "Start fswizard as the user who owns it, or name a directory that only root can change.",
+            f"Others can change {safe(others)}, so root doesn't write there.",
+            "Start fswizard as the user who owns it, or name a directory that only root can change: FAT, exFAT and NTFS"
+            " have one where they are mounted with umask=022.",
         )
     return str(path)
 
@@ -126,6 +127,12 @@ def filesystem_type(directory: str) -> str:
     """Type of the filesystem that `directory` lies on, as the kernel names it; empty if unknown."""
     mount = mount_of(os.path.realpath(directory), mounts())
     return safe(mount.kind) if mount else ""
+
+
+def filesystem_number(directory: str) -> str:
+    """The kernel's number of the filesystem that `directory` lies on, which subvolumes share; empty if unknown."""
+    mount = mount_of(os.path.realpath(directory), mounts())
+    return mount.device if mount else ""
 
 
 def filesystem_name(directory: str) -> str:

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from fswizard.errors import UsageError
+from fswizard.errors import FswizardError, UsageError
 from fswizard.model.analysis import Findings
 from fswizard.model.drive import Drive
 from fswizard.model.events import Event
@@ -65,6 +65,10 @@ class Place:
     """How large a scratch image there may be; below 0 where there is no room for any."""
     remark: str = ""
     """Why it is not where one would expect it, in a sentence."""
+    filesystem_number: str = ""
+    """The kernel's number of its filesystem, or empty if unknown."""
+    refusal: str = ""
+    """Why nothing can be measured there; empty where it can."""
 
 
 class RunHandle(Protocol):
@@ -118,14 +122,16 @@ class Backend:
 
     def named_place(self, directory: str) -> Place:
         from fswizard.drives import drive_of
-        from fswizard.targets import checked_directory, filesystem_name, image_room_bytes
+        from fswizard.targets import checked_directory, filesystem_name, filesystem_number, image_room_bytes
 
         path = checked_directory(directory)
         below, free_bytes = drive_of(path), host.this.space(path).free_bytes
-        return Place(path, filesystem_name(path), free_bytes, below.name if below else "", image_room_bytes(path))
+        drive, number = below.name if below else "", filesystem_number(path)
+        room_bytes = image_room_bytes(path)
+        return Place(path, filesystem_name(path), free_bytes, drive, room_bytes, filesystem_number=number)
 
     def mounted(self) -> tuple[Place, ...]:
-        """One writable directory on each filesystem that lies on a disk, the best place of each first."""
+        """One writable directory on each filesystem that lies on a disk, the best place of each first; or why not."""
         import psutil
 
         from fswizard.targets import NOT_ON_A_DISK, filesystem_type
@@ -140,8 +146,16 @@ class Backend:
             except OSError:
                 continue
         return tuple(
-            self.named_place(path) for path in by_device.values() if filesystem_type(path) not in NOT_ON_A_DISK
+            self._place_or_refusal(path) for path in by_device.values() if filesystem_type(path) not in NOT_ON_A_DISK
         )
+
+    def _place_or_refusal(self, path: str) -> Place:
+        from fswizard.targets import filesystem_name
+
+        try:
+            return self.named_place(path)
+        except FswizardError as error:
+            return Place(path, filesystem_name(path), 0, refusal=error.message)
 
     def offers(self, drive: Drive, recipe: Recipe | None) -> tuple[Offer, ...]:
         """Its partitions and the whole of it as targets, each with what would be lost or why it is refused."""

@@ -254,6 +254,22 @@ async def test_a_comparison_begins_on_one_disk_and_different_ones_are_told_in_am
         await shows(pilot, "! On different disks (nvme0n1, sdb)")
 
 
+class UnusualMounts(FakeMachine):
+    """Two directories of one filesystem, and one where anybody can change files."""
+
+    def mounted(self) -> tuple[Place, ...]:
+        refused = Place("/mnt/usb", "ntfs", 0, refusal="Others can change /mnt/usb, so root doesn't write there.")
+        return (*(Place(path, "btrfs", 1, "sda", filesystem_number="0:30") for path in ("/home", "/srv")), refused)
+
+
+async def test_directories_of_one_filesystem_and_those_that_cannot_be_measured_in_say_so() -> None:
+    async with app("places", UnusualMounts(), purpose="compare").run_test(size=SIZE) as pilot:
+        await shows(pilot, "! On one filesystem: /home, /srv")
+        await shows(pilot, "Others can change /mnt/usb")
+        await pilot.press("end", "space")
+        await shows(pilot, "Each location stands for its filesystem")
+
+
 def test_a_bar_shows_as_free_what_is_free_and_hatches_what_nobody_knows() -> None:
     full = replace(ARCHIVE.partitions[0], size_bytes=100, used_bytes=10, free_bytes=26)
     assert below(replace(ARCHIVE, size_bytes=100, partitions=(full,)), 42, evidence=False).plain.count("░") == 10

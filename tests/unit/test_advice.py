@@ -109,6 +109,13 @@ CARDS: dict[str, tuple[Figures, dict[str, Any], tuple[str, str, str, int]]] = {
     "nothing measured": (
         NOTHING, {},
         ("Run it again: it ended before there was a result", "No filesystem was measured long enough.", "", 0)),
+    "nothing measured before it was cancelled": (
+        NOTHING, {"outcome": "cancelled"},
+        ("Run it again: it ended before there was a result", "The run was cancelled before there was more to compare.",
+         "", 0)),
+    "cancelled before the others were measured": (
+        {"ext4": (100.0,) * 3, "xfs": ()}, {"outcome": "cancelled"},
+        ("Keep ext4: nothing else was measured", "The run was cancelled before there was more to compare.", "", 0)),
     "everything failed": (
         NOTHING, full("ext4", "xfs"),
         ("Nothing to choose: every filesystem failed here", "The volume was full.", "", 0)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 import re
@@ -359,6 +360,28 @@ def test_jobs_with_other_options_are_other_work_and_names_say_which(tmp_path: Pa
     assert [workload.name for workload in made[4:]] == ["work", "work-2"]
 
 
+def test_a_job_named_after_a_filesystem_is_of_that_candidate_and_its_work_has_the_rest_of_the_name(
+    tmp_path: Path,
+) -> None:
+    both = tmp_path / "nas.json"
+    jobs = (("ext4-randread", 1), ("randread_xfs", 2), ("ext4", 3), ("xfs", 4))
+    both.write_text(fio_dump(*({"jobname": name, "read": side(rate)} for name, rate in jobs)))
+    result = only(both)
+    assert [candidate.name for candidate in result.plan.candidates] == ["ext4", "xfs"]
+    for name, figures in (("ext4", [1, 3]), ("xfs", [2, 4])):
+        assert [values(result, name, "iops", work.name) for work in result.plan.recipe.workloads] == [
+            [figure] for figure in figures
+        ]
+    for name in ("ext4", "xfs"):
+        (tmp_path / f"{name}.json").write_text(fio_dump({"jobname": f"{name}-randread", "read": side(5)}))
+    assert len(only(tmp_path / "ext4.json", tmp_path / "xfs.json").plan.recipe.workloads) == 1
+    other = only(f"btrfs:compress=zstd={tmp_path / 'xfs.json'}")
+    assert values(other, "btrfs:compress=zstd", "iops") == [5], "who names a candidate is believed"
+    (tmp_path / "hdd.json").write_text(both.read_text())
+    with pytest.raises(UsageError, match="would all be ext4"):
+        importers.read([str(both), str(tmp_path / "hdd.json")])
+
+
 # Tables in CSV
 
 TABLE = """candidate,workload,value,unit
@@ -488,6 +511,7 @@ def test_text_from_windows_is_read(tmp_path: Path) -> None:
          "import reads fio's JSON"),
         ("a.toml", b"schema = 1\nname = 'mine'\n", "import reads fio's JSON"),
         ("a.txt", b"fine\n\xff\xfe", "line 2: this is not text in UTF-8"),
+        ("a.json.gz", gzip.compress(b"{}"), r"a\.json\.gz is packed"),
         ("a.df", b"Filesystem 1K-blocks\n", "These files contain no figures"),
         ("a.json", b'{\n "fio version": "fio-3.33",\n "jobs": [\n  {"jobname": "x"',
          r"a\.json, line 4: fio's JSON is cut off or damaged"),
@@ -501,6 +525,8 @@ def test_wrong_files_are_refused_with_the_reason(tmp_path: Path, name: str, data
 
 
 def test_who_has_another_form_is_told_how_to_get_one_that_is_read(tmp_path: Path) -> None:
+    (tmp_path / "a.json.gz").write_bytes(gzip.compress(b"{}"))
+    assert f"gunzip {tmp_path}/a.json.gz" in refused(tmp_path / "a.json.gz", "packed").hint
     (tmp_path / "result.xml").write_text("<PhoronixTestSuite></PhoronixTestSuite>")
     for path in (tmp_path / "result.xml", tmp_path):
         error = refused(path, "import reads fio's JSON, filebench's output and CSV tables")

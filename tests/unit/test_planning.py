@@ -385,7 +385,7 @@ def test_root_writes_nowhere_that_somebody_else_could_lead_it_away_from(others: 
     else:
         os.chown(home, 65534 if others == "owner" else 0, 0)
         home.chmod(0o777 if others == "mode" else 0o755)
-    with pytest.raises(Refused, match=f"others can change {re.escape(str(home))}"):
+    with pytest.raises(Refused, match=f"Others can change {re.escape(str(home))}"):
         locations.checked_directory(str(place))
     with pytest.raises(Refused, match="Users other than root can now change"):
         Journal(None).make_directory(place)

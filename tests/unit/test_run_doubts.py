@@ -132,6 +132,17 @@ def test_locations_on_different_disks_are_a_comparison_of_disks(monkeypatch: pyt
     assert not told["/b", "/c"]
 
 
+def test_directories_of_one_filesystem_are_told_to_be_one(tmp_path: Path) -> None:
+    (first, *_) = parse_candidates("ext4")
+    told = {}
+    for paths in ((str(tmp_path), str(tmp_path.parent)), (str(tmp_path), "/proc")):
+        candidates = tuple(replace(first, name=path, directory=path) for path in paths)
+        made = replace(plan(), target=Target("directory", ""), candidates=candidates)
+        told[paths[1]] = [doubt.text for doubt in doubts.before(made) if doubt.code == "one-filesystem"]
+    assert f"{tmp_path} and {tmp_path.parent} lie on one filesystem" in told[str(tmp_path.parent)][0]
+    assert not told["/proc"]
+
+
 def over_images(*directories: str, candidates: str = "btrfs:raid1; ext4") -> Plan:
     first, *others = (Member(directory, 2 << 30, "ext4") for directory in directories)
     target = Target("image", first.path, first.size_bytes, "ext4", others=tuple(others))

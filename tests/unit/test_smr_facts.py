@@ -295,11 +295,12 @@ WELL_KNOWN = {
         ST500DM005 HD502HJ; ST4000NM0033-9ZM170; ST16000NM001G-2KK103; ST30000NM004K; HGST HUH728080ALE604;
         TOSHIBA MG08ACA16TE; TOSHIBA MQ01ABD100; TOSHIBA MD04ACA400; TOSHIBA DT01ACA100; ST22000NM001E-3HM103;
         ST18000NM000J-2TV103; TOSHIBA MG09ACA18TE; HGST HUS726060ALE614; WDC WD20EZRX-00D8PB0; ST18000VE002-3BS101;
-        HGST HTS725050A7E630; ST8000NM0055-1RM112; MB4000GCWLV
+        HGST HTS725050A7E630; ST8000NM0055-1RM112; MB4000GCWLV;
+        WDC WD6004FZWX-00BKVA0; ST2000NX0253; OOS6000G
     """,
     "unknown": """
         ST4000DM000-1F2168; ST5000DM000-1FK178; ST4000VX007-2DT166; HGST HTS541010B7E610; HTS541010B7E610;
-        Maxtor M3 Portable; WD60EZZX; WD6004FZWX; ST2000LM003 HN-M201RAD; TOSHIBA MQ01ABD100H;
+        Maxtor M3 Portable; WD60EZZX; ST2000LM003 HN-M201RAD; TOSHIBA MQ01ABD100H;
         ST1000LM014-SSHD-8GB; ST1000LX001-1EM164; WD43PURZ; WD40EFAK;
         ST18000NM014J; ASMT109x- Safe; a disk that nobody knows
     """,
@@ -338,6 +339,10 @@ def test_what_stands_on_a_box_leads_to_the_models_that_it_may_be() -> None:
     found = judge_smr(SmrFacts("name", model="Seagate BarraCuda 8TB"))
     assert "ST8000DM004 is shingled" in found.evidence[0].text
     assert "own name" in found.advice[0]
+    red = judge_smr(SmrFacts("name", model="WD Red 4TB")).evidence[0].text
+    assert "WD40EFAX is shingled" in red and "WD40EFRX is conventional" in red
+    assert "ST4000VN… is conventional" in judge_smr(SmrFacts("name", model="Seagate IronWolf 4 TB")).evidence[0].text
+    assert "may be" not in judge_smr(SmrFacts("name", model="WD internal HDD 4TB")).evidence[0].text
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,11 @@ def on_one_disk(places: tuple[Place, ...]) -> tuple[str, ...]:
     return tuple(next(several, [place.directory for place in places]))
 
 
+def _refused_row(place: Place, width: int, on: bool) -> Content:
+    """Why nothing can be measured in a place, in grey."""
+    return text((f"   {place.refusal}", "$faint"))
+
+
 def _row(place: Place | None, ticked: bool, note: str, width: int, on: bool) -> Content:
     """A place with a check box and a remark; without a place the names of the columns."""
     disk = 9 if width >= 63 else 0
@@ -98,11 +103,12 @@ class LocationsScreen(BoxScreen):
 
     def _show_places(self, places: tuple[Place, ...]) -> None:
         self._places = places
-        directories = [place.directory for place in places]
-        wanted = self.choices.places or on_one_disk(places)
+        usable = tuple(place for place in places if not place.refusal)
+        directories = [place.directory for place in usable]
+        wanted = self.choices.places or on_one_disk(usable)
         self._choose(tuple(directory for directory in wanted if directory in directories))
-        if len(places) < 2:
-            few = "There is only one mounted filesystem" if places else "There is no mounted filesystem"
+        if len(usable) < 2:
+            few = "There is only one mounted filesystem" if usable else "There is no mounted filesystem"
             self.say(("! ", "bold $warning"), keyed(f"{few} that you can write to. You need two: mount another and "
                      "come back, or name a directory: `d`."))  # fmt: skip
 
@@ -116,7 +122,9 @@ class LocationsScreen(BoxScreen):
         rows = []
         for place in self._places:
             note = "baseline" if chosen[:1] == (place.directory,) else ""
-            rows.append(ListRow(place.directory, partial(_row, place, place.directory in chosen, note)))
+            draw = partial(_row, place, place.directory in chosen, note)
+            refused = bool(place.refusal)
+            rows.append(ListRow(place.directory, partial(_refused_row, place) if refused else draw, not refused))
         self.query_one(ChoiceList).rows = tuple(rows)
         self.say_usual()
 
@@ -128,8 +136,13 @@ class LocationsScreen(BoxScreen):
             canvas.show(partial(explain_place, place, filesystem))
 
     def say_usual(self) -> None:
-        disks = sorted({place.drive for place in self._places if place.directory in self.chosen})
-        if len(disks) > 1:
+        chosen = [place for place in self._places if place.directory in self.chosen]
+        disks = sorted({place.drive for place in chosen})
+        numbers = [place.filesystem_number for place in chosen if place.filesystem_number]
+        if alike := [place.directory for place in chosen if numbers.count(place.filesystem_number) > 1]:
+            self.say(("! ", "bold $warning"), ("On one filesystem: ", "$warning"),
+                     f"{', '.join(alike)}. A difference between them is chance or the directory's own.")  # fmt: skip
+        elif len(disks) > 1:
             self.say(("! ", "bold $warning"), (f"On different disks ({', '.join(disks)}): ", "$warning"),
                      "this compares the disks along with their filesystems.")  # fmt: skip
         else:
