@@ -20,6 +20,7 @@ from fswizard.tui.backend import Backend
 from fswizard.tui.screens.base import WizardScreen
 from fswizard.tui.terminal import Terminal
 from fswizard.tui.theme import DARK, OWN, TERMINAL
+from fswizard.tui.widgets.choice_list import ChoiceList
 from fswizard.tui.wizard import Wizard
 
 if TYPE_CHECKING:
@@ -107,6 +108,24 @@ class FswizardApp(Wizard):
 
         if isinstance(self.screen, WizardScreen):
             self.push_screen(HelpScreen(f"{self.screen.HELP}\n\n{all_keys(self.screen)}".lstrip()))
+
+    def action_find(self) -> None:
+        """Ask for words, and go to the row of the list on this screen in which they stand."""
+        from fswizard.tui.screens.dialogs import FindScreen
+
+        screen = self.screen
+        if not isinstance(screen, WizardScreen):
+            return
+        rows = next(iter(screen.query(ChoiceList)), None)
+        if rows is None:
+            screen.refuse("There is no list to search here.")
+            return
+
+        def found(words: str | None) -> None:
+            if words and not rows.find(words):
+                screen.refuse(f"“{words}” is in no row of this list.")
+
+        self.push_screen(FindScreen(), found)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         yield SystemCommand(

@@ -24,7 +24,6 @@ from fswizard.tui.drives import disk_words
 from fswizard.tui.steps import WizardStep
 from fswizard.tui.widgets.bars import KeyBar, StepBar
 from fswizard.tui.widgets.canvas import Cached, CachedStatic, CachedVertical
-from fswizard.tui.widgets.choice_list import ChoiceList
 from fswizard.tui.wizard import Wizard
 
 Answer = TypeVar("Answer")
@@ -61,7 +60,7 @@ class WizardScreen(Screen[ScreenResultType]):
     """What F1 shows: paragraphs separated by empty lines."""
     MESSAGE: ClassVar[str] = "#message"
     """Selector of the line in which something is said."""
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "find", "find", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "app.find", "find", show=False)]
 
     @cached_property
     def wizard(self) -> Wizard:
@@ -152,20 +151,6 @@ class WizardScreen(Screen[ScreenResultType]):
 
     def action_back(self) -> None:
         self.dismiss()
-
-    def action_find(self) -> None:
-        """Ask for words, and go to the row of the list in which they stand."""
-        from fswizard.tui.screens.dialogs import FindScreen
-
-        if lists := self.query(ChoiceList):
-            rows = lists.first()
-            self.wizard.push_screen(FindScreen(), lambda words: self._find(rows, words or ""))
-        else:
-            self.refuse("There is no list to search here.")
-
-    def _find(self, rows: ChoiceList, words: str) -> None:
-        if words and not rows.find(words):
-            self.refuse(f"“{words}” is in no row of this list.")
 
     def action_edge(self, direction: int) -> None:
         """Scroll to the beginning or the end."""
