@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -126,17 +127,24 @@ class Condition:
         return None
 
     def holds(self, ratio: Ratio | None, result: Result, by_processor: Collection[str] = ()) -> bool | None:
-        """Whether the condition holds; None if figures leave it open, or an emulated processor was the limit that the
-        original did not have: only workloads `by_processor` had it, too."""
+        """Whether the condition holds; None if figures leave it open.
+
+        Where an emulated processor was the limit that the original did not have (only workloads `by_processor` had it,
+        too), a faster one would make the ratio larger or smaller: then only the other limit is known.
+        """
         if ratio is None:
             return None
         if self.fails or ratio.verdict == "failed":
             return self.fails and ratio.verdict == "failed"
-        bound = any(processor_bound(result, name, self.workload) for name in (ratio.candidate, ratio.baseline))
-        if (bound and self.workload not in by_processor) or not ratio.low or not ratio.high:
+        candidate, baseline = (
+            self.workload not in by_processor and processor_bound(result, name, self.workload)
+            for name in (ratio.candidate, ratio.baseline)
+        )
+        if not ratio.low or not ratio.high:
             return None
-        if ratio.verdict == "tie" and 1 in (self.above, self.below):
+        low, high = 0.0 if baseline else ratio.low, math.inf if candidate else ratio.high
+        if ratio.verdict == "tie" and 1 in (self.above, self.below) and not candidate and not baseline:
             return False  # a difference was claimed
-        if ratio.low > self.above and (not self.below or ratio.high < self.below):
+        if low > self.above and (not self.below or high < self.below):
             return True
-        return False if ratio.high < self.above or (self.below and ratio.low > self.below) else None
+        return False if high < self.above or (self.below and low > self.below) else None

@@ -164,6 +164,12 @@ def test_what_an_emulated_processor_held_back_is_not_decidable() -> None:
     assert condition.holds(condition.ratio(native), native) is True
     assert condition.holds(condition.ratio(emulated), emulated) is None
     assert condition.holds(condition.ratio(emulated), emulated, ("copy",)) is True, "as it held back the original"
+    assert Condition("xfs", "copy", below=1).holds(condition.ratio(emulated), emulated) is None
+    other = {"ext4": 0.1, "xfs": 0.9}
+    samples = (replace(s, value=other[s.candidate]) if s.metric == CPU.name else s for s in emulated.samples)
+    emulated = replace(emulated, samples=tuple(samples))
+    assert condition.holds(condition.ratio(emulated), emulated) is True, "a faster one would lead by more"
+    assert Condition("xfs", "copy", below=1).holds(condition.ratio(emulated), emulated) is False
     one = Repeated("w", "xfs", ratio(1.5), ratio(1.5, 1.4, 1.6, "faster"), processor_bound=True)
     assert one.agreement == "not decidable here: the emulated processor is the limit"
 
