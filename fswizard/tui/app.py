@@ -44,7 +44,7 @@ class FswizardApp(Wizard):
         Binding("ctrl+q", "leave", "quit", priority=True),
         Binding("ctrl+c,q", "leave", "quit", show=False),
         Binding("question_mark", "explain", "help", show=False),
-        Binding("f2", "next_theme", "theme"),
+        Binding("f2", "next_theme", "theme", show=False),
     ]
 
     def __init__(

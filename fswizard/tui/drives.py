@@ -115,14 +115,14 @@ def suits(drive: Drive, width: int) -> Content:
     """What is worth a try on it, and what measuring adds."""
     reasons = {item.candidate_name: item.reason for item in suggestions(drive)}
     measuring = "Measuring on it" if drive.name else "Measuring on it, once it is attached,"
-    then = f"{measuring} tells which of them is faster for what you do, and by how much."
+    then = f"{measuring} shows the fastest one for your work, and by how much."
     return lines(
         [heading("★ Suits it", width), reasons_list(reasons, width), Content(""), *wrap((then, "$muted"), width)]
     )
 
 
 def known(drive: Drive, width: int) -> Content:
-    """All that is known of it without measuring."""
+    """The disk and what suits it, without measuring."""
     return lines([explain(drive, width), Content(""), suits(drive, width)])
 
 

@@ -41,7 +41,7 @@ class HelpScreen(Window[None]):
 
 
 class AdviceScreen(HelpScreen):
-    """What is known of a disk without measuring on it, as before it is bought."""
+    """A disk before anything is measured on it, maybe before it is bought."""
 
     def __init__(self, drive: Drive) -> None:
         super().__init__("")

@@ -59,7 +59,6 @@ class ResultScreen(StepScreen):
         Binding("g", "go_on", "resume"),
         Binding("l", "log", "log", show=False),
         Binding("h", "app.history", "history", show=False),
-        Binding("f2", "app.next_theme", "theme", show=False),
     ]
 
     _findings: Findings | None = None
