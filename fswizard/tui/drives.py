@@ -96,7 +96,7 @@ def explain(drive: Drive, width: int) -> Content:
     verdict = drive.smr
     without = "no verdict without evidence" if verdict.kind == "unknown" else "shingling doesn't apply"
     if verdict.kind == "unknown" and drive.kind == "virtual":
-        without = "what lies behind a virtual disk decides"
+        without = "the disk behind it decides"
     note = verdict.certainty or without
     rows = [text(verdict_badge(verdict, flash=drive.flash), (f"   {note}", "$muted"))]
     rows += [_evidence(evidence, drive, width) for evidence in verdict.evidence]
