@@ -109,7 +109,7 @@ class Monkey:
             before = what_is_seen(application)
             await self.press(pilot, "escape")
             assert what_is_seen(application) != before, f"Esc does nothing here\n{screen_text(application)}"
-            if application.measuring and "Keep measuring" in screen_text(application):
+            if application.measuring and "Keep watching" in screen_text(application):
                 await self.press(pilot, "down", "enter")
         raise AssertionError(f"{MOST_BACK} times Esc do not lead back from here\n{screen_text(application)}")
 

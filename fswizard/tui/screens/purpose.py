@@ -20,7 +20,7 @@ from fswizard.model.units import binary_text, duration_text, rounds_text, size_t
 from fswizard.tui.choices import Purpose, WizardChoices
 from fswizard.tui.drawing import cut, facts, lines, text
 from fswizard.tui.screens.base import StepScreen
-from fswizard.tui.widgets.canvas import Canvas, Drawing, nothing
+from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class PurposeScreen(StepScreen):
     def on_mount(self) -> None:
         self._past: dict[str, Sequence[Any]] = {}
         """What was done before, by the beginning of its rows' keys."""
-        self._brief: Drawing = nothing
+        self._brief: list[tuple[str, str]] = []
         self.say("Measured on your own disk, in minutes. Nothing of yours is lost.")
         self.query_one(".panel").border_title = "What this does"
         wordmark = lines(text((line, "bold $primary")) for line in WORDMARK)
@@ -140,15 +140,17 @@ class PurposeScreen(StepScreen):
         airy = self.size.height >= AIRY
         self.query_one("#about", Canvas).show(lambda width: facts(pairs, width, label=11, gap=airy))
         self.query_one(".panel", VerticalScroll).scroll_home(animate=False)
-        brief = [pair for pair in pairs if pair[0] not in BESIDE]
-        self._brief = lambda width: facts(brief, width, label=11, gap=False)
+        self._brief = [pair for pair in pairs if pair[0] not in BESIDE]
         self.query_one("#below", Canvas).show(self._below)
 
     def _below(self, width: int) -> Content:
-        """The facts below the list, where there is room for all of them."""
-        drawn = self._brief(width)
+        """The facts below the list, where there is room for all of them, or for all but the list of the tests."""
         room = self.query_one("#below").content_size.height
-        return drawn if drawn.plain.count("\n") < room else Content("")
+        for pairs in (self._brief, [pair for pair in self._brief if pair[0] != "Measures"]):
+            drawn = facts(pairs, width, label=11, gap=False)
+            if drawn.plain.count("\n") < room:
+                return drawn
+        return Content("")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return action != "back" and super().check_action(action, parameters)
