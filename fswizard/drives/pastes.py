@@ -49,7 +49,7 @@ _STARTS = re.compile(
 )
 _LINE = re.compile(rf"^(?:({_LABELS}) ?:)?[^\n]*", re.MULTILINE)
 _ELISION = re.compile(r"\W*(?:snip\w*|cut)?\W*", re.IGNORECASE)
-"""A line that stands for left-out ones, or a blank one."""
+"""A line in place of those that were left out, or a blank one."""
 _READINGS = re.compile(r"^=+ ?START OF (?:READ SMART|SMART) DATA", re.MULTILINE)
 _HEADER_LINES = 60
 _GLUED = re.compile(rf"(?<=[^\n])(?={_BANNER}|(?<!=){_TITLE})|(?<=SECTION ===)[ \t]*(?=[^\n=])")

@@ -32,7 +32,7 @@ HEAD = """# Published experiments, run again
 What the documents concluded, and whether fswizard's figures bear it out. Below are the tables: a published ratio and
 the same ratio as fswizard measured it, with its 95 % interval. Above 1 is better than the first candidate, for
 durations and latencies too. “Agrees” means in direction and in size; “smaller” and “larger” compare how far the two
-ratios are from 1. A claimed difference isn't confirmed by two that are level within 5 %. The figures as published are
+ratios are from 1. A claimed difference is not confirmed where both are level within 5 %. The figures as published are
 in the files of this directory, how each is run again, with the results, in [reruns](reruns).
 
 “In simulated time” means: by fswizard itself, with real filesystems, on a machine whose clock stands still while it
