@@ -146,7 +146,7 @@ def lack_of(marker: str) -> Lack | None:
 ROOMS = ("simulated", "loop", "tui", "bench", "unit")
 """The order of the rooms: long tests first, so that at the end no worker waits for another one's long test."""
 
-_CLONE_NEWNS, _MS_REC, _MS_SLAVE = 0x20000, 0x4000, 0x80000
+_CLONE_NEWNS, _MS_REC, _MS_SLAVE, _MS_SHARED = 0x20000, 0x4000, 0x80000, 0x100000
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -172,10 +172,12 @@ def pytest_configure(config: pytest.Config) -> None:
 def _keep_mounts_to_ourselves() -> None:
     """Mounts of this process's tests are seen by them alone, and go with it, so that runs side by side do not meet.
 
+    What is unmounted here goes in namespaces below, too, as on a desktop: a helper's copy would keep a device busy.
     Without the right to do so, which a container may lack, nothing can be mounted either.
     """
     if ctypes.CDLL(None).unshare(_CLONE_NEWNS) == 0:
-        system_calls.mount("none", "/", "none", _MS_REC | _MS_SLAVE)
+        for kind in (_MS_SLAVE, _MS_SHARED):
+            system_calls.mount("none", "/", "none", _MS_REC | kind)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

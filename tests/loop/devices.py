@@ -97,10 +97,11 @@ def _detach(device: str, file: Path) -> None:
 
 
 def _remove_partition(device: str) -> None:
-    """A namespace that was made meanwhile still has it mounted for a moment after it was unmounted here."""
+    """Whoever looks at all disks may have it open for a moment, or have made the kernel read the table again."""
 
     def gone() -> bool:
-        return subprocess.run(["delpart", device, "1"], check=False, capture_output=True).returncode == 0
+        subprocess.run(["delpart", device, "1"], check=False, capture_output=True)
+        return not Path("/sys/class/block", f"{Path(device).name}p1").exists()
 
     wait_until(gone, 60, f"the partition of {device} can be removed")
 
