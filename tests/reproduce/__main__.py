@@ -147,7 +147,7 @@ def _in_simulated_time(name: str, where: Simulated, path: Path) -> None:
 
 
 def _emulated(name: str, where: Emulated, path: Path) -> None:
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as directory, _zfs_machine(where, Path(directory)) as vm:
+    with tempfile.TemporaryDirectory(dir=machine.MEMORY) as directory, _zfs_machine(where, Path(directory)) as vm:
         vm.ok("udevadm", "wait", "--timeout=600", *where.links)
         if where.rules:
             vm.write("/etc/udev/rules.d/90-published.rules", where.rules)
