@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
-from fswizard.model.analysis import TIE, Analysis, Ratio
+from fswizard.model.analysis import TIE, Analysis, Hinge, Ratio
 from fswizard.model.forecast import LIKELY, Close, Forecast
 from fswizard.model.plan import FIRST_LOOK, Plan
 from fswizard.model.result import Result
+from fswizard.stats import ratios
 from fswizard.stats.analyse import Decision, decide
-from fswizard.stats.ratios import LEAST_DEVIATION, all_rounds, critical, fit, in_the_run, verdict
+from fswizard.stats.hinges import Pair, reweighted
+from fswizard.stats.ratios import LEAST_DEVIATION, all_rounds, critical, fit, in_the_run, with_interval
 from fswizard.stats.table import Table, Tables, tables_of
 
 FUTURES = 200
 """Number of simulated futures: it gives chances to about 3 %."""
+LEAST_FREEDOM = 2
+"""Degrees of freedom of the noise: by the two rounds of two candidates it is too often taken for small."""
+MOST_DEVIATION = 1.0
+"""Of a cell's logarithm: two rounds alone would allow any."""
 SPREADS = (0.01, 0.05, 0.15)
 """Standard deviations of candidates' levels (logarithms), all equally likely before anything is measured: candidates
 hardly differ, or by some 7 or 20 %."""
@@ -40,20 +46,29 @@ def forecast(
     """
     if result.environment.source:
         return None
-    return foresee((tables or tables_of(result)).standing, analysis, result.plan, candidates, trial_s=trial_s)
+    tables = tables or tables_of(result)
+    return foresee(tables.standing, analysis, result.plan, candidates, tables=tables, trial_s=trial_s)
 
 
 def foresee(
-    table: Table, analysis: Analysis, plan: Plan, candidates: Collection[str], *, trial_s: float = 0.0
+    table: Table,
+    analysis: Analysis,
+    plan: Plan,
+    candidates: Collection[str],
+    *,
+    tables: Tables | None = None,
+    trial_s: float = 0.0,
 ) -> Forecast | None:
-    """The same for a table of overall scores and its analysis."""
+    """The same for a table of overall scores and its analysis; without the tests' `tables` no lead hangs on a test."""
     ahead = plan.maximum_rounds - analysis.rounds
     known = tuple(name for name in analysis.leaders if name in candidates and name in table)
     if ahead < 1 or len(known) < 2 or analysis.rounds < plan.minimum_rounds:
         return None
     if any(pair.low is None for pair in _among(analysis.pairs, known)):
         return None
-    game = _Game(analysis, plan, known, table)
+    if fit(table).freedom < LEAST_FREEDOM:
+        return None
+    game = _Game(analysis, plan, known, table, tables)
     rng = random.Random(f"{plan.seed}/forecast/{analysis.rounds}")
     futures = [_Future(game, rng, ahead) for _ in range(FUTURES)]
     answer = _answer(analysis, decide(analysis, plan, known))
@@ -82,10 +97,25 @@ def provable(result: Result, candidates: int, rounds: int) -> float | None:
     return max(TIE - 1, math.expm1((critical(candidates, rounds) + likely) * deviation / math.sqrt(rounds)))
 
 
+@dataclass(frozen=True, slots=True)
+class _Reweighted:
+    """How a pair stands with other weights, beside how it stands now."""
+
+    workloads: tuple[str, ...]
+    rest: Ratio
+    """Without them."""
+    further: float
+    """Logarithm of its ratio over that of the pair now."""
+    wider: float
+    """Its interval over that of the pair now."""
+
+
 class _Game:
     """The run as it stands, where each future begins."""
 
-    def __init__(self, analysis: Analysis, plan: Plan, known: tuple[str, ...], table: Table) -> None:
+    def __init__(
+        self, analysis: Analysis, plan: Plan, known: tuple[str, ...], table: Table, tables: Tables | None
+    ) -> None:
         self.analysis, self.plan, self.known = analysis, plan, known
         noise = fit(table)
         self.measured = in_the_run(table, max(all_rounds(table)))
@@ -93,35 +123,48 @@ class _Game:
         self.levels = {name: noise.effects[name] for name in known}
         self.middle = math.fsum(self.levels.values()) / len(known)
         self.squares, self.freedom = noise.residual_sum, max(1, noise.freedom)
-        self._halves: dict[int, dict[tuple[str, str], float]] = {}
+        self._halves: dict[int, dict[Pair, float]] = {}
+        self._reweighted = dict(_reweighted(analysis, plan, known, tables)) if tables else {}
 
     @property
     def variance(self) -> float:
         """Variance of a cell, as estimated now."""
         return max(self.squares / self.freedom, LEAST_DEVIATION**2 / 2)
 
-    def halves(self, rounds: int) -> Mapping[tuple[str, str], float]:
-        """Half the interval of each open pair after `rounds` rounds, with the noise as estimated now."""
+    def halves(self, rounds: int) -> Mapping[Pair, float]:
+        """Half the interval of each pair after `rounds` rounds, with the noise as estimated now."""
         if rounds not in self._halves:
             started_with = len(self.plan.candidates)
             later = critical(started_with, rounds, left=len(self.known))
             halves = self._halves[rounds] = {}
             for pair in _among(self.analysis.pairs, self.known):
-                if pair.verdict == "undecided" and pair.low and pair.high:
-                    now = critical(started_with, pair.rounds, left=self.measured)
-                    narrower = later / now * math.sqrt(pair.rounds / rounds)
-                    halves[pair.candidate, pair.baseline] = math.log(pair.high / pair.low) / 2 * narrower
+                now = critical(started_with, pair.rounds, left=self.measured)
+                halves[pair.candidate, pair.baseline] = _half(pair) * later / now * math.sqrt(pair.rounds / rounds)
         return self._halves[rounds]
+
+    def hinges(
+        self, winner: str, rivals: Iterable[str], means: Mapping[str, float], rounds: int, noisier: float
+    ) -> Mapping[str, Hinge]:
+        """What the winner's lead over each rival hangs on in a future, if its tests keep their distances from now."""
+        found = {}
+        for rival in rivals:
+            for pair in ((winner, rival), (rival, winner)):
+                sign = 1 if pair[0] == winner else -1
+                for changed in self._reweighted.get(pair, ()):
+                    middle = means[winner] - means[rival] + sign * changed.further
+                    half = self.halves(rounds)[pair] * noisier * changed.wider
+                    if with_interval(changed.rest, middle, half).verdict != "faster":
+                        rest = changed.rest if sign == 1 else changed.rest.turned()
+                        found[rival] = Hinge(changed.workloads, rest)
+        return found
 
 
 class _Future:
     """One way in which the run may continue; all are equally likely."""
 
     def __init__(self, game: _Game, rng: random.Random, ahead: int) -> None:
-        # Four more degrees of freedom than the figures have: without them, what was said with 80 % came true in 92 %
-        # (`tests/bench/forecasts.py`).
-        surer = (game.freedom + 4) / game.freedom
-        variance = max(surer * game.squares / rng.gammavariate(surer * game.freedom / 2, 2), LEAST_DEVIATION**2 / 2)
+        drawn = game.squares / rng.gammavariate(game.freedom / 2, 2)
+        variance = min(MOST_DEVIATION**2, max(drawn, LEAST_DEVIATION**2 / 2))
         self.truth = _true_levels(game, variance, rng)
         self.settled_after = math.inf
         self.answers: list[Answer] = []
@@ -129,7 +172,7 @@ class _Future:
         sums = {name: level * game.rounds for name, level in game.levels.items()}
         squares, freedom, trials = game.squares, game.freedom, 0
         survivors: Sequence[str] = game.known
-        analysis, deviation = game.analysis, math.sqrt(variance)
+        analysis, deviation = replace(game.analysis, hinges={}), math.sqrt(variance)
         for j in range(1, ahead + 1):
             if self.settled_after == math.inf:
                 trials += len(survivors)
@@ -139,9 +182,14 @@ class _Future:
                 freedom += len(survivors) - 1
                 noisier = math.sqrt(max(squares / freedom, LEAST_DEVIATION**2 / 2) / game.variance)
                 means = {name: sums[name] / (game.rounds + j) for name in survivors}
-                pairs = _later(analysis.pairs, means, game.halves(game.rounds + j), noisier)
-                analysis = replace(analysis, pairs=pairs, rounds=game.rounds + j)
+                rounds = game.rounds + j
+                pairs = _later(analysis.pairs, means, game.halves(rounds), noisier)
+                analysis = replace(analysis, pairs=pairs, rounds=rounds)
                 decision = decide(analysis, game.plan, survivors)
+                if decision.stop == "one-left":
+                    rivals = [name for name in survivors if name not in decision.survivors]
+                    hinges = game.hinges(decision.survivors[0], rivals, means, rounds, noisier)
+                    decision = decide(replace(analysis, hinges=hinges), game.plan, survivors)
                 survivors = decision.survivors
                 answer = _answer(analysis, decision)
                 if decision.stop in ("one-left", "all-tie"):
@@ -165,17 +213,44 @@ def _true_levels(game: _Game, variance: float, rng: random.Random) -> dict[str, 
 
 
 def _later(
-    pairs: Sequence[Ratio], means: Mapping[str, float], halves: Mapping[tuple[str, str], float], noisier: float
+    pairs: Sequence[Ratio], means: Mapping[str, float], halves: Mapping[Pair, float], noisier: float
 ) -> tuple[Ratio, ...]:
     """The pairs, of which open ones have their later intervals."""
     later = list(pairs)
     for number, pair in enumerate(pairs):
         half = halves.get((pair.candidate, pair.baseline))
-        if half is not None and pair.candidate in means and pair.baseline in means:
+        if pair.verdict == "undecided" and half is not None and pair.candidate in means and pair.baseline in means:
             middle = means[pair.candidate] - means[pair.baseline]
-            low, high = math.exp(middle - half * noisier), math.exp(middle + half * noisier)
-            later[number] = replace(pair, ratio=math.exp(middle), low=low, high=high, verdict=verdict(low, high))
+            later[number] = with_interval(pair, middle, half * noisier)
     return tuple(later)
+
+
+def _reweighted(
+    analysis: Analysis, plan: Plan, known: tuple[str, ...], tables: Tables
+) -> Iterator[tuple[Pair, list[_Reweighted]]]:
+    """Each pair with what its lead, if it had one, may hang on."""
+    now = {(pair.candidate, pair.baseline): pair for pair in _among(analysis.pairs, known) if _half(pair)}
+    found = list(reweighted(plan, tables, ratios, list(now)))
+    for pair, here in now.items():
+        changed = [
+            (group, leads[0][pair], lead[pair])
+            for group, leads in found
+            if pair in leads[0]
+            for lead in leads
+            if pair in lead
+        ]
+        yield (
+            pair,
+            [
+                _Reweighted(group, rest, math.log(other.ratio / here.ratio), _half(other) / _half(here))
+                for group, rest, other in changed
+            ],
+        )
+
+
+def _half(ratio: Ratio) -> float:
+    """Half of its interval, in logarithms; 0 without one."""
+    return math.log(ratio.high / ratio.low) / 2 if ratio.low and ratio.high else 0.0
 
 
 def _among(pairs: Sequence[Ratio], names: Collection[str]) -> list[Ratio]:

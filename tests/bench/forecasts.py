@@ -24,6 +24,8 @@ from tests.bench.recordings import FASTER, SAME, WORKLOADS, Recording, load
 from tests.bench.simulation import Scenario, Simulation, normal, plan_of
 
 BINS = (0.0, 0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
+SPREADS = (0.0, 0.05, 0.15)
+"""Deviations of the levels of candidates."""
 Look = tuple[Analysis, Decision, "Forecast | None"]
 
 
@@ -70,7 +72,7 @@ def _answer(analysis: Analysis) -> tuple[object, ...]:
 def drawn(number: int) -> Comparison:
     """One of two to four candidates, with differences and noise as chance has it."""
     rng = random.Random(f"drawn {number}")
-    deviation, spread = rng.choice((0.01, 0.03, 0.08)), rng.choice((0.0, 0.05, 0.15))
+    deviation, spread = rng.choice((0.01, 0.03, 0.08, 0.2)), rng.choice(SPREADS)
     truth = tuple(100 * math.exp(rng.gauss(0.0, spread)) for _ in range(rng.choice((2, 3, 4))))
     return Comparison(f"drawn {number}", truth, Scenario("", normal(deviation)))
 
@@ -88,15 +90,16 @@ def simulated(comparison: Comparison, runs: int, told: Told) -> None:
 
 
 def spliced(number: int) -> Recording:
-    """Recorded runs one after the other, as one of twelve rounds, in which one candidate is better by a known factor.
+    """Runs that were recorded one after the other, as one of twelve rounds, in which one candidate is better.
 
-    The noise is real; most runs as they were recorded are settled or hopeless from the first look on.
+    The noise is real, and as it was at that hour; the factor that is put in is drawn as in `drawn`.
     """
     rng = random.Random(f"spliced {number}")
-    path, spread = rng.choice(((SAME, 0.6), (FASTER, 0.1)))
-    runs = load(path)
-    parts = rng.sample(runs, LAST_LOOK // runs[0].rounds)
-    better, factor = parts[0].candidates[1], math.exp(rng.choice((0.0, rng.gauss(0.0, spread))))
+    runs = load(rng.choice((SAME, FASTER)))
+    several = LAST_LOOK // runs[0].rounds
+    first, spread = rng.randrange(len(runs) - several + 1), rng.choice(SPREADS)
+    parts = runs[first : first + several]
+    better, factor = parts[0].candidates[1], math.exp(rng.gauss(0.0, spread) - rng.gauss(0.0, spread))
     figures = {
         workload: {
             name: [

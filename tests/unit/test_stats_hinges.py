@@ -14,7 +14,9 @@ from fswizard.model.codec import from_json
 from fswizard.model.metrics import DURATION
 from fswizard.model.result import Doubt, Result
 from fswizard.report import render
-from fswizard.stats import analyse, decide
+from fswizard.stats import analyse, decide, forecast
+from fswizard.stats.forecast import foresee
+from fswizard.stats.table import tables_of
 from tests.builders import make_plan, make_result, make_samples, make_workload
 
 NOISE = (1.0, 1.01, 0.99, 1.005)
@@ -87,6 +89,21 @@ def test_a_lead_that_ends_where_a_weight_is_halved_hangs_on_it() -> None:
     halved = analyse(run(leads, weights={"search": 0.5}))
     assert halved.leaders == ("xfs", "ext4") or halved.tied, "with half the weight nothing is proven"
     assert analyse(run(leads)).hinges["ext4"].workloads == ("search",)
+
+
+def test_a_lead_that_would_hang_on_one_test_is_not_forecast_to_settle_soon() -> None:
+    noise = (1.0, 1.2, 0.85, 1.05)
+    for leads, soon in (
+        ({"search": 2.0, "copy": 1.0, "save": 1.0}, 0.0),
+        ({"search": 1.3, "copy": 1.25, "save": 1.3}, 0.4),
+    ):
+        result = run(leads, noise=noise)
+        plan = replace(result.plan, maximum_rounds=10)
+        made = forecast(replace(result, plan=plan), analyse(result), ("ext4", "xfs"))
+        overall = foresee(tables_of(result).standing, analyse(result), plan, ("ext4", "xfs"))
+        assert made is not None and overall is not None
+        assert made.settled[1] >= soon and (made.settled[1] > 0) == (soon > 0)
+        assert overall.settled[1] >= 0.3, "over all tests together it is"
 
 
 def test_one_test_alone_is_what_was_asked() -> None:
