@@ -7,6 +7,11 @@ mount -t cgroup2 cgroup /sys/fs/cgroup
 for point in /tmp /var/tmp /run /mnt /srv; do
 	mount -t tmpfs tmp $point
 done
+checkout=${0%/tests/uml/init.sh}
+if [ ! -d "$checkout" ]; then # it lies below one of these
+	mkdir -p "$checkout"
+	mount -r -t hostfs -o "$checkout" checkout "$checkout"
+fi
 mkdir -p /dev/shm /run/home /mnt/a /mnt/b
 ln -s /proc/self/fd /dev/fd
 mount -t tmpfs tmp /dev/shm
