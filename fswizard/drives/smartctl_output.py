@@ -302,17 +302,35 @@ def _has_flash_attributes(text: str) -> bool:
 def parse_json(data: Any) -> Reading:
     """Facts and condition from `smartctl --json`, whose keys changed with the versions 7.0 to 7.5."""
     data = data if isinstance(data, Mapping) else {}
-    run, mode = mapping(data, "smartctl"), mapping(data, "power_mode")
-    device, wwn = mapping(data, "device"), mapping(data, "wwn")
-    protocol = str(device.get("protocol", ""))
-    model = _json_model(data)
-    rate = data.get("rotation_rate")
-    zoned, zoned_where = _json_zoned(data)
+    run, device, rate = mapping(data, "smartctl"), mapping(data, "device"), data.get("rotation_rate")
     messages = " ".join(str(message.get("string", "")) for message in rows(run.get("messages")))
+    facts = _json_facts(data, messages)
+    passed = mapping(data, "smart_status").get("passed")
+    return Reading(
+        facts,
+        serial=_string(data, "serial_number"),
+        rpm=rate if isinstance(rate, int) and rate > 1 else None,
+        health={True: "good", False: "failing"}.get(passed, "") if isinstance(passed, bool) else "",
+        temperature_c=_whole(mapping(data, "temperature").get("current")),
+        power_on_hours=_whole(mapping(data, "power_on_time").get("hours")),
+        wear=wear(data),
+        version=_version(run),
+        device=_string(device, "name") or _asked(messages),
+        unread=facts.problem == _FOREIGN,
+        talk=facts.problem in (_FOREIGN, _LIST) or (facts.problem == _NAMELESS and not device),
+        further=facts.problem == _NAMELESS and not facts.asleep,
+    )
+
+
+def _json_facts(data: Mapping[str, Any], messages: str) -> SmrFacts:
+    mode, protocol = mapping(data, "power_mode"), str(mapping(data, "device").get("protocol", ""))
+    model, rate = _json_model(data), data.get("rotation_rate")
+    capacity, oui = _json_capacity(data), _whole(mapping(data, "wwn").get("oui"))
+    zoned, zoned_where = _json_zoned(data)
     attributes = rows(mapping(data, "ata_smart_attributes").get("table"))
     attribute_names = " ".join(str(row.get("name", "")) for row in attributes)
-    capacity, oui = _json_capacity(data), _whole(wwn.get("oui"))
-    facts = SmrFacts(
+    knows_trim = _version(mapping(data, "smartctl")) >= _TRIM_VERSION
+    return SmrFacts(
         source="smartctl",
         model=model,
         family=_string(data, "model_family"),
@@ -329,8 +347,8 @@ def parse_json(data: Any) -> Reading:
         recording=_farm_recording(data),
         trim=mapping(data, "trim").get("supported") is True,
         trim_where="trim.supported in smartctl's output",
-        trim_would_show=_version(run) >= _TRIM_VERSION and protocol == "ATA",
-        recent=_version(run) >= _TRIM_VERSION,
+        trim_would_show=knows_trim and protocol == "ATA",
+        recent=knows_trim,
         flash_attributes=not isinstance(rate, int) and _has_flash_attributes(attribute_names),
         bridge=safe(match[0]) if (match := _BRIDGE.search(messages)) else "",
         volume=names_a_volume(model),
@@ -338,21 +356,6 @@ def parse_json(data: Any) -> Reading:
         asleep=_ASLEEP.search(messages) is not None
         or "STANDBY" in f"{mode.get('name')} {mode.get('ata_string')}".upper(),
         problem="" if model else _json_problem(data, capacity, safe(messages)),
-    )
-    passed = mapping(data, "smart_status").get("passed")
-    return Reading(
-        facts,
-        serial=_string(data, "serial_number"),
-        rpm=rate if isinstance(rate, int) and rate > 1 else None,
-        health={True: "good", False: "failing"}.get(passed, "") if isinstance(passed, bool) else "",
-        temperature_c=_whole(mapping(data, "temperature").get("current")),
-        power_on_hours=_whole(mapping(data, "power_on_time").get("hours")),
-        wear=wear(data),
-        version=_version(run),
-        device=_string(device, "name") or _asked(messages),
-        unread=facts.problem == _FOREIGN,
-        talk=facts.problem in (_FOREIGN, _LIST) or (facts.problem == _NAMELESS and not device),
-        further=facts.problem == _NAMELESS and not facts.asleep,
     )
 
 

@@ -166,25 +166,30 @@ def assemble(
             number = repeats[name, fault.workload] + 1
             failures.append(Failure(number, name, fault.workload, fault.kind, fault.text))
         repeats.update({(called[figure.candidate], figure.workload) for figure in parsed_run.figures})
-    baseline = candidate_of(baseline).name if baseline else ""
-    if baseline and baseline not in names:
-        raise UsageError(f"The baseline {baseline} is not among the candidates.", f"They are: {'; '.join(names)}.")
-    baseline = baseline or (DEFAULT_BASELINE if DEFAULT_BASELINE in names else next(iter(names)))
-    titles = {workload.title.partition(":")[0] for workload in workloads.values()}
-    title = titles.pop() if len(titles) == 1 else "Figures from elsewhere"
     tools = dict.fromkeys(parsed_run.tool for _, parsed_run in ordered)
     files = ", ".join(dict.fromkeys(source.file for source, _ in ordered))
     named = _named(workloads)
     samples = [replace(sample, workload=named[sample.workload].name) for sample in samples]
     failures = [replace(failure, workload=named[failure.workload].name) for failure in failures]
+    titles = {workload.title.partition(":")[0] for workload in workloads.values()}
+    title = titles.pop() if len(titles) == 1 else "Figures from elsewhere"
     recipe = Recipe("imported", title, "", tuple(named.values()), 0, 0.0)
-    plan = Plan(recipe, tuple(map(candidate_of, names)), baseline, Target("device", ""), drive)
+    candidates = tuple(map(candidate_of, names))
+    plan = Plan(recipe, candidates, _baseline(baseline, names), Target("device", ""), drive)
     environment = Environment(
         fswizard.__version__,
         clock.utc().strftime("%Y-%m-%dT%H:%M:%SZ"),
         source=safe(f"{', '.join(tools)}: {files}"),
     )
     return Result(environment, plan, tuple(samples), tuple(failures), outcome="finished")
+
+
+def _baseline(asked: str, names: Mapping[str, None]) -> str:
+    if not asked:
+        return DEFAULT_BASELINE if DEFAULT_BASELINE in names else next(iter(names))
+    if (baseline := candidate_of(asked).name) not in names:
+        raise UsageError(f"The baseline {baseline} is not among the candidates.", f"They are: {'; '.join(names)}.")
+    return baseline
 
 
 def _check_repeats(parsed_runs: Sequence[tuple[Source, ParsedRun]]) -> None:

@@ -134,7 +134,12 @@ def parse(text: str, where: str) -> Result:
         None if root.drive is None else _drive(keys.inner(root.drive, "drive")),
         commands=tuple(_command(line, keys) for line in root.commands),
     )
-    environment = Environment(
+    doubts = tuple(Doubt(f"caveat-{number}", text) for number, text in enumerate(root.caveats, 1))
+    return Result(_environment(root), plan, tuple(samples), tuple(failures), doubts, outcome="finished")
+
+
+def _environment(root: _Table) -> Environment:
+    return Environment(
         fswizard.__version__,
         root.measured,
         kernel=root.kernel,
@@ -142,8 +147,6 @@ def parse(text: str, where: str) -> Result:
         tools={key: safe(str(value)) for key, value in (root.tools or {}).items()},
         source=root.source,
     )
-    doubts = tuple(Doubt(f"caveat-{number}", text) for number, text in enumerate(root.caveats, 1))
-    return Result(environment, plan, tuple(samples), tuple(failures), doubts, outcome="finished")
 
 
 def _check_workload(keys: Keys, known: Mapping[str, Workload]) -> None:

@@ -65,35 +65,10 @@ def _group(members: Sequence[Study]) -> Group:
     setting = members[0].setting
     baseline = names[replace(setting.baseline, title="")]
     entries = _entries(members, names, baseline)
-    measured = dict.fromkeys(name for *pair, workload in entries if not workload for name in pair)
-    pairs = len(measured) * (len(measured) - 1) // 2
-    means = {pair: _mean(_machines(several)) for pair, several in entries.items()}
-    levels = {baseline: 0.0} | {c: means[c, b, w].mean for c, b, w in means if b == baseline and not w}
-    order = sorted(measured, key=lambda name: -levels.get(name, -math.inf))
     machines = len({member.machine for member in members})
-    overall = [_ratio((n, baseline, ""), means, ERROR / pairs) for n in order if (n, baseline, "") in means]
-    if baseline in measured:
-        overall.insert(0, Ratio(baseline, baseline, "", 1.0, 1.0, 1.0, machines, "tie"))
-    couples = []
-    for one, other in combinations(order, 2):
-        if (one, other, "") in means:
-            couples.append(_ratio((one, other, ""), means, ERROR / pairs))
-        elif (other, one, "") in means:
-            couples.append(_ratio((other, one, ""), means, ERROR / pairs).turned())
-    judged = Analysis(pairs=tuple(couples), rounds=machines)
-    leaders = judged.unbeaten(order)
-    others = max(1, len(measured) - 1)
-    parts = [_ratio(pair, means, ERROR / others) for pair in means if pair[2] and pair[1] == baseline]
-    analysis = replace(
-        judged,
-        overall=tuple(sorted(overall, key=lambda ratio: -ratio.ratio)),
-        by_workload=controlled(parts, lambda ratio: ratio.workload, ERROR),
-        leaders=leaders,
-        dropped=tuple(name for name in order if name not in leaders),
-        tied=judged.all_tie(leaders),
-    )
-    best = next((name for name in order if name != baseline and (name, baseline, "") in entries), "")
-    against = entries.get((best, baseline, ""), [])
+    order, analysis = _analysis(entries, baseline, machines)
+    compared = [name for name in order if (name, baseline, "") in entries]
+    best = next((name for name in compared if name != baseline), "")
     titles: dict[str, str] = {}
     for candidate in (each for member in members for each in member.candidates):
         name = names[replace(candidate, title="")]
@@ -106,9 +81,38 @@ def _group(members: Sequence[Study]) -> Group:
         titles,
         {name: title for member in members for name, title in member.workloads.items()},
         analysis,
-        tuple(_heterogeneity(name, baseline, entries, members) for name in order if (name, baseline, "") in entries),
-        _splits(against),
+        tuple(_heterogeneity(name, baseline, entries, members) for name in compared),
+        _splits(entries.get((best, baseline, ""), [])),
         sum(not member.machine for member in members),
+    )
+
+
+def _analysis(entries: Mapping[_Pair, list[_Entry]], baseline: str, machines: int) -> tuple[Sequence[str], Analysis]:
+    """Candidates, best first, and all ratios between them."""
+    measured = dict.fromkeys(name for *pair, workload in entries if not workload for name in pair)
+    pairs, others = len(measured) * (len(measured) - 1) // 2, max(1, len(measured) - 1)
+    means = {pair: _mean(_machines(several)) for pair, several in entries.items()}
+    levels = {baseline: 0.0} | {c: means[c, b, w].mean for c, b, w in means if b == baseline and not w}
+    order = sorted(measured, key=lambda name: -levels.get(name, -math.inf))
+    overall = [_ratio((n, baseline, ""), means, ERROR / pairs) for n in order if (n, baseline, "") in means]
+    if baseline in measured:
+        overall.insert(0, Ratio(baseline, baseline, "", 1.0, 1.0, 1.0, machines, "tie"))
+    couples = []
+    for one, other in combinations(order, 2):
+        if (one, other, "") in means:
+            couples.append(_ratio((one, other, ""), means, ERROR / pairs))
+        elif (other, one, "") in means:
+            couples.append(_ratio((other, one, ""), means, ERROR / pairs).turned())
+    judged = Analysis(pairs=tuple(couples), rounds=machines)
+    leaders = judged.unbeaten(order)
+    parts = [_ratio(pair, means, ERROR / others) for pair in means if pair[2] and pair[1] == baseline]
+    return order, replace(
+        judged,
+        overall=tuple(sorted(overall, key=lambda ratio: -ratio.ratio)),
+        by_workload=controlled(parts, lambda ratio: ratio.workload, ERROR),
+        leaders=leaders,
+        dropped=tuple(name for name in order if name not in leaders),
+        tied=judged.all_tie(leaders),
     )
 
 
