@@ -56,9 +56,8 @@ def parse_candidate(text: str) -> Candidate:
     array, tokens = _take_array(filesystem, tokens)
     mount: dict[str, MountOption] = {}
     mkfs: dict[str, MkfsOption] = {}
-    options: tuple[MountOption | MkfsOption, ...] = (*filesystem.mount_options, *filesystem.mkfs_options)
     for token in tokens:
-        option = next((option for option in options if option.is_meant_by(token)), None)
+        option = next((option for option in filesystem.options if option.is_meant_by(token)), None)
         if option is None:
             raise _unknown_option(filesystem, token)
         if token in mount or token in mkfs:
@@ -71,9 +70,10 @@ def parse_candidate(text: str) -> Candidate:
     _refuse_conflicts(filesystem, chosen)
     _refuse_beside_layout(array, chosen)
     mount_options = sorted(mount, key=lambda token: filesystem.mount_options.index(mount[token]))
-    mkfs_options = [option for option in filesystem.mkfs_options if option in mkfs.values()]
+    ordered = sorted(mkfs.items(), key=lambda item: filesystem.mkfs_options.index(item[1]))
+    mkfs_options = [replace(option, chosen=token.partition("=")[2] * bool(option.pattern)) for token, option in ordered]
     words = array.name.partition(":")[2].split(",") if array else []
-    named = (*words, *mount_options, *(option.name for option in mkfs_options))
+    named = (*words, *mount_options, *(option.token for option in mkfs_options))
     name = f"{filesystem.name}:{','.join(named)}" if named else filesystem.name
     return Candidate(name, filesystem, tuple(mkfs_options), tuple(mount_options), array=array)
 
@@ -163,19 +163,17 @@ def _find_filesystem(name: str) -> Filesystem:
 
 def _unknown_option(filesystem: Filesystem, token: str) -> UsageError:
     name, _, value = token.partition("=")
-    of_that_name = [option for option in filesystem.mount_options if option.name == name]
+    of_that_name = [option for option in filesystem.options if option.name == name]
     if of_that_name:
         text = f"{filesystem.name}: the option {name} does not take the value {safe(value)}."
         if not any(option.pattern for option in of_that_name):
             text = f"{filesystem.name}: the option {name} takes no value."
         elif not value:
             text = f"{filesystem.name}: the option {name} needs a value."
-        examples = [f"{option.name}={value}" for option in of_that_name if not option.unsafe for value in option.values]
+        examples = [t for option in of_that_name if not option.unsafe for t in option.tokens if "=" in t]
         hints = f"For example: {', '.join(examples)}." if examples else f"Write {name} alone."
         return UsageError(text, hints)
-    known = dict.fromkeys(option.name for option in filesystem.mount_options)
-    known |= dict.fromkeys(option.name for option in filesystem.mkfs_options)
-    known |= dict.fromkeys(layouts_of(filesystem.name))
+    known = dict.fromkeys([*(option.name for option in filesystem.options), *layouts_of(filesystem.name)])
     if not token:
         return UsageError(f"{filesystem.name}: an option is empty.", "Put a single comma between options.")
     if mounted_as(token.partition(":")[0].lower()):

@@ -32,12 +32,19 @@ class MkfsOption:
     """A choice at the time of formatting."""
 
     name: str
-    """What people type in a candidate's short name, such as `packed_meta_blocks`."""
+    """What people type in a candidate's short name, without value: `packed_meta_blocks`, `agcount`."""
     flag: str
     """The program's flag, such as `-E`; values of the same flag are joined with commas."""
     value: str
+    """What the flag gets; `{}` in it stands for the value that people chose, several for its parts between each `x`."""
     text: str
     """What it does and when it helps, in a sentence."""
+    pattern: str = ""
+    """Regular expression that a value must match whole; empty when the option takes none."""
+    values: tuple[str, ...] = ()
+    """Values worth comparing, such as `16`."""
+    chosen: str = ""
+    """The value, in a candidate."""
     risk: str = ""
     unsafe: bool = False
     """Data may be lost in a crash: never suggested."""
@@ -48,8 +55,23 @@ class MkfsOption:
     """Options that cannot stand beside this one."""
 
     def is_meant_by(self, token: str) -> bool:
-        """Whether `token` is its name."""
-        return token == self.name
+        """Whether `token`, such as `agcount=16`, is this option with a value that it takes."""
+        return _means(token, self.name, self.pattern)
+
+    @property
+    def token(self) -> str:
+        """As it is typed in a candidate."""
+        return f"{self.name}={self.chosen}" if self.chosen else self.name
+
+    @property
+    def argument(self) -> str:
+        """What its flag gets in a candidate."""
+        return self.value.format(*self.chosen.split("x"))
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """Every way to type it that is worth comparing."""
+        return _tokens(self.name, self.pattern, self.values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +95,23 @@ class MountOption:
 
     def is_meant_by(self, token: str) -> bool:
         """Whether `token`, such as `commit=60`, is this option with a value that it takes."""
-        name, equals, value = token.partition("=")
-        if not self.pattern:
-            return token == self.name
-        return name == self.name and bool(equals) == bool(value) and re.fullmatch(self.pattern, value) is not None
+        return _means(token, self.name, self.pattern)
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """Every way to type it that is worth comparing."""
+        return _tokens(self.name, self.pattern, self.values)
+
+
+def _means(token: str, name: str, pattern: str) -> bool:
+    if not pattern:
+        return token == name
+    typed, equals, value = token.partition("=")
+    return typed == name and bool(equals) == bool(value) and re.fullmatch(pattern, value) is not None
+
+
+def _tokens(name: str, pattern: str, values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(f"{name}={value}" for value in values) if pattern else (name,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +208,10 @@ class Filesystem:
     zones: Zones | None = None
     """None where it cannot be made on a host-managed disk."""
 
+    @property
+    def options(self) -> tuple[MountOption | MkfsOption, ...]:
+        return (*self.mount_options, *self.mkfs_options)
+
     def feature(self, name: str) -> Feature | None:
         return next((feature for feature in self.features if feature.name == name), None)
 
@@ -225,7 +264,11 @@ class Candidate:
         """What people read: `XFS`, `Btrfs (noatime, compress=zstd:1)`, `home (ext4)`, `ext4 on RAID 5 (md)`."""
         if self.directory:
             return self.name
-        options = (*self.mount_options, *(option.name for option in self.mkfs_options), *((AGED,) if self.aged else ()))
+        options = (
+            *self.mount_options,
+            *(option.token for option in self.mkfs_options),
+            *((AGED,) if self.aged else ()),
+        )
         array = self.array
         title = array.layout.title if array and array.layout.maker != MD else self.filesystem.title
         text = f"{title} ({', '.join(options)})" if options else title
@@ -239,7 +282,7 @@ class Candidate:
         risky = [option for option in self.filesystem.mount_options if option.unsafe]
         mount = [token for token in self.mount_options if any(option.is_meant_by(token) for option in risky)]
         degraded = (DEGRADED,) if self.array and self.array.degraded else ()
-        return (*mount, *(option.name for option in self.mkfs_options if option.unsafe), *degraded)
+        return (*mount, *(option.token for option in self.mkfs_options if option.unsafe), *degraded)
 
     @property
     def survives(self) -> int:
@@ -263,7 +306,7 @@ class Candidate:
     def mkfs_arguments(self, *, scratch: bool) -> tuple[str, ...]:
         """Arguments of mkfs without the device; values of the same flag joined with commas."""
         pairs = self.filesystem.mkfs_arguments + (self.filesystem.scratch_arguments if scratch else ())
-        pairs += tuple((option.flag, option.value) for option in self.mkfs_options)
+        pairs += tuple((option.flag, option.argument) for option in self.mkfs_options)
         if self.filesystem.pool:
             pairs += tuple(("-O", option) for option in self.mount_options)
             return tuple(part for pair in pairs for part in pair)

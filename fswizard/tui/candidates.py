@@ -100,7 +100,7 @@ def options_of(candidate: Candidate) -> list[tuple[str, Option]]:
     for token in candidate.mount_options:
         meant = (option for option in candidate.filesystem.mount_options if option.is_meant_by(token))
         carried += [(token, option) for option in meant]
-    return carried + [(option.name, option) for option in candidate.mkfs_options]
+    return carried + [(option.token, option) for option in candidate.mkfs_options]
 
 
 def option_words(option: Option) -> Content:
@@ -111,18 +111,14 @@ def option_words(option: Option) -> Content:
         pieces.append((f"  Risk: {option.risk}", "$warning"))
     if option.needs:
         pieces.append((f"  Needs {option.needs}.", "$muted"))
+    if option.pattern:
+        pieces.append(("  Other values can be typed: `a` in the list of filesystems.", "$muted"))
     return text(*pieces)
 
 
 def option_tokens(filesystem: Filesystem) -> list[tuple[str, Option]]:
     """Every choice that an options window offers: mount options with each value worth comparing, mkfs options."""
-    tokens: list[tuple[str, Option]] = []
-    for option in filesystem.mount_options:
-        if option.values:
-            tokens += [(f"{option.name}={value}", option) for value in option.values]
-        elif not option.pattern:
-            tokens.append((option.name, option))
-    return tokens + [(option.name, option) for option in filesystem.mkfs_options]
+    return [(token, option) for option in filesystem.options for token in option.tokens]
 
 
 def kind_of(option: Option, filesystem: Filesystem) -> str:

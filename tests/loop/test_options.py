@@ -32,11 +32,9 @@ NOT_IN_DEBIAN = ("bcachefs",)
 
 def tokens(filesystem: Filesystem) -> Iterator[tuple[str, str]]:
     """Every option with each of its values, and what it needs beyond an ordinary kernel."""
-    for option in filesystem.mount_options:
-        for value in option.values or ("",):
-            yield (f"{option.name}={value}" if value else option.name), option.needs
-    for mkfs_option in filesystem.mkfs_options:
-        yield mkfs_option.name, mkfs_option.needs
+    for option in filesystem.options:
+        for token in option.tokens:
+            yield token, option.needs
 
 
 EVERY_OPTION = [
@@ -108,7 +106,7 @@ def test_what_this_kernel_cannot_mount_is_formatted_at_least(filesystem: Filesys
     if commands.find(filesystem.mkfs_program) is None:
         lack = pytest.xfail if filesystem.name in NOT_IN_DEBIAN else pytest.skip
         lack(f"{filesystem.mkfs_program} is not installed: {filesystem.packages}")
-    names = [filesystem.name, *(f"{filesystem.name}:{option.name}" for option in filesystem.mkfs_options)]
+    names = [filesystem.name, *(f"{filesystem.name}:{t}" for option in filesystem.mkfs_options for t in option.tokens)]
     device = bench.disk(IMAGE_BYTES).path
     for name in names:
         run(*planned(parse_candidate(name), FORMAT, device))
@@ -116,6 +114,39 @@ def test_what_this_kernel_cannot_mount_is_formatted_at_least(filesystem: Filesys
     small = bench.attach(bench.file("small", filesystem.minimum_bytes))
     run(*planned(parse_candidate(filesystem.name), FORMAT, small))
     pytest.xfail(f"this kernel cannot mount it; not mounted: {', '.join(token for token, _ in tokens(filesystem))}")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ext4:block=1k,inode-ratio=4k,journal=4",
+        "ext4:block=4k,inode-ratio=64m,stride=1,stripe-width=1",
+        "ext4:stride=128,stripe-width=384,journal=1024,reserved=50",
+        "xfs:agcount=2",
+        "xfs:agcount=32,dirblock=64k,inode=2048",
+        "xfs:block=1k,dirblock=4k,log=64m",
+        "xfs:stripe=4kx2",
+        "xfs:stripe=1mx12",
+        "xfs:log=512m",
+        "btrfs:nodesize=4k",
+        "btrfs:nodesize=8k",
+        "btrfs:nodesize=64k",
+    ],
+)
+def test_values_at_both_ends_work(name: str, bench: Bench, tmp_path: Path) -> None:
+    candidate = parse_candidate(name)
+    require(candidate.filesystem)
+    make_and_use(candidate, bench.disk(4 << 30).path, tmp_path / "mount")
+
+
+@pytest.mark.parametrize(
+    "name", ["exfat:cluster=4k", "exfat:cluster=32m", "ext2:reserved=50", "jfs:log=1", "nilfs2:reserved=49"]
+)
+def test_values_at_both_ends_are_taken_by_mkfs(name: str, bench: Bench) -> None:
+    candidate = parse_candidate(name)
+    if commands.find(candidate.filesystem.mkfs_program) is None:
+        pytest.skip(f"{candidate.filesystem.mkfs_program} is not installed")
+    run(*planned(candidate, FORMAT, bench.disk(4 << 30).path))
 
 
 @pytest.mark.parametrize(

@@ -208,7 +208,7 @@ def test_in_a_tie_all_are_the_choice_and_what_the_user_compares_with_comes_first
 
 def test_an_open_race_has_all_who_may_win_for_its_choice_and_says_whether_time_may_settle_it() -> None:
     found = advice(OPEN)
-    assert texts(found, "noise") == ["Another 2 min would not separate XFS from ext4 (probably under 9 % apart)."]
+    assert texts(found, "noise") == ["Another 2 min would not separate XFS from ext4 (probably under 8 % apart)."]
     assert (found.choice, found.tie) == (("ext4", "xfs"), False)
     rng = random.Random(2)
     figures = {name: [math.exp(rng.gauss(4, 0.2)) for _ in range(12)] for name in ("ext4", "xfs")}

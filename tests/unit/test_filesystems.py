@@ -37,7 +37,7 @@ from fswizard.targets import helper_commands
 from tests.builders import make_drive
 
 FILESYSTEMS = list(catalogue().values())
-OPTIONS = [(fs, option) for fs in FILESYSTEMS for option in (*fs.mount_options, *fs.mkfs_options)]
+OPTIONS = [(fs, option) for fs in FILESYSTEMS for option in fs.options]
 
 every_filesystem = pytest.mark.parametrize("filesystem", FILESYSTEMS, ids=lambda fs: fs.name)
 every_option = pytest.mark.parametrize(("filesystem", "option"), OPTIONS, ids=lambda value: value.name)
@@ -90,13 +90,15 @@ def test_an_option_says_what_it_does_and_its_values_match_it(
     assert option.text.endswith("."), option.text
     assert option.source
     assert not option.unsafe or option.risk, "an unsafe option says what it risks"
-    names = {other.name for other in (*filesystem.mount_options, *filesystem.mkfs_options)}
+    names = {other.name for other in filesystem.options}
     generic = {other.name for other in catalogue()["ext4"].mount_options[:5]}
     assert set(option.replaces) <= (names | generic) - {option.name}
-    if isinstance(option, MountOption):
-        assert bool(option.values) <= bool(option.pattern)
-        assert all(re.fullmatch(option.pattern, value) for value in option.values)
-        assert not re.fullmatch(option.pattern, "x,dev") or not option.pattern
+    assert bool(option.values) <= bool(option.pattern)
+    assert all(option.is_meant_by(token) for token in option.tokens)
+    assert not re.fullmatch(option.pattern, "x,dev") or not option.pattern
+    if isinstance(option, MkfsOption):
+        assert all(option.value.count("{}") == value.count("x") + 1 for value in option.values)
+        assert option.pattern or "{" not in option.value
 
 
 @pytest.mark.parametrize(
@@ -227,8 +229,7 @@ def test_any_text_is_either_a_candidate_with_a_stable_name_or_refused(text: str)
 @given(st.data())
 def test_options_in_any_order_mean_the_same(data: st.DataObject) -> None:
     filesystem = catalogue()[data.draw(st.sampled_from(["ext4", "xfs", "btrfs"]))]
-    tokens = [f"{option.name}={value}" for option in filesystem.mount_options for value in option.values]
-    tokens += [option.name for option in filesystem.mkfs_options]
+    tokens = [t for option in filesystem.options for t in option.tokens]
     chosen = data.draw(st.lists(st.sampled_from(tokens), min_size=1, max_size=4, unique=True))
     names = set()
     for order in (chosen, chosen[::-1]):

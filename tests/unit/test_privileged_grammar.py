@@ -122,8 +122,7 @@ def is_harmless(value: str) -> bool:
 
 @every_filesystem
 def test_every_filesystem_and_each_of_its_options_passes_the_helpers_grammar(filesystem: Filesystem) -> None:
-    mount = [f"{o.name}={value}" if value else o.name for o in filesystem.mount_options for value in o.values or ("",)]
-    tokens = ["", *(f":{token}" for token in (*mount, *(option.name for option in filesystem.mkfs_options)))]
+    tokens = ["", *(f":{token}" for option in filesystem.options for token in option.tokens)]
     for candidate in (parse_candidate(f"{filesystem.name}{token}") for token in tokens):
         for scratch in (True, False):
             arguments = candidate.mkfs_arguments(scratch=scratch)

@@ -133,9 +133,8 @@ async def what_a_killed_helper_left_is_reclaimed() -> None:
 def all_tokens(filesystem: Filesystem) -> list[list[str]]:
     """Every option with each of its values; each list has every name at most once."""
     values: dict[str, list[str]] = {}
-    for option in filesystem.mount_options:
-        values.setdefault(option.name, []).extend(f"{option.name}={value}" for value in option.values)
-    values["ashift"] = [option.name for option in filesystem.mkfs_options]
+    for option in filesystem.options:
+        values.setdefault(option.name, []).extend(option.tokens)
     return [[token for token in row if token] for row in zip_longest(*values.values())]
 
 
