@@ -31,6 +31,7 @@ from fswizard.model.metrics import (
     LATE_RATE,
     LATENCIES,
     STEADINESS,
+    SYNCS,
     THROUGHPUT,
 )
 from fswizard.model.recipe import Cost, Job, Pace, PlannedCommand, Program
@@ -53,7 +54,7 @@ class FioJob(Engine):
 
     engine = "fio"
     programs = (Program("fio", "block workloads"),)
-    metrics = (THROUGHPUT, IOPS, *LATENCIES, BYTES_WRITTEN, CPU)
+    metrics = (THROUGHPUT, IOPS, *LATENCIES, BYTES_WRITTEN, CPU, *SYNCS)
     rw: Literal["read", "write", "randread", "randwrite", "randrw"]
     block_bytes: Annotated[int, size(512, 64 * MIB)]
     size_bytes: Annotated[int, size(MIB, 16 * TIB)]
@@ -66,6 +67,8 @@ class FioJob(Engine):
     direct: bool = True
     fsync: Annotated[int, whole(0, 1_000_000)] = 0
     """fsync after this many writes; 0 means once, at the end."""
+    fdatasync: Annotated[int, whole(0, 1_000_000)] = 0
+    """The same with fdatasync, which leaves out times, as databases do with their logs."""
     cap_seconds: Annotated[float, number(0, 86_400)] = 0.0
     """Longest duration of a timed job, which runs until its rate is steady; 0 means twice `seconds`, and the same as
     `seconds` means a fixed duration."""
@@ -79,6 +82,8 @@ class FioJob(Engine):
             raise keys.error("block", "at most the size of the file")
         if 0 < self.cap_seconds < self.seconds:
             raise keys.error("cap_seconds", "at least the minimum of 'seconds'")
+        if self.fsync and self.fdatasync:
+            raise keys.error("fdatasync", "not beside 'fsync'")
         if self.allocated and not (self.writes and self.seconds):
             raise keys.error("allocated", "true only for writes that take a number of seconds, or false")
         return self
@@ -112,18 +117,23 @@ class FioJob(Engine):
         return self.rw in ("write", "randwrite") and not self.seconds and self.jobs == 1
 
     @property
+    def synced(self) -> int:
+        """Writes for each sync, whichever it is; 0 for one at the end."""
+        return self.fsync or self.fdatasync
+
+    @property
     def syncs_each_write(self) -> bool:
-        return self.writes and self.fsync == 1
+        return self.writes and self.synced == 1
 
     @property
     def strain(self) -> Strain:
         if not self.writes:
             return "read"
-        return "sync" if self.fsync else "overwrite" if self.random else "stream"
+        return "sync" if self.synced else "overwrite" if self.random else "stream"
 
     @property
     def runs_bare(self) -> bool:
-        return not self.fsync
+        return not self.synced
 
     @property
     def counts(self) -> str:
@@ -255,6 +265,8 @@ class FioJob(Engine):
         latencies = (last.median_s, last.p99_s, last.worst_s)
         values = (last.bytes_per_s, last.iops, *latencies, last.write.io_bytes, finished.cpu_s)
         measured = list(map(Measured, self.metrics, values))
+        if self.synced and last.sync.operations:
+            measured += map(Measured, SYNCS, (last.sync.median_s, last.sync.p99_s, last.sync.p999_s))
         if not self.exact:
             measured.append(Measured(LASTED, steady_s or self.longest_s))
         if rates := thirds(history[:-1]):  # the last figures count the final fsync
@@ -310,6 +322,8 @@ class FioJob(Engine):
             options.append("--fadvise_hint=0")  # programs seldom advise the kernel how they read
         if self.fsync:
             options.append(f"--fsync={self.fsync}")
+        if self.fdatasync:
+            options.append(f"--fdatasync={self.fdatasync}")
         # Blocks below 128 KiB would repeat within the extents that a filesystem compresses.
         if self.writes and not (self.direct and self.block_bytes >= 128 << 10):
             options.append("--refill_buffers")

@@ -32,6 +32,10 @@ MEAN_LATENCY = Metric("mean_latency", "s", "lower")
 """Figure of imported results; this program has medians."""
 P99_LATENCY = Metric("p99_latency", "s", "lower")
 WORST_LATENCY = Metric("worst_latency", "s", "lower")
+SYNC_MEDIAN = Metric("sync_median", "s", "lower")
+"""Of fsync or fdatasync alone, without the write before it, as are the next two."""
+SYNC_P99 = Metric("sync_p99", "s", "lower")
+SYNC_P999 = Metric("sync_p999", "s", "lower")
 BYTES_WRITTEN = Metric("bytes_written", "B", "lower")
 """What the program wrote, to be set against what the device wrote."""
 WORST_STALL = Metric("worst_stall", "s", "lower")
@@ -70,6 +74,7 @@ BUILT_IN_RATES = (OPERATION_RATE, FILE_RATE)
 """What that is compared with."""
 
 LATENCIES = (MEDIAN_LATENCY, P99_LATENCY, WORST_LATENCY)
+SYNCS = (SYNC_MEDIAN, SYNC_P99, SYNC_P999)
 
 
 def is_stall(metric: str) -> bool:

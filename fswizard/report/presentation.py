@@ -21,7 +21,20 @@ from fswizard.model.analysis import (
 )
 from fswizard.model.drive import DRIVE_KINDS, Drive
 from fswizard.model.endurance import usual_budget_bytes
-from fswizard.model.metrics import CPU, DURATION, MKFS_TIME, PREALLOCATION_TIME, RETURNED, UNPLUG_TIME, USED, is_stall
+from fswizard.model.metrics import (
+    CPU,
+    DURATION,
+    MKFS_TIME,
+    PREALLOCATION_TIME,
+    RETURNED,
+    SYNC_MEDIAN,
+    SYNC_P99,
+    SYNC_P999,
+    SYNCS,
+    UNPLUG_TIME,
+    USED,
+    is_stall,
+)
 from fswizard.model.plan import FIRST_LOOK, Plan, Target
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Outcome, Result
@@ -624,15 +637,19 @@ def _length(own: float, best: float, *, higher: bool) -> float:
 
 
 def _extras(findings: Findings) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Further figures: the worst stall and the peak space used, and sums over the workloads for the others."""
+    """Further figures: the worst stall, the slowest syncs, the peak space used, and sums over the workloads."""
     most: dict[str, float] = {}
     stalls: dict[str, float] = {}
     sums: dict[str, dict[str, float]] = {m.name: {} for m in (CPU, MKFS_TIME, PREALLOCATION_TIME, UNPLUG_TIME)}
+    syncs: dict[str, dict[str, float]] = {metric.name: {} for metric in SYNCS}
     clocks: dict[str, dict[str, float]] = {RETURNED.name: {}, DURATION.name: {}}
     both = {summary.workload for summary in findings.summaries if summary.metric == RETURNED.name}
     for summary in findings.summaries:
         if is_stall(summary.metric) and summary.worst:
             stalls[summary.candidate] = max(stalls.get(summary.candidate, 0.0), summary.worst)
+        if summary.metric in syncs:
+            slowest = syncs[summary.metric]
+            slowest[summary.candidate] = max(slowest.get(summary.candidate, 0.0), summary.median)
         if summary.metric == USED.name:  # it includes the files of earlier workloads
             most[summary.candidate] = max(most.get(summary.candidate, 0.0), summary.median)
         elif summary.metric in clocks and summary.workload in both:
@@ -646,6 +663,9 @@ def _extras(findings: Findings) -> Iterator[tuple[str, Mapping[str, str]]]:
     unmounted = "" if plan.target.kind != "directory" else " (sync alone)"
     for title, text, values in (
         (WORST_STALL, stall_text, stalls),
+        ("median sync", seconds_text, syncs[SYNC_MEDIAN.name]),
+        ("99 % of syncs within", seconds_text, syncs[SYNC_P99.name]),
+        ("99.9 % of syncs within", seconds_text, syncs[SYNC_P999.name]),
         ("write amplification", three_digits, write_amplification(findings.summaries)),
         ("until programs return", seconds_text, clocks[RETURNED.name]),
         ("until it is on disk", seconds_text, clocks[DURATION.name]),

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -145,6 +146,18 @@ async def test_a_disk_that_cannot_be_read_is_a_failure(open_site: Open, tmp_path
     context.remounting = False
     os.truncate(tmp_path / "image", 8 * MIB)
     assert (await failure_of(READING, context)).kind == "EIO"
+
+
+@pytest.mark.fio
+@pytest.mark.parametrize("how", ["fsync", "fdatasync"])
+async def test_syncs_have_percentiles_of_their_own(how: Literal["fsync", "fdatasync"], open_site: Open) -> None:
+    context = open_site("ext4", IMAGE_SIZES["ext4"])
+    log = FioJob("write", 2300, 4 * MIB, seconds=0.3, io_engine="psync", direct=False, allocated=True)
+    figures = await figures_of(replace(log, **{how: 1}), context)
+    assert 0 < figures["sync_median"] <= figures["sync_p99"] <= figures["sync_p999"]
+    assert figures["median_latency"] < figures["sync_median"], "the write before it goes to memory"
+    figures = await figures_of(log, context)
+    assert "sync_median" not in figures
 
 
 @pytest.mark.fio

@@ -29,8 +29,8 @@ from tests.fakes.command_line import fswizard
 
 KIB, MIB = 1 << 10, 1 << 20
 SHIPPED = (
-    "quick", "archive-disk", "backup", "cache-overflow", "desktop-programs", "desktop-ssd", "everyday", "fileserver",
-    "fill", "four-jobs", "kdiskmark", "randwrite-f2fs", "trees",
+    "quick", "archive-disk", "backup", "cache-overflow", "databases", "desktop-programs", "desktop-ssd", "everyday",
+    "fileserver", "fill", "four-jobs", "kdiskmark", "randwrite-f2fs", "trees",
 )  # fmt: skip
 
 HEAD: dict[str, Any] = {"schema": 1, "name": "mine", "title": "Mine", "why": "A test.", "minutes": 3, "image": "2G"}
@@ -142,6 +142,7 @@ def test_what_a_workload_before_made_is_not_made_again() -> None:
         ("#" * (1 << 20) + "#", ["over 1 MB"]),
         ("schema = 1\nworkload = 3", ["'workload'", "1 to 50 tables", "not 3"]),
         (toml().split("[[")[0], ["'workload'", "1 to 50 tables"]),
+        (toml({**FIO, "fdatasync": 1}), ["'fdatasync'", "not beside 'fsync'"]),
         (toml(FIO).replace("minutes", "minuts"), ["'minutes' is missing (is 'minuts' a typo?)"]),
         ("", ["'schema' is missing; it must be 1"]),
     ],

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-LATENCIES = ("median_s", "p99_s", "worst_s")
+LATENCIES = ("median_s", "p99_s", "p999_s", "worst_s")
 
 
 class DumpReader:
@@ -48,6 +48,7 @@ class Direction:
     iops: float = 0
     median_s: float = 0
     p99_s: float = 0
+    p999_s: float = 0
     worst_s: float = 0
 
 
@@ -61,6 +62,8 @@ class Figures(Direction):
     """errno of the first job that failed, or 0."""
     read: Direction
     write: Direction
+    sync: Direction = Direction()
+    """Of fsync and fdatasync, which transfer no bytes."""
 
     @property
     def at_work_s(self) -> float:
@@ -75,12 +78,12 @@ def figures(dump: Mapping[str, Any]) -> Figures | None:
         return None
     errors = (int(_number(job, "error")) for job in jobs)
     error = next((error for error in errors if error), 0)
-    read, write = (direction(jobs[0].get(name)) for name in ("read", "write"))
+    read, write, sync = (direction(jobs[0].get(name)) for name in ("read", "write", "sync"))
     both = {
         field.name: (max if field.name in LATENCIES else sum)((getattr(read, field.name), getattr(write, field.name)))
         for field in fields(Direction)
     }
-    return Figures(at_s=_number(dump, "timestamp_ms") / 1e3, error=error, read=read, write=write, **both)
+    return Figures(at_s=_number(dump, "timestamp_ms") / 1e3, error=error, read=read, write=write, sync=sync, **both)
 
 
 def direction(side: Any) -> Direction:
@@ -101,6 +104,7 @@ def direction(side: Any) -> Direction:
         iops=_number(side, "iops"),
         median_s=min(_number(percentiles, "50.000000") / per_s, worst_s),
         p99_s=min(_number(percentiles, "99.000000") / per_s, worst_s),
+        p999_s=min(_number(percentiles, "99.900000") / per_s, worst_s),
         worst_s=worst_s,
     )
 
