@@ -44,6 +44,8 @@ INTERRUPTED = 128
 """fio's exit code after SIGINT."""
 FASTEST_DEVICE_BYTES_PER_S = 50e9
 """No disk is faster: what bypasses the page cache ends when its time is up."""
+FIGURES = (THROUGHPUT, IOPS, *LATENCIES, BYTES_WRITTEN, CPU)
+"""Of every job; one that syncs has those of its syncs as well."""
 STEADY = 0.1
 """A rate is steady when the last third of its history is within this share of the middle one."""
 
@@ -54,7 +56,7 @@ class FioJob(Engine):
 
     engine = "fio"
     programs = (Program("fio", "block workloads"),)
-    metrics = (THROUGHPUT, IOPS, *LATENCIES, BYTES_WRITTEN, CPU, *SYNCS)
+    metrics = (*FIGURES, *SYNCS)
     rw: Literal["read", "write", "randread", "randwrite", "randrw"]
     block_bytes: Annotated[int, size(512, 64 * MIB)]
     size_bytes: Annotated[int, size(MIB, 16 * TIB)]
@@ -84,6 +86,8 @@ class FioJob(Engine):
             raise keys.error("cap_seconds", "at least the minimum of 'seconds'")
         if self.fsync and self.fdatasync:
             raise keys.error("fdatasync", "not beside 'fsync'")
+        if keys.table.get("metric") in [metric.name for metric in SYNCS] and not self.synced:
+            raise keys.error("metric", "one of syncs only beside 'fsync' or 'fdatasync'")
         if self.allocated and not (self.writes and self.seconds):
             raise keys.error("allocated", "true only for writes that take a number of seconds, or false")
         return self
@@ -264,7 +268,7 @@ class FioJob(Engine):
             raise WorkloadFailed("program", "fio ended without having measured anything.", finished.output)
         latencies = (last.median_s, last.p99_s, last.worst_s)
         values = (last.bytes_per_s, last.iops, *latencies, last.write.io_bytes, finished.cpu_s)
-        measured = list(map(Measured, self.metrics, values))
+        measured = list(map(Measured, FIGURES, values))
         if self.synced and last.sync.operations:
             measured += map(Measured, SYNCS, (last.sync.median_s, last.sync.p99_s, last.sync.p999_s))
         if not self.exact:

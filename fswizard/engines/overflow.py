@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from fswizard.engines.fio import FioJob
+from fswizard.engines.fio import FIGURES, FioJob
 from fswizard.engines.shared.engine import MIB, TIB, Engine, WorkloadContext
 from fswizard.model.filesystem import Strain
 from fswizard.model.keys import number, size, whole
@@ -35,7 +35,7 @@ class OverflowJob(Engine):
     engine = "overflow"
     programs = FioJob.programs
     metrics = (
-        *FioJob.metrics,
+        *FIGURES,
         *(RATE_BEFORE_CLIFF, SUSTAINED_RATE, BYTES_BEFORE_CLIFF, SLOWEST_SECOND, *RATE_IN_TENTH),
     )
     working_set_bytes: Annotated[int, size(MIB, 16 * TIB)]

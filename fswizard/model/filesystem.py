@@ -173,6 +173,8 @@ class Filesystem:
     summary: str
     """What it is good for, in a sentence or two."""
     mkfs_program: str
+    doubt: str = ""
+    """What has to be said beside its figures, in sentences."""
     mkfs_arguments: tuple[tuple[str, str], ...] = ()
     """(flag, value) pairs that every candidate gets; an empty value means a bare flag."""
     scratch_arguments: tuple[tuple[str, str], ...] = ()

@@ -3,7 +3,7 @@
 Left out on purpose: whatever names a file, a directory or a second device (`-d`, `-J device=`, `logdev=`,
 `--rootdir`), whatever makes the filesystem one that somebody expects (labels, UUIDs), and whatever can bring the
 machine down (`errors=panic`). From the manual pages of
-e2fsprogs 1.47, xfsprogs 6.1, btrfs-progs 6.2, f2fs-tools 1.15, nilfs-utils 2.2, exfatprogs 1.2,
+e2fsprogs 1.47, xfsprogs 6.1, btrfs-progs 6.2, f2fs-tools 1.15, nilfs-utils 2.2, exfatprogs 1.2, dosfstools 4.2,
 ntfs-3g 2022.10, jfsutils 1.1, udftools 2.3, bcachefs-tools 1.3, OpenZFS 2.3, and the kernel's
 Documentation/filesystems.
 """
@@ -138,6 +138,7 @@ MKFS = {
     "f2fs": Mkfs("mkfs.f2fs", F2FS_FLAGS),
     "nilfs2": Mkfs("mkfs.nilfs2", NILFS_FLAGS),
     "exfat": Mkfs("mkfs.exfat", {"-q": BARE, "-v": BARE, "-c": SIZE, "-b": SIZE}),
+    "fat32": Mkfs("mkfs.vfat", {"-F": "32", "-I": BARE, "-s": "1|2|4|8|16|32|64|128"}),
     "ntfs": Mkfs("mkfs.ntfs", NTFS_FLAGS),
     "ntfs-3g": Mkfs("mkfs.ntfs", NTFS_FLAGS),
     "udf": Mkfs("mkudffs", UDF_FLAGS),
@@ -189,6 +190,8 @@ MOUNT_OPTIONS = {
     "nilfs2": "barrier|nobarrier|discard|nodiscard|order=(relaxed|strict)|norecovery|errors=remount-ro"
     "|pp=\\d{1,6}|nogc",
     "exfat": "discard|iocharset=utf8|errors=remount-ro|time_offset=-?\\d{1,4}",
+    "vfat": "discard|flush|iocharset=(utf8|iso8859-1)|utf8|codepage=\\d{1,4}|shortname=(lower|win95|winnt|mixed)"
+    "|errors=remount-ro|tz=UTC|showexec|quiet",
     "ntfs3": "discard|sparse|prealloc|noacsrules|acl|iocharset=utf8|nohidden|windows_names",
     "ntfs-3g": "big_writes|compression|nocompression|windows_names|permissions|lazytime|no_def_opts|noauto",
     "udf": "nostrict|noadinicb|adinicb|longad|shortad",
@@ -198,13 +201,15 @@ MOUNT_OPTIONS = {
 """By mount type. Ownership of filesystems that know no owners is added by the helper."""
 NTFS = ("ntfs", "ntfs3", "ntfs-3g")
 """One filesystem, made by one program and mounted by several drivers."""
-OWNERLESS = ("exfat", "ntfs3", "ntfs-3g")
+VFAT = {"fat32": "vfat"}
+"""Made under a name that the kernel does not call it by."""
+OWNERLESS = ("exfat", "vfat", "ntfs3", "ntfs-3g")
 FUSE = ("ntfs-3g",)
 """Mount types that are a program of that name."""
 ALWAYS = ("nosuid", "nodev")
 """Nothing on a measured filesystem gives anybody more rights."""
 ON_ERROR = {
-    **dict.fromkeys(("ext2", "ext3", "ext4", "nilfs2", "exfat", "jfs"), "errors=remount-ro"),
+    **dict.fromkeys(("ext2", "ext3", "ext4", "nilfs2", "exfat", "vfat", "jfs"), "errors=remount-ro"),
     "bcachefs": "errors=ro",
 }
 """Said at every mount, as a superblock may ask for a kernel panic. The others have no such superblock: f2fs, which has
@@ -319,4 +324,4 @@ def added_options(mount_type: str, uid: int, gid: int) -> tuple[str, ...]:
 
 def mount_types(made: str) -> tuple[str, ...]:
     """As what a filesystem may be mounted that was made as `made`."""
-    return NTFS if made in NTFS else (made,)
+    return NTFS if made in NTFS else (VFAT.get(made, made),)

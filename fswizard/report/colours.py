@@ -22,6 +22,7 @@ HUES: Mapping[str, Hues] = {
     "ext2": ("#c4d7ff", "#4a69a0", "ansi_bright_cyan", "ansi_blue"),
     "jfs": ("#ff9d8a", "#a8402a", "ansi_bright_red", "ansi_red"),
     "exfat": ("#cdb79e", "#75654f", "ansi_white", "ansi_bright_black"),
+    "fat32": ("#e0d2b8", "#6d5f45", "ansi_white", "ansi_bright_black"),
     "udf": ("#a8a2ff", "#5a50c0", "ansi_bright_magenta", "ansi_magenta"),
     "ntfs": ("#b9e07a", "#47700a", "ansi_bright_green", "ansi_green"),
     "ntfs-3g": ("#b9e07a", "#47700a", "ansi_bright_green", "ansi_green"),

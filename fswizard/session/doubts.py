@@ -150,10 +150,12 @@ def _disk_under(directory: str) -> str:
 
 
 def _drivers(plan: Plan) -> Iterator[Doubt]:
-    """Doubts about candidates mounted by programs or modules that did not come with the kernel."""
+    """Doubts about what candidates are, and about programs or modules that mount them and are not the kernel's."""
     made = () if plan.target.kind == "directory" else plan.candidates
     for filesystem in {candidate.filesystem.name: candidate.filesystem for candidate in made}.values():
         driver = availability(filesystem).driver
+        if filesystem.doubt:
+            yield Doubt(f"{filesystem.name}-limits", filesystem.doubt)
         if driver is not None and driver.doubt:
             yield Doubt(f"{filesystem.name}-through-{driver.name}".lower(), driver.doubt)
 

@@ -76,9 +76,8 @@ def test_a_filesystem_says_all_with_sources_and_survives_the_result_file(filesys
         assert ". " not in price.text
     strains = [strain for price in filesystem.prices for strain in price.strains]
     assert len(set(strains)) == len(strains)
-    flags = {flag for flag, _ in filesystem.mkfs_arguments}
-    flags |= {option.flag for option in filesystem.mkfs_options}
-    assert not flags & {"-f", "-F", "--force"}
+    pairs = [*filesystem.mkfs_arguments, *((option.flag, option.value) for option in filesystem.mkfs_options)]
+    assert not {flag for flag, value in pairs if not value} & {"-f", "-F", "-I", "--force"}, "a copied command asks"
     assert {feature.name for feature in filesystem.features} == {need.name for need in NEEDS} | {"max-file-size"}
     assert all(feature.value and feature.source for feature in filesystem.features)
 

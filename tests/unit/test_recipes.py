@@ -142,6 +142,7 @@ def test_what_a_workload_before_made_is_not_made_again() -> None:
         ("#" * (1 << 20) + "#", ["over 1 MB"]),
         ("schema = 1\nworkload = 3", ["'workload'", "1 to 50 tables", "not 3"]),
         (toml().split("[[")[0], ["'workload'", "1 to 50 tables"]),
+        (toml({**FIO, "metric": "sync_p99", "fsync": 0}), ["'metric'", "only beside 'fsync' or 'fdatasync'"]),
         (toml({**FIO, "fdatasync": 1}), ["'fdatasync'", "not beside 'fsync'"]),
         (toml(FIO).replace("minutes", "minuts"), ["'minutes' is missing (is 'minuts' a typo?)"]),
         ("", ["'schema' is missing; it must be 1"]),

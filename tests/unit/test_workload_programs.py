@@ -51,7 +51,7 @@ COPY = TreeJob("copy", "small-files", 200, MIB)
 PROGRAM = {"fio": "fio", "overflow": "fio", "backup": "borg", "rsync": "rsync", "sqlite": "sqlite3"}
 """The markers of tests that need a program for an engine."""
 JOBS: Mapping[str, Job] = {
-    "fio": FioJob("randwrite", 4096, 8 * MIB, seconds=0.5, depth=4, direct=False, cap_seconds=0.5),
+    "fio": FioJob("randwrite", 4096, 8 * MIB, seconds=0.5, depth=4, direct=False, cap_seconds=0.5, fsync=8),
     "tree": COPY,
     "fileserver": FileServerJob(threads=3, files=60, mean_file_bytes=20_000, mean_append_bytes=1000, seconds=0.5),
     "backup": BackupJob("second", 60, 3 * MIB),

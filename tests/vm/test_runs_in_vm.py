@@ -20,6 +20,7 @@ TUNED = {
     "nilfs2": ("nilfs2:noatime,order=strict", "noatime", "order=strict"),
     "jfs": ("jfs:noatime", "noatime"),
     "exfat": ("exfat:noatime", "noatime"),
+    "vfat": ("fat32:noatime,flush", "noatime", "flush"),
     "fuseblk": ("ntfs-3g:noatime", "noatime"),
 }
 """By the kernel's name for a filesystem: a candidate, and what the kernel shows of its mount options."""
