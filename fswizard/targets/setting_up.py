@@ -12,6 +12,8 @@ from typing import Any
 
 from fswizard.drives.devices import DeviceTarget, find_device, losses, refusals
 from fswizard.errors import Missing, Refused, RunFailed
+from fswizard.filesystems import availability
+from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Plan
 from fswizard.model.text import safe
@@ -135,6 +137,8 @@ def chosen_set_up(candidate: Candidate, choices: SetUpChoices, *, whole: bool) -
 
 def plan_set_up(candidate: Candidate, path: str, choices: SetUpChoices) -> SetUpPlan:
     """The plan for the disk or partition at `path`; Refused where anything stands against it. Nothing is changed."""
+    if not (here := availability(candidate.filesystem)).usable:
+        raise Missing(f"{candidate.filesystem.title} can't be set up here: {here.reason}.", here.hint)
     device = find_device(path)
     what = chosen_set_up(candidate, choices, whole=device.whole)
     if against := refusals(device, None, minimum_bytes=candidate.filesystem.minimum_bytes):
@@ -152,15 +156,26 @@ def plan_set_up(candidate: Candidate, path: str, choices: SetUpChoices) -> SetUp
 
 
 def _planned(what: SetUp, device: DeviceTarget, owner: pwd.struct_passwd) -> SetUpPlan:
-    disk = path_of(device.name)
-    separator = "p" if device.name[-1].isdigit() else ""
-    names = Names(disk, f"{disk}{separator}1" if what.partition else disk, owner.pw_uid, owner.pw_gid)
-    listed = commands.query(["lsblk", "--nodeps", "--noheadings", "--bytes", "--output", COLUMNS, disk]).stdout
+    names = _names(what, device.name, owner.pw_uid, owner.pw_gid)
+    listed = commands.query(["lsblk", "--nodeps", "--noheadings", "--bytes", "--output", COLUMNS, names.disk]).stdout
     return SetUpPlan(
         what, names, device.path, device.title, device.number, device.diskseq, device.size_bytes,
         Probed(device.properties[device.name]).type, losses(device), device.empty, device.kind, device.identifiers,
         _words(listed),
     )  # fmt: skip
+
+
+def set_up_on(candidate: Candidate, choices: SetUpChoices, name: str, drive: Drive) -> SetUpPlan:
+    """The plan for an empty disk that is not here, which nothing confirms, so that it can only be shown."""
+    what = chosen_set_up(candidate, choices, whole=True)
+    names = _names(what, name, 1000, 1000)
+    return SetUpPlan(what, names, names.disk, f"{name} ({drive.model})", "", 0, drive.size_bytes, "", (), True, "", ())
+
+
+def _names(what: SetUp, name: str, uid: int, gid: int) -> Names:
+    disk = path_of(name)
+    separator = "p" if name[-1].isdigit() else ""
+    return Names(disk, f"{disk}{separator}1" if what.partition else disk, uid, gid)
 
 
 def _words(listed: bytes) -> str:
