@@ -9,7 +9,7 @@ from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Plan
 from fswizard.privileged.commands import LABELS, Commands, DeviceNames, fstab_line, make
 
-DISK = "DISK"
+DISK = "/dev/disk/by-id/DISK"
 """A placeholder, so that nobody pastes a command that erases a disk."""
 LABEL = "data"
 """Where the mount point suggests none."""

@@ -54,20 +54,20 @@ class SetUp(OnMachine):
         else:
             require_confirmed(plan, self.erase)
             privilege.authorise(plan.purpose)
-            for told in set_up(plan, self.erase):
-                print(ended(told) if isinstance(told, SetUpDone) else f"{told} …", file=sys.stderr)
+            for step in set_up(plan, self.erase):
+                print(ended(step) if isinstance(step, SetUpDone) else f"{step} …", file=sys.stderr)
         return ExitCode.OK
 
     def _plan(self, result: str) -> SetUpPlan:
-        found = results.load(results.find(result))
-        names = (self.candidate,) if self.candidate else conclude(found).advice.choice
+        shown = results.load(results.find(result))
+        names = (self.candidate,) if self.candidate else conclude(shown).advice.choice
         if not names:
             raise UsageError("This result recommends nothing.", "Name what to set up: --candidate NAME.")
-        measured = {each.name: each for each in found.plan.candidates}
+        measured = {each.name: each for each in shown.plan.candidates}
         candidate = measured.get(names[0]) or parse_candidate(names[0])
         if reason := why_not_set_up(candidate):
             raise Refused(reason)
-        choices = usual_choices(candidate, found.plan)
+        choices = usual_choices(candidate, shown.plan)
         given = {"label": self.label, "mount_point": self.mount_point, "owner": self.owner}
         choices = replace(
             choices, partition=not self.no_partition, may_be_absent=not self.always_there,

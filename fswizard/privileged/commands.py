@@ -121,8 +121,8 @@ def mount(
 
 def make_kept(filesystem: str, program: str, arguments: Sequence[str], label: str, *device: str) -> Command:
     """Make a filesystem for data that stays, with a label."""
-    flag, _ = LABELS[filesystem]
-    labelled = (f"{flag}={label}",) if flag.startswith("--") else (flag, label)
+    flag = LABELS[filesystem][0] if filesystem in LABELS else ""
+    labelled = (f"{flag}={label}",) if flag.startswith("--") else (flag, label) if flag else ()
     reserve = () if "-m" in arguments else WITHOUT_RESERVE.get(filesystem, ())
     return (program, *arguments, *reserve, *labelled, *device)
 

@@ -22,10 +22,11 @@ CONFIRM = "confirm"
 INSTALL, REMOVE = "install", "remove"
 """No rights either: root's own copy of the helper comes and goes."""
 
-ALL = frozenset(protocol.VERBS)
-_ON_DISKS = ALL - {"attach", "copy", "write", "reclaim", "set_up"}
+ALL = frozenset(protocol.VERBS) - {"set_up"}
+"""All that a helper carries out which stays for more than one request."""
+_ON_DISKS = ALL - {"attach", "copy", "write", "reclaim"}
 VERBS: Mapping[str, frozenset[str]] = {
-    IMAGES: ALL - {"claim", "write", "set_up"},
+    IMAGES: ALL - {"claim", "write"},
     PROBE: frozenset({"hello", "claim", "write", "inspect", "detach", "kill"}),
     ERASE: _ON_DISKS,
     ERASE_UNATTENDED: _ON_DISKS,

@@ -60,7 +60,7 @@ Say = Callable[[dict[str, Any]], None]
 def serve(begin: Callable[[], User]) -> None:
     """Carry out the request on standard input for whom `begin` says.
 
-    Each step is told as it begins: `{"step": "make"}`; then `{"done": {...}}` with UUID and copy of fstab, or
+    Each step is named as it begins: `{"step": "make"}`; then `{"done": {...}}` with UUID and copy of fstab, or
     `{"error": {"code": "...", "text": "...", "undone": [...]}}`.
     """
     line = sys.stdin.buffer.readline(protocol.MAXIMUM_LINE_BYTES)

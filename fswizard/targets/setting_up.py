@@ -138,7 +138,7 @@ def chosen_set_up(candidate: Candidate, choices: SetUpChoices, *, whole: bool) -
 def plan_set_up(candidate: Candidate, path: str, choices: SetUpChoices) -> SetUpPlan:
     """The plan for the disk or partition at `path`; Refused where anything stands against it. Nothing is changed."""
     if not (here := availability(candidate.filesystem)).usable:
-        raise Missing(f"{candidate.filesystem.title} can't be set up here: {here.reason}.", here.hint)
+        raise Missing(f"{candidate.filesystem.title} can't be set up here: {here.reason}", here.hint)
     device = find_device(path)
     what = chosen_set_up(candidate, choices, whole=device.whole)
     if against := refusals(device, None, minimum_bytes=candidate.filesystem.minimum_bytes):
@@ -186,7 +186,7 @@ def require_confirmed(plan: SetUpPlan, typed: str) -> None:
     """Refused where `typed` does not confirm the disk."""
     if typed not in plan.identifiers:
         if not plan.identifiers:
-            raise Refused(f"{plan.title} can't be told from another disk.", "Unplug the other one, then choose again.")
+            raise Refused(f"{plan.title} is confused with another disk.", "Unplug the other one, then choose again.")
         hint = f"Look again which disk it is: its {plan.kind} is {plan.identifiers[0]}."
         raise Refused(f"'{safe(typed)}' is not the {plan.kind} of {plan.title}.", hint)
 
@@ -256,11 +256,11 @@ listed=$(lsblk --nodeps --noheadings --bytes --output {columns} "$disk" | xargs)
 [ "$listed" = "$expected" ] || stop "$chosen is another disk than the one that was chosen"
 [ -z "$(lsblk --noheadings --output MOUNTPOINT "$disk" | tr -d '[:space:]')" ] || stop "$chosen is mounted"
 [ "$(lsblk --noheadings --list --output NAME "$disk" | wc -l)" = 1 ] || stop "$chosen has partitions, or is in use"
-found=$(blkid -p -s TYPE -o value "$disk" || :)
-[ "$found" = "$content" ] || stop "$chosen holds something else than was shown: ${found:-nothing}"
+holds=$(blkid -p -s TYPE -o value "$disk" || :)
+[ "$holds" = "$content" ] || stop "$chosen holds something else than was shown: ${holds:-nothing}"
 [ -f /etc/fstab ] || stop "there is no /etc/fstab"
 [ ! -L /etc/fstab ] || stop "/etc/fstab is a link: another program writes it"
-awk -v point="$point" '$2 == point { found = 1 } END { exit found }' /etc/fstab || stop "/etc/fstab has $point already"
+awk -v point="$point" '$2 == point { taken = 1 } END { exit taken }' /etc/fstab || stop "/etc/fstab has $point already"
 [ ! -L "$point" ] || stop "$point is a link"
 [ -z "$(ls -A "$point" 2> /dev/null)" ] || stop "$point is not an empty directory"
 if mountpoint -q "$point"; then stop "something is mounted on $point"; fi

@@ -267,8 +267,8 @@ class SetUpReview(Window[None]):
     @work(thread=True, group="set-up")
     def _carry_out(self, typed: str) -> None:
         try:
-            for told in self.wizard.backend.set_up(self._plan, typed):
-                self.call_in_app(self._step if isinstance(told, str) else self._end, told)
+            for step in self.wizard.backend.set_up(self._plan, typed):
+                self.call_in_app(self._step if isinstance(step, str) else self._end, step)
         except FswizardError as error:
             self.call_in_app(self._failed, error)
 
