@@ -21,12 +21,12 @@ from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Plan
 from fswizard.model.text import safe
 from fswizard.model.units import size_text
-from fswizard.tui.backend import Backend
+from fswizard.tui.backend import NO_WAY, Backend
 from fswizard.tui.drawing import bullet, cut, facts, fit, keyed, lines, radio, text, tick
 from fswizard.tui.drives import first_sentences, losing
 from fswizard.tui.machine import DiskWatcher, in_background, target_state
 from fswizard.tui.screens.base import SCROLL_LINES, SCROLL_PAGES, TextBox, Window
-from fswizard.tui.screens.review import ROOT, SerialBox
+from fswizard.tui.screens.review import CONFIRMED, ROOT, SerialBox
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
 
@@ -217,7 +217,13 @@ class SetUpReview(Window[None]):
     def on_mount(self) -> None:
         plan, box = self._plan, self.query_one("#serial", SerialBox)
         self.query_one("#plan", Canvas).show(self._review)
-        if plan.identifiers:
+        if plan.identifiers and self._rights in NO_WAY:
+            self.say(
+                ("! ", "bold $warning"),
+                keyed("This needs root, which you can't get here. `^s` saves a script for root."),
+            )
+            box.display, box.disabled = False, True
+        elif plan.identifiers:
             loss = ("nothing was found on it", "$success") if plan.empty else ("it is erased", "bold $error")
             self.say(f"{plan.title}: ", loss, f". To confirm, type its {plan.kind} ", (plan.identifiers[0], "bold"),
                      keyed(" and press `⏎`."))  # fmt: skip
@@ -240,7 +246,7 @@ class SetUpReview(Window[None]):
         shown: dict[str, str | Content] = {
             "You lose": text(loss),
             "You get": f"{what.filesystem} “{what.label}” on {what.mount_point}, owned by {what.owner}",
-            "Root": ROOT[self._rights] if plan.identifiers else "not needed in a demo",
+            "Root": _root(self._rights) if plan.identifiers else "not needed in a demo",
         }  # fmt: skip
         return lines((facts(shown.items(), width, label=10, gap=False), Content(""), _commands(plan.commands, width)))
 
@@ -313,6 +319,12 @@ class SetUpReview(Window[None]):
 
     def _saved(self, path: Path) -> None:
         self.say(("✓ ", "bold $success"), f"Saved as {safe(str(path))}. Read it, then run: sudo sh {safe(str(path))}")
+
+
+def _root(rights: State) -> str:
+    if rights == "root":
+        return "fswizard runs as root."
+    return CONFIRMED if rights in ("sudo", "sudo-asks") else ROOT[rights]
 
 
 def _tick_row(key: str, on: bool, words: str) -> ListRow:
