@@ -8,19 +8,27 @@ import pwd
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from textual.widgets import Input
 
+from fswizard import results
+from fswizard.demo import find_story
 from fswizard.filesystems import parse_candidate
 from fswizard.privileged import rights, set_up_plan
 from fswizard.targets import SetUpChoices, plan_set_up, script
+from fswizard.tui.app import FswizardApp
+from fswizard.tui.widgets.choice_list import ChoiceList
 from tests.fakes.machine import make_program
 from tests.loop.channel import HELPER, called_directly
-from tests.loop.devices import BTRFS_SIZE, SIZE, Bench, Case, digest
+from tests.loop.devices import BTRFS_SIZE, SIZE, Bench, Case, digest, run
 from tests.loop.people import USERS, User
 from tests.loop.private_machine import FSTAB, PrivateMachine, private_machine, request
+from tests.loop.small_machine import SmallMachine
 from tests.loop.terminals import talk
+from tests.tui.driving import at_step, keys_of, shows, until
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
 
@@ -278,3 +286,80 @@ def test_shellcheck_finds_nothing_in_the_script(bench: Bench, candidate: str) ->
     choices = SetUpChoices("films", POINT, "daemon")
     path.write_text(script(plan_set_up(parse_candidate(candidate), bench.disk(XFS_SIZE).path, choices)))
     assert subprocess.run(["shellcheck", path], capture_output=True, text=True, check=False).stdout == ""
+
+
+@pytest.fixture
+def own_etc(bench: Bench) -> Path:
+    """This process, and all that it starts, have a copy of /etc and an empty /srv, in its own mount namespace."""
+    assert os.readlink("/proc/self/ns/mnt") != os.readlink(f"/proc/{os.getppid()}/ns/mnt"), (
+        "the real /etc would be changed"
+    )
+    etc = bench.directory / "etc"
+    shutil.copytree("/etc", etc, symlinks=True, ignore_dangling_symlinks=True)
+    (etc / "fstab").write_text(FSTAB)
+    for options in (["--bind", str(etc), "/etc"], ["-t", "tmpfs", "-o", "mode=0755", "none", "/srv"]):
+        run("mount", *options)
+        bench.undo.callback(run, "umount", options[-1])
+    return etc
+
+
+RESULT = find_story("ssd-tie").result
+
+
+def test_the_command_shows_what_it_would_do_and_does_it_once_confirmed(bench: Bench, own_etc: Path) -> None:
+    disk, result = bench.disk(), bench.directory / "result.jsonl"
+    results.write_result(result, RESULT)
+    command = [
+        sys.executable, "-m", "fswizard", "set-up", str(result), "--disk", disk.path, "--candidate", "ext4:noatime",
+        "--mount-point", "/srv/films", "--label", "films", "--owner", "daemon", "--no-partition",
+    ]  # fmt: skip
+
+    def said(*more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*command, *more],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=called_directly(),
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+
+    shown = said()
+    assert shown.returncode == 0, shown.stderr
+    assert f"  # mkfs.ext4 -m 0 -L films {disk.path}\n" in shown.stdout and "Nothing was changed." in shown.stdout
+    assert '\nmkfs.ext4 -m 0 -L films "$disk"\n' in said("--script").stdout
+    wrong = said("--erase", "Z84")
+    assert wrong.returncode and "'Z84' is not the file's path" in wrong.stderr
+    assert (own_etc / "fstab").read_text() == FSTAB
+    done = said("--erase", str(disk.file))
+    bench.undo.callback(run, "umount", "/srv/films")
+    assert done.returncode == 0, done.stderr
+    assert "Your disk is at /srv/films" in done.stderr
+    assert Path("/srv/films", set_up_plan.TEST_FILE).owner() == "daemon"
+    again = said("--erase", str(disk.file))
+    assert again.returncode and "is mounted on /srv/films" in again.stderr
+
+
+async def test_the_wizard_sets_up_a_disk_after_what_stands_for_it_was_typed(bench: Bench, own_etc: Path) -> None:
+    disk = bench.disk()
+    app = FswizardApp(SmallMachine(), start="result", result=RESULT)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await at_step(pilot, "result")
+        await shows(pilot, "set it up")
+        await pilot.press("u")
+        rows = app.screen.query_one("#disks", ChoiceList)
+        await until(pilot, lambda: disk.path in keys_of(app, "#disks"), "the disk in the list")
+        rows.highlight(disk.path)
+        await pilot.press("space")
+        rows.highlight("partition")
+        await pilot.press("space")
+        for name, value in (("label", "films"), ("mount", "/srv/films"), ("owner", "daemon")):
+            app.screen.query_one(f"#{name}", Input).value = value
+        await pilot.press("enter")
+        await shows(pilot, "To confirm, type its")
+        app.screen.query_one("#serial", Input).value = str(disk.file)
+        await pilot.press("enter")
+        await shows(pilot, "Your disk is at /srv/films.")
+        bench.undo.callback(run, "umount", "/srv/films")
+    assert Path("/srv/films", set_up_plan.TEST_FILE).owner() == "daemon"
+    assert (own_etc / "fstab").read_text().startswith(f"{FSTAB}\nUUID=")
