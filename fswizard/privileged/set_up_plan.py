@@ -35,8 +35,8 @@ PARENTS = frozenset(("mnt", "media", "srv", "opt"))
 """Directories that hold mount points, and are none."""
 
 StepName = Literal[
-    "wipe", "partition", "reread", "make", "uuid", "directory", "backup", "fstab", "verify", "reload", "settle",
-    "mount", "own", "test",
+    "wipe", "partition", "reread", "make", "uuid", "directory", "backup", "fstab", "reload", "settle", "mount",
+    "verify", "own", "test",
 ]  # fmt: skip
 
 
@@ -148,7 +148,8 @@ def steps(what: SetUp, names: Names) -> tuple[Step, ...]:
              ("sfdisk", "--quiet", *always, "--label", "gpt", disk), given=f"type={TYPES[kind in WINDOWS]}"),
         Step("reread", "telling the kernel", ("partx", "--update", disk)),
     )  # fmt: skip
-    # findmnt takes ntfs3 for another filesystem than the NTFS on the disk.
+    # Once it is mounted, as findmnt calls one unknown whose module is not loaded. It takes ntfs3 for another filesystem
+    # than the NTFS on the disk.
     verify = (Step("verify", "checking the new line", ("findmnt", "--verify", "--target", point)),)
     own = (Step("own", f"giving {point} to {what.owner}", ("chown", f"{what.owner}:", point)),)
     test = f"{point}/{TEST_FILE}"
@@ -160,10 +161,10 @@ def steps(what: SetUp, names: Names) -> tuple[Step, ...]:
         Step("directory", "making the mount point", ("mkdir", "-p", point)),
         Step("backup", f"copying {FSTAB}", ("cp", "-p", FSTAB, names.backup)),
         Step("fstab", f"adding a line to {FSTAB}", ("printf", r"%s\n", line), added_to=FSTAB),
-        *(verify if kind not in grammar.NTFS else ()),
         Step("reload", "telling systemd", ("systemctl", "daemon-reload"), only_with=SYSTEMD),
         Step("settle", "waiting for udev", ("udevadm", "settle", "--timeout=10"), only_with=UDEV),
         Step("mount", "mounting it", ("mount", point)),
+        *(verify if kind not in grammar.NTFS else ()),
         *(own if what.mount_type not in grammar.OWNERLESS else ()),
         Step("test", "writing a test file", ("runuser", "-u", what.owner, "--", "tee", test), given=TEST_WORDS),
     )  # fmt: skip

@@ -203,6 +203,8 @@ def _require_fit(what: SetUp, device: Device) -> None:
     """Refusal where the device is not for that, or a program is missing."""
     if what.partition and device.name != device.disk:
         raise Refusal("refused", f"{device.name} is a partition: only a whole disk gets a partition table")
+    if device.backing_file and not what.may_be_absent:
+        raise Refusal("refused", f"{device.name} is gone when this machine starts again: let it be absent")
     if what.filesystem in grammar.NTFS and not what.partition and device.name == device.disk:
         raise Refusal("refused", "NTFS needs a partition: mkfs.ntfs takes no whole disk")
     inside = ("directory", "backup", "fstab", "own", "test")

@@ -289,14 +289,13 @@ def script(plan: SetUpPlan) -> str:
         lines += ["", f"# {step.text[:1].upper()}{step.text[1:]}"]
         if step.name == "fstab":
             lines += [
-                f"trap 'cp -p \"{names.backup}\" {FSTAB}' EXIT",
+                f'take_back() {{ umount "$point" 2> /dev/null || :; cp -p "{names.backup}" {FSTAB}; }}',
+                "trap take_back EXIT",
                 f'[ -z "$(tail -c 1 {FSTAB})" ] || echo >> {FSTAB}',
             ]
         lines.append(f"if [ -e {step.only_with} ]; then {command}; fi" if step.only_with else command)
-        if step.name == "mount":
-            lines.append("trap - EXIT")
     undo = "; ".join(set_up_plan.undo(what.mount_point, "${uuid}"))
-    return "\n".join((*lines, "", f"printf '%s\\n' \"Done. To undo it: {undo}\"", ""))
+    return "\n".join((*lines, "", "trap - EXIT", f"printf '%s\\n' \"Done. To undo it: {undo}\"", ""))
 
 
 def _comment(text: str) -> str:
