@@ -48,6 +48,7 @@ from fswizard.privileged.system_calls import closing
 MAXIMUM_FSTAB_BYTES = 1 << 20
 PARTITION_LIMIT_S = 10.0
 """Until the kernel has the new partition."""
+ENTERED_BY_ALL = stat.S_IROTH | stat.S_IXOTH
 NEW_FSTAB = "/etc/.fstab.fswizard"
 CLAIM = ("number", "diskseq", "size_bytes", "serial", "shown")
 """Fields of the request that say which disk; the others are those of `SetUp`."""
@@ -165,7 +166,7 @@ def _require_empty(point: str) -> None:
 
 
 def _open_below(place: int, path: str) -> int:
-    """Descriptor of the directory `path` in the one that `place` is; Refusal where others could put another there."""
+    """Descriptor of the directory `path` below `place`; Refusal unless root alone can change it, and all enter it."""
     try:
         below = os.open(os.path.basename(path), _DIRECTORY, dir_fd=place)
     except FileNotFoundError:
@@ -176,6 +177,9 @@ def _open_below(place: int, path: str) -> int:
     if status.st_uid != ROOT or status.st_mode & OTHERS:
         os.close(below)
         raise Refusal("refused", f"other accounts can change {path}: choose a mount point such as /mnt/data")
+    if status.st_mode & ENTERED_BY_ALL != ENTERED_BY_ALL:  # the caller must not learn what is in it
+        os.close(below)
+        raise Refusal("refused", f"other accounts can't look into {path}: choose a mount point such as /mnt/data")
     return below
 
 

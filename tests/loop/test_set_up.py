@@ -136,6 +136,7 @@ REFUSED = {
     "a link": ({"mount_point": "/mnt/link"}, "/mnt/link is not a directory of its own"),
     "below a link": ({"mount_point": "/mnt/link/data"}, "/mnt/link is not a directory of its own"),
     "below what others can change": ({"mount_point": "/mnt/open/data"}, "other accounts can change /mnt/open"),
+    "below what others can't enter": ({"mount_point": "/mnt/closed/data"}, "can't look into /mnt/closed"),
     "an expected label": ({"label": "backup"}, "the label backup is taken (/etc/fstab names it)"),
     "a long label": ({"label": "a" * 17}, "is not 1 to 16 letters"),
     "no label": ({"label": ""}, "is not 1 to 16 letters"),
@@ -161,7 +162,8 @@ REFUSED = {
 def test_what_does_not_fit_is_refused_and_nothing_is_written(bench: Bench) -> None:
     """One machine for all of them, as making it takes a while."""
     made = (
-        "cd /mnt && mkdir mounted above above/mounted full open && touch full/file && chmod 777 open && ln -s full link"
+        "cd /mnt && mkdir mounted above above/mounted full open && mkdir -m 700 closed"
+        " && touch full/file && chmod 777 open && ln -s full link"
         " && mount -t tmpfs none mounted && mount -t tmpfs none above/mounted"
     )
     fstab = f"{FSTAB}\nnone  /mnt/outer/inner  tmpfs  noauto  0  0\n"
