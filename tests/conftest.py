@@ -118,6 +118,8 @@ NEEDS: dict[str, tuple[str, Callable[[], Lack | None]]] = {
     "xfs": ("makes XFS", _filesystem("xfs")),
     "btrfs": ("makes btrfs", _filesystem("btrfs")),
     "ntfs_3g": ("makes NTFS", _filesystem("ntfs-3g")),
+    "sfdisk": ("partitions a disk", _program("sfdisk", package="fdisk")),
+    "shellcheck": ("has a script checked", _program("shellcheck", package="shellcheck")),
     "borg": ("backs up with borg", _program("borg", package="borgbackup")),
     "rsync": ("copies with rsync", _program("rsync", package="rsync")),
     "git": ("asks git", _program("git", package="git")),

@@ -7,11 +7,12 @@ import shlex
 from fswizard.model.analysis import Reason
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Plan
-from fswizard.privileged.commands import Commands, DeviceNames, make
+from fswizard.privileged.commands import LABELS, Commands, DeviceNames, fstab_line, make
 
-DEVICE, SOURCE = "/dev/DEVICE", "UUID=..."
 DISK = "/dev/disk/by-id/DISK"
-"""Placeholders, so that nobody pastes a command that erases a disk."""
+"""A placeholder, so that nobody pastes a command that erases a disk."""
+LABEL = "data"
+"""Where the mount point suggests none."""
 
 
 def commands(plan: Plan, name: str) -> tuple[str, ...]:
@@ -19,11 +20,23 @@ def commands(plan: Plan, name: str) -> tuple[str, ...]:
     candidate = plan.candidate(name)
     if candidate.directory or not candidate.filesystem.mkfs_program:
         return ()
-    fstab = candidate.fstab_line(SOURCE, plan.recipe.mount_point)
+    point = plan.recipe.mount_point
+    label = label_for(candidate, point)
     if only_mount_options_differ(plan):
-        return (fstab,)
-    lines = tuple(map(shlex.join, making(candidate)))
-    return (*lines, fstab) if fstab else lines
+        return (_fstab_line(candidate, label, point),)
+    lines = tuple(map(shlex.join, making(candidate, label)))
+    return lines if candidate.filesystem.pool else (*lines, _fstab_line(candidate, label, point))
+
+
+def label_for(candidate: Candidate, mount_point: str) -> str:
+    """The mount point's last name, as long as labels may be."""
+    longest = LABELS[candidate.filesystem.name][1] if candidate.filesystem.name in LABELS else None
+    return mount_point.rpartition("/")[2][:longest] or LABEL
+
+
+def _fstab_line(candidate: Candidate, label: str, point: str) -> str:
+    made = candidate.filesystem
+    return fstab_line(f"LABEL={label}", point, made.mount_type, candidate.mount_options, made.fsck_pass)
 
 
 def how_to_use(plan: Plan, name: str) -> tuple[Reason, ...]:
@@ -47,12 +60,12 @@ def only_mount_options_differ(plan: Plan) -> bool:
     return bool(others) and all(other == first for other in others)
 
 
-def making(candidate: Candidate) -> Commands:
+def making(candidate: Candidate, label: str = LABEL) -> Commands:
     """What makes it on devices that the user names, for use: nothing is marked or left out as in a run."""
     array, on_md = candidate.array, candidate.on_md
-    devices = [DEVICE] if array is None else [f"{DISK}-{number}" for number in range(1, array.members + 1)]
-    name = "ARRAY" if on_md else "POOL"
-    names = DeviceNames(tuple(devices), f"/dev/md/{name}" if on_md else devices[0], name, uuid="", directory="")
+    devices = [DISK] if array is None else [f"{DISK}-{number}" for number in range(1, array.members + 1)]
+    name = "ARRAY" if on_md else "POOL" if candidate.filesystem.pool else label
+    names = DeviceNames(tuple(devices), f"/dev/md/{name}" if on_md else devices[0], name, "", "", label)
     orders, program = candidate.orders(scratch=False), candidate.filesystem.mkfs_program
     return tuple(
         command for order in orders for command in make(order.verb, names, program, **order.fields, copied=True)

@@ -17,6 +17,7 @@ SUBCOMMANDS = {
     "run": "fswizard.cli.run.Run",
     "watch": "fswizard.cli.watch.Watch",
     "report": "fswizard.cli.report.Report",
+    "set-up": "fswizard.cli.set_up.SetUp",
     "history": "fswizard.cli.history.History",
     "pool": "fswizard.cli.pool.PoolResults",
     "import": "fswizard.cli.report.Import",

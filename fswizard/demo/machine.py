@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from fswizard.demo.replay import TENFOLD, Replay
 from fswizard.demo.stories import Story, other_drives
 from fswizard.errors import UsageError
 from fswizard.model.drive import Drive
-from fswizard.model.filesystem import Filesystem
+from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.layout import Layout
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Recipe
@@ -20,7 +21,7 @@ from fswizard.tui.backend import Backend, Place
 from fswizard.tui.choices import WizardChoices
 
 if TYPE_CHECKING:
-    from fswizard.tui.backend import Availability, Offer, Purpose, State
+    from fswizard.tui.backend import Availability, Offer, Purpose, SetUpChoices, SetUpPlan, State
 
 LOOK_S = 0.1
 
@@ -97,6 +98,22 @@ class DemoMachine(Backend):
             return ()
         return (Offer(target.path, drive.name, target.size_bytes, True, True, self.story.plan.losses),)
 
+    def set_up_offers(self, drive: Drive) -> tuple[Offer, ...]:
+        from fswizard.targets import Offer
+
+        return (Offer(f"/dev/{drive.name}", drive.name, drive.size_bytes, True, True, ()),)
+
+    def usual_set_up(self, candidate: Candidate, plan: Plan) -> SetUpChoices:
+        return replace(super().usual_set_up(candidate, plan), owner="you")
+
+    def plan_set_up(self, candidate: Candidate, path: str, choices: SetUpChoices) -> SetUpPlan:
+        from fswizard.targets import set_up_on
+
+        name = path.rpartition("/")[2]
+        drive = next(drive for drive in (self._own, *other_drives()) if drive.name == name)
+        return set_up_on(candidate, choices, name, drive)
+
+    require_confirmed = set_up = _refuses("sets up no disk")
     named_place = _refuses("measures where it was recorded")
     probe = probe_target = _refuses("probes no disk")
 

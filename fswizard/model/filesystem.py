@@ -333,14 +333,6 @@ class Candidate:
             Order("mkfs", mkfs),
         )
 
-    def fstab_line(self, source: str, directory: str) -> str:
-        """Empty where the filesystem keeps by itself where it is mounted."""
-        if self.filesystem.pool:
-            return ""
-        options = ",".join(self.mount_options) or "defaults"
-        fields = (source, directory, self.filesystem.mount_type, options, "0", str(self.filesystem.fsck_pass))
-        return "  ".join(fields)
-
     @property
     def scratch_mount_options(self) -> tuple[str, ...]:
         """What it is mounted with where it is measured, but for what the helper adds; those of a pool lie on it."""

@@ -11,6 +11,7 @@ kept mounted here, unwritten.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -39,6 +40,8 @@ def main(arguments: Sequence[str]) -> None:
     elif right not in rights.VERBS or further:
         known = ", ".join(rights.VERBS)
         sys.exit(f"the privileged helper is started for one right ({known}), not for {' '.join(arguments)!r:.80}")
+    elif right == rights.SET_UP:
+        _set_up()
     else:
         _enter_namespaces()
         _serve(right)
@@ -98,6 +101,21 @@ def _enter_namespaces() -> None:
         pass
     programs.poll(lambda: os.waitpid(child, os.WNOHANG)[0], bool, CLEARING_LIMIT_S)
     os._exit(0)
+
+
+def _set_up() -> None:
+    """In the namespaces of the machine, where what it mounts stays."""
+    from fswizard.privileged import setting_up
+
+    def begin() -> identity.User:
+        inherited.set_limits()
+        system_calls.keep_capabilities()
+        programs.mounted_at_start()
+        return identity.invoking_user(os.environ)
+
+    with contextlib.suppress(PermissionError):  # it leads a group of its own already
+        os.setsid()
+    setting_up.serve(begin)
 
 
 def _serve(right: str) -> None:

@@ -5,7 +5,7 @@ Pure. Whether the words are allowed is checked where they come in, by `grammar`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fswizard.privileged import grammar
@@ -32,6 +32,15 @@ NILFS2, CLEANER = "nilfs2", "nilfs_cleanerd"
 WITHOUT_CLEANER, PROTECTED = "nogc", "pp="
 """Options that mean the cleaner and not the kernel (mount.nilfs2(8))."""
 
+LABELS: Mapping[str, tuple[str, int]] = {
+    **dict.fromkeys(("ext2", "ext3", "ext4"), ("-L", 16)),
+    "xfs": ("-L", 12), "btrfs": ("-L", 64), "f2fs": ("-l", 64), "nilfs2": ("-L", 64), "exfat": ("-L", 11),
+    "ntfs": ("-L", 32), "ntfs-3g": ("-L", 32), "udf": ("--label", 30), "bcachefs": ("-L", 32), "jfs": ("-L", 16),
+}  # fmt: skip
+"""By filesystem, the flag of its mkfs for the label, and how long that may be."""
+WITHOUT_RESERVE = dict.fromkeys(("ext2", "ext3", "ext4"), ("-m", "0"))
+"""By filesystem, what its mkfs gets on a disk for data: nothing is kept back for root (mke2fs(8))."""
+
 
 @dataclass(frozen=True, slots=True)
 class DeviceNames:
@@ -47,6 +56,8 @@ class DeviceNames:
     """UUID of the array, as mdadm writes it."""
     directory: str
     """Where it is mounted."""
+    label: str = ""
+    """Of a filesystem that is made to be kept."""
 
 
 def make_image(size_bytes: int, length: str, image: str) -> Commands:
@@ -84,9 +95,9 @@ def make(
     if filesystem == grammar.ZFS:
         return create_pool(names, arguments, level, missing=missing, copied=copied)
     if verb == "mkfs":
-        return ((program, *arguments, names.device),)
-    label = () if copied else ("-L", names.name)
-    built = (program, *arguments, *label, "-d", level, "-m", level, *names.devices)
+        kept = make_kept(filesystem, program, arguments, names.label, names.device) if copied else ()
+        return (kept or (program, *arguments, names.device),)
+    built = (program, *arguments, "-L", names.name, "-d", level, "-m", level, *names.devices)
     return (built, *(wipe(names.devices[-1]) if missing else ()))
 
 
@@ -106,6 +117,19 @@ def mount(
     if mount_type == grammar.ZFS:
         return (import_pool(source), command)
     return (command, *cleaner(options, source, names.directory)) if mount_type == NILFS2 else (command,)
+
+
+def make_kept(filesystem: str, program: str, arguments: Sequence[str], label: str, *device: str) -> Command:
+    """Make a filesystem for data that stays, with a label."""
+    flag = LABELS[filesystem][0] if filesystem in LABELS else ""
+    labelled = (f"{flag}={label}",) if flag.startswith("--") else (flag, label) if flag else ()
+    reserve = () if "-m" in arguments else WITHOUT_RESERVE.get(filesystem, ())
+    return (program, *arguments, *reserve, *labelled, *device)
+
+
+def fstab_line(source: str, directory: str, mount_type: str, options: Sequence[str], fsck_pass: int) -> str:
+    """A line of fstab(5)."""
+    return "  ".join((source, directory, mount_type, ",".join(options) or "defaults", "0", str(fsck_pass)))
 
 
 def umount(directory: str) -> Command:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from fswizard.privileged import mounts
-from fswizard.privileged.block_device import Device, path_of
+from fswizard.privileged.block_device import HERE, Device, Tree, path_of
 from fswizard.privileged.in_use import MEMBERS, Finding, Probed, Usage, decoded, mounted_devices, read_usage, uses_of
 
 HOST_MANAGED = "host-managed"
@@ -119,7 +119,7 @@ def _loops(device: Device, names: Mapping[str, Probed]) -> Iterator[Finding]:
 
 def _named(device: Device, probed: Mapping[str, Probed]) -> Iterator[Finding]:
     """In a table of the system, mounted or not."""
-    tree, words = device.tree, [(table, word) for table, word in _words(device) if word]
+    tree, words = device.tree, [(table, word) for table, word in _words(device.tree) if word]
     leads = {word: tree.device_at(word) for _, word in words if word.startswith("/dev/")}
     for name, probe in probed.items():
         number, path = tree.text(f"/sys/class/block/{name}/dev"), path_of(name)
@@ -136,15 +136,20 @@ def _named(device: Device, probed: Mapping[str, Probed]) -> Iterator[Finding]:
     yield from _unreadable(device)
 
 
-def _words(device: Device) -> Iterator[tuple[str, str]]:
+def expecting_label(label: str, tree: Tree = HERE) -> str:
+    """The table that names a filesystem by this label, whichever disk has it; empty where none does."""
+    return next((table for table, word in _words(tree) if _tag(word) == ("label", label.casefold())), "")
+
+
+def _words(tree: Tree) -> Iterator[tuple[str, str]]:
     """(table, a name in it that may be a device's), also the second half of `RESUME=/dev/sda2` and the like."""
     for table in TABLES:
-        for line in device.tree.lines(table):
+        for line in tree.lines(table):
             if not line.lstrip().startswith("#"):
                 for word in re.split(r"[\s,]+", re.sub(r"[\"']", "", line)):
                     name = mounts.unescape(word)
                     yield from ((table, name), (table, name.partition("=")[2]))
-    for word in device.tree.text("/proc/cmdline").split():
+    for word in tree.text("/proc/cmdline").split():
         if word.startswith(("root=", "resume=")):
             parameter, equals, name = word.partition("=")
             yield f"the kernel's {parameter}{equals}", name

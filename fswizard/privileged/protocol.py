@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-VERSION = 11
+VERSION = 12
 """Both sides must speak the same one."""
 MAXIMUM_LINE_BYTES = 1 << 20
 MAXIMUM_DIGITS = 18
@@ -122,6 +122,23 @@ VERBS: Mapping[str, Mapping[str, Callable[[object], bool]]] = {
     "health": {"handle": is_number, "counted": is_texts},
     "reclaim": {"pool": is_text},
     "sync": {"handle": is_number},
+    "set_up": {
+        "number": is_text,
+        "diskseq": is_number,
+        "size_bytes": is_number,
+        "serial": is_text,
+        "shown": is_text,
+        "filesystem": is_text,
+        "arguments": is_texts,
+        "mount_type": is_text,
+        "options": is_texts,
+        "fsck_pass": is_number,
+        "partition": is_truth,
+        "label": is_text,
+        "mount_point": is_text,
+        "owner": is_text,
+        "may_be_absent": is_truth,
+    },
     "run": {"argv": is_command, "cwd": is_path, "env": is_environment, "memory_bytes": is_number},
     "kill": {"job": is_number},
 }

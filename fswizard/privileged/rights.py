@@ -15,18 +15,22 @@ PROBE = "probe"
 ERASE = "erase"
 ERASE_UNATTENDED = "erase-unattended"
 """Without the user's yes on a terminal, for scripts."""
+SET_UP = "set-up"
+"""For good, unlike the others: it erases a disk, too, and changes /etc/fstab."""
 CONFIRM = "confirm"
-"""No right: it asks for that yes, and `ERASE` takes it."""
+"""No right: it asks for that yes, and `ERASE` and `SET_UP` take it."""
 INSTALL, REMOVE = "install", "remove"
 """No rights either: root's own copy of the helper comes and goes."""
 
-ALL = frozenset(protocol.VERBS)
+ALL = frozenset(protocol.VERBS) - {"set_up"}
+"""All that a helper carries out which stays for more than one request."""
 _ON_DISKS = ALL - {"attach", "copy", "write", "reclaim"}
 VERBS: Mapping[str, frozenset[str]] = {
     IMAGES: ALL - {"claim", "write"},
     PROBE: frozenset({"hello", "claim", "write", "inspect", "detach", "kill"}),
     ERASE: _ON_DISKS,
     ERASE_UNATTENDED: _ON_DISKS,
+    SET_UP: frozenset({"set_up"}),
 }
 """The verbs that each right allows. For the probe a disk can be claimed only where no mark of any content is on it."""
 

@@ -61,7 +61,7 @@ class Verbs:
         self._given: deque[int] = deque()
         self._making = 0
         """Images that are not attached yet."""
-        self._verbs: Mapping[str, Callable[..., Answer]] = {verb: getattr(self, f"_{verb}") for verb in protocol.VERBS}
+        self._verbs: Mapping[str, Callable[..., Answer]] = {verb: getattr(self, f"_{verb}") for verb in rights.ALL}
 
     def carry_out(self, request: Request) -> Answer:
         """The answer's `ok`; Refusal where nothing was done."""

@@ -12,7 +12,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any
 
 from fswizard.errors import Missing, RunFailed
@@ -95,6 +95,24 @@ def launch(argv: Sequence[str], given: bytes) -> bytes:
     assert process.stdout is not None
     with process.stdout as output:
         return output.readline()
+
+
+def dialogue(argv: Sequence[str], given: bytes, env: Mapping[str, str]) -> Iterator[bytes]:
+    """Start a program that outlives this one if need be, and yield the lines of its output as they come.
+
+    What is `given` is its standard input, and `env` its whole environment. The terminal's Ctrl-C never reaches it.
+    """
+    apart: dict[str, Any] = {"process_group": 0} if sys.version_info >= (3, 11) else {"preexec_fn": os.setpgrp}
+    process = subprocess.Popen(
+        [located(argv[0]), *argv[1:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        env=dict(env), **apart,
+    )  # fmt: skip
+    _launched.append(process)
+    assert process.stdin is not None and process.stdout is not None
+    with contextlib.suppress(BrokenPipeError), process.stdin as line:
+        line.write(given)
+    with process.stdout as output:
+        yield from output
 
 
 _launched: list[subprocess.Popen[bytes]] = []

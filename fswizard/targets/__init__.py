@@ -7,6 +7,7 @@ Other packages use what stands here, and `privilege` for the rights of the helpe
   `drive_under` it;
 - a device is one of several `offers`, loses something, is confirmed (`devices_of`, `confirmed`, `how_to_confirm`,
   `require_confirmation`), or is probed (`run_probe`);
+- a disk is set up for good (`plan_set_up` with `usual_choices`, then `set_up` or a `script`), or `why_not_set_up`;
 - programs that it measures can be given a memory limit (`memory_limit_ways`, `LEAST_MEMORY_LIMIT_BYTES`);
 - for a run it is prepared (`open_directories`, `open_devices`, `open_images`) under a `Journal`, from which `leftovers`
   of a killed run are listed for `clean`.
@@ -42,17 +43,28 @@ from fswizard.targets.locations import (
 )
 from fswizard.targets.memory_limit import ways as memory_limit_ways
 from fswizard.targets.prepared import CandidateFailed, PreparedTarget
+from fswizard.targets.setting_up import (
+    SetUpChoices,
+    SetUpDone,
+    SetUpPlan,
+    chosen_set_up,
+    plan_set_up,
+    require_confirmed,
+    script,
+    set_up,
+    set_up_on,
+    usual_choices,
+    why_not_set_up,
+)
 from fswizard.targets.zones import made_for_zones, must_keep_to_zones, worth_trying_on_zones
 
 __all__ = [
-    "LEAST_MEMORY_LIMIT_BYTES", "NOT_ON_A_DISK", "ROOT_PATH", "WORKLOAD_PATH",
-    "CandidateFailed", "DirectoryContext", "Journal", "Leftover",
-    "Offer", "PreparedTarget", "TargetChoice", "can_be_bare", "checked_directory", "clean",
-    "confirmed", "default_directory", "devices_of", "directory_candidates", "drive_under",
-    "filesystem_name", "filesystem_number", "filesystem_type", "how_to_confirm", "image_room_bytes",
-    "leftovers", "located_candidates",
-    "made_for_zones", "memory_limit_ways", "must_keep_to_zones", "offers", "open_devices",
-    "open_directories", "open_images",
-    "parse_target", "plan_target", "planned_commands", "require_confirmation", "require_still_there",
-    "run_probe", "worth_trying_on_zones",
+    "LEAST_MEMORY_LIMIT_BYTES", "NOT_ON_A_DISK", "ROOT_PATH", "WORKLOAD_PATH", "CandidateFailed", "DirectoryContext",
+    "Journal", "Leftover", "Offer", "PreparedTarget", "SetUpChoices", "SetUpDone", "SetUpPlan", "TargetChoice",
+    "can_be_bare", "checked_directory", "chosen_set_up", "clean", "confirmed", "default_directory", "devices_of",
+    "directory_candidates", "drive_under", "filesystem_name", "filesystem_number", "filesystem_type",
+    "how_to_confirm", "image_room_bytes", "leftovers", "located_candidates", "made_for_zones", "memory_limit_ways",
+    "must_keep_to_zones", "offers", "open_devices", "open_directories", "open_images", "parse_target", "plan_set_up",
+    "plan_target", "planned_commands", "require_confirmation", "require_confirmed", "require_still_there",
+    "run_probe", "script", "set_up", "set_up_on", "usual_choices", "why_not_set_up", "worth_trying_on_zones",
 ]  # fmt: skip

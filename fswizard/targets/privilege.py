@@ -51,7 +51,8 @@ ERASE = Purpose(
 ERASE_UNATTENDED = replace(
     ERASE, right=rights.ERASE_UNATTENDED, text="Erasing a disk without a terminal to confirm it on"
 )
-PURPOSES = (IMAGES, PROBE, ERASE)
+SET_UP = Purpose(rights.SET_UP, "Setting a disk up", "The script does the same: read it, and have root run it.")
+PURPOSES = (IMAGES, PROBE, ERASE, SET_UP)
 
 
 CARRIED = "FSWIZARD_CARRIED"
@@ -65,16 +66,26 @@ def purpose(plan: Plan) -> Purpose:
     """
     if plan.target.kind != "device":
         return IMAGES
-    if CARRIED in os.environ and helper_copy.path() == helper_copy.PACKAGE:
-        raise Missing(
-            "Erasing a disk of another machine needs the privileged helper installed there.",
-            "`fswizard install-helper --on HOST` installs it. A scratch image erases nothing.",
-        )
+    _require_own_helper()
     if way() != "sudo":
         return ERASE
     if not sys.stdin.isatty():
         return ERASE_UNATTENDED
     return replace(ERASE, devices=tuple(member.number for member in plan.target.members))
+
+
+def to_set_up(number: str) -> Purpose:
+    """What the helper is started for to set up the device `major:minor`; Missing as `purpose`."""
+    _require_own_helper()
+    return replace(SET_UP, devices=(number,)) if way() == "sudo" else SET_UP
+
+
+def _require_own_helper() -> None:
+    if CARRIED in os.environ and helper_copy.path() == helper_copy.PACKAGE:
+        raise Missing(
+            "Erasing a disk of another machine needs the privileged helper installed there.",
+            "`fswizard install-helper --on HOST` installs it. A scratch image erases nothing.",
+        )
 
 
 REASONS: Mapping[State, str] = {

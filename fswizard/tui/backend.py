@@ -13,11 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from fswizard.errors import FswizardError, UsageError
+from fswizard.errors import FswizardError, Refused, UsageError
 from fswizard.model.analysis import Findings
 from fswizard.model.drive import Drive
 from fswizard.model.events import Event
-from fswizard.model.filesystem import Filesystem
+from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.forecast import Forecast
 from fswizard.model.layout import Layout
 from fswizard.model.plan import Member, Plan, Target
@@ -35,12 +35,13 @@ if TYPE_CHECKING:
     from fswizard.filesystems import Availability
     from fswizard.results import Entry
     from fswizard.session import OngoingRun, Resumption
-    from fswizard.targets import Leftover, Offer
+    from fswizard.targets import Leftover, Offer, SetUpChoices, SetUpDone, SetUpPlan
     from fswizard.targets.privilege import Purpose, State
 
 __all__ = [
     "NO_WAY", "Availability", "Backend", "DeviceTarget", "Entry", "Leftover", "Offer", "OngoingRun", "Order", "Place",
-    "ProbePlan", "ProbeProgress", "ProbeResult", "ProbeTarget", "Purpose", "Resumption", "RunHandle", "State",
+    "ProbePlan", "ProbeProgress", "ProbeResult", "ProbeTarget", "Purpose", "Resumption", "RunHandle", "SetUpChoices",
+    "SetUpDone", "SetUpPlan", "State",
 ]  # fmt: skip
 
 Order = Literal["pause", "resume", "skip", "stop"]
@@ -385,6 +386,51 @@ class Backend:
     def export(self, path: Path, content: bytes) -> None:
         """Write a report to a new file; OSError where that cannot be."""
         write_new(path, content)
+
+    def why_not_set_up(self, candidate: Candidate) -> str:
+        """In a sentence; empty where a disk can be set up so."""
+        from fswizard.targets import why_not_set_up
+
+        return why_not_set_up(candidate)
+
+    def usual_set_up(self, candidate: Candidate, plan: Plan) -> SetUpChoices:
+        """What the form begins with."""
+        from fswizard.targets import usual_choices
+
+        return usual_choices(candidate, plan)
+
+    def set_up_offers(self, drive: Drive) -> tuple[Offer, ...]:
+        """What of a disk can be set up, or why it can't."""
+        return self.offers(drive, None)
+
+    def plan_set_up(self, candidate: Candidate, path: str, choices: SetUpChoices) -> SetUpPlan:
+        """All that would be done; Refused where anything stands against it. Nothing is changed."""
+        from fswizard.targets import plan_set_up
+
+        return plan_set_up(candidate, path, choices)
+
+    def require_confirmed(self, plan: SetUpPlan, typed: str) -> None:
+        """Refused where `typed` does not confirm the disk."""
+        from fswizard.targets import require_confirmed
+
+        require_confirmed(plan, typed)
+
+    def set_up(self, plan: SetUpPlan, typed: str) -> Iterator[str | SetUpDone]:
+        """Do it, blocking: what is done now, at last where it is. FswizardError says what was taken back."""
+        from fswizard.targets import set_up
+
+        return set_up(plan, typed)
+
+    def save_script(self, plan: SetUpPlan, path: Path) -> None:
+        """A script that does the same, in a new file; Refused where that cannot be written."""
+        from fswizard.targets import script
+
+        try:
+            write_new(path, script(plan).encode())
+        except FileExistsError as error:
+            raise Refused(f"{safe(str(path))} exists already.", "Rename or delete it first.") from error
+        except OSError as error:
+            raise Refused(f"{safe(str(path))} cannot be written: {error.strerror}.") from error
 
     def history(self) -> tuple[Entry, ...]:
         from fswizard.results import all_results

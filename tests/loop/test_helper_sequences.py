@@ -111,6 +111,13 @@ class Volume:
             self.state = "made" if done else "mounted"
 
 
+SET_UP = {
+    "number": "8:16", "diskseq": 7, "size_bytes": 1 << 30, "serial": "Z84", "shown": "", "filesystem": "ext4",
+    "arguments": [], "mount_type": "ext4", "options": [], "fsck_pass": 2, "partition": False, "label": "data",
+    "mount_point": "/mnt/data", "owner": "daemon", "may_be_absent": True,
+}  # fmt: skip
+
+
 class Side(Channel):
     """One helper, and what is known of it."""
 
@@ -293,6 +300,11 @@ class Sequences(RuleBasedStateMachine):
     def talk_nonsense(self, side: int, extra: bytes) -> None:
         self.sides[side].send(extra)
         refused(self.sides[side].next_answer(), code="invalid")
+
+    @rule(side=sides, fields=st.just(SET_UP))
+    def set_up(self, side: int, fields: dict[str, object]) -> None:
+        """It takes a helper of its own."""
+        refused(self.sides[side].ask("set_up", **fields), "is not allowed")
 
     # ------------------------------------------------------------ filesystems
 

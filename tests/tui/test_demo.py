@@ -29,7 +29,7 @@ from tests.tui.driving import at_step, screen_text, shows, until, wizard
 
 SIZE = (100, 32)
 ROOM_BYTES = 300_000
-ASKS_NOBODY = {"conclude", "confirmed", "export", "render", "rights_warning", "theme"}
+ASKS_NOBODY = {"conclude", "confirmed", "export", "render", "rights_warning", "save_script", "theme", "why_not_set_up"}
 """What is answered from the program's own tables and from what it is given; the theme; files that the user names."""
 SHORT = "undecided"
 
@@ -181,3 +181,22 @@ def test_all_recordings_are_small_and_each_belongs_to_a_story() -> None:
     files = [*(HERE / "recordings").iterdir()]
     assert sum(path.stat().st_size for path in files) < ROOM_BYTES
     assert {path.name.removesuffix(".jsonl.gz") for path in files} - {"drives.json.gz"} == stories().keys()
+
+
+async def test_a_disk_is_set_up_up_to_the_review_where_it_says_that_nothing_is_done() -> None:
+    story = find_story("ssd-tie")
+    machine = DemoApp(story, start="result", result=story.result, clock=Clock())
+    async with machine.run_test(size=(80, 24)) as pilot:
+        await at_step(pilot, "result")
+        await shows(pilot, "set it up")
+        await pilot.press("u")
+        await shows(pilot, "simulated SSD")
+        await pilot.press("enter")
+        await shows(pilot, "Choose a disk first")
+        await pilot.press("space", "enter")
+        await shows(pilot, "This is a demo: nothing is done.")
+        shown = screen_text(machine)
+        assert "mkfs.ext4 -m 0 -L data /dev/sdb1" in shown and "owned by you" in shown
+        assert "save as a script" not in shown and "erase and start" not in shown
+        await pilot.press("escape", "escape")
+        await at_step(pilot, "result")

@@ -75,8 +75,8 @@ async def test_the_keys_find_room_on_two_lines_of_120_columns_and_do_what_they_s
         assert "scroll" not in footer(pilot.app), "there is room for all"
         await pilot.resize_terminal(120, 24)
         await until(pilot, lambda: "↑↓ scroll" in footer(pilot.app), "all keys")
-        keys = "⏎ export  ↑↓ scroll  d details  w weights  m must have  s share  c copy  g resume"
-        assert footer(pilot.app) == f"^q quit\n{keys}  F1 help  esc back  ^p menu"
+        keys = "⏎ export  ↑↓ scroll  u set it up  d details  w weights  m must have  s share  c copy  g resume"
+        assert footer(pilot.app) == f"^p menu  ^q quit\n{keys}  F1 help  esc back"
         for key, words in (("w", "←→ change"), ("m", "⏎/space tick")):
             await pilot.press(key)
             await until(pilot, lambda words=words: words in footer(pilot.app), words)

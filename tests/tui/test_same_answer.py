@@ -177,7 +177,7 @@ def test_figures_sentences_and_commands_are_the_same(make: Callable[[], Result])
         assert [sentence for sentence in sentences if flat(sentence) not in joined] == [], room
         making = [line for line in text.partition("Commands of the run")[0].splitlines() if "mkfs." in line]
         for line in making:
-            assert "/dev/DEVICE" not in line or any(flat(c) in flat(line) for c in view.card.commands), room
+            assert "/dev/disk/by-id/DISK" not in line or any(flat(c) in flat(line) for c in view.card.commands), room
 
 
 @EACH

@@ -224,7 +224,7 @@ def test_a_baseline_that_is_out_is_not_kept_and_directories_are_never_formatted(
     found = advice({"ext4": (30.0, 31.0, 29.0, 30.0), **level})
     assert found.choice == ("btrfs", "xfs")
     assert found.card.verdict.startswith("Use Btrfs: XFS is within ")
-    assert found.card.commands[0] == "mkfs.btrfs /dev/DEVICE"
+    assert found.card.commands[0] == "mkfs.btrfs -L data /dev/disk/by-id/DISK"
     result = run(WRITES, DELETES)
     places = tuple(replace(c, directory=f"/mnt/{c.name}", name=f"{c.name} (x)") for c in result.plan.candidates)
     samples = tuple(replace(s, candidate=f"{s.candidate} (x)") for s in result.samples)
@@ -364,10 +364,11 @@ def test_reasons_name_another_baseline_what_others_offer_and_where_mount_options
     ("fast", "commands"),
     [
         ("btrfs:noatime,compress=zstd:1",
-         ("mkfs.btrfs /dev/DEVICE", "UUID=...  /mnt/data  btrfs  noatime,compress=zstd:1  0  0")),
+         ("mkfs.btrfs -L data /dev/disk/by-id/DISK", "LABEL=data  /mnt/data  btrfs  noatime,compress=zstd:1  0  0")),
         ("ext4:packed_meta_blocks",
-         ("mkfs.ext4 -E packed_meta_blocks=1 /dev/DEVICE", "UUID=...  /mnt/data  ext4  defaults  0  2")),
-        ("ext4:noatime", ("UUID=...  /mnt/data  ext4  noatime  0  2",)),
+         ("mkfs.ext4 -E packed_meta_blocks=1 -m 0 -L data /dev/disk/by-id/DISK",
+          "LABEL=data  /mnt/data  ext4  defaults  0  2")),
+        ("ext4:noatime", ("LABEL=data  /mnt/data  ext4  noatime  0  2",)),
     ],
     ids=["placeholders alone", "options of mkfs", "nothing is formatted where only mount options differ"],
 )  # fmt: skip
@@ -386,14 +387,14 @@ def test_an_array_that_is_advised_is_made_whole_of_disks_by_their_stable_names()
     result = over_four_disks({"md:raid5+ext4": (300.0,) * 3, "md:raid5,degraded+ext4": (100.0,) * 3})
     create, mkfs, fstab = conclude(result).advice.card.commands
     assert create.startswith("mdadm --create") and "missing" not in create
-    assert mkfs.startswith("mkfs.ext4") and fstab.startswith("UUID=")
+    assert mkfs.startswith("mkfs.ext4") and fstab.startswith("LABEL=data")
     assert texts(result, "use") == []
     figures = {"md:raid5,chunk=64K+ext4:noatime": (900.0,) * 3, "ext4": (1.0,) * 3}
     assert conclude(over_four_disks(figures)).advice.card.commands == (
         "mdadm --create /dev/md/ARRAY --level=5 --raid-devices=4 --chunk=64K --bitmap=internal "
         "/dev/disk/by-id/DISK-1 /dev/disk/by-id/DISK-2 /dev/disk/by-id/DISK-3 /dev/disk/by-id/DISK-4",
-        "mkfs.ext4 -E stride=16,stripe_width=48 /dev/md/ARRAY",
-        "UUID=...  /mnt/data  ext4  noatime  0  2",
+        "mkfs.ext4 -E stride=16,stripe_width=48 -m 0 -L data /dev/md/ARRAY",
+        "LABEL=data  /mnt/data  ext4  noatime  0  2",
     )
 
 

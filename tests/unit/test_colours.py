@@ -110,7 +110,7 @@ def test_text_in_pictures_can_be_read_and_the_wizard_has_no_colours_but_those_th
     used = set()
     for path in (*room.rglob("*.py"), *room.rglob("*.tcss")):
         used |= set(re.findall(r"\$([a-z][a-z-]*[a-z])", path.read_text("utf-8")))
-    assert used - {*TEXT, *GROUNDS, *DRAWN} == {"fs", "ink"}
+    assert used - {*TEXT, *GROUNDS, *DRAWN} == {"fs", "ink", "uuid", "stamp"}
 
 
 @pytest.mark.parametrize("theme", [DARK, LIGHT, HIGH_CONTRAST], ids=lambda theme: theme.name)

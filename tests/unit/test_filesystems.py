@@ -130,7 +130,9 @@ def test_a_candidate_gets_its_canonical_name(typed: str, canonical: str) -> None
 
 def test_options_reach_the_right_program_unsafe_ones_are_not_offered_and_needs_are_compared() -> None:
     candidate = parse_candidate("ext4:noatime,packed_meta_blocks")
-    assert making(candidate) == (("mkfs.ext4", "-E", "packed_meta_blocks=1", "/dev/DEVICE"),)
+    assert making(candidate) == (
+        ("mkfs.ext4", "-E", "packed_meta_blocks=1", "-m", "0", "-L", "data", "/dev/disk/by-id/DISK"),
+    )
     _, measured, mount = (planned.argv for planned in helper_commands.making(candidate, ("DEVICE",), zoned=False))
     assert measured[-2:] == ("lazy_itable_init=1,lazy_journal_init=0,nodiscard,packed_meta_blocks=1", "DEVICE")
     assert mount[-3:] == ("noinit_itable,noatime,errors=remount-ro,nosuid,nodev", "DEVICE", "MOUNT")

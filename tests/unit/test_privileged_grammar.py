@@ -73,6 +73,8 @@ def test_a_field_of_another_type_is_refused(verb: str) -> None:
         "handles": [1, 2], "level": "5", "chunk_kib": 64, "bitmap": "none", "missing": 1,
         "rw": "write", "block_bytes": 4096, "io_bytes": 1 << 20, "milliseconds": 500, "depth": 8, "jobs": 1,
         "io_engine": "libaio", "direct": True, "seed": 1,
+        "mount_type": "ext4", "fsck_pass": 2, "partition": True, "label": "data", "mount_point": "/mnt/data",
+        "owner": "anna", "may_be_absent": True,
     }  # fmt: skip
     fields = {name: right[name] for name in protocol.VERBS[verb]}
     assert protocol.request(json.dumps({"id": 1, "verb": verb, **fields}).encode()).fields == fields

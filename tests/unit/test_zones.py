@@ -56,7 +56,7 @@ def test_only_what_knows_zones_is_made_on_a_device_with_zones() -> None:
                 zones.made_for_zones(parse_candidate(name), DISK)
             assert raised.value.hint == "These support zones: btrfs, f2fs."
     commands = making(zones.made_for_zones(parse_candidate("btrfs"), DISK))
-    assert commands == (("mkfs.btrfs", "-O", "zoned", "/dev/DEVICE"),)
+    assert commands == (("mkfs.btrfs", "-O", "zoned", "-L", "data", "/dev/disk/by-id/DISK"),)
 
 
 def test_f2fs_needs_a_place_for_its_metadata(first_zone: int) -> None:

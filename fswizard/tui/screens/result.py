@@ -43,6 +43,8 @@ class ResultScreen(StepScreen):
         "w changes how much each workload counts, m what you must have: the same figures are ranked again at once, "
         "nothing is measured again.\n\n"
         "g resumes a run that ended before the answer was clear; the card says what that is likely to bring.\n\n"
+        "u sets a disk up for good with what the card says: it asks which disk, shows the exact commands, and begins "
+        "only after you confirm.\n\n"
         "c copies the commands. s shows the text for a forum, to copy it. Enter exports the report: as text, "
         "Markdown, BBCode, a web page, a picture, a table, or JSON.\n\n"
         "h opens earlier results, l the log of the run that has just ended."
@@ -51,6 +53,7 @@ class ResultScreen(StepScreen):
         Binding("enter", "forward", "export"),
         *SCROLL_LINES,
         *(replace(binding, show=False) for binding in SCROLL_PAGES),
+        Binding("u", "set_up", "set it up"),
         Binding("d", "details", "details"),
         Binding("w", f"prefer('{WEIGHT}')", "weights"),
         Binding("m", f"prefer('{NEED}')", "must have"),
@@ -149,6 +152,7 @@ class ResultScreen(StepScreen):
             "details": lambda: not self._unfolded,
             "go_on": lambda: self._why_not == "" and not in_list,
             "export": lambda: found is not None and not in_list,
+            "set_up": lambda: found is not None and bool(found.advice.choice) and not in_list,
             "copy": lambda: found is not None and bool(found.advice.card.commands) and not in_list,
         }
         return possible[action]() if action in possible else super().check_action(action, parameters)
@@ -198,6 +202,18 @@ class ResultScreen(StepScreen):
 
     def _cannot_go_on(self, error: FswizardError) -> None:
         self.notify(f"{error.message} {error.hint_without_switches}", severity="warning", markup=False)
+
+    def action_set_up(self) -> None:
+        """What the card says to use, for good."""
+        from fswizard.tui.screens.set_up import SetUpScreen
+
+        if self._findings is not None:
+            plan = self._findings.result.plan
+            candidate = plan.candidate(self._findings.advice.choice[0])
+            if reason := self.wizard.backend.why_not_set_up(candidate):
+                self.notify(reason, severity="warning", markup=False)
+            else:
+                self.wizard.push_screen(SetUpScreen(candidate, plan))
 
     def action_log(self) -> None:
         from fswizard.tui.screens.log import LogScreen

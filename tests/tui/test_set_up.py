@@ -1,0 +1,108 @@
+"""From the result to a disk that is set up for good: the form, the review, how it goes, and the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from textual.widgets import Input
+
+from fswizard.errors import Refused, RunFailed
+from fswizard.model.filesystem import Candidate
+from fswizard.targets import SetUpChoices, SetUpDone, SetUpPlan, require_confirmed, script
+from fswizard.targets.setting_up import set_up_on
+from fswizard.tui.app import FswizardApp
+from tests.fakes.wizard import NEW, OLD, Clock, FakeMachine, finished_result
+from tests.tui.driving import at_step, screen_text, shows, until
+
+SERIAL = NEW.serial
+DONE = SetUpDone("/mnt/data", "/mnt/data/fswizard-test.txt", "/etc/fstab.fswizard-1", ("umount /mnt/data", "sed …"))
+
+
+class SettingUp(FakeMachine):
+    """Two spare disks; what the helper would say is scripted."""
+
+    def __init__(self, ending: SetUpDone | RunFailed) -> None:
+        super().__init__(drives=(NEW, OLD))
+        self.ending = ending
+        self.asked: list[SetUpPlan] = []
+
+    def plan_set_up(self, candidate: Candidate, path: str, choices: SetUpChoices) -> SetUpPlan:
+        if choices.mount_point == "/mnt/taken":
+            raise Refused("/etc/fstab has /mnt/taken already.", "Choose another mount point.")
+        plan = set_up_on(candidate, choices, NEW.name, NEW)
+        return replace(plan, identifiers=(SERIAL,), kind="serial number", number="8:64")
+
+    def require_confirmed(self, plan: SetUpPlan, typed: str) -> None:
+        require_confirmed(plan, typed)
+
+    def set_up(self, plan: SetUpPlan, typed: str) -> Iterator[str | SetUpDone]:
+        self.asked.append(plan)
+        yield "removing what was on it"
+        yield "making the filesystem"
+        if isinstance(self.ending, RunFailed):
+            raise self.ending
+        yield self.ending
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+async def test_a_disk_is_set_up_after_its_serial_number_was_typed(
+    size: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    machine = SettingUp(DONE)
+    app = FswizardApp(machine, start="result", result=finished_result(machine), clock=Clock())
+    async with app.run_test(size=size) as pilot:
+        await at_step(pilot, "result")
+        await shows(pilot, "set it up")
+        await pilot.press("u")
+        await shows(pilot, NEW.model)
+        assert all(words in screen_text(app) for words in ("Label", "Mount point", "Owner", "may be absent"))
+        await pilot.press("space")
+        app.screen.query_one("#mount", Input).value = "/mnt/taken"
+        await pilot.press("enter")
+        await shows(pilot, "/etc/fstab has /mnt/taken already.")
+        app.screen.query_one("#mount", Input).value = "/mnt/data"
+        await pilot.press("enter")
+        await shows(pilot, "To confirm, type its")
+        await shows(pilot, "-L")
+        await pilot.press("ctrl+s")
+        await shows(pilot, "Saved as")
+        (saved,) = tmp_path.iterdir()
+        assert saved.read_text().startswith("#!/bin/sh\n")
+        box = app.screen.query_one("#serial", Input)
+        for wrong in ("", "Z84", NEW.model):
+            box.value = wrong
+            await pilot.press("enter")
+            await pilot.pause()
+        await shows(pilot, f"'{NEW.model}' is not the serial number")
+        assert machine.asked == []
+        box.value = SERIAL
+        await pilot.press("enter")
+        await shows(pilot, "Your disk is at /mnt/data.")
+        (plan,) = machine.asked
+        assert saved.read_text() == script(plan)
+        for words in ("/mnt/data/fswizard-test.txt", "/etc/fstab.fswizard-1", "umount /mnt/data"):
+            assert words in screen_text(app)
+        await pilot.press("escape")
+        await at_step(pilot, "result")
+
+
+async def test_a_failure_says_what_was_taken_back() -> None:
+    machine = SettingUp(RunFailed("mount failed: wrong fs type.", "Taken back: /etc/fstab is as it was."))
+    app = FswizardApp(machine, start="result", result=finished_result(machine), clock=Clock())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await at_step(pilot, "result")
+        await shows(pilot, "set it up")
+        await pilot.press("u")
+        await shows(pilot, NEW.model)
+        await pilot.press("space", "enter")
+        await shows(pilot, "To confirm, type its")
+        app.screen.query_one("#serial", Input).value = SERIAL
+        await pilot.press("enter")
+        await shows(pilot, "Taken back: /etc/fstab is as it was.")
+        assert "✗ making the filesystem" in screen_text(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: bool(app.screen.query("#fields")), "the form")
