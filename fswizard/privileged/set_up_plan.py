@@ -20,7 +20,7 @@ DEVICE_LIMIT = "x-systemd.device-timeout=5s"
 """So long a start of the machine waits for a disk that may be absent (systemd.mount(5))."""
 SYSTEMD, UDEV = "/run/systemd/system", "/run/udev/control"
 """There where they run (sd_booted(3), udev(7))."""
-WINDOWS = ("exfat", "ntfs", "ntfs-3g", "udf")
+WINDOWS = ("exfat", "fat32", "ntfs", "ntfs-3g", "udf")
 TYPES = {True: "EBD0A0A2-B9E5-4433-87C0-68B6B72699C7", False: "0FC63DAF-8483-4772-8E79-3D69D8477DE4"}
 """Of a partition: Microsoft's basic data, as Windows looks at no other, and Linux filesystem data (UAPI group)."""
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
