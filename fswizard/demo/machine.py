@@ -95,7 +95,8 @@ class DemoMachine(Backend):
         target = self.story.plan.target
         if drive.name != self._own.name or target.kind != "device" or target.others:
             return ()
-        return (Offer(target.path, drive.name, target.size_bytes, True, True, self.story.plan.losses),)
+        losses = self.story.plan.losses or ("everything on it",)
+        return (Offer(target.path, drive.name, target.size_bytes, True, False, losses),)
 
     named_place = _refuses("measures where it was recorded")
     probe = probe_target = _refuses("probes no disk")

@@ -66,6 +66,7 @@ OUTCOMES: Mapping[Outcome, str] = {
     "cancelled": "cancelled",
     "failed": "ended by a fault",
     "killed": "cut off before its end",
+    "running": "still in progress",
 }
 WORST_STALL = "worst stall"
 SET_UP = "How to set it up"
@@ -548,7 +549,9 @@ def _measured_on(result: Result) -> str:
     plan = result.plan
     if plan.target.kind == "directory":
         return "in existing directories; nothing was formatted"
-    wiped = result.outcome != "killed" and not any(doubt.code == "not-wiped" for doubt in result.doubts)
+    wiped = result.outcome not in ("killed", "running") and not any(
+        doubt.code == "not-wiped" for doubt in result.doubts
+    )
     return f"on {place_text(plan)}" + (", left wiped" if plan.target.kind == "device" and wiped else "")
 
 

@@ -181,3 +181,14 @@ def test_all_recordings_are_small_and_each_belongs_to_a_story() -> None:
     files = [*(HERE / "recordings").iterdir()]
     assert sum(path.stat().st_size for path in files) < ROOM_BYTES
     assert {path.name.removesuffix(".jsonl.gz") for path in files} - {"drives.json.gz"} == stories().keys()
+
+
+async def test_a_story_on_a_whole_disk_says_what_that_disk_loses() -> None:
+    story = next(each for each in stories().values() if each.plan.target.kind == "device")
+    application = DemoApp(story, start="review", clock=lambda: 0.0)
+    async with application.run_test(size=(120, 36)) as pilot:
+        await shows(pilot, "You lose")
+        shown = screen_text(pilot.app)
+        assert "everything on it" in shown
+        assert "nothing: none" not in shown
+        assert "left empty" in shown

@@ -10,6 +10,8 @@ import pytest
 from rich.cells import cell_len
 
 from fswizard.advice import conclude
+from fswizard.demo import stories
+from fswizard.demo.app import DemoApp
 from fswizard.model.metrics import is_stall
 from fswizard.model.result import Result
 from fswizard.report.presentation import present
@@ -183,3 +185,16 @@ async def test_features_to_ask_for_have_the_words_of_the_card() -> None:
         await pilot.press("m", "space")
         await shows(pilot, "[✓] checksums")
         await shows(pilot, "the only one here that has checksums")
+
+
+async def test_what_differs_between_arrays_is_whole_and_commands_that_are_cut_have_a_scroll_bar() -> None:
+    story = stories()["array-degraded"]
+    demo = DemoApp(story, start="result", result=story.result, clock=lambda: 0.0)
+    async with demo.run_test(size=(110, 24)) as pilot:
+        for size in ((80, 24), (110, 24), (110, 30), (120, 24), (120, 36)):
+            await pilot.resize_terminal(*size)
+            await settled(pilot)
+            shown, reports = screen_text(demo), demo.screen.query_one("#reports")
+            assert any("…with one disk missing" in line and "▆" in line for line in shown.splitlines()), size
+            assert reports.show_vertical_scrollbar or "stripe_width=384" in shown, size
+            assert ("scroll" in footer(demo)) == reports.show_vertical_scrollbar, size
