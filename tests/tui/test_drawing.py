@@ -13,8 +13,10 @@ from rich.cells import cell_len
 
 import fswizard
 from fswizard.cli.verdicts import verdict_lines
+from fswizard.drives.smr import SmrFacts, judge_smr
 from fswizard.filesystems import catalogue
 from fswizard.model.analysis import Ratio
+from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate
 from fswizard.model.text import mid_sentence
 from fswizard.report.figures import Axis
@@ -31,6 +33,7 @@ from fswizard.tui.drawing import (
     smr_badge,
     text,
 )
+from fswizard.tui.drives import explain
 from fswizard.tui.terminal import for_console
 from fswizard.tui.widgets.braille import area, nice_top
 from fswizard.tui.widgets.ratios import bar, ratio_table
@@ -205,3 +208,11 @@ def test_what_zpool_sets_is_not_called_a_mount_option() -> None:
 
 def test_a_title_within_a_sentence_keeps_the_capitals_of_names() -> None:
     assert [*map(mid_sentence, ("Saving in SQLite", "SQLite commits"))] == ["saving in SQLite", "SQLite commits"]
+
+
+def test_a_virtual_disk_is_called_that_once_and_unknown_not_at_all() -> None:
+    verdict = judge_smr(SmrFacts("machine", volume=True))
+    drawn = explain(Drive("vda", 1 << 38, kind="virtual", bus="virtio", smr=verdict), 76).plain
+    assert drawn.count("virtual disk") == 1
+    assert "unknown" not in drawn
+    assert "on the virtual machine's host" in drawn

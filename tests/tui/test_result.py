@@ -13,7 +13,7 @@ from fswizard.advice import conclude
 from fswizard.demo import stories
 from fswizard.demo.app import DemoApp
 from fswizard.model.metrics import is_stall
-from fswizard.model.result import Result
+from fswizard.model.result import Doubt, Result
 from fswizard.report.presentation import present
 from fswizard.session.resuming import COMPLETE
 from fswizard.tui import outcome
@@ -185,6 +185,13 @@ async def test_features_to_ask_for_have_the_words_of_the_card() -> None:
         await pilot.press("m", "space")
         await shows(pilot, "[✓] checksums")
         await shows(pilot, "the only one here that has checksums")
+
+
+def test_what_could_not_be_removed_stands_with_the_answer() -> None:
+    left = "/mnt/x/fswizard-1 could not be removed. `fswizard clean` removes what is left."
+    result = replace(recorded_result(), doubts=(Doubt("not-removed", left),))
+    shown = outcome.headline(present(conclude(result)), 80).plain
+    assert left in " ".join(shown.split())
 
 
 async def test_what_differs_between_arrays_is_whole_and_commands_that_are_cut_have_a_scroll_bar() -> None:
