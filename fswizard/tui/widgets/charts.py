@@ -12,8 +12,8 @@ from textual.content import Content
 from fswizard.tui.drawing import Piece, columns, cut_among, fit, lines, text, wrap
 
 LONGEST_BAR = 48
-SHORTEST_BAR, LEAST_BAR = 6, 12
-"""Cells for the longest bar, and those below which titles stand above their bars."""
+SHORTEST_BAR = 6
+"""Cells for the longest bar of all; titles stand above the bars rather than leave less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def charts(groups: Sequence[tuple[Piece, Sequence[ChartRow]]], width: int, *, be
     name = min(max(map(cell_len, names), default=0), max(8, most))
     title = min(max((text(head).cell_length for head, _ in groups), default=0), width // 4)
     rest = width - name - figure - remark - 8
-    beside = beside and rest - title >= LEAST_BAR
+    beside = beside and rest - title >= SHORTEST_BAR
     before = title + 2 if beside else 2
     room = max(SHORTEST_BAR, min(LONGEST_BAR, rest + 2 - before))
     blocks = []
