@@ -18,6 +18,7 @@ from fswizard.report.presentation import present
 from fswizard.session.resuming import COMPLETE
 from fswizard.tui import outcome
 from fswizard.tui.app import FswizardApp
+from fswizard.tui.widgets.choice_list import ChoiceList
 from tests.fakes.wizard import Clock, FakeMachine
 from tests.tui.driving import at_step, footer, screen_text, settled, shows, until, wizard
 from tests.tui.screenshots import finished, running
@@ -205,3 +206,15 @@ async def test_what_differs_between_arrays_is_whole_and_commands_that_are_cut_ha
             assert any("…with one disk missing" in line and "▆" in line for line in shown.splitlines()), size
             assert reports.show_vertical_scrollbar or "stripe_width=384" in shown, size
             assert ("scroll" in footer(demo)) == reports.show_vertical_scrollbar, size
+
+
+async def test_a_key_copies_a_post_and_the_card_is_shown_before_it_is_written() -> None:
+    async with finished().run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: "s share" in footer(pilot.app), "the result")
+        await pilot.press("y")
+        await until(pilot, lambda: pilot.app.clipboard.startswith("**"), "a short post")
+        await pilot.press("enter")
+        await shows(pilot, "Export: Plain text")
+        pilot.app.screen.query_one("#formats", ChoiceList).highlight("svg")
+        await shows(pilot, "A picture of 1200×630 pixels")
+        assert "▆▆" in screen_text(pilot.app)
