@@ -73,7 +73,7 @@ def doing(state: RunState, spinner: int, width: int) -> Content:
 def progress(state: RunState, elapsed_s: float, width: int, budget: str = "", *, turns: bool = True) -> Content:
     """The whole run as a bar, what it takes in all, and with `turns` below it whose turn it is in this round."""
     words = f"{duration_text(elapsed_s)} elapsed"
-    if state.left_s is not None:
+    if state.left_s is not None and state.ended is None:
         words += f" · about {duration_text(state.left_s)} remaining"
     share = f" {state.run_fraction:4.0%}"
     bar = max(8, width - cell_len(words) - len(share) - 3) if width >= 60 else max(4, width - len(share))
@@ -162,7 +162,7 @@ def leaderboard(state: RunState, width: int, *, tall: bool) -> Content:
 def first_look(state: RunState, width: int) -> Content:
     """What each candidate reached before the rounds, in the order of the plan, as that decides nothing."""
     names, looked = [candidate.name for candidate in state.plan.measured], state.first_look
-    name, top = min(max(map(cell_len, names)), max(8, width // 3)), max(looked.values())
+    name, top = min(max(map(cell_len, names)), max(8, width // 2 - 3)), max(looked.values())
     rows = [heading("First look", width)]
     for each in names:
         look = looks_of(state.plan)[each]
@@ -170,7 +170,7 @@ def first_look(state: RunState, width: int) -> Content:
         room = max(4, width - name - 14)
         bar = text(("█" * round(looked.get(each, 0.0) / top * room), look.ink))
         shown = text((f"{swatch(look.texture)} ", look.ink), (cut_among(each, names, name), f"bold {look.ink}"))
-        rows.append(fit(shown, name + 3) + fit(bar, room) + text(f"  {figure}"))
+        rows.append(fit(shown, name + 3) + fit(bar, room) + text("  ", fit(figure, 9, "right")))
     words = "A small copy each, for a first impression. It does not count; round 1 begins once the disk is prepared."
     return lines((*rows, *wrap((words, "$faint"), width)))
 

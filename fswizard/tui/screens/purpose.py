@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 PURPOSES: dict[Purpose, tuple[str, str, str]] = {
     "archive-disk": ("▤", "Archive disk", "A large disk that is filled and then rarely touched"),
     "desktop-ssd": ("◉", "Desktop SSD", "System and home on one fast disk"),
-    "quick": ("▸", "Quick look", "Copy, unpack, search, save, install: an answer in minutes"),
+    "quick": ("▸", "Quick look", "Copying, searching, saving: an answer in minutes"),
     "compare": ("⇄", "Compare what I have", "Filesystems you already use: no formatting, no root"),
     "smr": ("◆", "Is this disk SMR?", "Before or after buying, with the evidence"),
     "own": ("✎", "My own choice", "Any disk, any filesystems and options, any recipe"),

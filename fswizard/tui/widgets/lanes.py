@@ -124,7 +124,7 @@ def picture(state: RunState, width: int, height: int) -> Content:
     slots = time_line(race, state.plan, state.alive, room)
     frame = _Frame(slots, looks_of(state.plan), race.discarded, race.lap_step, state.fraction)
     margin = Content(" " * (title + 2 if title else 0))
-    rows = [margin + (_rounds(slots) if race.trials else _before(state, room)), margin + _names(frame)]
+    rows = [margin + _rounds(slots) if race.trials else _before(state, width), margin + _names(frame)]
     if len(race.lanes) + 2 > height:
         rows = rows[1:]
     for lane in _shown(race.lanes, frame.step, height - len(rows)):
