@@ -109,7 +109,7 @@ class ExportScreen(Window[None], WithBox[None]):
         rest = len(rows) - len(shown)
 
         def draw(width: int) -> Content:
-            drawn = [text((cut(row, width), "")) for row in shown]
+            drawn = [line for row in shown for line in _preview_lines(row, width)]
             return lines([*drawn, text((f"… and {rest} more lines", "$muted"))] if rest else drawn)
 
         self.query_one("#preview", Canvas).show(draw)
@@ -166,6 +166,11 @@ class ExportScreen(Window[None], WithBox[None]):
 
     def say_usual(self) -> None:
         self.say("")
+
+
+def _preview_lines(row: str, width: int) -> list[Content]:
+    """Prose wrapped; what stands in columns, or is indented, keeps its line and is cut."""
+    return [text(cut(row, width))] if row.startswith(("|", " ")) or "  " in row else wrap(row, width) or [Content("")]
 
 
 def _row(name: str, kind: Format, width: int, on: bool) -> Content:
