@@ -85,6 +85,7 @@ def _nothing(result: Result, choice: Choice) -> Card:
 _ENDED = {
     "cancelled": "The run was cancelled before there was more to compare.",
     "killed": "The run was killed, or the machine went down, before there was more.",
+    "running": "The run is still in progress: `fswizard watch` shows it.",
 }
 """How a run ended that did not come far."""
 

@@ -96,7 +96,8 @@ class DemoMachine(Backend):
         target = self.story.plan.target
         if drive.name != self._own.name or target.kind != "device" or target.others:
             return ()
-        return (Offer(target.path, drive.name, target.size_bytes, True, True, self.story.plan.losses),)
+        losses = self.story.plan.losses or ("everything on it",)
+        return (Offer(target.path, drive.name, target.size_bytes, True, False, losses),)
 
     def set_up_offers(self, drive: Drive) -> tuple[Offer, ...]:
         from fswizard.targets import Offer

@@ -1,6 +1,6 @@
 """What is attached to this machine, and is it shingled."""
 
-from fswizard.drives.disks import composed, drive_of, inventory, place_of
+from fswizard.drives.disks import composed, drive_of, inventory, is_file_of_others, place_of
 from fswizard.drives.hotplug import watch
 from fswizard.drives.models import persistent_cache_bytes
 from fswizard.drives.smartctl import details
@@ -11,6 +11,7 @@ __all__ = [
     "details",
     "drive_of",
     "inventory",
+    "is_file_of_others",
     "judge_smr",
     "persistent_cache_bytes",
     "place_of",

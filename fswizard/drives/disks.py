@@ -142,6 +142,17 @@ def _listed(machine: Machine) -> Iterable[str]:
         yield name
 
 
+def is_file_of_others(drive: Drive) -> bool:
+    """Whether it is a loop device on a file that is not the user's, or is gone: no disk to choose from."""
+    if drive.bus != "loop":
+        return False
+    own = {os.getuid(), int(os.environ.get("SUDO_UID") or os.getuid())}
+    try:
+        return os.stat(drive.model).st_uid not in own
+    except OSError:
+        return True
+
+
 def _natural(name: str) -> tuple[object, ...]:
     """sdaa after sdz, nvme10n1 after nvme9n1."""
     return (len(name), *(int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)))

@@ -373,7 +373,7 @@ def _advice(kind: SmrKind, facts: SmrFacts, evidence: tuple[Evidence, ...]) -> t
     if facts.problem and not facts.model:
         return (way,) if (way := way_on(facts.problem)) else ()
     if facts.volume:
-        return ("It hides the disks behind it. Query the RAID controller, or check on the virtual machine's host.",)
+        return ("Check the real disk on the virtual machine's host, or query the RAID controller.",)
     said = {item.says for item in evidence if item.says != "unknown"}
     advice = _ways_to_learn(facts)
     if len(said) > 1 or any(item.code == DISPUTED for item in evidence):

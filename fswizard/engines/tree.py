@@ -56,6 +56,7 @@ USES_ONTO = ("copy-onto", "read-back", "delete-onto")
 USES_UNPACKED = ("untar", "tar", "find", "du", "read")
 READING = ("read-back", "tar", "find", "du", "git-status", "start", "read")
 """Operations that mostly read."""
+FILES_IN_A_PART = 1_000
 LINE_BYTES = 16
 """Length of the line that `find` writes for each file."""
 GIT_SETTINGS = (
@@ -134,6 +135,12 @@ class TreeJob(ShapedEngine):
             return replace(self, operation="untar")
         first: Mapping[str, TreeOperation] = {"delete": "copy", "start": "install"}
         return replace(self, operation=first.get(self.operation, self.operation))
+
+    def part(self, most_bytes: int) -> Job | None:
+        if self.operation not in ("copy-onto", "untar") or self.own is not None or self.fill_percent:
+            return None
+        share = min(1.0, most_bytes / self.total_bytes, FILES_IN_A_PART / self.files)
+        return replace(self, files=max(1, int(share * self.files)), total_bytes=int(share * self.total_bytes))
 
     def small(self, files: int, seconds: float) -> tuple[Job, float] | None:
         if self.operation not in ("install", "start", "read") or self.own is not None:

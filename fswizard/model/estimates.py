@@ -15,7 +15,7 @@ from itertools import groupby
 
 from fswizard.model.filesystem import Filesystem
 from fswizard.model.metrics import BARE_WRITTEN, DEVICE_WRITTEN, DURATION, MKFS_TIME, TRIAL_WRITTEN
-from fswizard.model.plan import Plan
+from fswizard.model.plan import FIRST_LOOK_BYTES, FIRST_LOOK_FILE_BYTES, Plan
 from fswizard.model.recipe import Job, Pace, Recipe, Workload
 from fswizard.model.result import Result, Sample
 
@@ -98,6 +98,11 @@ def trial_overhead_s(kind: str, made_bytes: float = 0.0) -> float:
 def filling_s(image_bytes: int, kind: str) -> float:
     """The duration of writing a whole scratch image on a kind of disk."""
     return image_bytes / PACES.get(kind, SSD).bytes_per_s
+
+
+def first_look_s(kind: str) -> float:
+    """The duration of a first look at one candidate: its file is made, copied and synced."""
+    return trial_overhead_s(kind) + 3 * filling_s(FIRST_LOOK_FILE_BYTES, kind)
 
 
 def ageing_s(plan: Plan) -> float:
@@ -274,7 +279,10 @@ def estimate(
     whole = sum(member.size_bytes for member in plan.target.members)
     spread = _mean([whole / plan.target.room_bytes(c.array) if c.array else 1.0 for c in plan.measured], 1.0)
     overhead_s = trial_overhead_s(kind, made)
+    looked = plan.first_look is not None
     preparation_s = 1.0 + filling_s(plan.target.filled_bytes, kind) + ceiling_s
+    if looked:
+        preparation_s += filling_s(FIRST_LOOK_BYTES, kind) + len(names) * first_look_s(kind)
     trial_bytes = int((sum(w.writes_bytes for w in workloads) + COUNTED[plan.target.kind] * made) * spread)
     if latest:
         overhead_s = statistics.fmean(took.seconds for took in latest.took_beside(names))
@@ -297,6 +305,7 @@ def estimate(
         seconds_per_trial=trial_s + bare_s,
         writes_bytes_per_trial=trial_bytes + int(bare_bytes),
         preparation_s=preparation_s,
+        looks_first=looked,
         measured_on=latest.date if latest else "",
     )
 

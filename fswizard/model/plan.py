@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import Array
-from fswizard.model.recipe import PlannedCommand, Recipe
+from fswizard.model.recipe import PlannedCommand, Recipe, Workload
 
 FIRST_LOOK = 2
 """Rounds below which there is no interval."""
@@ -17,6 +17,12 @@ MINIMUM_ROUNDS = FIRST_LOOK
 MAXIMUM_ROUNDS = 12
 CHURN = 3
 """How many times the size of the scratch image is written to a candidate that is aged."""
+FIRST_LOOK_BYTES = 384 << 20
+"""Size of the image for a first look at each candidate; XFS needs 300 MiB."""
+FIRST_LOOK_FILE_BYTES = 64 << 20
+"""What is written to each at most."""
+WORTH_A_LOOK = 4
+"""A scratch image below this multiple of that size is soon written, and gets no first look."""
 AGED_PERCENT = 80
 """How full it is meanwhile."""
 AGED_TIMES = 3
@@ -147,6 +153,8 @@ class Plan:
     """Device: what is on it and would be lost, a sentence each."""
     beside: tuple[Candidate, ...] = ()
     """Measured in the same rounds to show what age costs, and not chosen among: aged candidates when they were new."""
+    looks_first: bool = False
+    """A first look at each candidate, on a small image, comes before the scratch image is written; it never counts."""
     left_out: tuple[LeftOut, ...] = ()
     """Where the user chose no candidates: those that would have been among them."""
 
@@ -179,7 +187,23 @@ class Plan:
     @property
     def filled_bytes(self) -> int:
         """What is written before the first round: images from end to end, those that keep aged candidates as well."""
-        return self.target.filled_bytes + len(self.aged) * (self.churn_bytes + 2 * self.target.size_bytes)
+        looked = FIRST_LOOK_BYTES + len(self.measured) * FIRST_LOOK_FILE_BYTES if self.looks_first else 0
+        return self.target.filled_bytes + looked + len(self.aged) * (self.churn_bytes + 2 * self.target.size_bytes)
+
+    @property
+    def first_look(self) -> Workload | None:
+        """What the candidates are looked at with; None where a look would not be worth its time, or none can be had.
+
+        Only what takes about a second on any disk will do: a part of the first workload that has one.
+        """
+        target = self.target
+        least_bytes = max(candidate.filesystem.minimum_bytes for candidate in self.measured)
+        small = target.size_bytes < WORTH_A_LOOK * FIRST_LOOK_BYTES or least_bytes > FIRST_LOOK_BYTES
+        stays = any(candidate.outlives_a_run for candidate in self.measured)
+        if target.kind != "image" or target.others or self.aged or small or stays:
+            return None
+        parts = ((workload, workload.job.part(FIRST_LOOK_FILE_BYTES)) for workload in self.recipe.workloads)
+        return next((replace(workload, job=part) for workload, part in parts if part), None)
 
     @property
     def expected_s(self) -> float:

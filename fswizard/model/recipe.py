@@ -190,6 +190,10 @@ class Job:
         """The kind of work, which published figures name, too; empty where nobody has published any."""
         return ""
 
+    def part(self, most_bytes: int) -> Job | None:
+        """The same work with so few bytes that any disk does it in about a second; None where it can't be cut so."""
+        return None
+
     def small(self, files: int, seconds: float) -> tuple[Job, float] | None:
         """The same work with this many files and seconds, and its bytes; None where other programs do it."""
         return None

@@ -10,7 +10,7 @@ from fswizard.model.metrics import BARE_WRITTEN, DIRECT_CACHED, LASTED, MOST_CAC
 from fswizard.model.plan import Plan, Trial
 
 Status = Literal["ok", "failed", "timed-out"]
-Outcome = Literal["finished", "time-up", "budget-used", "stopped", "cancelled", "failed", "killed"]
+Outcome = Literal["finished", "time-up", "budget-used", "stopped", "cancelled", "failed", "killed", "running"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class Result:
     survivors: tuple[str, ...] | None = None
     """Who was in the run after that round; None before the first one was finished."""
     outcome: Outcome = "killed"
-    """`killed` when the file has no closing line."""
+    """`killed` when the file has no closing line, and `running` as long as its run is alive."""
     fault: str = ""
     """What made it fail, in a sentence."""
     remedy: str = ""

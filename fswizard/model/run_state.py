@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from fswizard.errors import FswizardError, RunFailed
@@ -20,6 +21,7 @@ from fswizard.model.events import (
     RoundFinished,
     RunEnded,
     RunStarted,
+    SampleTaken,
     Step,
     StepFailed,
     StepProgressed,
@@ -28,6 +30,7 @@ from fswizard.model.events import (
     fold,
 )
 from fswizard.model.forecast import Forecast
+from fswizard.model.metrics import FIRST_LOOK_RATE
 from fswizard.model.plan import Plan
 from fswizard.model.race import Race
 from fswizard.model.result import Environment, Failure, Outcome, Result
@@ -98,6 +101,8 @@ class RunState:
     left_s: float | None = None
     """Remaining time of the whole run, as it looks now."""
     analysis: Analysis | None = None
+    first_look: Mapping[str, float] = field(default_factory=dict)
+    """Bytes per second of each candidate in the look before the rounds; empty where there was none."""
     order_before: tuple[str, ...] = ()
     """Candidates as they stood a round earlier, best first."""
     forecast: Forecast | None = None
@@ -195,6 +200,8 @@ class RunState:
                 state = state._logged(LogCommand(event.at_s, event.argv, event.as_root))
             case CommandFinished():
                 state = state._finished(event)
+            case SampleTaken(sample=sample) if sample.metric == FIRST_LOOK_RATE.name:
+                state = replace(state, first_look={**state.first_look, sample.candidate: sample.value})
             case RatioUpdated(_, analysis, forecast):
                 before = tuple(ratio.candidate for ratio in self.standing) if self.analysis else ()
                 state = replace(state, analysis=analysis, forecast=forecast, order_before=before)

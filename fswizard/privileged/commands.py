@@ -34,8 +34,9 @@ WITHOUT_CLEANER, PROTECTED = "nogc", "pp="
 
 LABELS: Mapping[str, tuple[str, int]] = {
     **dict.fromkeys(("ext2", "ext3", "ext4"), ("-L", 16)),
-    "xfs": ("-L", 12), "btrfs": ("-L", 64), "f2fs": ("-l", 64), "nilfs2": ("-L", 64), "exfat": ("-L", 11), "fat32": ("-n", 11),
-    "ntfs": ("-L", 32), "ntfs-3g": ("-L", 32), "udf": ("--label", 30), "bcachefs": ("-L", 32), "jfs": ("-L", 16),
+    "xfs": ("-L", 12), "btrfs": ("-L", 64), "f2fs": ("-l", 64), "nilfs2": ("-L", 64), "exfat": ("-L", 11),
+    "fat32": ("-n", 11), "ntfs": ("-L", 32), "ntfs-3g": ("-L", 32), "udf": ("--label", 30),
+    "bcachefs": ("-L", 32), "jfs": ("-L", 16),
 }  # fmt: skip
 """By filesystem, the flag of its mkfs for the label, and how long that may be."""
 WITHOUT_RESERVE = dict.fromkeys(("ext2", "ext3", "ext4"), ("-m", "0"))

@@ -18,6 +18,7 @@ from fswizard.report.writes import budget_text, limits_text
 LOSES = "You lose"
 PLACE = "Where"
 NOTHING = "nothing: none of your disks or partitions is formatted"
+ERASED = "everything on it: it is formatted again and again"
 COMMANDS = "Commands (# as root, $ as you; DEVICE, MOUNT and IMAGE are named at the start)"
 
 
@@ -43,7 +44,7 @@ def plan_facts(plan: Plan, *, settles: str = "", left_out: str = "", earlier: Re
         for each in plan.recipe.workloads
     ]
     rows = (
-        (LOSES, "; ".join(plan.losses) or NOTHING),
+        (LOSES, "; ".join(plan.losses) or (ERASED if target.kind == "device" else NOTHING)),
         ("Disk", ", ".join(filter(None, (drive.name, name_drive(drive)))) if drive else ""),
         (PLACE, place_text(plan) + AFTERWARDS[target.kind]),
         ("Note", renamed and f"{renamed} may have another name after a restart"),

@@ -69,6 +69,7 @@ from fswizard.report.document import (
     Table,
     Words,
 )
+from fswizard.report.fixed_figures import fixed_figures
 from fswizard.report.writes import written_text
 
 OUTCOMES: Mapping[Outcome, str] = {
@@ -79,6 +80,7 @@ OUTCOMES: Mapping[Outcome, str] = {
     "cancelled": "cancelled",
     "failed": "ended by a fault",
     "killed": "cut off before its end",
+    "running": "still in progress",
 }
 WORST_STALL = "worst stall"
 SET_UP = "How to set it up"
@@ -211,6 +213,18 @@ class Presentation:
         if drive.smr.kind == "not-a-hard-disk":
             return DRIVE_KINDS.get(drive.kind, ""), "even"
         return drive.smr.words(flash=drive.flash), "good" if drive.smr.kind == "cmr" else "bad"
+
+    @property
+    def fixed(self) -> str:
+        """What the first choice reached at what posts can compare: `XFS writes 98.2 MB/s · saves 930/s`."""
+        figures = fixed_figures(self.findings.result, self.findings.first)
+        return f"{self.card_name} {' · '.join(figures)}" if figures else ""
+
+    @property
+    def card_name(self) -> str:
+        """The first choice, as its bars name it."""
+        first = self.findings.first
+        return next((bar.title for row in self.rows for bar in row.bars if bar.candidate == first), first)
 
     @property
     def in_short(self) -> str:
@@ -561,7 +575,9 @@ def _measured_on(result: Result) -> str:
     plan = result.plan
     if plan.target.kind == "directory":
         return "in existing directories; nothing was formatted"
-    wiped = result.outcome != "killed" and not any(doubt.code == "not-wiped" for doubt in result.doubts)
+    wiped = result.outcome not in ("killed", "running") and not any(
+        doubt.code == "not-wiped" for doubt in result.doubts
+    )
     return f"on {place_text(plan)}" + (", left wiped" if plan.target.kind == "device" and wiped else "")
 
 

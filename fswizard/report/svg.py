@@ -15,8 +15,8 @@ MARGIN = 56
 INNER = WIDTH - 2 * MARGIN
 GUTTER = 48
 """Distance between two columns of bars."""
-FOOT = HEIGHT - 84
-"""Top of the command and the program's name."""
+FOOT = HEIGHT - 114
+"""Top of the fixed figures, the command and the program's name."""
 LARGEST, SMALLEST = 40.0, 20.0
 """Limits of the bars' pitch."""
 GAP = 0.6
@@ -160,6 +160,8 @@ def _chart(row: Row, left: float, top: float, places: tuple[float, ...], pitch: 
 
 def _foot(view: Presentation, selection: str) -> Iterator[str]:
     """How to try it, or the source of the figures; selection of workloads, duration, and the program's name."""
+    if view.fixed:
+        yield _text(MARGIN, HEIGHT - 85, view.fixed, _fitting(view.fixed, INNER, 15, 20, BOLD), "strong", room=INNER)
     words = " · ".join(filter(None, (selection, view.length, view.when, "fswizard")))
     yield _text(WIDTH - MARGIN, HEIGHT - 42, words, 19, "dim", anchor="end")
     text, kind = (view.attempt, "fixed") if view.attempt else (view.findings.result.environment.source, "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any, TypeVar
@@ -35,6 +36,7 @@ from fswizard.model.result import Result
 from fswizard.model.result_file import SCHEMA, UNREADABLE, Header, parse_line
 from fswizard.model.text import safe
 from fswizard.results.earlier_versions import as_event
+from fswizard.results.writing import is_being_written
 from fswizard.system.files import read_file
 
 T = TypeVar("T")
@@ -66,7 +68,9 @@ def load(path: str | Path) -> Result:
         hint = "A newer fswizard wrote it: update fswizard." if header.schema > SCHEMA else ""
         raise UsageError(f"{where} has schema {header.schema}; this program reads schemas up to {SCHEMA}.", hint)
     begun, data = _expect(where, 2, lines.readline(), RunStarted)
-    return fold(Result(begun.environment, begun.plan), _events(where, header, data, begun.plan, lines))
+    result = fold(Result(begun.environment, begun.plan), _events(where, header, data, begun.plan, lines))
+    alive = result.outcome == "killed" and is_being_written(Path(path))
+    return replace(result, outcome="running") if alive else result
 
 
 def _wrong(where: str, number: int, error: Exception) -> UsageError:

@@ -98,6 +98,7 @@ def _as_measured(plan: Plan, earlier: Result) -> Plan:
         plan,
         seconds_per_trial=earlier.trial_s or plan.seconds_per_trial,
         writes_bytes_per_trial=round(earlier.counted_bytes / trials) if trials else plan.writes_bytes_per_trial,
+        looks_first=False,
     )
 
 

@@ -25,6 +25,7 @@ from fswizard.progress.emitter import BEFORE_ROUNDS, Emitter
 from fswizard.progress.eta import Eta
 from fswizard.results import ResultWriter
 from fswizard.session import doubts, resuming
+from fswizard.session.first_look import first_look
 from fswizard.session.harness_ceiling import measure_limits
 from fswizard.session.idle_wait import (
     LONGEST_WAIT_S,
@@ -200,7 +201,8 @@ class Session:
             return await undo.enter_async_context(open_directories(self.plan, self._emitter, journal))
         if self.plan.target.kind == "device":
             return await undo.enter_async_context(open_devices(self.plan, self._emitter, journal))
-        return await undo.enter_async_context(open_images(self.plan, self._emitter, journal))
+        look = first_look(self.plan, self._emitter) if self.plan.looks_first else None
+        return await undo.enter_async_context(open_images(self.plan, self._emitter, journal, look))
 
     def _tidy_up(self, journal: Journal) -> None:
         if left := journal.close():

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from fswizard.engines import (
@@ -21,7 +22,7 @@ from fswizard.errors import FswizardError, Refused, RunFailed
 from fswizard.model.estimates import ageing_s, free_when_aged_bytes
 from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import MKFS_TIME, UNPLUG_TIME
-from fswizard.model.plan import Plan, Target
+from fswizard.model.plan import FIRST_LOOK_BYTES, Plan, Target
 from fswizard.model.text import safe
 from fswizard.privileged import commands
 from fswizard.progress.emitter import Emitter
@@ -32,9 +33,10 @@ from fswizard.targets import privilege, scratch_file
 from fswizard.targets.channel import HelperFailed
 from fswizard.targets.helper import Attached, Helper
 from fswizard.targets.journal import Journal
-from fswizard.targets.prepared import CandidateFailed, require_no_errors
+from fswizard.targets.prepared import CandidateFailed, PreparedTarget, require_no_errors
 from fswizard.targets.zones import must_keep_to_zones
 
+Look = Callable[[PreparedTarget], Awaitable[None]]
 BUSY_ATTEMPTS = 4
 BUSY_PAUSE_S = 0.5
 NO_SPACE = "space allocation error"
@@ -354,9 +356,19 @@ async def _images(plan: Plan, emitter: Emitter, helper: Helper) -> list[Attached
     return parts
 
 
+async def _look_first(look: Look, plan: Plan, emitter: Emitter, helper: Helper, scratch: str) -> None:
+    small = replace(plan, target=replace(plan.target, size_bytes=FIRST_LOOK_BYTES))
+    (attached,) = await _images(small, emitter, helper)
+    await look(PreparedImage(small, emitter, helper, attached, scratch))
+    with contextlib.suppress(HelperFailed, Refused):  # of one whose driver does not let it go
+        await helper.detach(attached.handle)
+
+
 @asynccontextmanager
-async def open_images(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncIterator[PreparedImage]:
-    """Have the helper make the images; leaving takes everything away.
+async def open_images(
+    plan: Plan, emitter: Emitter, journal: Journal, look: Look | None = None
+) -> AsyncIterator[PreparedImage]:
+    """Have the helper make the images; leaving takes everything away. `look` gets a small one before they are written.
 
     The helper starts first, so that a missing right or a password comes up before anything takes time.
     """
@@ -364,6 +376,8 @@ async def open_images(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncIt
     async with Helper.start() as helper:
         scratch = journal.make_directory(Path(plan.target.path)) / "scratch"
         scratch.mkdir(mode=0o700)
+        if look:
+            await _look_first(look, plan, emitter, helper, str(scratch))
         attached = await helper.joined(await _images(plan, emitter, helper))
         if any(candidate.outlives_a_run for candidate in plan.candidates):
             journal.note_pool(attached.pool)

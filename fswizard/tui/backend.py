@@ -99,9 +99,9 @@ class Backend:
 
     def watch(self, stopped: Callable[[], bool]) -> Iterator[tuple[Drive, ...]]:
         """The disks now, and again whenever that changes, until `stopped()`; blocks between changes."""
-        from fswizard.drives import watch
+        from fswizard.drives import is_file_of_others, watch
 
-        return watch(stopped)
+        return (tuple(drive for drive in drives if not is_file_of_others(drive)) for drives in watch(stopped))
 
     def details(self, drive: Drive) -> Drive:
         from fswizard.drives import details

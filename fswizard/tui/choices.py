@@ -11,7 +11,7 @@ from fswizard.model.drive import Drive
 from fswizard.model.plan import AGED_TIMES, Plan
 from fswizard.model.recipe import Recipe
 
-Purpose = Literal["archive-disk", "desktop-ssd", "compare", "smr", "own"]
+Purpose = Literal["archive-disk", "desktop-ssd", "quick", "compare", "smr", "own"]
 
 WRITE_BUDGETS_BYTES = (5e9, 10e9, 20e9, 50e9, 100e9, 200e9, 500e9, math.inf)
 WEIGHTS = (0.0, 0.5, 1.0, 2.0, 3.0, 5.0)

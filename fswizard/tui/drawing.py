@@ -82,13 +82,21 @@ def cut(plain: str, width: int) -> str:
 
 
 def cut_among(plain: str, others: Iterable[str], width: int) -> str:
-    """Like `cut`, but what it has in common with `others` gives way where the cut would leave them alike."""
+    """Like `cut`, but what it has in common with `others` gives way where the cut would leave them alike.
+
+    The same holds where another's whole name is the beginning of this one, if there is room for the rest.
+    """
     shown, plain = cut(plain, width), safe(plain)
-    alike = [other for other in map(safe, others) if other != plain and cut(other, width) == shown]
-    if not alike:
+    if shown == plain:
         return shown
-    in_common = max(_in_common(plain, other) for other in alike)
-    return cut(f"{plain[: max(0, width // 3 - 1)]}…{plain[in_common:]}", width)
+    names = [other for other in map(safe, others) if other != plain]
+    alike = [other for other in names if cut(other, width) == shown]
+    longer = [other for other in names if plain.startswith(other)]
+    differs = plain[max((_in_common(plain, other) for other in alike or longer), default=len(plain)) :].lstrip()
+    head = width - 1 - cell_len(differs)
+    if not differs or (head <= 0 and not alike):
+        return shown
+    return cut(f"{plain[: head if head > 0 else max(0, width // 3 - 1)].rstrip()}…{differs}", width)
 
 
 def _in_common(one: str, other: str) -> int:

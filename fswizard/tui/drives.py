@@ -83,7 +83,9 @@ def drive_row(drive: Drive, models: Sequence[str], width: int, on: bool) -> Cont
     style = "$error bold" if drive.health == "failing" else "$muted"
     cells = (
         text(" ", (cut(drive.name or "a model", widths[0] - 1), "bold")),
-        cut_among(drive.model or "no model name", models, widths[1]),
+        cut_left(drive.model, widths[1])
+        if drive.bus == "loop"
+        else cut_among(drive.model or "no model name", models, widths[1]),
         size_text(drive.size_bytes) if drive.size_bytes else "",
         smr_badge(drive),
         text((health, style)),
@@ -94,11 +96,13 @@ def drive_row(drive: Drive, models: Sequence[str], width: int, on: bool) -> Cont
 def explain(drive: Drive, width: int) -> Content:
     """Verdict, evidence, advice."""
     verdict = drive.smr
-    without = "no verdict without evidence" if verdict.kind == "unknown" else "shingling doesn't apply"
-    if verdict.kind == "unknown" and drive.kind == "virtual":
-        without = "the disk behind it decides"
-    note = verdict.certainty or without
-    rows = [text(verdict_badge(verdict, flash=drive.flash), (f"   {note}", "$muted"))]
+    note = verdict.certainty or "shingling doesn't apply"
+    badge = verdict_badge(verdict, flash=drive.flash)
+    if verdict.kind == "unknown":
+        virtual = drive.kind == "virtual"
+        badge = smr_badge(drive) if virtual else badge
+        note = "the real disk is hidden behind it" if virtual else "no verdict without evidence"
+    rows = [text(badge, (f"   {note}", "$muted"))]
     rows += [_evidence(evidence, drive, width) for evidence in verdict.evidence]
     if drive.pending:
         rows.append(bullet(("…", "$muted"), (drive.pending, "$muted"), width))

@@ -47,7 +47,8 @@ def title(state: RunState) -> Content:
     if step is None:
         return text("Starting")
     if not step.round:
-        return text(plan.recipe.title, (f" · {STAGES[step.stage]}", "$muted"))
+        looked_at = ("" if not step.candidate else f" · first look at {step.candidate}", "$primary")
+        return text(plan.recipe.title, looked_at, (f" · {STAGES[step.stage]}", "$muted"))
     workload = next((w.title for w in plan.recipe.workloads if w.name == step.workload), STAGES[step.stage])
     early = step.round <= plan.minimum_rounds
     rounds = f" of at least {plan.minimum_rounds}" if early else f" of at most {plan.maximum_rounds}"
@@ -72,7 +73,7 @@ def doing(state: RunState, spinner: int, width: int) -> Content:
 def progress(state: RunState, elapsed_s: float, width: int, budget: str = "", *, turns: bool = True) -> Content:
     """The whole run as a bar, what it takes in all, and with `turns` below it whose turn it is in this round."""
     words = f"{duration_text(elapsed_s)} elapsed"
-    if state.left_s is not None:
+    if state.left_s is not None and state.ended is None:
         words += f" · about {duration_text(state.left_s)} remaining"
     share = f" {state.run_fraction:4.0%}"
     bar = max(8, width - cell_len(words) - len(share) - 3) if width >= 60 else max(4, width - len(share))
@@ -129,6 +130,8 @@ def now(state: RunState, width: int, *, height: int) -> Content:
 
 def leaderboard(state: RunState, width: int, *, tall: bool) -> Content:
     """Who is ahead, as bars from zero that fade where the interval begins; two lines for each where there is room."""
+    if state.first_look and not state.race.trials:
+        return first_look(state, width)
     ratios, rounds = state.standing, state.analysis.rounds if state.analysis else 0
     shown = [ratio for ratio in ratios if ratio.ratio > 0 and ratio.verdict != "failed"]
     best = max((ratio.ratio for ratio in shown), default=1.0)
@@ -154,6 +157,22 @@ def leaderboard(state: RunState, width: int, *, tall: bool) -> Content:
     elif rounds < FIRST_LOOK and not state.ended:
         rows.append(text((f"first verdict after round {FIRST_LOOK}", "$faint")))
     return lines(rows)
+
+
+def first_look(state: RunState, width: int) -> Content:
+    """What each candidate reached before the rounds, in the order of the plan, as that decides nothing."""
+    names, looked = [candidate.name for candidate in state.plan.measured], state.first_look
+    name, top = min(max(map(cell_len, names)), max(8, width // 2 - 3)), max(looked.values())
+    rows = [heading("First look", width)]
+    for each in names:
+        look = looks_of(state.plan)[each]
+        figure = figure_text(looked[each], "B/s") if each in looked else "–"
+        room = max(4, width - name - 14)
+        bar = text(("█" * round(looked.get(each, 0.0) / top * room), look.ink))
+        shown = text((f"{swatch(look.texture)} ", look.ink), (cut_among(each, names, name), f"bold {look.ink}"))
+        rows.append(fit(shown, name + 3) + fit(bar, room) + text("  ", fit(figure, 9, "right")))
+    words = "A small copy each, for a first impression. It does not count; round 1 begins once the disk is prepared."
+    return lines((*rows, *wrap((words, "$faint"), width)))
 
 
 def _place(state: RunState, ratio: Ratio, place: int) -> Content:

@@ -30,6 +30,7 @@ THREAD_NAME = "wizard"
 RECIPES: dict[Purpose, str] = {
     "archive-disk": "archive-disk",
     "desktop-ssd": "desktop-ssd",
+    "quick": "quick",
     "compare": "quick",
     "smr": "archive-disk",
     "own": "quick",

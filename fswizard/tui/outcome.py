@@ -46,6 +46,8 @@ REASONS = {
     "use": ("›", "$primary"),
 }
 DOUBT = ("!", "bold $warning")
+LEFT_BEHIND = ("not-removed", "not-wiped")
+"""Doubts about what a run left on the machine, which stand beside the answer itself."""
 ITEM = ("·", "$muted")
 _INKS = {sign.glyph: COLOURS[sign.tone][0] for sign in SIGNS.values()}
 _VERDICT = re.compile(f"([{''.join(_INKS)}](?: [a-z]+)?)")
@@ -76,6 +78,8 @@ def headline(view: Presentation, width: int, more: str = "", why_not: str = "") 
     rows = [head, *(bullet(" ", (line, ""), width) for line in card.lines)]
     if view.ended:
         rows.append(bullet(DOUBT, (f"{view.ended} {why_not}".rstrip(), "$muted"), width))
+    left = (doubt.text for doubt in view.findings.result.doubts if doubt.code in LEFT_BEHIND)
+    rows += [bullet(DOUBT, (words, "$warning"), width) for words in left]
     if more:
         rows.append(bullet(("g", "bold $primary"), (more, ""), width))
     return lines(rows)

@@ -13,7 +13,7 @@ from fswizard.model.units import binary_text
 from fswizard.report.writes import budget_figures
 from fswizard.tui.backend import Backend, Place
 from fswizard.tui.choices import WizardChoices
-from fswizard.tui.drawing import bullet, columns, cut, fit, heading, lines, radio, text, wrap
+from fswizard.tui.drawing import bullet, columns, fit, heading, lines, radio, text, wrap
 from fswizard.tui.drives import largest_that_fits, too_large
 from fswizard.tui.wizard import Wizard
 
@@ -83,10 +83,13 @@ def header(width: int) -> Content:
 def row(item: Offered, chosen: bool, width: int, on: bool) -> Content:
     """Whether it is the one in use, its title, time, bytes and room; greyed out where there is no room for it."""
     recipe, style = item.recipe, "$faint" if item.refused else ""
-    name = text((cut(recipe.title, _widths(width)[0]), style or "bold"))
+    mark, name = text(radio(chosen, enabled=not item.refused), " "), text((recipe.title, style or "bold"))
     figures = (item.time, item.writes, binary_text(recipe.image_bytes))
-    cells = [name, *(text((figure or "…", style or "$muted")) for figure in figures)]
-    return text(radio(chosen, enabled=not item.refused), " ", columns(cells, _widths(width), right=(1, 2, 3)))
+    cells = [text((figure or "…", style or "$muted")) for figure in figures]
+    widths = _widths(width)
+    if name.cell_length <= widths[0]:
+        return mark + columns((name, *cells), widths, right=(1, 2, 3))
+    return lines((fit(mark + name, width), Content(" " * 4) + columns(("", *cells), widths, right=(1, 2, 3))))
 
 
 def _widths(width: int) -> Sequence[int]:

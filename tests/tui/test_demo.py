@@ -200,3 +200,14 @@ async def test_a_disk_is_set_up_up_to_the_review_where_it_says_that_nothing_is_d
         assert "save as a script" not in shown and "erase and start" not in shown
         await pilot.press("escape", "escape")
         await at_step(pilot, "result")
+
+
+async def test_a_story_on_a_whole_disk_says_what_that_disk_loses() -> None:
+    story = next(each for each in stories().values() if each.plan.target.kind == "device")
+    application = DemoApp(story, start="review", clock=lambda: 0.0)
+    async with application.run_test(size=(120, 36)) as pilot:
+        await shows(pilot, "You lose")
+        shown = screen_text(pilot.app)
+        assert "everything on it" in shown
+        assert "nothing: none" not in shown
+        assert "left empty" in shown

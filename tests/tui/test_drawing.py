@@ -13,8 +13,10 @@ from rich.cells import cell_len
 
 import fswizard
 from fswizard.cli.verdicts import verdict_lines
+from fswizard.drives.smr import SmrFacts, judge_smr
 from fswizard.filesystems import catalogue
 from fswizard.model.analysis import Ratio
+from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate
 from fswizard.model.text import mid_sentence
 from fswizard.report.figures import Axis
@@ -31,6 +33,7 @@ from fswizard.tui.drawing import (
     smr_badge,
     text,
 )
+from fswizard.tui.drives import explain
 from fswizard.tui.terminal import for_console
 from fswizard.tui.widgets.braille import area, nice_top
 from fswizard.tui.widgets.ratios import bar, ratio_table
@@ -60,14 +63,19 @@ def test_cut_text_is_never_wider_than_its_place_and_never_controls_the_terminal(
 @pytest.mark.parametrize(
     ("names", "width", "shown"),
     [
-        (("Scattered small writes", "Scattered small reads"), 16, ("Scat…writes", "Scat…reads")),
+        (("Scattered small writes", "Scattered small reads"), 16, ("Scattered…writes", "Scattered…reads")),
         (("Storing large files", "Reading large files"), 14, ("Storing large…", "Reading large…")),
-        (("ext4:noatime", "ext4:noatime,commit=60"), 10, ("ex…", "ex…,commi…")),
+        (("ext4:noatime", "ext4:noatime,commit=60"), 10, ("ext4:noat…", "ex…,commi…")),
+        (
+            ("ext4 on RAID 5 (md)", "ext4 on RAID 5 (md) with one disk missing"),
+            26,
+            ("ext4 on RAID 5 (md)", "ext4…with one disk missing"),
+        ),
         (("ext4", "xfs"), 10, ("ext4", "xfs")),
         (
             ("btrfs:compress=zstd:1", "btrfs:compress=zstd:3", "btrfs:metadata=single"),
             12,
-            ("btr…1", "btr…3", "btrfs:metad…"),
+            ("btrfs:comp…1", "btrfs:comp…3", "btrfs:metad…"),
         ),
     ],
 )
@@ -200,3 +208,11 @@ def test_what_zpool_sets_is_not_called_a_mount_option() -> None:
 
 def test_a_title_within_a_sentence_keeps_the_capitals_of_names() -> None:
     assert [*map(mid_sentence, ("Saving in SQLite", "SQLite commits"))] == ["saving in SQLite", "SQLite commits"]
+
+
+def test_a_virtual_disk_is_called_that_once_and_unknown_not_at_all() -> None:
+    verdict = judge_smr(SmrFacts("machine", volume=True))
+    drawn = explain(Drive("vda", 1 << 38, kind="virtual", bus="virtio", smr=verdict), 76).plain
+    assert drawn.count("virtual disk") == 1
+    assert "unknown" not in drawn
+    assert "on the virtual machine's host" in drawn

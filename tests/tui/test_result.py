@@ -10,12 +10,15 @@ import pytest
 from rich.cells import cell_len
 
 from fswizard.advice import conclude
+from fswizard.demo import stories
+from fswizard.demo.app import DemoApp
 from fswizard.model.metrics import is_stall
-from fswizard.model.result import Result
+from fswizard.model.result import Doubt, Result
 from fswizard.report.presentation import present
 from fswizard.session.resuming import COMPLETE
 from fswizard.tui import outcome
 from fswizard.tui.app import FswizardApp
+from fswizard.tui.widgets.choice_list import ChoiceList
 from tests.fakes.wizard import Clock, FakeMachine
 from tests.tui.driving import at_step, footer, screen_text, settled, shows, until, wizard
 from tests.tui.screenshots import finished, running
@@ -183,3 +186,35 @@ async def test_features_to_ask_for_have_the_words_of_the_card() -> None:
         await pilot.press("m", "space")
         await shows(pilot, "[✓] checksums")
         await shows(pilot, "the only one here that has checksums")
+
+
+def test_what_could_not_be_removed_stands_with_the_answer() -> None:
+    left = "/mnt/x/fswizard-1 could not be removed. `fswizard clean` removes what is left."
+    result = replace(recorded_result(), doubts=(Doubt("not-removed", left),))
+    shown = outcome.headline(present(conclude(result)), 80).plain
+    assert left in " ".join(shown.split())
+
+
+async def test_what_differs_between_arrays_is_whole_and_commands_that_are_cut_have_a_scroll_bar() -> None:
+    story = stories()["array-degraded"]
+    demo = DemoApp(story, start="result", result=story.result, clock=lambda: 0.0)
+    async with demo.run_test(size=(110, 24)) as pilot:
+        for size in ((80, 24), (110, 24), (110, 30), (120, 24), (120, 36)):
+            await pilot.resize_terminal(*size)
+            await settled(pilot)
+            shown, reports = screen_text(demo), demo.screen.query_one("#reports")
+            assert any("…with one disk missing" in line and "▆" in line for line in shown.splitlines()), size
+            assert reports.show_vertical_scrollbar or "stripe_width=384" in shown, size
+            assert ("scroll" in footer(demo)) == reports.show_vertical_scrollbar, size
+
+
+async def test_a_key_copies_a_post_and_the_card_is_shown_before_it_is_written() -> None:
+    async with finished().run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: "s share" in footer(pilot.app), "the result")
+        await pilot.press("y")
+        await until(pilot, lambda: pilot.app.clipboard.startswith("**"), "a short post")
+        await pilot.press("enter")
+        await shows(pilot, "Export: Plain text")
+        pilot.app.screen.query_one("#formats", ChoiceList).highlight("svg")
+        await shows(pilot, "A picture of 1200×630 pixels")
+        assert "▆▆" in screen_text(pilot.app)

@@ -44,3 +44,13 @@ async def test_it_is_paused_and_stopped_from_there() -> None:
         await shows(pilot, "Keep watching")
         await pilot.press("down", "enter")
         await until(pilot, lambda: session.stopped, "the stop")
+
+
+async def test_a_key_quits_and_leaves_the_run_going() -> None:
+    fake = machine()
+    watching = FswizardApp(fake, watching=ELSEWHERE)
+    async with watching.run_test(size=(100, 30)) as pilot:
+        await at_step(pilot, "run")
+        await pilot.press("L")
+        await until(pilot, lambda: pilot.app._exit, "the end")
+        assert not fake.sessions[0].stopped

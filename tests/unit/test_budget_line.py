@@ -32,7 +32,7 @@ def plan() -> Plan:
     drive = replace(SSD, written_bytes=None, life_used_percent=None)
     return replace(
         made, target=target, drive=drive, time_limit_s=180.0, preparation_s=10.0, seconds_per_trial=10.0,
-        writes_bytes_per_trial=GB, write_budget_bytes=None, minimum_rounds=3,
+        writes_bytes_per_trial=GB, write_budget_bytes=None, minimum_rounds=3, looks_first=False,
     )  # fmt: skip
 
 

@@ -122,11 +122,12 @@ def test_a_device_is_refused_with_exit_code_3_and_a_missing_program_with_4(monke
 
 
 @pytest.mark.parametrize(
-    "subcommand", ["drives", "smr", "recipes", "plan", "run", "report", "history", "doctor", "clean"]
+    "subcommand", ["", "drives", "smr", "recipes", "plan", "run", "report", "history", "doctor", "clean"]
 )
 def test_help_is_data_and_says_what_there_is(subcommand: str) -> None:
-    done = fswizard(subcommand, "--help")
+    done = fswizard(*filter(None, [subcommand]), "--help")
     assert (done.returncode, "Usage" in done.stdout) == (0, True)
+    assert not re.search(r"^ +[A-Z]+:", done.stdout, re.MULTILINE), "an option without a name"
     assert "--json" in done.stdout or subcommand not in ("drives", "smr")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 from collections.abc import Callable
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fswizard.drives import contents, drive_of, inventory
+from fswizard.drives import contents, drive_of, inventory, is_file_of_others
 from fswizard.drives.disks import describe_all, members_of, place_of
 from fswizard.drives.machine import HERE, Machine, mount_of
 from fswizard.drives.smr import judge_composed
@@ -290,3 +291,14 @@ def test_names_cut_in_two_fabrics_removable_and_virtual_disks_are_taken_for_what
     assert "RAID controller" in odd["cciss!c0d0"].smr.advice[0]
     assert odd["sdf"].smr.kind == "cmr", "by the product's name, whoever sells it"
     assert not any("SATA port" in word for name in ("sdd", "rbd0", "cciss!c0d0") for word in odd[name].smr.advice)
+
+
+def test_a_loop_device_is_offered_only_where_its_file_is_there_and_ones_own(tmp_path: Path) -> None:
+    own, gone = tmp_path / "own.img", tmp_path / "gone.img"
+    own.touch()
+    assert not is_file_of_others(Drive("loop1", 1, str(own), bus="loop"))
+    assert is_file_of_others(Drive("loop2", 1, f"{gone} (deleted)", bus="loop"))
+    assert not is_file_of_others(Drive("sda", 1, "ST8000", bus="sata"))
+    if os.geteuid() == 0:
+        os.chown(own, 65534, 65534)
+        assert is_file_of_others(Drive("loop1", 1, str(own), bus="loop"))

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import statistics
 import struct
 import subprocess
 import xml.etree.ElementTree as ET
@@ -24,7 +25,9 @@ from fswizard.demo import find_story
 from fswizard.errors import UsageError
 from fswizard.importers.published import published
 from fswizard.model.analysis import Card, Findings
+from fswizard.model.units import figure_text
 from fswizard.report import FORMATS, format_of, render
+from fswizard.report.fixed_figures import fixed_figures
 from fswizard.report.presentation import present
 from fswizard.report.svg import FOOT, HEIGHT, WIDTH
 from fswizard.stats import summarise
@@ -369,3 +372,17 @@ def test_a_browser_prints_a_run_of_ten_workloads_and_five_candidates_on_two_page
     (tmp_path / "a.html").write_text(render(with_many_workloads(10), "html"), "utf-8")
     browse(tmp_path / "a.html", f"--print-to-pdf={tmp_path}/a.pdf")
     assert len(re.findall(rb"/Type\s*/Page\b", (tmp_path / "a.pdf").read_bytes())) == 2
+
+
+def test_the_card_has_the_figures_that_posts_can_compare_and_invents_none() -> None:
+    story = find_story("undecided")
+    findings = conclude(story.result)
+    words = drawn_words(findings)
+    (fixed,) = [word for word in words if word.startswith("ext4 writes ")]
+    assert [part.split()[0] for part in fixed.removeprefix("ext4 ").split(" · ")] == [
+        "writes", "unpacks", "searches", "saves",
+    ]  # fmt: skip
+    assert all(unit in fixed for unit in ("B/s", "files/s", "/s"))
+    saves = [s.value for s in story.result.samples if (s.candidate, s.metric) == ("ext4", "operation_rate") and s.round]
+    assert f"saves {figure_text(statistics.median(saves), '1/s')}" in fixed
+    assert not fixed_figures(find_story("array-degraded").result, "md:raid5+ext4"), "that recipe has none of them"

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fswizard.advice import conclude
 from fswizard.errors import FswizardError, RunFailed, UsageError
 from fswizard.model import events
 from fswizard.model.analysis import Analysis
@@ -25,6 +26,7 @@ from fswizard.model.result_file import encoded
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.eta import Eta
 from fswizard.progress.workload_events import Progress
+from fswizard.report import render
 from fswizard.results import (
     ResultWriter,
     all_results,
@@ -90,7 +92,7 @@ def test_a_line_can_be_read_as_soon_as_it_is_written(tmp_path: Path) -> None:
     writer.write(RunStarted(0.0, RESULT.plan, RESULT.environment))
     writer.write(SampleTaken(7.5, RESULT.samples[0]))
     unfinished = load(tmp_path / "r")
-    assert (unfinished.samples, unfinished.outcome, unfinished.elapsed_s) == (RESULT.samples[:1], "killed", 7.5)
+    assert (unfinished.samples, unfinished.outcome, unfinished.elapsed_s) == (RESULT.samples[:1], "running", 7.5)
 
 
 def test_a_cut_anywhere_leaves_every_whole_line_readable(file: Path, tmp_path: Path) -> None:
@@ -146,6 +148,17 @@ def test_a_file_is_free_when_its_writer_is_closed_though_a_child_being_started_s
     os.close(ended)
     os.waitpid(child, 0)
     os.close(waiting)
+
+
+def test_a_run_that_is_resumed_counts_as_running_and_not_as_killed_while_it_prepares(file: Path) -> None:
+    result = load(file)
+    with ResultWriter(file, resumed=True) as writer:
+        writer.write(RunStarted(result.elapsed_s, result.plan, result.environment))
+        resumed = load(file)
+        assert resumed.outcome == "running"
+        assert "killed" not in render(conclude(resumed), "text")
+        assert "still in progress" in render(conclude(resumed), "text")
+    assert load(file).outcome == "killed"
 
 
 @pytest.mark.parametrize("name", ["missing/r", "a\0b", "x" * 300])

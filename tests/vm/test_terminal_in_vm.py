@@ -31,7 +31,7 @@ SHOWN = {
     "nvme0n1  ": ("host-managed zones", "queue/zoned"),
     "nvme1n1  ": ("NVMe", "It is an NVMe device"),
     "QEMU QEMU HARDDISK  ": ("● virtual", "46f4:0001"),
-    "no model name  ": ("virtual", "It hides the disks"),
+    "no model name  ": ("virtual", "Check the real disk"),
 }
 """What stands in the row of a disk, with the blanks after it, and what is said of it."""
 

@@ -17,13 +17,17 @@ from fswizard.errors import FswizardError
 from fswizard.model.analysis import Findings
 from fswizard.model.text import safe, safe_lines
 from fswizard.report import FORMATS, Format
-from fswizard.tui.drawing import cut, fit, lines, text
+from fswizard.report.presentation import present
+from fswizard.report.privacy import harmless
+from fswizard.tui import outcome
+from fswizard.tui.drawing import COLOURS, WIDEST, cut, fit, lines, text, wrap
 from fswizard.tui.screens.base import SCROLL_PAGES, Window, WithBox
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
 
 PREVIEW_LINES = 400
-PICTURE = "A picture of 1200×630 pixels, for a forum or a chat. Press s to save it."
+PICTURES = ("svg", "png", "png-dark")
+PICTURE = "A picture of 1200×630 pixels with this on it. Press s to save it."
 
 
 class ExportScreen(Window[None], WithBox[None]):
@@ -96,14 +100,36 @@ class ExportScreen(Window[None], WithBox[None]):
         self._shown = self._rendered[name]
         self.say("")
         self.refresh_bindings()
-        words = PICTURE if isinstance(self._shown, bytes) else self._shown
+        if name in PICTURES:
+            self._show_card()
+            return
+        words = self._shown if isinstance(self._shown, str) else ""
         rows = safe_lines(words).expandtabs(4).splitlines()
         shown = rows[:PREVIEW_LINES]
         rest = len(rows) - len(shown)
 
         def draw(width: int) -> Content:
-            drawn = [text((cut(row, width), "")) for row in shown]
+            drawn = [line for row in shown for line in _preview_lines(row, width)]
             return lines([*drawn, text((f"… and {rest} more lines", "$muted"))] if rest else drawn)
+
+        self.query_one("#preview", Canvas).show(draw)
+        self.query_one("#previews").scroll_home(animate=False)
+
+    def _show_card(self) -> None:
+        """What the picture will show, before it is written."""
+        view = present(harmless(self._findings, identify=False))
+        drive, (how, tone) = view.findings.result.plan.drive, view.recording
+
+        def draw(width: int) -> Content:
+            badge = (f"  {how}" if how else "", f"bold {COLOURS[tone][0]}")
+            model = [text((drive.model, "bold"), badge)] if drive and drive.model else []
+            shown = min(width, WIDEST)
+            return lines((
+                text((PICTURE, "$muted")), Content(""), *model, text((view.subject, "$muted")), Content(""),
+                outcome.headline(view, shown), *(wrap((view.fixed, "bold"), shown) if view.fixed else []), Content(""),
+                outcome.figures(view, shown, PREVIEW_LINES), Content(""), *wrap((view.attempt, "$primary"), shown),
+                text((" · ".join((view.length, view.when, "fswizard")), "$muted")),
+            ))  # fmt: skip
 
         self.query_one("#preview", Canvas).show(draw)
         self.query_one("#previews").scroll_home(animate=False)
@@ -140,6 +166,11 @@ class ExportScreen(Window[None], WithBox[None]):
 
     def say_usual(self) -> None:
         self.say("")
+
+
+def _preview_lines(row: str, width: int) -> list[Content]:
+    """Prose wrapped; what stands in columns, or is indented, keeps its line and is cut."""
+    return [text(cut(row, width))] if row.startswith(("|", " ")) or "  " in row else wrap(row, width) or [Content("")]
 
 
 def _row(name: str, kind: Format, width: int, on: bool) -> Content:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 PURPOSES: dict[Purpose, tuple[str, str, str]] = {
     "archive-disk": ("▤", "Archive disk", "A large disk that is filled and then rarely touched"),
     "desktop-ssd": ("◉", "Desktop SSD", "System and home on one fast disk"),
+    "quick": ("▸", "Quick look", "Copying, searching, saving: an answer in minutes"),
     "compare": ("⇄", "Compare what I have", "Filesystems you already use: no formatting, no root"),
     "smr": ("◆", "Is this disk SMR?", "Before or after buying, with the evidence"),
     "own": ("✎", "My own choice", "Any disk, any filesystems and options, any recipe"),
@@ -49,7 +50,7 @@ LEAST_DISK = 12
 
 
 class PurposeScreen(StepScreen):
-    """Four ways in, one's own, and what was done before."""
+    """Five ways in, one's own, and what was done before."""
 
     QUESTION = "What would you like to know?"
     HELP = (

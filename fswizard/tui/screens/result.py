@@ -27,8 +27,8 @@ from fswizard.tui.widgets.choice_list import ChoiceList
 
 ROOMY = 44
 """Lines of a terminal from which on there is room for what the answer rests on, below it."""
-FORUM = "bbcode"
-"""The format that is shared."""
+FORUM, POST = "bbcode", "reddit"
+"""The format that is shared, and the short one that a key copies at once."""
 
 
 class ResultScreen(StepScreen):
@@ -45,8 +45,8 @@ class ResultScreen(StepScreen):
         "g resumes a run that ended before the answer was clear; the card says what that is likely to bring.\n\n"
         "u sets a disk up for good with what the card says: it asks which disk, shows the exact commands, and begins "
         "only after you confirm.\n\n"
-        "c copies the commands. s shows the text for a forum, to copy it. Enter exports the report: as text, "
-        "Markdown, BBCode, a web page, a picture, a table, or JSON.\n\n"
+        "c copies the commands, y a short post with the command to try it. s shows the text for a forum, to copy it. "
+        "Enter exports the report: as text, Markdown, BBCode, a web page, a picture, a table, or JSON.\n\n"
         "h opens earlier results, l the log of the run that has just ended."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -59,6 +59,7 @@ class ResultScreen(StepScreen):
         Binding("m", f"prefer('{NEED}')", "must have"),
         Binding("s", f"export('{FORUM}')", "share"),
         Binding("c", "copy", "copy"),
+        Binding("y", "copy_post", "copy a post", show=False),
         Binding("g", "go_on", "resume"),
         Binding("l", "log", "log", show=False),
         Binding("h", "app.history", "history", show=False),
@@ -194,6 +195,16 @@ class ResultScreen(StepScreen):
         if self._findings is not None:
             self.wizard.copy_to_clipboard("\n".join(self._findings.advice.card.commands))
             self.notify("The commands are in the clipboard, where the terminal allows it.")
+
+    def action_copy_post(self) -> None:
+        """The short text for a forum, with the command to try it, at one key."""
+        if self._findings is not None:
+            backend, findings = self.wizard.backend, self._findings
+            self.ask(lambda: backend.render(findings, POST), self._copied, group="post")
+
+    def _copied(self, post: str | bytes) -> None:
+        self.wizard.copy_to_clipboard(post if isinstance(post, str) else post.decode())
+        self.notify("A post with the command to try it is in the clipboard, where the terminal allows it.")
 
     def action_go_on(self) -> None:
         if (path := self.wizard.result_path) is not None:

@@ -231,12 +231,12 @@ def plan_words(
     know before root is given, `earlier` the run that is resumed; `gap` leaves a line between any two."""
     kind, drive = plan.target.kind, plan.drive
     shown: dict[str, str | Content] = dict(plan_facts(plan, settles=settles, earlier=earlier).rows)
-    if not plan.losses:
+    if kind != "device":
         shown[LOSES] = text(("nothing", "bold $success"), NOTHING.removeprefix("nothing"))
     elif questions and all(question.empty for question in questions):
         shown[LOSES] = text(("nothing", "bold $success"), ". ", " ".join(plan.losses))
     else:
-        shown[LOSES] = text(("; ".join(plan.losses), "bold $error"))
+        shown[LOSES] = text((str(shown[LOSES]), "bold $error"))
     if kind == "image" and chosen is not None and drive is not None and drive.name != chosen.name:
         other = f". This tests {drive.name}, not {chosen.name}, which you chose"
         shown[PLACE] = text(shown[PLACE], (other, "$warning"))

@@ -41,7 +41,8 @@ class RunScreen(StepScreen):
         "higher, the closer to the best result of that workload so far. Its shape is the throughput over time. The "
         "dotted line is the disk without a filesystem, where that was measured.\n\n"
         "space pauses before the next filesystem, as a running test can't be halted. s skips the current filesystem "
-        "from now on. x stops and keeps the results so far. l shows every program that ran, with its output.\n\n"
+        "from now on. x stops and keeps the results so far. l shows every program that ran, with its output. "
+        "L quits and leaves the run going: `fswizard watch` shows it again.\n\n"
         "Click an earlier step to look around while the run continues."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -50,6 +51,7 @@ class RunScreen(StepScreen):
         Binding("s", "skip", "skip"),
         Binding("l", "log", "log"),
         Binding("x", "stop", "stop"),
+        Binding("L", "leave_alone", "quit, run goes on", show=False),
         Binding("escape", "back", "leave"),
     ]
 
@@ -161,6 +163,8 @@ class RunScreen(StepScreen):
             return False
         if action in ("pause", "skip", "stop"):
             return not over and not self._run.stopping
+        if action == "leave_alone":
+            return not over and self._run.run.outlives
         if action == "forward":
             return over and self.wizard.result is not None
         return super().check_action(action, parameters)
@@ -188,6 +192,10 @@ class RunScreen(StepScreen):
                 self.notify(f"{name} was done meanwhile; press s when it is measured again.", markup=False)
 
         self.wizard.push_screen(QuestionScreen("Skip it?", words, answers), answered)
+
+    def action_leave_alone(self) -> None:
+        """Quit; the run is a process of its own and goes on, and `fswizard watch` shows it again."""
+        self.wizard.leave_now()
 
     def action_stop(self) -> None:
         self.action_back()

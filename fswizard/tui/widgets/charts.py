@@ -12,6 +12,8 @@ from textual.content import Content
 from fswizard.tui.drawing import Piece, columns, cut_among, fit, lines, text, wrap
 
 LONGEST_BAR = 48
+SHORTEST_BAR = 6
+"""Cells for the longest bar of all; titles stand above the bars rather than leave less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +29,18 @@ class ChartRow:
 
 
 def charts(groups: Sequence[tuple[Piece, Sequence[ChartRow]]], width: int, *, beside: bool) -> list[Content]:
-    """Each group's title with its bars `beside` it, or below it."""
+    """Each group's title with its bars `beside` it where there is room, or below it."""
     every = [row for _, rows in groups for row in rows]
     names = [row.name for row in every]
-    name = min(max(map(cell_len, names), default=0), max(8, width * 3 // 10))
     figure = max((cell_len(row.figure) for row in every), default=0)
     remark = max((text(row.remark).cell_length for row in every if row.figure), default=0)
-    title = min(max((text(head).cell_length for head, _ in groups), default=0), width // 4) if beside else 0
+    most = min(width * 4 // 10, width - figure - remark - 8 - SHORTEST_BAR)
+    name = min(max(map(cell_len, names), default=0), max(8, most))
+    title = min(max((text(head).cell_length for head, _ in groups), default=0), width // 4)
+    rest = width - name - figure - remark - 8
+    beside = beside and rest - title >= SHORTEST_BAR
     before = title + 2 if beside else 2
-    room = max(6, min(LONGEST_BAR, width - before - name - figure - remark - 6))
+    room = max(SHORTEST_BAR, min(LONGEST_BAR, rest + 2 - before))
     blocks = []
     for head, rows in groups:
         drawn = []

@@ -124,7 +124,7 @@ def picture(state: RunState, width: int, height: int) -> Content:
     slots = time_line(race, state.plan, state.alive, room)
     frame = _Frame(slots, looks_of(state.plan), race.discarded, race.lap_step, state.fraction)
     margin = Content(" " * (title + 2 if title else 0))
-    rows = [margin + _rounds(slots), margin + _names(frame)]
+    rows = [margin + _rounds(slots) if race.trials else _before(state, width), margin + _names(frame)]
     if len(race.lanes) + 2 > height:
         rows = rows[1:]
     for lane in _shown(race.lanes, frame.step, height - len(rows)):
@@ -155,6 +155,12 @@ def _with_margins(drawn: Sequence[Content], lane: Lane, frame: _Frame, widths: t
         words = (left if last else Content(" " * title)) + Content("  ") + fit(row, room)
         rows.append(words + Content("  ") + ahead if figure and last else words)
     return rows
+
+
+def _before(state: RunState, room: int) -> Content:
+    """What is done while the lanes are empty."""
+    words = state.text or (state.step.title if state.step else "starting the run")
+    return text((cut(f"before round 1: {words}", room), "$muted"))
 
 
 def _rounds(slots: Sequence[Slot]) -> Content:

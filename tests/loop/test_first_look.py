@@ -1,0 +1,88 @@
+"""The first look: figures of every candidate before the scratch image is written, which count for nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fswizard import results
+from fswizard.engines.tree import TreeJob
+from fswizard.model import plan as plans
+from fswizard.model.events import Event, SampleTaken, StepStarted
+from fswizard.model.metrics import DURATION, FIRST_LOOK_RATE
+from fswizard.model.run_state import RunState
+from fswizard.targets import image
+from fswizard.tui import live
+from fswizard.tui.widgets.lanes import picture
+from tests.builders import make_workload
+from tests.loop.runs import TINY, session_in, short_plan, watch
+
+pytestmark = [pytest.mark.root, pytest.mark.loop]
+
+MIB = 1 << 20
+JOB = TreeJob("untar", "mixed", 40, 4 * MIB)
+UNPACK = make_workload("unpack", DURATION, engine="tree", job=JOB)
+RECIPE = replace(TINY, workloads=(UNPACK,))
+
+
+@pytest.fixture(scope="module")
+def looked(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Event], Path, RunState]:
+    """What a run told, its file, and its state when the scratch image was begun."""
+    directory = tmp_path_factory.mktemp("looked")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(directory / "state"))
+        patch.setattr(plans, "FIRST_LOOK_BYTES", 64 * MIB)
+        patch.setattr(image, "FIRST_LOOK_BYTES", 64 * MIB)
+        patch.setattr(plans, "WORTH_A_LOOK", 1)
+        plan = short_plan(directory, "ext4; ext2", RECIPE, 1)
+        assert plan.looks_first
+        session = session_in(directory, plan)
+        events = asyncio.run(watch(session))
+    state = RunState.of(plan)
+    for event in events:
+        if isinstance(event, StepStarted) and event.step.round:
+            break
+        state = state.after(event)
+    return events, session.path, state
+
+
+@pytest.mark.xdist_group("session")
+class TestTheFirstLook:
+    def test_has_a_figure_of_every_candidate_before_the_large_image(
+        self, looked: tuple[list[Event], Path, RunState]
+    ) -> None:
+        events, _, _ = looked
+        written = [n for n, e in enumerate(events) if isinstance(e, StepStarted) and e.step.stage == "fill"]
+        figures = [
+            (n, e.sample.candidate)
+            for n, e in enumerate(events)
+            if isinstance(e, SampleTaken) and e.sample.metric == FIRST_LOOK_RATE.name and e.sample.value > 0
+        ]
+        assert [name for _, name in figures] == ["ext4", "ext2"]
+        assert len(written) == 2
+        assert all(written[0] < n < written[1] for n, _ in figures)
+
+    def test_counts_for_nothing(self, looked: tuple[list[Event], Path, RunState]) -> None:
+        _, path, _ = looked
+        result = results.load(path)
+        assert result.outcome == "finished"
+        assert not [sample for sample in result.samples if sample.candidate and not sample.round]
+        assert {trial.round for trial in result.trials} == {1}
+
+    def test_stands_where_the_leaderboard_will_and_the_lanes_say_what_is_done(
+        self, looked: tuple[list[Event], Path, RunState]
+    ) -> None:
+        state = looked[2]
+        shown = live.leaderboard(state, 60, tall=True).plain
+        assert "First look" in shown
+        assert shown.count("MB/s") == 2
+        assert "does not count" in " ".join(shown.split())
+        assert "before round 1: " in picture(state, 100, 20).plain
+
+
+def test_small_images_and_long_work_alone_get_no_first_look(tmp_path: Path) -> None:
+    assert not short_plan(tmp_path, "ext4; ext2", RECIPE, 1).looks_first
+    assert short_plan(tmp_path, "ext4; ext2", TINY, 1).first_look is None
