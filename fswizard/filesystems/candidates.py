@@ -115,6 +115,7 @@ def _on_array(text: str) -> Candidate:
         )
     if candidate.aged:
         raise _not_aged(array.name)
+    _refuse_beside_layout(array, {option.token: option for option in candidate.mkfs_options})
     return replace(candidate, name=f"{array.name}+{candidate.name}", array=array)
 
 
@@ -142,7 +143,7 @@ def _refuse_beside_layout(array: Array | None, chosen: Mapping[str, MountOption 
     for name, option in chosen.items():
         if array and option.name in array.layout.replaces:
             raise UsageError(
-                f"{array.layout.name} and {name} can't be combined: the layout sets how many copies are stored.",
+                f"{array.layout.name} and {name} can't be combined: the layout sets this itself.",
                 "Leave one of them out.",
             )
 
@@ -161,7 +162,8 @@ def _find_filesystem(name: str) -> Filesystem:
     raise UsageError(f"There is no filesystem {safe(name)} in the catalogue.", hint(name, known))
 
 
-def _unknown_option(filesystem: Filesystem, token: str) -> UsageError:
+def value_error(filesystem: Filesystem, token: str) -> UsageError | None:
+    """What is wrong with the value in `token`; None where there is no such option."""
     name, _, value = token.partition("=")
     of_that_name = [option for option in filesystem.options if option.name == name]
     if of_that_name:
@@ -173,6 +175,12 @@ def _unknown_option(filesystem: Filesystem, token: str) -> UsageError:
         examples = [t for option in of_that_name if not option.unsafe for t in option.tokens if "=" in t]
         hints = f"For example: {', '.join(examples)}." if examples else f"Write {name} alone."
         return UsageError(text, hints)
+    return None
+
+
+def _unknown_option(filesystem: Filesystem, token: str) -> UsageError:
+    if wrong_value := value_error(filesystem, token):
+        return wrong_value
     known = dict.fromkeys([*(option.name for option in filesystem.options), *layouts_of(filesystem.name)])
     if not token:
         return UsageError(f"{filesystem.name}: an option is empty.", "Put a single comma between options.")

@@ -111,8 +111,6 @@ def option_words(option: Option) -> Content:
         pieces.append((f"  Risk: {option.risk}", "$warning"))
     if option.needs:
         pieces.append((f"  Needs {option.needs}.", "$muted"))
-    if option.pattern:
-        pieces.append(("  Other values can be typed: `a` in the list of filesystems.", "$muted"))
     return text(*pieces)
 
 

@@ -137,6 +137,25 @@ async def test_options_of_an_array_and_of_the_filesystem_on_it_make_one_name() -
         await shows(pilot, "no more disk")
 
 
+async def test_a_value_of_your_own_is_checked_and_joins_the_options() -> None:
+    async with app("filesystems", machine(), **IMAGES_CHOSEN).run_test(size=SIZE) as pilot:
+        await at_step(pilot, "filesystems")
+        await until(pilot, lambda: "xfs" in keys_of(pilot.app, "#candidates"), "XFS in the list")
+        pilot.app.screen.query_one("#candidates", ChoiceList).highlight("xfs")
+        await pilot.press("o")
+        await until(pilot, lambda: isinstance(pilot.app.screen, OptionsScreen), "the options")
+        options = pilot.app.screen.query_one("#options", ChoiceList)
+        options.highlight("agcount=16")
+        await pilot.press("space", "v", *"10000", "enter")
+        await shows(pilot, "agcount does not take the value 10000.")
+        await pilot.press(*["backspace"] * 5, *"24", "enter")
+        await shows(pilot, "xfs:agcount=24")
+        assert options.key == "agcount=24"
+        await pilot.press("enter")
+        await at_step(pilot, "filesystems")
+        assert "xfs:agcount=24" in wizard(pilot).choices.candidates
+
+
 async def test_another_target_puts_the_array_away_and_a_layout_that_needs_more_disks_cannot_be_added() -> None:
     async with app("drive", machine(), drive=ARCHIVE, candidates=()).run_test(size=SIZE) as pilot:
         await the_window(pilot)

@@ -128,6 +128,12 @@ def test_a_candidate_gets_its_canonical_name(typed: str, canonical: str) -> None
     assert parse_candidate(canonical).name == canonical
 
 
+@pytest.mark.parametrize("name", ["md:raid5+ext4:stride=16", "md:raid10+xfs:stripe=64kx3"])
+def test_stripes_are_told_by_an_array_itself(name: str) -> None:
+    with pytest.raises(UsageError, match="the layout sets this itself"):
+        parse_candidate(name)
+
+
 def test_options_reach_the_right_program_unsafe_ones_are_not_offered_and_needs_are_compared() -> None:
     candidate = parse_candidate("ext4:noatime,packed_meta_blocks")
     assert making(candidate) == (
@@ -278,7 +284,10 @@ def test_a_layout_says_what_it_is_with_sources_and_what_is_advised_asks_before_i
     assert layout.text.endswith(".") and layout.failed.endswith(".") and layout.source
     assert layout.level and layout.minimum_members >= 2
     assert layout.survives(layout.minimum_members) >= 1, "what one failed disk takes whole is left out on purpose"
-    known = {option.name for option in catalogue().get(layout.maker, catalogue()["ext4"]).mkfs_options}
+    on_it = [catalogue()[layout.maker]] if layout.maker in catalogue() else [catalogue()["ext4"], catalogue()["xfs"]]
+    known = {
+        token for filesystem in on_it for option in filesystem.mkfs_options for token in (option.name, option.token)
+    }
     assert set(layout.replaces) <= known
     commands = copied(name_on(layout).replace(layout.name, f"{layout.name},degraded"))
     text = " ".join(commands)

@@ -13,8 +13,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from fswizard.errors import FswizardError
-from fswizard.filesystems import parse_candidate
-from fswizard.model.filesystem import Candidate
+from fswizard.filesystems import parse_candidate, value_error
+from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.tui.candidates import (
     Option,
     chosen_tokens,
@@ -28,7 +28,7 @@ from fswizard.tui.candidates import (
     short_name,
 )
 from fswizard.tui.drawing import lines, text, wrap
-from fswizard.tui.screens.base import Window
+from fswizard.tui.screens.base import TextBox, Window
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
 
@@ -40,11 +40,13 @@ class OptionsScreen(Window[str | None]):
     MESSAGE = "#name"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "accept", "compare this"),
+        Binding("v", "value", "other value"),
         Binding("escape", "dismiss", "back"),
     ]
 
     def __init__(self, candidate: Candidate) -> None:
         super().__init__()
+        self._highlighted: Option | None = None
         self.title = f"Options of {candidate.filesystem.title}"
         self._filesystem = candidate.filesystem
         self._array = candidate.array
@@ -85,13 +87,15 @@ class OptionsScreen(Window[str | None]):
         token, option = event.key, self._options[event.key]
         if token in self._ticked:
             self._ticked.discard(token)
+            self._fill()
         else:
-            self._ticked = {other for other in self._ticked if not conflicts(option, self._options[other])} | {token}
-        self._fill()
+            self._add(option, token)
 
     @on(ChoiceList.Chosen)
     def _explain(self, event: ChoiceList.Chosen) -> None:
         option = self._options[event.key]
+        self._highlighted = option
+        self.refresh_bindings()
 
         def draw(width: int) -> Content:
             source = text((f"Source: {option.source}", "$faint")) if option.source else Content("")
@@ -100,8 +104,55 @@ class OptionsScreen(Window[str | None]):
 
         self.query_one("#words", Canvas).show(draw)
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A value is asked for where the highlighted option takes one."""
+        if action == "value":
+            return bool(self._highlighted and self._highlighted.pattern)
+        return super().check_action(action, parameters)
+
+    def action_value(self) -> None:
+        """Ask for a value that isn't in the list, and tick it."""
+        if option := self._highlighted:
+            self.wizard.push_screen(ValueScreen(self._filesystem, option), partial(self._add, option))
+
+    def _add(self, option: Option, token: str | None) -> None:
+        if token is None:
+            return
+        if token not in self._options:
+            tokens = list(self._options)
+            after = max(index for index, other in enumerate(tokens) if self._options[other].name == option.name) + 1
+            tokens.insert(after, token)
+            self._options = {each: self._options.get(each, option) for each in tokens}
+        self._ticked = {other for other in self._ticked if not conflicts(option, self._options[other])} | {token}
+        self._fill()
+        self.query_one(ChoiceList).highlight(token)
+
     def action_accept(self) -> None:
         try:
             self.dismiss(parse_candidate(self._short_name).name)
         except FswizardError as error:
             self.show_error(error)
+
+
+class ValueScreen(Window[str | None]):
+    """Dismissed with an option and its value, as they are typed: `agcount=24`."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "back")]
+
+    def __init__(self, filesystem: Filesystem, option: Option) -> None:
+        super().__init__()
+        self.title = f"Value of {option.name}"
+        self._filesystem = filesystem
+        self._option = option
+
+    def body(self) -> ComposeResult:
+        yield TextBox(placeholder=f"such as {', '.join(self._option.values)}")
+        yield Static(id="message", markup=False)
+
+    @on(TextBox.Submitted)
+    def _submitted(self, event: TextBox.Submitted) -> None:
+        token = f"{self._option.name}={event.value.strip()}"
+        if self._option.is_meant_by(token):
+            self.dismiss(token)
+        elif wrong := value_error(self._filesystem, token):
+            self.show_error(wrong)
