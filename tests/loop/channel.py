@@ -32,6 +32,12 @@ BARE: Answer = {
     "depth": 4, "jobs": 1, "io_engine": "libaio", "direct": True, "seed": 1,
 }  # fmt: skip
 """What is asked for on a bare device."""
+SET_UP: Answer = {
+    "number": "8:16", "diskseq": 7, "size_bytes": 1 << 30, "serial": "Z84", "shown": "", "filesystem": "ext4",
+    "arguments": [], "mount_type": "ext4", "options": [], "fsck_pass": 2, "partition": False, "label": "data",
+    "mount_point": "/mnt/data", "owner": "daemon", "may_be_absent": True,
+}  # fmt: skip
+"""For a disk that is not there."""
 
 
 class Channel:

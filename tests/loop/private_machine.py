@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -55,11 +54,17 @@ class PrivateMachine:
         return [line["step"] for line in lines[:-1]], lines[-1]
 
 
+def copy_of_etc(bench: Bench, fstab: str = FSTAB) -> Path:
+    """With that fstab. What tests beside this one take away meanwhile is not in it."""
+    etc = bench.directory / "etc"
+    subprocess.run(["cp", "--archive", "/etc", str(etc)], check=False, stderr=subprocess.DEVNULL)
+    (etc / "fstab").write_text(fstab)
+    return etc
+
+
 def private_machine(bench: Bench, fstab: str = FSTAB, more: str = "true") -> PrivateMachine:
     """With that fstab; `more` is a shell command that is carried out in it first."""
-    etc = bench.directory / "etc"
-    shutil.copytree("/etc", etc, symlinks=True, ignore_dangling_symlinks=True)
-    (etc / "fstab").write_text(fstab)
+    etc = copy_of_etc(bench, fstab)
     script = f'mount --bind "$0" /etc && mount -t tmpfs -o mode=0755 none /mnt && {more} && echo in && exec cat'
     process = bench.process("unshare", "--mount", "--propagation", "private", "sh", "-c", script, str(etc))
     return PrivateMachine(etc, ["nsenter", f"--target={process.pid}", "--mount", "--wd=/", "--"])

@@ -16,7 +16,7 @@ import pytest
 
 from fswizard.privileged.protocol import MAXIMUM_LINE_BYTES, VERBS, VERSION, Refusal, request
 from fswizard.privileged.server import MAXIMUM_UNSENT_BYTES
-from tests.loop.channel import BARE, HELPER, Channel, attached, called_directly, changed_helper, children
+from tests.loop.channel import BARE, HELPER, SET_UP, Channel, attached, called_directly, changed_helper, children
 from tests.loop.machine_state import LIMIT_S, alive, device_of, process_named, wait_until
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
@@ -49,6 +49,7 @@ def requests(directory: Path) -> dict[str, dict[str, Any]]:
         "health": {"handle": 1, "counted": ["ext4-sysfs"]},
         "reclaim": {"pool": "tank"},
         "sync": {"handle": 1},
+        "set_up": SET_UP,
         "run": {"argv": ["touch", str(directory / "evil")], "cwd": str(directory), "env": {}, "memory_bytes": 0},
         "kill": {"job": 1},
     }

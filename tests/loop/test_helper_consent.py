@@ -63,9 +63,11 @@ def test_who_may_use_one_right_is_told_the_truth_about_each(nobody: User) -> Non
     own = shlex.join([*HELPER[:-1], str(nobody.home / "fswizard" / "privileged" / "__main__.py")])
     look = "from fswizard.targets import privilege\nprint(*map(privilege.state, privilege.PURPOSES))"
     with nobody.allowed(f"NOPASSWD: {own} images"):
-        assert nobody.run(look).split() == ["sudo", "sudo-refuses", "sudo-refuses"]
+        assert nobody.run(look).split() == ["sudo", "sudo-refuses", "sudo-refuses", "sudo-refuses"]
     with nobody.allowed(f"NOPASSWD: {own} probe", f"NOPASSWD: {own} erase"):
-        assert nobody.run(look).split() == ["sudo-refuses", "sudo", "sudo"]
+        assert nobody.run(look).split() == ["sudo-refuses", "sudo", "sudo", "sudo-refuses"]
+    with nobody.allowed(f"NOPASSWD: {own} set-up"):
+        assert nobody.run(look).split() == ["sudo-refuses", "sudo-refuses", "sudo-refuses", "sudo"]
 
 
 def test_a_disk_is_erased_once_after_a_yes_on_the_terminal(nobody: User, disk: Case) -> None:

@@ -29,7 +29,7 @@ from fswizard.privileged.mounts import Mount, parse
 from fswizard.privileged.protocol import VERSION
 from fswizard.privileged.scratch_image import MINIMUM_BYTES
 from fswizard.privileged.volumes import ALLOWED, State
-from tests.loop.channel import AS_NOBODY, BARE, NOBODY, Answer, Channel, children, refused
+from tests.loop.channel import AS_NOBODY, BARE, NOBODY, SET_UP, Answer, Channel, children, refused
 from tests.loop.machine_state import lasting, loops_below, wait_until_gone
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
@@ -109,13 +109,6 @@ class Volume:
             self.state, self.staged = "mounted" if done else "made", True
         if verb == "umount":
             self.state = "made" if done else "mounted"
-
-
-SET_UP = {
-    "number": "8:16", "diskseq": 7, "size_bytes": 1 << 30, "serial": "Z84", "shown": "", "filesystem": "ext4",
-    "arguments": [], "mount_type": "ext4", "options": [], "fsck_pass": 2, "partition": False, "label": "data",
-    "mount_point": "/mnt/data", "owner": "daemon", "may_be_absent": True,
-}  # fmt: skip
 
 
 class Side(Channel):

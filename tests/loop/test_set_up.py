@@ -25,7 +25,7 @@ from tests.fakes.machine import make_program
 from tests.loop.channel import HELPER, called_directly
 from tests.loop.devices import BTRFS_SIZE, SIZE, Bench, Case, digest, run
 from tests.loop.people import USERS, User
-from tests.loop.private_machine import FSTAB, PrivateMachine, private_machine, request
+from tests.loop.private_machine import FSTAB, PrivateMachine, copy_of_etc, private_machine, request
 from tests.loop.small_machine import SmallMachine
 from tests.loop.terminals import talk
 from tests.tui.driving import at_step, keys_of, shows, until
@@ -297,9 +297,7 @@ def own_etc(bench: Bench) -> Path:
     assert os.readlink("/proc/self/ns/mnt") != os.readlink(f"/proc/{os.getppid()}/ns/mnt"), (
         "the real /etc would be changed"
     )
-    etc = bench.directory / "etc"
-    shutil.copytree("/etc", etc, symlinks=True, ignore_dangling_symlinks=True)
-    (etc / "fstab").write_text(FSTAB)
+    etc = copy_of_etc(bench)
     for options in (["--bind", str(etc), "/etc"], ["-t", "tmpfs", "-o", "mode=0755", "none", "/srv"]):
         run("mount", *options)
         bench.undo.callback(run, "umount", options[-1])
