@@ -104,7 +104,7 @@ def test_a_command_that_is_repeated_at_once_stands_there_once() -> None:
 async def test_a_small_screen_says_what_each_way_in_does_where_there_is_room_for_all_of_it() -> None:
     async with app("purpose", FakeMachine(earlier=False)).run_test(size=SIZE) as pilot:
         await shows(pilot, "administrator rights")
-        await pilot.press("down", "down")
+        await pilot.press("down", "down", "down")
         await shows(pilot, "no root; nothing is formatted")
     async with app("purpose").run_test(size=SIZE) as pilot:
         await shows(pilot, "Earlier results")

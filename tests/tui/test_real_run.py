@@ -106,7 +106,7 @@ async def test_comparing_two_directories_needs_no_root_and_formats_nothing(tmp_p
         os.mkdir(place)
     async with FswizardApp(SmallMachine()).run_test(size=(120, 36)) as pilot:
         await at_step(pilot, "purpose")
-        await pilot.press("down", "down", "enter")
+        await pilot.press("down", "down", "down", "enter")
         await at_step(pilot, "places")
         await shows(pilot, "Location ")
         screen = pilot.app.screen
