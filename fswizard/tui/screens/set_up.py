@@ -46,7 +46,7 @@ class SetUpScreen(Window[None]):
     """Which disk, and how it is called. Disks are looked at only now, as that may wake them."""
 
     TITLE = "Set it up"
-    LOOK = "full"
+    LOOK = "broad"
     HELP = (
         "Choose the disk or partition that gets this filesystem for good, with space. Everything on it is lost, so it "
         "is checked like a disk for a test, and you confirm it in the review, which shows the exact commands.\n\n"
