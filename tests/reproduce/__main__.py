@@ -41,6 +41,7 @@ ROOT = Path(__file__).parents[2]
 FSWIZARD = (sys.executable, "-m", "fswizard")
 ROUNDS = ("--rounds", "4..8", "--time", "15m")
 """More than four only where the time suffices."""
+EMULATED_ROUNDS = ("--rounds", "6..6", "--time", "24h")
 INSIDE = "/root/result.jsonl"
 """The result, in the virtual machine."""
 IMAGES = "/var/tmp"
@@ -152,7 +153,7 @@ def _emulated(name: str, where: Emulated, path: Path) -> None:
         if where.rules:
             vm.write("/etc/udev/rules.d/90-published.rules", where.rules)
             vm.ok("udevadm", "control", "--reload")
-        argv = ("fswizard", "published", name, "--run", *where.target, *ROUNDS, "--output", INSIDE)
+        argv = ("fswizard", "published", name, "--run", *where.target, *EMULATED_ROUNDS, "--output", INSIDE)
         running = vm.start("sh", "-c", 'exec "$@" > /root/said 2>&1', "sh", *argv, timeout_s=LONGEST_S)
         while running.alive:
             time.sleep(TELL_S)
