@@ -153,7 +153,17 @@ def _emulated(name: str, where: Emulated, path: Path) -> None:
         if where.rules:
             vm.write("/etc/udev/rules.d/90-published.rules", where.rules)
             vm.ok("udevadm", "control", "--reload")
-        argv = ("fswizard", "published", name, "--run", *where.target, *EMULATED_ROUNDS, "--output", INSIDE)
+        argv = (
+            "fswizard",
+            "published",
+            name,
+            "--run",
+            *where.target,
+            *where.options,
+            *EMULATED_ROUNDS,
+            "--output",
+            INSIDE,
+        )
         running = vm.start("sh", "-c", 'exec "$@" > /root/said 2>&1', "sh", *argv, timeout_s=LONGEST_S)
         while running.alive:
             time.sleep(TELL_S)

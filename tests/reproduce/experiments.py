@@ -46,6 +46,8 @@ class Emulated:
     disks: tuple[Disk, ...]
     rules: str = ""
     """For udev, which sets what fswizard leaves to the administrator."""
+    options: tuple[str, ...] = ()
+    """Further options of `fswizard published`."""
 
     @property
     def links(self) -> list[str]:
@@ -107,6 +109,9 @@ PLACES: Mapping[str, Place] = {
     "trees-ssd-quarter": Simulated((SimulatedDisk("ssd", "ssd", "size_bytes=8G"),), memory="2G", rounds=5),
     "trees-ssd-large": None,
     "trees-ssd-zfs": Emulated((virtio("FLASH", size_bytes=4 * GIB).as_slow_as(**SLOW),)),
+    "trees-ssd-zfs-memory": Emulated(
+        (virtio("FLASH", size_bytes=4 * GIB).as_slow_as(**SLOW),), options=("--memory-limit", "none")
+    ),
     "ssd-arrays": Simulated(SSDS, array=True, before=STRIPE_CACHE),
     "ssd-arrays-zfs": Emulated(
         tuple(virtio(f"MEMBER{number}", size_bytes=GIB).as_slow_as(**SLOW) for number in range(1, 5)),
@@ -126,7 +131,7 @@ DOCUMENTS: Mapping[str, tuple[str, ...]] = {
         "smr-image",
     ),
     "f2fs": ("fio-f2fs", "fio-f2fs-five-units"),
-    "trees": ("trees-ssd-quarter", "trees-ssd-zfs", "trees-ssd-large"),
+    "trees": ("trees-ssd-quarter", "trees-ssd-zfs", "trees-ssd-zfs-memory", "trees-ssd-large"),
     "arrays": ("ssd-arrays", "ssd-arrays-zfs"),
 }
 """By what `make reproduce DOCUMENT=` names; the question and its translation are one document with two answers."""

@@ -115,7 +115,7 @@ def open_terminal(tmp_path: Path) -> Iterator[type[Tmux]]:
 def to_a_run(terminal: Tmux) -> None:
     """By Enter alone, with the quick recipe."""
     terminal.shows("What would you like to know?")
-    terminal.press("Down", "Down", "Down", "Down", "Enter")
+    terminal.press(*["Down"] * 5, "Enter")
     terminal.shows("a scratch image of")
     terminal.press("Enter")
     terminal.shows("Choose filesystems to compare")

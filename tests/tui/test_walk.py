@@ -270,7 +270,7 @@ async def test_comparing_what_is_mounted_needs_no_root_and_skips_the_filesystems
     machine = FakeMachine(privilege="none", event_s=0.01)
     async with app(machine=machine).run_test(size=SIZE) as pilot:
         await at_step(pilot, "purpose")
-        await pilot.press("down", "down", "enter")
+        await pilot.press("down", "down", "down", "enter")
         await at_step(pilot, "places")
         await shows(pilot, "/home/ada")
         assert "Filesystems" not in screen_text(pilot.app).splitlines()[1]
