@@ -64,6 +64,9 @@ async def test_a_disk_is_set_up_after_its_serial_number_was_typed(
         app.screen.query_one("#mount", Input).value = "/mnt/taken"
         await pilot.press("enter")
         await shows(pilot, "/etc/fstab has /mnt/taken already.")
+        app.screen._changed()  # type: ignore[attr-defined]
+        await pilot.pause()
+        assert "/etc/fstab has /mnt/taken already." in screen_text(app), "an error stays when disks are looked at again"
         app.screen.query_one("#mount", Input).value = "/mnt/data"
         await pilot.press("enter")
         await shows(pilot, "To confirm, type its")

@@ -68,6 +68,7 @@ class SetUpScreen(Window[None]):
         self._offers: dict[str, tuple[Offer, ...]] = {}
         self._looked_at: dict[str, object] = {}
         self._path = ""
+        self._said_of: tuple[str, bool] | None = None
 
     def body(self) -> ComposeResult:
         yield Static(id="message", markup=False)
@@ -137,9 +138,15 @@ class SetUpScreen(Window[None]):
             rows.append(_tick_row(PARTITION, self._choices.partition, "with a partition table (GPT)"))
         rows.append(_tick_row(ABSENT, self._choices.may_be_absent, "may be absent when this machine starts"))
         self.query_one(ChoiceList).rows = tuple(rows)
+        if self._said_of != (self._path, bool(usable)):
+            self._say_usual()
+
+    def _say_usual(self) -> None:
+        """Only where it changes, as disks are looked at again and again, and an error is to stay until then."""
+        self._said_of = self._path, bool(self._usable)
         if self._path:
             self.say("⏎ shows the exact commands. Nothing has happened yet.")
-        elif usable:
+        elif self._usable:
             self.say(
                 keyed("Choose a disk with `space`. Everything on it will be lost; nothing happens before a review.")
             )
@@ -162,6 +169,7 @@ class SetUpScreen(Window[None]):
         else:
             self._path = event.key
         self._redraw()
+        self._say_usual()
 
     @on(Input.Submitted)
     def action_review(self) -> None:
