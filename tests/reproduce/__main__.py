@@ -41,7 +41,6 @@ ROOT = Path(__file__).parents[2]
 FSWIZARD = (sys.executable, "-m", "fswizard")
 ROUNDS = ("--rounds", "4..8", "--time", "15m")
 """More than four only where the time suffices."""
-EMULATED_ROUNDS = ("--rounds", "6..6", "--time", "24h")
 INSIDE = "/root/result.jsonl"
 """The result, in the virtual machine."""
 IMAGES = "/var/tmp"
@@ -153,17 +152,8 @@ def _emulated(name: str, where: Emulated, path: Path) -> None:
         if where.rules:
             vm.write("/etc/udev/rules.d/90-published.rules", where.rules)
             vm.ok("udevadm", "control", "--reload")
-        argv = (
-            "fswizard",
-            "published",
-            name,
-            "--run",
-            *where.target,
-            *where.options,
-            *EMULATED_ROUNDS,
-            "--output",
-            INSIDE,
-        )
+        rounds = ("--rounds", f"{where.rounds}..{where.rounds}", "--time", "24h")
+        argv = ("fswizard", "published", name, "--run", *where.target, *where.options, *rounds, "--output", INSIDE)
         running = vm.start("sh", "-c", 'exec "$@" > /root/said 2>&1', "sh", *argv, timeout_s=LONGEST_S)
         while running.alive:
             time.sleep(TELL_S)

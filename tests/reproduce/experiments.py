@@ -48,6 +48,7 @@ class Emulated:
     """For udev, which sets what fswizard leaves to the administrator."""
     options: tuple[str, ...] = ()
     """Further options of `fswizard published`."""
+    rounds: int = 6
 
     @property
     def links(self) -> list[str]:
@@ -110,7 +111,9 @@ PLACES: Mapping[str, Place] = {
     "trees-ssd-large": None,
     "trees-ssd-zfs": Emulated((virtio("FLASH", size_bytes=4 * GIB).as_slow_as(**SLOW),)),
     "trees-ssd-zfs-memory": Emulated(
-        (virtio("FLASH", size_bytes=4 * GIB).as_slow_as(**SLOW),), options=("--memory-limit", "none")
+        (virtio("FLASH", size_bytes=4 * GIB).as_slow_as(bytes_per_s=100 << 20, requests_per_s=2000),),
+        options=("--memory-limit", "none"),
+        rounds=12,
     ),
     "ssd-arrays": Simulated(SSDS, array=True, before=STRIPE_CACHE),
     "ssd-arrays-zfs": Emulated(
