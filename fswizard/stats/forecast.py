@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from statistics import NormalDist
 
 from fswizard.model.analysis import TIE, Analysis, Hinge, Ratio
@@ -116,7 +117,7 @@ class _Game:
     def __init__(
         self, analysis: Analysis, plan: Plan, known: tuple[str, ...], table: Table, tables: Tables | None
     ) -> None:
-        self.analysis, self.plan, self.known = analysis, plan, known
+        self.analysis, self.plan, self.known, self.tables = analysis, plan, known, tables
         noise = fit(table)
         self.measured = in_the_run(table, max(all_rounds(table)))
         self.rounds = analysis.rounds
@@ -124,7 +125,11 @@ class _Game:
         self.middle = math.fsum(self.levels.values()) / len(known)
         self.squares, self.freedom = noise.residual_sum, max(1, noise.freedom)
         self._halves: dict[int, dict[Pair, float]] = {}
-        self._reweighted = dict(_reweighted(analysis, plan, known, tables)) if tables else {}
+
+    @cached_property
+    def reweighted(self) -> Mapping[Pair, Sequence[_Reweighted]]:
+        """What a lead of each pair may hang on; made only where a future has a winner, as it takes longest."""
+        return dict(_reweighted(self.analysis, self.plan, self.known, self.tables)) if self.tables else {}
 
     @property
     def variance(self) -> float:
@@ -150,7 +155,7 @@ class _Game:
         for rival in rivals:
             for pair in ((winner, rival), (rival, winner)):
                 sign = 1 if pair[0] == winner else -1
-                for changed in self._reweighted.get(pair, ()):
+                for changed in self.reweighted.get(pair, ()):
                     middle = means[winner] - means[rival] + sign * changed.further
                     half = self.halves(rounds)[pair] * noisier * changed.wider
                     if with_interval(changed.rest, middle, half).verdict != "faster":
