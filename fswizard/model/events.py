@@ -187,10 +187,7 @@ def fold(result: Result, events: Iterable[Event]) -> Result:
     for event in events:
         elapsed_s = max(elapsed_s, event.at_s)
         match event:
-            case SampleTaken(sample=sample) if sample.candidate and not sample.round:
-                pass  # of the first look
-            case SampleTaken():
-                sample = event.sample
+            case SampleTaken(sample=sample) if sample.round or not sample.candidate:  # else it is of the first look
                 samples.append(sample if sample.at_s else replace(sample, at_s=event.at_s))
             case SeriesRecorded():
                 series.append(event.series)
