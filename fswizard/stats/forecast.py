@@ -67,9 +67,9 @@ def foresee(
         return None
     if any(pair.low is None for pair in _among(analysis.pairs, known)):
         return None
-    if fit(table).freedom < LEAST_FREEDOM:
-        return None
     game = _Game(analysis, plan, known, table, tables)
+    if game.freedom < LEAST_FREEDOM:
+        return None
     rng = random.Random(f"{plan.seed}/forecast/{analysis.rounds}")
     futures = [_Future(game, rng, ahead) for _ in range(FUTURES)]
     answer = _answer(analysis, decide(analysis, plan, known))
