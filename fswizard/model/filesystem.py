@@ -36,7 +36,7 @@ class MkfsOption:
     flag: str
     """The program's flag, such as `-E`; values of the same flag are joined with commas."""
     value: str
-    """What the flag gets; `{}` in it stands for the value that people chose, several for its parts between each `x`."""
+    """What the flag gets. `{}` is the value that people chose; several are its parts, which `x` separates: `64kx3`."""
     text: str
     """What it does and when it helps, in a sentence."""
     pattern: str = ""

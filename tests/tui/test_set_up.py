@@ -14,6 +14,7 @@ from fswizard.model.filesystem import Candidate
 from fswizard.targets import SetUpChoices, SetUpDone, SetUpPlan, require_confirmed, script
 from fswizard.targets.setting_up import set_up_on
 from fswizard.tui.app import FswizardApp
+from fswizard.tui.screens.set_up import SetUpScreen
 from tests.fakes.wizard import NEW, OLD, Clock, FakeMachine, finished_result
 from tests.tui.driving import at_step, screen_text, shows, until
 
@@ -64,7 +65,8 @@ async def test_a_disk_is_set_up_after_its_serial_number_was_typed(
         app.screen.query_one("#mount", Input).value = "/mnt/taken"
         await pilot.press("enter")
         await shows(pilot, "/etc/fstab has /mnt/taken already.")
-        app.screen._changed()  # type: ignore[attr-defined]
+        assert isinstance(app.screen, SetUpScreen)
+        app.screen._changed()
         await pilot.pause()
         assert "/etc/fstab has /mnt/taken already." in screen_text(app), "an error stays when disks are looked at again"
         app.screen.query_one("#mount", Input).value = "/mnt/data"
