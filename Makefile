@@ -22,7 +22,7 @@ endif
 endif
 
 .DEFAULT_GOAL := run
-.PHONY: run test quick lint check test-all $(SLOW) test-repeat uml reproduce bench bench-statistics screenshots install-helper lock clean
+.PHONY: run test quick lint check test-all $(SLOW) test-repeat uml reproduce bench bench-statistics screenshots messages install-helper lock clean
 
 run: $(VENV)/.run-ready ## Start the wizard; without a terminal, measure ext4, xfs and btrfs and print the report
 	@$(FSWIZARD) doctor --needed --install > /dev/null || :
@@ -90,6 +90,9 @@ bench-statistics: $(VENV)/.test-ready ## Measure how often intervals err and how
 
 screenshots: $(VENV)/.test-ready ## Make the screenshots of README from real runs
 	$(BIN)/python -m tests.tui.screenshots
+
+messages: $(VENV)/.test-ready ## Collect all sentences, merge them into the translations, say what is missing, compile them
+	@$(BIN)/python packaging/messages.py
 
 install-helper: $(VENV)/.run-ready ## Give root a copy of the helper that only root can change; ARGS=--remove takes it away
 	@$(FSWIZARD) install-helper $(ARGS)

@@ -7,9 +7,10 @@ import io
 import os
 import sys
 
+from fswizard import language
 from fswizard.errors import ExitCode, FswizardError, RunFailed, UsageError
 from fswizard.model.text import plain, safe_lines
-from fswizard.system.files import home_directory
+from fswizard.system import files
 from fswizard.tui import run_wizard
 
 
@@ -18,6 +19,7 @@ def main() -> None:
     try:
         _require_output()
         _print_in_any_encoding()
+        language.choose(files.setting(language.SETTING) or language.of_environment())
         code = _command_line() if sys.argv[1:] else _wizard()
         sys.stdout.flush()
     except FswizardError as error:
@@ -32,7 +34,7 @@ def main() -> None:
 
 
 def _wizard() -> int:
-    home_directory()  # it needs one
+    files.home_directory()  # it needs one
     return run_wizard()
 
 

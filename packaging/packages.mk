@@ -39,7 +39,7 @@ zipapp: sdist ## Build one file that runs with Python alone, on x86-64
 		--python '/usr/bin/env python3' --output-file $(ZIPAPP)
 
 deb: sdist ## Build a package for Debian unstable, with Debian's own Python packages
-	$(call in_debian,unstable,$(SDIST),build-essential debhelper dh-python lintian pybuild-plugin-pyproject python3-all \
+	$(call in_debian,unstable,$(SDIST),build-essential debhelper dh-python lintian pybuild-plugin-pyproject python3-all python3-babel \
 		python3-hatchling,$(DEBIAN_SOURCE); dpkg-buildpackage --unsigned-source --unsigned-changes; $(LINTIAN); \
 		cp ../*.deb /out)
 

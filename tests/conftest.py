@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from fswizard import language
 from fswizard.filesystems import availability, catalogue
 from fswizard.privileged import memory_limit, system_calls
 from fswizard.system import commands, programs
@@ -223,8 +224,12 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _own_directories() -> Iterator[None]:
-    """Results, recipes and caches of a test are its own."""
+    """Results, recipes and caches of a test are its own, and it reads English."""
     with tempfile.TemporaryDirectory(prefix="fswizard-test-") as home, pytest.MonkeyPatch.context() as patch:
         for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
             patch.setenv(name, str(Path(home, name.lower())))
+        for name in ("LANGUAGE", "LC_ALL", "LC_MESSAGES"):
+            patch.delenv(name, raising=False)
+        patch.setenv("LANG", "C.UTF-8")
         yield
+        language.choose(language.ENGLISH)

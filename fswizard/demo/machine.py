@@ -171,7 +171,7 @@ class DemoMachine(Backend):
     def why_not_resumed(self, path: Path) -> str:
         return "A demo ends where its recording ends."
 
-    def keep_theme(self, name: str) -> None:
+    def keep_setting(self, name: str, value: str) -> None:
         """It lasts as long as the demo."""
 
     mounted = broken_recipes = questions = history = ongoing = resumable = leftovers = clean = _nothing

@@ -3,12 +3,13 @@ program keeps its own."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-from fswizard.errors import Missing, UsageError
+from fswizard.errors import FswizardError, Missing, UsageError
 from fswizard.model.text import safe
 
 EXPORTS = "FSWIZARD_EXPORTS"
@@ -62,6 +63,21 @@ def turn_away_from(descriptors: Iterable[int]) -> None:
     for descriptor in descriptors:
         os.dup2(nowhere, descriptor)
     os.close(nowhere)
+
+
+def setting(name: str) -> str:
+    """What the user chose last, such as the theme; empty where nothing was chosen."""
+    try:
+        return (state_directory() / name).read_text("utf-8").strip()
+    except (OSError, UnicodeError, FswizardError):
+        return ""
+
+
+def keep_setting(name: str, value: str) -> None:
+    """For the next time. Where it cannot be written, the default comes back."""
+    with contextlib.suppress(OSError, FswizardError):
+        state_directory().mkdir(mode=0o700, parents=True, exist_ok=True)
+        (state_directory() / name).write_text(f"{value}\n", "utf-8")
 
 
 def state_directory() -> Path:

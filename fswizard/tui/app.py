@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from fswizard.tui.backend import OngoingRun
     from fswizard.tui.screens.run import RunScreen
 
+THEME = "theme"
+"""Name of the setting."""
 INPUT_GRACE_S = 0.6
 """For so long after the program itself changed the screen, keys are taken to be meant for the one before."""
 
@@ -60,7 +62,7 @@ class FswizardApp(Wizard):
         self.themes = TERMINAL if few_colours else (*OWN, *TERMINAL)
         for theme in self.themes:
             self.register_theme(theme)
-        chosen = self.backend.theme()
+        chosen = self.backend.setting(THEME)
         self.theme = chosen if chosen in [theme.name for theme in self.themes] else self.themes[0].name
         self._input_grace_until_s = self.clock()
         self._watching = watching
@@ -99,7 +101,7 @@ class FswizardApp(Wizard):
         names = [theme.name for theme in self.themes]
         place = names.index(self.theme) if self.theme in names else -1
         self.theme = names[(place + 1) % len(names)]
-        self.backend.keep_theme(self.theme)
+        self.backend.keep_setting(THEME, self.theme)
 
     def action_explain(self) -> None:
         """Help on the screen that is shown, and all its keys."""

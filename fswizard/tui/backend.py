@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -25,7 +24,7 @@ from fswizard.model.recipe import Recipe
 from fswizard.model.result import Result
 from fswizard.model.text import safe
 from fswizard.system import host
-from fswizard.system.files import home_directory, state_directory, write_new
+from fswizard.system.files import home_directory, keep_setting, setting, write_new
 from fswizard.tui.choices import WizardChoices
 
 if TYPE_CHECKING:
@@ -46,8 +45,6 @@ __all__ = [
 
 Order = Literal["pause", "resume", "skip", "stop"]
 """Orders to a run."""
-THEME = "theme"
-"""Name of the file that holds the theme's."""
 NO_WAY = ("sudo-refuses", "unknown-caller", "wrong-helper", "unreadable-helper", "none")
 """States of `Backend.privilege` in which root cannot be had."""
 
@@ -456,18 +453,12 @@ class Backend:
 
         remove(path)
 
-    def theme(self) -> str:
-        """Name of the theme that was chosen last; empty where none was."""
-        try:
-            return (state_directory() / THEME).read_text("utf-8").strip()
-        except (OSError, UnicodeError):
-            return ""
+    def setting(self, name: str) -> str:
+        """What the user chose last, such as the theme; empty where nothing was chosen."""
+        return setting(name)
 
-    def keep_theme(self, name: str) -> None:
-        """For the next time. Where it cannot be written, the default comes back."""
-        with suppress(OSError):
-            state_directory().mkdir(mode=0o700, parents=True, exist_ok=True)
-            (state_directory() / THEME).write_text(f"{name}\n", "utf-8")
+    def keep_setting(self, name: str, value: str) -> None:
+        keep_setting(name, value)
 
     def leftovers(self) -> tuple[Leftover, ...]:
         from fswizard.targets import leftovers

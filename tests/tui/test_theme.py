@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fswizard.system.files import state_directory
-from fswizard.tui.app import FswizardApp
+from fswizard.tui.app import THEME, FswizardApp
 from fswizard.tui.backend import Backend
 from fswizard.tui.theme import DARK, HIGH_CONTRAST, LIGHT, OWN, TERMINAL
 from tests.fakes.wizard import Clock, FakeMachine, running_state
@@ -24,23 +24,23 @@ async def test_f2_goes_through_every_theme_and_the_choice_is_there_again_the_nex
             await pilot.press("f2")
             seen.append(app.theme)
     assert seen == [theme.name for theme in (*OWN, *TERMINAL, *OWN)]
-    assert Backend().theme() == opened().theme == HIGH_CONTRAST.name
+    assert Backend().setting(THEME) == opened().theme == HIGH_CONTRAST.name
 
 
 def test_a_theme_that_there_is_not_or_that_cannot_be_kept_or_read_is_the_default() -> None:
     state_directory().parent.mkdir(parents=True, exist_ok=True)
     state_directory().write_text("in the way")
-    Backend().keep_theme(LIGHT.name)
-    assert Backend().theme() == ""
+    Backend().keep_setting(THEME, LIGHT.name)
+    assert Backend().setting(THEME) == ""
     state_directory().unlink()
-    Backend().keep_theme("solarized")
+    Backend().keep_setting(THEME, "solarized")
     assert opened().theme == DARK.name
     (state_directory() / "theme").write_bytes(b"\xff\x00")
     assert opened().theme == DARK.name
 
 
 async def test_a_terminal_of_sixteen_colours_is_offered_its_own_alone() -> None:
-    Backend().keep_theme(LIGHT.name)
+    Backend().keep_setting(THEME, LIGHT.name)
     app = opened(few_colours=True)
     async with app.run_test() as pilot:
         assert app.theme == TERMINAL[0].name

@@ -92,7 +92,10 @@ def test_the_wheel_is_told_what_to_carry_and_the_readme_earns_every_dependency()
     """What comes of it is looked at with --slow: to build a wheel takes seconds and a network."""
     build = tomli.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]
     force, shared = {"recipes": "fswizard/shipped_recipes"}, {"packaging/share": "share"}
-    assert build["wheel"] == {"packages": ["fswizard"], "force-include": force, "shared-data": shared}
+    translations = {"artifacts": ["fswizard/locale/**/*.mo"], "exclude": ["*.po", "*.pot"]}
+    assert build["wheel"] == {
+        "packages": ["fswizard"], "force-include": force, "shared-data": shared, **translations
+    }  # fmt: skip
     for dependency in tomli.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]:
         name = dependency.split(">")[0]
         assert f"\n- `{name}`" in (ROOT / "README.md").read_text(), name

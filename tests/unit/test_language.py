@@ -1,0 +1,94 @@
+"""The reader's language: what is translated, what falls back to English, and what comes from a result file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from babel.messages.catalog import Catalog
+from babel.messages.mofile import write_mo
+
+from fswizard import language
+from fswizard.language import _, listing, n_, number, p_, shown
+
+TRANSLATED = {
+    "{name} needs a value.": "{name} braucht einen Wert.",
+    "formatting with {program}": "{program} formatiert",
+    "formatting": "Formatieren",
+    "{what} failed: {why}": "{what} misslang: {why}",
+    "no room": "kein Platz",
+    "{words} and {last}": "{words} und {last}",
+}
+
+
+@pytest.fixture
+def german(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A translation of few sentences."""
+    catalog = Catalog(locale="de")
+    for english, translated in TRANSLATED.items():
+        catalog.add(english, translated)
+    catalog.add(("{count} disk", "{count} disks"), ("{count} Platte", "{count} Platten"))
+    catalog.add(".", ",", context="decimal separator")
+    catalog.add(",", ".", context="thousands separator")
+    path = tmp_path / "de/LC_MESSAGES/fswizard.mo"
+    path.parent.mkdir(parents=True)
+    with path.open("wb") as file:
+        write_mo(file, catalog)
+    monkeypatch.setattr(language, "DIRECTORY", tmp_path)
+    language.choose("de")
+
+
+def test_sentences_keep_their_fields(german: None) -> None:
+    assert _("{name} needs a value.", name="nodesize") == "nodesize braucht einen Wert."
+
+
+def test_plural_forms_and_numbers_are_those_of_the_language(german: None) -> None:
+    assert [n_("{count} disk", "{count} disks", count) for count in (1, 2, 12345)] == [
+        "1 Platte", "2 Platten", "12.345 Platten",
+    ]  # fmt: skip
+    assert number("1,234.5") == "1.234,5"
+
+
+def test_what_has_no_translation_is_shown_in_english(german: None) -> None:
+    assert _("It has {share} free.", share="3 %") == "It has 3 % free."
+    assert n_("{count} round", "{count} rounds", 2) == "2 rounds"
+    assert p_("of a door", "open") == "open"
+    assert shown("Nobody translated this.") == "Nobody translated this."
+
+
+def test_a_sentence_of_a_result_file_is_found_by_its_fields(german: None) -> None:
+    assert shown("formatting with mkfs.xfs") == "mkfs.xfs formatiert"
+    assert shown("formatting failed: no room") == "Formatieren misslang: kein Platz"
+
+
+def test_english_is_left_as_it_is() -> None:
+    assert shown("formatting with mkfs.xfs") == "formatting with mkfs.xfs"
+    assert number("1,234.5") == "1,234.5"
+    assert listing(["ext4", "XFS", "Btrfs"]) == "ext4, XFS and Btrfs"
+    assert listing([]) == ""
+
+
+def test_lists_read_as_in_the_language(german: None) -> None:
+    assert listing(["ext4", "XFS", "Btrfs"]) == "ext4, XFS und Btrfs"
+
+
+@pytest.mark.parametrize(
+    ("variables", "code"),
+    [
+        ({}, "en"),
+        ({"LANG": "de_DE.UTF-8"}, "de"),
+        ({"LANG": "de_DE.UTF-8", "LC_MESSAGES": "en_GB.UTF-8"}, "en"),
+        ({"LANG": "en_GB.UTF-8", "LANGUAGE": "fr:de"}, "de"),
+        ({"LANG": "C.UTF-8", "LANGUAGE": "de"}, "en"),
+        ({"LANG": "fr_FR.UTF-8"}, "en"),
+        ({"LC_ALL": "de_AT@euro"}, "de"),
+    ],
+)
+def test_the_environment_names_the_language(
+    german: None, variables: dict[str, str], code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert language.of_environment() == code
