@@ -9,11 +9,14 @@ CONTRIBUTING.md says how to translate.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gettext
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from pathlib import Path
 
 DOMAIN = "fswizard"
@@ -33,8 +36,17 @@ class _Catalogue(gettext.GNUTranslations):
         return tuple(key for key in catalog if isinstance(key, str) and key)
 
 
-_translation: gettext.NullTranslations = gettext.NullTranslations()
-_chosen = ENGLISH
+@dataclass
+class _Spoken:
+    """What is spoken now."""
+
+    code: str = ENGLISH
+    translation: gettext.NullTranslations = field(default_factory=gettext.NullTranslations)
+
+
+_now = _Spoken()
+_NONE = gettext.NullTranslations()
+_english: ContextVar[bool] = ContextVar("in_english", default=False)
 
 
 def languages() -> tuple[str, ...]:
@@ -60,32 +72,47 @@ def of_environment() -> str:
 
 def choose(code: str) -> None:
     """Speak this language from now on; English where there is no translation of it."""
-    global _translation, _chosen
-    _translation, _chosen = gettext.NullTranslations(), ENGLISH
-    if code in languages() and code != ENGLISH:
-        _translation, _chosen = gettext.translation(DOMAIN, DIRECTORY, [code], _Catalogue), code
-    shown.cache_clear()
+    _now.code, _now.translation = ENGLISH, _NONE
+    with contextlib.suppress(FileNotFoundError):
+        _now.translation = gettext.translation(DOMAIN, DIRECTORY, [code], _Catalogue)  # kept once it was read
+        _now.code = code
+    _translated.cache_clear()
+    _with_fields.cache_clear()
+
+
+@contextlib.contextmanager
+def in_english() -> Iterator[None]:
+    """For what is kept in files that others read; for this thread or task alone."""
+    token = _english.set(True)
+    try:
+        yield
+    finally:
+        _english.reset(token)
 
 
 def chosen() -> str:
     """Code of the language that is spoken: `de`. HTML names it the same way."""
-    return _chosen
+    return ENGLISH if _english.get() else _now.code
+
+
+def _translation() -> gettext.NullTranslations:
+    return _NONE if _english.get() else _now.translation
 
 
 def _(message: str, **fields: object) -> str:
     """A sentence in the reader's language, with its fields filled in."""
-    text = _translation.gettext(message) if message else ""
+    text = _translation().gettext(message) if message else ""
     return text.format_map(fields) if fields else text
 
 
 def n_(singular: str, plural: str, count: int, **fields: object) -> str:
     """The form that belongs to `count`, which is a field as well: `n_("{count} disk", "{count} disks", 3)`."""
-    return _translation.ngettext(singular, plural, count).format_map({"count": number(f"{count:,}"), **fields})
+    return _translation().ngettext(singular, plural, count).format_map({"count": number(f"{count:,}"), **fields})
 
 
 def p_(context: str, message: str, **fields: object) -> str:
     """A word that other languages translate differently by its context."""
-    text = _translation.pgettext(context, message)
+    text = _translation().pgettext(context, message)
     return text.format_map(fields) if fields else text
 
 
@@ -96,7 +123,7 @@ def N_(message: str) -> str:
 
 def number(text: str) -> str:
     """A number such as `1,234.5` as the reader's language writes it."""
-    if _chosen == ENGLISH:
+    if chosen() == ENGLISH:
         return text
     signs = {".": p_("decimal separator", "."), ",": p_("thousands separator", ",")}
     return "".join(signs.get(character, character) for character in text)
@@ -109,29 +136,32 @@ def listing(words: Sequence[str]) -> str:
     return _("{words} and {last}", words=p_("between the items of a list", ", ").join(words[:-1]), last=words[-1])
 
 
-@functools.lru_cache(4096)
 def shown(text: str) -> str:
     """A sentence that was said in English, such as one of a result file, in the reader's language.
 
     It is looked up as it is, then by the sentence with fields that it was made of, the longest of those that fit.
     """
-    if not text or not isinstance(_translation, _Catalogue):
-        return text
-    translated = _translation.gettext(text)
+    return _translated(text) if text and chosen() != ENGLISH else text
+
+
+@functools.lru_cache(4096)
+def _translated(text: str) -> str:
+    translated = _now.translation.gettext(text)
     if translated != text:
         return translated
-    for message, pieces in _with_fields(_chosen):
+    for message, pieces in _with_fields():
         if all(piece in text for piece in pieces) and (found := _pattern(message).fullmatch(text)):
             fields = {name: shown(value) for name, value in found.groupdict().items()}
-            return _translation.gettext(message).format_map(fields)
+            return _now.translation.gettext(message).format_map(fields)
     return text
 
 
 @functools.cache
-def _with_fields(code: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Every English sentence with fields, and its words between them; the longest first. Of the language `code`."""
-    assert code == _chosen and isinstance(_translation, _Catalogue)
-    pieces = {text: tuple(_FIELD.split(text)[::2]) for text in _translation.sentences if _FIELD.search(text)}
+def _with_fields() -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Every English sentence with fields, and its words between them; the longest first."""
+    if not isinstance(_now.translation, _Catalogue):
+        return ()
+    pieces = {text: tuple(_FIELD.split(text)[::2]) for text in _now.translation.sentences if _FIELD.search(text)}
     by_length = sorted(pieces.items(), key=lambda item: -sum(map(len, item[1])))
     return tuple((text, parts) for text, parts in by_length if re.search(r"\w{2}", "".join(parts)))
 
