@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from rich.cells import cell_len, set_cell_size
@@ -46,6 +47,12 @@ def keyed(words: str) -> Content:
     """Words in which keys stand between backticks, such as `space`; shown in the colour that keys have."""
     parts = words.split("`")
     return text(*((part, "bold $primary" if number % 2 else "") for number, part in enumerate(parts)))
+
+
+def filled(sentence: str, **fields: Piece) -> Content:
+    """A translated sentence whose fields, such as `{disk}`, get a style of their own; keys are as in `keyed`."""
+    parts = re.split(r"\{(\w+)\}", sentence)
+    return text(*(fields[part] if number % 2 else keyed(part) for number, part in enumerate(parts)))
 
 
 def lines(parts: Iterable[Content | str]) -> Content:
