@@ -22,7 +22,7 @@ LOCALE = ROOT / "fswizard/locale"
 TEMPLATE = LOCALE / "fswizard.pot"
 TABLES = ("fswizard/**/*.toml", "recipes/**/*.toml")
 KEYS = frozenset(
-    {
+    [
         "title",
         "summary",
         "text",
@@ -37,7 +37,7 @@ KEYS = frozenset(
         "by",
         "via",
         "disk",
-    }
+    ]
 )
 """Of the tables: what people read."""
 
@@ -59,12 +59,12 @@ def in_code() -> Iterator[Found]:
         calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]  # those within f-strings, too
         for call in sorted(calls, key=lambda call: (call.lineno, call.col_offset)):
             words = [each.value if isinstance(each, ast.Constant) else None for each in call.args]
-            match call.func, words:
-                case ast.Name(id="_" | "N_"), [str(message), *_]:
+            match getattr(call.func, "id", getattr(call.func, "attr", "")), words:
+                case "_" | "N_", [str(message), *_]:
                     yield message, None, (name, call.lineno)
-                case ast.Name(id="n_"), [str(singular), str(plural), *_]:
+                case "n_", [str(singular), str(plural), *_]:
                     yield (singular, plural), None, (name, call.lineno)
-                case ast.Name(id="p_"), [str(context), str(message), *_]:
+                case "p_" | "pgettext", [str(context), str(message), *_]:
                     yield message, context, (name, call.lineno)
 
 

@@ -43,16 +43,16 @@ def _harmless(piece: Piece) -> Piece:
     return safe_lines(words), style
 
 
+def filled(sentence: str, **pieces: Piece) -> Content:
+    """A translated sentence whose fields are pieces with a style of their own."""
+    parts = re.split(r"\{(\w+)\}", sentence)
+    return text(*(pieces[part] if number % 2 else part for number, part in enumerate(parts)))
+
+
 def keyed(words: str) -> Content:
     """Words in which keys stand between backticks, such as `space`; shown in the colour that keys have."""
     parts = words.split("`")
     return text(*((part, "bold $primary" if number % 2 else "") for number, part in enumerate(parts)))
-
-
-def filled(sentence: str, **fields: Piece) -> Content:
-    """A translated sentence whose fields, such as `{disk}`, get a style of their own; keys are as in `keyed`."""
-    parts = re.split(r"\{(\w+)\}", sentence)
-    return text(*(fields[part] if number % 2 else keyed(part) for number, part in enumerate(parts)))
 
 
 def lines(parts: Iterable[Content | str]) -> Content:

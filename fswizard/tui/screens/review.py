@@ -224,8 +224,8 @@ def to_confirm(disk: str, kind: str, identifier: str, *, empty: bool) -> Content
     """What has to be typed before a disk is erased."""
     loss = (_("nothing was found on it"), "$success") if empty else (_("it is erased"), "bold $error")
     return filled(
-        _("{disk}: {loss}. To confirm, type its {kind} {identifier} and press `⏎`."),
-        disk=disk, loss=loss, kind=_(kind), identifier=(identifier, "bold"),
+        _("{disk}: {loss}. To confirm, type its {kind} {identifier} and press {key}."),
+        disk=disk, loss=loss, kind=_(kind), identifier=(identifier, "bold"), key=("⏎", "bold $primary"),
     )  # fmt: skip
 
 

@@ -135,8 +135,10 @@ class RunScreen(StepScreen):
             words = shown(running.state.step.title) if running.state.step else ""
             return text(stopping, f"{_('removing everything the run made.')} ", (words, "$muted"))
         if running.state.paused:
-            words = _("{paused} before the next filesystem; the current one finishes first. `space` resumes.")
-            return filled(words, paused=(p_("of a run", "Paused"), "bold $warning"))
+            return filled(
+                _("{paused} before the next filesystem; the current one finishes first. {key} resumes."),
+                paused=(p_("of a run", "Paused"), "bold $warning"), key=("space", "bold $primary"),
+            )  # fmt: skip
         return live.doing(running.state, frame, width)
 
     def run_is_over(self) -> None:
