@@ -31,7 +31,7 @@ def explain_place(place: Place, filesystem: Filesystem | None, width: int) -> Co
         (_("Location"), place.directory),
         (_("Filesystem"), place.filesystem or _("unknown")),
         (_("Disk"), place.drive or _("unknown")),
-        (_("Room"), _("{size} free", size=size_text(place.free_bytes))),
+        (p_("space on a disk", "Room"), _("{size} free", size=size_text(place.free_bytes))),
     ]
     rows = [facts(pairs, width, gap=False)]
     if filesystem is not None:
@@ -56,7 +56,7 @@ def _refused_row(place: Place, width: int, on: bool) -> Content:
 def _row(place: Place | None, ticked: bool, note: str, width: int, on: bool) -> Content:
     """A place with a check box and a remark; without a place the names of the columns."""
     disk = 9 if width >= 63 else 0
-    kind, free, remark = p_("of a filesystem", "Type"), p_("room", "Free"), max(8, cell_len(_("baseline")))
+    kind, free, remark = p_("of a filesystem", "Type"), p_("space on a disk", "Free"), max(8, cell_len(_("baseline")))
     fixed = (max(6, cell_len(kind)), disk, max(8, cell_len(free)), remark)
     directory = width - 3 - sum(fixed) - 2 * (5 if disk else 4)
     widths = (3, max(8, min(directory, 44)), *fixed)

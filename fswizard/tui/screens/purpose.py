@@ -15,7 +15,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from fswizard.language import N_, _, n_, shown
+from fswizard.language import N_, _, n_, p_, shown
 from fswizard.model.text import mid_sentence
 from fswizard.model.units import binary_text, duration_text, size_text
 from fswizard.tui.choices import Purpose, WizardChoices
@@ -40,8 +40,6 @@ WORDMARK = (
     "█▀  ▀▀▄ █ █ █ █  ▄▀  █▄▄█ █▄▄▀ █  █",
     "█   ▄▄▀ ▀▄▀▄▀ █ █▄▄▄ █  █ █  █ █▄▄▀",
 )
-BESIDE = ("For", "Writes")
-"""Facts for which there is room only beside the list, not below it."""
 AIRY = 40
 """Lines of a terminal from which on the facts have room between them."""
 EARLIER = 4
@@ -130,25 +128,28 @@ class PurposeScreen(StepScreen):
         elif item is None:  # it has gone meanwhile
             return
         elif kind == "ongoing":
-            self._show_facts([(N_("Enter"), _("shows this run live. You can pause or stop it there, or just watch."))])
+            self._show_facts(
+                [(p_("key", "Enter"), _("shows this run live. You can pause or stop it there, or just watch."))]
+            )
         elif kind == "left":
             words = _("removes what the run left on the disk. Its results so far stay in the history.")
-            self._show_facts([(N_("Enter"), words)])
+            self._show_facts([(p_("key", "Enter"), words)])
         else:
             self._show_facts(_about_entry(item))
 
     def _show_facts(self, pairs: Sequence[tuple[str, str]]) -> None:
         airy = self.size.height >= AIRY
-        self.query_one("#about", Canvas).show(lambda width: _facts(pairs, width, gap=airy))
+        self.query_one("#about", Canvas).show(lambda width: facts(pairs, width, label=11, gap=airy))
         self.query_one(".panel", VerticalScroll).scroll_home(animate=False)
-        self._brief = [pair for pair in pairs if pair[0] not in BESIDE]
+        beside = p_("purpose", "For"), _("Writes")  # there is no room for them below the list
+        self._brief = [pair for pair in pairs if pair[0] not in beside]
         self.query_one("#below", Canvas).show(self._below)
 
     def _below(self, width: int) -> Content:
         """The facts below the list, where there is room for all of them, or for all but the list of the tests."""
         room = self.query_one("#below").content_size.height
-        for pairs in (self._brief, [pair for pair in self._brief if pair[0] != "Measures"]):
-            drawn = _facts(pairs, width, gap=False)
+        for pairs in (self._brief, [pair for pair in self._brief if pair[0] != _("Measures")]):
+            drawn = facts(pairs, width, label=11, gap=False)
             if drawn.plain.count("\n") < room:
                 return drawn
         return Content("")
@@ -184,11 +185,11 @@ class PurposeScreen(StepScreen):
 
         if purpose == "smr":
             return (
-                (N_("Asks"), _("the kernel, smartctl and a table of models about each disk")),
-                (N_("Shows"), _("the verdict, how sure it is, and the evidence, so you can check it")),
-                (N_("Also"), _("look up a model you're thinking of buying")),
-                (N_("Then"), _("Enter helps you choose a filesystem for it")),
-                (N_("Time"), _("seconds; nothing is written")),
+                (_("Asks"), _("the kernel, smartctl and a table of models about each disk")),
+                (_("Shows"), _("the verdict, how sure it is, and the evidence, so you can check it")),
+                (_("Also"), _("look up a model you're thinking of buying")),
+                (_("Then"), _("Enter helps you choose a filesystem for it")),
+                (_("Time"), _("seconds; nothing is written")),
             )
         recipe = self.wizard.machine.recipe_for(purpose)
         writes = sum(workload.writes_bytes for workload in recipe.workloads)
@@ -201,18 +202,14 @@ class PurposeScreen(StepScreen):
             needs = _("administrator rights, once, and {size} free for a scratch image", size=size)
         longest = duration_text(recipe.minutes * 60)
         return (
-            (N_("For"), _(recipe.why)),
-            (N_("Measures"), ", ".join(mid_sentence(_(workload.title)) for workload in recipe.workloads)),
-            (N_("Compares"), compares),
-            (N_("Needs"), needs),
-            (N_("You lose"), _("nothing; all test files are deleted")),
-            (N_("Time"), _("up to {duration}; stops early once the result is clear", duration=longest)),
-            (N_("Writes"), _("about {size} per filesystem and round", size=size_text(writes))),
+            (p_("purpose", "For"), _(recipe.why)),
+            (_("Measures"), ", ".join(mid_sentence(_(workload.title)) for workload in recipe.workloads)),
+            (_("Compares"), compares),
+            (_("Needs"), needs),
+            (_("You lose"), _("nothing; all test files are deleted")),
+            (_("Time"), _("up to {duration}; stops early once the result is clear", duration=longest)),
+            (_("Writes"), _("about {size} per filesystem and round", size=size_text(writes))),
         )
-
-
-def _facts(pairs: Sequence[tuple[str, str]], width: int, *, gap: bool) -> Content:
-    return facts([(_(label), words) for label, words in pairs], width, label=11, gap=gap)
 
 
 def _purpose(name: Purpose, width: int, on: bool) -> Content:
@@ -238,12 +235,12 @@ def _about_entry(entry: Entry) -> Sequence[tuple[str, str]]:
     if ending:
         ended = f"{shown(ending.text)} {n_('{count} round.', '{count} rounds.', ending.rounds)}"
     return (
-        (N_("When"), entry.when),
-        (N_("Recipe"), _(head.recipe)),
-        (N_("Disk"), head.drive or _("no model name")),
-        (N_("Candidates"), ", ".join(map(title_of, head.candidates))),
-        (N_("Ended"), ended),
-        (N_("Result"), shown(entry.verdict)),
+        (_("When"), entry.when),
+        (_("Recipe"), _(head.recipe)),
+        (_("Disk"), head.drive or _("no model name")),
+        (_("Candidates"), ", ".join(map(title_of, head.candidates))),
+        (_("Ended"), ended),
+        (_("Result"), shown(entry.verdict)),
     )
 
 

@@ -362,7 +362,7 @@ def _ended(done: SetUpDone, width: int) -> Content:
     pairs = (
         (_("Mounted"), _("on {directory}, now and whenever this machine starts", directory=done.mount_point)),
         (_("Test file"), _("{file} was written by its owner and can be deleted", file=done.test_file)),
-        (_("Before"), _("{file} is /etc/fstab as it was", file=done.backup)),
+        (p_("setting up", "Before"), _("{file} is /etc/fstab as it was", file=done.backup)),
     )
     undo = _commands(done.undo, width)
     heading = _("To undo it; files on it stay:")

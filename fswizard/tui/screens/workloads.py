@@ -231,7 +231,7 @@ def _recipe_words(recipe: Recipe, brief: bool, comparing: bool, width: int) -> C
     pairs = [
         (_("Free space"), size_text(recipe.image_bytes))
         if comparing
-        else (_("Image"), binary_text(recipe.image_bytes)),
+        else (p_("scratch image", "Image"), binary_text(recipe.image_bytes)),
         (_("Time"), _("up to {duration}", duration=duration_text(recipe.minutes * 60))),
         *([] if comparing else [(_("Candidates"), ", ".join(recipe.candidates))]),
         (p_("source", "From"), recipe.source),
