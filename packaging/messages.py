@@ -21,24 +21,9 @@ ROOT = Path(__file__).parent.parent
 LOCALE = ROOT / "fswizard/locale"
 TEMPLATE = LOCALE / "fswizard.pot"
 TABLES = ("fswizard/**/*.toml", "recipes/**/*.toml")
-KEYS = frozenset(
-    [
-        "title",
-        "summary",
-        "text",
-        "risk",
-        "why",
-        "doubt",
-        "failed",
-        "hint",
-        "needs",
-        "value",
-        "note",
-        "by",
-        "via",
-        "disk",
-    ]
-)
+KEYS = frozenset({
+    "title", "summary", "text", "risk", "why", "doubt", "failed", "hint", "needs", "value", "note", "by", "via", "disk",
+})  # fmt: skip
 """Of the tables: what people read."""
 
 Found = tuple[str | tuple[str, ...], str | None, tuple[str, int]]
