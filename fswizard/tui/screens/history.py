@@ -199,7 +199,7 @@ def _disk_row(disk: str, count: int, width: int, on: bool) -> Content:
 def entry_line(entry: Entry, width: int, *, marked: bool) -> Content:
     """A result in a line; its verdict below where there is no room beside it, and its note."""
     mark = ("✓" if marked else "", "bold $accent")
-    recipe, verdict = cut(_(entry.header.recipe), max(16, width // 6)), shown(entry.verdict)
+    recipe, verdict = cut(entry.header.recipe, max(16, width // 6)), shown(entry.verdict)
     style = "$success" if len(entry.leaders) == 1 else "$muted"
     widths = (1, 16, max(16, width // 6))
     rest = width - sum(widths) - 2 * len(widths)

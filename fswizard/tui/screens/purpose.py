@@ -218,7 +218,7 @@ def _purpose(name: Purpose, width: int, on: bool) -> Content:
 
 
 def _entry(entry: Entry, width: int, on: bool, *, remark: str = "") -> Content:
-    recipe = _(entry.header.recipe)
+    recipe = entry.header.recipe
     end = cut(_(remark) or shown(entry.verdict), max(8, width - 21 - cell_len(recipe)))
     room = max(8, width - 21 - cell_len(end))
     disk = cut(entry.header.drive, room - cell_len(recipe) - 2)
@@ -236,7 +236,7 @@ def _about_entry(entry: Entry) -> Sequence[tuple[str, str]]:
         ended = f"{shown(ending.text)} {n_('{count} round.', '{count} rounds.', ending.rounds)}"
     return (
         (_("When"), entry.when),
-        (_("Recipe"), _(head.recipe)),
+        (_("Recipe"), head.recipe),
         (_("Disk"), head.drive or _("no model name")),
         (_("Candidates"), ", ".join(map(title_of, head.candidates))),
         (_("Ended"), ended),

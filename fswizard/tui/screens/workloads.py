@@ -241,7 +241,7 @@ def _recipe_words(recipe: Recipe, brief: bool, comparing: bool, width: int) -> C
         else (p_("scratch image", "Image"), binary_text(recipe.image_bytes)),
         (_("Time"), _("up to {duration}", duration=duration_text(recipe.minutes * 60))),
         *([] if comparing else [(_("Candidates"), ", ".join(recipe.candidates))]),
-        (p_("source", "From"), recipe.source),
+        (p_("source", "From"), _(recipe.source)),
     ]
     rows = [text((_(recipe.title), "bold")), *wrap(_(recipe.why), width)]
     return lines(rows if brief else [*rows, Content(""), facts(pairs, width, gap=False)])
