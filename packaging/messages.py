@@ -45,12 +45,12 @@ def in_code() -> Iterator[Found]:
         for call in sorted(calls, key=lambda call: (call.lineno, call.col_offset)):
             words = [each.value if isinstance(each, ast.Constant) else None for each in call.args]
             match getattr(call.func, "id", getattr(call.func, "attr", "")), words:
-                case "_" | "N_", [str(message), *_]:
-                    yield message, None, (name, call.lineno)
+                case "_" | "N_", [str(text), *_]:
+                    yield text, None, (name, call.lineno)
                 case "n_", [str(singular), str(plural), *_]:
                     yield (singular, plural), None, (name, call.lineno)
-                case "p_" | "pgettext", [str(context), str(message), *_]:
-                    yield message, context, (name, call.lineno)
+                case "p_" | "pgettext", [str(context), str(text), *_]:
+                    yield text, context, (name, call.lineno)
 
 
 def in_refusals() -> Iterator[Found]:
