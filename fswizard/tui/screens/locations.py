@@ -112,9 +112,11 @@ class LocationsScreen(BoxScreen):
         wanted = self.choices.places or on_one_disk(usable)
         self._choose(tuple(directory for directory in wanted if directory in directories))
         if len(usable) < 2:
-            few = "There is only one mounted filesystem" if usable else "There is no mounted filesystem"
-            self.say(("! ", "bold $warning"), keyed(f"{few} that you can write to. You need two: mount another and "
-                     "come back, or name a directory: `d`."))  # fmt: skip
+            few = _("There is no mounted filesystem that you can write to.")
+            if usable:
+                few = _("There is only one mounted filesystem that you can write to.")
+            mend = _("You need two: mount another and come back, or name a directory: `d`.")
+            self.say(("! ", "bold $warning"), keyed(f"{few} {mend}"))
 
     @staticmethod
     def _columns(width: int) -> Content:
