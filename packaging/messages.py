@@ -1,6 +1,6 @@
 """`make messages`: collect every sentence that people read, merge them into the translations, and compile these.
 
-`make messages ARGS=fr` begins a new one. Sentences come from the code where it calls one of `KEYWORDS`, from refusals
+`make messages ARGS=fr` begins a new one. Sentences come from the code where it calls `_` or its like, from refusals
 of the helper, which is without translations and speaks English, and from the TOML files. It prints how much of each
 language is missing, and fails where a translation has other fields than its sentence.
 """
@@ -15,7 +15,6 @@ from string import Formatter
 
 import tomli
 from babel.messages.catalog import Catalog, Message
-from babel.messages.extract import extract_from_file
 from babel.messages.pofile import read_po, write_po
 from translations import compile_all
 
@@ -24,11 +23,10 @@ LOCALE = ROOT / "fswizard/locale"
 TEMPLATE = LOCALE / "fswizard.pot"
 PLACE = "LC_MESSAGES/fswizard.po"
 WIDTH = 120
-KEYWORDS = {"_": None, "N_": None, "n_": (1, 2), "p_": ((1, "c"), 2)}
 TABLES = ("fswizard/**/*.toml", "recipes/**/*.toml")
-KEYS = frozenset(
-    {"title", "summary", "text", "risk", "why", "doubt", "failed", "hint", "needs", "value", "note", "by", "via"}
-)
+KEYS = frozenset({
+    "title", "summary", "text", "risk", "why", "doubt", "failed", "hint", "needs", "value", "note", "by", "via", "disk",
+})  # fmt: skip
 """Of the tables: what people read."""
 
 Found = tuple[str | tuple[str, ...], str | None, tuple[str, int]]
@@ -45,9 +43,17 @@ def extracted() -> Catalog:
 
 def in_code() -> Iterator[Found]:
     for path in sorted((ROOT / "fswizard").rglob("*.py")):
-        name = path.relative_to(ROOT).as_posix()
-        for line, message, _comments, context in extract_from_file("python", path, keywords=KEYWORDS):
-            yield message, context, (name, line)
+        name, tree = path.relative_to(ROOT).as_posix(), ast.parse(path.read_text("utf-8"))
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]  # those within f-strings, too
+        for call in sorted(calls, key=lambda call: (call.lineno, call.col_offset)):
+            words = [each.value if isinstance(each, ast.Constant) else None for each in call.args]
+            match getattr(call.func, "id", getattr(call.func, "attr", "")), words:
+                case "_" | "N_", [str(text), *_]:
+                    yield text, None, (name, call.lineno)
+                case "n_", [str(singular), str(plural), *_]:
+                    yield (singular, plural), None, (name, call.lineno)
+                case "p_" | "pgettext", [str(context), str(text), *_]:
+                    yield text, context, (name, call.lineno)
 
 
 def in_refusals() -> Iterator[Found]:
