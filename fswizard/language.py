@@ -130,7 +130,8 @@ def listing(words: Sequence[str]) -> str:
 def shown(text: str) -> str:
     """A sentence that was said in English, such as one of a result file, in the reader's language.
 
-    It is looked up as it is, then by the sentence with fields that it was made of, the longest of those that fit.
+    It is looked up as it is, then by the sentence with fields that it was made of, the longest of those that fit, then
+    one by one, where it is several sentences, or several items of a list.
     """
     return text if chosen() == ENGLISH else _in_readers_language(text)
 
@@ -152,6 +153,10 @@ def _in_readers_language(text: str) -> str:
         if all(piece in text for piece in pieces) and (found := _pattern(message).fullmatch(text)):
             fields = {name: shown(value) for name, value in found.groupdict().items()}
             return _translation.gettext(message).format_map(fields)
+    for end, between in ((".", " "), ("", "; "), ("", ", ")):
+        first, joint, rest = text.partition(end + between)
+        if joint:
+            return f"{shown(first + end)}{between}{shown(rest)}"
     return text
 
 

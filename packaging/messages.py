@@ -8,6 +8,7 @@ where a translation has other fields than its sentence.
 from __future__ import annotations
 
 import ast
+import itertools
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,22 +49,29 @@ def in_code() -> Iterator[Found]:
 
 
 def in_refusals() -> Iterator[Found]:
-    """Their sentences are f-strings; a field is called by the last name in it."""
+    """Refusals and findings of the helper. Their sentences are f-strings; a field is called by the last name in it."""
     for path in sorted((ROOT / "fswizard/privileged").glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             match node:
-                case ast.Call(func=ast.Name(id="Refusal"), args=[_, sentence, *_]):
-                    if text := _text(sentence):
-                        yield text, None, (path.relative_to(ROOT).as_posix(), node.lineno)
+                case ast.Call(func=ast.Name(id="Refusal" | "Finding"), args=[_, *sentences]):
+                    pass
+                case ast.Assign(targets=[ast.Name(id="text" | "hint")], value=sentence):
+                    sentences = [sentence]
+                case _:
+                    continue
+            for text in filter(None, itertools.chain.from_iterable(map(_texts, sentences))):
+                yield text, None, (path.relative_to(ROOT).as_posix(), node.lineno)
 
 
-def _text(node: ast.expr) -> str:
+def _texts(node: ast.expr) -> Iterator[str]:
     match node:
         case ast.Constant(value=str(text)):
-            return text
+            yield text
         case ast.JoinedStr(values=parts):
-            return "".join(part.value if isinstance(part, ast.Constant) else f"{{{_name(part)}}}" for part in parts)
-    return ""
+            yield "".join(part.value if isinstance(part, ast.Constant) else f"{{{_name(part)}}}" for part in parts)
+        case ast.IfExp(body=one, orelse=other):
+            yield from _texts(one)
+            yield from _texts(other)
 
 
 def _name(node: ast.AST) -> str:

@@ -105,11 +105,11 @@ def _loops(device: Device, names: Mapping[str, Probed]) -> Iterator[Finding]:
     tree, own = device.tree, device.backing_file
     for loop in tree.names("/sys/block"):
         file = tree.text(f"/sys/block/{loop}/loop/backing_file")
-        detach = f"Detach it first: losetup -d /dev/{loop}"
+        hint = f"Detach it first: losetup -d /dev/{loop}"
         if tree.device_at(file) in names:
-            yield Finding("loop", f"The loop device {loop} is on {device.name}", detach)
+            yield Finding("loop", f"The loop device {loop} is on {device.name}", hint)
         if own and file == own and loop != device.disk:
-            yield Finding("loop", f"{loop} and {device.disk} use the same file", detach)
+            yield Finding("loop", f"{loop} and {device.disk} use the same file", hint)
     if own.startswith("/dev/"):
         yield Finding("loop", f"{device.disk} is on {own}", "Name that device instead.")
     if own.endswith(" (deleted)") or Path(own).parent.name.startswith("fswizard-"):

@@ -61,6 +61,11 @@ def test_a_sentence_of_a_result_file_is_found_by_its_fields(german: None) -> Non
     assert shown("formatting failed: no room") == "Formatieren misslang: kein Platz"
 
 
+def test_sentences_and_items_that_were_joined_are_found_one_by_one(german: None) -> None:
+    assert shown("nodesize needs a value. It is 3 % full.") == "nodesize braucht einen Wert. It is 3 % full."
+    assert shown("no room; sda, no room") == "kein Platz; sda, kein Platz"
+
+
 def test_english_is_left_as_it_is() -> None:
     assert shown("formatting with mkfs.xfs") == "formatting with mkfs.xfs"
     assert number("1,234.5") == "1,234.5"
