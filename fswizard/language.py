@@ -22,6 +22,8 @@ DOMAIN = "fswizard"
 ENGLISH = "en"
 SETTING = "language"
 """Name of the setting that outlives the program; empty: as the environment says."""
+VARIABLE = "FSWIZARD_LANGUAGE"
+"""What the program there is told where it runs on another machine, on this one's terminal."""
 DIRECTORY = Path(__file__).parent / "locale"
 _FIELD = re.compile(r"\{(\w+)\}")
 
@@ -60,6 +62,11 @@ def of_environment() -> str:
             if code in known:
                 return code
     return ENGLISH
+
+
+def asked_for() -> str:
+    """The language of whoever has this program run on another machine; empty where it runs here."""
+    return os.environ.get(VARIABLE, "")
 
 
 def choose(code: str) -> None:
