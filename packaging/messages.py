@@ -1,8 +1,8 @@
 """`make messages`: collect every sentence that people read, merge them into the translations, and compile these.
 
 Sentences come from the code where it calls one of `KEYWORDS`, from refusals of the helper, which is without
-translations and speaks English, and from the TOML files. It prints how much of each language is missing, and fails
-where a translation has other fields than its sentence.
+translations and speaks English, from the help of subcommands, and from the TOML files. It prints how much of each
+language is missing, and fails where a translation has other fields than its sentence.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from babel.messages.catalog import Catalog, Message
 from babel.messages.extract import extract_from_file
 from babel.messages.pofile import read_po, write_po
 from translations import compile_all
+
+from fswizard.cli import Fswizard, completion
+from fswizard.cli.command import message, paragraphs
 
 ROOT = Path(__file__).parent.parent
 LOCALE = ROOT / "fswizard/locale"
@@ -36,16 +39,16 @@ Found = tuple[str | tuple[str, ...], str | None, tuple[str, int]]
 def extracted() -> Catalog:
     """Every sentence, by file and line."""
     catalog = Catalog(project="fswizard", charset="utf-8", fuzzy=False)
-    for message, context, place in (*in_code(), *in_refusals(), *in_tables()):
-        catalog.add(message, locations=[place], context=context)
+    for text, context, place in (*in_code(), *in_refusals(), *in_help(), *in_tables()):
+        catalog.add(text, locations=[place], context=context)
     return catalog
 
 
 def in_code() -> Iterator[Found]:
     for path in sorted((ROOT / "fswizard").rglob("*.py")):
         name = path.relative_to(ROOT).as_posix()
-        for line, message, _comments, context in extract_from_file("python", path, keywords=KEYWORDS):
-            yield message, context, (name, line)
+        for line, text, _comments, context in extract_from_file("python", path, keywords=KEYWORDS):
+            yield text, context, (name, line)
 
 
 def in_refusals() -> Iterator[Found]:
@@ -77,6 +80,14 @@ def _texts(node: ast.expr) -> Iterator[str]:
 def _name(node: ast.AST) -> str:
     names = (getattr(each, "id", "") or getattr(each, "attr", "") for each in ast.walk(node))
     return next(filter(None, names), "value").lstrip("_")
+
+
+def in_help() -> Iterator[Found]:
+    """Of subcommands, whose docstrings are their help."""
+    for command in (Fswizard, *completion.subcommands(Fswizard).values()):
+        place = f"{command.__module__.replace('.', '/')}.py"
+        for text in filter(None, map(message, paragraphs(command))):
+            yield text, None, (place, 1)
 
 
 def in_tables() -> Iterator[Found]:

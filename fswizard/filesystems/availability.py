@@ -37,8 +37,9 @@ def availability(filesystem: Filesystem) -> Availability:
         return Availability(
             False,
             _("The running kernel cannot mount {filesystem}.", filesystem=filesystem.title),
-            _((driver and driver.hint) or "")
-            or _("Choose another filesystem, or start a kernel that has it as a module."),
+            _(driver.hint)
+            if driver and driver.hint
+            else _("Choose another filesystem, or start a kernel that has it as a module."),
             version,
         )
     if commands.find(filesystem.mkfs_program) is None:
