@@ -25,7 +25,10 @@ SETTING = "language"
 VARIABLE = "FSWIZARD_LANGUAGE"
 """What the program there is told where it runs on another machine, on this one's terminal."""
 DIRECTORY = Path(__file__).parent / "locale"
-_FIELD = re.compile(r"\{(\w+)\}")
+_FIELD = re.compile(r"\{([a-z]\w*)\}")
+_ANYTHING, _IN_ONE_SENTENCE, _AMOUNT = ".+?", r"(?:(?!\. ).)+?", r"[\d.,]+(?: \w{1,3})?"
+"""Expressions for what a field holds."""
+_NUMBER = re.compile(r"[\d.,]+")
 
 
 class _Catalogue(gettext.GNUTranslations):
@@ -119,6 +122,9 @@ def N_(message: str) -> str:
     return message
 
 
+_LISTED = N_("{words} and {last}")
+
+
 def number(text: str) -> str:
     """A number such as `1,234.5` as the reader's language writes it."""
     if chosen() == ENGLISH:
@@ -131,14 +137,14 @@ def listing(words: Sequence[str]) -> str:
     """`a, b and c`."""
     if len(words) < 2:
         return "".join(words)
-    return _("{words} and {last}", words=p_("between the items of a list", ", ").join(words[:-1]), last=words[-1])
+    return _(_LISTED, words=p_("between the items of a list", ", ").join(words[:-1]), last=words[-1])
 
 
 def shown(text: str) -> str:
     """A sentence that was said in English, such as one of a result file, in the reader's language.
 
-    It is looked up as it is, then by the sentence with fields that it was made of, the longest of those that fit, then
-    one by one, where it is several sentences, or several items of a list.
+    It is looked up as it is, then by the sentence with fields that it was made of, the longest of those that fit. Where
+    it is several sentences, or items of a list, they are looked up one by one.
     """
     return text if chosen() == ENGLISH else _in_readers_language(text)
 
@@ -156,29 +162,46 @@ def _in_readers_language(text: str) -> str:
     translated = _translation.gettext(text)
     if translated != text:
         return translated
-    for message, pieces in _with_fields(_chosen):
-        if all(piece in text for piece in pieces) and (found := _pattern(message).fullmatch(text)):
-            fields = {name: shown(value) for name, value in found.groupdict().items()}
-            return _translation.gettext(message).format_map(fields)
+    filled = _filled(text, _IN_ONE_SENTENCE) or _one_by_one(text) or _filled(text, _ANYTHING)
+    if not filled and text.endswith(".") and (finding := shown(text[:-1])) != text[:-1]:
+        return _("{finding}.", finding=finding)
+    return filled or text
+
+
+def _filled(text: str, field: str) -> str:
+    """The translation of a sentence with fields, each of which matches the expression `field`; empty without one."""
+    for message, pieces, is_unit in _with_fields(_chosen):
+        pattern = _pattern(message, _AMOUNT if is_unit else field)
+        if all(piece in text for piece in pieces) and (found := pattern.fullmatch(text)):
+            told = number if is_unit and _NUMBER.fullmatch(found[1]) else shown
+            return _translation.gettext(message).format_map({key: told(it) for key, it in found.groupdict().items()})
+    return ""
+
+
+def _one_by_one(text: str) -> str:
     for end, between in ((".", " "), ("", "; "), ("", ", ")):
         first, joint, rest = text.partition(end + between)
-        if joint:
-            return f"{shown(first + end)}{between}{shown(rest)}"
-    return text
+        parts = (first + end, rest)
+        if joint and (translated := tuple(map(shown, parts))) != parts:
+            return between.join(translated)
+    return ""
 
 
 @functools.cache
-def _with_fields(code: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Every English sentence with fields, and its words between them; the longest first. Of the language `code`."""
+def _with_fields(code: str) -> tuple[tuple[str, tuple[str, ...], bool], ...]:
+    """Every English sentence with fields, its words between them, and whether these are no more than a unit such as
+    `GB`; the longest first. Of the language `code`."""
     assert code == _chosen and isinstance(_translation, _Catalogue)
     pieces = {text: tuple(_FIELD.split(text)[::2]) for text in _translation.sentences if _FIELD.search(text)}
     by_length = sorted(pieces.items(), key=lambda item: -sum(map(len, item[1])))
-    return tuple((text, parts) for text, parts in by_length if re.search(r"\w{2}", "".join(parts)))
+    return tuple(
+        (text, parts, len(re.findall(r"\w", "".join(parts))) < 5 and text != _LISTED) for text, parts in by_length
+    )
 
 
 @functools.cache
-def _pattern(message: str) -> re.Pattern[str]:
-    """What fits a sentence whose fields are filled in."""
+def _pattern(message: str, field: str) -> re.Pattern[str]:
+    """What fits a sentence whose fields, each of which matches the expression `field`, are filled in."""
     known: set[str] = set()
     parts = []
     for place, part in enumerate(_FIELD.split(message)):
@@ -188,5 +211,5 @@ def _pattern(message: str) -> re.Pattern[str]:
             parts.append(f"(?P={part})")
         else:
             known.add(part)
-            parts.append(f"(?P<{part}>.+?)")
+            parts.append(f"(?P<{part}>{field})")
     return re.compile("".join(parts), re.DOTALL)

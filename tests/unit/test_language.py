@@ -18,6 +18,7 @@ TRANSLATED = {
     "{what} failed: {why}": "{what} misslang: {why}",
     "no room": "kein Platz",
     "{words} and {last}": "{words} und {last}",
+    "{number} GB": "{number} GB",
 }
 
 
@@ -64,6 +65,13 @@ def test_a_sentence_of_a_result_file_is_found_by_its_fields(german: None) -> Non
 def test_sentences_and_items_that_were_joined_are_found_one_by_one(german: None) -> None:
     assert shown("nodesize needs a value. It is 3 % full.") == "nodesize braucht einen Wert. It is 3 % full."
     assert shown("no room; sda, no room") == "kein Platz; sda, kein Platz"
+    assert shown("no room.") == "kein Platz."
+    assert shown("fsck failed: 1.5 GB. dust and no room.") == "fsck misslang: 1,5 GB. dust und kein Platz."
+
+
+def test_a_unit_fits_an_amount_alone(german: None) -> None:
+    assert shown("12.5 GB") == "12,5 GB"
+    assert shown("some GB") == "some GB"
 
 
 def test_english_is_left_as_it_is() -> None:
