@@ -26,7 +26,8 @@ VARIABLE = "FSWIZARD_LANGUAGE"
 """What the program there is told where it runs on another machine, on this one's terminal."""
 DIRECTORY = Path(__file__).parent / "locale"
 _FIELD = re.compile(r"\{([a-z]\w*)\}")
-_ANYTHING, _IN_ONE_SENTENCE, _AMOUNT = ".+?", r"(?:(?!\. ).)+?", r"[\d.,]+(?: \w{1,3})?"
+_ANYTHING, _IN_ONE_SENTENCE = ".+?", r"(?:(?!\. ).)+?"
+_AMOUNT, _ITEMS = r"[\d.,]+(?: \w{1,3})?", r"[^\s,]+(?:, [^\s,]+)*"
 """Expressions for what a field holds."""
 _NUMBER = re.compile(r"[\d.,]+")
 
@@ -170,10 +171,10 @@ def _in_readers_language(text: str) -> str:
 
 def _filled(text: str, field: str) -> str:
     """The translation of a sentence with fields, each of which matches the expression `field`; empty without one."""
-    for message, pieces, is_unit in _with_fields(_chosen):
-        pattern = _pattern(message, _AMOUNT if is_unit else field)
+    for message, pieces, own_field in _with_fields(_chosen):
+        pattern = _pattern(message, own_field or field)
         if all(piece in text for piece in pieces) and (found := pattern.fullmatch(text)):
-            told = number if is_unit and _NUMBER.fullmatch(found[1]) else shown
+            told = number if own_field == _AMOUNT and _NUMBER.fullmatch(found[1]) else shown
             return _translation.gettext(message).format_map({key: told(it) for key, it in found.groupdict().items()})
     return ""
 
@@ -188,15 +189,19 @@ def _one_by_one(text: str) -> str:
 
 
 @functools.cache
-def _with_fields(code: str) -> tuple[tuple[str, tuple[str, ...], bool], ...]:
-    """Every English sentence with fields, its words between them, and whether these are no more than a unit such as
-    `GB`; the longest first. Of the language `code`."""
+def _with_fields(code: str) -> tuple[tuple[str, tuple[str, ...], str], ...]:
+    """Every English sentence with fields, its words between them, and what its fields hold, where they do not hold
+    anything: of units such as `GB` amounts, of a list items of one word. The longest first. Of the language `code`."""
     assert code == _chosen and isinstance(_translation, _Catalogue)
     pieces = {text: tuple(_FIELD.split(text)[::2]) for text in _translation.sentences if _FIELD.search(text)}
     by_length = sorted(pieces.items(), key=lambda item: -sum(map(len, item[1])))
-    return tuple(
-        (text, parts, len(re.findall(r"\w", "".join(parts))) < 5 and text != _LISTED) for text, parts in by_length
-    )
+    return tuple((text, parts, _own_field(text, parts)) for text, parts in by_length)
+
+
+def _own_field(message: str, pieces: Sequence[str]) -> str:
+    if message == _LISTED:
+        return _ITEMS
+    return _AMOUNT if len(re.findall(r"\w", "".join(pieces))) < 5 else ""
 
 
 @functools.cache

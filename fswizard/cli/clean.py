@@ -8,8 +8,9 @@ import sys
 from fswizard.cli.command import OnMachine
 from fswizard.errors import ExitCode, FswizardError
 from fswizard.language import _, shown
-from fswizard.model.text import safe, safe_lines
+from fswizard.model.text import cells, safe, safe_lines
 from fswizard.model.units import size_text
+from fswizard.report.layout import pad
 from fswizard.session import why_not
 from fswizard.targets import clean, leftovers, privilege
 
@@ -38,8 +39,10 @@ class Clean(OnMachine):
                     print(_("removed {path} ({size})", path=safe(str(directory)), size=size))
             if leftover.result is not None and leftover.result.exists():
                 name = shlex.quote(safe(str(leftover.result)))
-                report, resume = f"fswizard report {name}", f"fswizard run --resume {name}"
-                print(_("Its figures so far: {command}", command=report), file=sys.stderr)
+                commands = {_("Its figures so far:"): f"fswizard report {name}"}
                 if not why_not(leftover.result):
-                    print(_("To resume it:       {command}", command=resume), file=sys.stderr)
+                    commands[_("To resume it:")] = f"fswizard run --resume {name}"
+                width = max(map(cells, commands))
+                for label, command in commands.items():
+                    print(f"{pad(label, width)} {command}", file=sys.stderr)
         return code

@@ -117,7 +117,8 @@ async def narrated(
 
     `readers` is the context with the reader's language, where the run itself speaks English.
     """
-    narration, readers = Narration(sys.stderr), readers or copy_context()
+    narration = Narration(sys.stderr)
+    readers = copy_context() if readers is None else readers  # one without variables is false
     async with aclosing(run) as events:
         async for event in events:
             before, state = state.outlook, state.after(event)

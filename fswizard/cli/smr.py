@@ -26,13 +26,12 @@ from fswizard.drives.smartctl import details
 from fswizard.drives.smartctl_output import parse_each
 from fswizard.drives.smr import SmrFacts, judge_composed, judge_smr, with_evidence
 from fswizard.errors import ExitCode, FswizardError, RunFailed, UsageError
-from fswizard.language import N_, _, shown
+from fswizard.language import N_, _, p_, shown
 from fswizard.model.drive import SMR_KINDS, SmrVerdict
 from fswizard.model.text import safe
 from fswizard.model.units import duration_text, figure_text, parse_duration, size_text
 from fswizard.system.files import read_file
 
-_STAGES = {"fill": N_("filling"), "listen": N_("watching for stalls"), "press": N_("filling the cache")}
 _STDIN = "/dev/stdin"
 _MAXIMUM_BYTES = 16 << 20
 """No output of smartctl is nearly as long."""
@@ -256,8 +255,13 @@ def statement(plan: ProbePlan) -> str:
 
 
 def _progress(progress: ProbeProgress) -> str:
-    worst = _("worst {duration}", duration=f"{duration_text(progress.worst_latency_s):>7}")
+    stages = {
+        "fill": p_("of a probe", "filling"),
+        "listen": p_("of a probe", "watching for stalls"),
+        "press": p_("of a probe", "filling the cache"),
+    }
+    worst = _("worst {latency}", latency=f"{duration_text(progress.worst_latency_s):>7}")
     return (
         f"{duration_text(progress.elapsed_s):>7}  {size_text(progress.written_bytes):>8}  "
-        f"{figure_text(progress.rate_bytes_s, 'B/s'):>10}  {worst}  {_(_STAGES[progress.stage])}"
+        f"{figure_text(progress.rate_bytes_s, 'B/s'):>10}  {worst}  {stages[progress.stage]}"
     )

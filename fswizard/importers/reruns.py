@@ -14,7 +14,7 @@ from fswizard.advice.reruns import Condition, in_their_terms, repeated
 from fswizard.errors import UsageError
 from fswizard.importers.assemble import candidate_of
 from fswizard.importers.published import find
-from fswizard.language import N_, _, shown
+from fswizard.language import N_, _, p_, shown
 from fswizard.model.analysis import Claim, ClaimVerdict, Findings, Ratio, Rerun
 from fswizard.model.codec import from_json
 from fswizard.model.recipe import Recipe
@@ -154,7 +154,8 @@ def _claim(conclusion: Conclusion, ours: Result | None, by_processor: Collection
 def ratio_words(ratio: Ratio) -> str:
     """`xfs 1.41 (1.20–1.66) against ext4`."""
     if ratio.verdict == "failed":
-        return _("{candidate} {failed}", candidate=ratio.candidate, failed=shown(ratio.why).rstrip(".。"))
+        why = shown(ratio.why).rstrip(".。")
+        return p_("who failed, and why or when", "{candidate} {failed}", candidate=ratio.candidate, failed=why)
     message = N_("{candidate} {ratio} against {baseline}")
     if ratio.interval():
         message = N_("{candidate} {ratio} ({interval}) against {baseline}")

@@ -66,12 +66,13 @@ def test_sentences_and_items_that_were_joined_are_found_one_by_one(german: None)
     assert shown("nodesize needs a value. It is 3 % full.") == "nodesize braucht einen Wert. It is 3 % full."
     assert shown("no room; sda, no room") == "kein Platz; sda, kein Platz"
     assert shown("no room.") == "kein Platz."
-    assert shown("fsck failed: 1.5 GB. dust and no room.") == "fsck misslang: 1,5 GB. dust und kein Platz."
+    assert shown("fsck failed: 1.5 GB. ext4, XFS and Btrfs.") == "fsck misslang: 1,5 GB. ext4, XFS und Btrfs."
 
 
-def test_a_unit_fits_an_amount_alone(german: None) -> None:
+def test_a_unit_fits_an_amount_alone_and_a_list_no_sentence(german: None) -> None:
     assert shown("12.5 GB") == "12,5 GB"
     assert shown("some GB") == "some GB"
+    assert shown("Nobody came and nothing was said.") == "Nobody came and nothing was said."
 
 
 def test_english_is_left_as_it_is() -> None:
