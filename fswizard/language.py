@@ -171,9 +171,8 @@ def _in_readers_language(text: str) -> str:
 
 def _filled(text: str, field: str) -> str:
     """The translation of a sentence with fields, each of which matches the expression `field`; empty without one."""
-    for message, pieces, own_field in _with_fields(_chosen):
-        pattern = _pattern(message, own_field or field)
-        if all(piece in text for piece in pieces) and (found := pattern.fullmatch(text)):
+    for message, longest_piece, own_field in _with_fields(_chosen):
+        if longest_piece in text and (found := _pattern(message, own_field or field).fullmatch(text)):
             told = number if own_field == _AMOUNT and _NUMBER.fullmatch(found[1]) else shown
             return _translation.gettext(message).format_map({key: told(it) for key, it in found.groupdict().items()})
     return ""
@@ -189,19 +188,20 @@ def _one_by_one(text: str) -> str:
 
 
 @functools.cache
-def _with_fields(code: str) -> tuple[tuple[str, tuple[str, ...], str], ...]:
-    """Every English sentence with fields, its words between them, and what its fields hold, where they do not hold
-    anything: of units such as `GB` amounts, of a list items of one word. The longest first. Of the language `code`."""
+def _with_fields(code: str) -> tuple[tuple[str, str, str], ...]:
+    """Every English sentence with fields, the longest of its words between them, and what its fields hold where that is
+    not anything: of units such as `GB` amounts, of a list items of one word. The longest first. Of the language `code`.
+    """
     assert code == _chosen and isinstance(_translation, _Catalogue)
-    pieces = {text: tuple(_FIELD.split(text)[::2]) for text in _translation.sentences if _FIELD.search(text)}
+    pieces = {text: _FIELD.split(text)[::2] for text in _translation.sentences if _FIELD.search(text)}
     by_length = sorted(pieces.items(), key=lambda item: -sum(map(len, item[1])))
-    return tuple((text, parts, _own_field(text, parts)) for text, parts in by_length)
+    return tuple((text, max(parts, key=len), _own_field(text, parts)) for text, parts in by_length)
 
 
 def _own_field(message: str, pieces: Sequence[str]) -> str:
     if message == _LISTED:
         return _ITEMS
-    return _AMOUNT if len(re.findall(r"\w", "".join(pieces))) < 5 else ""
+    return _AMOUNT if len(re.findall(r"\w", "".join(pieces))) < 4 else ""
 
 
 @functools.cache

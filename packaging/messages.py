@@ -31,6 +31,8 @@ KEYS = frozenset(
     {"title", "summary", "text", "risk", "why", "doubt", "failed", "hint", "needs", "value", "note", "by", "via"}
 )
 """Of the tables: what people read."""
+HELPERS_WORDS = {"MEMBERS", "VOLUMES", "SYSTEM_PARTITIONS", "SERIAL"}
+"""Constants of the helper with what its findings say."""
 
 Found = tuple[str | tuple[str, ...], str | None, tuple[str, int]]
 """Sentence or its two forms, context, file and line."""
@@ -60,6 +62,9 @@ def in_refusals() -> Iterator[Found]:
                     pass
                 case ast.Assign(targets=[ast.Name(id="text" | "hint")], value=sentence):
                     sentences = [sentence]
+                case ast.Assign(targets=[target], value=value) if HELPERS_WORDS & {*_names(target)}:
+                    words = (each for each in ast.walk(value) if isinstance(each, ast.Constant))
+                    sentences = [each for each in words if " " in str(each.value)]
                 case _:
                     continue
             for text in filter(None, itertools.chain.from_iterable(map(_texts, sentences))):
@@ -78,8 +83,11 @@ def _texts(node: ast.expr) -> Iterator[str]:
 
 
 def _name(node: ast.AST) -> str:
-    names = (getattr(each, "id", "") or getattr(each, "attr", "") for each in ast.walk(node))
-    return next(filter(None, names), "value").lstrip("_")
+    return next(filter(None, _names(node)), "value").lstrip("_")
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    return (getattr(each, "id", "") or getattr(each, "attr", "") for each in ast.walk(node))
 
 
 def in_help() -> Iterator[Found]:

@@ -37,6 +37,14 @@ _ARE: dict[SmrKind, str] = {
     "cmr": N_("conventional (CMR)"),
     "not-a-hard-disk": N_("flash, not a hard disk"),
 }
+_IS: dict[SmrKind, str] = {
+    "host-managed": N_("{model} is shingled, host-managed (SMR)"),
+    "host-aware": N_("{model} is shingled, host-aware (SMR)"),
+    "drive-managed": N_("{model} is shingled, drive-managed (SMR)"),
+    "cmr": N_("{model} is conventional (CMR)"),
+    "not-a-hard-disk": N_("{model} is flash, not a hard disk"),
+    "unknown": N_("{model} is disputed"),
+}
 _OTHER_DEVICES = {
     "cd/dvd": N_("a drive for optical discs"),
     "optical": N_("an optical drive"),
@@ -269,7 +277,8 @@ def _family(facts: SmrFacts, table: ModelTable) -> Iterator[Evidence]:
         says: SmrKind = "drive-managed" if "(SMR)" in family else "cmr"
         later = any(row.strength == "database" and row.kind != says for row in table.find(facts.model))
         if later:
-            text = f"{text} {N_('A later release of that database disagrees.')}"
+            disagrees = N_("A later release of that database disagrees.")
+            text = f"{text} {disagrees}"
             yield Evidence("smartctl-family", "unknown", "weak", text)
         else:
             yield Evidence("smartctl-family", says, "strong", text)
@@ -335,10 +344,7 @@ def _rows(facts: SmrFacts, table: ModelTable) -> Iterator[Evidence]:
     if not rows and facts.source == "name" and facts.model:
         meant = table.meant(facts.model)
         near = meant or table.near(facts.model)
-        models = "; ".join(
-            N_("{model} is {recording}").format(model=name, recording=_ARE.get(kind, N_("disputed")))
-            for name, kind in near
-        )
+        models = "; ".join(_IS[kind].format(model=name) for name, kind in near)
         text = N_("This name is not in the table of models.")
         if models:
             nearest = N_("Models that it may be: {models}.") if meant else N_("The nearest names: {models}.")
