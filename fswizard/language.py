@@ -23,8 +23,14 @@ DOMAIN = "fswizard"
 ENGLISH = "en"
 SETTING = "language"
 """Name of the setting that outlives the program; empty: as the environment says."""
+VARIABLE = "FSWIZARD_LANGUAGE"
+"""What the program there is told where it runs on another machine, on this one's terminal."""
 DIRECTORY = Path(__file__).parent / "locale"
-_FIELD = re.compile(r"\{(\w+)\}")
+_FIELD = re.compile(r"\{([a-z]\w*)\}")
+_ANYTHING, _IN_ONE_SENTENCE = ".+?", r"(?:(?!\. ).)+?"
+_AMOUNT, _ITEMS = r"[\d.,]+(?: \w{1,3})?", r"[^\s,]+(?:, [^\s,]+)*"
+"""Expressions for what a field holds."""
+_NUMBER = re.compile(r"[\d.,]+")
 
 
 class _Catalogue(gettext.GNUTranslations):
@@ -44,9 +50,9 @@ class _Spoken:
     translation: gettext.NullTranslations = field(default_factory=gettext.NullTranslations)
 
 
+_UNTRANSLATED = gettext.NullTranslations()
 _now = _Spoken()
-_NONE = gettext.NullTranslations()
-_english: ContextVar[bool] = ContextVar("in_english", default=False)
+_in_english = ContextVar("in_english", default=False)
 
 
 def languages() -> tuple[str, ...]:
@@ -70,55 +76,63 @@ def of_environment() -> str:
     return ENGLISH
 
 
+def asked_for() -> str:
+    """The language of whoever has this program run on another machine; empty where it runs here."""
+    return os.environ.get(VARIABLE, "")
+
+
 def choose(code: str) -> None:
     """Speak this language from now on; English where there is no translation of it."""
-    _now.code, _now.translation = ENGLISH, _NONE
+    _now.code, _now.translation = ENGLISH, _UNTRANSLATED
     with contextlib.suppress(FileNotFoundError):
         _now.translation = gettext.translation(DOMAIN, DIRECTORY, [code], _Catalogue)  # kept once it was read
         _now.code = code
-    _translated.cache_clear()
+    _in_readers_language.cache_clear()
     _with_fields.cache_clear()
-
-
-@contextlib.contextmanager
-def in_english() -> Iterator[None]:
-    """For what is kept in files that others read; for this thread or task alone."""
-    token = _english.set(True)
-    try:
-        yield
-    finally:
-        _english.reset(token)
 
 
 def chosen() -> str:
     """Code of the language that is spoken: `de`. HTML names it the same way."""
-    return ENGLISH if _english.get() else _now.code
+    return ENGLISH if _in_english.get() else _now.code
 
 
-def _translation() -> gettext.NullTranslations:
-    return _NONE if _english.get() else _now.translation
+@contextlib.contextmanager
+def in_english() -> Iterator[None]:
+    """Speak English within, in this thread alone: for what programs and others read."""
+    token = _in_english.set(True)
+    try:
+        yield
+    finally:
+        _in_english.reset(token)
+
+
+def _spoken() -> gettext.NullTranslations:
+    return _UNTRANSLATED if _in_english.get() else _now.translation
 
 
 def _(message: str, **fields: object) -> str:
     """A sentence in the reader's language, with its fields filled in."""
-    text = _translation().gettext(message) if message else ""
+    text = _spoken().gettext(message) if message else ""
     return text.format_map(fields) if fields else text
 
 
 def n_(singular: str, plural: str, count: int, **fields: object) -> str:
     """The form that belongs to `count`, which is a field as well: `n_("{count} disk", "{count} disks", 3)`."""
-    return _translation().ngettext(singular, plural, count).format_map({"count": number(f"{count:,}"), **fields})
+    return _spoken().ngettext(singular, plural, count).format_map({"count": number(f"{count:,}"), **fields})
 
 
 def p_(context: str, message: str, **fields: object) -> str:
     """A word that other languages translate differently by its context."""
-    text = _translation().pgettext(context, message)
+    text = _spoken().pgettext(context, message)
     return text.format_map(fields) if fields else text
 
 
 def N_(message: str) -> str:
     """The message as it is: marked where it is written, translated by `_` where it is shown."""
     return message
+
+
+_LISTED = N_("{words} and {last}")
 
 
 def number(text: str) -> str:
@@ -133,42 +147,76 @@ def listing(words: Sequence[str]) -> str:
     """`a, b and c`."""
     if len(words) < 2:
         return "".join(words)
-    return _("{words} and {last}", words=p_("between the items of a list", ", ").join(words[:-1]), last=words[-1])
+    return _(_LISTED, words=p_("between the items of a list", ", ").join(words[:-1]), last=words[-1])
 
 
 def shown(text: str) -> str:
     """A sentence that was said in English, such as one of a result file, in the reader's language.
 
-    It is looked up as it is, then by the sentence with fields that it was made of, the longest of those that fit.
+    It is looked up as it is, then by the sentence with fields that it was made of, the longest of those that fit. Where
+    it is several sentences, or items of a list, they are looked up one by one.
     """
-    return _translated(text) if text and chosen() != ENGLISH else text
+    return text if chosen() == ENGLISH else _in_readers_language(text)
+
+
+def translations() -> Iterator[str]:
+    """All texts of the language that is spoken; none of English."""
+    catalog: Mapping[object, str] = _spoken().__dict__.get("_catalog", {})
+    yield from catalog.values()
 
 
 @functools.lru_cache(4096)
-def _translated(text: str) -> str:
+def _in_readers_language(text: str) -> str:
+    if not text or not isinstance(_now.translation, _Catalogue):
+        return text
     translated = _now.translation.gettext(text)
     if translated != text:
         return translated
-    for message, pieces in _with_fields():
-        if all(piece in text for piece in pieces) and (found := _pattern(message).fullmatch(text)):
-            fields = {name: shown(value) for name, value in found.groupdict().items()}
+    filled = _filled(text, _IN_ONE_SENTENCE) or _one_by_one(text) or _filled(text, _ANYTHING)
+    if not filled and text.endswith(".") and (finding := shown(text[:-1])) != text[:-1]:
+        return _("{finding}.", finding=finding)
+    return filled or text
+
+
+def _filled(text: str, field: str) -> str:
+    """The translation of a sentence with fields, each of which matches the expression `field`; empty without one."""
+    for message, longest_piece, own_field in _with_fields(_now.code):
+        if longest_piece in text and (found := _pattern(message, own_field or field).fullmatch(text)):
+            told = number if own_field == _AMOUNT and _NUMBER.fullmatch(found[1]) else shown
+            fields = {name: told(value) for name, value in found.groupdict().items()}
             return _now.translation.gettext(message).format_map(fields)
-    return text
+    return ""
+
+
+def _one_by_one(text: str) -> str:
+    for end, between in ((".", " "), ("", "; "), ("", ", ")):
+        first, joint, rest = text.partition(end + between)
+        parts = (first + end, rest)
+        if joint and (translated := tuple(map(shown, parts))) != parts:
+            return between.join(translated)
+    return ""
 
 
 @functools.cache
-def _with_fields() -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Every English sentence with fields, and its words between them; the longest first."""
-    if not isinstance(_now.translation, _Catalogue):
-        return ()
-    pieces = {text: tuple(_FIELD.split(text)[::2]) for text in _now.translation.sentences if _FIELD.search(text)}
+def _with_fields(code: str) -> tuple[tuple[str, str, str], ...]:
+    """Every English sentence with fields, the longest of its words between them, and what its fields hold where that is
+    not anything: of units such as `GB` amounts, of a list items of one word. The longest first. Of the language `code`.
+    """
+    assert code == _now.code and isinstance(_now.translation, _Catalogue)
+    pieces = {text: _FIELD.split(text)[::2] for text in _now.translation.sentences if _FIELD.search(text)}
     by_length = sorted(pieces.items(), key=lambda item: -sum(map(len, item[1])))
-    return tuple((text, parts) for text, parts in by_length if re.search(r"\w{2}", "".join(parts)))
+    return tuple((text, max(parts, key=len), _own_field(text, parts)) for text, parts in by_length)
+
+
+def _own_field(message: str, pieces: Sequence[str]) -> str:
+    if message == _LISTED:
+        return _ITEMS
+    return _AMOUNT if len(re.findall(r"\w", "".join(pieces))) < 4 else ""
 
 
 @functools.cache
-def _pattern(message: str) -> re.Pattern[str]:
-    """What fits a sentence whose fields are filled in."""
+def _pattern(message: str, field: str) -> re.Pattern[str]:
+    """What fits a sentence whose fields, each of which matches the expression `field`, are filled in."""
     known: set[str] = set()
     parts = []
     for place, part in enumerate(_FIELD.split(message)):
@@ -178,5 +226,5 @@ def _pattern(message: str) -> re.Pattern[str]:
             parts.append(f"(?P={part})")
         else:
             known.add(part)
-            parts.append(f"(?P<{part}>.+?)")
+            parts.append(f"(?P<{part}>{field})")
     return re.compile("".join(parts), re.DOTALL)

@@ -8,6 +8,7 @@ language is missing, and fails where a translation has other fields than its sen
 from __future__ import annotations
 
 import ast
+import itertools
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,6 +18,11 @@ import tomli
 from babel.messages.catalog import Catalog, Message
 from babel.messages.pofile import read_po, write_po
 from translations import compile_all
+
+from fswizard.cli import Fswizard, completion
+from fswizard.cli.command import message, paragraphs
+from fswizard.engines import programs
+from fswizard.model.recipe import Job
 
 ROOT = Path(__file__).parent.parent
 LOCALE = ROOT / "fswizard/locale"
@@ -28,6 +34,8 @@ KEYS = frozenset({
     "title", "summary", "text", "risk", "why", "doubt", "failed", "hint", "needs", "value", "note", "by", "via", "disk",
 })  # fmt: skip
 """Of the tables: what people read."""
+HELPERS_WORDS = {"MEMBERS", "VOLUMES", "SYSTEM_PARTITIONS", "SERIAL"}
+"""Constants of the helper with what its findings say."""
 
 Found = tuple[str | tuple[str, ...], str | None, tuple[str, int]]
 """Sentence or its two forms, context, file and line."""
@@ -36,8 +44,8 @@ Found = tuple[str | tuple[str, ...], str | None, tuple[str, int]]
 def extracted() -> Catalog:
     """Every sentence, by file and line."""
     catalog = Catalog(project="fswizard", charset="utf-8", fuzzy=False)
-    for message, context, place in (*in_code(), *in_refusals(), *in_tables()):
-        catalog.add(message, locations=[place], context=context)
+    for text, context, place in (*in_code(), *in_refusals(), *in_help(), *in_metrics(), *in_tables()):
+        catalog.add(text, locations=[place], context=context)
     return catalog
 
 
@@ -57,27 +65,55 @@ def in_code() -> Iterator[Found]:
 
 
 def in_refusals() -> Iterator[Found]:
-    """Their sentences are f-strings; a field is called by the last name in it."""
+    """Refusals and findings of the helper. Their sentences are f-strings; a field is called by the last name in it."""
     for path in sorted((ROOT / "fswizard/privileged").glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             match node:
-                case ast.Call(func=ast.Name(id="Refusal"), args=[_, sentence, *_]):
-                    if text := _text(sentence):
-                        yield text, None, (path.relative_to(ROOT).as_posix(), node.lineno)
+                case ast.Call(func=ast.Name(id="Refusal" | "Finding"), args=[_, *sentences]):
+                    pass
+                case ast.Assign(targets=[ast.Name(id="text" | "hint")], value=sentence):
+                    sentences = [sentence]
+                case ast.Assign(targets=[target], value=value) if HELPERS_WORDS & {*_names(target)}:
+                    words = (each for each in ast.walk(value) if isinstance(each, ast.Constant))
+                    sentences = [each for each in words if " " in str(each.value)]
+                case _:
+                    continue
+            for text in filter(None, itertools.chain.from_iterable(map(_texts, sentences))):
+                yield text, None, (path.relative_to(ROOT).as_posix(), node.lineno)
 
 
-def _text(node: ast.expr) -> str:
+def _texts(node: ast.expr) -> Iterator[str]:
     match node:
         case ast.Constant(value=str(text)):
-            return text
+            yield text
         case ast.JoinedStr(values=parts):
-            return "".join(part.value if isinstance(part, ast.Constant) else f"{{{_name(part)}}}" for part in parts)
-    return ""
+            yield "".join(part.value if isinstance(part, ast.Constant) else f"{{{_name(part)}}}" for part in parts)
+        case ast.IfExp(body=one, orelse=other):
+            yield from _texts(one)
+            yield from _texts(other)
 
 
 def _name(node: ast.AST) -> str:
-    names = (getattr(each, "id", "") or getattr(each, "attr", "") for each in ast.walk(node))
-    return next(filter(None, names), "value").lstrip("_")
+    return next(filter(None, _names(node)), "value").lstrip("_")
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    return (getattr(each, "id", "") or getattr(each, "attr", "") for each in ast.walk(node))
+
+
+def in_help() -> Iterator[Found]:
+    """Of subcommands, whose docstrings are their help."""
+    for command in (Fswizard, *completion.subcommands(Fswizard).values()):
+        place = f"{command.__module__.replace('.', '/')}.py"
+        for text in filter(None, map(message, paragraphs(command))):
+            yield text, None, (place, 1)
+
+
+def in_metrics() -> Iterator[Found]:
+    """What workloads measure."""
+    programs()  # with which every engine is known
+    for metric in sorted({metric.name for kind in Job.kinds.values() for metric in kind.metrics}):
+        yield metric.replace("_", " "), None, ("fswizard/model/metrics.py", 1)
 
 
 def in_tables() -> Iterator[Found]:

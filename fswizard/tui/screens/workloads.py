@@ -29,13 +29,6 @@ from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
 
 AGES = {False: N_("new filesystems"), True: N_("aged ones, too")}
 MEANING = {0.0: N_("skipped"), 0.5: "×½", 1.0: "×1", 2.0: "×2", 3.0: "×3", 5.0: "×5"}
-FIGURES = (
-    N_("duration"), N_("returned"), N_("throughput"), N_("operation rate"), N_("file rate"), N_("sustained rate"),
-    N_("median latency"), N_("p99 latency"), N_("worst latency"), N_("create latency"), N_("write latency"),
-    N_("write worst latency"), N_("read worst latency"), N_("append latency"), N_("append worst latency"),
-    N_("append count"), N_("sync median"), N_("sync p99"), N_("preallocation time"),
-)  # fmt: skip
-"""What workloads measure, by the stable names of their metrics."""
 
 
 class WorkloadsScreen(StepScreen):
