@@ -9,11 +9,13 @@ CONTRIBUTING.md says how to translate.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gettext
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 
 DOMAIN = "fswizard"
@@ -33,8 +35,10 @@ class _Catalogue(gettext.GNUTranslations):
         return tuple(key for key in catalog if isinstance(key, str) and key)
 
 
-_translation: gettext.NullTranslations = gettext.NullTranslations()
+_UNTRANSLATED = gettext.NullTranslations()
+_translation: gettext.NullTranslations = _UNTRANSLATED
 _chosen = ENGLISH
+_in_english = ContextVar("in_english", default=False)
 
 
 def languages() -> tuple[str, ...]:
@@ -61,31 +65,45 @@ def of_environment() -> str:
 def choose(code: str) -> None:
     """Speak this language from now on; English where there is no translation of it."""
     global _translation, _chosen
-    _translation, _chosen = gettext.NullTranslations(), ENGLISH
+    _translation, _chosen = _UNTRANSLATED, ENGLISH
     if code in languages() and code != ENGLISH:
         _translation, _chosen = gettext.translation(DOMAIN, DIRECTORY, [code], _Catalogue), code
-    shown.cache_clear()
+    _in_readers_language.cache_clear()
 
 
 def chosen() -> str:
     """Code of the language that is spoken: `de`. HTML names it the same way."""
-    return _chosen
+    return ENGLISH if _in_english.get() else _chosen
+
+
+@contextlib.contextmanager
+def in_english() -> Iterator[None]:
+    """Speak English within, in this thread alone: for what programs and others read."""
+    token = _in_english.set(True)
+    try:
+        yield
+    finally:
+        _in_english.reset(token)
+
+
+def _spoken() -> gettext.NullTranslations:
+    return _UNTRANSLATED if _in_english.get() else _translation
 
 
 def _(message: str, **fields: object) -> str:
     """A sentence in the reader's language, with its fields filled in."""
-    text = _translation.gettext(message) if message else ""
+    text = _spoken().gettext(message) if message else ""
     return text.format_map(fields) if fields else text
 
 
 def n_(singular: str, plural: str, count: int, **fields: object) -> str:
     """The form that belongs to `count`, which is a field as well: `n_("{count} disk", "{count} disks", 3)`."""
-    return _translation.ngettext(singular, plural, count).format_map({"count": number(f"{count:,}"), **fields})
+    return _spoken().ngettext(singular, plural, count).format_map({"count": number(f"{count:,}"), **fields})
 
 
 def p_(context: str, message: str, **fields: object) -> str:
     """A word that other languages translate differently by its context."""
-    text = _translation.pgettext(context, message)
+    text = _spoken().pgettext(context, message)
     return text.format_map(fields) if fields else text
 
 
@@ -96,7 +114,7 @@ def N_(message: str) -> str:
 
 def number(text: str) -> str:
     """A number such as `1,234.5` as the reader's language writes it."""
-    if _chosen == ENGLISH:
+    if chosen() == ENGLISH:
         return text
     signs = {".": p_("decimal separator", "."), ",": p_("thousands separator", ",")}
     return "".join(signs.get(character, character) for character in text)
@@ -109,12 +127,22 @@ def listing(words: Sequence[str]) -> str:
     return _("{words} and {last}", words=p_("between the items of a list", ", ").join(words[:-1]), last=words[-1])
 
 
-@functools.lru_cache(4096)
 def shown(text: str) -> str:
     """A sentence that was said in English, such as one of a result file, in the reader's language.
 
     It is looked up as it is, then by the sentence with fields that it was made of, the longest of those that fit.
     """
+    return text if chosen() == ENGLISH else _in_readers_language(text)
+
+
+def translations() -> Iterator[str]:
+    """All texts of the language that is spoken; none of English."""
+    catalog: Mapping[object, str] = _spoken().__dict__.get("_catalog", {})
+    yield from catalog.values()
+
+
+@functools.lru_cache(4096)
+def _in_readers_language(text: str) -> str:
     if not text or not isinstance(_translation, _Catalogue):
         return text
     translated = _translation.gettext(text)

@@ -29,6 +29,13 @@ def safe_lines(text: str | bytes) -> str:
     return "\n".join("\t".join(safe(part) for part in line.split("\t")) for line in text.split("\n"))
 
 
+def cells(text: str) -> int:
+    """Columns that `text` takes on a terminal."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
 def mid_sentence(title: str) -> str:
     """A title within a sentence: names such as SQLite keep their capitals."""
     return title[:1].lower() + title[1:] if title[1:2].islower() or title.startswith("A ") else title

@@ -92,3 +92,12 @@ def test_the_environment_names_the_language(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     assert language.of_environment() == code
+
+
+def test_what_others_read_is_said_in_english(german: None) -> None:
+    with language.in_english():
+        assert _("{name} needs a value.", name="nodesize") == "nodesize needs a value."
+        assert shown("formatting") == "formatting"
+        assert number("1,234.5") == "1,234.5"
+        assert language.chosen() == "en"
+    assert shown("formatting") == "Formatieren"
