@@ -9,6 +9,7 @@ from fswizard.advice.card import make_card
 from fswizard.advice.choice import Choice, choose
 from fswizard.advice.reasons import reasons
 from fswizard.errors import UsageError
+from fswizard.language import _
 from fswizard.model.analysis import Advice, Findings
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
@@ -59,5 +60,14 @@ def _known(plan: Plan, needs: Sequence[str]) -> tuple[str, ...]:
     known = sorted({feature.name for c in plan.candidates for feature in c.filesystem.features})
     for need in needs:
         if need not in known:
-            raise UsageError(f"The candidates say nothing about {safe(need)}.", f"Known: {', '.join(known)}.")
+            raise UsageError(
+                _("The candidates say nothing about {feature}.", feature=safe(need)),
+                _("Known: {features}.", features=", ".join(known)),
+            )
     return tuple(dict.fromkeys(needs))
+
+
+def again(findings: Findings) -> Findings:
+    """The same in the language that is spoken now, which the sentences of `findings` may not be in."""
+    anew = conclude(findings.result)
+    return replace(anew, published=findings.published, reruns=findings.reruns)
