@@ -9,7 +9,7 @@ from fswizard.advice.card import make_card
 from fswizard.advice.choice import Choice, choose
 from fswizard.advice.reasons import reasons
 from fswizard.errors import UsageError
-from fswizard.language import _
+from fswizard.language import _, shown
 from fswizard.model.analysis import Advice, Findings
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
@@ -36,7 +36,8 @@ def conclude(
     analysis = analyse(result, tables)
     summaries = summarise(result, tables.by_workload)
     # Each kind of doubt once: a run may have raised what its figures show again.
-    every = (*result.doubts, *doubts(result, tables, analysis, summaries))
+    raised = (replace(doubt, text=shown(doubt.text)) for doubt in result.doubts)
+    every = (*raised, *doubts(result, tables, analysis, summaries))
     doubtful = tuple({doubt.code: doubt for doubt in reversed(every)}.values())[::-1]
     survivors = analysis.leaders if result.survivors is None else result.survivors
     ahead = forecast(result, analysis, survivors, trial_s=result.trial_s, tables=tables)

@@ -83,7 +83,7 @@ def read(path: Path) -> Study:
     header = results.header(path)
     if header.digest and header.digest != recipe_digest(result.plan.recipe):
         wrote = f"fswizard {header.version}" if header.version else "another version"
-        return replace(study, unfit=f"{wrote} measured its recipe in a way that this version doesn't know")
+        return replace(study, unfit=f"{wrote} measured its recipe in a way that this version doesn't know.")
     return study
 
 
