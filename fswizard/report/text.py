@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import zip_longest
 
+from fswizard.language import _
 from fswizard.model.analysis import SIGNS, Findings
 from fswizard.model.text import cells
 from fswizard.model.units import ratio_text
@@ -64,14 +65,14 @@ def _answer(block: Answer) -> list[str]:
 
 def _figures(block: Figures) -> list[str]:
     """Each candidate's figure at each workload, in its unit; the best first, with the longest bar."""
-    every = [each for _, bars in block.charts for each in bars]
+    every = [each for __, bars in block.charts for each in bars]
     if not every:
         return []
     name = min(LONGEST_NAME, max(cells(each.title) for each in every))
     figure = max(cells(each.figure) for each in every)
     remark = max(cells(each.remark) if each.figure else 0 for each in every)
     rest = WIDTH - name - figure - remark - 4 * GAP
-    title = min(LONGEST_NAME, max(cells(heading) for heading, _ in block.charts))
+    title = min(LONGEST_NAME, max(cells(heading) for heading, __ in block.charts))
     room = max(SHORTEST_BAR, min(LONGEST_BAR, rest - title))
     lines = []
     for heading, bars in block.charts:
@@ -91,13 +92,13 @@ def _side_by_side(left: Sequence[str], right: Sequence[str], room: int) -> list[
 
 def _ratios(block: Ratios) -> list[str]:
     """Ratios as bars around 1, with interval and verdict."""
-    every = [ratio for _, ratios in block.groups for ratio in ratios]
+    every = [ratio for __, ratios in block.groups for ratio in ratios]
     if block.folded or not every:
         return []
     shown = [ratio for ratio in every if ratio.verdict != "failed"]
     names = min(LONGEST_NAME, max(cells(ratio.candidate) for ratio in every))
-    texts = [(ratio_text(r.ratio), r.interval(), f"{SIGNS[r.verdict].glyph} {r.verdict}") for r in shown]
-    columns = [max((len(text[column]) for text in texts), default=0) for column in range(3)]
+    texts = [(ratio_text(r.ratio), r.interval(), f"{SIGNS[r.verdict].glyph} {_(r.verdict)}") for r in shown]
+    columns = [max((cells(text[column]) for text in texts), default=0) for column in range(3)]
     room = min(45, WIDTH - names - sum(columns) - GAP * (1 + sum(1 for column in columns if column)))
     axis = Axis.around(shown)
     lines = wrap(block.note, WIDTH)
