@@ -71,7 +71,8 @@ def _writes_text(run: Outlook) -> str:
 
 def _range(low: str, high: str) -> str:
     """`3–4 min`, `1½–4 min`, `45 s to 3 min`, `3 min`."""
-    (value, __, unit), (*__, other) = low.partition(" "), high.partition(" ")
+    value, __, unit = low.partition(" ")
+    other = high.partition(" ")[2]
     if low == high:
         return high
     if unit == other and " " not in unit:
