@@ -9,7 +9,7 @@ from fswizard.advice.card import make_card
 from fswizard.advice.choice import Choice, choose
 from fswizard.advice.reasons import reasons
 from fswizard.errors import UsageError
-from fswizard.language import _, shown
+from fswizard.language import _, chosen, shown
 from fswizard.model.analysis import Advice, Findings
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
@@ -54,7 +54,7 @@ def conclude(
         make_card(result, analysis, choice, doubtful, summaries),
         () if failed else reasons(result, analysis, choice, ahead, age),
     )
-    return Findings(result, analysis, doubtful, advice, summaries, age=age, forecast=ahead)
+    return Findings(result, analysis, doubtful, advice, summaries, age=age, forecast=ahead, language=chosen())
 
 
 def _known(plan: Plan, needs: Sequence[str]) -> tuple[str, ...]:
@@ -69,6 +69,8 @@ def _known(plan: Plan, needs: Sequence[str]) -> tuple[str, ...]:
 
 
 def again(findings: Findings) -> Findings:
-    """The same in the language that is spoken now, which the sentences of `findings` may not be in."""
+    """The same in the language that is spoken now."""
+    if findings.language == chosen():
+        return findings
     anew = conclude(findings.result)
     return replace(anew, published=findings.published, reruns=findings.reruns)

@@ -95,9 +95,9 @@ def _limits(plan: Plan) -> str:
 
 
 def _so_far(earlier: Result) -> str:
-    words = {"rounds": rounds_text(earlier.whole_rounds), "duration": duration_text(earlier.elapsed_s)}
+    words = {"rounds": rounds_text(earlier.whole_rounds), "time": duration_text(earlier.elapsed_s)}
     if not earlier.trials_written:
-        return _("{rounds} in {duration}, kept; the two lines below come on top", **words)
+        return _("{rounds} in {time}, kept; the two lines below come on top", **words)
     written = size_text(earlier.written_bytes)
-    text = N_("{rounds} in {duration}, kept; {size} written; the two lines below come on top")
+    text = N_("{rounds} in {time}, kept; {size} written; the two lines below come on top")
     return _(text, size=written, **words)
