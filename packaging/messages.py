@@ -23,10 +23,13 @@ LOCALE = ROOT / "fswizard/locale"
 TEMPLATE = LOCALE / "fswizard.pot"
 KEYWORDS = {"_": None, "N_": None, "n_": (1, 2), "p_": ((1, "c"), 2)}
 TABLES = ("fswizard/**/*.toml", "recipes/**/*.toml")
-KEYS = frozenset(
-    {"title", "summary", "text", "risk", "why", "doubt", "failed", "hint", "needs", "value", "note", "by", "via"}
-)
+KEYS = frozenset({
+    "title", "summary", "text", "risk", "why", "doubt", "failed", "hint", "needs", "value", "note", "by", "via", "disk",
+    "scale",
+})  # fmt: skip
 """Of the tables: what people read."""
+LISTS = frozenset({"caveats"})
+"""What people read, several sentences each."""
 
 Found = tuple[str | tuple[str, ...], str | None, tuple[str, int]]
 """Sentence or its two forms, context, file and line."""
@@ -88,6 +91,8 @@ def _values(table: object) -> Iterator[str]:
         for key, value in table.items():
             if key in KEYS and isinstance(value, str) and any(map(str.isalpha, value)):
                 yield value
+            elif key in LISTS:
+                yield from value
             else:
                 yield from _values(value)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fswizard.language import N_, _, listing, number
 from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.text import cells
-from fswizard.model.units import speed_text
+from fswizard.model.units import speed_text, times_text
 
 _FEATURES = {
     "checksums": N_("checksums"),
@@ -34,10 +34,11 @@ def fitting(width: int, *forms: str) -> str:
 
 def speed_against(ratio: float, rival: str) -> str:
     """`21 % faster than ext4`, `8× as fast as ext4`."""
-    speed = speed_text(ratio)
-    if ratio >= 1.995 or 1 / 1.005 <= ratio <= 1.005:  # as fast, by `speed_text`
-        return _("{speed} as {candidate}", speed=speed, candidate=rival)
-    return _("{speed} than {candidate}", speed=speed, candidate=rival)
+    if ratio >= 1.995:  # as in `speed_text`, as the next one
+        return _("{times} as fast as {candidate}", times=times_text(ratio), candidate=rival)
+    if 1 / 1.005 <= ratio <= 1.005:
+        return _("as fast as {candidate}", candidate=rival)
+    return _("{speed} than {candidate}", speed=speed_text(ratio), candidate=rival)
 
 
 def percent(share: float, least: float = 0.0) -> str:

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from itertools import groupby
 
-from fswizard.language import ENGLISH, N_, _, chosen, n_, number, shown
+from fswizard.language import ENGLISH, N_, _, chosen, n_, number, p_, shown
 from fswizard.model.estimates import expected
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Workload
@@ -47,17 +47,20 @@ def plan_facts(plan: Plan, *, settles: str = "", left_out: str = "", earlier: Re
         (_("Disk"), ", ".join(filter(None, (drive.name, name_drive(drive)))) if drive else ""),
         (_(PLACE), _(AFTERWARDS[target.kind], place=place_text(plan))),
         (_("Note"), renamed and _("{disk} may have another name after a restart", disk=renamed)),
-        (_("Compares"), _compared(plan, kept)),
-        (_("Dropped"), ", ".join(name for name in names if name not in kept)),
-        (_("Left out"), left_out),
-        (_("Layouts"), "\n".join(layout_texts(plan))),
-        (_("So far"), _so_far(earlier) if earlier else ""),
-        (_("Takes"), budget_text(plan, expected(plan, earlier))),
-        (_("Limits"), _limits(plan)),
-        (_("Settles"), settles),
-        (_("Needs"), ", ".join(plan.needs)),
+        (p_("label in a plan", "Compares"), _compared(plan, kept)),
+        (p_("label in a plan", "Dropped"), ", ".join(name for name in names if name not in kept)),
+        (p_("label in a plan", "Left out"), left_out),
+        (p_("label in a plan", "Layouts"), "\n".join(layout_texts(plan))),
+        (p_("label in a plan", "So far"), _so_far(earlier) if earlier else ""),
+        (p_("label in a plan", "Takes"), budget_text(plan, expected(plan, earlier))),
+        (p_("label in a plan", "Limits"), _limits(plan)),
+        (p_("label in a plan", "Settles"), settles),
+        (p_("label in a plan", "Needs"), ", ".join(plan.needs)),
         (_("Memory"), memory_text(plan)),
-        (_("Measures"), f"{_(plan.recipe.title)}: {', '.join(map(_measured, plan.recipe.workloads))}"),
+        (
+            p_("label in a plan", "Measures"),
+            f"{_(plan.recipe.title)}: {', '.join(map(_measured, plan.recipe.workloads))}",
+        ),
     )
     return Facts(tuple((label, words) for label, words in rows if words))
 

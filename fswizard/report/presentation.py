@@ -611,7 +611,7 @@ def _facts(findings: Findings) -> Iterator[tuple[str, str]]:
         if plan.drive.serial:
             yield _("Serial"), plan.drive.serial
         if smr := describe_smr(plan.drive):
-            yield _("Recording"), smr
+            yield p_("how a disk records", "Recording"), smr
     if not environment.source:
         yield p_("where, in a list of facts", "Measured"), _measured_on(result)
     yield _("Recipe"), f"{_(plan.recipe.title)} ({plan.recipe.name})"
@@ -698,7 +698,7 @@ def _bars(
         proven = ratio is not None and ratio.verdict in ("faster", "slower")
         remark = speed_text(ratio.ratio, workload.metric.unit) if ratio and proven else ""
         if workload.job.direct and name in result.kept_in_memory:
-            remark, proven = _("in memory"), False
+            remark, proven = p_("beside a figure", "in memory"), False
         rounds = tuple(
             RoundFigure(s.round, _figure(workload, s.value), _length(s.value, best, higher=higher))
             for s in samples

@@ -11,7 +11,7 @@ from fswizard.model.text import cells
 from fswizard.model.units import ratio_text
 from fswizard.report.document import Answer, Block, Bullets, Commands, Document, Facts, Figures, Ratios, Table, Words
 from fswizard.report.figures import Axis, bar, solid
-from fswizard.report.layout import GAP, LONGEST_NAME, WIDTH, bullet, command_lines, labelled, pad, tables, wrap
+from fswizard.report.layout import GAP, LABEL, LONGEST_NAME, WIDTH, bullet, command_lines, labelled, pad, tables, wrap
 from fswizard.report.presentation import document, present
 
 SHORTEST_BAR, LONGEST_BAR = 8, 40
@@ -34,7 +34,8 @@ def block_lines(block: Block) -> list[str]:
         case Words():
             lines = [line for text in block.paragraphs for line in wrap(text, WIDTH)]
         case Facts():
-            lines = [line for label, text in block.rows for line in labelled(label, text)]
+            indent = max(LABEL, *(cells(label) + 1 for label, __ in block.rows)) if block.rows else LABEL
+            lines = [line for label, text in block.rows for line in labelled(label, text, indent=indent)]
         case Figures():
             lines = _figures(block)
         case Ratios():

@@ -220,7 +220,11 @@ def _differences(first: Result, second: Result) -> Iterator[Difference]:
         *((name, [tools.get(name, "") for tools in versions], False) for name in versions[0] | versions[1]),
         (_("processor"), [run.environment.processor for run in runs], True),
         (_("memory"), [binary_text(run.environment.memory_bytes) for run in runs], False),
-        (_("power"), [_("battery") if "on-battery" in _codes(run) else _("mains") for run in runs], False),
+        (
+            p_("battery or mains", "power"),
+            [_("battery") if "on-battery" in _codes(run) else _("mains") for run in runs],
+            False,
+        ),
         ("fswizard", [run.environment.version for run in runs], False),
     )
     for what, (before, after), unlike in facts:
