@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from fswizard.advice.pooled import pooled_card
 from fswizard.cli.command import Command
 from fswizard.cli.output import deliver
 from fswizard.errors import ExitCode, FswizardError, UsageError
+from fswizard.language import in_english
 from fswizard.model.analysis import Card
 from fswizard.model.codec import to_json
 from fswizard.model.pool import Pool, Study
@@ -50,8 +52,9 @@ class PoolResults(Command):
                 studies[str(path)] = known
         if not studies:
             raise wrong[0] if wrong else UsageError("There are no results.", "Results are files that end in .jsonl.")
-        pooled = pool(studies)
-        cards = [pooled_card(group) for group in pooled.groups]
+        with in_english() if self.json else nullcontext():
+            pooled = pool(studies)
+            cards = [pooled_card(group) for group in pooled.groups]
         if self.json:
             print(json.dumps(document(pooled, cards, wrong), indent=2))
         else:
