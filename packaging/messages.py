@@ -32,10 +32,13 @@ WIDTH = 120
 TABLES = ("fswizard/**/*.toml", "recipes/**/*.toml")
 KEYS = frozenset({
     "title", "summary", "text", "risk", "why", "doubt", "failed", "hint", "needs", "value", "note", "by", "via", "disk",
+    "scale",
 })  # fmt: skip
 """Of the tables: what people read."""
 HELPERS_WORDS = {"MEMBERS", "VOLUMES", "SYSTEM_PARTITIONS", "SERIAL"}
 """Constants of the helper with what its findings say."""
+LISTS = frozenset({"caveats"})
+"""What people read, several sentences each."""
 
 Found = tuple[str | tuple[str, ...], str | None, tuple[str, int]]
 """Sentence or its two forms, context, file and line."""
@@ -133,6 +136,8 @@ def _values(table: object) -> Iterator[str]:
         for key, value in table.items():
             if key in KEYS and isinstance(value, str) and any(map(str.isalpha, value)):
                 yield value
+            elif key in LISTS:
+                yield from value
             else:
                 yield from _values(value)
 

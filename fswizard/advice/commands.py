@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 
+from fswizard.language import N_, _
 from fswizard.model.analysis import Reason
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Plan
@@ -45,13 +46,11 @@ def how_to_use(plan: Plan, name: str) -> tuple[Reason, ...]:
     if candidate.directory or not candidate.filesystem.mkfs_program or not only_mount_options_differ(plan):
         return ()
     options = ",".join(candidate.mount_options) or "defaults"
-    return (
-        Reason(
-            "use",
-            f"Only mount options differ, so nothing needs formatting: put {options} into the fourth column of the "
-            "filesystem's line in /etc/fstab, then unmount it and mount it again.",
-        ),
+    text = N_(
+        "Only mount options differ, so nothing needs formatting: put {options} into the fourth column of the "
+        "filesystem's line in /etc/fstab, then unmount it and mount it again."
     )
+    return (Reason("use", _(text, options=options)),)
 
 
 def only_mount_options_differ(plan: Plan) -> bool:

@@ -9,6 +9,7 @@ from fswizard.advice.card import make_card
 from fswizard.advice.choice import Choice, choose
 from fswizard.advice.reasons import reasons
 from fswizard.errors import UsageError
+from fswizard.language import _, chosen, shown
 from fswizard.model.analysis import Advice, Findings
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
@@ -35,7 +36,8 @@ def conclude(
     analysis = analyse(result, tables)
     summaries = summarise(result, tables.by_workload)
     # Each kind of doubt once: a run may have raised what its figures show again.
-    every = (*result.doubts, *doubts(result, tables, analysis, summaries))
+    raised = (replace(doubt, text=shown(doubt.text)) for doubt in result.doubts)
+    every = (*raised, *doubts(result, tables, analysis, summaries))
     doubtful = tuple({doubt.code: doubt for doubt in reversed(every)}.values())[::-1]
     survivors = analysis.leaders if result.survivors is None else result.survivors
     ahead = forecast(result, analysis, survivors, trial_s=result.trial_s, tables=tables)
@@ -52,12 +54,23 @@ def conclude(
         make_card(result, analysis, choice, doubtful, summaries),
         () if failed else reasons(result, analysis, choice, ahead, age),
     )
-    return Findings(result, analysis, doubtful, advice, summaries, age=age, forecast=ahead)
+    return Findings(result, analysis, doubtful, advice, summaries, age=age, forecast=ahead, language=chosen())
 
 
 def _known(plan: Plan, needs: Sequence[str]) -> tuple[str, ...]:
     known = sorted({feature.name for c in plan.candidates for feature in c.filesystem.features})
     for need in needs:
         if need not in known:
-            raise UsageError(f"The candidates say nothing about {safe(need)}.", f"Known: {', '.join(known)}.")
+            raise UsageError(
+                _("The candidates say nothing about {feature}.", feature=safe(need)),
+                _("Known: {features}.", features=", ".join(known)),
+            )
     return tuple(dict.fromkeys(needs))
+
+
+def again(findings: Findings) -> Findings:
+    """The same in the language that is spoken now."""
+    if findings.language == chosen():
+        return findings
+    anew = conclude(findings.result)
+    return replace(anew, published=findings.published, reruns=findings.reruns)

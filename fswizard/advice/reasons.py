@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 
 from fswizard.advice.choice import Choice, torn_between
 from fswizard.advice.commands import how_to_use
-from fswizard.advice.words import distinctions, feature_word, has, listing, present
+from fswizard.advice.words import distinctions, feature_word, features_of, present, speed_against
+from fswizard.language import N_, _, listing, n_, shown
 from fswizard.model.analysis import Analysis, Ratio, Reason
 from fswizard.model.forecast import Forecast
 from fswizard.model.layout import DEGRADED
 from fswizard.model.metrics import is_stall
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
-from fswizard.model.text import mid_sentence
-from fswizard.model.units import rounds_text, size_text, speed_text, stall_text, times_text
+from fswizard.model.units import size_text, speed_text, stall_text, times_text
 
 
 def reasons(
@@ -40,44 +40,60 @@ def reasons(
 
 
 def _age(plan: Plan, age: Sequence[Ratio]) -> Iterator[Reason]:
-    """`What age costs: ext4 is 17 % slower than new.`"""
-    slower = [ratio for ratio in age if not ratio.workload and ratio.verdict == "slower"]
-    if slower:
-        names = [f"{plan.candidate(r.baseline).title} is {speed_text(r.ratio)} than when it was new" for r in slower]
-        yield Reason("age", f"Aged, {listing(names)}.")
+    """`Aged, ext4 is 17 % slower than when it was new.`"""
+    text = N_("Aged, {candidate} is {speed} than when it was new.")
+    for ratio in age:
+        if not ratio.workload and ratio.verdict == "slower":
+            title, speed = plan.candidate(ratio.baseline).title, speed_text(ratio.ratio)
+            yield Reason("age", _(text, candidate=title, speed=speed))
 
 
 def _excluded(plan: Plan, analysis: Analysis, choice: Choice) -> Iterator[Reason]:
     for name, options in choice.unsafe:
-        if DEGRADED in options:
-            yield Reason("excluded", f"{plan.candidate(name).title} was measured to see what a failed disk costs.")
-            continue
-        text = f"{plan.candidate(name).title} is not recommended: with {listing(options)} a crash may lose data."
-        if choice.names and _ahead(analysis, name, choice.names[0]):
-            text += f" It was faster; {plan.candidate(choice.names[0]).title} is the best safe one."
-        yield Reason("excluded", text)
+        yield Reason("excluded", _unsafe(plan, analysis, choice, name, options))
     for name in choice.in_memory:
-        title = plan.candidate(name).title
-        yield Reason(
-            "excluded", f"{title} kept direct writes in memory, so its figures can't be compared with the others."
-        )
+        text = N_("{candidate} kept direct writes in memory, so its figures can't be compared with the others.")
+        yield Reason("excluded", _(text, candidate=plan.candidate(name).title))
     for name, needs in choice.lacking:
         missing = []
         for need in needs:
             feature = plan.candidate(name).filesystem.feature(need)
-            partly = f" ({feature.value})" if feature is not None and feature.value != "no" else ""
+            partly = f" ({_(feature.value)})" if feature is not None and feature.value != "no" else ""
             missing.append(f"{feature_word(need)}{partly}")
-        faster = "was faster but " if choice.names and _ahead(analysis, name, choice.names[0]) else ""
-        yield Reason("excluded", f"{plan.candidate(name).title} {faster}lacks {listing(missing)}.")
+        text = N_("{candidate} lacks {features}.")
+        if choice.names and _ahead(analysis, name, choice.names[0]):
+            text = N_("{candidate} was faster but lacks {features}.")
+        yield Reason("excluded", _(text, candidate=plan.candidate(name).title, features=listing(missing)))
+
+
+def _unsafe(plan: Plan, analysis: Analysis, choice: Choice, name: str, options: Sequence[str]) -> str:
+    title = plan.candidate(name).title
+    if DEGRADED in options:
+        return _("{candidate} was measured to see what a failed disk costs.", candidate=title)
+    text = _(
+        "{candidate} is not recommended: with {options} a crash may lose data.",
+        candidate=title,
+        options=listing(options),
+    )
+    if choice.names and _ahead(analysis, name, choice.names[0]):
+        best = plan.candidate(choice.names[0]).title
+        text += " " + _("It was faster; {candidate} is the best safe one.", candidate=best)
+    return text
 
 
 def _torn(plan: Plan, analysis: Analysis, choice: Choice) -> Iterator[Reason]:
     """Work at which another shape of the files turns who is faster."""
     for name in choice.eligible:
         if tests := torn_between(plan, analysis, name, plan.baseline):
-            titles, words = [mid_sentence(test.title) for test in tests], plan.candidate(plan.baseline).title
-            text = f"{plan.candidate(name).title} is faster than {words} at {titles[0]} and slower at {titles[1]}"
-            yield Reason("torn", f"{text}: it depends on the files.")
+            better, worse = (_(test.title) for test in tests)
+            text = _(
+                "{candidate} is faster than {other} at “{test}” and slower at “{other_test}”: it depends on the files.",
+                candidate=plan.candidate(name).title,
+                other=plan.candidate(plan.baseline).title,
+                test=better,
+                other_test=worse,
+            )
+            yield Reason("torn", text)
 
 
 def _by_workload(plan: Plan, analysis: Analysis, ratio: Ratio) -> Iterator[Reason]:
@@ -88,13 +104,18 @@ def _by_workload(plan: Plan, analysis: Analysis, ratio: Ratio) -> Iterator[Reaso
         if part is None or workload.weight <= 0:
             continue
         if part.verdict == "faster":
-            gains.append(f"{mid_sentence(workload.title)} ({speed_text(part.ratio)})")
+            gains.append(f"{_(workload.title)} ({speed_text(part.ratio)})")
         elif part.verdict == "slower":
             price = plan.candidate(part.candidate).filesystem.price(workload.job.strain)
-            text = f"{workload.title}: {speed_text(part.ratio, workload.metric.unit)} than {baseline}. {price}"
-            losses.append(Reason("cost", text.rstrip()))
+            text = _(
+                "{test}: {speed} than {candidate}.",
+                test=_(workload.title),
+                speed=speed_text(part.ratio, workload.metric.unit),
+                candidate=baseline,
+            )
+            losses.append(Reason("cost", f"{text} {_(price)}".rstrip()))
     if gains:
-        yield Reason("speed", f"Faster than {baseline} at {listing(gains)}.")
+        yield Reason("speed", _("Faster than {candidate}: {tests}.", candidate=baseline, tests="; ".join(gains)))
     yield from losses
 
 
@@ -123,10 +144,11 @@ def _stall(result: Result, one: str, other: str) -> Iterator[Reason]:
     # Users do not notice stalls under 0.1 s, nor small differences.
     if max(own, its) < 0.1 or min(own, its) <= 0 or 1 / 1.5 < own / its < 1.5:
         return
-    yield Reason(
-        "stall", f"Its worst stall was {stall_text(own)}, {times_text(max(own / its, its / own))} "
-        f"{'longer' if own > its else 'shorter'} than that of {title} ({stall_text(its)})."
-    )  # fmt: skip
+    longer = N_("Its worst stall was {stall}, {times} longer than that of {candidate} ({other}).")
+    shorter = N_("Its worst stall was {stall}, {times} shorter than that of {candidate} ({other}).")
+    times = times_text(max(own / its, its / own))
+    text = longer if own > its else shorter
+    yield Reason("stall", _(text, stall=stall_text(own), times=times, candidate=title, other=stall_text(its)))
 
 
 def _noise(result: Result, analysis: Analysis, choice: Choice, forecast: Forecast | None) -> Iterator[Reason]:
@@ -134,11 +156,16 @@ def _noise(result: Result, analysis: Analysis, choice: Choice, forecast: Forecas
     if choice.kind != "undecided" or result.environment.source or not analysis.rounds:
         return
     if analysis.rounds >= result.plan.maximum_rounds:
-        yield Reason("noise", "The difference is smaller than this machine's noise: more rounds won't settle it.")
+        yield Reason("noise", _("The difference is smaller than this machine's noise: more rounds won't settle it."))
     elif forecast:
         yield Reason("noise", forecast.text)
     else:
-        yield Reason("noise", f"More rounds may settle it: this was {rounds_text(analysis.rounds)}.")
+        text = n_(
+            "More rounds may settle it: this was {count} round.",
+            "More rounds may settle it: these were {count} rounds.",
+            analysis.rounds,
+        )
+        yield Reason("noise", text)
 
 
 def _slower(plan: Plan, analysis: Analysis, choice: Choice) -> Iterator[Reason]:
@@ -151,7 +178,8 @@ def _slower(plan: Plan, analysis: Analysis, choice: Choice) -> Iterator[Reason]:
         names = [name for name in out if verdicts.get(name) == verdict]
         if names:
             texts = [f"{plan.candidate(name).title}{_beaten_by(plan, analysis, name, choice.names)}" for name in names]
-            yield Reason(verdict, f"{verdict.capitalize()}: {listing(texts)}.")
+            text = N_("Slower: {candidates}.") if verdict == "slower" else N_("Beaten: {candidates}.")
+            yield Reason(verdict, _(text, candidates=listing(texts)))
 
 
 def _beaten_by(plan: Plan, analysis: Analysis, name: str, leaders: tuple[str, ...]) -> str:
@@ -159,17 +187,19 @@ def _beaten_by(plan: Plan, analysis: Analysis, name: str, leaders: tuple[str, ..
     for leader in leaders:
         pair = analysis.pair(name, leader)
         if pair is not None and pair.verdict in ("faster", "slower"):
-            return f" ({speed_text(pair.ratio)} than {plan.candidate(leader).title})"
+            return f" ({speed_against(pair.ratio, plan.candidate(leader).title)})"
     return ""
 
 
 def _failures(plan: Plan, analysis: Analysis) -> Iterator[Reason]:
     for ratio in analysis.overall:
         if ratio.verdict == "failed":
-            yield Reason("failure", f"{plan.candidate(ratio.candidate).title} failed: {ratio.text.rstrip('.')}.")
+            title, why = plan.candidate(ratio.candidate).title, shown(ratio.text).rstrip(".。")
+            yield Reason("failure", _("{candidate} failed: {reason}.", candidate=title, reason=why))
     reference = next((ratio.baseline for ratio in analysis.overall if ratio.verdict != "failed"), plan.baseline)
     if reference != plan.baseline:
-        yield Reason("failure", f"The baseline {plan.baseline} has no figures: ratios are to {reference} instead.")
+        text = N_("The baseline {baseline} has no figures: ratios are to {candidate} instead.")
+        yield Reason("failure", _(text, baseline=plan.baseline, candidate=reference))
 
 
 def _redundancy(plan: Plan, choice: Choice) -> Iterator[Reason]:
@@ -179,27 +209,36 @@ def _redundancy(plan: Plan, choice: Choice) -> Iterator[Reason]:
     survives = {name: plan.candidate(name).survives for name in choice.eligible}
     for name in choice.names:
         room = size_text(plan.target.room_bytes(plan.candidate(name).array))
-        count = "one" if survives[name] == 1 else survives[name]
-        lost = f"any {count} of the disks may fail" if survives[name] else "no disk may fail"
-        yield Reason("redundancy", f"{plan.candidate(name).title} has {room} in all, and {lost}.")
+        title, count = plan.candidate(name).title, survives[name]
+        text = _("{candidate} has {size} in all, and no disk may fail.", candidate=title, size=room)
+        if count:
+            text = n_(
+                "{candidate} has {size} in all, and any one of the disks may fail.",
+                "{candidate} has {size} in all, and any {count} of the disks may fail.",
+                count,
+                candidate=title,
+                size=room,
+            )
+        yield Reason("redundancy", text)
     least = min(survives[name] for name in choice.names)
     if more := [name for name, count in survives.items() if count > least and name not in choice.names]:
         others = listing([f"{plan.candidate(name).title} ({survives[name]})" for name in more])
-        yield Reason("redundancy", f"More disks may fail with {others}.")
+        yield Reason("redundancy", _("More disks may fail with {candidates}.", candidates=others))
 
 
 def _features(plan: Plan, choice: Choice) -> Iterator[Reason]:
     if choice.kind in ("tie", "undecided"):
-        if differences := distinctions([plan.candidate(name) for name in choice.names], most=99):
-            yield Reason("feature", f"Features: {differences}.")
+        if differences := distinctions([plan.candidate(name) for name in choice.names]):
+            yield Reason("feature", _("Features: {features}.", features=differences))
         return
     if choice.kind != "winner":
         return
     winner = plan.candidate(choice.names[0]).filesystem
     others = {plan.candidate(name).filesystem.name: plan.candidate(name).filesystem for name in choice.eligible}
-    more = [f"{f.title} {has(present(f) - present(winner))}" for f in others.values() if present(f) - present(winner)]
+    more = features_of((each.title, present(each) - present(winner)) for each in others.values())
     if more:
-        yield Reason("feature", f"{winner.title} lacks what others have: {'; '.join(more)}.")
+        text = N_("{filesystem} lacks what others have: {features}.")
+        yield Reason("feature", _(text, filesystem=winner.title, features=more))
 
 
 def _ahead(analysis: Analysis, one: str, other: str) -> bool:

@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from fswizard.language import N_
 from fswizard.model.analysis import Ratio, Repeated
 from fswizard.model.metrics import CPU, DURATION, RETURNED, Metric
 from fswizard.model.recipe import Workload
@@ -53,7 +54,8 @@ def in_their_terms(theirs: Result, ours: Result, names: Mapping[str, str]) -> Re
 
 
 def _on_disk(workload: Workload) -> Workload:
-    return replace(workload, name=f"{workload.name}-on-disk", title=f"{workload.title}, until it is on the disk")
+    title = N_("{test}, until it is on the disk").format(test=workload.title)
+    return replace(workload, name=f"{workload.name}-on-disk", title=title)
 
 
 def _counterpart(ours: Result, theirs: Workload) -> Sequence[tuple[Workload, Metric]]:

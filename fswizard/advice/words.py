@@ -1,77 +1,64 @@
-"""Words of the recommendation: lists, speeds, features."""
+"""Words of the recommendation: comparisons and features."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from fswizard.language import N_, _, listing, number
 from fswizard.model.filesystem import Candidate, Filesystem
-from fswizard.model.units import speed_text
+from fswizard.model.text import cells
+from fswizard.model.units import speed_text, times_text
 
 _FEATURES = {
-    "checksums": ("has", "checksums"),
-    "snapshots": ("has", "snapshots"),
-    "compression": ("has", "compression"),
-    "shrink": ("can", "shrink"),
-    "reflink": ("has", "instant, space-saving copies"),
-    "send-receive": ("can", "send changes to another disk"),
-    "repair": ("has", "a repair tool"),
-    "grow": ("can", "grow"),
-    "windows": ("works with", "Windows"),
-    "macos": ("works with", "macOS"),
-    "quotas": ("has", "quotas"),
-    "zoned": ("works with", "zoned disks"),
-    "case-insensitive": ("can", "ignore case in names"),
+    "checksums": N_("checksums"),
+    "snapshots": N_("snapshots"),
+    "compression": N_("compression"),
+    "shrink": N_("shrinking"),
+    "reflink": N_("instant, space-saving copies"),
+    "send-receive": N_("sending changes to another disk"),
+    "repair": N_("a repair tool"),
+    "grow": N_("growing"),
+    "windows": N_("Windows support"),
+    "macos": N_("macOS support"),
+    "quotas": N_("quotas"),
+    "zoned": N_("zoned disk support"),
+    "case-insensitive": N_("case-insensitive names"),
 }
-"""Verb and noun for each feature, those that decide most often first."""
-_AS_A_WISH = {
-    "shrink": "to shrink it later",
-    "send-receive": "to send changes to another disk",
-    "windows": "to use it with Windows",
-    "macos": "to use it with macOS",
-}
-"""Words behind `you want` for features that are verbs; nouns need none."""
+"""A noun for each feature, those that decide most often first."""
 
 
 def fitting(width: int, *forms: str) -> str:
-    """The first form that is no longer than `width`, or the last one."""
-    return next((form for form in forms if len(form) <= width), forms[-1])
+    """The first form that fits into `width` columns, or the last one."""
+    return next((form for form in forms if cells(form) <= width), forms[-1])
 
 
 def speed_against(ratio: float, rival: str) -> str:
     """`21 % faster than ext4`, `8× as fast as ext4`."""
-    speed = speed_text(ratio)
-    return f"{speed} as {rival}" if speed.endswith("fast") else f"{speed} than {rival}"
+    if ratio >= 1.995:  # as in `speed_text`, as the next one
+        return _("{times} as fast as {candidate}", times=times_text(ratio), candidate=rival)
+    if 1 / 1.005 <= ratio <= 1.005:
+        return _("as fast as {candidate}", candidate=rival)
+    return _("{speed} than {candidate}", speed=speed_text(ratio), candidate=rival)
 
 
-def wish(name: str) -> str:
-    """A feature behind `you want`: `checksums`, `to shrink it later`."""
-    return _AS_A_WISH.get(name, feature_word(name))
+def percent(share: float, least: float = 0.0) -> str:
+    """`4 %`, at least `least`, which is in percent."""
+    return _("{percent} %", percent=number(f"{max(least, share * 100):.0f}"))
 
 
 def wishes(filesystem: Filesystem, beside: Filesystem) -> list[str]:
-    """Wishes that only the first filesystem fulfils, the most decisive first; nouns before verbs."""
-    own = sorted(present(filesystem) - present(beside), key=_importance)
-    return sorted(map(wish, own), key=lambda word: word.startswith("to "))
+    """Features that only the first filesystem has, the most decisive first."""
+    return feature_words(present(filesystem) - present(beside))
 
 
-def listing(words: Sequence[str]) -> str:
-    """`a, b and c`."""
-    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
-
-
-def has(features: Iterable[str]) -> str:
-    """`has checksums and snapshots and can shrink`."""
-    grouped: dict[str, list[str]] = {}
-    for name in sorted(features, key=_importance):
-        verb, word = _FEATURES.get(name, ("has", name))
-        grouped.setdefault(verb, []).append(word)
-    parts = [f"{verb} {listing(words)}" for verb, words in grouped.items()]
-    return (", and " if any(" and " in part for part in parts) else " and ").join(parts)
+def feature_words(names: Iterable[str]) -> list[str]:
+    """The most decisive first."""
+    return [feature_word(name) for name in sorted(names, key=_importance)]
 
 
 def feature_word(name: str) -> str:
-    """A feature as a noun or verb of its own, such as `checksums` or `shrink`."""
-    return _FEATURES.get(name, ("has", name))[1]
+    """A feature as a noun, such as `checksums` or `shrinking`."""
+    return _(_FEATURES.get(name, name))
 
 
 def present(filesystem: Filesystem) -> frozenset[str]:
@@ -80,15 +67,17 @@ def present(filesystem: Filesystem) -> frozenset[str]:
     return names - {"repair", "grow", "quotas", "zoned", "case-insensitive"}
 
 
-def distinctions(candidates: Sequence[Candidate], most: int) -> str:
-    """Features that not all filesystems have: `Btrfs has checksums and snapshots, ext4 can shrink`."""
+def distinctions(candidates: Sequence[Candidate]) -> str:
+    """Features that not all filesystems have: `checksums and snapshots (Btrfs); shrinking (ext4)`."""
     filesystems = list({c.filesystem.name: c.filesystem for c in candidates}.values())
-    if len(filesystems) < 2:
-        return ""
     common = frozenset.intersection(*map(present, filesystems))
-    own = ((each.title, sorted(present(each) - common, key=_importance)[:most]) for each in filesystems)
-    texts = [f"{title} {has(features)}" for title, features in own if features]
-    return ("; " if any(", " in text or " and can " in text for text in texts) else ", ").join(texts)
+    return features_of((each.title, present(each) - common) for each in filesystems)
+
+
+def features_of(filesystems: Iterable[tuple[str, Iterable[str]]]) -> str:
+    """`checksums and snapshots (Btrfs); shrinking (ext4)`."""
+    words = ((title, feature_words(names)) for title, names in filesystems)
+    return "; ".join(f"{listing(features)} ({title})" for title, features in words if features)
 
 
 def worth_asking(candidates: Iterable[Candidate], needs: Iterable[str]) -> Mapping[str, str]:

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from fswizard.advice.pooled import pooled_card
 from fswizard.cli.command import Command
 from fswizard.cli.output import deliver
 from fswizard.errors import ExitCode, FswizardError, UsageError
-from fswizard.language import N_, _
+from fswizard.language import N_, _, in_english
 from fswizard.model.analysis import Card
 from fswizard.model.codec import to_json
 from fswizard.model.pool import Pool, Study
@@ -54,8 +55,9 @@ class PoolResults(Command):
         if not studies:
             none = UsageError(_("There are no results."), _("Results are files that end in .jsonl."))
             raise wrong[0] if wrong else none
-        pooled = pool(studies)
-        cards = [pooled_card(group) for group in pooled.groups]
+        with in_english() if self.json else nullcontext():
+            pooled = pool(studies)
+            cards = [pooled_card(group) for group in pooled.groups]
         if self.json:
             print(json.dumps(document(pooled, cards, wrong), indent=2))
         else:

@@ -46,7 +46,7 @@ class Published(Choosing, Reporting):
             chosen = self.format_name()
             findings = conclude(find(name), weights=parse_weights(self.weights) if self.weights else None)
             ours = results.load(results.find(result)) if result else None
-            deliver(exported(with_reruns(findings, ours), chosen), self.output)
+            deliver(exported(with_reruns(findings, ours), chosen, english=self.english), self.output)
         elif self.json:
             print(json.dumps([_document(result) for result in published().values()], indent=2))
         else:

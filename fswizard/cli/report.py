@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 from plumbum import cli
 
 from fswizard import importers, results
-from fswizard.advice import conclude
+from fswizard.advice import again, conclude
 from fswizard.cli.command import Command, parse_weights
 from fswizard.cli.output import deliver
 from fswizard.errors import UsageError
 from fswizard.filesystems import parse_needs
 from fswizard.importers.published import with_published
-from fswizard.language import _, n_
+from fswizard.language import _, in_english, n_
 from fswizard.model.analysis import Findings
 from fswizard.model.text import safe
 from fswizard.report import FORMATS, find_format, format_of, render
@@ -26,6 +27,7 @@ class Reporting(Command):
 
     format = cli.SwitchAttr("--format", str, argname="FORMAT", help=" ".join(FORMATS))
     output = cli.SwitchAttr("--output", str, argname="FILE", help=_("write to FILE; its extension sets the format"))
+    english = cli.Flag("--english", help=_("in English, whatever your language"))
 
     def format_name(self) -> str:
         """UsageError where there is no such format, before anything is read."""
@@ -53,7 +55,7 @@ class Report(Reporting):
             weights=parse_weights(self.weights) if self.weights else None,
             needs=parse_needs(self.need) if self.need else None,
         )
-        deliver(exported(with_published(findings), name, identify=self.identify), self.output)
+        deliver(exported(with_published(findings), name, identify=self.identify, english=self.english), self.output)
         return 0
 
 
@@ -99,14 +101,18 @@ class Import(Command):
         for disk, result in by_disk.items():
             findings = conclude(result)
             path = Path(self.output) if self.output else results.new_path(result.plan)
-            results.write_result(path, result, findings.analysis, findings.advice.card.verdict)
+            with in_english():
+                verdict = conclude(result).advice.card.verdict
+            results.write_result(path, result, findings.analysis, verdict)
             saved = _("saved as {path}", path=safe(str(path)))
             print(f"{disk}: {saved}" if disk else saved, file=sys.stderr)
             deliver(exported(findings, self.format), None)
         return 0
 
 
-def exported(findings: Findings, format_name: str, *, identify: bool = False) -> str | bytes:
+def exported(findings: Findings, format_name: str, *, identify: bool = False, english: bool = False) -> str | bytes:
     """A report in that format: bytes where it is a picture."""
-    text = render(findings, format_name, identify=identify)
-    return png(text) if find_format(format_name).drawn else text
+    kind = find_format(format_name)
+    with in_english() if kind.english or english else nullcontext():
+        text = render(again(findings), format_name, identify=identify)
+    return png(text) if kind.drawn else text

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Literal
 
+from fswizard.language import ENGLISH
 from fswizard.model.forecast import Forecast
 from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_WRITTEN, Better
 from fswizard.model.plan import MAXIMUM_ROUNDS
@@ -417,6 +418,8 @@ class Findings:
     """Aged candidates over new ones, overall and by workload; empty where they were not measured beside each other."""
     forecast: Forecast | None = None
     """What more rounds would bring; None where there is nothing to forecast, or none to come."""
+    language: str = ENGLISH
+    """Of its sentences, except for those of the result, which are English."""
 
     @property
     def baseline(self) -> str:

@@ -1,8 +1,8 @@
 """What may be said of a machine to others: texts are built from words of this program and names of known forms.
 
-A word is shared if it occurs in this program's own files, is a small number with its unit, or is a name of a form that
-was checked. Every other word becomes `…`. So serial numbers, labels, mount points, host and user names cannot get in,
-whichever field they are in.
+A word is shared if it occurs in this program's own files or in the translation that is spoken, is a small number with
+its unit, or is a name of a form that was checked. Every other word becomes `…`. So serial numbers, labels, mount
+points, host and user names cannot get in, whichever field they are in.
 """
 
 from __future__ import annotations
@@ -14,14 +14,18 @@ from importlib import resources
 from importlib.abc import Traversable
 from pathlib import Path
 
+from fswizard import language
+
 LEFT_OUT = "…"
 """Replaces a word that may not be shared."""
 UNITS = frozenset(
     {"B", "kB", "KB", "MB", "GB", "TB", "PB", "KiB", "MiB", "GiB", "TiB", "k", "K", "M", "G", "T", "d"}
     | {"s", "ms", "us", "µs", "ns", "min", "m", "h", "x", "th", "nd", "rd", "st"}
 )
-_RUN = re.compile(r"[^\W_]+")
-"""A word or number; what stands between is punctuation."""
+_KANJI = "\u3005-\u3007\u3040-\u30ff\u3400-\u9fff"
+_LETTER = rf"[^\W_{_KANJI}]"
+_RUN = re.compile(rf"{_LETTER}+|[{_KANJI}]+")
+"""A word or number; what stands between is punctuation. Japanese puts no spaces around words."""
 _EDGES = "`'\"“”’()[]{}<>,;:!?|*.…"
 _NUMBER = re.compile(r"(?:v|rc)?(\d{1,6})([^\W\d_]{0,3})")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?)?")
@@ -96,7 +100,7 @@ def sentence(text: str, names: Mapping[str, str] | None = None) -> str:
 @cache
 def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
     longest_first = sorted(filter(None, names), key=len, reverse=True)
-    return re.compile(rf"(?<![^\W_])({'|'.join(map(re.escape, longest_first)) or r'(?!)'})(?![^\W_])")
+    return re.compile(rf"(?<!{_LETTER})({'|'.join(map(re.escape, longest_first)) or r'(?!)'})(?!{_LETTER})")
 
 
 def _sayable(text: str) -> str:
@@ -116,24 +120,37 @@ def may_be_said(chunk: str) -> bool:
     """Whether a text without spaces has only words of this program and small numbers; a path must occur in it whole."""
     body = chunk.strip(_EDGES)
     if "/" in body and len(body) > 1:
-        return re.sub(r"-\d{1,3}$", "", body) in _vocabulary()[1]  # DISK-2 of several
+        return re.sub(r"-\d{1,3}$", "", body) in _vocabulary(language.chosen())[1]  # DISK-2 of several
     return _TIME.fullmatch(body) is not None or all(_known(run) for run in _RUN.findall(body))
 
 
 def _known(run: str) -> bool:
-    number = _NUMBER.fullmatch(run)
-    return run.lower() in _vocabulary()[0] or (number is not None and (not number[2] or number[2] in UNITS))
+    number, words = _NUMBER.fullmatch(run), _vocabulary(language.chosen())[0]
+    if run.lower() in words or (number is not None and (not number[2] or number[2] in UNITS)):
+        return True
+    return re.match(f"[{_KANJI}]", run) is not None and _made_of(run, words)
 
 
 @cache
-def _vocabulary() -> tuple[frozenset[str], frozenset[str]]:
-    """All words of the program's own files, in lower case, and all of their texts that contain a slash."""
+def _made_of(run: str, words: frozenset[str]) -> bool:
+    """Whether a text without spaces is words of the program, one after the other."""
+    ends = {0}
+    for end in range(1, len(run) + 1):
+        if any(run[begin:end] in words for begin in ends):
+            ends.add(end)
+    return len(run) in ends
+
+
+@cache
+def _vocabulary(_spoken: str) -> tuple[frozenset[str], frozenset[str]]:
+    """All words of the program's own files and of the language that is spoken, in lower case, and all of their texts
+    that contain a slash."""
     words: set[str] = set()
     paths: set[str] = set()
     package = resources.files("fswizard")
     beside = Path(str(package)).with_name("recipes")  # where they lie in a checkout
     folders = [package, *([beside] if beside.is_dir() else [])]
-    for text in (text for folder in folders for text in _texts(folder)):
+    for text in (*(text for folder in folders for text in _texts(folder)), *language.translations()):
         words.update(run.lower() for run in _RUN.findall(text.replace("_", " ")))
         paths.update(chunk.strip(_EDGES) for chunk in text.split() if "/" in chunk)
     return frozenset(word for word in words if not word.isdigit()), frozenset(paths)

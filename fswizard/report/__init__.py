@@ -32,6 +32,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fswizard.errors import UsageError
+from fswizard.language import N_, _
 from fswizard.model.analysis import Findings
 from fswizard.report.privacy import harmless
 
@@ -47,27 +48,31 @@ class Format:
     function: str = "render"
     drawn: bool = False
     """Whether its text is an SVG, of which `fswizard.system.pictures` makes a PNG."""
+    english: bool = False
+    """Whether it is English in every language, as programs read it."""
 
 
 FORMATS: Mapping[str, Format] = {
-    "text": Format("Plain text, 80 columns", ".txt", "fswizard.report.text"),
-    "markdown": Format("Markdown: GitHub, Discourse", ".md", "fswizard.report.markup", "render_markdown"),
-    "reddit": Format("Markdown, short: Reddit", ".reddit.md", "fswizard.report.markup", "render_reddit"),
-    "bbcode": Format("BBCode: phpBB and others", ".bbcode", "fswizard.report.markup", "render_bbcode"),
-    "svg": Format("Card as SVG, light or dark", ".svg", "fswizard.report.svg"),
-    "png": Format("Card as PNG, light", ".png", "fswizard.report.svg", drawn=True),
-    "png-dark": Format("Card as PNG, dark", ".dark.png", "fswizard.report.svg", "render_dark", drawn=True),
-    "html": Format("Web page with charts", ".html", "fswizard.report.html"),
-    "csv": Format("Every figure, as a table", ".csv", "fswizard.report.csv"),
-    "json": Format("Everything, for programs", ".json", "fswizard.report.json"),
-    "result": Format("A result to share and pool", ".jsonl", "fswizard.report.result"),
+    "text": Format(N_("Plain text, 80 columns"), ".txt", "fswizard.report.text"),
+    "markdown": Format(N_("Markdown: GitHub, Discourse"), ".md", "fswizard.report.markup", "render_markdown"),
+    "reddit": Format(N_("Markdown, short: Reddit"), ".reddit.md", "fswizard.report.markup", "render_reddit"),
+    "bbcode": Format(N_("BBCode: phpBB and others"), ".bbcode", "fswizard.report.markup", "render_bbcode"),
+    "svg": Format(N_("Card as SVG, light or dark"), ".svg", "fswizard.report.svg"),
+    "png": Format(N_("Card as PNG, light"), ".png", "fswizard.report.svg", drawn=True),
+    "png-dark": Format(N_("Card as PNG, dark"), ".dark.png", "fswizard.report.svg", "render_dark", drawn=True),
+    "html": Format(N_("Web page with charts"), ".html", "fswizard.report.html"),
+    "csv": Format(N_("Every figure, as a table"), ".csv", "fswizard.report.csv", english=True),
+    "json": Format(N_("Everything, for programs"), ".json", "fswizard.report.json", english=True),
+    "result": Format(N_("A result to share and pool"), ".jsonl", "fswizard.report.result", english=True),
 }
 
 
 def find_format(name: str) -> Format:
     """One of FORMATS; raises UsageError if there is no such format."""
     if name not in FORMATS:
-        raise UsageError(f"There is no format '{name}'.", f"There are: {', '.join(FORMATS)}.")
+        raise UsageError(
+            _("There is no format '{name}'.", name=name), _("There are: {formats}.", formats=", ".join(FORMATS))
+        )
     return FORMATS[name]
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from fswizard.language import N_, _, n_
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Plan
 from fswizard.model.units import size_text
 
-WHEN_A_DISK_FAILS = "When a disk fails"
+WHEN_A_DISK_FAILS = N_("When a disk fails")
 
 
 def layout_texts(plan: Plan) -> tuple[str, ...]:
@@ -18,16 +19,27 @@ def layout_texts(plan: Plan) -> tuple[str, ...]:
 
 def _layout(plan: Plan, candidate: Candidate) -> str:
     whole = size_text(sum(member.size_bytes for member in plan.target.members))
-    room = f"{size_text(plan.target.room_bytes(candidate.array))} of {whole}"
+    room = _("{size} of {whole}", size=size_text(plan.target.room_bytes(candidate.array)), whole=whole)
     array = candidate.array
     if array is None:
-        return f"{room}, on the first disk alone. Everything on it is lost with it."
+        return _("{room}, on the first disk alone. Everything on it is lost with it.", room=room)
     if array.degraded:
-        return f"{room}, measured with one disk missing; {_may_fail(array.survives, 'more ')}."
-    return f"{room}, {_may_fail(array.survives)}. {array.layout.failed}"
+        return _degraded(room, array.survives)
+    if array.survives < 1:
+        may_fail = _("{room}, no disk may fail.", room=room)
+    else:
+        may_fail = n_(
+            "{room}, any {count} disk may fail.", "{room}, any {count} disks may fail.", array.survives, room=room
+        )
+    return f"{may_fail} {_(array.layout.failed)}"
 
 
-def _may_fail(count: int, more: str = "") -> str:
-    if count < 1:
-        return f"no {more}disk may fail"
-    return f"any {count} {more}{'disk' if count == 1 else 'disks'} may fail"
+def _degraded(room: str, survives: int) -> str:
+    if survives < 1:
+        return _("{room}, measured with one disk missing; no more disk may fail.", room=room)
+    return n_(
+        "{room}, measured with one disk missing; any {count} more disk may fail.",
+        "{room}, measured with one disk missing; any {count} more disks may fail.",
+        survives,
+        room=room,
+    )

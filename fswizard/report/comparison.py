@@ -6,24 +6,30 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from fswizard.language import N_, _, listing, n_, p_
 from fswizard.model.analysis import SIGNS
 from fswizard.model.comparison import Change, Comparison, Difference
 from fswizard.model.metrics import Better
 from fswizard.model.plan import FIRST_LOOK
-from fswizard.model.text import mid_sentence, safe
+from fswizard.model.text import safe
 from fswizard.model.units import figure_text, ratio_text, rounds_text, speed_text
 from fswizard.report.colours import HUES
 from fswizard.report.document import Answer, Bar, Bullets, Document, Facts, Figures, Table, Words
 from fswizard.report.text import paint
 
-TOGETHER = "all together"
-NAMES = {"time": ("before", "after"), "disks": ("first", "second"), "fill": ("empty", "filled"), "age": ("new", "aged")}
+TOGETHER = N_("all together")
+NAMES = {
+    "time": (N_("before"), N_("after")),
+    "disks": (N_("first"), N_("second")),
+    "fill": (N_("empty"), N_("filled")),
+    "age": (N_("new"), N_("aged")),
+}
 """Names of the two sides of a comparison."""
 SENTENCES = 3
 """Largest number of sentences on changes; others are in the figures."""
 CAUSES = 2
 """Largest number of causes that `summary` names."""
-_NUMBER, _VERSION = re.compile(r"([\d.]+)?(.*)"), re.compile(r"\d+\.\d+")
+_NUMBER, _VERSION = re.compile(r"([\d.,]+)?(.*)"), re.compile(r"\d+\.\d+")
 
 
 def by_candidate(comparison: Comparison) -> Mapping[str, list[Change]]:
@@ -65,8 +71,8 @@ def figures(change: Change) -> tuple[str, str]:
 def both_figures(change: Change) -> str:
     """`188 → 235 MB/s`, `950 ms → 1.2 s`: a common unit stands once."""
     before, after = figures(change)
-    number, _, unit = before.rpartition(" ")
-    return f"{number if unit and after.endswith(f' {unit}') else before} → {after}"
+    value, __, unit = before.rpartition(" ")
+    return f"{value if unit and after.endswith(f' {unit}') else before} → {after}"
 
 
 def effect(change: Change) -> str:
@@ -74,7 +80,7 @@ def effect(change: Change) -> str:
     verdict = change.ratio.verdict
     if change.ratio.low is None:
         return ""
-    words = speed_text(change.ratio.ratio, change.unit) if verdict in ("faster", "slower") else verdict
+    words = speed_text(change.ratio.ratio, change.unit) if verdict in ("faster", "slower") else _(verdict)
     return f"{SIGNS[verdict].glyph} {words}"
 
 
@@ -82,7 +88,7 @@ def sentences(comparison: Comparison) -> tuple[str, ...]:
     """Proven changes in words, the largest first, but those over all workloads before others."""
     changes = comparison.changes
     if all(change.ratio.low is None for change in changes):
-        return ("Too few rounds to say what differs.",)
+        return (_("Too few rounds to say what differs."),)
     groups: dict[tuple[str, str], list[Change]] = {}
     for change in changes:
         if change.ratio.verdict in ("faster", "slower"):
@@ -91,8 +97,8 @@ def sentences(comparison: Comparison) -> tuple[str, ...]:
     if ordered:
         return tuple(_sentence(group, comparison) for group in ordered[:SENTENCES])
     if all(change.ratio.verdict == "tie" for change in changes):
-        return ("Nothing changed: all figures are within 5 %.",)
-    return ("No clear change: any difference is within the noise.",)
+        return (_("Nothing changed: all figures are within 5 %."),)
+    return (_("No clear change: any difference is within the noise."),)
 
 
 def _size(change: Change) -> float:
@@ -100,30 +106,64 @@ def _size(change: Change) -> float:
 
 
 def _sentence(group: Sequence[Change], comparison: Comparison) -> str:
-    """`XFS and ext4 became 20–25 % faster at unpacking an archive.`"""
-    names = [safe(change.title) for change in group]
-    everyone = len(names) == len(by_candidate(comparison)) > 2
-    *others, last = names if len(names) <= 3 else [*names[:2], f"{len(names) - 2} more"]
-    who = f"{', '.join(others)} and {last}" if others else last
-    verb = "became" if comparison.of in ("time", "age") else "are" if others else "is"
+    """`XFS and ext4 became 20–25 % faster at “Unpacking an archive”.`"""
     least, most = (pick(group, key=_size) for pick in (min, max))
+    sentence = {"time": _became, "age": _became, "disks": _in_the_second, "fill": _is}[comparison.of]
+    who, test, count = _who(group, comparison), safe(group[0].workload), len(group)
     speed = _from_to(*(speed_text(change.ratio.ratio, change.unit) for change in (least, most)))
-    where = f" at {mid_sentence(safe(group[0].workload))}" if group[0].workload else " overall"
-    end = " in the second result." if comparison.of == "disks" else "."
-    return f"{'All filesystems' if everyone else who} {verb} {speed}{where}{end}"
+    return sentence(count, test, candidates=who, test=test, speed=speed)
+
+
+def _who(group: Sequence[Change], comparison: Comparison) -> str:
+    names = [safe(change.title) for change in group]
+    if len(names) == len(by_candidate(comparison)) > 2:
+        return p_("in place of their names", "All filesystems")
+    if len(names) <= 3:
+        return listing(names)
+    return n_("{names} and {count} more", "{names} and {count} more", len(names) - 2, names=", ".join(names[:2]))
+
+
+def _became(count: int, at: str, **fields: str) -> str:
+    if at:
+        return n_(
+            "{candidates} became {speed} at “{test}”.", "{candidates} became {speed} at “{test}”.", count, **fields
+        )
+    return n_("{candidates} became {speed} overall.", "{candidates} became {speed} overall.", count, **fields)
+
+
+def _is(count: int, at: str, **fields: str) -> str:
+    if at:
+        return n_("{candidates} is {speed} at “{test}”.", "{candidates} are {speed} at “{test}”.", count, **fields)
+    return n_("{candidates} is {speed} overall.", "{candidates} are {speed} overall.", count, **fields)
+
+
+def _in_the_second(count: int, at: str, **fields: str) -> str:
+    if at:
+        return n_(
+            "{candidates} is {speed} at “{test}” in the second result.",
+            "{candidates} are {speed} at “{test}” in the second result.",
+            count,
+            **fields,
+        )
+    return n_(
+        "{candidates} is {speed} overall in the second result.",
+        "{candidates} are {speed} overall in the second result.",
+        count,
+        **fields,
+    )
 
 
 def _from_to(least: str, most: str) -> str:
     """`20–25 % faster`, `90 % faster to 2.1× as fast`."""
     (one, unit), (other, same) = (_NUMBER.fullmatch(text).groups() for text in (least, most))  # type: ignore[union-attr]
     if unit != same:
-        return f"{least} to {most}"
+        return _("{low} to {high}", low=least, high=most)
     return most if one == other else f"{one}–{most}"
 
 
 def difference_text(difference: Difference, *, brief: bool = False) -> str:
     """`kernel 6.1.0-18-amd64 → 6.12.1-1`; in brief `kernel 6.1 → 6.12`."""
-    before, after = (text or "unknown" for text in (difference.before, difference.after))
+    before, after = (text or _("unknown") for text in (difference.before, difference.after))
     short = [_VERSION.match(text) for text in (before, after)]
     if brief and all(short) and short[0][0] != short[1][0]:  # type: ignore[index]
         before, after = (match[0] for match in short if match)
@@ -134,14 +174,19 @@ def summary(comparison: Comparison) -> str:
     """The largest change and possible causes in a line: `XFS became 12 % faster overall; kernel 6.1 → 6.12`."""
     headline, *_ = sentences(comparison)
     causes = [difference_text(one, brief=True) for one in comparison.differences]
-    more = f" and {len(causes) - CAUSES} more" if len(causes) > CAUSES else ""
-    return "; ".join(filter(None, (headline.rstrip("."), ", ".join(causes[:CAUSES]) + more)))
+    named = ", ".join(causes[:CAUSES])
+    if len(causes) > CAUSES:
+        named = n_("{names} and {count} more", "{names} and {count} more", len(causes) - CAUSES, names=named)
+    return "; ".join(filter(None, (headline.rstrip(".。"), named)))
 
 
 def cautions(comparison: Comparison) -> tuple[str, ...]:
     """Differences that make figures hard to compare, if there are any."""
     unlike = [difference_text(one) for one in comparison.differences if one.unlike]
-    return (f"Not measured alike: {', '.join(unlike)}. That alone may explain a difference.",) if unlike else ()
+    if not unlike:
+        return ()
+    text = N_("Not measured alike: {differences}. That alone may explain a difference.")
+    return (_(text, differences=", ".join(unlike)),)
 
 
 def causes(comparison: Comparison) -> str:
@@ -150,22 +195,23 @@ def causes(comparison: Comparison) -> str:
     moved = any(change.ratio.verdict in ("faster", "slower") for change in comparison.changes)
     if known or not moved or comparison.of != "time" or cautions(comparison):
         return ", ".join(known)
-    return "nothing that fswizard records: consider how full the disk is, its age, and other programs"
+    return _("nothing that fswizard records: consider how full the disk is, its age, and other programs")
 
 
 def notes(comparison: Comparison) -> Iterator[str]:
     """Explanations of ratios and intervals."""
-    before, after = NAMES[comparison.of]
-    yield f"Ratios are {after} over {before}: above 1 is better. Within 5 % is a tie."
+    before, after = map(_, NAMES[comparison.of])
+    yield _("Ratios are {after} over {before}: above 1 is better. Within 5 % is a tie.", after=after, before=before)
     if any(change.ratio.low is None for change in comparison.changes):
-        yield f"Ratios without an interval come from fewer than {rounds_text(FIRST_LOOK + 1)}."
+        text = N_("Ratios without an interval come from fewer than {rounds}.")
+        yield _(text, rounds=rounds_text(FIRST_LOOK + 1))
     else:
-        yield "Expect at most 5 % of these marks to be wrong."
+        yield _("Expect at most 5 % of these marks to be wrong.")
 
 
 def lists(comparison: Comparison) -> Mapping[str, tuple[str, ...]]:
     """Title to sentences, of sections that are not empty."""
-    sections = {"Doubts": comparison.doubts, "Not compared": comparison.left_out}
+    sections = {_("Doubts"): comparison.doubts, _("Not compared"): comparison.left_out}
     return {title: items for title, items in sections.items() if items}
 
 
@@ -176,17 +222,20 @@ def render(comparison: Comparison, first: str, second: str = "") -> str:
 
 def document(comparison: Comparison, results: Sequence[str]) -> Document:
     """The comparison in blocks; `results` are names of one or two results."""
-    sides = NAMES[comparison.of]
-    labels = sides if len(results) > 1 else ("result",)
+    before, after = map(_, NAMES[comparison.of])
+    sides = (before, after)
+    labels = sides if len(results) > 1 else (_("result"),)
     headline, *more = sentences(comparison)
     why = causes(comparison)
     return (
-        Facts(tuple((label.capitalize(), safe(name)) for label, name in zip(labels, results))),
+        Facts(tuple((label[:1].upper() + label[1:], safe(name)) for label, name in zip(labels, results))),
         Answer(headline, lines=tuple(more)),
-        Facts((*((("Changed", why),) if why else ()), *(("Caution", caution) for caution in cautions(comparison)))),
+        Facts(
+            (*(((_("Changed"), why),) if why else ()), *((_("Caution"), caution) for caution in cautions(comparison)))
+        ),
         Figures(tuple((safe(title), _bars(changes, sides)) for title, changes in by_workload(comparison).items())),
         *(
-            Table((safe(title), *sides, "ratio", "interval", ""), tuple(map(_row, changes)))
+            Table((safe(title), *sides, _("ratio"), _("interval"), ""), tuple(map(_row, changes)))
             for title, changes in by_candidate(comparison).items()
         ),
         Words(tuple(notes(comparison))),
@@ -213,5 +262,5 @@ def _bars(changes: Sequence[Change], sides: tuple[str, str]) -> tuple[Bar, ...]:
 
 def _row(change: Change) -> tuple[str, ...]:
     ratio = change.ratio
-    word = f"{SIGNS[ratio.verdict].glyph} {ratio.verdict}"
-    return (safe(change.workload) or TOGETHER, *figures(change), ratio_text(ratio.ratio), ratio.interval(), word)
+    word = f"{SIGNS[ratio.verdict].glyph} {_(ratio.verdict)}"
+    return (safe(change.workload) or _(TOGETHER), *figures(change), ratio_text(ratio.ratio), ratio.interval(), word)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import statistics
 
+from fswizard.language import _, p_
 from fswizard.model.metrics import BYTES_WRITTEN, DURATION, FILE_RATE, OPERATION_RATE
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Result
-from fswizard.model.units import figure_text
+from fswizard.model.units import count_text, figure_text
 
 KINDS = ("writes", "unpacks", "searches", "saves", "deletes")
 """In the order in which they stand; each with the sync that puts the work on the disk."""
@@ -21,7 +22,7 @@ def fixed_figures(result: Result, candidate: str) -> tuple[str, ...]:
         kind = _kind(workload)
         value = _median(result, candidate, workload.name, kind) if kind and kind not in words else None
         if value:
-            words[kind] = f"{kind} {_text(value, kind)}"
+            words[kind] = _text(value, kind)
     return tuple(words[kind] for kind in KINDS if kind in words)
 
 
@@ -52,6 +53,25 @@ def _median(result: Result, candidate: str, workload: str, kind: str) -> float |
 
 
 def _text(value: float, kind: str) -> str:
-    if kind == "writes":
-        return figure_text(value, "B/s")
-    return figure_text(value, "1/s") if kind == "saves" else f"{figure_text(value, '1/s').removesuffix('/s')} files/s"
+    match kind:
+        case "writes":
+            return _("writes {rate}", rate=figure_text(value, "B/s"))
+        case "unpacks":
+            return _("unpacks {count} files/s", count=count_text(value))
+        case "searches":
+            return _("searches {count} files/s", count=count_text(value))
+        case "saves":
+            return _("saves {rate}", rate=figure_text(value, "1/s"))
+    return _("deletes {count} files/s", count=count_text(value))
+
+
+def counted(things: str) -> str:
+    """What a rate counts, as `Job.counts` names it."""
+    known = {
+        "operations": p_("counted by a rate", "operations"),
+        "reads": p_("counted by a rate", "reads"),
+        "writes": p_("counted by a rate", "writes"),
+        "accesses": p_("counted by a rate", "accesses"),
+        "saves": p_("counted by a rate", "saves"),
+    }
+    return known.get(things, things)

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
 
+from fswizard.language import _, chosen
 from fswizard.model.analysis import SIGNS, TIE, Findings, Ratio
 from fswizard.model.units import ratio_text
 from fswizard.report.colours import as_preferred, fills, ink
 from fswizard.report.document import Answer, Bar, Block, Bullets, Commands, Facts, Figures, Ratios, Table, Words
 from fswizard.report.figures import Axis
-from fswizard.report.presentation import SET_UP, document, present
+from fswizard.report.presentation import DOUBTS, FAILED, SET_UP, document, present
 
 _STYLE = Path(__file__).with_name("page.css")
 FARTHEST_ROUND = 1.25
@@ -24,7 +25,7 @@ def render(findings: Findings) -> str:
     blocks = sorted(document(view), key=_place)
     body = "\n".join(part for part in map(_painted, blocks) if part)
     return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<!DOCTYPE html>\n<html lang="{chosen()}">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
         f"<title>{escape(view.title)}</title>\n<style>\n{as_preferred(_hues)}{_STYLE.read_text('utf-8')}</style>\n</head>\n"
@@ -40,11 +41,11 @@ def _hues(dark: bool) -> str:
 def _place(block: Block) -> int:
     """Where a block stands on a page: doubts and failures below the figures, facts and commands at the end."""
     if isinstance(block, Bullets):
-        return 1 if block.title in ("", "Doubts", "Failed") else 3
+        return 1 if block.title in ("", _(DOUBTS), _(FAILED)) else 3
     if isinstance(block, Facts):
         return 4
     if isinstance(block, Commands):
-        return 0 if block.title == SET_UP else 5
+        return 0 if block.title == _(SET_UP) else 5
     if isinstance(block, Words):
         return -1
     return 2 if isinstance(block, Ratios | Table) else 0
@@ -72,7 +73,7 @@ def _painted(block: Block) -> str:
             body = _table(block)
         case Bullets():
             items = "".join(f"<li>{escape(item)}</li>" for item in block.items)
-            kind = ' class="failed"' if block.title == "Failed" else ""
+            kind = ' class="failed"' if block.title == _(FAILED) else ""
             body = f"<ul{kind}>{items}</ul>" if items else ""
         case Commands():
             body = f"<pre>{escape(chr(10).join(block.commands))}</pre>" if block.commands else ""
@@ -96,7 +97,8 @@ def _figures(bars: Sequence[Bar]) -> Iterator[str]:
         length = f"{max(bar.length / scale, 0.003):.2%}"
         rounds = "".join(f"<tr><th>{each.round}</th><td>{escape(each.figure)}</td></tr>" for each in bar.rounds)
         if rounds:
-            rounds = f'<table class="rounds"><caption>{escape(bar.title)}, each round</caption>{rounds}</table>'
+            caption = _("{candidate}, each round", candidate=bar.title)
+            rounds = f'<table class="rounds"><caption>{escape(caption)}</caption>{rounds}</table>'
         tone = SIGNS[bar.verdict].tone
         yield (
             f'<div class="row" tabindex="0">{name}<span class="bar"><svg height="18" aria-hidden="true">'
@@ -138,7 +140,7 @@ def _bar_row(ratio: Ratio, axis: Axis) -> str:
     return (
         f'<div class="row">{name}<span class="bar">{_bar(ratio, axis)}</span>'
         f'<span class="value">{ratio_text(ratio.ratio)}{interval}</span>'
-        f'<span class="verdict {sign.tone}">{sign.glyph} {ratio.verdict}</span></div>'
+        f'<span class="verdict {sign.tone}">{sign.glyph} {escape(_(ratio.verdict))}</span></div>'
     )
 
 

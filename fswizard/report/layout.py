@@ -11,6 +11,8 @@ from fswizard.report.document import Table
 
 WIDTH = 80
 LONGEST_NAME = 22
+LABEL = 11
+"""Columns of a label and the space behind it."""
 _SHELL_WORD = re.compile(r"(?:'[^']*'|\"[^\"]*\"|[^\s'\"]|['\"])+\s*")
 GAP = 2
 
@@ -34,7 +36,7 @@ def wrap(text: str, width: int) -> list[str]:
     return lines
 
 
-def labelled(label: str, text: str, *, indent: int = 11) -> list[str]:
+def labelled(label: str, text: str, *, indent: int = LABEL) -> list[str]:
     """A label, and its text in lines beside it."""
     lines = [line for part in text.split("\n") for line in wrap(part, WIDTH - indent)]
     return [pad(label, indent) + lines[0], *(" " * indent + line for line in lines[1:])]

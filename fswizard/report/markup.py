@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from fswizard.language import _
 from fswizard.model.analysis import Findings
 from fswizard.report import layout, text
 from fswizard.report.document import Answer, Block, Bullets, Commands, Document, Facts, Table, Words
@@ -113,7 +114,7 @@ def _piped(table: Table) -> str:
 
 def _details(blocks: Document) -> str:
     """Without the answer, which stands above."""
-    return f"<details>\n<summary>{FULL_REPORT}</summary>\n\n{_painted(blocks[1:], MARKDOWN)}\n\n</details>"
+    return f"<details>\n<summary>{_(FULL_REPORT)}</summary>\n\n{_painted(blocks[1:], MARKDOWN)}\n\n</details>"
 
 
 REDDIT = Marks(no_markdown, "**{}**", "- {}", "\n\n", _indented, _piped)
@@ -138,7 +139,7 @@ def _columns(table: Table) -> str:
 
 
 def _spoiler(blocks: Document) -> str:
-    return f"{FULL_REPORT}:\n[spoiler]{_code(text.paint(blocks).splitlines())}[/spoiler]"
+    return f"{_(FULL_REPORT)}:\n[spoiler]{_code(text.paint(blocks).splitlines())}[/spoiler]"
 
 
 BBCODE = Marks(_no_brackets, "[b]{}[/b]", "{}", "\n", _code, _columns, _spoiler)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from itertools import groupby
 
+from fswizard.language import ENGLISH, N_, _, chosen, n_, number, p_, shown
 from fswizard.model.estimates import expected
 from fswizard.model.plan import Plan
+from fswizard.model.recipe import Workload
 from fswizard.model.result import Result
 from fswizard.model.text import mid_sentence
 from fswizard.model.units import duration_text, rounds_text, size_text
@@ -15,19 +18,19 @@ from fswizard.report.document import Commands, Document, Facts, Words
 from fswizard.report.presentation import AFTERWARDS, memory_text, name_drive, place_text
 from fswizard.report.writes import budget_text, limits_text
 
-LOSES = "You lose"
-PLACE = "Where"
-NOTHING = "nothing: none of your disks or partitions is formatted"
-ERASED = "everything on it: it is formatted again and again"
-COMMANDS = "Commands (# as root, $ as you; DEVICE, MOUNT and IMAGE are named at the start)"
+LOSES = N_("You lose")
+PLACE = N_("Where")
+NOTHING = N_("nothing: none of your disks or partitions is formatted")
+ERASED = N_("everything on it: it is formatted again and again")
+COMMANDS = N_("Commands (# as root, $ as you; DEVICE, MOUNT and IMAGE are named at the start)")
 
 
 def plan_document(plan: Plan, *, settles: str = "", left_out: str = "") -> Document:
     """All of a plan. `settles` is what it is likely to settle, `left_out` which candidates are missing and why."""
     return (
-        Words((f"{plan.recipe.title}: {plan.recipe.why}",)),
+        Words((f"{_(plan.recipe.title)}: {_(plan.recipe.why)}",)),
         plan_facts(plan, settles=settles, left_out=left_out),
-        Commands(COMMANDS, plan_commands(plan), prompts=True),
+        Commands(_(COMMANDS), plan_commands(plan), prompts=True),
     )
 
 
@@ -39,29 +42,25 @@ def plan_facts(plan: Plan, *, settles: str = "", left_out: str = "", earlier: Re
     renamed = ""
     if target.kind == "device":
         renamed = ", ".join(member.path for member in target.members if not member.path.startswith("/dev/disk/"))
-    measured = [
-        mid_sentence(each.title) + (f" (weight {each.weight:g})" if each.weight != 1 else "")
-        for each in plan.recipe.workloads
-    ]
     rows = (
-        (LOSES, "; ".join(plan.losses) or (ERASED if target.kind == "device" else NOTHING)),
-        ("Disk", ", ".join(filter(None, (drive.name, name_drive(drive)))) if drive else ""),
-        (PLACE, place_text(plan) + AFTERWARDS[target.kind]),
-        ("Note", renamed and f"{renamed} may have another name after a restart"),
+        (_(LOSES), "; ".join(map(shown, plan.losses)) or _(ERASED if target.kind == "device" else NOTHING)),
+        (_("Disk"), ", ".join(filter(None, (drive.name, name_drive(drive)))) if drive else ""),
+        (_(PLACE), _(AFTERWARDS[target.kind], place=place_text(plan))),
+        (_("Note"), renamed and _("{disk} may have another name after a restart", disk=renamed)),
+        (p_("label in a plan", "Compares"), _compared(plan, kept)),
+        (p_("label in a plan", "Dropped"), ", ".join(name for name in names if name not in kept)),
+        (p_("label in a plan", "Left out"), left_out),
+        (p_("label in a plan", "Layouts"), "\n".join(layout_texts(plan))),
+        (p_("label in a plan", "So far"), _so_far(earlier) if earlier else ""),
+        (p_("label in a plan", "Takes"), budget_text(plan, expected(plan, earlier))),
+        (p_("label in a plan", "Limits"), _limits(plan)),
+        (p_("label in a plan", "Settles"), settles),
+        (p_("label in a plan", "Needs"), ", ".join(plan.needs)),
+        (_("Memory"), memory_text(plan)),
         (
-            "Compares",
-            f"{', '.join(kept)}; baseline {plan.baseline}" + ("; each beside a new one" if plan.beside else ""),
+            p_("label in a plan", "Measures"),
+            f"{_(plan.recipe.title)}: {', '.join(map(_measured, plan.recipe.workloads))}",
         ),
-        ("Dropped", ", ".join(name for name in names if name not in kept)),
-        ("Left out", left_out),
-        ("Layouts", "\n".join(layout_texts(plan))),
-        ("So far", _so_far(earlier) if earlier else ""),
-        ("Takes", budget_text(plan, expected(plan, earlier))),
-        ("Limits", f"{plan.minimum_rounds} to {plan.maximum_rounds} rounds; {limits_text(plan)}"),
-        ("Settles", settles),
-        ("Needs", ", ".join(plan.needs)),
-        ("Memory", memory_text(plan)),
-        ("Measures", f"{plan.recipe.title}: {', '.join(measured)}"),
     )
     return Facts(tuple((label, words) for label, words in rows if words))
 
@@ -70,11 +69,38 @@ def plan_commands(plan: Plan) -> tuple[str, ...]:
     """Each command after # for root or $ for the user; one that is repeated at once stands there once."""
     lines = [f"{'#' if command.as_root else '$'} {shlex.join(command.argv)}" for command in plan.commands]
     counted = ((line, len(list(same))) for line, same in groupby(lines))
-    return tuple(line if count == 1 else f"{line}  ({count} times)" for line, count in counted)
+    return tuple(line if count == 1 else f"{line}  ({_times(count)})" for line, count in counted)
+
+
+def _times(count: int) -> str:
+    return n_("{count} time", "{count} times", count)
+
+
+def _measured(workload: Workload) -> str:
+    title = mid_sentence(workload.title) if chosen() == ENGLISH else _(workload.title)
+    if workload.weight == 1:
+        return title
+    return _("{test} (weight {weight})", test=title, weight=number(f"{workload.weight:g}"))
+
+
+def _compared(plan: Plan, names: Sequence[str]) -> str:
+    candidates = ", ".join(names)
+    if plan.beside:
+        text = N_("{candidates}; baseline {baseline}; each beside a new one")
+    else:
+        text = N_("{candidates}; baseline {baseline}")
+    return _(text, candidates=candidates, baseline=plan.baseline)
+
+
+def _limits(plan: Plan) -> str:
+    rounds = n_("{least} to {count} round", "{least} to {count} rounds", plan.maximum_rounds, least=plan.minimum_rounds)
+    return f"{rounds}; {limits_text(plan)}"
 
 
 def _so_far(earlier: Result) -> str:
-    words = f"{rounds_text(earlier.whole_rounds)} in {duration_text(earlier.elapsed_s)}, kept"
-    if earlier.trials_written:
-        words += f"; {size_text(earlier.written_bytes)} written"
-    return f"{words}; the two lines below come on top"
+    words = {"rounds": rounds_text(earlier.whole_rounds), "time": duration_text(earlier.elapsed_s)}
+    if not earlier.trials_written:
+        return _("{rounds} in {time}, kept; the two lines below come on top", **words)
+    written = size_text(earlier.written_bytes)
+    text = N_("{rounds} in {time}, kept; {size} written; the two lines below come on top")
+    return _(text, size=written, **words)

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from fswizard.language import N_, _, n_, number, p_, shown
 from fswizard.model.analysis import (
     SIGNS,
     Card,
@@ -69,28 +70,49 @@ from fswizard.report.document import (
     Table,
     Words,
 )
-from fswizard.report.fixed_figures import fixed_figures
+from fswizard.report.fixed_figures import counted, fixed_figures
 from fswizard.report.writes import written_text
 
 OUTCOMES: Mapping[Outcome, str] = {
     "finished": "",
-    "time-up": "time limit reached",
-    "budget-used": "write budget used up",
-    "stopped": "stopped early",
-    "cancelled": "cancelled",
-    "failed": "ended by a fault",
-    "killed": "cut off before its end",
-    "running": "still in progress",
+    "time-up": N_("time limit reached"),
+    "budget-used": N_("write budget used up"),
+    "stopped": N_("stopped early"),
+    "cancelled": N_("cancelled"),
+    "failed": N_("ended by a fault"),
+    "killed": N_("cut off before its end"),
+    "running": N_("still in progress"),
 }
-WORST_STALL = "worst stall"
-SET_UP = "How to set it up"
-FULL_REPORT = "Full report"
-EACH_ROUND = "Dots are single rounds; point at a bar or tap on it to see their figures."
+ENDED: Mapping[Outcome, str] = {
+    "finished": "",
+    "time-up": N_("Time limit reached."),
+    "budget-used": N_("Write budget used up."),
+    "stopped": N_("Stopped early."),
+    "cancelled": N_("Cancelled."),
+    "failed": "",  # the card says it
+    "killed": N_("Cut off before its end."),
+    "running": N_("Still in progress."),
+}
+WORST_STALL = N_("worst stall")
+SET_UP = N_("How to set it up")
+FULL_REPORT = N_("Full report")
+EACH_ROUND = N_("Dots are single rounds; point at a bar or tap on it to see their figures.")
 POST_LINES = 12
 """Lines of a forum post before anything folded."""
-PUBLISHED = "Published for this kind of disk and work"
-_IN_CELLS: Mapping[Verdict, str] = {"faster": "", "slower": "", "tie": " (within 5 %)", "undecided": "", "failed": ""}
-LEGEND = "  ".join(f"{SIGNS[verdict].glyph} {verdict}{note}" for verdict, note in _IN_CELLS.items())
+FAILED, DOUBTS = N_("Failed"), N_("Doubts")
+PUBLISHED = N_("Published for this kind of disk and work")
+
+
+def legend() -> str:
+    """What the signs in cells of tables mean."""
+    words: Mapping[Verdict, str] = {
+        "faster": _("faster"),
+        "slower": _("slower"),
+        "tie": _("tie (within 5 %)"),
+        "undecided": _("undecided"),
+        "failed": _("failed"),
+    }
+    return "  ".join(f"{SIGNS[verdict].glyph} {word}" for verdict, word in words.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +138,7 @@ class Row:
         """`51%`, or `disk's limit` on a single disk; empty if it was not measured."""
         if self.share is None:
             return ""
-        return "disk's limit" if self._at_limit(self.share.ratio) else share_text(self.share.ratio)
+        return _("disk's limit") if self._at_limit(self.share.ratio) else share_text(self.share.ratio)
 
     @property
     def share_words(self) -> str:
@@ -124,7 +146,9 @@ class Row:
         if self.share is None or self._at_limit(self.share.ratio) or not self.share.low or not self.share.high:
             return self.share_text
         low, high = share_text(self.share.low), share_text(self.share.high)
-        return f"{self.share_text} ({f'at least {low}' if self._at_limit(self.share.high) else f'{low} to {high}'})"
+        if self._at_limit(self.share.high):
+            return _("{share} (at least {low})", share=self.share_text, low=low)
+        return _("{share} ({low} to {high})", share=self.share_text, low=low, high=high)
 
     def _at_limit(self, share: float) -> bool:
         return self.disks == 1 and share >= 0.995  # more than 1 is chance, or memory below the disk
@@ -132,7 +156,7 @@ class Row:
     def figure(self, candidate: str) -> str:
         """Median of a candidate, `failed`, or a dash if there is none."""
         ratio = self.ratios.get(candidate)
-        return "failed" if ratio and ratio.verdict == "failed" else self.figures.get(candidate, "–")
+        return _("failed") if ratio and ratio.verdict == "failed" else self.figures.get(candidate, "–")
 
     def cell(self, candidate: str) -> str:
         """Ratio of a candidate as in `ratio_cell`."""
@@ -143,9 +167,9 @@ def ratio_cell(ratio: Ratio | None) -> str:
     """`1.98 ±15% ▲`, `can't tell ○`, or a dash if there is none."""
     if ratio is None:
         return "–"
-    words = ("failed", "") if ratio.verdict == "failed" else (ratio_text(ratio.ratio), ratio.spread)
+    words = (_("failed"), "") if ratio.verdict == "failed" else (ratio_text(ratio.ratio), ratio.spread)
     if ratio.vague:
-        words = ("can't tell", "")
+        words = (_("can't tell"), "")
     return " ".join(filter(None, (*words, SIGNS[ratio.verdict].glyph)))
 
 
@@ -170,7 +194,7 @@ class Presentation:
     first: str
     """The candidate whose share of the bare device is shown."""
     extras: Mapping[str, Mapping[str, str]]
-    """Further figures: title to candidate to figure."""
+    """Further figures: title, to be translated where it is shown, to candidate to figure."""
     failures: tuple[str, ...]
     doubts: tuple[str, ...]
     notes: tuple[str, ...]
@@ -190,12 +214,19 @@ class Presentation:
     def subject(self) -> str:
         """Recipe and disk in a line: `Quick look on WDC WD40EFAX-68JH4N1, 4.00 TB, hard disk`."""
         plan = self.findings.result.plan
-        return f"{plan.recipe.title} on {name_drive(plan.drive)}" if plan.drive else plan.recipe.title
+        recipe = _(plan.recipe.title)
+        return _("{recipe} on {disk}", recipe=recipe, disk=name_drive(plan.drive)) if plan.drive else recipe
+
+    @property
+    def below_the_model(self) -> str:
+        """The same without the disk's model: `Quick look, 4.00 TB, hard disk`."""
+        plan = self.findings.result.plan
+        return ", ".join((_(plan.recipe.title), *(size_and_kind(plan.drive) if plan.drive else ())))
 
     @property
     def length(self) -> str:
         """Duration of the run: `4 rounds, 40 s`."""
-        return dict(self.facts)["Rounds"]
+        return dict(self.facts)[_("Rounds")]
 
     @property
     def when(self) -> str:
@@ -211,7 +242,7 @@ class Presentation:
         if drive is None or drive.smr.kind == "unknown":
             return "", "muted"
         if drive.smr.kind == "not-a-hard-disk":
-            return DRIVE_KINDS.get(drive.kind, ""), "even"
+            return _(DRIVE_KINDS.get(drive.kind, "")), "even"
         return drive.smr.words(flash=drive.flash), "good" if drive.smr.kind == "cmr" else "bad"
 
     @property
@@ -230,7 +261,8 @@ class Presentation:
     def in_short(self) -> str:
         """Subject, length, kernel and day, and the source of imported figures."""
         source = self.findings.result.environment.source
-        return f"{self.subject}; {self.length}; {self.when}" + (f". Source: {source}" if source else "")
+        text = f"{self.subject}; {self.length}; {self.when}"
+        return text + ". " + _("Source: {source}", source=source) if source else text
 
     def highlights(self, count: int) -> tuple[Row, ...]:
         """At most `count` workloads, in order: those with the largest weighted differences."""
@@ -241,7 +273,11 @@ class Presentation:
     def selection(self, rows: Sequence[Row]) -> str:
         """How `rows` were chosen; empty if they are all."""
         every = len(self.rows)
-        return f"{len(rows)} of {every} tests, by difference" if len(rows) < every else ""
+        if len(rows) == every:
+            return ""
+        return n_(
+            "{shown} of {count} test, by difference", "{shown} of {count} tests, by difference", every, shown=len(rows)
+        )
 
     @property
     def overall(self) -> tuple[Ratio, ...]:
@@ -252,8 +288,9 @@ class Presentation:
     def axis_note(self) -> str:
         """Explanation of the bars."""
         every = (*self.overall, *(ratio for row in self.rows for ratio in row.ratios.values()))
-        spread = ", with 95 % intervals" if any(ratio.low is not None for ratio in every) else ""
-        return f"Ratios to {self.baseline}: above 1 is better{spread}"
+        if any(ratio.low is not None for ratio in every):
+            return _("Ratios to {baseline}: above 1 is better, with 95 % intervals", baseline=self.baseline)
+        return _("Ratios to {baseline}: above 1 is better", baseline=self.baseline)
 
     @property
     def caption(self) -> str:
@@ -261,55 +298,58 @@ class Presentation:
         bars = [bar for row in self.rows for bar in row.bars if bar.figure]
         if any(bar.remark for bar in bars):
             title = self.findings.result.plan.candidate(self.baseline).title
-            return f"Longer is better. Proven differences are from {title}."
-        return "Longer is better." if bars else ""
+            return _("Longer is better. Proven differences are from {candidate}.", candidate=title)
+        return _("Longer is better.") if bars else ""
 
     @property
     def share_title(self) -> str:
         """Header of the column with the first choice's share of the bare device."""
-        return f"{self.first}/disk"
+        return _("{candidate}/disk", candidate=self.first)
 
     @property
     def share_explained(self) -> str:
         """Explanation of that column; empty if there is none."""
         if not (shares := [row for row in self.rows if row.share]):
             return ""
-        speed = "the speed of one of its disks" if shares[0].disks > 1 else "the disk's own speed"
-        return f"{self.share_title}: what {self.first} reached of {speed}, without a filesystem"
+        text = N_("{title}: what {candidate} reached of the disk's own speed, without a filesystem")
+        if shares[0].disks > 1:
+            text = N_("{title}: what {candidate} reached of the speed of one of its disks, without a filesystem")
+        return _(text, title=self.share_title, candidate=self.first)
 
     @property
     def by_workload(self) -> Table:
         """Ratios by workload, with the baseline's own figure and the share of the bare device."""
         compared = [name for name in self.candidates if any(name in row.ratios for row in self.rows)]
         shares = any(row.share for row in self.rows)
-        lines = [("by workload", "weight", self.baseline, *compared)]
+        lines = [(_("by workload"), _("weight"), self.baseline, *compared)]
         for row in self.rows:
             own = row.figures.get(self.baseline, "–")
-            lines.append((row.title, f"{row.weight:g}", own, *map(row.cell, compared)))
+            lines.append((row.title, number(f"{row.weight:g}"), own, *map(row.cell, compared)))
         if shares:
             column = (self.share_title, *(row.share_words or "–" for row in self.rows))
             lines = [(*line, cell) for line, cell in zip(lines, column)]
-        legend = LEGEND if any(row.ratios for row in self.rows) else ""
-        notes = tuple(filter(None, (legend, self.share_explained)))
+        signs = legend() if any(row.ratios for row in self.rows) else ""
+        notes = tuple(filter(None, (signs, self.share_explained)))
         return Table(lines[0], tuple(lines[1:]), notes=notes, fixed=len(lines[0]) - len(compared))
 
     @property
     def by_age(self) -> Table:
         """Ratios of aged candidates to new ones, for all workloads together and for each."""
         known = {(ratio.workload, ratio.candidate): ratio for ratio in self.findings.age}
-        names = tuple(dict.fromkeys(name for _, name in known))
-        titles = {"": "all together", **{row.name: row.title for row in self.rows}}
+        names = tuple(dict.fromkeys(name for __, name in known))
+        titles = {"": _("all together"), **{row.name: row.title for row in self.rows}}
         rows = tuple(
             (title, *(ratio_cell(known.get((workload, name))) for name in names)) for workload, title in titles.items()
         )
-        return Table(("aged over new", *names), rows, notes=("Above 1 the aged one was better, in the same rounds.",))
+        notes = (_("Above 1 the aged one was better, in the same rounds."),)
+        return Table((_("aged over new"), *names), rows, notes=notes)
 
     @property
     def also_measured(self) -> Table:
         """Table of further figures."""
         names = self.measured_candidates
-        rows = ((title, *(figures.get(name, "–") for name in names)) for title, figures in self.extras.items())
-        return Table(("also measured", *names), tuple(rows))
+        rows = ((_(title), *(figures.get(name, "–") for name in names)) for title, figures in self.extras.items())
+        return Table((_("also measured"), *names), tuple(rows))
 
     @property
     def measured_candidates(self) -> tuple[str, ...]:
@@ -319,11 +359,11 @@ class Presentation:
 
     @property
     def lists(self) -> Mapping[str, tuple[str, ...]]:
-        """Title to sentences, of sections that are not empty."""
+        """Title, to be translated where it is shown, to sentences, of sections that are not empty."""
         sections = {
             WHEN_A_DISK_FAILS: layout_texts(self.findings.result.plan),
-            "Failed": self.failures,
-            "Doubts": (*self.doubts, *self.notes),
+            FAILED: self.failures,
+            DOUBTS: (*self.doubts, *self.notes),
             PUBLISHED: tuple(_published(self.findings)),
             reruns.TITLE: tuple(text for rerun in self.findings.reruns for text in reruns.rerun_texts(rerun)),
         }
@@ -333,26 +373,26 @@ class Presentation:
 def document(view: Presentation) -> Document:
     """The report in blocks."""
     charts = tuple((row.title, row.bars) for row in view.rows if row.bars)
-    rounds = any(bar.rounds for _, bars in charts for bar in bars)
+    rounds = any(bar.rounds for __, bars in charts for bar in bars)
     ordered = (
         (row.title, tuple(row.ratios[name] for name in view.candidates if name in row.ratios)) for row in view.rows
     )
     by_workload = tuple((title, ratios) for title, ratios in ordered if ratios)
     return (
         Answer(view.card.verdict, view.card.certainty, view.below),
-        Commands(SET_UP, view.card.commands),
+        Commands(_(SET_UP), view.card.commands),
         Words((view.title,), strong=True),
-        Figures(charts, "Measured", EACH_ROUND if rounds else "", view.caption),
+        Figures(charts, p_("heading of figures", "Measured"), _(EACH_ROUND) if rounds else "", view.caption),
         Bullets("", tuple(reason.text for reason in view.reasons)),
-        Facts(view.facts, "How it was measured"),
-        Ratios((("", view.overall),), view.baseline, view.axis_note, "Overall"),
-        Ratios(by_workload, view.baseline, title="Overall, by workload", folded=True),
+        Facts(view.facts, _("How it was measured")),
+        Ratios((("", view.overall),), view.baseline, view.axis_note, _("Overall")),
+        Ratios(by_workload, view.baseline, title=_("Overall, by workload"), folded=True),
         *((view.by_age,) if view.findings.age else ()),
         view.by_workload,
         view.also_measured,
-        *(Bullets(title, items) for title, items in view.lists.items()),
-        Commands("Commands of the run", view.measured, folded=len(view.measured) > 1),
-        Commands("To repeat it", (view.repeat,) if view.repeat else ()),
+        *(Bullets(_(title), items) for title, items in view.lists.items()),
+        Commands(_("Commands of the run"), view.measured, folded=len(view.measured) > 1),
+        Commands(_("To repeat it"), (view.repeat,) if view.repeat else ()),
     )
 
 
@@ -365,7 +405,7 @@ def post(view: Presentation) -> Document:
     rows, plan = view.highlights(POST_LINES - len(view.below) - 4), view.findings.result.plan
     ranked = dict.fromkeys((*(ratio.candidate for ratio in view.standing), *view.measured_candidates))
     names = [name for name in ranked if any(name in row.figures for row in rows)]
-    header = (view.selection(rows) or "Test", *(plan.candidate(name).title for name in names))
+    header = (view.selection(rows) or _("Test"), *(plan.candidate(name).title for name in names))
     return (
         Answer(view.card.verdict, view.card.certainty, view.below),
         Table(header, tuple((row.title, *map(row.figure, names)) for row in rows)),
@@ -381,15 +421,17 @@ def present(findings: Findings) -> Presentation:
     baseline = findings.baseline
     ranked = [ratio.candidate for ratio in analysis.overall if ratio.candidate != baseline]
     others = [c.name for c in plan.candidates if c.name not in (baseline, *ranked)]
-    ended = "" if result.outcome == "failed" else OUTCOMES[result.outcome]  # a card of a fault says it
     card = findings.advice.card
     if result.environment.source and not result.samples and not result.failures:
-        card = Card("Commands alone: nobody published figures with them")
+        card = Card(_("Commands alone: nobody published figures with them"))
+    title = _(plan.recipe.title)
+    if plan.drive and plan.drive.model:
+        title = _("{recipe} on {disk}", recipe=title, disk=plan.drive.model)
     return Presentation(
         findings=findings,
-        title=f"{plan.recipe.title} on {plan.drive.model}" if plan.drive and plan.drive.model else plan.recipe.title,
+        title=title,
         card=card,
-        ended=f"{ended.capitalize()}." if ended else "",
+        ended=_(ENDED[result.outcome]),
         reasons=findings.advice.reasons,
         facts=tuple(_facts(findings)),
         baseline=baseline,
@@ -412,20 +454,21 @@ def run_text(rounds: int, elapsed_s: float, outcome: Outcome, discarded: int = 0
     parts = (
         rounds_text(rounds),
         duration_text(elapsed_s) if elapsed_s else "",
-        f"{discarded} discarded" if discarded else "",
-        OUTCOMES[outcome],
+        n_("{count} discarded", "{count} discarded", discarded) if discarded else "",
+        _(OUTCOMES[outcome]),
     )
     return ", ".join(filter(None, parts))
 
 
 def name_drive(drive: Drive) -> str:
     """Model, size and kind: `ST8000AS0002, 8.00 TB, hard disk`."""
-    parts = (
-        drive.model or "a disk without a model name",
-        size_text(drive.size_bytes) if drive.size_bytes else "",
-        DRIVE_KINDS.get(drive.kind, ""),
-    )
-    return ", ".join(filter(None, parts))
+    return ", ".join((drive.model or _("a disk without a model name"), *size_and_kind(drive)))
+
+
+def size_and_kind(drive: Drive) -> tuple[str, ...]:
+    """`8.00 TB` and `hard disk`, as far as they are known."""
+    size = size_text(drive.size_bytes) if drive.size_bytes else ""
+    return tuple(filter(None, (size, _(DRIVE_KINDS.get(drive.kind, "")))))
 
 
 def describe_drive(drive: Drive) -> str:
@@ -434,8 +477,8 @@ def describe_drive(drive: Drive) -> str:
     parts = (
         name_drive(drive),
         f"{bus} ({drive.bridge})" if bus and drive.bridge else bus,
-        f"{drive.rpm} rpm" if drive.rpm else "",
-        f"firmware {drive.firmware}" if drive.firmware else "",
+        _("{count} rpm", count=drive.rpm) if drive.rpm else "",
+        _("firmware {version}", version=drive.firmware) if drive.firmware else "",
     )
     return ", ".join(part for part in parts if part)
 
@@ -446,15 +489,15 @@ def describe_smr(drive: Drive) -> str:
     if verdict.kind == "not-a-hard-disk" or (drive.kind != "hdd" and verdict.kind == "unknown"):
         return ""
     if verdict.kind == "unknown":
-        return "unknown whether it is shingled"
-    evidence = "; ".join(item.text.rstrip(".") for item in verdict.evidence if verdict.sign(item) == "✓")
+        return _("unknown whether it is shingled")
+    evidence = "; ".join(shown(item.text).rstrip(".。") for item in verdict.evidence if verdict.sign(item) == "✓")
     return verdict.sentence(flash=drive.flash) + (f": {evidence}" if evidence else "")
 
 
 AFTERWARDS: Mapping[str, str] = {
-    "image": ", removed afterwards",
-    "device": "; left empty, without a filesystem",
-    "directory": "; nothing is formatted",
+    "image": N_("{place}, removed afterwards"),
+    "device": N_("{place}; left empty, without a filesystem"),
+    "directory": N_("{place}; nothing is formatted"),
 }
 """What a run does with the place that it measures on, by kind of target."""
 
@@ -463,15 +506,30 @@ def place_text(plan: Plan) -> str:
     """What is measured on: `a scratch image of 2 GiB on ext4 in /var/tmp`; without paths where they are hidden."""
     target, members = plan.target, plan.target.members
     if target.kind == "directory":
-        return f"directories of their own in {', '.join(candidate.directory for candidate in plan.candidates)}"
+        directories = ", ".join(candidate.directory for candidate in plan.candidates)
+        return _("directories of their own in {directories}", directories=directories)
     if target.kind == "image":
-        images = f"{len(members)} scratch images" if target.others else "a scratch image"
-        host = f" on {target.host_filesystem}" if target.host_filesystem else ""
-        paths = ", ".join(dict.fromkeys(member.path for member in members if member.path))
-        return f"{images} of {binary_text(target.size_bytes)}{host}" + (f" in {paths}" if paths else "")
-    devices = f"{len(members)} devices themselves" if target.others else "the device itself"
-    paths = ", ".join(f"{member.path} of {size_text(member.size_bytes)}" for member in members if member.path)
+        return _images_text(target)
+    paths = ", ".join(
+        _("{path} of {size}", path=member.path, size=size_text(member.size_bytes)) for member in members if member.path
+    )
+    if target.others:
+        devices = n_("{count} device itself", "{count} devices themselves", len(members))
+    else:
+        devices = _("the device itself")
     return f"{devices}: {paths}" if paths else devices
+
+
+def _images_text(target: Target) -> str:
+    size, members = binary_text(target.size_bytes), target.members
+    if target.others:
+        text = n_("{count} scratch image of {size}", "{count} scratch images of {size}", len(members), size=size)
+    else:
+        text = _("a scratch image of {size}", size=size)
+    if target.host_filesystem:
+        text = _("{images} on {filesystem}", images=text, filesystem=target.host_filesystem)
+    paths = ", ".join(dict.fromkeys(member.path for member in members if member.path))
+    return _("{images} in {directories}", images=text, directories=paths) if paths else text
 
 
 def memory_text(plan: Plan) -> str:
@@ -479,8 +537,9 @@ def memory_text(plan: Plan) -> str:
     if all(workload.job.direct for workload in plan.recipe.workloads):
         return ""
     if not plan.memory_limit_bytes:
-        return "no memory limit for measured programs"
-    return f"{binary_text(plan.memory_limit_bytes)} for measured programs, page cache included"
+        return _("no memory limit for measured programs")
+    size = binary_text(plan.memory_limit_bytes)
+    return _("{size} for measured programs, page cache included", size=size)
 
 
 def repeat_command(plan: Plan) -> str:
@@ -546,51 +605,56 @@ def _facts(findings: Findings) -> Iterator[tuple[str, str]]:
     result = findings.result
     plan, environment = result.plan, result.environment
     if environment.source:
-        yield "Source", environment.source
+        yield _("Source"), environment.source
     if plan.drive is not None:
-        yield "Disk", describe_drive(plan.drive)
+        yield _("Disk"), describe_drive(plan.drive)
         if plan.drive.serial:
-            yield "Serial", plan.drive.serial
+            yield _("Serial"), plan.drive.serial
         if smr := describe_smr(plan.drive):
-            yield "Recording", smr
+            yield p_("how a disk records", "Recording"), smr
     if not environment.source:
-        yield "Measured", _measured_on(result)
-    yield "Recipe", f"{plan.recipe.title} ({plan.recipe.name})"
+        yield p_("where, in a list of facts", "Measured"), _measured_on(result)
+    yield _("Recipe"), f"{_(plan.recipe.title)} ({plan.recipe.name})"
     discarded = len(result.discarded_rounds)
-    yield "Rounds", run_text(findings.analysis.rounds, result.elapsed_s, result.outcome, discarded)
+    yield _("Rounds"), run_text(findings.analysis.rounds, result.elapsed_s, result.outcome, discarded)
     if written := written_text(result):
-        yield "Written", written
+        yield _("Written"), written
     if system := _system(result):
-        yield "System", system
+        yield _("System"), system
     tools = [f"{name} {version}" for name, version in environment.tools.items() if version]
     if environment.version and not environment.source:
         tools.append(f"fswizard {environment.version}")
     if tools:
-        yield "Tools", ", ".join(tools)
+        yield _("Tools"), ", ".join(tools)
     if environment.started:
-        yield "Imported" if plan.recipe.name == "imported" else "Date", environment.started[:10]
+        yield _("Imported") if plan.recipe.name == "imported" else _("Date"), environment.started[:10]
 
 
 def _measured_on(result: Result) -> str:
     plan = result.plan
     if plan.target.kind == "directory":
-        return "in existing directories; nothing was formatted"
+        return _("in existing directories; nothing was formatted")
     wiped = result.outcome not in ("killed", "running") and not any(
         doubt.code == "not-wiped" for doubt in result.doubts
     )
-    return f"on {place_text(plan)}" + (", left wiped" if plan.target.kind == "device" and wiped else "")
+    if plan.target.kind == "device" and wiped:
+        return _("on {place}, left wiped", place=place_text(plan))
+    return _("on {place}", place=place_text(plan))
 
 
 def _system(result: Result) -> str:
     environment, limit_bytes = result.environment, result.plan.memory_limit_bytes
     limited = limit_bytes and not any(doubt.code == "fits-in-memory" for doubt in result.doubts)
-    limit = f", {binary_text(limit_bytes)} of it for measured programs" if limited else ""
+    memory = _("{size} memory", size=binary_text(environment.memory_bytes))
+    if limited:
+        limit = binary_text(limit_bytes)
+        memory = _("{memory}, {size} of it for measured programs", memory=memory, size=limit)
     parts = (
         f"Linux {environment.kernel}" if environment.kernel else "",
         environment.distribution,
         environment.processor,
-        f"{binary_text(environment.memory_bytes)} memory{limit}" if environment.memory_bytes else "",
-        f"host {environment.host}" if environment.host else "",
+        memory if environment.memory_bytes else "",
+        _("host {name}", name=environment.host) if environment.host else "",
     )
     return ", ".join(part for part in parts if part)
 
@@ -610,11 +674,11 @@ def _rows(findings: Findings) -> Iterator[Row]:
             share = known[findings.first].of_bare_device if findings.first in known else None
             bars = tuple(_bars(findings, workload, ratios, summaries))
             disks = len(plan.target.members)
-            yield Row(workload.name, workload.title, workload.weight, figures, ratios, share, disks, bars)
+            yield Row(workload.name, _(workload.title), workload.weight, figures, ratios, share, disks, bars)
 
 
 def _figure(workload: Workload, value: float) -> str:
-    return figure_text(value, workload.metric.unit, workload.job.counts)
+    return figure_text(value, workload.metric.unit, counted(workload.job.counts))
 
 
 def _bars(
@@ -634,7 +698,7 @@ def _bars(
         proven = ratio is not None and ratio.verdict in ("faster", "slower")
         remark = speed_text(ratio.ratio, workload.metric.unit) if ratio and proven else ""
         if workload.job.direct and name in result.kept_in_memory:
-            remark, proven = "in memory", False
+            remark, proven = p_("beside a figure", "in memory"), False
         rounds = tuple(
             RoundFigure(s.round, _figure(workload, s.value), _length(s.value, best, higher=higher))
             for s in samples
@@ -676,34 +740,42 @@ def _extras(findings: Findings) -> Iterator[tuple[str, Mapping[str, str]]]:
             total[summary.candidate] = total.get(summary.candidate, 0.0) + summary.median
     plan = findings.result.plan
     unplug = sums[UNPLUG_TIME.name] if plan.drive and plan.drive.unpluggable else {}
-    unmounted = "" if plan.target.kind != "directory" else " (sync alone)"
+    unplugging = N_("time until safe to unplug")
+    if plan.target.kind == "directory":
+        unplugging = N_("time until safe to unplug (sync alone)")
     for title, text, values in (
         (WORST_STALL, stall_text, stalls),
-        ("median sync", seconds_text, syncs[SYNC_MEDIAN.name]),
-        ("99 % of syncs within", seconds_text, syncs[SYNC_P99.name]),
-        ("99.9 % of syncs within", seconds_text, syncs[SYNC_P999.name]),
-        ("write amplification", three_digits, write_amplification(findings.summaries)),
-        ("until programs return", seconds_text, clocks[RETURNED.name]),
-        ("until it is on disk", seconds_text, clocks[DURATION.name]),
-        ("CPU time per round", seconds_text, sums[CPU.name]),
-        ("mkfs time", seconds_text, sums[MKFS_TIME.name]),
-        ("preallocation time", seconds_text, sums[PREALLOCATION_TIME.name]),
-        ("peak space used", size_text, most),
-        (f"time until safe to unplug{unmounted}", seconds_text, unplug),
+        (N_("median sync"), seconds_text, syncs[SYNC_MEDIAN.name]),
+        (N_("99 % of syncs within"), seconds_text, syncs[SYNC_P99.name]),
+        (N_("99.9 % of syncs within"), seconds_text, syncs[SYNC_P999.name]),
+        (N_("write amplification"), three_digits, write_amplification(findings.summaries)),
+        (N_("until programs return"), seconds_text, clocks[RETURNED.name]),
+        (N_("until it is on disk"), seconds_text, clocks[DURATION.name]),
+        (N_("CPU time per round"), seconds_text, sums[CPU.name]),
+        (N_("mkfs time"), seconds_text, sums[MKFS_TIME.name]),
+        (N_("preallocation time"), seconds_text, sums[PREALLOCATION_TIME.name]),
+        (N_("peak space used"), size_text, most),
+        (unplugging, seconds_text, unplug),
     ):
         if values:
             yield title, {name: text(value) for name, value in values.items()}
 
 
 def _failures(findings: Findings) -> Iterator[str]:
-    titles = {workload.name: workload.title for workload in findings.result.plan.recipe.workloads}
+    titles = {workload.name: _(workload.title) for workload in findings.result.plan.recipe.workloads}
     for one in findings.result.failures:
-        where = titles.get(one.workload, "formatting or mounting")
-        yield f"{one.candidate}: {one.text.rstrip('.')} ({where}, round {one.round}, {one.kind})."
+        yield _(
+            "{candidate}: {reason} ({where}, round {round}, {kind}).",
+            candidate=one.candidate,
+            reason=shown(one.text).rstrip(".。"),
+            where=titles.get(one.workload, _("formatting or mounting")),
+            round=one.round,
+            kind=one.kind,
+        )
     known = {failure.candidate for failure in findings.result.failures}
     for ratio in findings.analysis.overall:
         if ratio.verdict == "failed" and ratio.candidate not in known:
-            yield f"{ratio.candidate}: {ratio.text or 'failed'}"
+            yield f"{ratio.candidate}: {shown(ratio.text) or _('failed')}"
 
 
 def _notes(findings: Findings) -> Iterator[str]:
@@ -711,31 +783,48 @@ def _notes(findings: Findings) -> Iterator[str]:
     for workload in findings.result.plan.recipe.workloads:
         other = {r.baseline for r in ratios if r.workload == workload.name} - {findings.baseline}
         if other:
-            yield f"{workload.title}: ratios are to {min(other)}."
+            yield _("{test}: ratios are to {candidate}.", test=_(workload.title), candidate=min(other))
     few_rounds = any(doubt.code == "few-rounds" for doubt in findings.doubts)
     if ratios and not few_rounds and all(ratio.low is None for ratio in ratios):
         rounds = max(ratio.rounds for ratio in ratios)
-        have = "there is only one" if rounds == 1 else f"only {rounds} can be compared"
-        yield f"No intervals: they need {rounds_text(FIRST_LOOK)}, and {have}."
+        yield n_(
+            "No intervals: they need {needed}, and there is only one.",
+            "No intervals: they need {needed}, and only {count} can be compared.",
+            rounds,
+            needed=rounds_text(FIRST_LOOK),
+        )
     compared = {ratio.workload for ratio in ratios if ratio.low is not None}
     if len(compared) > 1:
-        yield "Expect at most 5 % of the marks by workload to be wrong."
+        yield _("Expect at most 5 % of the marks by workload to be wrong.")
 
 
 def _published(findings: Findings) -> Iterator[str]:
     for published in findings.published:
-        head = f"{published.title} ({published_on(published)}). Source: {published.source}."
-        yield f"{head} In full: fswizard published {published.name}"
+        yield _(
+            "{title} ({about}). Source: {source}. In full: fswizard published {name}",
+            title=_(published.title),
+            about=published_on(published),
+            source=published.source,
+            name=published.name,
+        )
         works: dict[str, list[str]] = {}
         for one in published.ratios:
-            here = f"{ratio_text(one.here.ratio)} {one.here.spread}".strip()
-            there = f"{one.candidate} {ratio_text(one.there)} against {one.here.baseline}, here {here}"
-            works.setdefault(one.work, []).append(there)
+            text = _(
+                "{candidate} {ratio} against {baseline}, here {own}",
+                candidate=one.candidate,
+                ratio=ratio_text(one.there),
+                baseline=one.here.baseline,
+                own=f"{ratio_text(one.here.ratio)} {one.here.spread}".strip(),
+            )
+            works.setdefault(_(one.work), []).append(text)
         yield from (f"{work}: {'; '.join(texts)}." for work, texts in works.items())
 
 
 def published_on(published: Published) -> str:
     """`ST8000AS0002, 2015, one run each: no intervals`."""
-    runs = min(one.runs for one in published.ratios)
-    count = "one run each" if runs == 1 else f"{runs} runs or more each"
-    return ", ".join(filter(None, (published.disk, published.year, f"{count}: no intervals")))
+    runs = n_(
+        "one run each: no intervals",
+        "{count} runs or more each: no intervals",
+        min(one.runs for one in published.ratios),
+    )
+    return ", ".join(filter(None, (published.disk, published.year, runs)))

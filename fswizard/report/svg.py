@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
+from fswizard.language import chosen, n_
 from fswizard.model.analysis import SIGNS, Findings
 from fswizard.model.text import cells
 from fswizard.report.colours import as_preferred, fills, ink, kind_of
@@ -23,6 +24,8 @@ LARGEST, SMALLEST = 40.0, 20.0
 GAP = 0.6
 """Distance between two workloads, in pitches."""
 MOST_BARS = 6
+FONTS = "'Noto Sans CJK JP', 'Noto Sans JP', 'Hiragino Sans', 'Yu Gothic', 'IPAGothic'"
+"""With Japanese signs, which the ones before them may not have."""
 REGULAR, BOLD, FIXED = 0.57, 0.64, 0.61
 """Width of a character over the font size, in wide fonts, as the viewer's fonts are unknown."""
 
@@ -39,9 +42,9 @@ def render_dark(findings: Findings) -> str:
 def _style(*, dark: bool) -> str:
     hues = ink(dark=dark)
     return (
-        f"text {{ font-family: system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif; fill: {hues['text']} }}\n"
+        f"text {{ font-family: system-ui, 'Segoe UI', 'DejaVu Sans', {FONTS}, sans-serif; fill: {hues['text']} }}\n"
         f".ground {{ fill: {hues['ground']} }}\n.soft {{ fill: {hues['soft']} }}\n.strong {{ font-weight: bold }}\n"
-        "text.fixed { font-family: ui-monospace, 'DejaVu Sans Mono', monospace }\n"
+        f"text.fixed {{ font-family: ui-monospace, 'DejaVu Sans Mono', {FONTS}, monospace }}\n"
         + "".join(f".{use} {{ fill: {hues[use]} }}\n" for use in ("dim", "good", "bad", "even"))
         + fills(dark=dark)
     )
@@ -53,7 +56,7 @@ def _picture(view: Presentation, style: str) -> str:
     rows = view.highlights(deep * _columns(view.rows))
     parts = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
-        f'role="img" aria-label="{escape(view.card.verdict)}">',
+        f'lang="{chosen()}" role="img" aria-label="{escape(view.card.verdict)}">',
         f"<title>{escape(view.title)}</title>",
         f"<style>\n{style}</style>",
         f'<rect class="ground" width="{WIDTH}" height="{HEIGHT}"/>',
@@ -75,7 +78,7 @@ def _head(view: Presentation) -> tuple[list[str], float]:
             _text(MARGIN, y, plan.drive.model, _fitting(plan.drive.model, room, 18, 32, BOLD), "strong", room=room)
         ]
         y += 32
-        parts.append(_recording(view, plan.drive.model, y))
+        parts.append(_recording(view, y))
         y += 6
     else:
         parts = [_text(MARGIN, y, view.subject, _fitting(view.subject, room, 15, 19), "dim", room=room)]
@@ -93,12 +96,11 @@ def _head(view: Presentation) -> tuple[list[str], float]:
     return parts, y + 26
 
 
-def _recording(view: Presentation, model: str, y: float) -> str:
+def _recording(view: Presentation, y: float) -> str:
     """How the disk records, in its colour, and what was measured on it."""
     words, tone = view.recording
-    subject = view.subject.replace(f" on {model}", "")
     first = f'<tspan class="strong {tone}">{escape(words)}</tspan> · ' if words else ""
-    return f'<text class="dim" x="{MARGIN}" y="{y:.1f}" font-size="19">{first}{escape(subject)}</text>'
+    return f'<text class="dim" x="{MARGIN}" y="{y:.1f}" font-size="19">{first}{escape(view.below_the_model)}</text>'
 
 
 def _columns(rows: Sequence[Row]) -> int:
@@ -141,8 +143,16 @@ def _chart(row: Row, left: float, top: float, places: tuple[float, ...], pitch: 
     """
     size = _size(pitch)
     begin, end, figure_end, remark_end = places
-    part = f" (best {MOST_BARS} of {len(row.bars)})" if len(row.bars) > MOST_BARS else ""
-    yield _text(left, top + 0.72 * pitch, row.title + part, size, "strong", room=remark_end)
+    title = row.title
+    if (count := len(row.bars)) > MOST_BARS:
+        title = n_(
+            "{test} (best {shown} of {count})",
+            "{test} (best {shown} of {count})",
+            count,
+            test=title,
+            shown=MOST_BARS,
+        )
+    yield _text(left, top + 0.72 * pitch, title, size, "strong", room=remark_end)
     for number, bar in enumerate(row.bars[:MOST_BARS], 1):
         y = top + number * pitch
         baseline = y + 0.72 * pitch

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import zip_longest
 
+from fswizard.language import _
 from fswizard.model.analysis import SIGNS, Findings
 from fswizard.model.text import cells
 from fswizard.model.units import ratio_text
 from fswizard.report.document import Answer, Block, Bullets, Commands, Document, Facts, Figures, Ratios, Table, Words
 from fswizard.report.figures import Axis, bar, solid
-from fswizard.report.layout import GAP, LONGEST_NAME, WIDTH, bullet, command_lines, labelled, pad, tables, wrap
+from fswizard.report.layout import GAP, LABEL, LONGEST_NAME, WIDTH, bullet, command_lines, labelled, pad, tables, wrap
 from fswizard.report.presentation import document, present
 
 SHORTEST_BAR, LONGEST_BAR = 8, 40
@@ -33,7 +34,8 @@ def block_lines(block: Block) -> list[str]:
         case Words():
             lines = [line for text in block.paragraphs for line in wrap(text, WIDTH)]
         case Facts():
-            lines = [line for label, text in block.rows for line in labelled(label, text)]
+            indent = max(LABEL, *(cells(label) + 1 for label, __ in block.rows)) if block.rows else LABEL
+            lines = [line for label, text in block.rows for line in labelled(label, text, indent=indent)]
         case Figures():
             lines = _figures(block)
         case Ratios():
@@ -64,14 +66,14 @@ def _answer(block: Answer) -> list[str]:
 
 def _figures(block: Figures) -> list[str]:
     """Each candidate's figure at each workload, in its unit; the best first, with the longest bar."""
-    every = [each for _, bars in block.charts for each in bars]
+    every = [each for __, bars in block.charts for each in bars]
     if not every:
         return []
     name = min(LONGEST_NAME, max(cells(each.title) for each in every))
     figure = max(cells(each.figure) for each in every)
     remark = max(cells(each.remark) if each.figure else 0 for each in every)
     rest = WIDTH - name - figure - remark - 4 * GAP
-    title = min(LONGEST_NAME, max(cells(heading) for heading, _ in block.charts))
+    title = min(LONGEST_NAME, max(cells(heading) for heading, __ in block.charts))
     room = max(SHORTEST_BAR, min(LONGEST_BAR, rest - title))
     lines = []
     for heading, bars in block.charts:
@@ -91,13 +93,13 @@ def _side_by_side(left: Sequence[str], right: Sequence[str], room: int) -> list[
 
 def _ratios(block: Ratios) -> list[str]:
     """Ratios as bars around 1, with interval and verdict."""
-    every = [ratio for _, ratios in block.groups for ratio in ratios]
+    every = [ratio for __, ratios in block.groups for ratio in ratios]
     if block.folded or not every:
         return []
     shown = [ratio for ratio in every if ratio.verdict != "failed"]
     names = min(LONGEST_NAME, max(cells(ratio.candidate) for ratio in every))
-    texts = [(ratio_text(r.ratio), r.interval(), f"{SIGNS[r.verdict].glyph} {r.verdict}") for r in shown]
-    columns = [max((len(text[column]) for text in texts), default=0) for column in range(3)]
+    texts = [(ratio_text(r.ratio), r.interval(), f"{SIGNS[r.verdict].glyph} {_(r.verdict)}") for r in shown]
+    columns = [max((cells(text[column]) for text in texts), default=0) for column in range(3)]
     room = min(45, WIDTH - names - sum(columns) - GAP * (1 + sum(1 for column in columns if column)))
     axis = Axis.around(shown)
     lines = wrap(block.note, WIDTH)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+from fswizard.language import N_, _, number
 from fswizard.model.drive import Drive
 from fswizard.model.endurance import rated_bytes
 from fswizard.model.estimates import Outlook, expected
@@ -19,11 +22,17 @@ def budget_text(plan: Plan, outlook: Outlook | None = None, *, elapsed_s: float 
     `outlook` is None before a new run. Times that have passed are left out: `up to 4 min`, `longer than planned`.
     """
     run = outlook or expected(plan)
-    near = run.most_bytes <= NEARLY * run.least_bytes
-    words = f"{_time_text(run, elapsed_s)} · writes {'about ' if near else ''}{_writes_text(run)}"
-    if plan.drive is not None and (share := _share_of_life(plan.drive, run.most_bytes)):
-        words += f", {'' if near else 'up to '}{share}"
-    return words + (f", by the run of {run.measured_on}" if run.measured_on else "")
+    words = f"{_time_text(run, elapsed_s)} · {_planned_text(plan.drive, run)}"
+    return _("{budget}, by the run of {day}", budget=words, day=run.measured_on) if run.measured_on else words
+
+
+def _planned_text(drive: Drive | None, run: Outlook) -> str:
+    near, size = run.most_bytes <= NEARLY * run.least_bytes, _writes_text(run)
+    text = _("writes about {size}", size=size) if near else _("writes {size}", size=size)
+    share = _share_of_life(drive, run.most_bytes) if drive else ""
+    if not share:
+        return text
+    return f"{text}, {share}" if near else _("{writes}, up to {share}", writes=text, share=share)
 
 
 def budget_figures(plan: Plan) -> tuple[str, str]:
@@ -34,20 +43,25 @@ def budget_figures(plan: Plan) -> tuple[str, str]:
 
 def limits_text(plan: Plan) -> str:
     """The limits that end a run."""
-    time = f"no new round starts after {duration_text(plan.time_limit_s)}"
-    return time + (f", or once {size_text(plan.write_budget_bytes)} are written" if plan.write_budget_bytes else "")
+    time = duration_text(plan.time_limit_s)
+    if not plan.write_budget_bytes:
+        return _("no new round starts after {time}", time=time)
+    size = size_text(plan.write_budget_bytes)
+    return _("no new round starts after {time}, or once {size} are written", time=time, size=size)
 
 
 def _time_text(run: Outlook, elapsed_s: float) -> str:
     most = duration_text(run.most_s)
     if elapsed_s <= run.least_s:
-        return _range(_in_minutes(run.least_s) if most.endswith(" min") else duration_text(run.least_s), most)
-    return f"up to {most}" if elapsed_s <= run.most_s else "longer than planned"
+        return _range(_in_minutes(run.least_s) if run.most_s >= 90 else duration_text(run.least_s), most)
+    return _("up to {time}", time=most) if elapsed_s <= run.most_s else _("longer than planned")
 
 
 def _in_minutes(seconds: float) -> str:
     """A duration beside one in minutes: from one minute to two, the nearest half."""
-    return ("1 min" if seconds < 75 else "1½ min") if 60 <= seconds < 90 else duration_text(seconds)
+    if 60 <= seconds < 90:
+        return _("{minutes} min", minutes="1" if seconds < 75 else "1½")
+    return duration_text(seconds)
 
 
 def _writes_text(run: Outlook) -> str:
@@ -57,17 +71,19 @@ def _writes_text(run: Outlook) -> str:
 
 def _range(low: str, high: str) -> str:
     """`3–4 min`, `1½–4 min`, `45 s to 3 min`, `3 min`."""
-    (number, _, unit), (_, _, other) = low.partition(" "), high.partition(" ")
+    value, __, unit = low.partition(" ")
+    other = high.partition(" ")[2]
     if low == high:
         return high
-    return f"{number}–{high}" if unit == other and " " not in unit else f"{low} to {high}"
+    if unit == other and " " not in unit:
+        return f"{value}–{high}"
+    return _("{low} to {high}", low=low, high=high)
 
 
 def _two_digits(size_bytes: float) -> str:
     """As precise as an estimate: `12 GB`, `1.2 TB`."""
-    number, _, unit = size_text(size_bytes).partition(" ")
-    value = float(f"{float(number):.2g}")
-    return f"{value:.0f} {unit}" if value >= 10 else f"{value:g} {unit}"
+    text = size_text(float(f"{size_bytes:.1e}"))
+    return re.sub(r"([.,]\d*?)0+(?!\d)", lambda found: found[1].rstrip(".,"), text)
 
 
 def _share_of_life(drive: Drive, writes_bytes: float) -> str:
@@ -77,8 +93,10 @@ def _share_of_life(drive: Drive, writes_bytes: float) -> str:
     life_bytes = drive.endurance_bytes or rated_bytes(drive)[0]
     if not life_bytes:
         return ""
-    life = "life" if drive.endurance_bytes else "rated life"
-    return f"{_percent(writes_bytes / life_bytes).removeprefix('about ')} of this SSD's {life}"
+    share = _percent(writes_bytes / life_bytes, about=False)
+    if drive.endurance_bytes:
+        return _("{share} of this SSD's life", share=share)
+    return _("{share} of this SSD's rated life", share=share)
 
 
 def written_text(result: Result) -> str:
@@ -88,27 +106,36 @@ def written_text(result: Result) -> str:
     written, planned = result.written_bytes, result.plan.writes_bytes_in(len(result.trials_written))
     drive = result.plan.drive
     wear = wear_text(drive, written) if drive else ""
-    return f"{size_text(written)}, {size_text(planned)} planned" + (f"; {wear}" if wear else "")
+    text = _("{written}, {planned} planned", written=size_text(written), planned=size_text(planned))
+    return f"{text}; {wear}" if wear else text
 
 
 def wear_text(drive: Drive, writes_bytes: float) -> str:
     """Share of a disk's life that `writes_bytes` take, and its source; empty if the disk does not wear."""
     if drive.kind == "flash-card":
-        return "rated life unknown: few makers of cards and sticks publish it"
+        return _("rated life unknown: few makers of cards and sticks publish it")
     if drive.kind not in ("ssd", "nvme"):
         return ""
     if drive.endurance_bytes:
-        used = f"{size_text(drive.written_bytes or 0)} so far took {drive.life_used_percent} % of it"
-        return f"{_percent(writes_bytes / drive.endurance_bytes)} of its life, as {used}"
+        return _(
+            "{share} of its life, as {size} so far took {percent} % of it",
+            share=_percent(writes_bytes / drive.endurance_bytes),
+            size=size_text(drive.written_bytes or 0),
+            percent=drive.life_used_percent,
+        )
     life_bytes, of_model = rated_bytes(drive)
     if not life_bytes:
         return ""
-    rated = (
-        f"{size_text(life_bytes)} by its maker" if of_model else f"SSDs of its size: {size_text(life_bytes)} or more"
-    )
-    return f"{_percent(writes_bytes / life_bytes)} of its rated life ({rated})"
+    text = N_("{share} of its rated life ({size} by its maker)")
+    if not of_model:
+        text = N_("{share} of its rated life (SSDs of its size: {size} or more)")
+    return _(text, share=_percent(writes_bytes / life_bytes), size=size_text(life_bytes))
 
 
-def _percent(share: float) -> str:
+def _percent(share: float, *, about: bool = True) -> str:
+    """`about 3 %`, `under 0.001 %`."""
     percent = share * 100
-    return "under 0.001 %" if percent < 0.001 else f"about {percent:.1g} %" if percent < 1 else f"about {percent:.0f} %"
+    if percent < 0.001:
+        return _("under {percent} %", percent=number("0.001"))
+    rounded = number(f"{percent:.1g}" if percent < 1 else f"{percent:.0f}")
+    return _("about {percent} %", percent=rounded) if about else _("{percent} %", percent=rounded)

@@ -15,7 +15,7 @@ from pathlib import Path
 from fswizard.advice import conclude
 from fswizard.engines import WorkloadDisturbed
 from fswizard.errors import FswizardError, RunFailed
-from fswizard.language import N_, _
+from fswizard.language import N_, _, in_english
 from fswizard.model.estimates import BARE_SHARE, affordable_rounds, another_round_fits
 from fswizard.model.events import ON_REQUEST, Event, PauseChanged, RunEnded, RunStarted, fold
 from fswizard.model.forecast import UNLIKELY
@@ -137,7 +137,8 @@ class Session:
             loop = asyncio.get_running_loop()
             loop.add_reader(orders, self._take_order, orders)
             undo.callback(loop.remove_reader, orders)
-            self._main = asyncio.create_task(self._run())
+            with in_english():  # what a task says is in the language of its beginning
+                self._main = asyncio.create_task(self._run())
             undo.push_async_callback(self._end)
             while (event := await self._queue.get()) is not None:
                 yield event

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Literal, TypeVar
 
 from fswizard.errors import UsageError
+from fswizard.language import N_, _, p_, shown
 from fswizard.model.comparison import Change, Comparison, Difference
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate
@@ -32,8 +33,10 @@ def compare(first: Result, second: Result) -> Comparison:
     _check_targets(first.plan.target, second.plan.target)
     left_out: list[str] = []
     one, other = first.plan, second.plan
-    workloads = _shared(one.recipe.workloads, other.recipe.workloads, _work, "done", left_out)
-    candidates = _shared(one.candidates, other.candidates, made, "formatted or mounted", left_out)
+    another_way = N_("{title}: it was done in another way in the second result.")
+    workloads = _shared(one.recipe.workloads, other.recipe.workloads, _work, another_way, left_out)
+    another_way = N_("{title}: it was formatted or mounted in another way in the second result.")
+    candidates = _shared(one.candidates, other.candidates, made, another_way, left_out)
     weights = {workload.name: workload.weight for workload in workloads if workload.weight > 0}
     tables = (workload_tables(first), workload_tables(second))
     medians = [_medians(run) for run in (first, second)]
@@ -48,11 +51,12 @@ def compare(first: Result, second: Result) -> Comparison:
                 both = [values[candidate.name, workload.name] for values in medians]
                 changes.append(_change(candidate, workload, both, figures))
             else:
-                left_out.append(f"{candidate.title} at {workload.title}: no figures in both.")
+                text = N_("{candidate} at “{test}”: no figures in both.")
+                left_out.append(_(text, candidate=candidate.title, test=_(workload.title)))
     if not changes:
-        raise UsageError("These two results cannot be compared.", " ".join(left_out))
+        raise UsageError(_("These two results cannot be compared."), " ".join(left_out))
     differences = tuple(_differences(first, second))
-    of: Literal["time", "disks"] = "disks" if any(one.what == "disk" for one in differences) else "time"
+    of: Literal["time", "disks"] = "disks" if any(one.what == _("disk") for one in differences) else "time"
     return Comparison(_judged(changes), differences, tuple(left_out), tuple(_doubts(first, second)), of)
 
 
@@ -86,11 +90,11 @@ def compare_fill(result: Result) -> Comparison:
                 both = [medians[candidate.name, workload.name] for workload in pair]
                 changes.append(_change(candidate, pair[1], both, figures))
     if not changes:
-        hint = (
+        hint = _(
             "`fswizard run fill` measures the same work on an empty and on a nearly full filesystem, and --aged on a "
             "new and on an aged one."
         )
-        raise UsageError("This result has nothing to compare within it: name two results.", hint)
+        raise UsageError(_("This result has nothing to compare within it: name two results."), hint)
     return Comparison(_judged(changes), (), of="fill")
 
 
@@ -115,7 +119,7 @@ def _change(
     name, kind, metric = candidate.name, candidate.filesystem.name, workload.metric
     ratio = welch((name, name), workload.name, figures[1].values(), figures[0].values())
     before, after = medians
-    return Change(name, candidate.title, kind, workload.title, metric.unit, metric.better, before, after, ratio)
+    return Change(name, candidate.title, kind, _(workload.title), metric.unit, metric.better, before, after, ratio)
 
 
 def _judged(changes: Sequence[Change]) -> tuple[Change, ...]:
@@ -125,40 +129,54 @@ def _judged(changes: Sequence[Change]) -> tuple[Change, ...]:
 
 
 def _check_targets(first: Target, second: Target) -> None:
-    kinds = {"image": "a scratch image", "device": "a device", "directory": "directories as they were"}
+    kinds = {
+        "image": _("a scratch image"),
+        "device": _("a device"),
+        "directory": _("directories as they were"),
+    }
     if first.kind != second.kind:
         raise UsageError(
-            f"One was measured on {kinds[first.kind]}, the other on {kinds[second.kind]}: their figures mean "
-            "different things.",
-            "Compare results of the same kind of target.",
+            _(
+                "One was measured on {target}, the other on {other}: their figures mean different things.",
+                target=kinds[first.kind],
+                other=kinds[second.kind],
+            ),
+            _("Compare results of the same kind of target."),
         )
     if len(first.others) != len(second.others):
         raise UsageError(
-            f"The targets had {len(first.members)} and {len(second.members)} devices: what is spread over them is not "
-            "the same.",
-            "Compare results of as many devices.",
+            _(
+                "The targets had {number} and {other} devices: what is spread over them is not the same.",
+                number=len(first.members),
+                other=len(second.members),
+            ),
+            _("Compare results of as many devices."),
         )
     if first.size_bytes != second.size_bytes:
-        sizes = f"{binary_size_text(first.size_bytes)} and {binary_size_text(second.size_bytes)}"
         raise UsageError(
-            f"The targets had {sizes}: a filesystem's speed depends on its size.",
-            "Measure again with --target image:SIZE and the size of the other.",
+            _(
+                "The targets had {size} and {other}: a filesystem's speed depends on its size.",
+                size=binary_size_text(first.size_bytes),
+                other=binary_size_text(second.size_bytes),
+            ),
+            _("Measure again with --target image:SIZE and the size of the other."),
         )
 
 
 def _shared(
-    first: Sequence[Item], second: Sequence[Item], work: Callable[[Item], object], verb: str, left_out: list[str]
+    first: Sequence[Item], second: Sequence[Item], work: Callable[[Item], object], another_way: str, left_out: list[str]
 ) -> list[Item]:
-    """Items of one name and the same `work`; `left_out` gets a sentence for each of the others."""
+    """Items of one name and the same `work`; `left_out` gets a sentence for each of the others, and `another_way` says
+    that the work of both differs."""
     shared, others = [], {item.name: item for item in second}
     for item in first:
         other = others.pop(item.name, None)
         if other and work(item) == work(other):
             shared.append(item)
         else:
-            why = f"it was {verb} in another way in the second result" if other else "only the first result has it"
-            left_out.append(f"{item.title}: {why}.")
-    left_out += [f"{item.title}: only the second result has it." for item in others.values()]
+            why = another_way if other else N_("{title}: only the first result has it.")
+            left_out.append(_(why, title=_(item.title)))
+    left_out += [_("{title}: only the second result has it.", title=_(item.title)) for item in others.values()]
     return shared
 
 
@@ -194,15 +212,19 @@ def _differences(first: Result, second: Result) -> Iterator[Difference]:
     limits = [run.plan.memory_limit_bytes for run in runs]
     yield from _disks(first, second)
     facts = (
-        ("recipe", [run.plan.recipe.title for run in runs], True),
-        ("memory limit", [binary_text(limit) if limit else "none" for limit in limits], True),
-        ("filesystem below the image", [run.plan.target.host_filesystem for run in runs], True),
-        ("kernel", [run.environment.kernel for run in runs], False),
-        ("distribution", [run.environment.distribution for run in runs], False),
+        (_("recipe"), [_(run.plan.recipe.title) for run in runs], True),
+        (_("memory limit"), [binary_text(limit) if limit else p_("limit", "none") for limit in limits], True),
+        (_("filesystem below the image"), [run.plan.target.host_filesystem for run in runs], True),
+        (_("kernel"), [run.environment.kernel for run in runs], False),
+        (_("distribution"), [run.environment.distribution for run in runs], False),
         *((name, [tools.get(name, "") for tools in versions], False) for name in versions[0] | versions[1]),
-        ("processor", [run.environment.processor for run in runs], True),
-        ("memory", [binary_text(run.environment.memory_bytes) for run in runs], False),
-        ("power", ["battery" if "on-battery" in _codes(run) else "mains" for run in runs], False),
+        (_("processor"), [run.environment.processor for run in runs], True),
+        (_("memory"), [binary_text(run.environment.memory_bytes) for run in runs], False),
+        (
+            p_("battery or mains", "power"),
+            [_("battery") if "on-battery" in _codes(run) else _("mains") for run in runs],
+            False,
+        ),
         ("fswizard", [run.environment.version for run in runs], False),
     )
     for what, (before, after), unlike in facts:
@@ -214,18 +236,20 @@ def _disks(first: Result, second: Result) -> Iterator[Difference]:
     """No difference if both runs had the same disk with the same firmware."""
     one, two = first.plan.drive, second.plan.drive
     if one is None or two is None:
-        yield Difference("disk", one.model if one else "", two.model if two else "", unlike=True)
+        yield Difference(_("disk"), one.model if one else "", two.model if two else "", unlike=True)
     elif one.model != two.model:
-        yield Difference("disk", one.model, two.model, unlike=True)
+        yield Difference(_("disk"), one.model, two.model, unlike=True)
     elif one.serial != two.serial:
-        yield Difference("disk", _name_one(one), _name_one(two), unlike=True)
+        yield Difference(_("disk"), _name_one(one), _name_one(two), unlike=True)
     elif one.firmware != two.firmware:
-        yield Difference("firmware of the disk", one.firmware, two.firmware)
+        yield Difference(_("firmware of the disk"), one.firmware, two.firmware)
 
 
 def _name_one(drive: Drive) -> str:
     """A name that distinguishes disks of one model: `ST8000AS0002 …4711`."""
-    return f"{drive.model} …{drive.serial[-4:]}" if drive.serial else f"{drive.model} of unknown serial number"
+    if drive.serial:
+        return f"{drive.model} …{drive.serial[-4:]}"
+    return _("{model} of unknown serial number", model=drive.model)
 
 
 def _versions(run: Result) -> dict[str, str]:
@@ -243,6 +267,7 @@ def _codes(run: Result) -> set[str]:
 
 
 def _doubts(first: Result, second: Result) -> Iterator[str]:
-    for which, run, other in (("First", first, second), ("Second", second, first)):
+    only = (N_("First result only: {doubt}"), N_("Second result only: {doubt}"))
+    for text, run, other in zip(only, (first, second), (second, first)):
         elsewhere = {"on-battery", *_codes(other)}
-        yield from (f"{which} result only: {doubt.text}" for doubt in run.doubts if doubt.code not in elsewhere)
+        yield from (_(text, doubt=shown(doubt.text)) for doubt in run.doubts if doubt.code not in elsewhere)

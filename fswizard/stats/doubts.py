@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from fswizard.language import N_, _, listing, n_, number
 from fswizard.model.analysis import Analysis, Summary
 from fswizard.model.metrics import BUILT_IN_RATES, LATE_RATE, RATE_IN_MEMORY, STEADINESS, THROUGHPUT
 from fswizard.model.plan import FIRST_LOOK
@@ -20,7 +21,7 @@ from fswizard.stats.table import Table, Tables, comparable, counted
 
 def doubts(result: Result, tables: Tables, analysis: Analysis, summaries: Sequence[Summary]) -> tuple[Doubt, ...]:
     """Reasons to doubt an analysis, with what can be done about each; `tables` and `summaries` are the result's."""
-    titles = {workload.name: workload.title for workload in result.plan.recipe.workloads}
+    titles = {workload.name: _(workload.title) for workload in result.plan.recipe.workloads}
     return (
         *_rounds(result, analysis),
         *(() if result.environment.source else _drift(tables.standing)),
@@ -40,37 +41,45 @@ def _rounds(result: Result, analysis: Analysis) -> Iterator[Doubt]:
     if result.environment.source and result.samples:
         yield Doubt(
             "unknown-order",
-            "Measured elsewhere, in an unknown order: a disk that filled up, aged or got warm between runs looks like "
-            "a difference between filesystems, and no interval covers that.",
+            _(
+                "Measured elsewhere, in an unknown order: a disk that filled up, aged or got warm between runs looks "
+                "like a difference between filesystems, and no interval covers that."
+            ),
         )
     elif not result.environment.source and 0 < analysis.rounds < FIRST_LOOK:
-        counted_rounds = "one round" if analysis.rounds == 1 else f"{analysis.rounds} rounds"
-        yield Doubt(
-            "few-rounds",
-            f"After {counted_rounds} a difference may be chance; proof takes {FIRST_LOOK}, so give it more time.",
+        text = n_(
+            "After one round a difference may be chance; proof takes {needed}, so give it more time.",
+            "After {count} rounds a difference may be chance; proof takes {needed}, so give it more time.",
+            analysis.rounds,
+            needed=FIRST_LOOK,
         )
+        yield Doubt("few-rounds", text)
 
 
 def _drift(table: Table) -> Iterator[Doubt]:
     trend = drift(table)
     if trend is None or not trend.proven or abs(trend.change) < 0.05:
         return
-    direction = "faster" if trend.change > 0 else "slower"
-    yield Doubt(
-        "drift",
-        f"The disk or the machine became {abs(trend.change):.0%} {direction} from the first round to the last "
-        "(often from heat or a filling write cache): ratios hardly suffer, but treat absolute figures as rough.",
+    text = N_(
+        "The disk or the machine became {percent} slower from the first round to the last (often from heat or a "
+        "filling write cache): ratios hardly suffer, but treat absolute figures as rough."
     )
+    if trend.change > 0:
+        text = N_(
+            "The disk or the machine became {percent} faster from the first round to the last (often from heat or a "
+            "filling write cache): ratios hardly suffer, but treat absolute figures as rough."
+        )
+    yield Doubt("drift", _(text, percent=_percent(abs(trend.change))))
 
 
 def _sticky(tables: Tables) -> Iterator[Doubt]:
     noise = stickiness(tables.standing, all_rounds(tables.standing), tables.parts)
     if noise.proven:
-        yield Doubt(
-            "sticky-noise",
+        text = N_(
             "Figures of a filesystem stayed high or low for several rounds, more than chance explains, so intervals "
-            f"are {noise.widening:.1f} times as wide: let the disk rest, then run again.",
+            "are {times} times as wide: let the disk rest, then run again."
         )
+        yield Doubt("sticky-noise", _(text, times=number(f"{noise.widening:.1f}")))
 
 
 def _carried_over(result: Result, table: Table, analysis: Analysis) -> Iterator[Doubt]:
@@ -80,26 +89,38 @@ def _carried_over(result: Result, table: Table, analysis: Analysis) -> Iterator[
     if explained is None or not explained.doubtful:
         return
     carried = explained.carried
-    direction = "faster" if carried.effect > 0 else "slower"
-    names = f"{explained.pair.candidate} and {explained.pair.baseline}"
+    text = N_(
+        "Others ran {percent} slower right after {predecessor}, which explains {share} of the difference between "
+        "{candidate} and {other}, so treat it as unproven: trim the disk or let it rest, then run again."
+    )
+    if carried.effect > 0:
+        text = N_(
+            "Others ran {percent} faster right after {predecessor}, which explains {share} of the difference between "
+            "{candidate} and {other}, so treat it as unproven: trim the disk or let it rest, then run again."
+        )
     yield Doubt(
         "carry-over",
-        f"Others ran {math.exp(abs(carried.effect)) - 1:.0%} {direction} right after {carried.predecessor}, which "
-        f"explains {min(explained.share, 1.0):.0%} of the difference between {names}, so treat it as unproven: trim "
-        "the disk or let it rest, then run again.",
+        _(
+            text,
+            percent=_percent(math.exp(abs(carried.effect)) - 1),
+            predecessor=carried.predecessor,
+            share=_percent(min(explained.share, 1.0)),
+            candidate=explained.pair.candidate,
+            other=explained.pair.baseline,
+        ),
     )
 
 
 def _not_steady(result: Result, titles: Mapping[str, str]) -> Iterator[Doubt]:
     restless = unsteady(result)
-    names = dict.fromkeys(titles[workload] for workload, _ in restless if workload in titles)
+    names = dict.fromkeys(titles[workload] for workload, __ in restless if workload in titles)
     if names:
-        candidates = ", ".join(dict.fromkeys(candidate for _, candidate in restless))
-        yield Doubt(
-            "not-steady",
-            f"The speed of {candidates} was still changing at the end of {', '.join(f'“{name}”' for name in names)}, "
-            "however often it was measured: a longer run may give other figures.",
+        text = N_(
+            "The speed of {candidates} was still changing at the end of {tests}, however often it was measured: a "
+            "longer run may give other figures."
         )
+        candidates = listing(list(dict.fromkeys(candidate for __, candidate in restless)))
+        yield Doubt("not-steady", _(text, candidates=candidates, tests=listing([f"“{name}”" for name in names])))
 
 
 def unsteady(result: Result) -> tuple[tuple[str, str], ...]:
@@ -115,16 +136,16 @@ def unsteady(result: Result) -> tuple[tuple[str, str], ...]:
 
 def _cache_exhausted(result: Result, summaries: Sequence[Summary], titles: Mapping[str, str]) -> Iterator[Doubt]:
     """Whether a rate became steady, but much lower than it was at first; `not-steady` covers the rest."""
-    steady = titles.keys() - {workload for workload, _ in unsteady(result)}
+    steady = titles.keys() - {workload for workload, __ in unsteady(result)}
     falls = [s for s in summaries if s.metric == LATE_RATE.name and s.workload in steady]
     lowest = min(falls, key=lambda summary: summary.median, default=None)
     if lowest is not None and lowest.median < 0.7:
-        yield Doubt(
-            "cache-exhausted",
-            f"{lowest.candidate} wrote {1 - lowest.median:.0%} slower at the end of “{titles[lowest.workload]}” than "
-            "at its beginning, as a cache in the disk ran full or heat slowed it down: the figure lies between the "
-            "speed of short bursts and the one that lasts.",
+        text = N_(
+            "{candidate} wrote {percent} slower at the end of “{test}” than at its beginning, as a cache in the disk "
+            "ran full or heat slowed it down: the figure lies between the speed of short bursts and the one that lasts."
         )
+        test, slower = titles[lowest.workload], _percent(1 - lowest.median)
+        yield Doubt("cache-exhausted", _(text, candidate=lowest.candidate, percent=slower, test=test))
 
 
 def _harness_limited(result: Result, summaries: Sequence[Summary], titles: Mapping[str, str]) -> Iterator[Doubt]:
@@ -134,12 +155,12 @@ def _harness_limited(result: Result, summaries: Sequence[Summary], titles: Mappi
     highest = max(reached, key=lambda summary: summary.median / limits[summary.workload], default=None)
     if highest is None or highest.median <= 0.5 * limits[highest.workload]:
         return
-    yield Doubt(
-        "harness-limited",
-        f"{highest.candidate} did “{titles[highest.workload]}” at {highest.median / limits[highest.workload]:.0%} of "
-        "its speed in memory: the processor was the limit and hides differences between filesystems, so give this "
-        "workload weight 0, or measure with larger files.",
+    text = N_(
+        "{candidate} did “{test}” at {percent} of its speed in memory: the processor was the limit and hides "
+        "differences between filesystems, so give this workload weight 0, or measure with larger files."
     )
+    test, share = titles[highest.workload], _percent(highest.median / limits[highest.workload])
+    yield Doubt("harness-limited", _(text, candidate=highest.candidate, test=test, percent=share))
 
 
 def _cached_below(result: Result) -> Iterator[Doubt]:
@@ -157,30 +178,36 @@ def _cached_below(result: Result) -> Iterator[Doubt]:
         elif of_disk and workload.job.direct:
             reading = max(reading, statistics.median(of_disk))
     if 0 < 1.5 * reading < writing:
-        yield Doubt(
-            "cached-below",
-            f"Without a filesystem the disk writes {writing / reading:.1f} times as fast as it reads: what is written "
-            "ends in the memory of a controller or of this machine's host, so treat speeds of writing as upper limits.",
+        text = N_(
+            "Without a filesystem the disk writes {times} times as fast as it reads: what is written ends in the "
+            "memory of a controller or of this machine's host, so treat speeds of writing as upper limits."
         )
+        yield Doubt("cached-below", _(text, times=number(f"{writing / reading:.1f}")))
 
 
 def _left_out(result: Result, tables: Tables) -> Iterator[Doubt]:
     unusable = [s for s in counted(result) if s.status == "ok" and not comparable(s)]
     if unusable:
-        where = sorted({f"{s.candidate} in {s.workload}" for s in unusable})
-        figures = "figure was" if len(unusable) == 1 else "figures were"
-        yield Doubt(
-            "figures-left-out",
-            f"{len(unusable)} {figures} zero or not a number and can't be compared ({', '.join(where)}): the workload "
-            "may be too short for this disk, so give it more data or time.",
+        where = sorted({_("{candidate} in {test}", candidate=s.candidate, test=s.workload) for s in unusable})
+        text = n_(
+            "{count} figure was zero or not a number and can't be compared ({where}): the workload may be too short "
+            "for this disk, so give it more data or time.",
+            "{count} figures were zero or not a number and can't be compared ({where}): the workload may be too short "
+            "for this disk, so give it more data or time.",
+            len(unusable),
+            where=", ".join(where),
         )
+        yield Doubt("figures-left-out", text)
     workloads = result.plan.recipe.workloads
-    missing = [w.title for w in workloads if w.weight > 0 and not tables.by_workload[w.name]]
+    missing = [_(w.title) for w in workloads if w.weight > 0 and not tables.by_workload[w.name]]
     if missing and len(missing) < len(workloads):
-        yield Doubt(
-            "workloads-missing",
-            f"Nothing was measured for {', '.join(missing)}, so overall ratios are without it: give it more time.",
-        )
+        text = N_("Nothing was measured for {tests}, so overall ratios are without it: give it more time.")
+        yield Doubt("workloads-missing", _(text, tests=listing(missing)))
+
+
+def _percent(share: float) -> str:
+    """`12%`."""
+    return _("{percent}%", percent=number(f"{share * 100:.0f}"))
 
 
 @dataclass(frozen=True, slots=True)

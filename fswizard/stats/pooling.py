@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
+from fswizard.language import N_, _
 from fswizard.model.analysis import Analysis, Ratio
 from fswizard.model.pool import (
     Estimate,
@@ -44,7 +45,8 @@ def pool(studies: Mapping[str, Study]) -> Pool:
     Several results of one machine count as one, and the same run counts once. Another run with the same figures, to
     the last digit and under whatever names, is left out.
     """
-    left_out = [LeftOut(name, f"{c.unfit}.") for name, c in studies.items() if c.unfit]
+    copy = N_("The figures are those of another result, so it looks like a copy.")
+    left_out = [LeftOut(name, c.unfit) for name, c in studies.items() if c.unfit]
     groups: dict[Setting, dict[tuple[str, str, str], Study]] = {}
     known: dict[tuple[Setting, frozenset[tuple[float, float]]], tuple[str, str, str]] = {}
     for name, run in studies.items():
@@ -53,7 +55,7 @@ def pool(studies: Mapping[str, Study]) -> Pool:
             identity = (run.machine, run.started, run.model)
             figures = frozenset((abs(each.mean), each.error) for each in run.estimates if each.error)
             if figures and known.setdefault((setting, figures), identity) != identity:
-                left_out.append(LeftOut(name, "The figures are those of another result, so it looks like a copy."))
+                left_out.append(LeftOut(name, copy))
             else:
                 groups.setdefault(setting, {}).setdefault(identity, run)
     pooled = [_group(list(group.values())) for group in groups.values()]
@@ -122,12 +124,12 @@ def _names(members: Sequence[Study]) -> dict[StudyCandidate, str]:
     names: dict[StudyCandidate, str] = {}
     usual: dict[str, StudyCandidate] = {}
     baseline = replace(members[0].setting.baseline, title="")
-    for candidate, _ in [(baseline, 0), *counts.most_common()]:
+    for candidate, __ in [(baseline, 0), *counts.most_common()]:
         first = usual.setdefault(candidate.name, candidate)
         if candidate == first:
             names[candidate] = candidate.name
         else:
-            other = "formatted or mounted differently" if candidate.made != first.made else "direct I/O differs"
+            other = _("formatted or mounted differently") if candidate.made != first.made else _("direct I/O differs")
             names[candidate] = f"{candidate.name} ({other})"
     return names
 
@@ -154,16 +156,16 @@ def _machines(entries: Sequence[_Entry]) -> list[_Machine]:
     A few rounds say little of a run's noise, and those that luck has stopped early show too little of it. So it is
     steadied by that of all runs, as within a run by that of all pairs.
     """
-    spreads = [(each.rounds, (each.error or 0.0) ** 2 * each.rounds) for _, each in entries]
-    common = math.fsum((b - 1) * v for b, v in spreads) / sum(b - 1 for b, _ in spreads)
+    spreads = [(each.rounds, (each.error or 0.0) ** 2 * each.rounds) for __, each in entries]
+    common = math.fsum((b - 1) * v for b, v in spreads) / sum(b - 1 for b, __ in spreads)
     by_machine: dict[str, list[tuple[float, float]]] = {}
     for (study, estimate), (b, own) in zip(entries, spreads):
         steadied = (POOL_WEIGHT * common + (b - 1) * own) / (POOL_WEIGHT + b - 1) / b
         by_machine.setdefault(study.machine, []).append((estimate.mean, steadied))
     return [
         _Machine(
-            math.fsum(mean for mean, _ in results) / len(results),
-            math.sqrt(math.fsum(variance for _, variance in results)) / len(results),
+            math.fsum(mean for mean, __ in results) / len(results),
+            math.sqrt(math.fsum(variance for __, variance in results)) / len(results),
         )
         for results in by_machine.values()
     ]

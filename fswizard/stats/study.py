@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from itertools import combinations
 
+from fswizard.language import N_
 from fswizard.model.plan import Plan
 from fswizard.model.pool import DiskClass, Estimate, Setting, Study, StudyCandidate
 from fswizard.model.result import Result
@@ -51,12 +52,12 @@ def study_of(result: Result) -> Study:
 
 def _unfit(result: Result, *, informative: bool) -> str:
     if result.environment.source:
-        return "its figures were measured elsewhere, not in rounds"
+        return N_("its figures were measured elsewhere, not in rounds.")
     if result.plan.target.kind == "directory":
-        return "it compares directories as they were, which no other machine has"
+        return N_("it compares directories as they were, which no other machine has.")
     if result.outcome == "failed":
-        return "a fault ended the run, so its figures may be wrong"
-    return "" if informative else "it has fewer than two rounds of two filesystems"
+        return N_("a fault ended the run, so its figures may be wrong.")
+    return "" if informative else N_("it has fewer than two rounds of two filesystems.")
 
 
 def _candidates(result: Result) -> Iterator[StudyCandidate]:

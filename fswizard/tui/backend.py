@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from fswizard.errors import FswizardError, Refused, UsageError
+from fswizard.language import in_english
 from fswizard.model.analysis import Findings
 from fswizard.model.drive import Drive
 from fswizard.model.events import Event
@@ -372,13 +374,16 @@ class Backend:
 
         return with_published(conclude(result, weights=weights, needs=needs))
 
-    def render(self, findings: Findings, format_name: str) -> str | bytes:
+    def render(self, findings: Findings, format_name: str, *, english: bool = False) -> str | bytes:
         """Bytes of a picture; Missing where what draws it is not installed."""
+        from fswizard.advice import again
         from fswizard.report import find_format, render
         from fswizard.system.pictures import png
 
-        text = render(findings, format_name)
-        return png(text) if find_format(format_name).drawn else text
+        kind = find_format(format_name)
+        with in_english() if kind.english or english else nullcontext():
+            text = render(again(findings), format_name)
+        return png(text) if kind.drawn else text
 
     def export(self, path: Path, content: bytes) -> None:
         """Write a report to a new file; OSError where that cannot be."""

@@ -84,7 +84,7 @@ CARDS: dict[str, tuple[Figures, dict[str, Any], tuple[str, str, str, int]]] = {
     "twice as fast is not told in percent": (
         {"ext4": (100.0,) * 3, "xfs": (210.0,) * 3}, {},
         ("Use XFS: 2.1× as fast as ext4 here", "One test counts: Write.",
-         "Choose ext4 instead if you want to shrink it later.", 4)),
+         "Choose ext4 instead if you want shrinking.", 4)),
     "a tie keeps what is plain": (
         SAME, {}, ("Keep ext4: XFS and Btrfs are no faster (within 2 %)",
                    "No test tells them apart: choose by features.", BTRFS, 4)),
@@ -124,7 +124,7 @@ CARDS: dict[str, tuple[Figures, dict[str, Any], tuple[str, str, str, int]]] = {
         ("Keep ext4: the others failed", "No other filesystem could do all of this work.", "", 2)),
     "nobody meets the needs": (
         CLEAR, {"needs": ["windows"]},
-        ("Nothing fits: none here works with Windows", "Compare other filesystems, or drop a must-have.", "", 0)),
+        ("Nothing fits: none here has Windows support", "Compare other filesystems, or drop a must-have.", "", 0)),
     "needs come before speed": (
         CLEAR, {"needs": ["checksums"]},
         ("Use Btrfs: the only one here that has checksums", "It is 50 % slower than XFS and 25 % slower than ext4.",
@@ -132,7 +132,7 @@ CARDS: dict[str, tuple[Figures, dict[str, Any], tuple[str, str, str, int]]] = {
     "among those that meet the needs the fastest": (
         CLEAR, {"needs": ["shrink"]},
         ("Keep ext4: 25 % faster than Btrfs", "One test counts: Write.",
-         "XFS is 20 % faster, if you don't need to shrink it later.", 4)),
+         "XFS is 20 % faster, if you don't need shrinking.", 4)),
     "after a fault the disk comes first": (
         {"ext4": (100.0,) * 3, "xfs": (150.0,) * 3}, {"outcome": "failed"},
         ("Check this disk first: a fault ended the run",
@@ -316,8 +316,8 @@ def test_when_all_are_unsafe_none_is_recommended_and_a_safe_value_is_not_taken_f
 @pytest.mark.parametrize(
     ("write", "delete", "speed", "cost"),
     [
-        (WRITES, DELETES, "Faster than ext4 at write (2× as fast).", "Delete: 40 % slower than ext4."),
-        ({"ext4": (300.0,) * 3, "xfs": (100.0,) * 3}, QUICKER_DELETES, "Faster than XFS at write (3× as fast).",
+        (WRITES, DELETES, "Faster than ext4: Write (2× as fast).", "Delete: 40 % slower than ext4."),
+        ({"ext4": (300.0,) * 3, "xfs": (100.0,) * 3}, QUICKER_DELETES, "Faster than XFS: Write (3× as fast).",
          "Delete: 2× slower than XFS."),
         ({"ext4": (100.0,) * 3, "xfs": (80.0,) * 3}, QUICKER_DELETES, "",
          "Write: 20 % slower than ext4."),
@@ -353,8 +353,8 @@ def test_reasons_name_another_baseline_what_others_offer_and_where_mount_options
     told = texts(run(write, delete, failures=(Failure(1, "ext4", "write", "EIO", "It failed."),)), "failure")
     assert "The baseline ext4 has no figures: ratios are to xfs instead." in told
     assert texts(run({**WRITES, "btrfs": (50.0,) * 3}, {**DELETES, "btrfs": (20.0,) * 3}), "feature") == [
-        "XFS lacks what others have: ext4 can shrink; Btrfs has checksums, snapshots and compression, "
-        "and can shrink and send changes to another disk."
+        "XFS lacks what others have: shrinking (ext4); checksums, snapshots, compression, shrinking and sending "
+        "changes to another disk (Btrfs)."
     ]
     (use,) = texts(run({"ext4": (100.0,) * 3, "ext4:noatime": (200.0,) * 3}), "use")
     assert "put noatime into the fourth column" in use and "unmount it and mount it again" in use

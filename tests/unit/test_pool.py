@@ -154,7 +154,7 @@ def not_direct(run: Result) -> Result:
 
 
 APART: Mapping[str, tuple[str, Callable[[list[Result]], list[Result]]]] = {
-    "memory": ("Memory limit 1 GiB, not no memory limit.", lambda _: fleet([1.2] * 2, memory_limit_bytes=1 << 30)),
+    "memory": ("Another memory limit: 1 GiB, not none.", lambda _: fleet([1.2] * 2, memory_limit_bytes=1 << 30)),
     "recipe": (
         "Another recipe: mail.",
         lambda _: fleet([1.2] * 2, recipe=make_recipe([make_workload(metric=IOPS)], name="mail")),

@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any, Literal, get_origin, get_type_hints
 
 import pytest
+from babel.messages.catalog import Catalog
+from babel.messages.mofile import write_mo
 
-from fswizard import results
+from fswizard import language, results
 from fswizard.advice import conclude
 from fswizard.cli.smr_export import Reported, report, table
 from fswizard.demo.stories import stories
@@ -307,3 +309,23 @@ def test_the_command_prints_them(words: tuple[str, ...], printed: str) -> None:
     done = fswizard("smr", *words)
     assert done.returncode == 0, done.stderr
     assert printed in done.stdout
+
+
+def test_what_is_translated_is_said_and_nothing_else_in_that_language(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalog = Catalog(locale="ja")
+    catalog.add("{candidate} is {speed} here.", "ここでは{candidate}が{speed}。")
+    catalog.add("slower", "低速")
+    catalog.add("a filesystem", "Dateisystem")
+    path = tmp_path / "ja/LC_MESSAGES/fswizard.mo"
+    path.parent.mkdir(parents=True)
+    with path.open("wb") as file:
+        write_mo(file, catalog)
+    monkeypatch.setattr(language, "DIRECTORY", tmp_path)
+    language.choose("ja")
+    names = {"ST8000AS0002": "ST8000AS0002"}
+    assert shareable.sentence("ここではST8000AS0002が低速。", names) == "ここではST8000AS0002が低速。"
+    assert shareable.sentence("Dateisystem von Müller, 山田") == "Dateisystem … …, …"
+    with language.in_english():
+        assert shareable.sentence("Dateisystem") == "…"

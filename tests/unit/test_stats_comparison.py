@@ -149,7 +149,7 @@ def test_doubts_and_workloads_left_out_are_named_and_a_filled_filesystem_compare
     comparison = compare_fill(make_filled_result(2.0))
     (filled,) = comparison.changes
     assert (filled.workload, filled.before, filled.after) == ("Full", 1.0, 2.0)
-    assert sentences(comparison) == ("ext4 is 2× slower at full.",)
+    assert sentences(comparison) == ("ext4 is 2× slower at “Full”.",)
     assert "  filled" in render(comparison, "one").replace("ext4  ", "")
     with pytest.raises(UsageError, match="nothing to compare within it"):
         compare_fill(BEFORE)
@@ -157,14 +157,14 @@ def test_doubts_and_workloads_left_out_are_named_and_a_filled_filesystem_compare
 
 def test_the_answer_comes_in_plain_words_with_what_may_be_why_in_80_columns() -> None:
     comparison = compare(BEFORE, replace(on(kernel="6.12.1-1"), doubts=BEFORE.doubts))
-    assert sentences(comparison)[1] == "ext4 became 50 % faster at write."
+    assert sentences(comparison)[1] == "ext4 became 50 % faster at “Write”."
     assert summary(comparison) == "ext4 became 22 % faster overall; kernel 6.1 → 6.12"
     slower = compare(FASTER, BEFORE)
     assert sentences(slower)[0] == "ext4 became 22 % slower overall."
     assert "nothing that fswizard records" in render(slower, "one", "two")
     text = render(compare(BEFORE, FASTER), "2025_quick", "2026_quick")
     assert max(map(cells, text.splitlines())) <= WIDTH
-    assert "ext4 became 50 % faster at write." in text
+    assert "ext4 became 50 % faster at “Write”." in text
     row = next(line for line in text.splitlines() if line.startswith("Write ") and "1.50" in line)
     assert row.split() == ["Write", "100", "B/s", "150", "B/s", "1.50", *row.split()[6:7], "▲", "faster"]
     before, after, *_ = (line for line in text.splitlines() if "█" in line)
@@ -182,9 +182,11 @@ def test_only_what_is_proven_is_said_and_several_that_changed_alike_share_a_sent
         return make_result(figures, plan=plan)
 
     flat = measured(100, 100, 100, 100)
-    assert sentences(compare(flat, measured(150, 180, 100, 100))) == ("ext4 and xfs became 50–80 % faster at write.",)
-    assert sentences(compare(flat, measured(50, 25, 30, 100))) == ("ext4, xfs and btrfs became 2–4× slower at write.",)
-    assert sentences(compare(flat, measured(200, 200, 200, 200))) == ("All filesystems became 2× as fast at write.",)
+    assert sentences(compare(flat, measured(150, 180, 100, 100))) == ("ext4 and xfs became 50–80 % faster at “Write”.",)
+    assert sentences(compare(flat, measured(50, 25, 30, 100))) == (
+        "ext4, xfs and btrfs became 2–4× slower at “Write”.",
+    )
+    assert sentences(compare(flat, measured(200, 200, 200, 200))) == ("All filesystems became 2× as fast at “Write”.",)
     noisy = run((60.0, 101.0, 150.0, 80.0), (1.0, 1.5, 0.6))
     assert sentences(compare(BEFORE, noisy)) == ("No clear change: any difference is within the noise.",)
     assert sentences(compare(BEFORE, BEFORE)) == ("Nothing changed: all figures are within 5 %.",)

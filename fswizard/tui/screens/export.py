@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -13,6 +14,8 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.widgets import Input, Static
 
+from fswizard import language
+from fswizard.advice import again
 from fswizard.errors import FswizardError
 from fswizard.language import N_, _, n_
 from fswizard.model.analysis import Findings
@@ -41,6 +44,7 @@ class ExportScreen(Window[None], WithBox[None]):
         Binding("enter", "copy", N_("copy")),
         Binding("c", "copy", N_("copy"), show=False),
         Binding("s", "save", N_("save to a file")),
+        Binding("e", "english", N_("in English")),
         *SCROLL_PAGES,
         Binding("escape", "back", N_("back")),
     ]
@@ -50,6 +54,7 @@ class ExportScreen(Window[None], WithBox[None]):
         super().__init__()
         self._opened_with = format_name
         self._findings = findings
+        self._english = False
         self._rendered: dict[str, str | bytes] = {}
         self._shown: str | bytes | None = None
         """None where it is being made, or cannot be."""
@@ -83,7 +88,8 @@ class ExportScreen(Window[None], WithBox[None]):
         else:
             self._shown = None
             render = self.wizard.backend.render
-            self.ask(lambda: render(self._findings, name), partial(self._keep, name), fails=self._cannot_render)
+            made = partial(render, self._findings, name, english=self._english)
+            self.ask(made, partial(self._keep, name), fails=self._cannot_render)
 
     def _cannot_render(self, error: FswizardError) -> None:
         self._shown = None
@@ -119,7 +125,8 @@ class ExportScreen(Window[None], WithBox[None]):
 
     def _show_card(self) -> None:
         """What the picture will show, before it is written."""
-        view = present(harmless(self._findings, identify=False))
+        with self._language():
+            view = present(harmless(self._findings, identify=False))
         drive, (how, tone) = view.findings.result.plan.drive, view.recording
 
         def draw(width: int) -> Content:
@@ -137,8 +144,20 @@ class ExportScreen(Window[None], WithBox[None]):
         self.query_one("#previews").scroll_home(animate=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        possible = {"copy": isinstance(self._shown, str), "save": self._shown is not None}
+        possible = {"copy": isinstance(self._shown, str), "save": self._shown is not None,
+                    "english": language.chosen() != language.ENGLISH}  # fmt: skip
         return possible.get(action, True)
+
+    def _language(self) -> AbstractContextManager[None]:
+        return language.in_english() if self._english else nullcontext()
+
+    def action_english(self) -> None:
+        """In English, or in the reader's language again."""
+        self._english = not self._english
+        with self._language():
+            self._findings = again(self._findings)
+        self._rendered.clear()
+        self._preview()
 
     def action_copy(self) -> None:
         if isinstance(self._shown, str):
