@@ -24,7 +24,7 @@ ENGLISH = "en"
 SETTING = "language"
 """Name of the setting that outlives the program; empty: as the environment says."""
 VARIABLE = "FSWIZARD_LANGUAGE"
-"""What the program there is told where it runs on another machine, on this one's terminal."""
+"""What the program there is given where it runs on another machine, on this one's terminal."""
 DIRECTORY = Path(__file__).parent / "locale"
 _FIELD = re.compile(r"\{([a-z]\w*)\}")
 _ANYTHING, _IN_ONE_SENTENCE = ".+?", r"(?:(?!\. ).)+?"
@@ -181,9 +181,9 @@ def _in_readers_language(text: str) -> str:
 def _filled(text: str, field: str) -> str:
     """The translation of a sentence with fields, each of which matches the expression `field`; empty without one."""
     for message, longest_piece, own_field in _with_fields(_now.code):
-        if longest_piece in text and (found := _pattern(message, own_field or field).fullmatch(text)):
-            told = number if own_field == _AMOUNT and _NUMBER.fullmatch(found[1]) else shown
-            fields = {name: told(value) for name, value in found.groupdict().items()}
+        if longest_piece in text and (match := _pattern(message, own_field or field).fullmatch(text)):
+            say = number if own_field == _AMOUNT and _NUMBER.fullmatch(match[1]) else shown
+            fields = {name: say(value) for name, value in match.groupdict().items()}
             return _now.translation.gettext(message).format_map(fields)
     return ""
 
