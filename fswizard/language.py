@@ -61,10 +61,20 @@ def of_environment() -> str:
 def choose(code: str) -> None:
     """Speak this language from now on; English where there is no translation of it."""
     global _translation, _chosen
-    _translation, _chosen = gettext.NullTranslations(), ENGLISH
-    if code in languages() and code != ENGLISH:
-        _translation, _chosen = gettext.translation(DOMAIN, DIRECTORY, [code], _Catalogue), code
+    spoken = code if code in languages() else ENGLISH
+    _translation, _chosen = _translation_to(spoken), spoken
     shown.cache_clear()
+
+
+def name_of(code: str) -> str:
+    """What speakers of a language call it: `Deutsch`."""
+    return _translation_to(code).pgettext("name of this language", "English")
+
+
+def _translation_to(code: str) -> gettext.NullTranslations:
+    if code == ENGLISH:
+        return gettext.NullTranslations()
+    return gettext.translation(DOMAIN, DIRECTORY, [code], _Catalogue)
 
 
 def chosen() -> str:

@@ -74,6 +74,12 @@ class MachineCache:
         """There is one more, or one less: they are read again."""
         self.__dict__.pop("recipes", None)
 
+    def forget_words(self) -> None:
+        """The language is another: what is said of disks and filesystems is asked for again."""
+        self.details.clear()
+        self.available.clear()
+        self.availability_known = False
+
     def recipe_for(self, purpose: Purpose) -> Recipe:
         """The recipe that a purpose begins with."""
         named = (recipe for recipe in self.recipes if recipe.name == RECIPES[purpose])
