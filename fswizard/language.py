@@ -61,25 +61,23 @@ def of_environment() -> str:
 def choose(code: str) -> None:
     """Speak this language from now on; English where there is no translation of it."""
     global _translation, _chosen
-    spoken = code if code in languages() else ENGLISH
-    _translation, _chosen = _translation_to(spoken), spoken
+    _translation, _chosen = gettext.NullTranslations(), ENGLISH
+    if code in languages() and code != ENGLISH:
+        _translation, _chosen = gettext.translation(DOMAIN, DIRECTORY, [code], _Catalogue), code
     shown.cache_clear()
-
-
-def name_of(code: str) -> str:
-    """What speakers of a language call it: `Deutsch`."""
-    return _translation_to(code).pgettext("name of this language", "English")
-
-
-def _translation_to(code: str) -> gettext.NullTranslations:
-    if code == ENGLISH:
-        return gettext.NullTranslations()
-    return gettext.translation(DOMAIN, DIRECTORY, [code], _Catalogue)
 
 
 def chosen() -> str:
     """Code of the language that is spoken: `de`. HTML names it the same way."""
     return _chosen
+
+
+def name_of(code: str) -> str:
+    """What speakers of a language call it: `Deutsch`."""
+    if code == _chosen:
+        return p_("name of this language", "English")
+    own = gettext.NullTranslations() if code == ENGLISH else gettext.translation(DOMAIN, DIRECTORY, [code])
+    return own.pgettext("name of this language", "English")
 
 
 def _(message: str, **fields: object) -> str:

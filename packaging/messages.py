@@ -21,7 +21,7 @@ from translations import compile_all
 ROOT = Path(__file__).parent.parent
 LOCALE = ROOT / "fswizard/locale"
 TEMPLATE = LOCALE / "fswizard.pot"
-KEYWORDS = {"_": None, "N_": None, "n_": (1, 2), "p_": ((1, "c"), 2), "pgettext": ((1, "c"), 2)}
+KEYWORDS = {"_": None, "N_": None, "n_": (1, 2), "p_": ((1, "c"), 2)}
 TABLES = ("fswizard/**/*.toml", "recipes/**/*.toml")
 KEYS = frozenset(
     {"title", "summary", "text", "risk", "why", "doubt", "failed", "hint", "needs", "value", "note", "by", "via"}

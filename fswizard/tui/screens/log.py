@@ -86,7 +86,7 @@ class LogScreen(Window[None]):
 
 def _output(entry: LogEntry, width: int) -> Content:
     if not isinstance(entry, LogCommand):
-        return lines([*wrap((entry.text, "bold"), width), Content(""), *_lines(entry.details, width)])
+        return lines([*wrap((entry.words, "bold"), width), Content(""), *_lines(entry.details, width)])
     ended = "running" if entry.exit_code is None else f"exit {entry.exit_code} after {duration_text(entry.seconds)}"
     who = "as root" if entry.as_root else "as you"
     rows = [*wrap((shlex.join(entry.argv), "bold"), width), text((f"{who}, {ended}", "$muted")), Content("")]
