@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from textual.content import Content
 
-from fswizard.language import N_, _, n_, shown
+from fswizard.language import N_, _, n_, p_, shown
 from fswizard.model.filesystem import Candidate, Filesystem, MkfsOption, MountOption
 from fswizard.model.layout import DEGRADED, Array
 from fswizard.model.units import size_text
@@ -50,7 +50,11 @@ def explain_candidate(
     rows = [text((filesystem.title, "bold"))]
     if available is not None:
         version = f"  {filesystem.mkfs_program} {available.version}" if available.version else " "
-        driver = " " + _("through {driver}", driver=available.driver.name) if available.driver else ""
+        driver = (
+            " " + p_("driver of a filesystem", "through {driver}", driver=available.driver.name)
+            if available.driver
+            else ""
+        )
         rows[0] += text((f" {version}{driver}".rstrip(), "$muted"))
     rows += wrap(_(filesystem.summary), width)
     marked: list[Content] = []
@@ -151,7 +155,7 @@ def need_table(candidates: Sequence[Candidate], need: str, width: int, *, brief:
         value, words = (feature.value, "" if brief else _(feature.text)) if feature else ("no", "")
         glyph, style = ("✓", "$success") if value == "yes" else ("✗", "$error")
         rows.append((candidate.name, text((f"{glyph} ", style), _(value), (f"  {words}", "$muted"))))
-    longest = max((cell_len(name) for name, _ in rows), default=0)
+    longest = max((cell_len(name) for name, __ in rows), default=0)
     return facts(rows, width, label=min(longest + 2, width // 3), gap=False)
 
 
@@ -161,17 +165,23 @@ def need_table(candidates: Sequence[Candidate], need: str, width: int, *, brief:
 def explain_layout(candidate: Candidate, members: int, member_bytes: int, width: int) -> Content:
     """What it is good for, its room, what it survives, and what a failed disk does."""
     array = candidate.on(members).array
-    room = _(
+    room = p_(
+        "space on disks",
         "{room} of {size}",
         room=size_text(room_bytes(candidate, members, member_bytes)),
         size=size_text(members * member_bytes),
     )
     if array is None:
-        pairs = [(_("Room"), room), (_("May fail"), _("no disk")), (_("Then"), _(ALONE))]
+        pairs = [
+            (p_("space on disks", "Room"), room),
+            (_("May fail"), _("no disk")),
+            (p_("after that", "Then"), _(ALONE)),
+        ]
         return lines([text((_("On the first disk alone"), "bold")), facts(pairs, width, label=10, gap=False)])
-    pairs = [(_("Room"), room), (_("May fail"), _failing(array)), (_("Then"), _(array.layout.failed))]
+    pairs = [(p_("space on disks", "Room"), room), (_("May fail"), _failing(array))]
+    pairs.append((p_("after that", "Then"), _(array.layout.failed)))
     if array.degraded:
-        pairs.append((_("Missing"), _(DEGRADED_TEXT)))
+        pairs.append((p_("one disk of an array", "Missing"), _(DEGRADED_TEXT)))
     rows = [text((_(array.layout.title), "bold")), *wrap(_(array.layout.text), width)]
     return lines([*rows, facts(pairs, width, label=10, gap=False)])
 

@@ -205,7 +205,7 @@ def facts(pairs: Iterable[tuple[str, Piece]], width: int, *, label: int = 12, ga
     """Names at the left, what there is to say about them beside them, wrapped; below them where it is narrow."""
     rows: list[Content] = []
     pairs = list(pairs)
-    label = max([label, *(cell_len(name) + 1 for name, __ in pairs)])
+    label = max(label, min(width // 3, max((cell_len(name) + 1 for name, __ in pairs), default=0)))
     for name, words in pairs:
         if rows and gap:
             rows.append(Content(""))

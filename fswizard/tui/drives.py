@@ -148,7 +148,7 @@ def below(drive: Drive, width: int, *, evidence: bool) -> Content:
 def _contents(drive: Drive, width: int) -> Content:
     if not drive.size_bytes:
         return Content("")
-    rows = [heading(_("On it"), width)]
+    rows = [heading(p_("contents of a disk", "On it"), width)]
     partitions = sorted(drive.partitions, key=lambda partition: partition.start_bytes)
     if not partitions:
         rows.append(text(("▕" + "·" * max(1, width - 2) + "▏", "$faint")))
@@ -183,7 +183,7 @@ def _partition_line(width: int, partition: Partition, style: str) -> Content:
     name = partition.name + (f" “{partition.label}”" if partition.label else "")
     if partition.free_bytes is not None:
         free, size = size_text(partition.free_bytes), size_text(partition.size_bytes)
-        room = _("{free} free of {size}", free=free, size=size)
+        room = p_("space on a partition", "{free} free of {size}", free=free, size=size)
     else:
         room = size_text(partition.size_bytes)
     where = partition.mount_point or (shown(partition.uses[0].text) if partition.uses else _("not mounted"))
@@ -215,7 +215,7 @@ def _evidence(evidence: Evidence, drive: Drive, width: int) -> Content:
 def _facts(drive: Drive) -> str:
     words = (
         drive.bus.upper() if drive.bus not in ("other",) else "",
-        _("behind {bridge}", bridge=drive.bridge) if drive.bridge else "",
+        p_("disk", "behind {bridge}", bridge=drive.bridge) if drive.bridge else "",
         _("{speed} rpm", speed=drive.rpm) if drive.rpm else "",
         _("serial number {serial}", serial=drive.serial) if drive.serial else "",
         _("firmware {version}", version=drive.firmware) if drive.firmware else "",
@@ -276,7 +276,7 @@ def disk_words(choices: WizardChoices, width: int) -> Content:
     words = text((part or drive.name, "bold"), (f" {cut(drive.model, width // 4)}", "$muted"))
     if not choices.elsewhere:
         return words
-    return words + text((" ! " + _("image on {device}", device=choices.elsewhere), "$warning"))
+    return words + text((" ! " + p_("scratch image", "image on {device}", device=choices.elsewhere), "$warning"))
 
 
 def several_words(choices: WizardChoices) -> str:
@@ -292,7 +292,7 @@ def losing(offer: Offer) -> Content:
     """What would be lost on a device that can be given up."""
     if offer.empty:
         return text((_("nothing was found on it"), "$success"))
-    return text((f"▲ {_('erases')} ", "bold $error"), (_losses(offer), "$error"))
+    return text((f"▲ {p_('writing over a disk', 'erases')} ", "bold $error"), (_losses(offer), "$error"))
 
 
 def _losses(offer: Offer) -> str:
@@ -367,7 +367,7 @@ class TargetMenu:
             named = partial(self._image_row, self.named, self.key == "named")
         several = text(radio(self.key == "several"), f" {_('several disks or images, for arrays (a)')}")
         if self.choices.across > 1:
-            erased = (f"  ▲ {_('erased')}", "bold $error")
+            erased = (f"  ▲ {p_('disks', 'erased')}", "bold $error")
             if not self.choices.members:
                 erased = (f"  {_('nothing is lost')}", "$success")
             several = text(radio(self.key == "several"), f" {several_words(self.choices)}", erased)
@@ -395,8 +395,10 @@ class TargetMenu:
         )
         rows = [text(mark, within, loss)]
         if rows[0].cell_length > width:
-            room = width - 4 - cell_len(_("in {directory}", directory="")) - cell_len(loss[0])
-            directory = filled(_("in {directory}"), directory=(cut_left(place.directory, room), "bold"))
+            room = width - 4 - cell_len(p_("scratch image", "in {directory}", directory="")) - cell_len(loss[0])
+            directory = filled(
+                p_("scratch image", "in {directory}"), directory=(cut_left(place.directory, room), "bold")
+            )
             rows = [text(mark, filled(_("a scratch image of {size}"), size=resized)), text("    ", directory, loss)]
         below = []
         if place.remark:

@@ -7,7 +7,7 @@ import shlex
 from rich.cells import cell_len
 from textual.content import Content
 
-from fswizard.language import N_, _, n_, shown
+from fswizard.language import N_, _, n_, p_, shown
 from fswizard.model.analysis import SIGNS, Ratio
 from fswizard.model.events import Stage
 from fswizard.model.plan import FIRST_LOOK
@@ -52,9 +52,9 @@ def title(state: RunState) -> Content:
         look = " · " + _("first look at {candidate}", candidate=step.candidate) if step.candidate else ""
         return text(_(plan.recipe.title), (look, "$primary"), (f" · {stage}", "$muted"))
     workload = next((_(w.title) for w in plan.recipe.workloads if w.name == step.workload), stage)
-    rounds = _("of at most {rounds}", rounds=plan.maximum_rounds)
+    rounds = p_("round", "of at most {rounds}", rounds=plan.maximum_rounds)
     if step.round <= plan.minimum_rounds:
-        rounds = _("of at least {rounds}", rounds=plan.minimum_rounds)
+        rounds = p_("round", "of at least {rounds}", rounds=plan.minimum_rounds)
     return text(
         _("Round {round}", round=step.round), (f" {rounds}", "$muted"), (" · ", "$faint"),
         (step.candidate or _(STAGES["raw"]), "$primary"),
@@ -117,7 +117,7 @@ def now(state: RunState, width: int, *, height: int) -> Content:
         worst = seconds_text(state.worst_latency_s)
     words = ""
     if height <= 1 and width >= 52:
-        words = f"  {_('median {time}', time=median)}  {_('worst {time}', time=worst)}"
+        words = f"  {p_('latency', 'median {time}', time=median)}  {p_('latency', 'worst {time}', time=worst)}"
     room = width if height > 1 else max(4, width - 11 - cell_len(words))
     curve = ("",) * height  # over as much of its room as is done of the step
     if state.rates:
@@ -130,7 +130,9 @@ def now(state: RunState, width: int, *, height: int) -> Content:
     third = max(8, width // 3)
     latency = _("median latency")
     latency = latency if cell_len(latency) < third - 1 else _("latency")
-    names = Content("").join(fit((name, "$muted"), third) for name in (_("now"), latency, _("worst")))
+    names = Content("").join(
+        fit((name, "$muted"), third) for name in (p_("throughput", "now"), latency, p_("latency", "worst"))
+    )
     figures = ((rate, f"bold {ink}"), (median, "bold"), (worst, "bold"))
     return lines((names, Content("").join(fit(figure, third) for figure in figures), *drawn))
 
@@ -243,11 +245,11 @@ def log_line(entry: LogEntry, width: int, on: bool) -> Content:
         glyph, style = MARKS[entry.kind]
         return text((f"{glyph} ", style), (cut(entry.words, width - 2), "$muted"))
     if entry.exit_code is None:
-        end = text((_("running"), "$primary"))
+        end = text((p_("program", "running"), "$primary"))
     elif entry.exit_code == 0:
         end = text((duration_text(entry.seconds), "$faint"))
     else:
-        end = text((_("exit {code}", code=entry.exit_code), "bold $error"))
+        end = text((p_("program", "exit {code}", code=entry.exit_code), "bold $error"))
     mark = ("# ", "$warning") if entry.as_root else ("$ ", "$success")
     room = max(4, width - 2 - end.cell_length - 2)
     return text(mark, fit(cut(shlex.join(entry.argv), room), room), "  ", end)

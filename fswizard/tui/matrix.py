@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from textual.content import Content
 
-from fswizard.language import N_, _
+from fswizard.language import N_, _, p_
 from fswizard.model.filesystem import Candidate, Feature
 from fswizard.model.units import size_text
 from fswizard.tui.drawing import cut_among, fit, text, tick
@@ -66,7 +66,9 @@ class Matrix:
         name, features, __ = self._widths(width)
         cells = [fit((_("Filesystem") if self.members == 1 else _("Layout"), "$faint"), name)]
         if self.members > 1:
-            cells += [fit((words, "$faint"), NUMBER, "right") for words in (_("Room"), _("May fail"))]
+            cells += [
+                fit((words, "$faint"), NUMBER, "right") for words in (p_("space on disks", "Room"), _("May fail"))
+            ]
         cells += [text((_(FEATURES[f]), "bold $primary" if f in self.needs else "$faint")) for f in features]
         return fit(text(" " * HEAD, Content(" " * GAP).join(cells)), width)
 
@@ -79,7 +81,7 @@ class Matrix:
         if self.members > 1:
             array = candidate.on(self.members).array
             room = size_text(room_bytes(candidate, self.members, self.member_bytes))
-            fail = str(array.survives) if array else _("none")
+            fail = str(array.survives) if array else p_("disks that may fail", "none")
             cells += [fit((words, "$faint" if dim else ""), NUMBER, "right") for words in (room, fail)]
         for feature in features:
             glyph, style = feature_sign(candidate.filesystem.feature(feature))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from textual.content import Content
 
-from fswizard.language import _, n_, shown
+from fswizard.language import _, n_, p_, shown
 from fswizard.model.analysis import SIGNS
 from fswizard.model.metrics import is_stall
 from fswizard.model.result import Sample
@@ -167,7 +167,12 @@ def published(view: Presentation, width: int) -> Content:
             title, work = "" if ratio.work == work else ratio.work, ratio.work
             cells.append((title, ratio.candidate, here, ratio_text(ratio.there)))
         source = _("Source: {source}. In full: fswizard published {name}", source=one.source, name=one.name)
-        block = Table(("", "", _("here"), _("published")), tuple(cells), notes=(source,), longest=min(44, width - 38))
+        block = Table(
+            ("", "", p_("figures", "here"), p_("figures", "published")),
+            tuple(cells),
+            notes=(source,),
+            longest=min(44, width - 38),
+        )
         rows.append(table(block, width))
     return lines(rows)
 
@@ -215,7 +220,7 @@ def stalls_by_round(view: Presentation, width: int) -> Content | None:
         drawn = "".join((bars.get(number, "–") * max(1, wide - 1)).ljust(wide) for number in numbers)
         longest = max(waits.values(), key=lambda sample: sample.value)
         work = next((f", {row.title}" for row in view.rows if row.name == longest.workload), "")
-        words = _("{time} in round {round}", time=stall_text(longest.value), round=longest.round) + work
+        words = p_("worst stall", "{time} in round {round}", time=stall_text(longest.value), round=longest.round) + work
         style = f"$fs-{kind_of(result.plan, candidate)}"
         room = width - name - len(drawn) - 4
         rows.append(

@@ -79,8 +79,12 @@ def matches(recipe: Recipe, typed: str) -> bool:
 
 def header(width: int) -> Content:
     """The names of the columns of `row`."""
-    names = [text((name, "$faint")) for name in (_("Recipe"), _("Time"), _("Writes"), _("Room"))]
+    names = [text((name, "$faint")) for name in _columns()]
     return fit(text("     ", columns(names, _widths(width - 1), right=(1, 2, 3))), width)
+
+
+def _columns() -> tuple[str, ...]:
+    return _("Recipe"), p_("of a run", "Time"), p_("bytes of a run", "Writes"), p_("space on disks", "Room")
 
 
 def row(item: Offered, chosen: bool, width: int, on: bool) -> Content:
@@ -114,5 +118,5 @@ def words(item: Offered, width: int, *, brief: bool) -> Content:
         rows.append(bullet(("•", "$primary"), _(workload.title), width))
         if workload.why:
             rows += [text("  ", line) for line in wrap((_(workload.why), "$muted"), width - 2)]
-    rows += [Content(""), *wrap(text((f"{_('Name')}  ", "$muted"), recipe.name), width)]
-    return lines([*rows, *wrap(text((f"{p_('source', 'From')}  ", "$muted"), (_(recipe.source), "$muted")), width)])
+    rows += [Content(""), *wrap(text((f"{p_('recipe', 'Name')}  ", "$muted"), recipe.name), width)]
+    return lines([*rows, *wrap(text((f"{p_('recipe', 'From')}  ", "$muted"), (_(recipe.source), "$muted")), width)])

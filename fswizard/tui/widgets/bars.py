@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.style import Style
 
-from fswizard.language import _
+from fswizard.language import _, p_
 from fswizard.tui.drawing import text
 from fswizard.tui.steps import WizardStep
 from fswizard.tui.widgets.canvas import CachedStatic
@@ -129,7 +129,7 @@ class StepBar(CachedStatic, can_focus=False):
         between = max(1, min(4, room // max(1, len(names) - 1)))
         if needed + len(names) - 1 > width:
             number = self._steps.index(self._current) + 1
-            words = _("{number} of {count}", number=number, count=len(self._steps))
+            words = p_("step of the wizard", "{number} of {count}", number=number, count=len(self._steps))
             short = text(("● ", "bold $primary"), (_(self._current.title), "bold"), (f"  {words}", "$muted"))
             return short.truncate(max(1, width))
         rule = text((" " + "─" * (between - 2) + " ", "$line")) if between >= 3 else Content(" " * between)

@@ -10,7 +10,7 @@ from itertools import groupby
 from rich.cells import cell_len
 from textual.content import Content
 
-from fswizard.language import _, shown
+from fswizard.language import _, p_, shown
 from fswizard.model.events import Step
 from fswizard.model.plan import Plan
 from fswizard.model.race import Lane, Lap, Race
@@ -211,7 +211,7 @@ def _title(lane: Lane, frame: _Frame, width: int) -> Content:
     disk = Content("")
     if lane.bare:
         figure = figure_text(lane.bare, lane.workload.metric.unit)
-        disk = text((_("disk {figure}", figure=figure), "$faint"))
+        disk = text((p_("without a filesystem", "disk {figure}", figure=figure), "$faint"))
     for piece in filter(None, (*_figures(lane, frame), disk)):
         room -= piece.cell_length + 2
         if room < 0:
