@@ -110,6 +110,14 @@ def _spoken() -> gettext.NullTranslations:
     return _UNTRANSLATED if _in_english.get() else _now.translation
 
 
+def name_of(code: str) -> str:
+    """What speakers of a language call it: `Deutsch`."""
+    if code == _now.code:
+        return p_("name of this language", "English")
+    own = gettext.NullTranslations() if code == ENGLISH else gettext.translation(DOMAIN, DIRECTORY, [code])
+    return own.pgettext("name of this language", "English")
+
+
 def _(message: str, **fields: object) -> str:
     """A sentence in the reader's language, with its fields filled in."""
     text = _spoken().gettext(message) if message else ""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from fswizard.language import _, p_
 from fswizard.model.layout import BITMAP, DEGRADED, MD, Array
 
 AGED = "aged"
@@ -275,8 +276,9 @@ class Candidate:
         title = array.layout.title if array and array.layout.maker != MD else self.filesystem.title
         text = f"{title} ({', '.join(options)})" if options else title
         if array and array.layout.maker == MD:
-            text = ", ".join((f"{text} on {array.layout.title}", *(f"{k}={v}" for k, v in array.options.items())))
-        return f"{text} with one disk missing" if array and array.degraded else text
+            text = p_("candidate", "{filesystem} on {array}", filesystem=text, array=array.layout.title)
+            text = ", ".join((text, *(f"{k}={v}" for k, v in array.options.items())))
+        return _("{candidate} with one disk missing", candidate=text) if array and array.degraded else text
 
     @property
     def unsafe_options(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 from textual.style import Style
 
+from fswizard.language import _
 from fswizard.model.analysis import SIGNS, Ratio, Tone
 from fswizard.model.drive import DRIVE_KINDS, SMR_KINDS, Drive, SmrVerdict
 from fswizard.model.text import safe, safe_lines
@@ -131,13 +132,13 @@ def meter(fraction: float, width: int) -> Content:
 def verdict(ratio: Ratio) -> Content:
     """Glyph and word, in the verdict's colour."""
     sign = SIGNS[ratio.verdict]
-    return text((f"{sign.glyph} {ratio.verdict}", COLOURS[sign.tone][0]))
+    return text((f"{sign.glyph} {_(sign.word)}", COLOURS[sign.tone][0]))
 
 
 def smr_badge(drive: Drive) -> Content:
     """How a disk records, or what kind it is: glyph, word, colour."""
     if drive.smr.kind == "not-a-hard-disk" or (drive.kind not in ("hdd", "unknown") and drive.smr.kind == "unknown"):
-        return text(("● ", "$success"), DRIVE_KINDS.get(drive.kind, SMR_KINDS["not-a-hard-disk"]))
+        return text(("● ", "$success"), _(DRIVE_KINDS.get(drive.kind, SMR_KINDS["not-a-hard-disk"])))
     return verdict_badge(drive.smr, flash=drive.flash)
 
 
@@ -203,6 +204,8 @@ def side_by_side(words: Iterable[str], width: int, gap: str) -> list[str]:
 def facts(pairs: Iterable[tuple[str, Piece]], width: int, *, label: int = 12, gap: bool = True) -> Content:
     """Names at the left, what there is to say about them beside them, wrapped; below them where it is narrow."""
     rows: list[Content] = []
+    pairs = list(pairs)
+    label = max(label, min(width // 3, max((cell_len(name) + 1 for name, __ in pairs), default=0)))
     for name, words in pairs:
         if rows and gap:
             rows.append(Content(""))

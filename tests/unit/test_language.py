@@ -13,6 +13,7 @@ from babel.messages.mofile import write_mo
 
 from fswizard import language
 from fswizard.language import _, listing, n_, number, p_, shown
+from fswizard.model.units import binary_size_text, count_text, decimal_size_text, duration_text, size_text, speed_text
 
 TRANSLATED = {
     "{name} needs a value.": "{name} braucht einen Wert.",
@@ -22,6 +23,8 @@ TRANSLATED = {
     "no room": "kein Platz",
     "{words} and {last}": "{words} und {last}",
     "{number} GB": "{number} GB",
+    "{percent} % faster": "{percent} % schneller",
+    "{hours} h {minutes} min": "{hours} Std. {minutes} Min.",
 }
 
 
@@ -51,6 +54,12 @@ def test_plural_forms_and_numbers_are_those_of_the_language(german: None) -> Non
         "1 Platte", "2 Platten", "12.345 Platten",
     ]  # fmt: skip
     assert number("1,234.5") == "1.234,5"
+
+
+def test_figures_for_people_are_written_as_in_the_language_and_those_for_programs_are_not(german: None) -> None:
+    assert [size_text(2_147_483_648), count_text(1160.0)] == ["2,15 GB", "1.160"]
+    assert [speed_text(1.11), duration_text(6000)] == ["11 % schneller", "1 Std. 40 Min."]
+    assert [binary_size_text(1536 << 20), decimal_size_text(1500)] == ["1536M", "1500"]
 
 
 def test_what_has_no_translation_is_shown_in_english(german: None) -> None:

@@ -25,6 +25,7 @@ from fswizard.tui.drives import disk_words
 from fswizard.tui.steps import WizardStep
 from fswizard.tui.widgets.bars import KeyBar, StepBar
 from fswizard.tui.widgets.canvas import Cached, CachedStatic, CachedVertical
+from fswizard.tui.widgets.choice_list import ChoiceList
 from fswizard.tui.wizard import Wizard
 
 Answer = TypeVar("Answer")
@@ -238,6 +239,19 @@ class StepScreen(Cached, WizardScreen[None]):
 
         candidates = n_("{count} candidate", "{count} candidates", count)
         self.say((candidates, "bold"), f" · {budget_text(draft)}", (warning, "$warning"))
+
+    def place(self) -> Callable[[StepScreen], None]:
+        """A function that brings another screen of this step to where this one is: highlighted rows, and the focus."""
+        keys = {rows.id: rows.key for rows in self.query(ChoiceList)}
+        focused = self.focused.id if self.focused else None
+
+        def take(screen: StepScreen) -> None:
+            for rows in screen.query(ChoiceList):
+                rows.highlight(keys.get(rows.id, ""))
+            if focused:
+                screen.query_one(f"#{focused}").focus()
+
+        return take
 
     def action_forward(self) -> None:
         if self.problem is None:

@@ -169,6 +169,24 @@ class ResultScreen(StepScreen):
         running = self.wizard.running
         return running is not None and running.state.plan.seed == self._result.plan.seed
 
+    def place(self) -> Callable[[StepScreen], None]:
+        """With the ranking as it was adjusted, and what is unfolded."""
+        take_focus, detailed, shown = super().place(), self._detailed, self.has_class("-preferences")
+        mine = self.query_one(PreferenceList)
+        weights, needs = mine.weights, mine.needs
+
+        def take(screen: StepScreen) -> None:
+            assert isinstance(screen, ResultScreen)
+            screen._detailed = detailed
+            screen.set_class(shown, "-preferences")
+            preferences = screen.query_one(PreferenceList)
+            preferences.weights, preferences.needs = weights, needs
+            preferences.redraw()
+            screen._conclude()
+            take_focus(screen)
+
+        return take
+
     def action_details(self) -> None:
         """From the answer to what it rests on, and back."""
         if self._view is not None:
