@@ -16,15 +16,16 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from pathlib import Path
 
 DOMAIN = "fswizard"
 ENGLISH = "en"
 SETTING = "language"
 """Name of the setting that outlives the program; empty: as the environment says."""
+DIRECTORY = Path(__file__).parent / "locale"
 VARIABLE = "FSWIZARD_LANGUAGE"
 """What the program there is told where it runs on another machine, on this one's terminal."""
-DIRECTORY = Path(__file__).parent / "locale"
 _FIELD = re.compile(r"\{([a-z]\w*)\}")
 _ANYTHING, _IN_ONE_SENTENCE = ".+?", r"(?:(?!\. ).)+?"
 _AMOUNT, _ITEMS = r"[\d.,]+(?: \w{1,3})?", r"[^\s,]+(?:, [^\s,]+)*"
@@ -41,10 +42,17 @@ class _Catalogue(gettext.GNUTranslations):
         return tuple(key for key in catalog if isinstance(key, str) and key)
 
 
-_UNTRANSLATED = gettext.NullTranslations()
-_translation: gettext.NullTranslations = _UNTRANSLATED
-_chosen = ENGLISH
-_in_english = ContextVar("in_english", default=False)
+@dataclass
+class _Spoken:
+    """What is spoken now."""
+
+    code: str = ENGLISH
+    translation: gettext.NullTranslations = field(default_factory=gettext.NullTranslations)
+
+
+_now = _Spoken()
+_NONE = gettext.NullTranslations()
+_english: ContextVar[bool] = ContextVar("in_english", default=False)
 
 
 def languages() -> tuple[str, ...]:
@@ -75,46 +83,47 @@ def asked_for() -> str:
 
 def choose(code: str) -> None:
     """Speak this language from now on; English where there is no translation of it."""
-    global _translation, _chosen
-    _translation, _chosen = _UNTRANSLATED, ENGLISH
-    if code in languages() and code != ENGLISH:
-        _translation, _chosen = gettext.translation(DOMAIN, DIRECTORY, [code], _Catalogue), code
-    _in_readers_language.cache_clear()
-
-
-def chosen() -> str:
-    """Code of the language that is spoken: `de`. HTML names it the same way."""
-    return ENGLISH if _in_english.get() else _chosen
+    _now.code, _now.translation = ENGLISH, _NONE
+    with contextlib.suppress(FileNotFoundError):
+        _now.translation = gettext.translation(DOMAIN, DIRECTORY, [code], _Catalogue)  # kept once it was read
+        _now.code = code
+    _translated.cache_clear()
+    _with_fields.cache_clear()
 
 
 @contextlib.contextmanager
 def in_english() -> Iterator[None]:
-    """Speak English within, in this thread alone: for what programs and others read."""
-    token = _in_english.set(True)
+    """For what is kept in files that others read; for this thread or task alone."""
+    token = _english.set(True)
     try:
         yield
     finally:
-        _in_english.reset(token)
+        _english.reset(token)
 
 
-def _spoken() -> gettext.NullTranslations:
-    return _UNTRANSLATED if _in_english.get() else _translation
+def chosen() -> str:
+    """Code of the language that is spoken: `de`. HTML names it the same way."""
+    return ENGLISH if _english.get() else _now.code
+
+
+def _translation() -> gettext.NullTranslations:
+    return _NONE if _english.get() else _now.translation
 
 
 def _(message: str, **fields: object) -> str:
     """A sentence in the reader's language, with its fields filled in."""
-    text = _spoken().gettext(message) if message else ""
+    text = _translation().gettext(message) if message else ""
     return text.format_map(fields) if fields else text
 
 
 def n_(singular: str, plural: str, count: int, **fields: object) -> str:
     """The form that belongs to `count`, which is a field as well: `n_("{count} disk", "{count} disks", 3)`."""
-    return _spoken().ngettext(singular, plural, count).format_map({"count": number(f"{count:,}"), **fields})
+    return _translation().ngettext(singular, plural, count).format_map({"count": number(f"{count:,}"), **fields})
 
 
 def p_(context: str, message: str, **fields: object) -> str:
     """A word that other languages translate differently by its context."""
-    text = _spoken().pgettext(context, message)
+    text = _translation().pgettext(context, message)
     return text.format_map(fields) if fields else text
 
 
@@ -147,20 +156,12 @@ def shown(text: str) -> str:
     It is looked up as it is, then by the sentence with fields that it was made of, the longest of those that fit. Where
     it is several sentences, or items of a list, they are looked up one by one.
     """
-    return text if chosen() == ENGLISH else _in_readers_language(text)
-
-
-def translations() -> Iterator[str]:
-    """All texts of the language that is spoken; none of English."""
-    catalog: Mapping[object, str] = _spoken().__dict__.get("_catalog", {})
-    yield from catalog.values()
+    return _translated(text) if text and chosen() != ENGLISH else text
 
 
 @functools.lru_cache(4096)
-def _in_readers_language(text: str) -> str:
-    if not text or not isinstance(_translation, _Catalogue):
-        return text
-    translated = _translation.gettext(text)
+def _translated(text: str) -> str:
+    translated = _now.translation.gettext(text)
     if translated != text:
         return translated
     filled = _filled(text, _IN_ONE_SENTENCE) or _one_by_one(text) or _filled(text, _ANYTHING)
@@ -171,10 +172,12 @@ def _in_readers_language(text: str) -> str:
 
 def _filled(text: str, field: str) -> str:
     """The translation of a sentence with fields, each of which matches the expression `field`; empty without one."""
-    for message, longest_piece, own_field in _with_fields(_chosen):
+    for message, longest_piece, own_field in _with_fields():
         if longest_piece in text and (found := _pattern(message, own_field or field).fullmatch(text)):
             told = number if own_field == _AMOUNT and _NUMBER.fullmatch(found[1]) else shown
-            return _translation.gettext(message).format_map({key: told(it) for key, it in found.groupdict().items()})
+            return _now.translation.gettext(message).format_map(
+                {key: told(it) for key, it in found.groupdict().items()}
+            )
     return ""
 
 
@@ -188,12 +191,13 @@ def _one_by_one(text: str) -> str:
 
 
 @functools.cache
-def _with_fields(code: str) -> tuple[tuple[str, str, str], ...]:
+def _with_fields() -> tuple[tuple[str, str, str], ...]:
     """Every English sentence with fields, the longest of its words between them, and what its fields hold where that is
-    not anything: of units such as `GB` amounts, of a list items of one word. The longest first. Of the language `code`.
+    not anything: of units such as `GB` amounts, of a list items of one word. The longest first.
     """
-    assert code == _chosen and isinstance(_translation, _Catalogue)
-    pieces = {text: _FIELD.split(text)[::2] for text in _translation.sentences if _FIELD.search(text)}
+    if not isinstance(_now.translation, _Catalogue):
+        return ()
+    pieces = {text: _FIELD.split(text)[::2] for text in _now.translation.sentences if _FIELD.search(text)}
     by_length = sorted(pieces.items(), key=lambda item: -sum(map(len, item[1])))
     return tuple((text, max(parts, key=len), _own_field(text, parts)) for text, parts in by_length)
 

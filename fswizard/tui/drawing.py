@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from rich.cells import cell_len, set_cell_size
@@ -40,6 +41,12 @@ def _harmless(piece: Piece) -> Piece:
         return safe_lines(piece)
     words, style = piece
     return safe_lines(words), style
+
+
+def filled(sentence: str, **pieces: Piece) -> Content:
+    """A translated sentence whose fields are pieces with a style of their own."""
+    parts = re.split(r"\{(\w+)\}", sentence)
+    return text(*(pieces[part] if number % 2 else part for number, part in enumerate(parts)))
 
 
 def keyed(words: str) -> Content:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -108,10 +111,55 @@ def test_the_environment_names_the_language(
     assert language.of_environment() == code
 
 
-def test_what_others_read_is_said_in_english(german: None) -> None:
+SOURCES = sorted(Path(language.__file__).parent.rglob("*.py"))
+FIELD = re.compile(r"(?<!\{)\{(\w*)\}(?!\})")
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: "/".join(path.parts[-2:]))
+def test_every_sentence_is_a_literal_and_is_given_its_fields(path: Path) -> None:
+    """Babel finds literals alone, and a field that is missing would only be noticed by who reads the sentence."""
+    faults = []
+    for call in ast.walk(ast.parse(path.read_text("utf-8"))):
+        match call:
+            case ast.Call(func=ast.Name(id="_"), args=[ast.Constant(value=str(text))], keywords=given):
+                needed, known = set(FIELD.findall(text)), {each.arg for each in given}
+            case ast.Call(func=ast.Name(id="p_"), args=[ast.Constant(), ast.Constant(value=str(text))], keywords=given):
+                needed, known = set(FIELD.findall(text)), {each.arg for each in given}
+            case ast.Call(
+                func=ast.Name(id="n_"),
+                args=[ast.Constant(value=str(one)), ast.Constant(value=str(text)), _, *_],
+                keywords=given,
+            ):
+                needed = set(FIELD.findall(one)) | set(FIELD.findall(text))
+                known = {"count", *(each.arg for each in given)}
+                needed.add("count")
+            case ast.Call(func=ast.Name(id="_" | "n_" | "p_" | "N_"), args=[ast.JoinedStr() | ast.BinOp(), *_]):
+                faults.append(f"line {call.lineno}: not a literal")
+                continue
+            case _:
+                continue
+        if None not in known and needed != known:
+            faults.append(f"line {call.lineno}: {text!r} has {sorted(needed)} and is given {sorted(map(str, known))}")
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: "/".join(path.parts[-2:]))
+def test_nothing_else_is_called_as_the_function_that_translates(path: Path) -> None:
+    for function in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            loops = [each for each in ast.walk(function) if isinstance(each, ast.comprehension)]
+            inner = {id(name) for loop in loops for name in ast.walk(loop.target)}
+            names = [each for each in ast.walk(function) if isinstance(each, ast.Name) and each.id == "_"]
+            stored = [name for name in names if isinstance(name.ctx, ast.Store) and id(name) not in inner]
+            called = [name for name in names if isinstance(name.ctx, ast.Load)]
+            assert not (stored and called), f"{function.name} assigns _ and calls it"
+
+
+def test_what_others_read_is_english_for_its_own_thread_alone(german: None) -> None:
     with language.in_english():
-        assert _("{name} needs a value.", name="nodesize") == "nodesize needs a value."
-        assert shown("formatting") == "formatting"
-        assert number("1,234.5") == "1,234.5"
+        assert _("no room") == "no room"
+        assert shown("no room") == "no room"
         assert language.chosen() == "en"
-    assert shown("formatting") == "Formatieren"
+        with ThreadPoolExecutor() as pool:
+            assert pool.submit(_, "no room").result() == "kein Platz"
+    assert _("no room") == "kein Platz"
