@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import re
 import shlex
+import unicodedata
 from collections.abc import Iterable, Sequence
 
-from fswizard.model.text import cells
 from fswizard.report.document import Table
 
 WIDTH = 80
 LONGEST_NAME = 22
 _SHELL_WORD = re.compile(r"(?:'[^']*'|\"[^\"]*\"|[^\s'\"]|['\"])+\s*")
 GAP = 2
+
+
+def cells(text: str) -> int:
+    """Columns that `text` takes on a terminal."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def pad(text: str, width: int, *, right: bool = False) -> str:

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from fswizard.model.analysis import SIGNS, Findings
-from fswizard.model.text import cells
 from fswizard.report.colours import as_preferred, fills, ink, kind_of
-from fswizard.report.layout import wrap
+from fswizard.report.layout import cells, wrap
 from fswizard.report.presentation import Presentation, Row, present
 
 WIDTH, HEIGHT = 1200, 630

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 from fswizard.model.analysis import SIGNS, Findings
-from fswizard.model.text import cells
 from fswizard.model.units import ratio_text
 from fswizard.report.document import Answer, Block, Bullets, Commands, Document, Facts, Figures, Ratios, Table, Words
 from fswizard.report.figures import Axis, bar, solid
-from fswizard.report.layout import GAP, LONGEST_NAME, WIDTH, bullet, command_lines, labelled, pad, tables, wrap
+from fswizard.report.layout import GAP, LONGEST_NAME, WIDTH, bullet, cells, command_lines, labelled, pad, tables, wrap
 from fswizard.report.presentation import document, present
 
 SHORTEST_BAR, LONGEST_BAR = 8, 40

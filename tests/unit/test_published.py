@@ -19,11 +19,10 @@ from fswizard.importers.published import find, published, with_published
 from fswizard.model.analysis import Findings
 from fswizard.model.drive import Drive
 from fswizard.model.result import Result
-from fswizard.model.text import cells
 from fswizard.recipes import available
 from fswizard.recipes import find as find_recipe
 from fswizard.report import FORMATS, render
-from fswizard.report.layout import WIDTH
+from fswizard.report.layout import WIDTH, cells
 from tests.builders import make_drive, make_plan, make_result, make_samples
 from tests.fakes.command_line import fswizard
 

@@ -22,10 +22,10 @@ from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import UNPLUG_TIME
 from fswizard.model.plan import Member, Target
 from fswizard.model.result import Doubt, Failure, Sample
-from fswizard.model.text import cells, plain
+from fswizard.model.text import plain
 from fswizard.report import render
 from fswizard.report.figures import Axis, bar
-from fswizard.report.layout import WIDTH, command_lines
+from fswizard.report.layout import WIDTH, cells, command_lines
 from fswizard.report.presentation import Row, attempt_command, present, repeat_command
 from tests.builders import make_drive, make_filesystem, make_plan, make_result
 from tests.unit.report_findings import ENVIRONMENT, WORKLOADS, make_findings, renamed, with_result

@@ -18,9 +18,8 @@ from fswizard.model.comparison import Change
 from fswizard.model.metrics import DURATION
 from fswizard.model.plan import Target
 from fswizard.model.result import Doubt, Result
-from fswizard.model.text import cells
 from fswizard.report.comparison import cautions, difference_text, render, sentences, summary
-from fswizard.report.layout import WIDTH
+from fswizard.report.layout import WIDTH, cells
 from fswizard.stats.comparison import compare, compare_fill
 from tests.builders import (
     make_candidate,
