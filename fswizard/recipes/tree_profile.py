@@ -18,7 +18,7 @@ from typing import TypeVar
 from fswizard.engines.shared.shapes import DEEPEST, TreeShape
 from fswizard.engines.tree import TreeJob, TreeOperation
 from fswizard.errors import UsageError
-from fswizard.language import N_, _
+from fswizard.language import N_, _, in_english
 from fswizard.model.estimates import expected_s, room, writes_bytes
 from fswizard.model.metrics import DURATION
 from fswizard.model.text import safe
@@ -113,6 +113,7 @@ def look(directory: Path, stopped: Callable[[], bool] = lambda: False) -> Look:
     return seen
 
 
+@in_english()
 def recipe_text(seen: Look, name: str = "my-files", title: str = N_("My own files")) -> str:
     """A recipe in TOML whose generated tree has the same distribution, scaled down if it is too large."""
     total_bytes, most = sum(seen.sizes), max(len(seen.sizes), len(seen.directories))
