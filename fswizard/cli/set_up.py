@@ -80,9 +80,10 @@ def review(plan: SetUpPlan) -> str:
     """What would be done, and how to have it done."""
     lost = "\n".join(f"  {safe(loss)}" for loss in plan.losses)
     commands = "\n".join(f"  # {safe(command)}" for command in plan.commands)
+    left_to_do = f"Left to do: {plan.left_to_do}\n\n" if plan.left_to_do else ""
     confirm = f"--erase '{safe(plan.identifiers[0])}'" if plan.identifiers else "nothing that could be typed"
     return (
-        f"{safe(plan.title)} would be ERASED:\n{lost}\n\nCommands, as root:\n{commands}\n\n"
+        f"{safe(plan.title)} would be ERASED:\n{lost}\n\nCommands, as root:\n{commands}\n\n{left_to_do}"
         f"Nothing was changed. To have it done, confirm with its {plan.kind}: {confirm}\n"
         "To do it yourself, read and run what --script prints."
     )
@@ -91,7 +92,8 @@ def review(plan: SetUpPlan) -> str:
 def ended(done: SetUpDone) -> str:
     """Where it is, and how to undo it."""
     undo = "\n".join(f"  sudo {command}" for command in done.undo)
+    left_to_do = f"Left to do: {done.left_to_do}\n" if done.left_to_do else ""
     return (
-        f"Your disk is at {done.mount_point}; {done.test_file} is a test file.\n"
+        f"Your disk is at {done.mount_point}; {done.test_file} is a test file.\n{left_to_do}"
         f"To undo it (the disk keeps its files, and {done.backup} is /etc/fstab as it was):\n{undo}"
     )

@@ -16,6 +16,8 @@ BUFFERED_SINCE = (6, 15)
 
 def is_buffered(candidate: Candidate) -> bool:
     """Whether its direct writes are expected to go through memory, as those of Btrfs with checksums do."""
+    if candidate.encrypts_directories:
+        return True
     unchecked = {"nodatasum", "nodatacow"} & set(candidate.mount_options)
     return candidate.filesystem.name == "btrfs" and not unchecked and host.this.kernel() >= BUFFERED_SINCE
 
@@ -40,6 +42,8 @@ def _doubt(plan: Plan, candidate: Candidate, share: float | None) -> Doubt:
     if share is None:
         return Doubt(code, f"{candidate.name} refuses direct I/O (O_DIRECT), so it cannot do {titles}.")
     why = ", as Btrfs does with checksummed files since Linux 6.15" if candidate.filesystem.name == "btrfs" else ""
+    if candidate.encrypts_directories:
+        why = ", as it does with encrypted files"
     return Doubt(
         code,
         f"{candidate.name} kept {share:.0%} of a direct write (O_DIRECT) in memory{why}: its figures for {titles} say "
