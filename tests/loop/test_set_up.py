@@ -313,7 +313,7 @@ def test_the_command_shows_what_it_would_do_and_does_it_once_confirmed(bench: Be
     disk, result = bench.disk(), bench.directory / "result.jsonl"
     results.write_result(result, RESULT)
     command = [
-        sys.executable, "-m", "fswizard", "set-up", str(result), "--disk", disk.path, "--candidate", "ext4:noatime",
+        sys.executable, "-m", "fswizard", "set-up", str(result), "--disk", disk.path, "--candidate", "ext4:encrypt",
         "--mount-point", "/srv/films", "--label", "films", "--owner", "daemon", "--no-partition",
     ]  # fmt: skip
 
@@ -329,8 +329,12 @@ def test_the_command_shows_what_it_would_do_and_does_it_once_confirmed(bench: Be
 
     shown = said()
     assert shown.returncode == 0, shown.stderr
-    assert f"  # mkfs.ext4 -m 0 -L films {disk.path}\n" in shown.stdout and "Nothing was changed." in shown.stdout
-    assert '\nmkfs.ext4 -m 0 -L films "$disk"\n' in said("--script").stdout
+    assert (
+        f"  # mkfs.ext4 -O encrypt -m 0 -L films {disk.path}\n" in shown.stdout
+        and "Nothing was changed." in shown.stdout
+    )
+    assert "Left to do: Nothing on it is encrypted yet." in shown.stdout
+    assert '\nmkfs.ext4 -O encrypt -m 0 -L films "$disk"\n' in said("--script").stdout
     wrong = said("--erase", "Z84")
     assert wrong.returncode and "'Z84' is not the file's path" in wrong.stderr
     assert (own_etc / "fstab").read_text() == FSTAB
@@ -338,6 +342,7 @@ def test_the_command_shows_what_it_would_do_and_does_it_once_confirmed(bench: Be
     bench.undo.callback(run, "umount", "/srv/films")
     assert done.returncode == 0, done.stderr
     assert "Your disk is at /srv/films" in done.stderr
+    assert "install fscrypt and run: fscrypt setup; fscrypt setup /srv/films;" in done.stderr
     assert Path("/srv/films", set_up_plan.TEST_FILE).owner() == "daemon"
     again = said("--erase", str(disk.file))
     assert again.returncode and "is mounted on /srv/films" in again.stderr
