@@ -255,7 +255,7 @@ class SetUpReview(Window[None]):
             "You lose": text(loss),
             "You get": f"{what.filesystem} “{what.label}” on {what.mount_point}, owned by {what.owner}",
             "Root": _root(self._rights) if plan.identifiers else "not needed in a demo",
-            **({"Left to do": plan.left_to_do} if plan.left_to_do else {}),
+            **({"Then": plan.left_to_do} if plan.left_to_do else {}),
         }  # fmt: skip
         return lines((facts(shown.items(), width, label=10, gap=False), Content(""), _commands(plan.commands, width)))
 
@@ -360,7 +360,7 @@ def _ended(done: SetUpDone, width: int) -> Content:
         "Mounted": f"on {done.mount_point}, now and whenever this machine starts",
         "Test file": f"{done.test_file} was written by its owner and can be deleted",
         "Before": f"{done.backup} is /etc/fstab as it was",
-        **({"Left to do": done.left_to_do} if done.left_to_do else {}),
+        **({"Then": done.left_to_do} if done.left_to_do else {}),
     }
     undo = _commands(done.undo, width)
     return lines((facts(shown.items(), width, label=10, gap=False), Content(""), "To undo it; files on it stay:", undo))
