@@ -12,6 +12,8 @@ from fswizard.model.layout import BITMAP, DEGRADED, MD, Array
 
 AGED = "aged"
 """How people type it, as if it were an option."""
+ENCRYPT = "encrypt"
+"""What they type for fscrypt."""
 
 Strain = Literal["sync", "overwrite", "stream", "small-files", "read"]
 """What a workload asks of a filesystem before all: small synced writes, changes within files, large files, many small
@@ -292,6 +294,11 @@ class Candidate:
     def survives(self) -> int:
         """Number of its disks that may fail, whichever they are."""
         return self.array.survives if self.array else 0
+
+    @property
+    def encrypts_directories(self) -> bool:
+        """Whether directories of it can be encrypted (fscrypt); where it is measured, all files lie in one."""
+        return any(option.name == ENCRYPT for option in self.mkfs_options)
 
     @property
     def outlives_a_run(self) -> bool:

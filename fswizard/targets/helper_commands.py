@@ -11,7 +11,7 @@ from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import FORMAT, MOUNTING, Member, Target
 from fswizard.model.recipe import PlannedCommand
 from fswizard.model.units import binary_size_text
-from fswizard.privileged import commands
+from fswizard.privileged import commands, grammar
 from fswizard.privileged.commands import Command, DeviceNames
 
 ARRAY, POOL, LABEL = "ARRAY", "POOL", "LABEL"
@@ -93,7 +93,9 @@ def making(
     if array and array.layout.maker == "btrfs":
         further = commands.btrfs_options(devices, missing=array.degraded)
     options, user = candidate.scratch_mount_options, (os.getuid(), os.getgid())
-    for command in commands.mount(names, filesystem.mount_type, options, *user, further=further):
+    encrypted = grammar.encrypts(candidate.mkfs_arguments(scratch=True))
+    mounting = commands.mount(names, filesystem.mount_type, options, *user, further=further, encrypted=encrypted)
+    for command in mounting:
         yield _as_root(command, MOUNTING, candidate)
 
 

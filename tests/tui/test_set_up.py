@@ -19,7 +19,13 @@ from tests.fakes.wizard import NEW, OLD, Clock, FakeMachine, finished_result
 from tests.tui.driving import at_step, screen_text, shows, until
 
 SERIAL = NEW.serial
-DONE = SetUpDone("/mnt/data", "/mnt/data/fswizard-test.txt", "/etc/fstab.fswizard-1", ("umount /mnt/data", "sed …"))
+DONE = SetUpDone(
+    "/mnt/data",
+    "/mnt/data/fswizard-test.txt",
+    "/etc/fstab.fswizard-1",
+    ("umount /mnt/data", "sed …"),
+    "Nothing on it is encrypted yet.",
+)
 
 
 class SettingUp(FakeMachine):
@@ -89,7 +95,7 @@ async def test_a_disk_is_set_up_after_its_serial_number_was_typed(
         await shows(pilot, "Your disk is at /mnt/data.")
         (plan,) = machine.asked
         assert saved.read_text() == script(plan)
-        for words in ("/mnt/data/fswizard-test.txt", "/etc/fstab.fswizard-1", "umount /mnt/data"):
+        for words in ("/mnt/data/fswizard-test.txt", "/etc/fstab.fswizard-1", "umount /mnt/data", DONE.left_to_do):
             assert words in screen_text(app)
         await pilot.press("escape")
         await at_step(pilot, "result")
