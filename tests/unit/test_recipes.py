@@ -131,7 +131,6 @@ def test_what_a_workload_before_made_is_not_made_again() -> None:
         (toml(group="dekstop"), ["'group' must be one of desktop, archive", "did you mean 'desktop'"]),
         (toml({**SERVER, "threads": 64}), ["'files'", "from 320"]),
         (toml({**TREE, "operation": "shred"}), ["'operation'", "git-status"]),
-        (toml({**TREE, "operation": "read-back"}), ["'operation'", "one file"]),
         (toml({**RSYNC, "direction": "::/"}), ["'direction'", "onto, from"]),
         (toml({**SQLITE, "transactions": 10_000_000}), ["'transactions'", "a whole number"]),
         (toml({**OVERFLOW, "working_set": "2G"}), ["'image'", "at least"]),
