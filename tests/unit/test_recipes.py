@@ -30,7 +30,8 @@ from tests.fakes.command_line import fswizard
 KIB, MIB = 1 << 10, 1 << 20
 SHIPPED = (
     "quick", "archive-disk", "backup", "cache-overflow", "databases", "desktop-programs", "desktop-ssd", "everyday",
-    "fileserver", "fill", "four-jobs", "game-library", "kdiskmark", "randwrite-f2fs", "trees",
+    "fileserver", "fill", "four-jobs", "game-library", "kdiskmark", "mail-store", "randwrite-f2fs",
+    "trees",
 )  # fmt: skip
 
 HEAD: dict[str, Any] = {"schema": 1, "name": "mine", "title": "Mine", "why": "A test.", "minutes": 3, "image": "2G"}
