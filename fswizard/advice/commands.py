@@ -5,22 +5,27 @@ from __future__ import annotations
 import shlex
 
 from fswizard.model.analysis import Reason
-from fswizard.model.filesystem import Candidate
+from fswizard.model.filesystem import TMPFS, Candidate
 from fswizard.model.plan import Plan
+from fswizard.model.units import binary_size_text
 from fswizard.privileged.commands import LABELS, Commands, DeviceNames, fstab_line, make
 
 DISK = "/dev/disk/by-id/DISK"
 """A placeholder, so that nobody pastes a command that erases a disk."""
+TMPFS_OPTIONS = ("mode=1777", "nosuid", "nodev")
+"""Anybody may make files in it, as in /tmp (tmpfs(5))."""
 LABEL = "data"
 """Where the mount point suggests none."""
 
 
 def commands(plan: Plan, name: str) -> tuple[str, ...]:
     """Commands that format, and the fstab line if there is one; only the latter if nothing needs formatting."""
-    candidate = plan.candidate(name)
+    candidate, point = plan.candidate(name), plan.recipe.mount_point
+    if candidate.in_memory:
+        size = f"size={binary_size_text(plan.recipe.image_bytes)}"
+        return (fstab_line(TMPFS, point, TMPFS, (size, *TMPFS_OPTIONS), 0),)
     if candidate.directory or not candidate.filesystem.mkfs_program:
         return ()
-    point = plan.recipe.mount_point
     label = label_for(candidate, point)
     if only_mount_options_differ(plan):
         return (_fstab_line(candidate, label, point),)
@@ -42,6 +47,9 @@ def _fstab_line(candidate: Candidate, label: str, point: str) -> str:
 def how_to_use(plan: Plan, name: str) -> tuple[Reason, ...]:
     """How to use the fstab line, if nothing needs formatting."""
     candidate = plan.candidate(name)
+    if candidate.in_memory:
+        lost = "What is in it is lost when the machine crashes or is switched off"
+        return (Reason("use", f"{lost}: keep what you can't make again on a disk."),)
     if candidate.directory or not candidate.filesystem.mkfs_program or not only_mount_options_differ(plan):
         return ()
     options = ",".join(candidate.mount_options) or "defaults"

@@ -12,6 +12,7 @@ from fswizard.model.layout import BITMAP, DEGRADED, MD, Array
 AGED = "aged"
 """How people type it, as if it were an option."""
 
+TMPFS = "tmpfs"
 Strain = Literal["sync", "overwrite", "stream", "small-files", "read"]
 """What a workload asks of a filesystem before all: small synced writes, changes within files, large files, many small
 files, reading."""
@@ -285,6 +286,11 @@ class Candidate:
         mount = [token for token in self.mount_options if any(option.is_meant_by(token) for option in risky)]
         degraded = (DEGRADED,) if self.array and self.array.degraded else ()
         return (*mount, *(option.token for option in self.mkfs_options if option.unsafe), *degraded)
+
+    @property
+    def in_memory(self) -> bool:
+        """A directory whose files no disk holds."""
+        return bool(self.directory) and self.filesystem.mount_type == TMPFS
 
     @property
     def survives(self) -> int:

@@ -45,6 +45,7 @@ def before(plan: Plan) -> Iterator[Doubt]:
     yield from _discarding(plan)
     yield from _of_different_disks(plan)
     yield from _of_one_filesystem(plan)
+    yield from _in_memory(plan)
     yield from _over_several(plan)
     yield from _drivers(plan)
     yield from _shingled(plan)
@@ -102,12 +103,22 @@ def _discarding(plan: Plan) -> Iterator[Doubt]:
 def _of_different_disks(plan: Plan) -> Iterator[Doubt]:
     if plan.target.kind != "directory":
         return
-    disks = sorted({disk for c in plan.candidates if (disk := _disk_under(c.directory))})
+    on_disks = (candidate.directory for candidate in plan.candidates if not candidate.in_memory)
+    disks = sorted({disk for directory in on_disks if (disk := _disk_under(directory))})
     if len(disks) > 1:
         yield Doubt(
             "different-disks",
             f"The locations are on different disks ({', '.join(disks)}), so this compares the disks along with their "
             "filesystems.",
+        )
+
+
+def _in_memory(plan: Plan) -> Iterator[Doubt]:
+    if names := ", ".join(candidate.name for candidate in plan.candidates if candidate.in_memory):
+        yield Doubt(
+            "in-memory",
+            f"{names}: what is in a tmpfs is lost when the machine crashes or is switched off, and programs get less "
+            "memory; there was no memory limit for it.",
         )
 
 
