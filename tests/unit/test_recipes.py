@@ -29,7 +29,7 @@ from tests.fakes.command_line import fswizard
 
 KIB, MIB = 1 << 10, 1 << 20
 SHIPPED = (
-    "quick", "archive-disk", "backup", "cache-overflow", "container-layers", "databases",
+    "quick", "archive-disk", "backup", "build-tree", "cache-overflow", "container-layers", "databases",
     "desktop-programs", "desktop-ssd", "everyday", "fileserver", "fill", "four-jobs", "game-library", "kdiskmark",
     "mail-store", "photo-library", "randwrite-f2fs", "trees",
 )  # fmt: skip
