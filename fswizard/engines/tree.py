@@ -1,7 +1,8 @@
-"""Everyday programs on a directory tree: `cp`, `rm`, `tar`, `find`, `du`, `git status`, an installation, a start.
+"""Everyday programs on a directory tree: `cp`, `rm`, `tar`, `find`, `du`, `git status`, an installation, a start, mail.
 
 Files from elsewhere, such as a video from a camera or packages from the network, are outside the candidate and are
-read into memory beforehand. Only `dpkg` syncs; the sync at the end is what users wait for before they unplug a disk.
+read into memory beforehand. Only `dpkg` and `deliver` sync; the sync at the end is what users wait for before they
+unplug a disk.
 """
 
 from __future__ import annotations
@@ -38,13 +39,13 @@ from fswizard.system.process import Finished
 
 TreeOperation = Literal[
     "copy", "delete", "copy-onto", "read-back", "delete-onto", "tar", "untar", "find", "du", "git-status", "install",
-    "start", "read",
+    "start", "read", "deliver",
 ]  # fmt: skip
 WORDS: Mapping[str, str] = {
     "copy": "cp -a",
     "delete": "rm -rf",
     "copy-onto": N_("cp -a onto the disk"),
-    "read-back": N_("cp from the disk"),
+    "read-back": N_("reading"),
     "delete-onto": "rm -rf",
     "tar": "tar --create",
     "untar": "tar --extract",
@@ -52,6 +53,7 @@ WORDS: Mapping[str, str] = {
     "install": N_("installation"),
     "start": N_("program start"),
     "read": N_("reading"),
+    "deliver": N_("delivery"),
 }
 USES_ONTO = ("copy-onto", "read-back", "delete-onto")
 USES_UNPACKED = ("untar", "tar", "find", "du", "read")
@@ -82,9 +84,13 @@ class TreeJob(ShapedEngine):
     )
     operation: TreeOperation
     """`copy` is within the candidate, and `delete` deletes the copy; `copy-onto` is from memory, `read-back` reads that
-    one file and `delete-onto` deletes it. `untar` unpacks an archive from memory; `tar`, `find`, `du` and `read` use
-    the unpacked files. `install` is `dpkg --unpack` of packages from memory, and `start` reads the installed files."""
-    shape: Literal["small-files", "mixed", "video", "source", "home", "mail", "own"]
+    copy, one file with cp and several in random order, and `delete-onto` deletes it. `untar` unpacks an archive from
+    memory; `tar`, `find`, `du` and `read` use the unpacked files. `install` is `dpkg --unpack` of packages from memory,
+    and `start` reads the installed files. `deliver` brings mail into Maildir folders, each message synced."""
+    shape: Literal[
+        "small-files", "mixed", "video", "source", "home", "mail", "mailboxes", "game", "packs", "photos", "thumbnails",
+        "system", "modules", "own",
+    ]  # fmt: skip
     """Package recipes, a project with pictures and films, films, one of `shapes.toml`, or the user's own files."""
     files: Annotated[int, whole(1, 10_000_000)]
     total_bytes: Annotated[int, size(1, 16 * TIB)]
@@ -94,10 +100,6 @@ class TreeJob(ShapedEngine):
 
     def checked(self, keys: Keys) -> TreeJob:
         own = own_shape(keys.outer)
-        if self.operation == "read-back" and (self.files != 1 or self.shape == "own"):
-            raise keys.error(
-                "operation", _("'read-back' only for one file of a known shape, otherwise another operation")
-            )
         if self.shape != "own":
             return self
         if own is None:
@@ -121,7 +123,7 @@ class TreeJob(ShapedEngine):
 
     @property
     def strain(self) -> Strain:
-        if self.operation == "install":
+        if self.operation in ("install", "deliver"):
             return "sync"
         if self.operation in READING:
             return "read"
@@ -129,7 +131,7 @@ class TreeJob(ShapedEngine):
 
     @property
     def writes(self) -> bool:
-        return self.operation in ("copy", "copy-onto", "tar", "untar", "install")
+        return self.operation in ("copy", "copy-onto", "tar", "untar", "install", "deliver")
 
     @property
     def works_on(self) -> Job:
@@ -147,7 +149,7 @@ class TreeJob(ShapedEngine):
         return replace(self, files=max(1, int(share * self.files)), total_bytes=int(share * self.total_bytes))
 
     def small(self, files: int, seconds: float) -> tuple[Job, float] | None:
-        if self.operation not in ("install", "start", "read") or self.own is not None:
+        if not (self.operation == "install" or self._by_worker) or self.own is not None:
             return None
         files = min(self.files, files)
         total_bytes = self.total_bytes * files // self.files
@@ -159,9 +161,9 @@ class TreeJob(ShapedEngine):
         committed_s = self.files / 8_000 + self.total_bytes / 60e6  # git compresses
         committed_bytes = int((1 + LEFT_BY_COMPRESSION) * tree_bytes + self.files * BYTES_BESIDE_A_FILE / 2)
         looked_at_s, deleted_s = self.files / 14_000, self.files / 14_000 + self.total_bytes / 8e9
-        unpacked_s, installed_s = self.files_s(25_000), self.files_s(1_000)
+        unpacked_s, installed_s, delivered_s = self.files_s(25_000), self.files_s(1_000), self.files_s(2_000)
         onto_s = self.files_s(FILES_COPIED_PER_S)
-        installed_bytes = tree_bytes + self.files * 50_000  # for each fsync
+        installed_bytes = delivered_bytes = tree_bytes + self.files * 50_000  # for each fsync
         packed_bytes = self.total_bytes + self.files * 2_200  # headers and padding
         looked_bytes = self.files * 1_000  # access times
         costs = {
@@ -176,6 +178,7 @@ class TreeJob(ShapedEngine):
             "install": Cost(0.0, installed_s, 0, installed_bytes),
             "start": Cost(installed_s, packed_s, installed_bytes, 0),
             "read": Cost(unpacked_s, packed_s, tree_bytes, 0),
+            "deliver": Cost(0.0, delivered_s, 0, delivered_bytes),
         }
         return costs.get(self.operation, Cost(unpacked_s, looked_at_s, tree_bytes, looked_bytes))
 
@@ -184,6 +187,7 @@ class TreeJob(ShapedEngine):
         parts: dict[str, tuple[str, ...]] = dict.fromkeys(("copy", "delete"), ("tree", "copy"))
         parts |= dict.fromkeys(USES_ONTO, ("onto",)) | dict.fromkeys(USES_UNPACKED, ("unpacked",))
         parts |= dict.fromkeys(("install", "start"), ("installed",)) | {"tar": ("unpacked", "packed")}
+        parts["deliver"] = ("delivered",)
         parts["git-status"] = ("work tree", "objects")
         return [f"{self.shape} {part}" for part in parts[self.operation]]
 
@@ -201,7 +205,7 @@ class TreeJob(ShapedEngine):
 
     def figures(self, finished: Sequence[Finished]) -> Iterator[Measured]:
         # Our own program reports the duration, as the start of Python must not count.
-        if self.operation in ("start", "read"):
+        if self._by_worker:
             working, *others = finished
             finished = (replace(working, wall_s=float(working.stdout)), *others)
         return TreeEngine.figures(self, finished)
@@ -227,9 +231,11 @@ class TreeJob(ShapedEngine):
         # find looks at every file's size; the bytes that it writes to /dev/null show its progress.
         finding = ("-type", "f", "-size", "-1000000G", "-fprintf", "/dev/null", f"%{LINE_BYTES - 1}s\\n")
         listed, look = share_of("wchar", self.files * LINE_BYTES), _("looking at {files}", files=files)
-        back = reading(
-            ("cp", f"{onto.path}/{self._first}", "/dev/null"), _("reading {files} back", files=files), total_bytes
-        )
+        first = f"{onto.path}/{self._first}"
+        reads = ("cp", first, "/dev/null") if self._first else self._worker("read", onto.path, scratch, seed)
+        back = reading(reads, _("reading {files} back", files=files), total_bytes)
+        store = f"{path}-delivered"
+        delivered = self._made(_("delivering"), store, *self._worker("deliver", store, scratch))
         read = reading(self._worker("read", unpacked, scratch, seed), _("reading {files}", files=files), total_bytes)
         start = replace(
             read, argv=self._worker("read", installed.path, scratch, seed), text=_("starting from {files}", files=files)
@@ -248,6 +254,7 @@ class TreeJob(ShapedEngine):
             "install": self._writes(installed, packages, warm_up=self.into_memory(f"{packages.path}/debs")),
             "start": self._reads(start, packages, installed),
             "read": self._reads(read, *all_unpacked),
+            "deliver": self._writes(delivered),
         }
         return timed[self.operation]
 
@@ -316,9 +323,13 @@ class TreeJob(ShapedEngine):
         return self.own or shipped_shape(self.shape, self.files)
 
     @property
+    def _by_worker(self) -> bool:
+        return self.operation in ("start", "read", "deliver") or (self.operation == "read-back" and not self._first)
+
+    @property
     def _first(self) -> str:
-        """The one file that is read back."""
-        return tree_worker.entries(self.shape, 1, self.total_bytes)[0][0] if self.files == 1 and not self.own else "."
+        """The one file of a tree that the worker knows by name; empty for others."""
+        return "" if self.described or self.files > 1 else tree_worker.entries(self.shape, 1, self.total_bytes)[0][0]
 
     @property
     def tree_name(self) -> str:
@@ -329,13 +340,21 @@ class TreeJob(ShapedEngine):
     def _files(self) -> str:
         if self.own:
             return n_("{count} file like your own", "{count} files like your own", self.files)
+        messages = n_("{count} message", "{count} messages", self.files)
         return {
             "small-files": n_("{count} small file", "{count} small files", self.files),
             "mixed": n_("{count} mixed file", "{count} mixed files", self.files),
             "video": n_("{count} video", "{count} videos", self.files),
             "source": n_("{count} source file", "{count} source files", self.files),
             "home": n_("{count} everyday file", "{count} everyday files", self.files),
-            "mail": n_("{count} message", "{count} messages", self.files),
+            "mail": messages,
+            "mailboxes": messages,
+            "game": n_("{count} game file", "{count} game files", self.files),
+            "packs": n_("{count} pack file", "{count} pack files", self.files),
+            "photos": n_("{count} photo", "{count} photos", self.files),
+            "thumbnails": n_("{count} thumbnail", "{count} thumbnails", self.files),
+            "system": n_("{count} system file", "{count} system files", self.files),
+            "modules": n_("{count} library file", "{count} library files", self.files),
         }[self.shape]
 
 

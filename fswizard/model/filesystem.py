@@ -15,6 +15,7 @@ AGED = "aged"
 ENCRYPT = "encrypt"
 """What they type for fscrypt."""
 
+TMPFS = "tmpfs"
 Strain = Literal["sync", "overwrite", "stream", "small-files", "read"]
 """What a workload asks of a filesystem before all: small synced writes, changes within files, large files, many small
 files, reading."""
@@ -289,6 +290,11 @@ class Candidate:
         mount = [token for token in self.mount_options if any(option.is_meant_by(token) for option in risky)]
         degraded = (DEGRADED,) if self.array and self.array.degraded else ()
         return (*mount, *(option.token for option in self.mkfs_options if option.unsafe), *degraded)
+
+    @property
+    def in_memory(self) -> bool:
+        """A directory whose files no disk holds."""
+        return bool(self.directory) and self.filesystem.mount_type == TMPFS
 
     @property
     def survives(self) -> int:

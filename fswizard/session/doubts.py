@@ -55,6 +55,7 @@ def before(plan: Plan) -> Iterator[Doubt]:
     yield from _discarding(plan)
     yield from _of_different_disks(plan)
     yield from _of_one_filesystem(plan)
+    yield from _in_memory(plan)
     yield from _over_several(plan)
     yield from _drivers(plan)
     yield from _shingled(plan)
@@ -124,7 +125,8 @@ def _discarding(plan: Plan) -> Iterator[Doubt]:
 def _of_different_disks(plan: Plan) -> Iterator[Doubt]:
     if plan.target.kind != "directory":
         return
-    disks = sorted({disk for c in plan.candidates if (disk := _disk_under(c.directory))})
+    on_disks = (candidate.directory for candidate in plan.candidates if not candidate.in_memory)
+    disks = sorted({disk for directory in on_disks if (disk := _disk_under(directory))})
     if len(disks) > 1:
         yield Doubt(
             "different-disks",
@@ -132,6 +134,18 @@ def _of_different_disks(plan: Plan) -> Iterator[Doubt]:
                 "The locations are on different disks ({disks}), so this compares the disks along with their "
                 "filesystems.",
                 disks=", ".join(disks),
+            ),
+        )
+
+
+def _in_memory(plan: Plan) -> Iterator[Doubt]:
+    if names := ", ".join(candidate.name for candidate in plan.candidates if candidate.in_memory):
+        yield Doubt(
+            "in-memory",
+            _(
+                "{names}: what is in a tmpfs is lost when the machine crashes or is switched off, and programs get "
+                "less memory; there was no memory limit for it.",
+                names=names,
             ),
         )
 

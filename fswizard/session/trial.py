@@ -71,7 +71,7 @@ async def run_trial(
             workload = left[0].name if left and isinstance(problem, WorkloadFailed) else ""
             if tried_again and workload and problem.kind == "program":
                 await _require_possible(plan, left[0], prepared, emitter)
-            if tried_again or problem.kind == "health":
+            if tried_again or problem.kind in ("health", "memory"):
                 emitter.failure(
                     Failure(trial.round, trial.candidate, workload, problem.kind, problem.text, problem.details)
                 )

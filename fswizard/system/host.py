@@ -107,6 +107,11 @@ class Host:
         """Size of the main memory."""
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
+    def available_memory_bytes(self) -> int:
+        """What programs could take without swapping; 0 where the kernel does not say."""
+        match = re.search(r"^MemAvailable:\s*(\d+) kB$", self._text("proc/meminfo"), re.MULTILINE)
+        return int(match[1]) << 10 if match else 0
+
     def unwritten_bytes(self) -> int:
         """What all files and devices have in memory that is not on a disk yet, or is being written."""
         sizes = re.findall(r"^(?:Dirty|Writeback):\s*(\d+) kB$", self._text("proc/meminfo"), re.MULTILINE)

@@ -13,21 +13,23 @@ from pathlib import Path
 from fswizard.engines import WorkloadContext, forget_cell, require_unkilled
 from fswizard.errors import RunFailed
 from fswizard.language import N_, _
+from fswizard.model.estimates import room
 from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import UNPLUG_TIME
 from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt
 from fswizard.model.text import safe
+from fswizard.model.units import size_text
 from fswizard.privileged.disk_errors import DiskErrors
 from fswizard.privileged.system_calls import closing
 from fswizard.progress.emitter import Emitter
 from fswizard.results import state_directory
-from fswizard.system import commands, timeouts
+from fswizard.system import commands, host, timeouts
 from fswizard.system.block_stats import device_under
 from fswizard.system.process import Finished, Process
 from fswizard.targets.journal import Journal
 from fswizard.targets.memory_limit import Limited, limited
-from fswizard.targets.prepared import errors_under, require_no_errors
+from fswizard.targets.prepared import CandidateFailed, errors_under, require_no_errors
 
 CACHES_KEPT = Doubt(
     "caches-kept",
@@ -43,6 +45,8 @@ USED_SPACE = Doubt(
         "that and not from the filesystem; a scratch image compares on the same blocks."
     ),
 )
+SHARE_OF_MEMORY = 0.5
+"""More of the available memory is not taken by files in it, as programs need the rest."""
 
 
 class DirectoryContext:
@@ -94,8 +98,12 @@ class PreparedDirectories:
 
     devices = ()
 
-    def __init__(self, emitter: Emitter, journal: Journal, scratch: str, limit: Limited | None) -> None:
+    def __init__(
+        self, emitter: Emitter, journal: Journal, scratch: str, limit: Limited | None, needed_bytes: int = 0
+    ) -> None:  # fmt: skip
         self._limit = limit
+        self._needed_bytes = needed_bytes
+        """What the workloads leave in a directory."""
         self.limits_memory = limit is not None
         self._emitter = emitter
         self._journal = journal
@@ -106,13 +114,17 @@ class PreparedDirectories:
 
     @asynccontextmanager
     async def open(self, candidate: Candidate) -> AsyncIterator[WorkloadContext]:
+        limit = self._limit
+        if candidate.in_memory:
+            self._require_memory(candidate)
+            limit = None  # its files would count
         if candidate.directory not in self._errors:
             self._errors[candidate.directory] = errors_under(candidate.directory)
         self._emitter.begin("mount", _("making a directory in {directory}", directory=safe(candidate.directory)))
         directory = self._journal.make_directory(Path(candidate.directory))
         try:
             forget_cell(self._laid_out, self._scratch)
-            context = DirectoryContext(str(directory), self._scratch, self._laid_out, self._limit)
+            context = DirectoryContext(str(directory), self._scratch, self._laid_out, limit)
             yield context
             self._emitter.begin("check", _("writing back"))
             self._emitter.sample(UNPLUG_TIME, (await context.sync()).wall_s)
@@ -122,6 +134,20 @@ class PreparedDirectories:
             raise
         self._emitter.begin("check", _("removing the test files"), expected_s=0.5)
         await self._journal.remove_directory(directory)
+
+    def _require_memory(self, candidate: Candidate) -> None:
+        """CandidateFailed where the work would not fit, or would leave programs too little memory."""
+        available_bytes = int(SHARE_OF_MEMORY * host.this.available_memory_bytes())
+        free_bytes = min(host.this.space(candidate.directory).free_bytes, available_bytes)
+        if self._needed_bytes > free_bytes:
+            text = _(
+                "{candidate} needs {size} of memory, and {free} may be used: close other programs, or give the tmpfs "
+                "more.",
+                candidate=candidate.name,
+                size=size_text(self._needed_bytes),
+                free=size_text(free_bytes),
+            )
+            raise CandidateFailed("memory", text)
 
     async def bare(self) -> None:
         return None
@@ -151,9 +177,10 @@ async def open_directories(plan: Plan, emitter: Emitter, journal: Journal) -> As
     emitter.doubt(USED_SPACE)
     emitter.doubt(CACHES_KEPT)
     scratch = journal.make_directory(state_directory())
+    needed_bytes = room(workload.job for workload in plan.recipe.workloads)
     with (
         limited(plan.memory_limit_bytes) as limit,
-        contextlib.closing(PreparedDirectories(emitter, journal, str(scratch), limit)) as prepared,
+        contextlib.closing(PreparedDirectories(emitter, journal, str(scratch), limit, needed_bytes)) as prepared,
     ):
         yield prepared
 

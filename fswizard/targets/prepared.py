@@ -22,7 +22,7 @@ class CandidateFailed(Exception):
     def __init__(self, kind: str, text: str, details: str = "") -> None:
         super().__init__(text)
         self.kind = kind
-        """`mkfs`, `mount`, `umount`, `health`."""
+        """`mkfs`, `mount`, `umount`, `health`, `memory`."""
         self.text = text
         self.details = details
 

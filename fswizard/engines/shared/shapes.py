@@ -47,6 +47,7 @@ def shipped_shape(name: str, files: int) -> TreeShape | None:
     if name not in _shipped():
         return None
     table = dict(_shipped()[name])
+    table = {**_shipped().get(table.pop("like", ""), {}), **table}
     directories = max(1, round(files / table.pop("files_per_directory")))
     return from_json(TreeShape, {**table, "directories": directories})
 
