@@ -147,14 +147,14 @@ def _slower(plan: Plan, analysis: Analysis, choice: Choice) -> Iterator[Reason]:
         return
     verdicts = {ratio.candidate: ratio.verdict for ratio in analysis.standing}
     out = [name for name in choice.eligible if name not in choice.names]
-    for verdict in ("slower", "beaten"):
+    for verdict in ("slower", "behind"):
         names = [name for name in out if verdicts.get(name) == verdict]
         if names:
-            texts = [f"{plan.candidate(name).title}{_beaten_by(plan, analysis, name, choice.names)}" for name in names]
+            texts = [f"{plan.candidate(name).title}{_leader(plan, analysis, name, choice.names)}" for name in names]
             yield Reason(verdict, f"{verdict.capitalize()}: {listing(texts)}.")
 
 
-def _beaten_by(plan: Plan, analysis: Analysis, name: str, leaders: tuple[str, ...]) -> str:
+def _leader(plan: Plan, analysis: Analysis, name: str, leaders: tuple[str, ...]) -> str:
     """The best leader that is proven ahead of `name`, and by how much, in brackets; empty if there is none."""
     for leader in leaders:
         pair = analysis.pair(name, leader)

@@ -36,7 +36,7 @@ from fswizard.report import card_lines, render
 from fswizard.report.writes import budget_text
 from fswizard.system.files import turn_away_from
 
-OPEN = {"undecided": " so far", "beaten": ", behind the leader"}
+OPEN = {"undecided": " so far", "behind": ", behind the leader"}
 """What is said of an overall ratio beside its figure."""
 
 

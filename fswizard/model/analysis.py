@@ -14,8 +14,8 @@ from fswizard.model.plan import MAXIMUM_ROUNDS
 from fswizard.model.result import Doubt, Result
 from fswizard.model.units import ratio_text
 
-Verdict = Literal["faster", "slower", "beaten", "tie", "undecided", "failed"]
-"""The word for a ratio, the same in every room. `beaten`, of overall ratios alone, and only as `Analysis.standing`
+Verdict = Literal["faster", "slower", "behind", "tie", "undecided", "failed"]
+"""The word for a ratio, the same in every room. `behind`, of overall ratios alone, and only as `Analysis.standing`
 gives them: proven slower than a leader, though not than the baseline."""
 Tone = Literal["good", "bad", "even", "muted"]
 TIE = 1.05
@@ -38,7 +38,7 @@ class Sign:
 SIGNS: Mapping[Verdict, Sign] = {
     "faster": Sign("▲", "good"),
     "slower": Sign("▼", "bad"),
-    "beaten": Sign("▽", "muted"),
+    "behind": Sign("▽", "muted"),
     "tie": Sign("═", "even"),
     "undecided": Sign("○", "muted"),
     "failed": Sign("✗", "bad"),
@@ -156,7 +156,7 @@ class Analysis:
     def standing(self) -> tuple[Ratio, ...]:
         """`overall` as every table shows it: who is out of the race is not called `undecided` there."""
         return tuple(
-            replace(ratio, verdict="beaten") if ratio.candidate in self.dropped and ratio.verdict != "slower" else ratio
+            replace(ratio, verdict="behind") if ratio.candidate in self.dropped and ratio.verdict != "slower" else ratio
             for ratio in self.overall
         )
 
@@ -243,7 +243,7 @@ class Reason:
     """One sentence of the recommendation's why."""
 
     code: str
-    """`speed`, `slower`, `beaten`, `cost`, `noise`, `redundancy`, `feature`, `failure`, `stall`, `age`, `excluded`,
+    """`speed`, `slower`, `behind`, `cost`, `noise`, `redundancy`, `feature`, `failure`, `stall`, `age`, `excluded`,
     `use`."""
     text: str
 

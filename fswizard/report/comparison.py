@@ -12,7 +12,7 @@ from fswizard.model.metrics import Better
 from fswizard.model.plan import FIRST_LOOK
 from fswizard.model.text import mid_sentence, safe
 from fswizard.model.units import figure_text, ratio_text, rounds_text, speed_text
-from fswizard.report.colours import HUES
+from fswizard.report.colours import key_of
 from fswizard.report.document import Answer, Bar, Bullets, Document, Facts, Figures, Table, Words
 from fswizard.report.text import paint
 
@@ -24,6 +24,7 @@ SENTENCES = 3
 CAUSES = 2
 """Largest number of causes that `summary` names."""
 _NUMBER, _VERSION = re.compile(r"([\d.]+)?(.*)"), re.compile(r"\d+\.\d+")
+_FIGURE = re.compile(r"([\d.,]*)(.*)")
 
 
 def by_candidate(comparison: Comparison) -> Mapping[str, list[Change]]:
@@ -36,11 +37,6 @@ def by_workload(comparison: Comparison) -> Mapping[str, list[Change]]:
     """Title of a workload to the changes of each candidate, in order; without those over all workloads."""
     titles = dict.fromkeys(change.workload for change in comparison.changes if change.workload)
     return {title: [change for change in comparison.changes if change.workload == title] for title in titles}
-
-
-def kind(change: Change) -> str:
-    """The key of a candidate's colour."""
-    return change.kind if change.kind in HUES else "other"
 
 
 def lengths(changes: Sequence[Change]) -> Sequence[tuple[float, float]]:
@@ -63,19 +59,17 @@ def figures(change: Change) -> tuple[str, str]:
 
 
 def both_figures(change: Change) -> str:
-    """`188 → 235 MB/s`, `950 ms → 1.2 s`: a common unit stands once."""
-    before, after = figures(change)
-    number, _, unit = before.rpartition(" ")
-    return f"{number if unit and after.endswith(f' {unit}') else before} → {after}"
+    """`188 → 235 MB/s`, `2,580 → 2,610/s`, `950 ms → 1.2 s`: a common unit stands once."""
+    (before, unit), (after, same) = (_FIGURE.fullmatch(figure).groups() for figure in figures(change))  # type: ignore[union-attr]
+    return f"{before}{'' if unit == same else unit} → {after}{same}"
 
 
 def effect(change: Change) -> str:
-    """`▲ 25 % faster`, `═ tie`; empty with too few rounds."""
+    """`25 % faster`, `tie`; empty with too few rounds."""
     verdict = change.ratio.verdict
     if change.ratio.low is None:
         return ""
-    words = speed_text(change.ratio.ratio, change.unit) if verdict in ("faster", "slower") else verdict
-    return f"{SIGNS[verdict].glyph} {words}"
+    return speed_text(change.ratio.ratio, change.unit) if verdict in ("faster", "slower") else verdict
 
 
 def sentences(comparison: Comparison) -> tuple[str, ...]:
@@ -200,7 +194,7 @@ def _bars(changes: Sequence[Change], sides: tuple[str, str]) -> tuple[Bar, ...]:
         Bar(
             change.candidate,
             f"{safe(change.title)}, {side}",
-            kind(change),
+            key_of(change.kind),
             figure,
             length,
             remark,

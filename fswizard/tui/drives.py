@@ -274,7 +274,7 @@ def losing(offer: Offer) -> Content:
     """What would be lost on a device that can be given up."""
     if offer.empty:
         return text(("nothing was found on it", "$success"))
-    return text(("▲ erases ", "bold $error"), ("; ".join(offer.losses), "$error"))
+    return text(("⚠ erases ", "bold $error"), ("; ".join(offer.losses), "$error"))
 
 
 def first_sentences(words: str, width: int) -> str:
@@ -343,7 +343,7 @@ class TargetMenu:
             named = partial(self._image_row, self.named, self.key == "named")
         several = text(radio(self.key == "several"), " several disks or images, for arrays (a)")
         if self.choices.across > 1:
-            erased = ("  ▲ erased", "bold $error") if self.choices.members else ("  nothing is lost", "$success")
+            erased = ("  ⚠ erased", "bold $error") if self.choices.members else ("  nothing is lost", "$success")
             several = text(radio(self.key == "several"), f" {several_words(self.choices)}", erased)
         return (
             headline("where", "Measure on"),
@@ -407,7 +407,7 @@ class TargetMenu:
         several = several_words(self.choices)
         if self.choices.members:
             loss = f"{several} are formatted for the test and left empty; you confirm each in the review."
-            return ("▲ ", "bold $error"), loss
+            return ("⚠ ", "bold $error"), loss
         if self.choices.images > 1:
             return (f"{several}, to try layouts: nothing is lost.",)
         return ("Compare RAID, mirrors and raidz on several disks, or on scratch images without losing anything.",)
@@ -419,7 +419,7 @@ def _device_meaning(offer: Offer) -> tuple[Piece, ...]:
     then = "It is formatted for the test and left empty; you confirm that in the review."
     if offer.empty:
         return (f"Nothing was found on {offer.name}: ", "bold $success"), f"nothing is lost. {then}"
-    return ("▲ You would lose: ", "bold $error"), "; ".join(offer.losses) + f". {then}"
+    return ("⚠ You would lose: ", "bold $error"), "; ".join(offer.losses) + f". {then}"
 
 
 def _empty_meaning(offer: Offer) -> tuple[Piece, ...]:

@@ -7,12 +7,26 @@ import shlex
 from rich.cells import cell_len
 from textual.content import Content
 
-from fswizard.model.analysis import SIGNS, Ratio
+from fswizard.model.analysis import Ratio
 from fswizard.model.events import Stage
-from fswizard.model.plan import FIRST_LOOK
+from fswizard.model.plan import FIRST_LOOK, Plan
 from fswizard.model.run_state import LogEntry, LogNote, RunState
 from fswizard.model.units import duration_text, figure_text, rounds_text, seconds_text, speed_text
-from fswizard.tui.drawing import COLOURS, WIDEST, bullet, cut, cut_among, fit, heading, lines, meter, text, wrap
+from fswizard.report.colours import kind_of
+from fswizard.tui.drawing import (
+    WIDEST,
+    bullet,
+    cut,
+    cut_among,
+    filesystem_ink,
+    fit,
+    heading,
+    lines,
+    meter,
+    signed,
+    text,
+    wrap,
+)
 from fswizard.tui.widgets.braille import area, nice_top, swatch
 from fswizard.tui.widgets.lanes import Look, looks_of
 
@@ -47,15 +61,18 @@ def title(state: RunState) -> Content:
     if step is None:
         return text("Starting")
     if not step.round:
-        looked_at = ("" if not step.candidate else f" · first look at {step.candidate}", "$primary")
+        looked_at = (f" · first look at {step.candidate}" if step.candidate else "", _ink(plan, step.candidate))
         return text(plan.recipe.title, looked_at, (f" · {STAGES[step.stage]}", "$muted"))
     workload = next((w.title for w in plan.recipe.workloads if w.name == step.workload), STAGES[step.stage])
     early = step.round <= plan.minimum_rounds
     rounds = f" of at least {plan.minimum_rounds}" if early else f" of at most {plan.maximum_rounds}"
-    return text(
-        f"Round {step.round}", (rounds, "$muted"), (" · ", "$faint"), (step.candidate or STAGES["raw"], "$primary"),
-        (" · ", "$faint"), (workload, ""),
-    )  # fmt: skip
+    candidate, dot = (step.candidate or STAGES["raw"], _ink(plan, step.candidate)), (" · ", "$faint")
+    return text(f"Round {step.round}", (rounds, "$muted"), dot, candidate, dot, workload)
+
+
+def _ink(plan: Plan, candidate: str) -> str:
+    """That of the bare device where there is no candidate."""
+    return filesystem_ink(kind_of(plan, candidate)) if candidate else "$primary"
 
 
 def doing(state: RunState, spinner: int, width: int) -> Content:
@@ -188,17 +205,14 @@ def _place(state: RunState, ratio: Ratio, place: int) -> Content:
 def _words(state: RunState, ratio: Ratio) -> Content:
     """How it does against the baseline, as far as that is proven."""
     if ratio.verdict == "failed":
-        return text(("✗ failed", "$error"))
+        return signed("failed")
     if out := state.out(ratio.candidate):
         return text((f"{'»' if out == 'skipped' else '✂'} {out}", "$muted"))
     if ratio.candidate == state.plan.baseline:
         return text(("◆ baseline", "$muted"))
     if ratio.ratio <= 0:
         return text(("· waiting", "$faint"))
-    sign = SIGNS[ratio.verdict]
-    style = COLOURS[sign.tone][0]
-    words = "tie" if ratio.verdict == "tie" else speed_text(ratio.ratio)
-    return text((f"{sign.glyph} {words}", style))
+    return signed(ratio.verdict, "" if ratio.verdict == "tie" else speed_text(ratio.ratio))
 
 
 def fading(ratio: Ratio, top: float, width: int, look: Look) -> Content:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from textual.content import Content
 
-from fswizard.model.analysis import CERTAINTY, SIGNS
+from fswizard.model.analysis import CERTAINTY, SIGNS, Verdict
 from fswizard.model.metrics import is_stall
 from fswizard.model.result import Sample
 from fswizard.model.units import ratio_text, rounds_text, stall_text
@@ -17,16 +17,19 @@ from fswizard.report.document import Bar, Table
 from fswizard.report.layout import tables
 from fswizard.report.presentation import PUBLISHED, SET_UP, WORST_STALL, Presentation, published_on
 from fswizard.tui.drawing import (
-    COLOURS,
     WIDEST,
+    answered,
     bullet,
     cut,
     cut_among,
     facts,
+    filesystem_ink,
     fit,
     heading,
+    ink,
     lines,
     side_by_side,
+    signed,
     text,
     wrap,
 )
@@ -34,13 +37,13 @@ from fswizard.tui.widgets.braille import BARS
 from fswizard.tui.widgets.charts import ChartRow, charts
 from fswizard.tui.widgets.ratios import ratio_table
 
+SIGNED: dict[str, Verdict] = {
+    "speed": "faster", "slower": "slower", "behind": "behind", "cost": "slower", "failure": "failed",
+}  # fmt: skip
+"""Reasons that have the sign of a verdict."""
 REASONS = {
-    "speed": (SIGNS["faster"].glyph, "$success"),
-    "slower": (SIGNS["slower"].glyph, "$error"),
-    "beaten": (SIGNS["beaten"].glyph, "$muted"),
-    "cost": (SIGNS["slower"].glyph, "$error"),
+    **{code: (SIGNS[verdict].glyph, ink(verdict)) for code, verdict in SIGNED.items()},
     "feature": ("★", "$accent"),
-    "failure": (SIGNS["failed"].glyph, "$error"),
     "stall": ("◷", "$warning"),
     "excluded": ("⊘", "$warning"),
     "use": ("›", "$primary"),
@@ -49,7 +52,7 @@ DOUBT = ("!", "bold $warning")
 LEFT_BEHIND = ("not-removed", "not-wiped")
 """Doubts about what a run left on the machine, which stand beside the answer itself."""
 ITEM = ("·", "$muted")
-_INKS = {sign.glyph: COLOURS[sign.tone][0] for sign in SIGNS.values()}
+_INKS = {sign.glyph: ink(verdict) for verdict, sign in SIGNS.items()}
 _VERDICT = re.compile(f"([{''.join(_INKS)}](?: [a-z]+)?)")
 """A sign, and in the legend its word."""
 
@@ -64,7 +67,7 @@ BESIDE = 70
 def headline(view: Presentation, width: int, more: str = "", why_not: str = "") -> Content:
     """The verdict, and how sure it is; `more` is what resuming the run would bring, `why_not` why it cannot be."""
     card = view.card
-    mark = ("✓ ", "bold $success") if view.findings.advice.choice else ("! ", "bold $warning")
+    mark = answered(bool(view.findings.advice.choice))
     filled = text((card.dots, "bold $success" if card.confidence > 2 else "bold $warning"))
     words = "confidence " if width >= 72 else ""
     sure = text((words, "$muted"), filled, (f" {CERTAINTY[card.confidence]}", "$muted")) if card.certainty else text()
@@ -95,9 +98,12 @@ def figures(view: Presentation, width: int, height: int) -> Content:
 
 
 def _chart_row(bar: Bar) -> ChartRow:
-    remark = (bar.remark, COLOURS[SIGNS[bar.verdict].tone][0]) if bar.figure else (f"✗ {bar.remark}", "$error")
+    remark = (bar.remark, ink(bar.verdict)) if bar.figure else signed("failed", bar.remark)
     return ChartRow(
-        bar.title, lambda room: text(("▆" * max(1, round(bar.length * room)), f"$fs-{bar.kind}")), bar.figure, remark
+        bar.title,
+        lambda room: text(("▆" * max(1, round(bar.length * room)), filesystem_ink(bar.kind))),
+        bar.figure,
+        remark,
     )
 
 
@@ -138,9 +144,13 @@ def table(block: Table, width: int) -> Content:
         if number == 0 or line.startswith("─"):
             rows.append(text((line, "$line" if number else "$muted")))
             continue
-        pieces = enumerate(_VERDICT.split(line))
-        rows.append(text(*((piece, _INKS[piece[0]] if number % 2 else "") for number, piece in pieces)))
-    return lines([*rows, *(line for note in block.notes for line in wrap((note, "$faint"), width))])
+        rows.append(_with_signs(line))
+    return lines([*rows, *(line for note in block.notes for line in wrap(_with_signs(note, "$faint"), width))])
+
+
+def _with_signs(words: str, style: str = "") -> Content:
+    pieces = enumerate(_VERDICT.split(words))
+    return text(*((piece, _INKS[piece[0]] if number % 2 else style) for number, piece in pieces))
 
 
 def published(view: Presentation, width: int) -> Content:
@@ -176,7 +186,7 @@ def rounds(view: Presentation, width: int) -> Content:
             cells = [" "] * room
             for each in bar.rounds:
                 cells[round((each.length - low) / (high - low) * (room - 1))] = "●"
-            drawn = ("".join(cells), f"$fs-{bar.kind}")
+            drawn = ("".join(cells), filesystem_ink(bar.kind))
             rows.append(text(fit(cut_among(bar.candidate, names, name), name), "  ", drawn))
     return lines(rows)
 
@@ -204,7 +214,7 @@ def stalls_by_round(view: Presentation, width: int) -> Content | None:
         longest = max(waits.values(), key=lambda sample: sample.value)
         work = next((f", {row.title}" for row in view.rows if row.name == longest.workload), "")
         words = f"{stall_text(longest.value)} in round {longest.round}{work}"
-        style = f"$fs-{kind_of(result.plan, candidate)}"
+        style = filesystem_ink(kind_of(result.plan, candidate))
         room = width - name - len(drawn) - 4
         rows.append(
             text(fit(cut_among(candidate, shown, name), name), "  ", (drawn, style), "  ", (cut(words, room), "$muted"))

@@ -142,7 +142,7 @@ class MembersScreen(Window[bool]):
             given_up = [usable[path][1] for path in self._paths if path in usable]
             lost = [loss for offer in given_up if not offer.empty for loss in offer.losses]
             words = f"{'; '.join(lost)} would be lost." if lost else "nothing was found there."
-            return ("▲ ", "bold $error"), (f"{count} disk{'' if count == 1 else 's'}: ", "bold"), words
+            return ("⚠ ", "bold $error"), (f"{count} disk{'' if count == 1 else 's'}: ", "bold"), words
         needed = binary_text(self._images * self._recipe.image_bytes)
         if short := self._too_large:
             return ("✗ ", "bold $error"), keyed(f"The images take {needed}. {short} Take fewer: `←`")

@@ -18,7 +18,7 @@ from textual.widgets import Static
 from fswizard.model.text import mid_sentence
 from fswizard.model.units import binary_text, duration_text, rounds_text, size_text
 from fswizard.tui.choices import Purpose, WizardChoices
-from fswizard.tui.drawing import cut, facts, lines, text
+from fswizard.tui.drawing import answered, cut, facts, lines, text
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
@@ -214,14 +214,21 @@ def _purpose(name: Purpose, width: int, on: bool) -> Content:
     return text((f" {glyph} ", "$primary"), (title, "bold"), (f"\n   {cut(why, width - 3)}", "$muted"))
 
 
+def entry_answer(entry: Entry, width: int) -> Content:
+    """What an earlier result says, as the result itself does."""
+    if entry.ending is None:
+        return text((cut(entry.verdict, width), "$muted"))
+    return text(answered(entry.answered), cut(entry.verdict, width - 2))
+
+
 def _entry(entry: Entry, width: int, on: bool, *, remark: str = "") -> Content:
     head = entry.header
-    end = cut(remark or entry.verdict, max(8, width - 21 - cell_len(head.recipe)))
-    room = max(8, width - 21 - cell_len(end))
+    left = max(8, width - 21 - cell_len(head.recipe))
+    end = text((cut(remark, left), "$success")) if remark else entry_answer(entry, left)
+    room = max(8, width - 21 - end.cell_length)
     disk = cut(head.drive, room - cell_len(head.recipe) - 2)
     words = cut(f"{head.recipe}  {disk}" if cell_len(disk) >= LEAST_DISK else head.recipe, room)
-    style = "$success" if remark or len(entry.leaders) == 1 else "$muted"
-    return text(" ", (entry.when, "$muted"), f"  {words}", (f"  {end}", style))
+    return text(" ", (entry.when, "$muted"), f"  {words}  ", end)
 
 
 def _about_entry(entry: Entry) -> Sequence[tuple[str, str]]:

@@ -12,7 +12,7 @@ from fswizard.model.analysis import SIGNS, TIE, Ratio
 from fswizard.model.units import ratio_text
 from fswizard.report import figures
 from fswizard.report.figures import Axis
-from fswizard.tui.drawing import COLOURS, columns, cut, cut_among, fit, lines, text, verdict
+from fswizard.tui.drawing import COLOURS, columns, cut, cut_among, fit, lines, signed, text
 
 
 def scale(axis: Axis, baseline: str, width: int) -> Content:
@@ -81,10 +81,10 @@ def _row(ratio: Ratio, shown_name: str, axis: Axis, widths: Sequence[int], basel
     name = text((shown_name, "bold"))
     if ratio.verdict == "failed":
         why = fit(text((cut(ratio.text or "failed", widths[1]), "$muted")), widths[1])
-        return columns((name, why, "", "", verdict(ratio)), widths)
+        return columns((name, why, "", "", signed(ratio.verdict)), widths)
     if not is_baseline and ratio.ratio <= 0:
         return columns((name, bar(ratio, axis, widths[1]), "", "", text(("· waiting", "$faint"))), widths)
-    interval, word = ratio.interval(), verdict(ratio)
+    interval, word = ratio.interval(), signed(ratio.verdict)
     if is_baseline:
         word, interval = text(("◆ baseline", "$muted")), ""
     figure = text((ratio_text(ratio.ratio), "bold" if not is_baseline else "$muted"))
