@@ -108,7 +108,7 @@ class _Answer:
         self.name = choice.names[0]
         self.others = [name for name in choice.eligible if name != self.name]
         self.open = choice.names[1:]
-        self.verb = "Keep" if self.name == self.plan.baseline else "Use"
+        self.verb = "Keep" if self.name == self.plan.baseline and self.plan.candidate(self.name).directory else "Use"
 
     def card(self) -> Card:
         if self.choice.kind == "tie":
@@ -181,7 +181,7 @@ class _Answer:
         gains = sorted((part for part in parts if part.verdict == "faster"), key=lambda part: -part.ratio)
         losses = sorted((part for part in parts if part.verdict == "slower"), key=lambda part: part.ratio)
         if not gains and not losses:
-            return "Overall it is ahead, though no single test proves it."
+            return "Ahead in all tests together; each alone is too close to call."
         if len(parts) == 1:  # the verdict has its figure
             return f"One test counts: {titles[parts[0].workload]}."
         counts = [f"{word} in {len(some)}" for word, some in (("faster", gains), ("slower", losses)) if some]
@@ -232,7 +232,7 @@ class _Answer:
             return self._says(*reasons), self._beside()
         if self.choice.unsafe:
             degraded = all(DEGRADED in options for _, options in self.choice.unsafe)
-            reason = ": the only one with all its disks" if degraded else ": the only safe one here"
+            reason = ": the others had a disk missing" if degraded else ": the only safe one here"
             return self._says(reason), self._beside()
         if self.choice.in_memory:
             return self._says(": the others can't be compared"), "They kept in memory what was written to the disk."

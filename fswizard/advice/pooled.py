@@ -39,8 +39,8 @@ def _alone(group: Group) -> bool:
 
 
 def _verdict(group: Group, first: str, ratio: Ratio) -> str:
-    baseline, titles = group.setting.baseline.name, group.titles
-    head = f"{'Keep' if first == baseline else 'Use'} {titles[first]}"
+    titles = group.titles
+    head = f"Use {titles[first]}"
     rival, on = titles[ratio.baseline], f" on {machines_text(ratio.rounds)}"
     if not _alone(group):
         if group.analysis.tied:

@@ -105,13 +105,6 @@ class Ratio:
         late = half_width / lead * min(1.0, self.rounds / MAXIMUM_ROUNDS)
         return replace(self, ratio=math.exp(lead * (1 - WINNERS_CURSE * late**2)))
 
-    @property
-    def spread(self) -> str:
-        """Half the interval in percent, as `±15%`; empty where there is none, or a vague one."""
-        if not self.low or not self.high or self.vague:
-            return ""
-        return f"±{(math.sqrt(self.high / self.low) - 1) * 100:.0f}%"
-
 
 @dataclass(frozen=True, slots=True)
 class Hinge:

@@ -153,8 +153,8 @@ def notes(comparison: Comparison) -> Iterator[str]:
     yield f"Ratios are {after} over {before}: above 1 is better. Within 5 % is a tie."
     if any(change.ratio.low is None for change in comparison.changes):
         yield f"Ratios without an interval come from fewer than {rounds_text(FIRST_LOOK + 1)}."
-    else:
-        yield "Expect at most 5 % of these marks to be wrong."
+    elif any(change.ratio.verdict != "undecided" for change in comparison.changes):
+        yield "At most 1 in 20 of what is called faster, slower or a tie may be wrong."
 
 
 def lists(comparison: Comparison) -> Mapping[str, tuple[str, ...]]:

@@ -113,10 +113,10 @@ class Row:
 
     @property
     def share_text(self) -> str:
-        """`51%`, or `disk's limit` on a single disk; empty if it was not measured."""
+        """`51%`, at most `100%` on a single disk; empty if it was not measured."""
         if self.share is None:
             return ""
-        return "disk's limit" if self._at_limit(self.share.ratio) else share_text(self.share.ratio)
+        return "100%" if self._at_limit(self.share.ratio) else share_text(self.share.ratio)
 
     @property
     def share_words(self) -> str:
@@ -140,13 +140,19 @@ class Row:
 
 
 def ratio_cell(ratio: Ratio | None) -> str:
-    """`1.98 ±15% ▲`, `can't tell ○`, or a dash if there is none."""
+    """`1.98 (1.72–2.28) ▲`, `can't tell ○`, or a dash if there is none."""
     if ratio is None:
         return "–"
-    words = ("failed", "") if ratio.verdict == "failed" else (ratio_text(ratio.ratio), ratio.spread)
+    words = "failed" if ratio.verdict == "failed" else with_interval(ratio)
+    return f"{words} {SIGNS[ratio.verdict].glyph}"
+
+
+def with_interval(ratio: Ratio) -> str:
+    """`1.98 (1.72–2.28)`, or `can't tell`."""
+    interval = ratio.interval()
     if ratio.vague:
-        words = ("can't tell", "")
-    return " ".join(filter(None, (*words, SIGNS[ratio.verdict].glyph)))
+        return interval
+    return f"{ratio_text(ratio.ratio)} ({interval})" if interval else ratio_text(ratio.ratio)
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +273,7 @@ class Presentation:
     @property
     def share_title(self) -> str:
         """Header of the column with the first choice's share of the bare device."""
-        return f"{self.first}/disk"
+        return "disk speed"
 
     @property
     def share_explained(self) -> str:
@@ -275,7 +281,7 @@ class Presentation:
         if not (shares := [row for row in self.rows if row.share]):
             return ""
         speed = "the speed of one of its disks" if shares[0].disks > 1 else "the disk's own speed"
-        return f"{self.share_title}: what {self.first} reached of {speed}, without a filesystem"
+        return f"{self.share_title}: how much of {speed}, without a filesystem, {self.first} reached"
 
     @property
     def by_workload(self) -> Table:
@@ -717,9 +723,9 @@ def _notes(findings: Findings) -> Iterator[str]:
         rounds = max(ratio.rounds for ratio in ratios)
         have = "there is only one" if rounds == 1 else f"only {rounds} can be compared"
         yield f"No intervals: they need {rounds_text(FIRST_LOOK)}, and {have}."
-    compared = {ratio.workload for ratio in ratios if ratio.low is not None}
-    if len(compared) > 1:
-        yield "Expect at most 5 % of the marks by workload to be wrong."
+    decided = [ratio for ratio in ratios if ratio.low is not None and ratio.verdict != "undecided"]
+    if len({ratio.workload for ratio in ratios if ratio.low is not None}) > 1 and decided:
+        yield "At most 1 in 20 of what is called faster, slower or a tie by workload may be wrong."
 
 
 def _published(findings: Findings) -> Iterator[str]:
@@ -728,7 +734,7 @@ def _published(findings: Findings) -> Iterator[str]:
         yield f"{head} In full: fswizard published {published.name}"
         works: dict[str, list[str]] = {}
         for one in published.ratios:
-            here = f"{ratio_text(one.here.ratio)} {one.here.spread}".strip()
+            here = with_interval(one.here)
             there = f"{one.candidate} {ratio_text(one.there)} against {one.here.baseline}, here {here}"
             works.setdefault(one.work, []).append(there)
         yield from (f"{work}: {'; '.join(texts)}." for work, texts in works.items())

@@ -77,11 +77,11 @@ async def wait_until_quiet(drive: Drive | None, emitter: Emitter, *, longest_s: 
     while longest_s > 0 and (busy := await _who_is_busy(drive)):
         waited = clock.monotonic() - began
         if emitter.step.stage != "wait":
-            emitter.begin("wait", f"waiting: {busy}", expected_s=longest_s)
+            emitter.begin("wait", f"waiting for other programs: {busy}", expected_s=longest_s)
         if waited >= longest_s:
             emitter.doubt(busy_machine(busy))
             break
-        emitter.progress(f"waiting: {busy}", Progress(waited / longest_s))
+        emitter.progress(f"waiting for other programs: {busy}", Progress(waited / longest_s))
     return clock.monotonic() - began
 
 

@@ -169,7 +169,7 @@ def test_figures_sentences_and_commands_are_the_same(make: Callable[[], Result])
             failed = ratio.verdict == "failed"
             figures = [] if failed else [ratio_text(ratio.ratio), ratio.interval(), SIGNS[ratio.verdict].glyph]
             assert stand([ratio.candidate, *figures, ratio.verdict], text), (room, ratio)
-        shorter = flat(re.sub(r" ±>?\d+%", "", text))
+        shorter = flat(re.sub(r" \([\d.,]+–[\d.,]+\)", "", text))
         for row in view.rows:
             measured = [ratio for ratio in row.ratios.values() if ratio.verdict != "failed"]
             told = [f"{ratio_text(ratio.ratio)} {SIGNS[ratio.verdict].glyph}" for ratio in measured]

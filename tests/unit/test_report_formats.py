@@ -124,7 +124,7 @@ def test_markdown_and_the_page_have_tables_and_figures_and_need_nothing_else() -
     page = markdown_page(render(make_findings(), "markdown"))
     assert {"table", "ul", "pre", "strong"} <= page.tags
     assert not page.open
-    assert "1.98 ±4% ▲" in page.words
+    assert "1.98 (1.90–2.06) ▲" in page.words
     whole, post = (render(make_findings(), name) for name in ("markdown", "reddit"))
     assert whole.startswith(f"{post}\n<details>\n<summary>Full report</summary>\n\n")
     assert whole.endswith("\n\n</details>\n")

@@ -35,7 +35,7 @@ class GalleryScreen(Window[tuple[str, bool] | None]):
         self._shown = shown
 
     def body(self) -> ComposeResult:
-        yield Static("Real runs, shown again. Nothing on this machine is touched.", id="message", markup=False)
+        yield Static("Recorded runs, shown again. Nothing on this machine is touched.", id="message", markup=False)
         yield ChoiceList(id="stories", keeps_highlight=True)
 
     def on_mount(self) -> None:
