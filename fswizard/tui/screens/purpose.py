@@ -19,7 +19,7 @@ from fswizard.model.text import mid_sentence
 from fswizard.model.units import binary_text, duration_text, rounds_text, size_text
 from fswizard.tui.choices import Purpose, WizardChoices
 from fswizard.tui.drawing import answered, cut, facts, lines, text
-from fswizard.tui.screens.base import StepScreen
+from fswizard.tui.screens.base import AIRY, StepScreen
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
 
@@ -41,8 +41,6 @@ WORDMARK = (
 )
 BESIDE = ("For", "Writes")
 """Facts for which there is room only beside the list, not below it."""
-AIRY = 40
-"""Lines of a terminal from which on the facts have room between them."""
 EARLIER = 4
 """Earlier results that are listed here; the history has them all."""
 LEAST_DISK = 12

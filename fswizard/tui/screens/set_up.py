@@ -22,7 +22,7 @@ from fswizard.model.plan import Plan
 from fswizard.model.text import safe
 from fswizard.model.units import size_text
 from fswizard.tui.backend import NO_WAY, Backend
-from fswizard.tui.drawing import bullet, cut, facts, fit, keyed, lines, radio, text, tick
+from fswizard.tui.drawing import bullet, cut, facts, fit, heading, keyed, lines, radio, text, tick
 from fswizard.tui.drives import first_sentences, losing
 from fswizard.tui.machine import DiskWatcher, in_background, target_state
 from fswizard.tui.screens.base import SCROLL_LINES, SCROLL_PAGES, TextBox, Window
@@ -256,7 +256,8 @@ class SetUpReview(Window[None]):
             "You get": f"{what.filesystem} “{what.label}” on {what.mount_point}, owned by {what.owner}",
             "Root": _root(self._rights) if plan.identifiers else "not needed in a demo",
         }  # fmt: skip
-        return lines((facts(shown.items(), width, label=10, gap=False), Content(""), _commands(plan.commands, width)))
+        known, title = facts(shown.items(), width, label=10, gap=False), heading("Exact commands, as root", width)
+        return lines((known, Content(""), title, _commands(plan.commands, width)))
 
     @on(Input.Submitted, "#serial")
     def _submitted(self, event: Input.Submitted) -> None:
