@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
-from fswizard.tui.drawing import cut, text
+from fswizard.tui.drawing import lines, text, wrap
 from fswizard.tui.screens.base import Window
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
 
@@ -54,4 +54,5 @@ class GalleryScreen(Window[tuple[str, bool] | None]):
 
 
 def _row(title: str, disk: str, words: str, width: int, on: bool) -> Content:
-    return text(" ", (title, "bold"), (f"  {disk}", "$muted"), (f"\n {cut(words, width - 1)}", "$muted"))
+    head = text(" ", (title, "bold"), (f"  {disk}", "$muted"))
+    return lines((head, *(Content(" ") + line for line in wrap((words, "$muted"), width - 2))))
