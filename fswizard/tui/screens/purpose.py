@@ -111,6 +111,8 @@ class PurposeScreen(StepScreen):
             if items := self._past.get(kind):
                 rows.append(headline(kind, words))
                 rows += [ListRow(f"{kind}-{number}", partial(draw, item)) for number, item in enumerate(items)]
+                if self.size.height >= AIRY:
+                    rows.append(gap(f"after-{kind}"))
         self.query_one("#purposes", ChoiceList).rows = tuple(rows)
 
     def _item(self, key: str) -> tuple[str, Any]:
@@ -221,12 +223,12 @@ def entry_answer(entry: Entry, width: int) -> Content:
 
 def _entry(entry: Entry, width: int, on: bool, *, remark: str = "") -> Content:
     head = entry.header
-    left = max(8, width - 21 - cell_len(head.recipe))
+    left = max(8, width - 15 - cell_len(head.recipe))
     end = text((cut(remark, left), "$success")) if remark else entry_answer(entry, left)
-    room = max(8, width - 21 - end.cell_length)
+    room = max(8, width - 15 - end.cell_length)
     disk = cut(head.drive, room - cell_len(head.recipe) - 2)
     words = cut(f"{head.recipe}  {disk}" if cell_len(disk) >= LEAST_DISK else head.recipe, room)
-    return text(" ", (entry.when, "$muted"), f"  {words}  ", end)
+    return text(" ", (entry.when[:10], "$muted"), f"  {words}  ", end)
 
 
 def _about_entry(entry: Entry) -> Sequence[tuple[str, str]]:
