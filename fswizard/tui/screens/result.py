@@ -39,7 +39,7 @@ class ResultScreen(StepScreen):
         "proven and without a doubt that matters. The longest bar is the best, for durations too.\n\n"
         "d shows what it rests on. Ratios compare a candidate with the baseline: 1.21 means 1.21 times as good. The "
         "whisker is the interval in which the true ratio lies with 95 % certainty. Within 5 % two are level, so choose "
-        "by features. Beaten means that another candidate is proven faster, though the baseline is not.\n\n"
+        "by features. Behind means that another candidate is proven faster, though the baseline is not.\n\n"
         "w changes how much each workload counts, m what you must have: the same figures are ranked again at once, "
         "nothing is measured again.\n\n"
         "g resumes a run that ended before the answer was clear; the card says what that is likely to bring.\n\n"
