@@ -35,7 +35,7 @@ KEYS = frozenset({
     "scale",
 })  # fmt: skip
 """Of the tables: what people read."""
-HELPERS_WORDS = {"MEMBERS", "VOLUMES", "SYSTEM_PARTITIONS", "SERIAL"}
+HELPERS_WORDS = {"OTHER_MOUNT_POINT", "MEMBERS", "VOLUMES", "SYSTEM_PARTITIONS", "SERIAL"}
 """Constants of the helper with what its findings say."""
 LISTS = frozenset({"caveats"})
 """What people read, several sentences each."""
@@ -72,8 +72,8 @@ def in_refusals() -> Iterator[Found]:
     for path in sorted((ROOT / "fswizard/privileged").glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             match node:
-                case ast.Call(func=ast.Name(id="Refusal" | "Finding"), args=[_, *sentences]):
-                    pass
+                case ast.Call(func=ast.Name(id="Refusal" | "Finding"), args=[_, *sentences], keywords=hints):
+                    sentences = [*sentences, *(each.value for each in hints)]
                 case ast.Assign(targets=[ast.Name(id="text" | "hint")], value=sentence):
                     sentences = [sentence]
                 case ast.Assign(targets=[target], value=value) if HELPERS_WORDS & {*_names(target)}:

@@ -38,7 +38,7 @@ from fswizard.report import card_lines, render
 from fswizard.report.writes import budget_text
 from fswizard.system.files import turn_away_from
 
-OPEN = {"undecided": N_("{standing} so far"), "beaten": N_("{standing}, behind the leader")}
+OPEN = {"undecided": N_("{standing} so far"), "behind": N_("{standing}, behind the leader")}
 """What is said of an overall ratio beside its figure, such as `xfs 11 % faster`."""
 
 

@@ -15,8 +15,8 @@ from fswizard.model.plan import MAXIMUM_ROUNDS
 from fswizard.model.result import Doubt, Result
 from fswizard.model.units import ratio_text
 
-Verdict = Literal["faster", "slower", "beaten", "tie", "undecided", "failed"]
-"""The word for a ratio, the same in every room. `beaten`, of overall ratios alone, and only as `Analysis.standing`
+Verdict = Literal["faster", "slower", "behind", "tie", "undecided", "failed"]
+"""The word for a ratio, the same in every room. `behind`, of overall ratios alone, and only as `Analysis.standing`
 gives them: proven slower than a leader, though not than the baseline."""
 Tone = Literal["good", "bad", "even", "muted"]
 TIE = 1.05
@@ -41,7 +41,7 @@ class Sign:
 SIGNS: Mapping[Verdict, Sign] = {
     "faster": Sign("▲", "good", N_("faster")),
     "slower": Sign("▼", "bad", N_("slower")),
-    "beaten": Sign("▽", "muted", N_("beaten")),
+    "behind": Sign("▽", "muted", N_("behind")),
     "tie": Sign("═", "even", N_("tie")),
     "undecided": Sign("○", "muted", N_("undecided")),
     "failed": Sign("✗", "bad", N_("failed")),
@@ -108,13 +108,6 @@ class Ratio:
         late = half_width / lead * min(1.0, self.rounds / MAXIMUM_ROUNDS)
         return replace(self, ratio=math.exp(lead * (1 - WINNERS_CURSE * late**2)))
 
-    @property
-    def spread(self) -> str:
-        """Half the interval in percent, as `±15%`; empty where there is none, or a vague one."""
-        if not self.low or not self.high or self.vague:
-            return ""
-        return _("±{percent}%", percent=f"{(math.sqrt(self.high / self.low) - 1) * 100:.0f}")
-
 
 @dataclass(frozen=True, slots=True)
 class Hinge:
@@ -159,7 +152,7 @@ class Analysis:
     def standing(self) -> tuple[Ratio, ...]:
         """`overall` as every table shows it: who is out of the race is not called `undecided` there."""
         return tuple(
-            replace(ratio, verdict="beaten") if ratio.candidate in self.dropped and ratio.verdict != "slower" else ratio
+            replace(ratio, verdict="behind") if ratio.candidate in self.dropped and ratio.verdict != "slower" else ratio
             for ratio in self.overall
         )
 
@@ -246,7 +239,7 @@ class Reason:
     """One sentence of the recommendation's why."""
 
     code: str
-    """`speed`, `slower`, `beaten`, `cost`, `noise`, `redundancy`, `feature`, `failure`, `stall`, `age`, `excluded`,
+    """`speed`, `slower`, `behind`, `cost`, `noise`, `redundancy`, `feature`, `failure`, `stall`, `age`, `excluded`,
     `use`."""
     text: str
 

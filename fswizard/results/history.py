@@ -50,6 +50,11 @@ class Entry:
         return self.ending.leaders if self.ending else ()
 
     @property
+    def answered(self) -> bool:
+        """Whether it says what to use; a run that failed has no answer, whoever was ahead."""
+        return self.ending is not None and self.ending.outcome != "failed" and self.ending.rounds > 0
+
+    @property
     def verdict(self) -> str:
         """What its card says; of a file of an earlier version, who was in front."""
         if self.ending is None:

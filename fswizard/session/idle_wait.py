@@ -94,11 +94,11 @@ async def wait_until_quiet(drive: Drive | None, emitter: Emitter, *, longest_s: 
     while longest_s > 0 and (busy := await _who_is_busy(drive)):
         waited = clock.monotonic() - began
         if emitter.step.stage != "wait":
-            emitter.begin("wait", _("waiting: {busy}", busy=busy), expected_s=longest_s)
+            emitter.begin("wait", _("waiting for other programs: {busy}", busy=busy), expected_s=longest_s)
         if waited >= longest_s:
             emitter.doubt(busy_machine(busy))
             break
-        emitter.progress(_("waiting: {busy}", busy=busy), Progress(waited / longest_s))
+        emitter.progress(_("waiting for other programs: {busy}", busy=busy), Progress(waited / longest_s))
     return clock.monotonic() - began
 
 

@@ -260,14 +260,12 @@ def _failed(error: Mapping[str, Any]) -> Refused | RunFailed:
             f"{text[:1].upper()}{text[1:]}",
             _("Taken back: {back}.", back=back) if back else _("Look at the disk first."),
         )
-    return _refused(Refusal(error["code"], error["text"]))
+    return _refused(Refusal(error["code"], error["text"], hint=error["hint"]))
 
 
 def _refused(refusal: Refusal) -> Refused:
     text = safe(refusal.text)
-    first, _, advice = text.partition(": choose ")
-    hint = f"Choose {advice}." if advice else ""
-    return Refused(f"{first[:1].upper()}{first[1:]}.", hint)
+    return Refused(f"{text[:1].upper()}{text[1:]}.", safe(refusal.hint))
 
 
 CHECKS = """\

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from fswizard.language import N_, _, n_, p_, shown
-from fswizard.model.filesystem import Candidate, Filesystem, MkfsOption, MountOption
+from fswizard.model.filesystem import Candidate, Feature, Filesystem, MkfsOption, MountOption
 from fswizard.model.layout import DEGRADED, Array
 from fswizard.model.units import size_text
 from fswizard.tui.drawing import (
@@ -24,7 +24,7 @@ from fswizard.tui.drawing import (
     tick,
     wrap,
 )
-from fswizard.tui.matrix import feature_sign, room_bytes
+from fswizard.tui.matrix import FEATURES, feature_sign, room_bytes
 
 if TYPE_CHECKING:
     from fswizard.tui.backend import Availability
@@ -75,7 +75,7 @@ def explain_candidate(
     if not brief:
         rows += [Content(""), heading(_("Features"), width), _feature_table(filesystem, width)]
     elif partly := [feature for feature in filesystem.features if feature_sign(feature)[0] == "~"]:
-        words = "; ".join(f"{_(feature.name)}: {_(feature.value)}" for feature in partly)
+        words = "; ".join(f"{_shown(feature)}: {_(feature.value)}" for feature in partly)
         rows.append(bullet(("~", "$warning"), text((words, "$muted")), width))
     return lines(rows)
 
@@ -86,6 +86,10 @@ def reasons_list(reasons: Mapping[str, str], width: int) -> Content:
     return Content("\n\n").join(parts)
 
 
+def _shown(feature: Feature) -> str:
+    return _(FEATURES.get(feature.name, feature.name.replace("-", " ")))
+
+
 def _feature_table(filesystem: Filesystem, width: int) -> Content:
     """In two columns, what fits into them; the others below, each on lines of its own."""
     half = (width - 1) // 2
@@ -94,7 +98,7 @@ def _feature_table(filesystem: Filesystem, width: int) -> Content:
     for feature in filesystem.features:
         glyph, style = feature_sign(feature)
         value = "" if feature.value in ("yes", "no") else f": {_(feature.value)}"
-        words = text((_(feature.name), "" if feature.value != "no" else "$muted"), (value, "$muted"))
+        words = text((_shown(feature), "" if feature.value != "no" else "$muted"), (value, "$muted"))
         cell = bullet((glyph, style), words, width)
         (short if cell.cell_length <= half else long).append(cell)
     rows = [columns(short[i : i + 2], (half, half), gap=1) for i in range(0, len(short), 2)]

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.style import Style
 
 from fswizard.language import _
-from fswizard.model.analysis import SIGNS, Ratio, Tone
+from fswizard.model.analysis import SIGNS, Tone, Verdict
 from fswizard.model.drive import DRIVE_KINDS, SMR_KINDS, Drive, SmrVerdict
 from fswizard.model.text import safe, safe_lines
 
@@ -129,10 +129,24 @@ def meter(fraction: float, width: int) -> Content:
     return text(("█" * full + edge, "$primary on $line"), (" " * rest, "on $line"))
 
 
-def verdict(ratio: Ratio) -> Content:
-    """Glyph and word, in the verdict's colour."""
-    sign = SIGNS[ratio.verdict]
-    return text((f"{sign.glyph} {_(sign.word)}", COLOURS[sign.tone][0]))
+def ink(verdict: Verdict) -> str:
+    """The colour of all that a verdict says, on every screen."""
+    return COLOURS[SIGNS[verdict].tone][0]
+
+
+def signed(verdict: Verdict, words: str = "") -> Content:
+    """The verdict's sign and `words`, or the verdict itself, in its colour."""
+    return text((f"{SIGNS[verdict].glyph} {words or _(SIGNS[verdict].word)}", ink(verdict)))
+
+
+def answered(found: bool) -> tuple[str, str]:
+    """The mark before the answer of a run: whether it names what to use."""
+    return ("✓ ", "bold $success") if found else ("! ", "bold $warning")
+
+
+def filesystem_ink(kind: str) -> str:
+    """The colour of a filesystem, by its key in `report.colours`."""
+    return f"$fs-{kind}"
 
 
 def smr_badge(drive: Drive) -> Content:

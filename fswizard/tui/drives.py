@@ -292,7 +292,7 @@ def losing(offer: Offer) -> Content:
     """What would be lost on a device that can be given up."""
     if offer.empty:
         return text((_("nothing was found on it"), "$success"))
-    return text((f"▲ {p_('writing over a disk', 'erases')} ", "bold $error"), (_losses(offer), "$error"))
+    return text((f"⚠ {p_('writing over a disk', 'erases')} ", "bold $error"), (_losses(offer), "$error"))
 
 
 def _losses(offer: Offer) -> str:
@@ -367,7 +367,7 @@ class TargetMenu:
             named = partial(self._image_row, self.named, self.key == "named")
         several = text(radio(self.key == "several"), f" {_('several disks or images, for arrays (a)')}")
         if self.choices.across > 1:
-            erased = (f"  ▲ {p_('disks', 'erased')}", "bold $error")
+            erased = (f"  ⚠ {p_('disks', 'erased')}", "bold $error")
             if not self.choices.members:
                 erased = (f"  {_('nothing is lost')}", "$success")
             several = text(radio(self.key == "several"), f" {several_words(self.choices)}", erased)
@@ -452,7 +452,7 @@ class TargetMenu:
             loss = _(
                 "{disks} are formatted for the test and left empty; you confirm each in the review.", disks=several
             )
-            return ("▲ ", "bold $error"), loss
+            return ("⚠ ", "bold $error"), loss
         if self.choices.images > 1:
             return (_("{images}, to try layouts: nothing is lost.", images=several),)
         return (_("Compare RAID, mirrors and raidz on several disks, or on scratch images without losing anything."),)
@@ -465,7 +465,7 @@ def _device_meaning(offer: Offer) -> tuple[Piece, ...]:
     if offer.empty:
         found = _("Nothing was found on {device}:", device=offer.name)
         return (f"{found} ", "bold $success"), f"{_('nothing is lost.')} {then}"
-    return (f"▲ {_('You would lose:')} ", "bold $error"), f"{_losses(offer)}. {then}"
+    return (f"⚠ {_('You would lose:')} ", "bold $error"), f"{_losses(offer)}. {then}"
 
 
 def _empty_meaning(offer: Offer) -> tuple[Piece, ...]:

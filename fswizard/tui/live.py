@@ -8,12 +8,26 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from fswizard.language import N_, _, n_, p_, shown
-from fswizard.model.analysis import SIGNS, Ratio
+from fswizard.model.analysis import Ratio
 from fswizard.model.events import Stage
-from fswizard.model.plan import FIRST_LOOK
+from fswizard.model.plan import FIRST_LOOK, Plan
 from fswizard.model.run_state import LogEntry, LogNote, RunState
 from fswizard.model.units import duration_text, figure_text, seconds_text, speed_text
-from fswizard.tui.drawing import COLOURS, WIDEST, bullet, cut, cut_among, fit, heading, lines, meter, text, wrap
+from fswizard.report.colours import kind_of
+from fswizard.tui.drawing import (
+    WIDEST,
+    bullet,
+    cut,
+    cut_among,
+    filesystem_ink,
+    fit,
+    heading,
+    lines,
+    meter,
+    signed,
+    text,
+    wrap,
+)
 from fswizard.tui.widgets.braille import area, nice_top, swatch
 from fswizard.tui.widgets.lanes import Look, looks_of
 
@@ -50,16 +64,21 @@ def title(state: RunState) -> Content:
     stage = _(STAGES[step.stage])
     if not step.round:
         look = " · " + _("first look at {candidate}", candidate=step.candidate) if step.candidate else ""
-        return text(_(plan.recipe.title), (look, "$primary"), (f" · {stage}", "$muted"))
+        return text(_(plan.recipe.title), (look, _ink(plan, step.candidate)), (f" · {stage}", "$muted"))
     workload = next((_(w.title) for w in plan.recipe.workloads if w.name == step.workload), stage)
     rounds = p_("round", "of at most {rounds}", rounds=plan.maximum_rounds)
     if step.round <= plan.minimum_rounds:
         rounds = p_("round", "of at least {rounds}", rounds=plan.minimum_rounds)
     return text(
         _("Round {round}", round=step.round), (f" {rounds}", "$muted"), (" · ", "$faint"),
-        (step.candidate or _(STAGES["raw"]), "$primary"),
+        (step.candidate or _(STAGES["raw"]), _ink(plan, step.candidate)),
         (" · ", "$faint"), (workload, ""),
     )  # fmt: skip
+
+
+def _ink(plan: Plan, candidate: str) -> str:
+    """That of the bare device where there is no candidate."""
+    return filesystem_ink(kind_of(plan, candidate)) if candidate else "$primary"
 
 
 def doing(state: RunState, spinner: int, width: int) -> Content:
@@ -198,17 +217,14 @@ def _place(state: RunState, ratio: Ratio, place: int) -> Content:
 def _words(state: RunState, ratio: Ratio) -> Content:
     """How it does against the baseline, as far as that is proven."""
     if ratio.verdict == "failed":
-        return text((f"✗ {_('failed')}", "$error"))
+        return signed("failed")
     if out := state.out(ratio.candidate):
         return text((f"{'»' if out == 'skipped' else '✂'} {_(out)}", "$muted"))
     if ratio.candidate == state.plan.baseline:
         return text((f"◆ {_('baseline')}", "$muted"))
     if ratio.ratio <= 0:
         return text((f"· {_('waiting')}", "$faint"))
-    sign = SIGNS[ratio.verdict]
-    style = COLOURS[sign.tone][0]
-    words = _(sign.word) if ratio.verdict == "tie" else speed_text(ratio.ratio)
-    return text((f"{sign.glyph} {words}", style))
+    return signed(ratio.verdict, "" if ratio.verdict == "tie" else speed_text(ratio.ratio))
 
 
 def fading(ratio: Ratio, top: float, width: int, look: Look) -> Content:

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from fswizard.language import _, n_, p_, shown
-from fswizard.model.analysis import SIGNS
+from fswizard.model.analysis import SIGNS, Verdict
 from fswizard.model.metrics import is_stall
 from fswizard.model.result import Sample
 from fswizard.model.units import ratio_text, stall_text
@@ -18,17 +18,20 @@ from fswizard.report.document import Bar, Table
 from fswizard.report.layout import tables
 from fswizard.report.presentation import PUBLISHED, SET_UP, WORST_STALL, Presentation, published_on
 from fswizard.tui.drawing import (
-    COLOURS,
     WIDEST,
+    answered,
     bullet,
     cut,
     cut_among,
     facts,
+    filesystem_ink,
     filled,
     fit,
     heading,
+    ink,
     lines,
     side_by_side,
+    signed,
     text,
     wrap,
 )
@@ -36,13 +39,13 @@ from fswizard.tui.widgets.braille import BARS
 from fswizard.tui.widgets.charts import ChartRow, charts
 from fswizard.tui.widgets.ratios import ratio_table
 
+SIGNED: dict[str, Verdict] = {
+    "speed": "faster", "slower": "slower", "behind": "behind", "cost": "slower", "failure": "failed",
+}  # fmt: skip
+"""Reasons that have the sign of a verdict."""
 REASONS = {
-    "speed": (SIGNS["faster"].glyph, "$success"),
-    "slower": (SIGNS["slower"].glyph, "$error"),
-    "beaten": (SIGNS["beaten"].glyph, "$muted"),
-    "cost": (SIGNS["slower"].glyph, "$error"),
+    **{code: (SIGNS[verdict].glyph, ink(verdict)) for code, verdict in SIGNED.items()},
     "feature": ("★", "$accent"),
-    "failure": (SIGNS["failed"].glyph, "$error"),
     "stall": ("◷", "$warning"),
     "excluded": ("⊘", "$warning"),
     "use": ("›", "$primary"),
@@ -51,7 +54,7 @@ DOUBT = ("!", "bold $warning")
 LEFT_BEHIND = ("not-removed", "not-wiped")
 """Doubts about what a run left on the machine, which stand beside the answer itself."""
 ITEM = ("·", "$muted")
-_INKS = {sign.glyph: COLOURS[sign.tone][0] for sign in SIGNS.values()}
+_INKS = {sign.glyph: ink(verdict) for verdict, sign in SIGNS.items()}
 _VERDICT = re.compile(f"([{''.join(_INKS)}](?: [^\\W\\d_]+)?)")
 """A sign, and in the legend its word."""
 
@@ -66,7 +69,7 @@ BESIDE = 70
 def headline(view: Presentation, width: int, more: str = "", why_not: str = "") -> Content:
     """The verdict, and how sure it is; `more` is what resuming the run would bring, `why_not` why it cannot be."""
     card = view.card
-    mark = ("✓ ", "bold $success") if view.findings.advice.choice else ("! ", "bold $warning")
+    mark = answered(bool(view.findings.advice.choice))
     dots = text((card.dots, "bold $success" if card.confidence > 2 else "bold $warning"))
     certainty = _("confidence {dots} {level}") if width >= 72 else "{dots} {level}"
     sure = filled(certainty, dots=dots, level=card.level).stylize_before("$muted") if card.certainty else text()
@@ -97,9 +100,12 @@ def figures(view: Presentation, width: int, height: int) -> Content:
 
 
 def _chart_row(bar: Bar) -> ChartRow:
-    remark = (bar.remark, COLOURS[SIGNS[bar.verdict].tone][0]) if bar.figure else (f"✗ {bar.remark}", "$error")
+    remark = (bar.remark, ink(bar.verdict)) if bar.figure else signed("failed", bar.remark)
     return ChartRow(
-        bar.title, lambda room: text(("▆" * max(1, round(bar.length * room)), f"$fs-{bar.kind}")), bar.figure, remark
+        bar.title,
+        lambda room: text(("▆" * max(1, round(bar.length * room)), filesystem_ink(bar.kind))),
+        bar.figure,
+        remark,
     )
 
 
@@ -144,9 +150,13 @@ def table(block: Table, width: int) -> Content:
         if number == 0 or line.startswith("─"):
             rows.append(text((line, "$line" if number else "$muted")))
             continue
-        pieces = enumerate(_VERDICT.split(line))
-        rows.append(text(*((piece, _INKS[piece[0]] if number % 2 else "") for number, piece in pieces)))
-    return lines([*rows, *(line for note in block.notes for line in wrap((note, "$faint"), width))])
+        rows.append(_with_signs(line))
+    return lines([*rows, *(line for note in block.notes for line in wrap(_with_signs(note, "$faint"), width))])
+
+
+def _with_signs(words: str, style: str = "") -> Content:
+    pieces = enumerate(_VERDICT.split(words))
+    return text(*((piece, _INKS[piece[0]] if number % 2 else style) for number, piece in pieces))
 
 
 def published(view: Presentation, width: int) -> Content:
@@ -193,7 +203,7 @@ def rounds(view: Presentation, width: int) -> Content:
             cells = [" "] * room
             for each in bar.rounds:
                 cells[round((each.length - low) / (high - low) * (room - 1))] = "●"
-            drawn = ("".join(cells), f"$fs-{bar.kind}")
+            drawn = ("".join(cells), filesystem_ink(bar.kind))
             rows.append(text(fit(cut_among(bar.candidate, names, name), name), "  ", drawn))
     return lines(rows)
 
@@ -221,7 +231,7 @@ def stalls_by_round(view: Presentation, width: int) -> Content | None:
         longest = max(waits.values(), key=lambda sample: sample.value)
         work = next((f", {row.title}" for row in view.rows if row.name == longest.workload), "")
         words = p_("worst stall", "{time} in round {round}", time=stall_text(longest.value), round=longest.round) + work
-        style = f"$fs-{kind_of(result.plan, candidate)}"
+        style = filesystem_ink(kind_of(result.plan, candidate))
         room = width - name - len(drawn) - 4
         rows.append(
             text(fit(cut_among(candidate, names, name), name), "  ", (drawn, style), "  ", (cut(words, room), "$muted"))

@@ -31,6 +31,8 @@ from fswizard.tui.wizard import Wizard
 Answer = TypeVar("Answer")
 SHOWS_DISK = ("filesystems", "workloads", "review", "run")
 """Steps after the choice of a disk, except the result, which names the disk that it was measured on."""
+AIRY = 40
+"""Lines of a terminal from which on facts have room between them."""
 SCROLL_LINES = (
     Binding("up", "line(-1)", N_("scroll"), key_display="↑"),
     Binding("down", "line(1)", N_("scroll"), key_display="↓"),

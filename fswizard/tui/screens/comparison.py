@@ -13,8 +13,8 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 
 from fswizard.language import N_, _
-from fswizard.model.analysis import SIGNS
 from fswizard.model.comparison import Change, Comparison
+from fswizard.report.colours import key_of
 from fswizard.report.comparison import (
     NAMES,
     TOGETHER,
@@ -24,7 +24,6 @@ from fswizard.report.comparison import (
     causes,
     cautions,
     effect,
-    kind,
     lengths,
     lists,
     notes,
@@ -32,11 +31,12 @@ from fswizard.report.comparison import (
     sentences,
 )
 from fswizard.tui.drawing import (
-    COLOURS,
     WIDEST,
     bullet,
     facts,
+    filesystem_ink,
     heading,
+    ink,
     lines,
     paragraphs,
     text,
@@ -115,7 +115,7 @@ def _bars(comparison: Comparison, width: int) -> Content:
         title: [
             ChartRow(
                 change.title, partial(_pair, change, pair), both_figures(change),
-                (effect(change), COLOURS[SIGNS[change.ratio.verdict].tone][0]),
+                (effect(change), ink(change.ratio.verdict)),
             )
             for change, pair in zip(changes, lengths(changes))
         ]
@@ -126,7 +126,7 @@ def _bars(comparison: Comparison, width: int) -> Content:
 
 def _pair(change: Change, pair: tuple[float, float], room: int) -> Content:
     before, after = (max(1, round(length * room)) for length in pair)
-    both, ink = min(before, after), f"$fs-{kind(change)}"
+    both, style = min(before, after), filesystem_ink(key_of(change.kind))
     return text(
-        ("▀" * both, f"$past on {ink}"), ("▀" * (before - both), "$past"), ("▄" * (after - both), ink)
+        ("▀" * both, f"$past on {style}"), ("▀" * (before - both), "$past"), ("▄" * (after - both), style)
     )  # fmt: skip

@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from fswizard.language import N_, _
 from fswizard.model.drive import Drive
-from fswizard.tui.drawing import text
+from fswizard.tui.drawing import keyed, text
 from fswizard.tui.drives import known
 from fswizard.tui.screens.base import SCROLL_LINES, SCROLL_PAGES, TextBox, Window
 from fswizard.tui.widgets.canvas import Canvas
@@ -87,7 +87,7 @@ class QuestionScreen(Window[str | None]):
         self._answers = answers
 
     def body(self) -> ComposeResult:
-        yield Static(self._words, markup=False)
+        yield Static(keyed(self._words), markup=False)
         yield ChoiceList([ListRow(key, text(" ", words)) for key, words in self._answers.items()])
 
     @on(ChoiceList.Clicked)

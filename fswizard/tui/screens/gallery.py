@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from fswizard.language import N_, _
-from fswizard.tui.drawing import cut, text
+from fswizard.tui.drawing import lines, text, wrap
 from fswizard.tui.screens.base import Window
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
 
@@ -36,7 +36,7 @@ class GalleryScreen(Window[tuple[str, bool] | None]):
         self._shown = shown
 
     def body(self) -> ComposeResult:
-        words = _("Real runs, shown again. Nothing on this machine is touched.")
+        words = _("Recorded runs, shown again. Nothing on this machine is touched.")
         yield Static(words, id="message", markup=False)
         yield ChoiceList(id="stories", keeps_highlight=True)
 
@@ -56,4 +56,5 @@ class GalleryScreen(Window[tuple[str, bool] | None]):
 
 
 def _row(title: str, disk: str, words: str, width: int, on: bool) -> Content:
-    return text(" ", (_(title), "bold"), (f"  {_(disk)}", "$muted"), (f"\n {cut(_(words), width - 1)}", "$muted"))
+    head = text(" ", (_(title), "bold"), (f"  {_(disk)}", "$muted"))
+    return lines((head, *(Content(" ") + line for line in wrap((_(words), "$muted"), width - 2))))

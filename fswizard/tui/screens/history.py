@@ -18,9 +18,10 @@ from fswizard.language import N_, _, n_, shown
 from fswizard.results import by_disk
 from fswizard.stats.comparison import compare, compare_within, filled
 from fswizard.tui.choices import toggled
-from fswizard.tui.drawing import columns, cut, heading, lines, text
+from fswizard.tui.drawing import columns, cut, heading, lines, text, tick
 from fswizard.tui.screens.base import TextBox, Window, WithBox
 from fswizard.tui.screens.dialogs import QuestionScreen
+from fswizard.tui.screens.purpose import entry_answer
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap
 
 if TYPE_CHECKING:
@@ -198,16 +199,14 @@ def _disk_row(disk: str, count: int, width: int, on: bool) -> Content:
 
 def entry_line(entry: Entry, width: int, *, marked: bool) -> Content:
     """A result in a line; its verdict below where there is no room beside it, and its note."""
-    mark = ("✓" if marked else "", "bold $accent")
-    recipe, verdict = cut(entry.header.recipe, max(16, width // 6)), shown(entry.verdict)
-    style = "$success" if len(entry.leaders) == 1 else "$muted"
-    widths = (1, 16, max(16, width // 6))
+    recipe = cut(entry.header.recipe, max(16, width // 6))
+    widths = (3, 16, max(16, width // 6))
     rest = width - sum(widths) - 2 * len(widths)
-    head = columns((mark, (entry.when, "$muted"), (recipe, "bold")), widths)
-    if cell_len(verdict) <= rest:
-        parts = [text(head, "  ", (verdict, style))]
+    head = columns((tick(marked), (entry.when, "$muted"), (recipe, "bold")), widths)
+    if cell_len(shown(entry.verdict)) + 2 <= rest:
+        parts = [text(head, "  ", entry_answer(entry, rest))]
     else:
-        parts = [head, text("   ", (cut(verdict, width - 3), style))]
+        parts = [head, text("     ", entry_answer(entry, width - 5))]
     if entry.note:
-        parts.append(text("   ", (f"✎ {cut(entry.note, width - 5)}", "$accent")))
+        parts.append(text("     ", (f"✎ {cut(entry.note, width - 7)}", "$accent")))
     return lines(parts)

@@ -146,7 +146,7 @@ class MembersScreen(Window[bool]):
             words = _("nothing was found there.")
             if lost:
                 words = _("{losses} would be lost.", losses="; ".join(map(shown, lost)))
-            return ("▲ ", "bold $error"), (f"{n_('{count} disk', '{count} disks', count)}: ", "bold"), words
+            return ("⚠ ", "bold $error"), (f"{n_('{count} disk', '{count} disks', count)}: ", "bold"), words
         needed = binary_text(self._images * self._recipe.image_bytes)
         if short := self._too_large:
             words = _("The images take {size}. {why} Take fewer: `←`", size=needed, why=short)

@@ -19,8 +19,8 @@ from fswizard.language import N_, _, n_, p_, shown
 from fswizard.model.text import mid_sentence
 from fswizard.model.units import binary_text, duration_text, size_text
 from fswizard.tui.choices import Purpose, WizardChoices
-from fswizard.tui.drawing import cut, facts, lines, text
-from fswizard.tui.screens.base import StepScreen
+from fswizard.tui.drawing import answered, cut, facts, lines, text
+from fswizard.tui.screens.base import AIRY, StepScreen
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
 
@@ -40,8 +40,6 @@ WORDMARK = (
     "█▀  ▀▀▄ █ █ █ █  ▄▀  █▄▄█ █▄▄▀ █  █",
     "█   ▄▄▀ ▀▄▀▄▀ █ █▄▄▄ █  █ █  █ █▄▄▀",
 )
-AIRY = 40
-"""Lines of a terminal from which on the facts have room between them."""
 EARLIER = 4
 """Earlier results that are listed here; the history has them all."""
 LEAST_DISK = 12
@@ -112,6 +110,8 @@ class PurposeScreen(StepScreen):
             if items := self._past.get(kind):
                 rows.append(headline(kind, _(words)))
                 rows += [ListRow(f"{kind}-{number}", partial(draw, item)) for number, item in enumerate(items)]
+                if self.size.height >= AIRY:
+                    rows.append(gap(f"after-{kind}"))
         self.query_one("#purposes", ChoiceList).rows = tuple(rows)
 
     def _item(self, key: str) -> tuple[str, Any]:
@@ -217,14 +217,21 @@ def _purpose(name: Purpose, width: int, on: bool) -> Content:
     return text((f" {glyph} ", "$primary"), (_(title), "bold"), (f"\n   {cut(_(why), width - 3)}", "$muted"))
 
 
+def entry_answer(entry: Entry, width: int) -> Content:
+    """What an earlier result says, as the result itself does."""
+    if entry.ending is None:
+        return text((cut(shown(entry.verdict), width), "$muted"))
+    return text(answered(entry.answered), cut(shown(entry.verdict), width - 2))
+
+
 def _entry(entry: Entry, width: int, on: bool, *, remark: str = "") -> Content:
-    recipe = entry.header.recipe
-    end = cut(_(remark) or shown(entry.verdict), max(8, width - 21 - cell_len(recipe)))
-    room = max(8, width - 21 - cell_len(end))
-    disk = cut(entry.header.drive, room - cell_len(recipe) - 2)
-    words = cut(f"{recipe}  {disk}" if cell_len(disk) >= LEAST_DISK else recipe, room)
-    style = "$success" if remark or len(entry.leaders) == 1 else "$muted"
-    return text(" ", (entry.when, "$muted"), f"  {words}", (f"  {end}", style))
+    head = entry.header
+    left = max(8, width - 15 - cell_len(head.recipe))
+    end = text((cut(_(remark), left), "$success")) if remark else entry_answer(entry, left)
+    room = max(8, width - 15 - end.cell_length)
+    disk = cut(head.drive, room - cell_len(head.recipe) - 2)
+    words = cut(f"{head.recipe}  {disk}" if cell_len(disk) >= LEAST_DISK else head.recipe, room)
+    return text(" ", (entry.when[:10], "$muted"), f"  {words}  ", end)
 
 
 def _about_entry(entry: Entry) -> Sequence[tuple[str, str]]:

@@ -24,7 +24,7 @@ from fswizard.report.plan import LOSES, NOTHING, PLACE, plan_commands, plan_fact
 from fswizard.targets import privilege
 from fswizard.tui.backend import NO_WAY
 from fswizard.tui.drawing import bullet, facts, filled, keyed, lines, text, wrap
-from fswizard.tui.screens.base import SCROLL_LINES, SCROLL_PAGES, StepScreen, TextBox
+from fswizard.tui.screens.base import AIRY, SCROLL_LINES, SCROLL_PAGES, StepScreen, TextBox
 from fswizard.tui.widgets.canvas import Canvas
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class ReviewScreen(StepScreen):
         chosen = None if taken_up or self.choices.comparing else self.choices.drive
         more: dict[str, Any] = {"settles": settles, "warning": warning, "earlier": earlier}
         self.query_one("#plan", Canvas).show(
-            lambda width: plan_words(plan, rights, width, questions, chosen, gap=self.has_class("-tall"), **more)
+            lambda width: plan_words(plan, rights, width, questions, chosen, gap=self.size.height >= AIRY, **more)
         )
         self.query_one("#commands", Canvas).show(partial(commands, plan))
         self.query_one("#below", Canvas).show(

@@ -23,7 +23,7 @@ from fswizard.model.plan import Plan
 from fswizard.model.text import safe
 from fswizard.model.units import size_text
 from fswizard.tui.backend import NO_WAY, Backend
-from fswizard.tui.drawing import Piece, bullet, cut, facts, filled, fit, keyed, lines, radio, text, tick
+from fswizard.tui.drawing import Piece, bullet, cut, facts, filled, fit, heading, keyed, lines, radio, text, tick
 from fswizard.tui.drives import first_sentences, losing
 from fswizard.tui.machine import DiskWatcher, in_background, target_state
 from fswizard.tui.screens.base import SCROLL_LINES, SCROLL_PAGES, TextBox, Window
@@ -258,7 +258,8 @@ class SetUpReview(Window[None]):
             (_("Root"), _root(self._rights) if plan.identifiers else p_("root", "not needed in a demo")),
             *_then(plan.left_to_do),
         )
-        return lines((facts(pairs, width, label=10, gap=False), Content(""), _commands(plan.commands, width)))
+        known, title = facts(pairs, width, label=10, gap=False), heading(_("Exact commands, as root"), width)
+        return lines((known, Content(""), title, _commands(plan.commands, width)))
 
     @on(Input.Submitted, "#serial")
     def _submitted(self, event: Input.Submitted) -> None:

@@ -215,8 +215,8 @@ def _weight_row(workload: Workload, titles: Sequence[str], weight: float, width:
 def _time_shares(workloads: Sequence[Workload], width: int) -> Content:
     """Where the time of one candidate in one round goes."""
     longest = max((workload.seconds for workload in workloads), default=1.0) or 1.0
-    title = min(34, width // 2)
     titles = [_(workload.title) for workload in workloads]
+    title = min(1 + max(map(cell_len, titles), default=0), 3 * width // 5)
     rows = [heading(_("Time per filesystem and round"), width)]
     for workload in workloads:
         cells = width - 2 - title - 10

@@ -26,6 +26,13 @@ NAMES = {
     "f4": "F4", "slash": "/", "question_mark": "?",
 }  # fmt: skip
 
+OF_TEXTUAL = {
+    "Focus Next": N_("next part of the screen"),
+    "Focus Previous": N_("previous part of the screen"),
+    "Copy selected text": N_("copy what is selected"),
+}
+"""Its words for its own keys, and ours."""
+
 
 class KeyBar(CachedStatic, can_focus=False):
     """Keys that work right now, on as many lines as that takes; a click does what the key does.
@@ -93,7 +100,9 @@ def _keys(screen: Screen[object], *, hidden: bool = False) -> list[tuple[str, li
 
 def all_keys(screen: Screen[object]) -> str:
     """Every key that works on a screen: a line for each thing to do."""
-    return "\n".join(f"{_joined(bindings)}  {words}" for words, bindings in _keys(screen, hidden=True))
+    keys = [(_joined(bindings), words) for words, bindings in _keys(screen, hidden=True)]
+    width = max((cell_len(display) for display, _ in keys), default=0)
+    return "\n".join(f"{display:{width}}  {OF_TEXTUAL.get(words, words)}" for display, words in keys)
 
 
 def _joined(bindings: Sequence[Binding]) -> str:

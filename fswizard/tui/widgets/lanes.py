@@ -17,7 +17,7 @@ from fswizard.model.race import Lane, Lap, Race
 from fswizard.model.run_state import RunState
 from fswizard.model.units import figure_text
 from fswizard.report.colours import kind_of
-from fswizard.tui.drawing import cut, cut_among, fit, lines, text
+from fswizard.tui.drawing import cut, cut_among, filesystem_ink, fit, lines, text
 from fswizard.tui.widgets.braille import LINES, area
 
 HEADROOM = 1.25
@@ -40,7 +40,7 @@ def _looks(kinds: tuple[tuple[str, str], ...]) -> Mapping[str, Look]:
     seen: dict[str, int] = {}
     looks = {}
     for name, kind in kinds:
-        looks[name] = Look(f"$fs-{kind}", seen.get(kind, 0))
+        looks[name] = Look(filesystem_ink(kind), seen.get(kind, 0))
         seen[kind] = seen.get(kind, 0) + 1
     return looks
 

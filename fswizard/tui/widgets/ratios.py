@@ -13,7 +13,7 @@ from fswizard.model.analysis import SIGNS, TIE, Ratio
 from fswizard.model.units import ratio_text
 from fswizard.report import figures
 from fswizard.report.figures import Axis
-from fswizard.tui.drawing import COLOURS, columns, cut, cut_among, fit, lines, text, verdict
+from fswizard.tui.drawing import COLOURS, columns, cut, cut_among, fit, lines, signed, text
 
 
 def scale(axis: Axis, baseline: str, width: int) -> Content:
@@ -70,7 +70,7 @@ def _widths(ratios: Sequence[Ratio], width: int) -> tuple[int, int, int, int, in
     name = min(longest, max(8, 2 * width // 7))
     figure = max([cell_len(_("ratio")), *(len(ratio_text(r.ratio)) for r in ratios)])
     interval = max([11, *(cell_len(ratio.interval()) for ratio in ratios)])
-    word = max([11, cell_len(_("baseline")) + 2, *(verdict(ratio).cell_length for ratio in ratios)])
+    word = max([11, cell_len(_("baseline")) + 2, *(signed(ratio.verdict).cell_length for ratio in ratios)])
     if width < 46:
         return (max(6, width - figure - word - 4), 0, figure, 0, word)
     if width < 64 or not any(ratio.low for ratio in ratios if ratio.candidate != ratio.baseline):
@@ -84,10 +84,10 @@ def _row(ratio: Ratio, shown_name: str, axis: Axis, widths: Sequence[int], basel
     name = text((shown_name, "bold"))
     if ratio.verdict == "failed":
         why = fit(text((cut(shown(ratio.text) or _("failed"), widths[1]), "$muted")), widths[1])
-        return columns((name, why, "", "", verdict(ratio)), widths)
+        return columns((name, why, "", "", signed(ratio.verdict)), widths)
     if not is_baseline and ratio.ratio <= 0:
         return columns((name, bar(ratio, axis, widths[1]), "", "", text((f"· {_('waiting')}", "$faint"))), widths)
-    interval, word = ratio.interval(), verdict(ratio)
+    interval, word = ratio.interval(), signed(ratio.verdict)
     if is_baseline:
         word, interval = text((f"◆ {_('baseline')}", "$muted")), ""
     figure = text((ratio_text(ratio.ratio), "bold" if not is_baseline else "$muted"))
