@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.style import Style
 
-from fswizard.language import _, p_
+from fswizard.language import N_, _, p_
 from fswizard.tui.drawing import text
 from fswizard.tui.steps import WizardStep
 from fswizard.tui.widgets.canvas import CachedStatic
