@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.style import Style
 
-from fswizard.language import _, p_
+from fswizard.language import N_, _, p_
 from fswizard.tui.drawing import text
 from fswizard.tui.steps import WizardStep
 from fswizard.tui.widgets.canvas import CachedStatic
@@ -25,6 +25,8 @@ NAMES = {
     "enter": "⏎", "escape": "esc", "ctrl+q": "^q", "ctrl+p": "^p", "ctrl+c": "^c", "f1": "F1", "f2": "F2", "f3": "F3",
     "f4": "F4", "slash": "/", "question_mark": "?",
 }  # fmt: skip
+TEXTUALS = (N_("Focus Next"), N_("Focus Previous"), N_("Copy selected text"))
+"""What Textual says of its own keys."""
 
 
 class KeyBar(CachedStatic, can_focus=False):
