@@ -65,7 +65,7 @@ def explain_candidate(
     if refusal:
         marked.append(bullet(("✗", "$error"), refusal, width))
     if why:
-        marked.append(bullet(("★", "$accent"), text((f"{_('Suits this disk:')} ", "bold"), why), width))
+        marked.append(bullet(("★", "$accent"), text((f"{_('Suits this disk:')} ", "bold"), shown(why)), width))
     for each in marked:
         rows += [each] if brief else [Content(""), each]
     options = [bullet((name, "bold $primary"), option_words(option), width) for name, option in options_of(candidate)]
@@ -82,7 +82,9 @@ def explain_candidate(
 
 def reasons_list(reasons: Mapping[str, str], width: int) -> Content:
     """Candidates that suit a disk, each with why."""
-    parts = (lines((text((cut(name, width), "bold")), *wrap((why, "$muted"), width))) for name, why in reasons.items())
+    parts = (
+        lines((text((cut(name, width), "bold")), *wrap((shown(why), "$muted"), width))) for name, why in reasons.items()
+    )
     return Content("\n\n").join(parts)
 
 

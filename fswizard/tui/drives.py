@@ -15,7 +15,7 @@ from textual.style import Style
 from fswizard.errors import FswizardError
 from fswizard.filesystems import suggestions
 from fswizard.language import _, n_, number, p_, shown
-from fswizard.model.drive import Drive, Evidence, Partition
+from fswizard.model.drive import SMR_KINDS, Drive, Evidence, Partition
 from fswizard.model.estimates import brought
 from fswizard.model.recipe import Recipe
 from fswizard.model.text import safe
@@ -59,8 +59,9 @@ DEVICE = "device:"
 
 def _widths(width: int) -> tuple[int, int, int, int, int]:
     """Name, model, size, kind, health; health is dropped first."""
-    health = 11 if width >= 72 else 0
-    kind = 20
+    warmest = _("{health}, {temperature} °C", health=p_("health of a disk", "good"), temperature=99)
+    health = max(11, cell_len(warmest)) if width >= 72 else 0
+    kind = max([20, *(cell_len(_(words)) + 2 for words in SMR_KINDS.values())])
     name = 10
     size = 7
     model = width - name - size - kind - health - 2 * (4 if health else 3)
@@ -125,7 +126,7 @@ def explain(drive: Drive, width: int) -> Content:
 
 def suits(drive: Drive, width: int) -> Content:
     """What is worth a try on it, and what measuring adds."""
-    reasons = {item.candidate_name: shown(item.reason) for item in suggestions(drive)}
+    reasons = {item.candidate_name: item.reason for item in suggestions(drive)}
     then = _("Measuring on it shows the fastest one for your work, and by how much.")
     if not drive.name:
         then = _("Measuring on it, once it is attached, shows the fastest one for your work, and by how much.")

@@ -149,9 +149,8 @@ def now(state: RunState, width: int, *, height: int) -> Content:
     third = max(8, width // 3)
     latency = _("median latency")
     latency = latency if cell_len(latency) < third - 1 else _("latency")
-    names = Content("").join(
-        fit((name, "$muted"), third) for name in (p_("throughput", "now"), latency, p_("latency", "worst"))
-    )
+    labels = (p_("rate", "now"), latency, p_("latency", "worst"))
+    names = Content("").join(fit((label, "$muted"), third) for label in labels)
     figures = ((rate, f"bold {ink}"), (median, "bold"), (worst, "bold"))
     return lines((names, Content("").join(fit(figure, third) for figure in figures), *drawn))
 

@@ -29,12 +29,13 @@ FEATURES = {
     N_("zoned"): N_("zoned"),
 }
 """Features by their name in the catalogue, with the word above their column: those that decide most often first."""
+FURTHER = (N_("max-file-size"),)
+"""Features without a column."""
 NAME = 15
-NOTE = 8
 GAP = 2
 HEAD = 7
-NUMBER = 8
-"""Cells for a column with the room, or with how many disks may fail."""
+CELLS = 8
+"""Cells at least for a column with the room, with how many disks may fail, or with the word beside a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ class Matrix:
         cells = [fit((_("Filesystem") if self.members == 1 else _("Layout"), "$faint"), name)]
         if self.members > 1:
             cells += [
-                fit((words, "$faint"), NUMBER, "right") for words in (p_("space on disks", "Room"), _("May fail"))
+                fit((words, "$faint"), self._number, "right") for words in (p_("space on disks", "Room"), _("May fail"))
             ]
         cells += [text((_(FEATURES[f]), "bold $primary" if f in self.needs else "$faint")) for f in features]
         return fit(text(" " * HEAD, Content(" " * GAP).join(cells)), width)
@@ -82,7 +83,7 @@ class Matrix:
             array = candidate.on(self.members).array
             room = size_text(room_bytes(candidate, self.members, self.member_bytes))
             fail = str(array.survives) if array else p_("disks that may fail", "none")
-            cells += [fit((words, "$faint" if dim else ""), NUMBER, "right") for words in (room, fail)]
+            cells += [fit((words, "$faint" if dim else ""), self._number, "right") for words in (room, fail)]
         for feature in features:
             glyph, style = feature_sign(candidate.filesystem.feature(feature))
             sign = ("✗", "bold $error") if feature in lacks else (glyph, "$faint" if dim else style)
@@ -93,11 +94,15 @@ class Matrix:
         head = text(tick(mark.ticked, enabled=not dim), " ", star)
         return text(head, Content(" " * GAP).join([*cells, fit(word, note)]))
 
+    @property
+    def _number(self) -> int:
+        return _cells(p_("space on disks", "Room"), _("May fail"))
+
     def _widths(self, width: int) -> tuple[int, tuple[str, ...], int]:
         """Cells for the name, the features that there is room for, and cells for the word beside them."""
-        note = NOTE if width >= 56 else 0
+        note = _cells(_("baseline"), _("not here")) if width >= 56 else 0
         name = width // 4 if width >= 100 else NAME
-        room = width - HEAD - name - (GAP + note if note else 0) - (2 * (GAP + NUMBER) if self.members > 1 else 0)
+        room = width - HEAD - name - (GAP + note if note else 0) - (2 * (GAP + self._number) if self.members > 1 else 0)
         shown = set()
         for feature in sorted(FEATURES, key=lambda feature: feature not in self.needs):
             room -= GAP + cell_len(_(FEATURES[feature]))
@@ -105,6 +110,10 @@ class Matrix:
                 break
             shown.add(feature)
         return name, tuple(feature for feature in FEATURES if feature in shown), note
+
+
+def _cells(*words: str) -> int:
+    return max([CELLS, *map(cell_len, words)])
 
 
 def feature_sign(feature: Feature | None) -> tuple[str, str]:
