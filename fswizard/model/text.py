@@ -5,6 +5,8 @@ from __future__ import annotations
 import unicodedata
 from typing import Any
 
+from fswizard.language import ENGLISH, _, chosen
+
 _HOSTILE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _PLAIN = str.maketrans("│┼├┤●◂▸─×–±…µ·−▲▼▽═○✗", "||[]o<>-x-~.u.-+-<=?!")
 
@@ -37,7 +39,9 @@ def cells(text: str) -> int:
 
 
 def mid_sentence(title: str) -> str:
-    """A title within a sentence: names such as SQLite keep their capitals."""
+    """A title within a sentence, in the reader's language: names such as SQLite, and words of others, keep capitals."""
+    if chosen() != ENGLISH:
+        return _(title)
     return title[:1].lower() + title[1:] if title[1:2].islower() or title.startswith("A ") else title
 
 

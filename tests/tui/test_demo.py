@@ -29,8 +29,17 @@ from tests.tui.driving import at_step, screen_text, shows, until, wizard
 
 SIZE = (100, 32)
 ROOM_BYTES = 300_000
-ASKS_NOBODY = {"conclude", "confirmed", "export", "render", "rights_warning", "save_script", "theme", "why_not_set_up"}
-"""What is answered from the program's own tables and from what it is given; the theme; files that the user names."""
+ASKS_NOBODY = {
+    "conclude",
+    "confirmed",
+    "export",
+    "render",
+    "rights_warning",
+    "save_script",
+    "setting",
+    "why_not_set_up",
+}
+"""What is answered from the program's own tables and from what it is given; settings; files that the user names."""
 SHORT = "undecided"
 
 

@@ -203,7 +203,7 @@ class PurposeScreen(StepScreen):
         longest = duration_text(recipe.minutes * 60)
         return (
             (p_("purpose", "For"), _(recipe.why)),
-            (_("Measures"), ", ".join(mid_sentence(_(workload.title)) for workload in recipe.workloads)),
+            (_("Measures"), ", ".join(mid_sentence(workload.title) for workload in recipe.workloads)),
             (_("Compares"), compares),
             (_("Needs"), needs),
             (_("You lose"), _("nothing; all test files are deleted")),
