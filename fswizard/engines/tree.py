@@ -60,6 +60,8 @@ USES_UNPACKED = ("untar", "tar", "find", "du", "read")
 READING = ("read-back", "tar", "find", "du", "git-status", "start", "read")
 """Operations that mostly read."""
 FILES_IN_A_PART = 1_000
+LARGE_FILE_BYTES = 1 << 20
+"""Files of this size on average are streams: their content takes longer than their names."""
 LINE_BYTES = 16
 """Length of the line that `find` writes for each file."""
 GIT_SETTINGS = (
@@ -127,7 +129,7 @@ class TreeJob(ShapedEngine):
             return "sync"
         if self.operation in READING:
             return "read"
-        return "stream" if self.files == 1 else "small-files"
+        return "stream" if self.total_bytes >= self.files * LARGE_FILE_BYTES else "small-files"
 
     @property
     def writes(self) -> bool:

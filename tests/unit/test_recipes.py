@@ -319,6 +319,13 @@ def test_what_is_done_with_a_tree_is_done_with_files_of_another_shape_too() -> N
     assert [of for of, found in shapes.items() if len(found) < 2] == []
 
 
+def test_large_files_are_streams_however_many_there_are() -> None:
+    strains = {workload.name: workload.job.strain for workload in recipes.find("game-library").workloads}
+    assert (strains["install-packs"], strains["install-loose"], strains["load-packs"]) == (
+        "stream", "small-files", "read",
+    )  # fmt: skip
+
+
 def test_a_desktop_s_run_writes_less_than_50_gb_and_four_jobs_compare_what_was_published() -> None:
     recipe = recipes.find("desktop-ssd")
     trials = 12 * len(recipe.candidates)
