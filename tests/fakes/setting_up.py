@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from fswizard.errors import Refused, RunFailed
+from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Plan
 from fswizard.targets import SetUpChoices, SetUpDone, SetUpPlan, require_confirmed
@@ -24,8 +25,8 @@ DONE = SetUpDone(
 class SettingUp(FakeMachine):
     """Two spare disks; what the helper would say is scripted."""
 
-    def __init__(self, ending: SetUpDone | RunFailed) -> None:
-        super().__init__(drives=(NEW, OLD))
+    def __init__(self, ending: SetUpDone | RunFailed, drives: tuple[Drive, ...] = (NEW, OLD)) -> None:
+        super().__init__(drives=drives)
         self.ending = ending
         self.asked: list[SetUpPlan] = []
 

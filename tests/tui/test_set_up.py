@@ -13,7 +13,7 @@ from fswizard.tui.app import FswizardApp
 from fswizard.tui.screens.set_up import SetUpScreen
 from tests.fakes.setting_up import DONE, SettingUp
 from tests.fakes.wizard import NEW, Clock, finished_result
-from tests.tui.driving import at_step, screen_text, shows, until
+from tests.tui.driving import at_step, footer, screen_text, shows, until
 
 SERIAL = NEW.serial
 
@@ -63,6 +63,20 @@ async def test_a_disk_is_set_up_after_its_serial_number_was_typed(
             assert words in screen_text(app)
         await pilot.press("escape")
         await at_step(pilot, "result")
+
+
+async def test_without_a_disk_to_set_up_no_review_is_offered() -> None:
+    machine = SettingUp(DONE, drives=())
+    app = FswizardApp(machine, start="result", result=finished_result(machine), clock=Clock())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await at_step(pilot, "result")
+        await shows(pilot, "set it up")
+        await pilot.press("u")
+        await shows(pilot, "No disk here can be set up so far")
+        assert "review" not in footer(app)
+        await pilot.press("tab", "enter")
+        await pilot.pause()
+        assert "No disk here can be set up so far" in screen_text(app)
 
 
 async def test_a_failure_says_what_was_taken_back() -> None:

@@ -140,6 +140,7 @@ class SetUpScreen(Window[None]):
             rows.append(_tick_row(PARTITION, self._choices.partition, _("with a partition table (GPT)")))
         rows.append(_tick_row(ABSENT, self._choices.may_be_absent, _("may be absent when this machine starts")))
         self.query_one(ChoiceList).rows = tuple(rows)
+        self.refresh_bindings()
         if self._said_of != (self._path, bool(usable)):
             self._say_usual()
 
@@ -172,11 +173,19 @@ class SetUpScreen(Window[None]):
         self._redraw()
         self._say_usual()
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return bool(self._usable) if action == "review" else super().check_action(action, parameters)
+
     @on(Input.Submitted)
     def action_review(self) -> None:
-        if not self._path:
+        if not self._usable:
+            self._say_usual()
+        elif not self._path:
             self.refuse(_("Choose a disk first: `↑↓`, then `space`."))
-            return
+        else:
+            self._plan_it()
+
+    def _plan_it(self) -> None:
         label, point, owner = (self.query_one(f"#{name}", Input).value.strip() for name in ("label", "mount", "owner"))
         self._choices = replace(self._choices, label=label, mount_point=point.rstrip("/"), owner=owner)
         backend, candidate, path, choices = self.wizard.backend, self._candidate, self._path, self._choices

@@ -103,8 +103,10 @@ def _keys(screen: Screen[object], *, hidden: bool = False) -> list[tuple[str, li
 def all_keys(screen: Screen[object]) -> str:
     """Every key that works on a screen: a line for each thing to do."""
     keys = [(_joined(bindings), words) for words, bindings in _keys(screen, hidden=True)]
-    width = max((cell_len(display) for display, _ in keys), default=0)
-    return "\n".join(f"{display:{width}}  {OF_TEXTUAL.get(words, words)}" for display, words in keys)
+    width = max((cell_len(display) for display, __ in keys), default=0)
+    return "\n".join(
+        f"{display:{width}}  {_(OF_TEXTUAL[words]) if words in OF_TEXTUAL else words}" for display, words in keys
+    )
 
 
 def _joined(bindings: Sequence[Binding]) -> str:
