@@ -157,7 +157,7 @@ def _from_to(least: str, most: str) -> str:
     """`20–25 % faster`, `90 % faster to 2.1× as fast`."""
     (one, unit), (other, same) = (_NUMBER.fullmatch(text).groups() for text in (least, most))  # type: ignore[union-attr]
     if unit != same:
-        return _("{low} to {high}", low=least, high=most)
+        return p_("range", "{low} to {high}", low=least, high=most)
     return most if one == other else f"{one}–{most}"
 
 
