@@ -195,7 +195,7 @@ def _beaten_by(plan: Plan, analysis: Analysis, name: str, leaders: tuple[str, ..
 def _failures(plan: Plan, analysis: Analysis) -> Iterator[Reason]:
     for ratio in analysis.overall:
         if ratio.verdict == "failed":
-            title, why = plan.candidate(ratio.candidate).title, shown(ratio.text).rstrip(".。")
+            title, why = plan.candidate(ratio.candidate).title, shown(ratio.text).rstrip(".\u3002")
             yield Reason("failure", _("{candidate} failed: {reason}.", candidate=title, reason=why))
     reference = next((ratio.baseline for ratio in analysis.overall if ratio.verdict != "failed"), plan.baseline)
     if reference != plan.baseline:

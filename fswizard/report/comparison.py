@@ -177,7 +177,7 @@ def summary(comparison: Comparison) -> str:
     named = ", ".join(causes[:CAUSES])
     if len(causes) > CAUSES:
         named = n_("{names} and {count} more", "{names} and {count} more", len(causes) - CAUSES, names=named)
-    return "; ".join(filter(None, (headline.rstrip(".。"), named)))
+    return "; ".join(filter(None, (headline.rstrip(".\u3002"), named)))
 
 
 def cautions(comparison: Comparison) -> tuple[str, ...]:

@@ -494,7 +494,7 @@ def describe_smr(drive: Drive) -> str:
         return ""
     if verdict.kind == "unknown":
         return _("unknown whether it is shingled")
-    evidence = "; ".join(shown(item.text).rstrip(".。") for item in verdict.evidence if verdict.sign(item) == "✓")
+    evidence = "; ".join(shown(item.text).rstrip(".\u3002") for item in verdict.evidence if verdict.sign(item) == "✓")
     return verdict.sentence(flash=drive.flash) + (f": {evidence}" if evidence else "")
 
 
@@ -773,7 +773,7 @@ def _failures(findings: Findings) -> Iterator[str]:
         yield _(
             "{candidate}: {reason} ({where}, round {round}, {kind}).",
             candidate=one.candidate,
-            reason=shown(one.text).rstrip(".。"),
+            reason=shown(one.text).rstrip(".\u3002"),
             where=titles.get(one.workload, _("formatting or mounting")),
             round=one.round,
             kind=one.kind,
