@@ -92,7 +92,7 @@ screenshots: $(VENV)/.test-ready ## Make the screenshots of README from real run
 	$(BIN)/python -m tests.tui.screenshots
 
 messages: $(VENV)/.test-ready ## Collect all sentences, merge them into the translations, say what is missing, compile them
-	@$(BIN)/python packaging/messages.py
+	@$(BIN)/python packaging/messages.py $(ARGS)
 
 install-helper: $(VENV)/.run-ready ## Give root a copy of the helper that only root can change; ARGS=--remove takes it away
 	@$(FSWIZARD) install-helper $(ARGS)

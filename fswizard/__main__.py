@@ -9,6 +9,7 @@ import sys
 
 from fswizard import language
 from fswizard.errors import ExitCode, FswizardError, RunFailed, UsageError
+from fswizard.language import _, shown
 from fswizard.model.text import plain, safe_lines
 from fswizard.system import files
 from fswizard.tui import run_wizard
@@ -17,16 +18,18 @@ from fswizard.tui import run_wizard
 def main() -> None:
     """Run the wizard or, with arguments, the command line; leave with the exit codes of `errors.ExitCode`."""
     try:
-        _require_output()
+        closed = _output_is_closed()
         _print_in_any_encoding()
-        language.choose(files.setting(language.SETTING) or language.of_environment())
+        language.choose(language.asked_for() or files.setting(language.SETTING) or language.of_environment())
+        if closed:
+            raise UsageError(_("Standard output is closed."), _("Send it to a file or a program: > FILE, | less."))
         code = _command_line() if sys.argv[1:] else _wizard()
         sys.stdout.flush()
     except FswizardError as error:
         _emit(error)
         code = error.exit_code
     except KeyboardInterrupt:
-        print("Cancelled.", file=sys.stderr)
+        print(_("Cancelled."), file=sys.stderr)
         code = ExitCode.CANCELLED
     except OSError as error:
         code = _failed_at_output(error)
@@ -43,22 +46,21 @@ def _command_line() -> int:
     from fswizard.cli.command import SystemRefused
 
     try:
-        _, code = Fswizard.run(exit=False)
+        __, code = Fswizard.run(exit=False)
     except SystemRefused as refused:
         raise refused.error from None
     return int(code)
 
 
-def _require_output() -> None:
-    """UsageError where standard output is closed; the next file that is opened would take its place."""
+def _output_is_closed() -> bool:
+    """Whether standard output is closed; then no file that is opened next takes its place."""
     closed = sys.stdout is None
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(descriptor)
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115 - open until the end
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
-    if closed:
-        raise UsageError("Standard output is closed.", "Send it to a file or a program: > FILE, | less.")
+    return closed
 
 
 def _print_in_any_encoding() -> None:
@@ -83,16 +85,20 @@ def _failed_at_output(error: OSError) -> int:
     failed = (
         RunFailed(f"{error.filename}: {reason}.")
         if error.filename
-        else RunFailed(f"Standard output cannot be written: {reason}.", "Free some space, or write somewhere else.")
+        else RunFailed(
+            _("Standard output cannot be written: {reason}.", reason=reason),
+            _("Free some space, or write somewhere else."),
+        )
     )
     _emit(failed)
     return failed.exit_code
 
 
 def _emit(error: FswizardError) -> None:
-    print(f"fswizard: {safe_lines(error.message)}", file=sys.stderr)
+    """An error of a run's process or of the helper is in English."""
+    print(f"fswizard: {safe_lines(shown(error.message))}", file=sys.stderr)
     if error.hint:
-        print(f"  {safe_lines(error.hint)}", file=sys.stderr)
+        print(f"  {safe_lines(shown(error.hint))}", file=sys.stderr)
     if error.details:
         print("\n".join(f"  | {line}" for line in error.details.splitlines()), file=sys.stderr)
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 from enum import IntEnum
 
-_SWITCH_BESIDE = re.compile(r" \(--[^)]*\)|: --\S+ \S+(?=\.)")
+from fswizard.language import _
+
+_SWITCH_BESIDE = re.compile(r" ?[(（]--[^)）]*[)）]|(?:: |：)--\S+ [^\s。]+(?=[.。])")
 _COMMAND = re.compile(r"`[^`-][^`]*`")
-_SWITCH = re.compile(r"(?<!\S)`?--[a-z]")
+_SWITCH = re.compile(r"(?<![\w-])--[a-z]", re.ASCII)
+_NEXT_SENTENCE = re.compile(r"(?<=\. )|(?<=。)")
+"""In every language that there are translations for."""
 
 
 class ExitCode(IntEnum):
@@ -39,8 +43,8 @@ class FswizardError(Exception):
     @property
     def hint_without_switches(self) -> str:
         """The hint for the wizard, which has no switches: what is left of it without those, in whole sentences."""
-        sentences = re.split(r"(?<=\.) ", _SWITCH_BESIDE.sub("", self.hint))
-        return " ".join(words for words in sentences if not _SWITCH.search(_COMMAND.sub("", words)))
+        sentences = _NEXT_SENTENCE.split(_SWITCH_BESIDE.sub("", self.hint))
+        return "".join(words for words in sentences if not _SWITCH.search(_COMMAND.sub("", words))).rstrip()
 
 
 class UsageError(FswizardError):
@@ -72,7 +76,7 @@ class OutOfMemory(RunFailed):
 
     def __init__(self, program: str, details: str = "") -> None:
         super().__init__(
-            f"{program} ran out of memory; no candidate is to blame.",
-            "Give measured programs more, such as --memory-limit 2G, or no limit: --memory-limit none.",
+            _("{program} ran out of memory; no candidate is to blame.", program=program),
+            _("Give measured programs more, such as --memory-limit 2G, or no limit: --memory-limit none."),
             details,
         )

@@ -16,14 +16,21 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from pathlib import Path
 
 DOMAIN = "fswizard"
 ENGLISH = "en"
 SETTING = "language"
 """Name of the setting that outlives the program; empty: as the environment says."""
+VARIABLE = "FSWIZARD_LANGUAGE"
+"""What the program there is given where it runs on another machine, on this one's terminal."""
 DIRECTORY = Path(__file__).parent / "locale"
-_FIELD = re.compile(r"\{(\w+)\}")
+_FIELD = re.compile(r"\{([a-z]\w*)\}")
+_ANYTHING, _IN_ONE_SENTENCE = ".+?", r"(?:(?!\. ).)+?"
+_AMOUNT, _ITEMS = r"[\d.,]+(?: \w{1,3})?", r"[^\s,]+(?:, [^\s,]+)*"
+"""Expressions for what a field holds."""
+_NUMBER = re.compile(r"[\d.,]+")
 
 
 class _Catalogue(gettext.GNUTranslations):
@@ -35,9 +42,16 @@ class _Catalogue(gettext.GNUTranslations):
         return tuple(key for key in catalog if isinstance(key, str) and key)
 
 
+@dataclass
+class _Spoken:
+    """What is spoken now."""
+
+    code: str = ENGLISH
+    translation: gettext.NullTranslations = field(default_factory=gettext.NullTranslations)
+
+
 _UNTRANSLATED = gettext.NullTranslations()
-_translation: gettext.NullTranslations = _UNTRANSLATED
-_chosen = ENGLISH
+_now = _Spoken()
 _in_english = ContextVar("in_english", default=False)
 
 
@@ -62,18 +76,24 @@ def of_environment() -> str:
     return ENGLISH
 
 
+def asked_for() -> str:
+    """The language of whoever has this program run on another machine; empty where it runs here."""
+    return os.environ.get(VARIABLE, "")
+
+
 def choose(code: str) -> None:
     """Speak this language from now on; English where there is no translation of it."""
-    global _translation, _chosen
-    _translation, _chosen = _UNTRANSLATED, ENGLISH
-    if code in languages() and code != ENGLISH:
-        _translation, _chosen = gettext.translation(DOMAIN, DIRECTORY, [code], _Catalogue), code
+    _now.code, _now.translation = ENGLISH, _UNTRANSLATED
+    with contextlib.suppress(FileNotFoundError):
+        _now.translation = gettext.translation(DOMAIN, DIRECTORY, [code], _Catalogue)  # kept once it was read
+        _now.code = code
     _in_readers_language.cache_clear()
+    _with_fields.cache_clear()
 
 
 def chosen() -> str:
     """Code of the language that is spoken: `de`. HTML names it the same way."""
-    return ENGLISH if _in_english.get() else _chosen
+    return ENGLISH if _in_english.get() else _now.code
 
 
 @contextlib.contextmanager
@@ -87,7 +107,15 @@ def in_english() -> Iterator[None]:
 
 
 def _spoken() -> gettext.NullTranslations:
-    return _UNTRANSLATED if _in_english.get() else _translation
+    return _UNTRANSLATED if _in_english.get() else _now.translation
+
+
+def name_of(code: str) -> str:
+    """What speakers of a language call it: `Deutsch`."""
+    if code == _now.code:
+        return p_("name of this language", "English")
+    own = gettext.NullTranslations() if code == ENGLISH else gettext.translation(DOMAIN, DIRECTORY, [code])
+    return own.pgettext("name of this language", "English")
 
 
 def _(message: str, **fields: object) -> str:
@@ -112,6 +140,9 @@ def N_(message: str) -> str:
     return message
 
 
+_LISTED = N_("{words} and {last}")
+
+
 def number(text: str) -> str:
     """A number such as `1,234.5` as the reader's language writes it."""
     if chosen() == ENGLISH:
@@ -124,13 +155,14 @@ def listing(words: Sequence[str]) -> str:
     """`a, b and c`."""
     if len(words) < 2:
         return "".join(words)
-    return _("{words} and {last}", words=p_("between the items of a list", ", ").join(words[:-1]), last=words[-1])
+    return _(_LISTED, words=p_("between the items of a list", ", ").join(words[:-1]), last=words[-1])
 
 
 def shown(text: str) -> str:
     """A sentence that was said in English, such as one of a result file, in the reader's language.
 
-    It is looked up as it is, then by the sentence with fields that it was made of, the longest of those that fit.
+    It is looked up as it is, then by the sentence with fields that it was made of, the longest of those that fit. Where
+    it is several sentences, or items of a list, they are looked up one by one.
     """
     return text if chosen() == ENGLISH else _in_readers_language(text)
 
@@ -143,30 +175,56 @@ def translations() -> Iterator[str]:
 
 @functools.lru_cache(4096)
 def _in_readers_language(text: str) -> str:
-    if not text or not isinstance(_translation, _Catalogue):
+    if not text or not isinstance(_now.translation, _Catalogue):
         return text
-    translated = _translation.gettext(text)
+    translated = _now.translation.gettext(text)
     if translated != text:
         return translated
-    for message, pieces in _with_fields(_chosen):
-        if all(piece in text for piece in pieces) and (found := _pattern(message).fullmatch(text)):
-            fields = {name: shown(value) for name, value in found.groupdict().items()}
-            return _translation.gettext(message).format_map(fields)
-    return text
+    filled = _filled(text, _IN_ONE_SENTENCE) or _one_by_one(text) or _filled(text, _ANYTHING)
+    if not filled and text.endswith(".") and (finding := shown(text[:-1])) != text[:-1]:
+        return _("{finding}.", finding=finding)
+    return filled or text
+
+
+def _filled(text: str, field: str) -> str:
+    """The translation of a sentence with fields, each of which matches the expression `field`; empty without one."""
+    for message, longest_piece, own_field in _with_fields(_now.code):
+        if longest_piece in text and (match := _pattern(message, own_field or field).fullmatch(text)):
+            say = number if own_field == _AMOUNT and _NUMBER.fullmatch(match[1]) else shown
+            fields = {name: say(value) for name, value in match.groupdict().items()}
+            return _now.translation.gettext(message).format_map(fields)
+    return ""
+
+
+def _one_by_one(text: str) -> str:
+    for end, between in ((".", " "), ("", "; "), ("", ", ")):
+        first, joint, rest = text.partition(end + between)
+        parts = (first + end, rest)
+        if joint and (translated := tuple(map(shown, parts))) != parts:
+            return between.join(translated)
+    return ""
 
 
 @functools.cache
-def _with_fields(code: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Every English sentence with fields, and its words between them; the longest first. Of the language `code`."""
-    assert code == _chosen and isinstance(_translation, _Catalogue)
-    pieces = {text: tuple(_FIELD.split(text)[::2]) for text in _translation.sentences if _FIELD.search(text)}
+def _with_fields(code: str) -> tuple[tuple[str, str, str], ...]:
+    """Every English sentence with fields, the longest of its words between them, and what its fields hold where that is
+    not anything: of units such as `GB` amounts, of a list items of one word. The longest first. Of the language `code`.
+    """
+    assert code == _now.code and isinstance(_now.translation, _Catalogue)
+    pieces = {text: _FIELD.split(text)[::2] for text in _now.translation.sentences if _FIELD.search(text)}
     by_length = sorted(pieces.items(), key=lambda item: -sum(map(len, item[1])))
-    return tuple((text, parts) for text, parts in by_length if re.search(r"\w{2}", "".join(parts)))
+    return tuple((text, max(parts, key=len), _own_field(text, parts)) for text, parts in by_length)
+
+
+def _own_field(message: str, pieces: Sequence[str]) -> str:
+    if message == _LISTED:
+        return _ITEMS
+    return _AMOUNT if len(re.findall(r"\w", "".join(pieces))) < 4 else ""
 
 
 @functools.cache
-def _pattern(message: str) -> re.Pattern[str]:
-    """What fits a sentence whose fields are filled in."""
+def _pattern(message: str, field: str) -> re.Pattern[str]:
+    """What fits a sentence whose fields, each of which matches the expression `field`, are filled in."""
     known: set[str] = set()
     parts = []
     for place, part in enumerate(_FIELD.split(message)):
@@ -176,5 +234,5 @@ def _pattern(message: str) -> re.Pattern[str]:
             parts.append(f"(?P={part})")
         else:
             known.add(part)
-            parts.append(f"(?P<{part}>.+?)")
+            parts.append(f"(?P<{part}>{field})")
     return re.compile("".join(parts), re.DOTALL)

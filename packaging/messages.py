@@ -1,33 +1,42 @@
 """`make messages`: collect every sentence that people read, merge them into the translations, and compile these.
 
-Sentences come from the code where it calls one of `KEYWORDS`, from refusals of the helper, which is without
-translations and speaks English, and from the TOML files. It prints how much of each language is missing, and fails
-where a translation has other fields than its sentence.
+`make messages ARGS=fr` begins a new one. Sentences come from the code where it calls `_` or its like, from refusals
+of the helper, which is without translations and speaks English, and from the TOML files. It prints how much of each
+language is missing, and fails where a translation has other fields than its sentence.
 """
 
 from __future__ import annotations
 
 import ast
+import itertools
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from string import Formatter
 
 import tomli
 from babel.messages.catalog import Catalog, Message
-from babel.messages.extract import extract_from_file
 from babel.messages.pofile import read_po, write_po
 from translations import compile_all
+
+from fswizard.cli import Fswizard, completion
+from fswizard.cli.command import message, paragraphs
+from fswizard.engines import programs
+from fswizard.model.recipe import Job
 
 ROOT = Path(__file__).parent.parent
 LOCALE = ROOT / "fswizard/locale"
 TEMPLATE = LOCALE / "fswizard.pot"
-KEYWORDS = {"_": None, "N_": None, "n_": (1, 2), "p_": ((1, "c"), 2)}
+PLACE = "LC_MESSAGES/fswizard.po"
+WIDTH = 120
 TABLES = ("fswizard/**/*.toml", "recipes/**/*.toml")
 KEYS = frozenset({
     "title", "summary", "text", "risk", "why", "doubt", "failed", "hint", "needs", "value", "note", "by", "via", "disk",
     "scale",
 })  # fmt: skip
 """Of the tables: what people read."""
+HELPERS_WORDS = {"OTHER_MOUNT_POINT", "MEMBERS", "VOLUMES", "SYSTEM_PARTITIONS", "SERIAL"}
+"""Constants of the helper with what its findings say."""
 LISTS = frozenset({"caveats"})
 """What people read, several sentences each."""
 
@@ -38,40 +47,76 @@ Found = tuple[str | tuple[str, ...], str | None, tuple[str, int]]
 def extracted() -> Catalog:
     """Every sentence, by file and line."""
     catalog = Catalog(project="fswizard", charset="utf-8", fuzzy=False)
-    for message, context, place in (*in_code(), *in_refusals(), *in_tables()):
-        catalog.add(message, locations=[place], context=context)
+    for text, context, place in (*in_code(), *in_refusals(), *in_help(), *in_metrics(), *in_tables()):
+        catalog.add(text, locations=[place], context=context)
     return catalog
 
 
 def in_code() -> Iterator[Found]:
     for path in sorted((ROOT / "fswizard").rglob("*.py")):
-        name = path.relative_to(ROOT).as_posix()
-        for line, message, _comments, context in extract_from_file("python", path, keywords=KEYWORDS):
-            yield message, context, (name, line)
+        name, tree = path.relative_to(ROOT).as_posix(), ast.parse(path.read_text("utf-8"))
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]  # those within f-strings, too
+        for call in sorted(calls, key=lambda call: (call.lineno, call.col_offset)):
+            words = [each.value if isinstance(each, ast.Constant) else None for each in call.args]
+            match getattr(call.func, "id", getattr(call.func, "attr", "")), words:
+                case "_" | "N_", [str(text), *_]:
+                    yield text, None, (name, call.lineno)
+                case "n_", [str(singular), str(plural), *_]:
+                    yield (singular, plural), None, (name, call.lineno)
+                case "p_" | "pgettext", [str(context), str(text), *_]:
+                    yield text, context, (name, call.lineno)
 
 
 def in_refusals() -> Iterator[Found]:
-    """Their sentences are f-strings; a field is called by the last name in it."""
+    """Refusals and findings of the helper. Their sentences are f-strings; a field is called by the last name in it."""
     for path in sorted((ROOT / "fswizard/privileged").glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             match node:
-                case ast.Call(func=ast.Name(id="Refusal"), args=[_, sentence, *_]):
-                    if text := _text(sentence):
-                        yield text, None, (path.relative_to(ROOT).as_posix(), node.lineno)
+                case ast.Call(func=ast.Name(id="Refusal" | "Finding"), args=[_, *sentences], keywords=hints):
+                    sentences = [*sentences, *(each.value for each in hints)]
+                case ast.Assign(targets=[ast.Name(id="text" | "hint")], value=sentence):
+                    sentences = [sentence]
+                case ast.Assign(targets=[target], value=value) if HELPERS_WORDS & {*_names(target)}:
+                    words = (each for each in ast.walk(value) if isinstance(each, ast.Constant))
+                    sentences = [each for each in words if " " in str(each.value)]
+                case _:
+                    continue
+            for text in filter(None, itertools.chain.from_iterable(map(_texts, sentences))):
+                yield text, None, (path.relative_to(ROOT).as_posix(), node.lineno)
 
 
-def _text(node: ast.expr) -> str:
+def _texts(node: ast.expr) -> Iterator[str]:
     match node:
         case ast.Constant(value=str(text)):
-            return text
+            yield text
         case ast.JoinedStr(values=parts):
-            return "".join(part.value if isinstance(part, ast.Constant) else f"{{{_name(part)}}}" for part in parts)
-    return ""
+            yield "".join(part.value if isinstance(part, ast.Constant) else f"{{{_name(part)}}}" for part in parts)
+        case ast.IfExp(body=one, orelse=other):
+            yield from _texts(one)
+            yield from _texts(other)
 
 
 def _name(node: ast.AST) -> str:
-    names = (getattr(each, "id", "") or getattr(each, "attr", "") for each in ast.walk(node))
-    return next(filter(None, names), "value").lstrip("_")
+    return next(filter(None, _names(node)), "value").lstrip("_")
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    return (getattr(each, "id", "") or getattr(each, "attr", "") for each in ast.walk(node))
+
+
+def in_help() -> Iterator[Found]:
+    """Of subcommands, whose docstrings are their help."""
+    for command in (Fswizard, *completion.subcommands(Fswizard).values()):
+        place = f"{command.__module__.replace('.', '/')}.py"
+        for text in filter(None, map(message, paragraphs(command))):
+            yield text, None, (place, 1)
+
+
+def in_metrics() -> Iterator[Found]:
+    """What workloads measure."""
+    programs()  # with which every engine is known
+    for metric in sorted({metric.name for kind in Job.kinds.values() for metric in kind.metrics}):
+        yield metric.replace("_", " "), None, ("fswizard/model/metrics.py", 1)
 
 
 def in_tables() -> Iterator[Found]:
@@ -103,8 +148,7 @@ def faults(catalog: Catalog) -> list[str]:
 
 
 def _fault(message: Message) -> str:
-    forms = message.string if isinstance(message.string, tuple) else (message.string,)
-    sentences = message.id if isinstance(message.id, tuple) else (message.id,)
+    forms, sentences = _forms(message), message.id if isinstance(message.id, tuple) else (message.id,)
     if not message.id or not any(forms):
         return ""
     known = {field for sentence in sentences for field in _fields(sentence)}
@@ -116,32 +160,44 @@ def _fault(message: Message) -> str:
     return ""
 
 
-def _fields(text: str) -> Iterator[str]:
-    from string import Formatter
-
-    for _, name, _, _ in Formatter().parse(text):
-        if name is not None:
-            yield name
+def _forms(message: Message) -> tuple[str, ...]:
+    return tuple(message.string) if isinstance(message.string, list | tuple) else (message.string,)
 
 
-def main() -> int:
-    template = extracted()
+def _fields(text: str) -> list[str]:
+    return [name for __, name, *__ in Formatter().parse(text) if name is not None]
+
+
+def main(new: Sequence[str]) -> int:
+    """Merge into every translation, and into those of the languages whose codes are `new`."""
+    template, wrong = extracted(), list[str]()
+    LOCALE.mkdir(exist_ok=True)
     with TEMPLATE.open("wb") as file:
-        write_po(file, template, width=120, omit_header=True, sort_output=False, include_lineno=False)
-    wrong: list[str] = []
-    for path in sorted(LOCALE.glob("*/LC_MESSAGES/fswizard.po")):
-        with path.open("rb") as file:
-            catalog = read_po(file, locale=path.parts[-3])
+        write_po(file, template, width=WIDTH, omit_header=True, include_lineno=False)
+    for code in sorted({*new, *(path.parts[-3] for path in LOCALE.glob(f"*/{PLACE}"))}):
+        path = LOCALE / code / PLACE
+        catalog = read(path) if path.exists() else Catalog(locale=code, project="fswizard", fuzzy=False)
         catalog.update(template, no_fuzzy_matching=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as file:
-            write_po(file, catalog, width=120, include_lineno=False, ignore_obsolete=True)
-        missing = sum(not all(m.string if isinstance(m.string, tuple) else (m.string,)) for m in catalog if m.id)
-        print(f"{catalog.locale}: {missing} of {len(catalog)} sentences are not translated yet.")
+            write_po(file, catalog, width=WIDTH, include_lineno=False, ignore_obsolete=True)
+        print(f"{code}: {missing(catalog)} of {len(catalog)} sentences are not translated yet.")
         wrong += faults(catalog)
-    print(*wrong, sep="\n", file=sys.stderr)
+    if wrong:
+        print(*wrong, sep="\n", file=sys.stderr)
     compile_all(ROOT)
     return bool(wrong)
 
 
+def read(path: Path) -> Catalog:
+    with path.open("rb") as file:
+        return read_po(file, locale=path.parts[-3])
+
+
+def missing(catalog: Catalog) -> int:
+    """How many sentences are shown in English."""
+    return sum(bool(message.id) and not all(_forms(message)) for message in catalog)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

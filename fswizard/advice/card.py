@@ -229,7 +229,7 @@ class _Answer:
         gains = sorted((part for part in parts if part.verdict == "faster"), key=lambda part: -part.ratio)
         losses = sorted((part for part in parts if part.verdict == "slower"), key=lambda part: part.ratio)
         if not gains and not losses:
-            return _("Overall it is ahead, though no single test proves it.")
+            return _("Ahead in all tests together; each alone is too close to call.")
         if len(parts) == 1:  # the verdict has its figure
             return _("One test counts: {test}.", test=titles[parts[0].workload])
         summary = _tally(len(gains), len(losses), len(parts))
@@ -315,7 +315,7 @@ class _Answer:
             return self._says(only, _("it alone has what you need")), self._beside()
         if self.choice.unsafe:
             degraded = all(DEGRADED in options for __, options in self.choice.unsafe)
-            reason = _("the only one with all its disks") if degraded else _("the only safe one here")
+            reason = _("the others had a disk missing") if degraded else _("the only safe one here")
             return self._says(reason), self._beside()
         if self.choice.in_memory:
             return self._says(_("the others can't be compared")), _("They kept in memory what was written to the disk.")

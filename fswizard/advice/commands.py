@@ -6,27 +6,35 @@ import shlex
 
 from fswizard.language import N_, _
 from fswizard.model.analysis import Reason
-from fswizard.model.filesystem import Candidate
+from fswizard.model.filesystem import TMPFS, Candidate
 from fswizard.model.plan import Plan
-from fswizard.privileged.commands import LABELS, Commands, DeviceNames, fstab_line, make
+from fswizard.model.units import binary_size_text
+from fswizard.privileged.commands import LABELS, Commands, DeviceNames, encrypt_kept, fstab_line, make
 
 DISK = "/dev/disk/by-id/DISK"
 """A placeholder, so that nobody pastes a command that erases a disk."""
+TMPFS_OPTIONS = ("mode=1777", "nosuid", "nodev")
+"""Anybody may make files in it, as in /tmp (tmpfs(5))."""
 LABEL = "data"
 """Where the mount point suggests none."""
+TO_ENCRYPT = N_("Formatted so, it encrypts nothing by itself: fscrypt encrypts directories while they are empty.")
 
 
 def commands(plan: Plan, name: str) -> tuple[str, ...]:
-    """Commands that format, and the fstab line if there is one; only the latter if nothing needs formatting."""
-    candidate = plan.candidate(name)
+    """Commands that format, the fstab line if there is one, and those of fscrypt; only the line if nothing needs
+    formatting."""
+    candidate, point = plan.candidate(name), plan.recipe.mount_point
+    if candidate.in_memory:
+        size = f"size={binary_size_text(plan.recipe.image_bytes)}"
+        return (fstab_line(TMPFS, point, TMPFS, (size, *TMPFS_OPTIONS), 0),)
     if candidate.directory or not candidate.filesystem.mkfs_program:
         return ()
-    point = plan.recipe.mount_point
     label = label_for(candidate, point)
     if only_mount_options_differ(plan):
         return (_fstab_line(candidate, label, point),)
     lines = tuple(map(shlex.join, making(candidate, label)))
-    return lines if candidate.filesystem.pool else (*lines, _fstab_line(candidate, label, point))
+    encrypting = map(shlex.join, encrypt_kept(point)) if candidate.encrypts_directories else ()
+    return lines if candidate.filesystem.pool else (*lines, _fstab_line(candidate, label, point), *encrypting)
 
 
 def label_for(candidate: Candidate, mount_point: str) -> str:
@@ -41,10 +49,18 @@ def _fstab_line(candidate: Candidate, label: str, point: str) -> str:
 
 
 def how_to_use(plan: Plan, name: str) -> tuple[Reason, ...]:
-    """How to use the fstab line, if nothing needs formatting."""
+    """How to use the fstab line, if nothing needs formatting, and what a filesystem leaves to its user."""
     candidate = plan.candidate(name)
-    if candidate.directory or not candidate.filesystem.mkfs_program or not only_mount_options_differ(plan):
+    if candidate.in_memory:
+        text = N_(
+            "What is in it is lost when the machine crashes or is switched off: keep what you can't make again on a "
+            "disk."
+        )
+        return (Reason("use", _(text)),)
+    if candidate.directory or not candidate.filesystem.mkfs_program:
         return ()
+    if not only_mount_options_differ(plan):
+        return (Reason("use", _(TO_ENCRYPT)),) if candidate.encrypts_directories else ()
     options = ",".join(candidate.mount_options) or "defaults"
     text = N_(
         "Only mount options differ, so nothing needs formatting: put {options} into the fourth column of the "

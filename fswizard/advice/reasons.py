@@ -175,15 +175,15 @@ def _slower(plan: Plan, analysis: Analysis, choice: Choice) -> Iterator[Reason]:
         return
     verdicts = {ratio.candidate: ratio.verdict for ratio in analysis.standing}
     out = [name for name in choice.eligible if name not in choice.names]
-    for verdict in ("slower", "beaten"):
+    for verdict in ("slower", "behind"):
         names = [name for name in out if verdicts.get(name) == verdict]
         if names:
-            texts = [f"{plan.candidate(name).title}{_beaten_by(plan, analysis, name, choice.names)}" for name in names]
-            text = N_("Slower: {candidates}.") if verdict == "slower" else N_("Beaten: {candidates}.")
+            texts = [f"{plan.candidate(name).title}{_leader(plan, analysis, name, choice.names)}" for name in names]
+            text = N_("Slower: {candidates}.") if verdict == "slower" else N_("Behind: {candidates}.")
             yield Reason(verdict, _(text, candidates=listing(texts)))
 
 
-def _beaten_by(plan: Plan, analysis: Analysis, name: str, leaders: tuple[str, ...]) -> str:
+def _leader(plan: Plan, analysis: Analysis, name: str, leaders: tuple[str, ...]) -> str:
     """The best leader that is proven ahead of `name`, and by how much, in brackets; empty if there is none."""
     for leader in leaders:
         pair = analysis.pair(name, leader)

@@ -8,6 +8,7 @@ from plumbum import cli
 
 from fswizard.cli.command import Command
 from fswizard.errors import UsageError
+from fswizard.language import _
 
 SUBCOMMANDS = {
     "drives": "fswizard.cli.drives.Drives",
@@ -36,14 +37,14 @@ class Fswizard(Command):
     """
 
     PROGNAME = "fswizard"
-    on = cli.SwitchAttr("--on", str, argname="HOST", help="the disks of another machine, by ssh: HOST or USER@HOST")
-    demo = cli.Flag("--demo", help="show recorded runs, without root, disks or fio: nothing here is touched")
-    only_run = cli.Flag("--only-run", requires=["--demo"], help="start the demo with its run")
-    real_time = cli.Flag("--real-time", requires=["--demo"], help="show the run as slowly as it was, not 10× faster")
+    on = cli.SwitchAttr("--on", str, argname="HOST", help=_("the disks of another machine, by ssh: HOST or USER@HOST"))
+    demo = cli.Flag("--demo", help=_("show recorded runs, without root, disks or fio: nothing here is touched"))
+    only_run = cli.Flag("--only-run", requires=["--demo"], help=_("start the demo with its run"))
+    real_time = cli.Flag("--real-time", requires=["--demo"], help=_("show the run as slowly as it was, not 10× faster"))
 
     @cli.switch(
         "--completions", cli.Set("bash", "zsh", "fish"), argname="SHELL", group="Meta-switches",
-        help="print what bash, zsh or fish reads to complete this command line",
+        help=_("print what bash, zsh or fish reads to complete this command line"),
     )  # fmt: skip
     def completions(self, shell: str) -> None:
         """plumbum calls `_print_completion` instead, before anything else is looked at."""
@@ -59,13 +60,17 @@ class Fswizard(Command):
         if words:
             near = difflib.get_close_matches(words[0], SUBCOMMANDS, 1)
             raise UsageError(
-                f"There is no subcommand '{words[0]}'.",
-                f"Did you mean `fswizard {near[0]}`?" if near else f"Available: {', '.join(SUBCOMMANDS)}.",
+                _("There is no subcommand '{name}'.", name=words[0]),
+                _("Did you mean `{command}`?", command=f"fswizard {near[0]}")
+                if near
+                else _("Available: {names}.", names=", ".join(SUBCOMMANDS)),
             )
         if self.nested_command:
             if self.on:
                 command = " ".join(self.nested_command[1])
-                raise UsageError("--on goes after the subcommand.", f"Write `{command} --on {self.on}`.")
+                raise UsageError(
+                    _("--on goes after the subcommand."), _("Write `{command}`.", command=f"{command} --on {self.on}")
+                )
             return 0
         if self.on:
             from fswizard.remote import Host
@@ -81,7 +86,7 @@ class Fswizard(Command):
         from fswizard.demo import find_story
 
         if more:
-            raise UsageError("--demo shows one story at a time.", f"Leave out {' '.join(more)}.")
+            raise UsageError(_("--demo shows one story at a time."), _("Leave out {words}.", words=" ".join(more)))
         story = find_story(name) if name else None
         from fswizard.demo.app import run_demo
 

@@ -7,8 +7,10 @@ import sys
 
 from fswizard.cli.command import OnMachine
 from fswizard.errors import ExitCode, FswizardError
-from fswizard.model.text import safe, safe_lines
+from fswizard.language import _, shown
+from fswizard.model.text import cells, safe, safe_lines
 from fswizard.model.units import size_text
+from fswizard.report.layout import pad
 from fswizard.session import why_not
 from fswizard.targets import clean, leftovers, privilege
 
@@ -19,7 +21,7 @@ class Clean(OnMachine):
     def main(self) -> int:
         dead = leftovers()
         if not dead:
-            print("Nothing was left behind.", file=sys.stderr)
+            print(_("Nothing was left behind."), file=sys.stderr)
         code = ExitCode.OK
         for leftover in dead:
             size, there = size_text(leftover.size_bytes), leftover.present
@@ -27,17 +29,20 @@ class Clean(OnMachine):
                 if leftover.needs_root:
                     privilege.authorise()
                 for sentence in clean(leftover):
-                    print(sentence, file=sys.stderr)
+                    print(shown(sentence), file=sys.stderr)
             except FswizardError as error:
-                words = filter(None, (f"fswizard: {error.message}", error.hint, error.details))
+                words = filter(None, (f"fswizard: {shown(error.message)}", shown(error.hint), error.details))
                 print(*map(safe_lines, words), sep="\n  ", file=sys.stderr)
                 code = error.exit_code
             for directory in there:
                 if not directory.exists():
-                    print(f"removed {safe(str(directory))} ({size})")
+                    print(_("removed {path} ({size})", path=safe(str(directory)), size=size))
             if leftover.result is not None and leftover.result.exists():
                 name = shlex.quote(safe(str(leftover.result)))
-                print(f"Its figures so far: fswizard report {name}", file=sys.stderr)
+                commands = {_("Its figures so far:"): f"fswizard report {name}"}
                 if not why_not(leftover.result):
-                    print(f"To resume it:       fswizard run --resume {name}", file=sys.stderr)
+                    commands[_("To resume it:")] = f"fswizard run --resume {name}"
+                width = max(map(cells, commands))
+                for label, command in commands.items():
+                    print(f"{pad(label, width)} {command}", file=sys.stderr)
         return code

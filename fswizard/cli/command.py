@@ -9,14 +9,42 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from plumbum import cli
+from plumbum.cli import application
 from plumbum.cli.application import ShowCompletion, ShowHelp, ShowHelpAll, ShowVersion
 from plumbum.cli.switches import SwitchError, UnknownSwitch
 
 import fswizard
 from fswizard.errors import UsageError
+from fswizard.language import N_, _, shown
 
 if TYPE_CHECKING:
     from fswizard.remote import Host
+
+HELP_OF_SWITCHES = (
+    (cli.Application.help, N_("Prints this help message and quits")),
+    (cli.Application.helpall, N_("Prints help messages of all sub-commands and quits")),
+    (cli.Application.version, N_("Prints the program's version and quits")),
+    (cli.Application.completions, N_("Prints shell completion script and quits")),
+)
+HELP_WORDS = frozenset(
+    (
+        N_("Usage:"), N_("Switches"), N_("Meta-switches"), N_("Sub-commands:"),
+        N_("; may be given multiple times"), N_("; required"), N_("; requires {0}"), N_("; excludes {0}"),
+    )
+)  # fmt: skip
+
+
+def _plumbum_in_readers_language() -> None:
+    """Instead of plumbum's own translations: what it prints in a help, and its errors in English, which `_explaining`
+    needs."""
+    for switch, words in HELP_OF_SWITCHES:
+        vars(switch)["_switch_info"].help = _(words)
+    for module in (application, cli.switches):
+        vars(module)["T_"] = lambda text: _(text) if text in HELP_WORDS else text
+        vars(module)["ngettext"] = lambda one, many, count: (one if count == 1 else many).replace("{0}", str(count))
+
+
+_plumbum_in_readers_language()
 
 
 class SystemRefused(Exception):
@@ -36,8 +64,9 @@ class Command(cli.Application):
     def __init_subclass__(cls, **arguments: Any) -> None:
         """The first paragraph of the docstring says it in the list of subcommands, all of it in the help."""
         super().__init_subclass__(**arguments)
-        first, _, more = inspect.cleandoc(cls.__doc__ or "").partition("\n\n")
-        cls.DESCRIPTION, cls.DESCRIPTION_MORE = first, f"{more}\n" if more else None
+        first, *more = map(_in_readers_language, paragraphs(cls))
+        joined = "\n\n".join(more)
+        cls.DESCRIPTION, cls.DESCRIPTION_MORE = first, f"{joined}\n" if more else None
 
     def __init__(self, *arguments: Any) -> None:
         """Without the options of plumbum's that others took the names of: help would list them without any."""
@@ -63,7 +92,7 @@ class Command(cli.Application):
         except (ShowHelp, ShowHelpAll, ShowVersion, ShowCompletion):
             raise
         except SwitchError as error:
-            raise UsageError(f"{_in_words(error)}.", self._advice(error)) from error
+            raise UsageError(shown(f"{_in_words(error)}."), self._advice(error)) from error
 
     def _advice(self, error: SwitchError) -> str:
         known = [f"--{name}" for name in self._switches_by_name if len(name) > 1]
@@ -72,7 +101,23 @@ class Command(cli.Application):
             if isinstance(error, UnknownSwitch)
             else []
         )
-        return f"Did you mean {near[0]}?" if near else f"`{self.PROGNAME} --help` lists the options."
+        if near:
+            return _("Did you mean {option}?", option=near[0])
+        return _("`{command} --help` lists the options.", command=self.PROGNAME)
+
+
+def paragraphs(command: type) -> list[str]:
+    """What its docstring says."""
+    return inspect.cleandoc(command.__doc__ or "").split("\n\n")
+
+
+def _in_readers_language(paragraph: str) -> str:
+    return _(message(paragraph)) if message(paragraph) else paragraph
+
+
+def message(paragraph: str) -> str:
+    """The sentence of a help that is translated; empty for lines that stay lines."""
+    return "" if paragraph.startswith("/") else " ".join(paragraph.split())
 
 
 _WORDS = (
@@ -83,6 +128,19 @@ _WORDS = (
     (r"\bSwitch\b", "Option"),
 )
 """What plumbum says, and how people say it."""
+SAID = (
+    N_("Unknown option {option}."),
+    N_("Ambiguous partial option {option}."),
+    N_("Option {option} requires an argument."),
+    N_("Option {option} does not take an argument."),
+    N_("Option {option} already given."),
+    N_("Option {option} already given ({other} is equivalent)."),
+    N_("Option {option} is mandatory."),
+    N_("{option} takes effect only with --{other}."),
+    N_("{option} can't be combined with {other}."),
+    N_("Too many arguments: {arguments}."),
+)
+"""Which sentences that makes."""
 
 
 def _in_words(error: SwitchError) -> str:
@@ -95,7 +153,7 @@ def _in_words(error: SwitchError) -> str:
 class OnMachine(Command):
     """A subcommand that another machine can carry out, too."""
 
-    on = cli.SwitchAttr("--on", str, argname="HOST", help="do it on another machine, by ssh: HOST or USER@HOST")
+    on = cli.SwitchAttr("--on", str, argname="HOST", help=_("do it on another machine, by ssh: HOST or USER@HOST"))
 
     def _parse_args(self, argv: list[str]) -> Any:
         self._words = list(argv)
@@ -110,7 +168,7 @@ class OnMachine(Command):
                 self.main = partial(self._elsewhere, values[0])
         return switches, words
 
-    def _elsewhere(self, host: str, *_: str) -> int:
+    def _elsewhere(self, host: str, *__: str) -> int:
         from fswizard.remote import Host
 
         machine = Host(host)
@@ -137,9 +195,9 @@ def parse_weights(text: str) -> dict[str, float]:
     """`NAME=2, NAME=0` as a mapping; UsageError otherwise."""
     weights = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
-        name, _, value = part.partition("=")
+        name, __, value = part.partition("=")
         try:
             weights[name.strip()] = float(value)
         except ValueError as error:
-            raise UsageError(f"'{part}' isn't a weight.", 'Write "NAME=2, NAME=0".') from error
+            raise UsageError(_("'{text}' isn't a weight.", text=part), _('Write "NAME=2, NAME=0".')) from error
     return weights

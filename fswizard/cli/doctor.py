@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import platform
 import shlex
-import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
@@ -13,22 +12,25 @@ from plumbum import cli
 
 from fswizard import engines, filesystems
 from fswizard.cli.command import OnMachine
+from fswizard.cli.output import wrapped
 from fswizard.errors import ExitCode
+from fswizard.language import N_, _, in_english, shown
+from fswizard.model.text import cells
 from fswizard.system import commands, host, programs
 from fswizard.system.install import obstacle, offer
 from fswizard.targets import memory_limit_ways, privilege
 
 RIGHTS = (
-    ("root's rights", "making and mounting filesystems in scratch images"),
-    ("probe a disk", "writing to an empty disk to see whether it is shingled"),
-    ("erase a disk", "comparing filesystems on a disk of its own"),
+    (N_("root's rights"), N_("making and mounting filesystems in scratch images")),
+    (N_("probe a disk"), N_("writing to an empty disk to see whether it is shingled")),
+    (N_("erase a disk"), N_("comparing filesystems on a disk of its own")),
 )
 """Name and purpose of each right, in the order of `privilege.PURPOSES`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Something that was looked for."""
+    """Something that was looked for; in English."""
 
     name: str
     purpose: str
@@ -42,16 +44,17 @@ class Checked:
     """Why it is not to be had although nothing is missing that a package could bring."""
 
 
+@in_english()
 def examine() -> tuple[Checked, ...]:
     """Everything that measuring needs or profits from."""
     rights = [privilege.state(purpose) for purpose in privilege.PURPOSES]
     images, *further = map(_right, RIGHTS, rights)
     present, ways = host.this.has_loop_devices(), memory_limit_ways()
-    reason = "" if present else "The kernel has none: run `modprobe loop` as root, or leave the container."
-    loop_devices = Checked("loop devices", "scratch images", True, present, reason=reason)
-    reason = "" if ways else "The kernel has no memory cgroup that root can use."
-    purpose = "measuring beyond what memory can cache"
-    limit = Checked("memory limit", purpose, False, bool(ways), ", ".join(ways), reason=reason)
+    reason = "" if present else N_("The kernel has none: run `modprobe loop` as root, or leave the container.")
+    loop_devices = Checked(N_("loop devices"), N_("scratch images"), True, present, reason=reason)
+    reason = "" if ways else N_("The kernel has no memory cgroup that root can use.")
+    purpose = N_("measuring beyond what memory can cache")
+    limit = Checked(N_("memory limit"), purpose, False, bool(ways), ", ".join(ways), reason=reason)
     return (*_filesystems(), *_programs(rights[0]), loop_devices, images, *further, limit)
 
 
@@ -59,7 +62,7 @@ def _filesystems() -> Iterator[Checked]:
     for name, filesystem in filesystems.catalogue().items():
         state = filesystems.availability(filesystem)
         required = name in filesystems.ORDINARY
-        version = state.version or (f"through {state.driver.name}" if state.driver else "")
+        version = state.version or (_("through {driver}", driver=state.driver.name) if state.driver else "")
         yield Checked(name, filesystem.summary, required, state.usable, version, state.package, state.reason)
 
 
@@ -86,7 +89,7 @@ def _right(right: tuple[str, str], state: privilege.State) -> Checked:
 def report(checked: Sequence[Checked]) -> str:
     """What was found, for people, within 80 columns."""
     lines = [f"{host.this.distribution().title}, Linux {platform.release()}"]
-    groups = (("Needed for the default run", True), ("For more filesystems, workloads and formats", False))
+    groups = ((_("Needed for the default run"), True), (_("For more filesystems, workloads and formats"), False))
     for title, required in groups:
         if items := [item for item in checked if item.required is required]:
             lines += ["", title, *map(_line, items)]
@@ -94,12 +97,12 @@ def report(checked: Sequence[Checked]) -> str:
 
 
 def _line(item: Checked) -> str:
+    name = shown(item.name)
+    name += " " * (13 - cells(name))
     if item.found:
-        return f"  ✓ {item.name:<13} {item.version}".rstrip()
-    reason = item.reason or f"not installed; for {item.purpose}"
-    return textwrap.fill(
-        reason, 80, initial_indent=f"  ✗ {item.name:<13} ", subsequent_indent=" " * 18, break_on_hyphens=False
-    )
+        return f"  ✓ {name} {shown(item.version)}".rstrip()
+    reason = shown(item.reason) or _("not installed; for {purpose}", purpose=shown(item.purpose))
+    return "\n".join(wrapped(reason, f"  ✗ {name} ", " " * 18, 80))
 
 
 class Doctor(OnMachine):
@@ -107,9 +110,9 @@ class Doctor(OnMachine):
 
     PROGNAME = "fswizard doctor"
 
-    as_json = cli.Flag("--json", help="print JSON")
-    install = cli.Flag("--install", help="install what is missing, after asking")
-    needed = cli.Flag("--needed", help="check only what the default run needs")
+    as_json = cli.Flag("--json", help=_("print JSON"))
+    install = cli.Flag("--install", help=_("install what is missing, after asking"))
+    needed = cli.Flag("--needed", help=_("check only what the default run needs"))
 
     def main(self) -> int:
         checked = self._look()
@@ -130,9 +133,12 @@ class Doctor(OnMachine):
             print(json.dumps({"checked": [asdict(item) for item in checked], "command": command}, indent=2))
             return
         print(report(checked))
+        install = _("To install what is missing:")
         if command and self.install:
-            print(f"\n{prevented or 'To install what is missing:'}\n  {command}")
+            print(f"\n{prevented or install}\n  {command}")
         elif command:
-            print(f"\nTo install what is missing:\n  {command}\nor: fswizard doctor --install")
+            print(f"\n{install}\n  {command}\n{_('or: {command}', command='fswizard doctor --install')}")
         elif missing:
-            print(f"\nInstall these packages with your distribution's package manager: {', '.join(missing)}.")
+            packages = ", ".join(missing)
+            text = _("Install these packages with your distribution's package manager: {packages}.", packages=packages)
+            print(f"\n{text}")

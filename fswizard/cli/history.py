@@ -14,6 +14,7 @@ from fswizard.cli.command import OnMachine
 from fswizard.cli.output import deliver
 from fswizard.errors import FswizardError, UsageError
 from fswizard.filesystems import title_of
+from fswizard.language import _
 from fswizard.model.codec import to_json
 from fswizard.model.text import safe
 from fswizard.report.comparison import render, summary
@@ -26,11 +27,13 @@ from fswizard.stats.comparison import compare, compare_within
 class History(OnMachine):
     """List earlier results by disk, newest first: all, or those that contain every WORD (disk, date, recipe, note)."""
 
-    json = cli.Flag("--json", help="print JSON")
+    json = cli.Flag("--json", help=_("print JSON"))
     compare = cli.Flag(
-        "--compare", help="compare two results, each a file or part of a name; or fresh and filled in one"
+        "--compare", help=_("compare two results, each a file or part of a name; or fresh and filled in one")
     )
-    note = cli.SwitchAttr("--note", str, argname="TEXT", help="keep a note beside one result; an empty one removes it")
+    note = cli.SwitchAttr(
+        "--note", str, argname="TEXT", help=_("keep a note beside one result; an empty one removes it")
+    )
 
     def main(self, *words: str) -> int:
         if self.note is not None:
@@ -44,18 +47,19 @@ class History(OnMachine):
             disks = results.by_disk(entries)
             print("\n\n".join("\n".join(_of_disk(title, those)) for title, those in disks.items()))
         else:
-            print(f"No result matches {safe(' '.join(words))}." if words else "No results yet.", file=sys.stderr)
+            none = _("No result matches {words}.", words=safe(" ".join(words))) if words else _("No results yet.")
+            print(none, file=sys.stderr)
         return 0
 
     def _write_note(self, words: Sequence[str]) -> int:
         if len(words) != 1:
-            raise UsageError("--note takes one result.", "Name it, or a part of its name: --note TEXT NAME.")
+            raise UsageError(_("--note takes one result."), _("Name it, or a part of its name: --note TEXT NAME."))
         results.write_note(results.find(words[0]), self.note)
         return 0
 
     def _compare(self, words: Sequence[str]) -> int:
         if len(words) not in (1, 2):
-            raise UsageError("--compare takes one or two results.", "Name two results: --compare A B.")
+            raise UsageError(_("--compare takes one or two results."), _("Name two results: --compare A B."))
         named = [(path, results.load(path)) for path in map(results.find, words)]
         named.sort(key=lambda one: one[1].environment.started)
         runs = [run for _, run in named]
@@ -86,8 +90,8 @@ def _of_disk(title: str, entries: Sequence[Entry]) -> Iterator[str]:
         compared.add(entry.series)
         what = f"{entry.when}  {entry.header.recipe}: {'; '.join(map(title_of, entry.header.candidates))}"
         ending = entry.ending
-        end = run_text(ending.rounds, ending.at_s, ending.outcome) if ending else "cut off, or still running"
-        note = f"Note: {entry.note}" if entry.note else ""
+        end = run_text(ending.rounds, ending.at_s, ending.outcome) if ending else _("cut off, or still running")
+        note = _("Note: {note}", note=entry.note) if entry.note else ""
         yield f"  {entry.path.stem}"
         for text in filter(None, (entry.verdict, what, end, since, note)):
             yield from (f"      {line}" for line in wrap(text, WIDTH - 6))
@@ -98,7 +102,7 @@ def _since(earlier: Entry, later: Entry) -> str:
         comparison = compare(results.load(earlier.path), results.load(later.path))
     except FswizardError:
         return ""
-    return f"Since {earlier.when[:10]}: {summary(comparison)}."
+    return _("Since {date}: {changes}.", date=earlier.when[:10], changes=summary(comparison))
 
 
 def _document(entry: Entry) -> dict[str, Any]:

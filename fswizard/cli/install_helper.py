@@ -6,13 +6,8 @@ from plumbum import cli
 
 from fswizard.cli.command import OnMachine
 from fswizard.errors import ExitCode
+from fswizard.language import _
 from fswizard.targets import helper_copy
-
-INSTALLED = f"""\
-Root has a copy of the helper now that your account can't change. Run this again after each update of fswizard.
-
-To allow scratch images, and nothing else, without a password, have root add this line with visudo, for USER:
-  USER ALL=(root) NOPASSWD: {helper_copy.installed_command("images")}"""
 
 
 class InstallHelper(OnMachine):
@@ -23,13 +18,24 @@ class InstallHelper(OnMachine):
 
     PROGNAME = "fswizard install-helper"
 
-    remove = cli.Flag("--remove", help="take the copy away again")
+    remove = cli.Flag("--remove", help=_("take the copy away again"))
 
     def main(self) -> int:
         if self.remove:
             helper_copy.remove()
-            print("Removed. Lines of sudoers that name it can go, too.")
+            print(_("Removed. Lines of sudoers that name it can go, too."))
         else:
             helper_copy.install()
-            print(INSTALLED)
+            print(installed())
         return ExitCode.OK
+
+
+def installed() -> str:
+    done = _(
+        "Root has a copy of the helper now that your account can't change. Run this again after each update of "
+        "fswizard."
+    )
+    allow = _(
+        "To allow scratch images, and nothing else, without a password, have root add this line with visudo, for USER:"
+    )
+    return f"{done}\n\n{allow}\n  USER ALL=(root) NOPASSWD: {helper_copy.installed_command('images')}"

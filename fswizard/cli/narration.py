@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from contextvars import Context, copy_context
 from pathlib import Path
 from typing import TextIO
 
@@ -14,6 +15,7 @@ from fswizard import results
 from fswizard.advice import conclude
 from fswizard.errors import ExitCode
 from fswizard.importers.published import with_published
+from fswizard.language import N_, _, shown
 from fswizard.model.analysis import Analysis
 from fswizard.model.events import (
     DoubtRaised,
@@ -36,8 +38,8 @@ from fswizard.report import card_lines, render
 from fswizard.report.writes import budget_text
 from fswizard.system.files import turn_away_from
 
-OPEN = {"undecided": " so far", "beaten": ", behind the leader"}
-"""What is said of an overall ratio beside its figure."""
+OPEN = {"undecided": N_("{standing} so far"), "behind": N_("{standing}, behind the leader")}
+"""What is said of an overall ratio beside its figure, such as `xfs 11 % faster`."""
 
 
 EXIT_CODES: dict[Outcome, ExitCode] = {
@@ -69,6 +71,10 @@ class Narration:
         elif text := _news(event):
             self.say(text)
 
+    def correct(self, state: RunState) -> None:
+        """Say what a round takes now that one was measured."""
+        self.say(_("corrected after round 1: {budget}", budget=budget_text(state.plan, state.outlook)))
+
     def say(self, text: str) -> None:
         """Write a line, for an event or not."""
         end = "\r\x1b[K" if self._moves else ""
@@ -76,7 +82,9 @@ class Narration:
 
     def _move(self, event: StepProgressed, where: str) -> None:
         rate = f"  {figure_text(event.rate, event.rate_unit)}" if event.rate is not None else ""
-        left = f"  about {duration_text(event.left_s)} left" if event.left_s is not None else ""
+        left = ""
+        if event.left_s is not None:
+            left = "  " + _("about {duration} left", duration=duration_text(event.left_s))
         line = f"{event.run_fraction:4.0%}{left}{rate}  {where}"
         self._print(f"\r\x1b[K{line[: shutil.get_terminal_size().columns - 1]}")
 
@@ -92,22 +100,31 @@ def _where(state: RunState) -> str:
     """The step that goes on: `round 2, xfs: writing large files`."""
     step = state.step
     if step is None or not step.round:
-        return step.title if step else ""
-    who = f", {step.candidate}" if step.candidate else ""
-    return f"round {step.round}{who}: {step.title}"
+        return shown(step.title) if step else ""
+    title = shown(step.title)
+    if step.candidate:
+        return _("round {round}, {candidate}: {step}", round=step.round, candidate=step.candidate, step=title)
+    return _("round {round}: {step}", round=step.round, step=title)
 
 
 async def narrated(
-    run: AsyncGenerator[Event, None], state: RunState, until: Callable[[Event], bool] = lambda event: False
+    run: AsyncGenerator[Event, None],
+    state: RunState,
+    until: Callable[[Event], bool] = lambda event: False,
+    readers: Context | None = None,
 ) -> RunState:
-    """Tell of a run on standard error to its end, or until an event that `until` is true of; its state then."""
+    """Tell of a run on standard error to its end, or until an event that `until` is true of; its state then.
+
+    `readers` is the context with the reader's language, where the run itself speaks English.
+    """
     narration = Narration(sys.stderr)
+    readers = copy_context() if readers is None else readers  # one without variables is false
     async with aclosing(run) as events:
         async for event in events:
             before, state = state.outlook, state.after(event)
-            narration.show(event, state)
+            readers.run(narration.show, event, state)
             if isinstance(event, RoundFinished) and event.round == 1 and state.outlook is not before:
-                narration.say(f"corrected after round 1: {budget_text(state.plan, state.outlook)}")
+                readers.run(narration.correct, state)
             if until(event):
                 break
     return state
@@ -124,21 +141,24 @@ def _news(event: Event) -> str:
     text = ""
     if isinstance(event, RunStarted):
         candidates = "; ".join(candidate.name for candidate in event.plan.candidates)
-        text = f"{event.plan.recipe.title}: {candidates} (seed {event.plan.seed})"
+        text = _(
+            "{recipe}: {candidates} (seed {seed})",
+            recipe=_(event.plan.recipe.title), candidates=candidates, seed=event.plan.seed,
+        )  # fmt: skip
     elif isinstance(event, RatioUpdated):
         text = _standing(event.analysis)
         if event.forecast:
-            text += f". {event.forecast.text}"
+            text = f"{_('{finding}.', finding=text)} {shown(event.forecast.text)}"
     elif isinstance(event, DoubtRaised):
-        text = f"note: {event.doubt.text}"
+        text = _("note: {doubt}", doubt=shown(event.doubt.text))
     elif isinstance(event, StepFailed):
-        text = f"{event.failure.candidate} failed: {event.failure.text}"
+        text = _("{candidate} failed: {reason}", candidate=event.failure.candidate, reason=shown(event.failure.text))
     elif isinstance(event, StepSkipped):
-        text = event.reason
+        text = shown(event.reason)
     elif isinstance(event, RoundDiscarded):
-        text = f"round {event.round} is discarded: {event.reason}"
+        text = _("round {round} is discarded: {reason}", round=event.round, reason=shown(event.reason))
     elif isinstance(event, RunEnded):
-        text = event.text
+        text = shown(event.text)
     return text
 
 
@@ -148,10 +168,12 @@ def _standing(analysis: Analysis) -> str:
         if ratio.candidate == ratio.baseline:
             continue
         if ratio.verdict == "failed":
-            parts.append(f"{ratio.candidate} failed")
+            parts.append(_("{candidate} failed", candidate=ratio.candidate))
+            continue
+        speed = speed_text(ratio.ratio)
+        if ratio.verdict == "tie" or speed == speed_text(1.0):
+            standing = _("{candidate} level with {baseline}", candidate=ratio.candidate, baseline=ratio.baseline)
         else:
-            speed = speed_text(ratio.ratio)
-            level = ratio.verdict == "tie" or speed == "as fast"
-            words = f"level with {ratio.baseline}" if level else speed
-            parts.append(f"{ratio.candidate} {words}{OPEN.get(ratio.verdict, '')}")
-    return f"after round {analysis.rounds}: {'; '.join(parts)}" if parts else ""
+            standing = f"{ratio.candidate} {speed}"
+        parts.append(_(OPEN.get(ratio.verdict, ""), standing=standing) or standing)
+    return _("after round {round}: {standings}", round=analysis.rounds, standings="; ".join(parts)) if parts else ""

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 from fswizard.errors import RunFailed, UsageError
-from fswizard.model.text import safe
+from fswizard.language import _
+from fswizard.model.text import cells, safe
 from fswizard.system.files import write_new
+
+WIDTH = 78
+_UNIT = re.compile(r"\s+|[\u2e80-\uffef][、。」）]*|[^\s\u2e80-\uffef]+")
+"""What stays on one line: a word, or a character of a script without blanks and what may not begin a line."""
+
+
+def wrapped(text: str, first: str = "  ", rest: str = "  ", width: int = WIDTH) -> list[str]:
+    """Lines of `width` columns; longer words such as addresses stay whole, so that they can be copied."""
+    lines = [""]
+    for unit in _UNIT.findall(text):
+        if cells(rest + lines[-1] + unit.rstrip()) > width and lines[-1]:
+            lines.append("")
+        lines[-1] += unit if lines[-1] else unit.lstrip()
+    return [f"{rest if number else first}{line.rstrip()}" for number, line in enumerate(lines)]
 
 
 def deliver(report: str | bytes, output: str | None) -> None:
@@ -23,18 +39,21 @@ def deliver(report: str | bytes, output: str | None) -> None:
     try:
         write_new(path, report if isinstance(report, bytes) else report.encode())
     except FileExistsError as error:
-        raise UsageError(f"{safe(output)} exists already.", "Choose another name, or move that file away.") from error
+        raise UsageError(
+            _("{path} exists already.", path=safe(output)), _("Choose another name, or move that file away.")
+        ) from error
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         kind = RunFailed if path.exists() else UsageError
-        raise kind(f"{safe(output)} cannot be written: {reason}.", "Choose a file elsewhere.") from error
-    print(f"Written to {safe(output)}.", file=sys.stderr)
+        text = _("{path} cannot be written: {reason}.", path=safe(output), reason=reason)
+        raise kind(text, _("Choose a file elsewhere.")) from error
+    print(_("Written to {path}.", path=safe(output)), file=sys.stderr)
 
 
 def _print(report: str | bytes) -> None:
     if isinstance(report, str):
         print(report, end="")
     elif sys.stdout.isatty():
-        raise UsageError("A terminal shows no PNG.", "Send it to a file: add `> result.png`.")
+        raise UsageError(_("A terminal shows no PNG."), _("Send it to a file: add `> result.png`."))
     else:
         sys.stdout.buffer.write(report)

@@ -18,7 +18,7 @@ from fswizard.advice.pooled import pooled_card
 from fswizard.cli.command import Command
 from fswizard.cli.output import deliver
 from fswizard.errors import ExitCode, FswizardError, UsageError
-from fswizard.language import in_english
+from fswizard.language import N_, _, in_english
 from fswizard.model.analysis import Card
 from fswizard.model.codec import to_json
 from fswizard.model.pool import Pool, Study
@@ -38,11 +38,13 @@ class PoolResults(Command):
 
     PROGNAME = "fswizard pool"
 
-    json = cli.Flag("--json", help="print JSON")
+    json = cli.Flag("--json", help=_("print JSON"))
 
     def main(self, *result: str) -> int:
         if not result:
-            raise UsageError("Name at least one result.", "`fswizard history` lists yours; a directory works, too.")
+            raise UsageError(
+                _("Name at least one result."), _("`fswizard history` lists yours; a directory works, too.")
+            )
         studies: dict[str, Study] = {}
         wrong: list[FswizardError] = []
         for path, known in results.read_once("pool", Study, read, files(result)):
@@ -51,7 +53,8 @@ class PoolResults(Command):
             else:
                 studies[str(path)] = known
         if not studies:
-            raise wrong[0] if wrong else UsageError("There are no results.", "Results are files that end in .jsonl.")
+            none = UsageError(_("There are no results."), _("Results are files that end in .jsonl."))
+            raise wrong[0] if wrong else none
         with in_english() if self.json else nullcontext():
             pooled = pool(studies)
             cards = [pooled_card(group) for group in pooled.groups]
@@ -60,7 +63,7 @@ class PoolResults(Command):
         else:
             deliver(render(pooled, cards), None)
         for error in wrong:
-            print(f"Not read: {error.message}", file=sys.stderr)
+            print(_("Not read: {reason}", reason=error.message), file=sys.stderr)
         return ExitCode.PARTIAL if wrong else ExitCode.OK
 
 
@@ -85,8 +88,9 @@ def read(path: Path) -> Study:
     study = study_of(result)
     header = results.header(path)
     if header.digest and header.digest != recipe_digest(result.plan.recipe):
-        wrote = f"fswizard {header.version}" if header.version else "another version"
-        return replace(study, unfit=f"{wrote} measured its recipe in a way that this version doesn't know.")
+        wrote = f"fswizard {header.version}" if header.version else N_("another version")
+        unfit = N_("{version} measured its recipe in a way that this version doesn't know.").format(version=wrote)
+        return replace(study, unfit=unfit)
     return study
 
 

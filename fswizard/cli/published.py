@@ -15,6 +15,7 @@ from fswizard.cli.run import Choosing, measure, new_session
 from fswizard.errors import UsageError
 from fswizard.importers.published import find, published
 from fswizard.importers.reruns import find_experiment, recipe_of, rerun, with_reruns
+from fswizard.language import _
 from fswizard.model.plan import MAXIMUM_ROUNDS
 from fswizard.model.result import Result
 from fswizard.report.layout import WIDTH, bullet, wrap
@@ -34,8 +35,8 @@ class Published(Choosing, Reporting):
 
     PROGNAME = "fswizard published"
 
-    again = cli.Flag("--run", help="measure the same here, as far as this disk and kernel can")
-    json = cli.Flag("--json", help="list as JSON")
+    again = cli.Flag("--run", help=_("measure the same here, as far as this disk and kernel can"))
+    json = cli.Flag("--json", help=_("list as JSON"))
 
     def main(self, name: str = "", result: str = "") -> int:
         if self.again:
@@ -62,14 +63,16 @@ class Published(Choosing, Reporting):
     def _refuse_what_measures(self) -> None:
         chosen = (self.target, self.candidates, self.baseline, self.need, self.time, self.rounds, self.budget)
         if any(value is not None for value in (*chosen, self.seed, self.memory_limit)) or self.erase:
-            raise UsageError("Options of `fswizard run` take effect only with --run.", "Leave them out, or add --run.")
+            raise UsageError(
+                _("Options of `fswizard run` take effect only with --run."), _("Leave them out, or add --run.")
+            )
 
 
 def _lines(result: Result) -> list[str]:
     plan, environment = result.plan, result.environment
     names = ", ".join(candidate.name for candidate in plan.candidates)
     origin = "; ".join(filter(None, (environment.started, environment.source)))
-    texts = (f"{plan.recipe.title}: {names}", origin)
+    texts = (f"{_(plan.recipe.title)}: {names}", origin)
     return [plan.recipe.name, *(f"    {line}" for text in texts for line in wrap(text, WIDTH - 4))]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,12 +13,14 @@ from plumbum import cli
 
 from fswizard import recipes
 from fswizard.cli.command import Command
-from fswizard.cli.output import deliver
+from fswizard.cli.output import deliver, wrapped
+from fswizard.language import _, number
 from fswizard.model.codec import to_json
 from fswizard.model.recipe import Recipe, grouped
-from fswizard.model.text import safe
+from fswizard.model.text import cells, safe
 from fswizard.model.units import binary_text, duration_text, size_text
 from fswizard.recipes import tree_profile
+from fswizard.report.layout import pad
 
 
 class Recipes(Command):
@@ -31,11 +32,11 @@ class Recipes(Command):
 
     PROGNAME = "fswizard recipes"
 
-    json = cli.Flag("--json", help="print JSON")
+    json = cli.Flag("--json", help=_("print JSON"))
     directory = cli.SwitchAttr(
-        "--from", argname="DIR", excludes=["--json"], help="make a recipe with files like those in DIR"
+        "--from", argname="DIR", excludes=["--json"], help=_("make a recipe with files like those in DIR")
     )
-    output = cli.SwitchAttr("--output", argname="FILE", requires=["--from"], help="write that recipe to FILE")
+    output = cli.SwitchAttr("--output", argname="FILE", requires=["--from"], help=_("write that recipe to FILE"))
 
     def main(self) -> int:
         if self.directory:
@@ -53,7 +54,8 @@ class Recipes(Command):
         look = tree_profile.look(Path(self.directory))
         deliver(tree_profile.recipe_text(look), self.output)
         if self.output:
-            print(f"Measure it: fswizard run {shlex.quote(safe(self.output))}", file=sys.stderr)
+            command = f"fswizard run {shlex.quote(safe(self.output))}"
+            print(_("Measure it: {command}", command=command), file=sys.stderr)
         return 0
 
 
@@ -63,20 +65,21 @@ def _document(recipe: Recipe) -> dict[str, Any]:
 
 
 def _section(title: str, members: Sequence[Recipe]) -> str:
-    return "\n\n".join((f"{title}\n{'-' * len(title)}", *map(_paragraph, members)))
+    title = _(title)
+    return "\n\n".join((f"{title}\n{'-' * cells(title)}", *map(_paragraph, members)))
 
 
 def _paragraph(recipe: Recipe) -> str:
-    costs = (
-        f"About {duration_text(recipe.trial_s)} and {size_text(recipe.trial_bytes)} written per candidate and round, "
-        f"on an image of {binary_text(recipe.image_bytes)}. "
-        f"By default no new round starts after {duration_text(recipe.minutes * 60)}."
-    )
-    lines = [f"{recipe.name}: {recipe.title}", *_wrapped(recipe.why), *_wrapped(costs)]
-    lines += ["  Tests, named as --weights takes them:"]
-    lines += [f"    {w.name:<18} {w.title:<46} weight {w.weight:g}" for w in recipe.workloads]
+    costs = _(
+        "About {duration} and {size} written per candidate and round, on an image of {image}. "
+        "By default no new round starts after {limit}.",
+        duration=duration_text(recipe.trial_s), size=size_text(recipe.trial_bytes),
+        image=binary_text(recipe.image_bytes), limit=duration_text(recipe.minutes * 60),
+    )  # fmt: skip
+    lines = [f"{recipe.name}: {_(recipe.title)}", *wrapped(_(recipe.why)), *wrapped(costs)]
+    lines += ["  " + _("Tests, named as --weights takes them:")]
+    titles = [_(workload.title) for workload in recipe.workloads]
+    for workload, title in zip(recipe.workloads, titles, strict=True):
+        weight = _("weight {weight}", weight=number(f"{workload.weight:g}"))
+        lines.append(f"    {workload.name:<18} {pad(title, 46)} {weight}")
     return "\n".join(lines)
-
-
-def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, 76, initial_indent="  ", subsequent_indent="  ")

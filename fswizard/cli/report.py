@@ -15,7 +15,7 @@ from fswizard.cli.output import deliver
 from fswizard.errors import UsageError
 from fswizard.filesystems import parse_needs
 from fswizard.importers.published import with_published
-from fswizard.language import in_english
+from fswizard.language import _, in_english, n_
 from fswizard.model.analysis import Findings
 from fswizard.model.text import safe
 from fswizard.report import FORMATS, find_format, format_of, render
@@ -26,8 +26,8 @@ class Reporting(Command):
     """Options that `report` and `published` share."""
 
     format = cli.SwitchAttr("--format", str, argname="FORMAT", help=" ".join(FORMATS))
-    output = cli.SwitchAttr("--output", str, argname="FILE", help="write to FILE; its extension sets the format")
-    english = cli.Flag("--english", help="in English, whatever your language")
+    output = cli.SwitchAttr("--output", str, argname="FILE", help=_("write to FILE; its extension sets the format"))
+    english = cli.Flag("--english", help=_("in English, whatever your language"))
 
     def format_name(self) -> str:
         """UsageError where there is no such format, before anything is read."""
@@ -43,10 +43,10 @@ class Report(Reporting):
         ["--what-if", "--weights"],
         str,
         argname="LIST",
-        help='rank again with other weights, such as "sqlite=2, copy-video=0"',
+        help=_('rank again with other weights, such as "sqlite=2, copy-video=0"'),
     )
-    need = cli.SwitchAttr("--need", str, argname="LIST", help="features it must have: checksums,snapshots,…")
-    identify = cli.Flag("--identify", help="include serial number, host name and paths")
+    need = cli.SwitchAttr("--need", str, argname="LIST", help=_("features it must have: checksums,snapshots,…"))
+    identify = cli.Flag("--identify", help=_("include serial number, host name and paths"))
 
     def main(self, result: str = "") -> int:
         name = self.format_name()
@@ -76,27 +76,36 @@ class Import(Command):
     Units are B/s, kB/s, MB/s, GB/s, 1/s, s and ms. A run without a value has failed.
     """
 
-    output = cli.SwitchAttr("--output", str, argname="RESULT", help="write the result to this file, not to the history")
-    baseline = cli.SwitchAttr("--baseline", str, argname="NAME", help="candidate that others are compared with (ext4)")
+    output = cli.SwitchAttr(
+        "--output", str, argname="RESULT", help=_("write the result to this file, not to the history")
+    )
+    baseline = cli.SwitchAttr(
+        "--baseline", str, argname="NAME", help=_("candidate that others are compared with (ext4)")
+    )
     format = cli.SwitchAttr("--format", str, default="text", argname="FORMAT", help=" ".join(FORMATS))
 
     def main(self, *files: str) -> int:
         if not files:
-            raise UsageError(f"Name at least one file: {importers.READABLE}.", importers.HOW)
+            text = _("Name at least one file: import reads fio's JSON, filebench's output and CSV tables.")
+            raise UsageError(text, _(importers.HOW))
         find_format(self.format)
         by_disk = importers.read(files, baseline=self.baseline or "")
         if self.output and len(by_disk) > 1:
             raise UsageError(
-                f"These files are about {len(by_disk)} disks: {', '.join(by_disk)}.",
-                "Import one disk's files at a time, or leave out --output.",
-            )
+                n_(
+                    "These files are about {count} disk: {disks}.", "These files are about {count} disks: {disks}.",
+                    len(by_disk), disks=", ".join(by_disk),
+                ),
+                _("Import one disk's files at a time, or leave out --output."),
+            )  # fmt: skip
         for disk, result in by_disk.items():
             findings = conclude(result)
             path = Path(self.output) if self.output else results.new_path(result.plan)
             with in_english():
                 verdict = conclude(result).advice.card.verdict
             results.write_result(path, result, findings.analysis, verdict)
-            print(f"{disk + ': ' if disk else ''}saved as {safe(str(path))}", file=sys.stderr)
+            saved = _("saved as {path}", path=safe(str(path)))
+            print(f"{disk}: {saved}" if disk else saved, file=sys.stderr)
             deliver(exported(findings, self.format), None)
         return 0
 

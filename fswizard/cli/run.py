@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import math
 import re
 import shlex
@@ -20,6 +21,7 @@ from fswizard.cli.command import OnMachine, parse_weights
 from fswizard.cli.narration import EXIT_CODES, Narration, narrated, print_report
 from fswizard.errors import ExitCode, FswizardError, RunFailed, UsageError
 from fswizard.filesystems import parse_candidates, parse_needs
+from fswizard.language import N_, _, in_english, n_
 from fswizard.model import plan as model
 from fswizard.model.estimates import expected
 from fswizard.model.events import StepStarted
@@ -51,34 +53,40 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 DEFAULT_RECIPE = "quick"
-TARGETS = "image:SIZE@DIR, dir:PATH,PATH or device:PATH; for several disks images:4xSIZE@DIR or devices:PATH,PATH"
-NO_LIMIT = "Write a size, or none for no limit."
+TARGETS = N_("image:SIZE@DIR, dir:PATH,PATH or device:PATH; for several disks images:4xSIZE@DIR or devices:PATH,PATH")
+NO_LIMIT = N_("Write a size, or none for no limit.")
 
 
 class Choosing(OnMachine):
     """Options of everything that measures, or says how it would."""
 
-    target = cli.SwitchAttr("--target", str, argname="TARGET", help=TARGETS)
-    candidates = cli.SwitchAttr("--candidates", str, argname="LIST", help='such as "ext4; xfs:noatime"')
-    baseline = cli.SwitchAttr("--baseline", str, argname="NAME", help="candidate that others are compared with (ext4)")
-    weights = cli.SwitchAttr("--weights", str, argname="LIST", help='"sqlite=2, copy-video=0": see `fswizard recipes`')
-    need = cli.SwitchAttr("--need", str, argname="LIST", help="features it must have: checksums,snapshots,…")
-    time = cli.SwitchAttr("--time", str, argname="TIME", help="start no new round after this: 10m, 1h30m")
+    target = cli.SwitchAttr("--target", str, argname="TARGET", help=_(TARGETS))
+    candidates = cli.SwitchAttr("--candidates", str, argname="LIST", help=_('such as "ext4; xfs:noatime"'))
+    baseline = cli.SwitchAttr(
+        "--baseline", str, argname="NAME", help=_("candidate that others are compared with (ext4)")
+    )
+    weights = cli.SwitchAttr(
+        "--weights", str, argname="LIST", help=_('"sqlite=2, copy-video=0": see `fswizard recipes`')
+    )
+    need = cli.SwitchAttr("--need", str, argname="LIST", help=_("features it must have: checksums,snapshots,…"))
+    time = cli.SwitchAttr("--time", str, argname="TIME", help=_("start no new round after this: 10m, 1h30m"))
     rounds = cli.SwitchAttr(
-        "--rounds", str, argname="MIN..MAX", help="rounds; each measures every candidate once (2..12)"
+        "--rounds", str, argname="MIN..MAX", help=_("rounds; each measures every candidate once (2..12)")
     )
     budget = cli.SwitchAttr(
-        "--write-budget", str, argname="SIZE", help="end the run before it writes more than this: 50G, or none"
+        "--write-budget", str, argname="SIZE", help=_("end the run before it writes more than this: 50G, or none")
     )
-    seed = cli.SwitchAttr("--seed", str, argname="N", help="repeat the order of an earlier run")
+    seed = cli.SwitchAttr("--seed", str, argname="N", help=_("repeat the order of an earlier run"))
     memory_limit = cli.SwitchAttr(
         "--memory-limit", str, argname="SIZE",
-        help="memory limit for measured programs, page cache included (a quarter of their data); or none",
+        help=_("memory limit for measured programs, page cache included (a quarter of their data); or none"),
     )  # fmt: skip
-    aged = cli.Flag("--aged", help="measure each candidate after years of use as well, and choose by that")
+    aged = cli.Flag("--aged", help=_("measure each candidate after years of use as well, and choose by that"))
     erase = cli.SwitchAttr(
         "--erase", str, list=True, argname="SERIAL",
-        help="serial number of a device that may be erased, or what `plan` names instead; separate several with commas",
+        help=_(
+            "serial number of a device that may be erased, or what `plan` names instead; separate several with commas"
+        ),
     )  # fmt: skip
 
     def plan(self, recipe: Recipe) -> model.Plan:
@@ -118,16 +126,16 @@ class Plan(Choosing):
 class Run(Choosing):
     """Measure, and print a report. Progress goes to stderr."""
 
-    output = cli.SwitchAttr("--output", str, argname="FILE", help="write the result to this file as the run goes")
+    output = cli.SwitchAttr("--output", str, argname="FILE", help=_("write the result to this file as the run goes"))
 
     resume = cli.SwitchAttr(
-        "--resume", str, argname="RESULT", help="resume a run that ended before its answer was clear"
+        "--resume", str, argname="RESULT", help=_("resume a run that ended before its answer was clear")
     )
-    detach = cli.Flag("--detach", help="leave the run alone once it measures: `fswizard watch` shows it")
+    detach = cli.Flag("--detach", help=_("leave the run alone once it measures: `fswizard watch` shows it"))
 
     def main(self, recipe: str = "") -> int:
         if recipe and self.resume:
-            raise UsageError("A resumed run keeps its recipe.", "Leave the recipe out.")
+            raise UsageError(_("A resumed run keeps its recipe."), _("Leave the recipe out."))
         if self.resume:
             run = self._resumed()
             session = Session(run.plan, run.path, earlier=run.earlier)
@@ -136,7 +144,7 @@ class Run(Choosing):
         plan = session.plan
         if plan.target.kind != "directory":
             way = privilege.authorise(privilege.purpose(plan))
-            print(f"Root's rights: {privilege.REASONS[way]}.", file=sys.stderr)
+            print(_("Root's rights: {reason}.", reason=_(privilege.REASONS[way])), file=sys.stderr)
         print(budget_text(plan, expected(plan, session.earlier)), file=sys.stderr)
         if plan.expected_s > plan.time_limit_s > 0:
             print(_too_short(plan), file=sys.stderr)
@@ -150,7 +158,7 @@ class Run(Choosing):
         try:
             return host.attend("watch", "--plain")
         except RunFailed as error:
-            hint = f"The run goes on there: `fswizard watch --on {host.name}` shows it."
+            hint = _("The run goes on there: `{command}` shows it.", command=f"fswizard watch --on {host.name}")
             raise RunFailed(error.message, hint) from error
 
     def _resumed(self) -> Resumption:
@@ -159,11 +167,12 @@ class Run(Choosing):
         for name in (*chosen, "memory-limit", "aged"):
             if getattr(self, name.replace("-", "_")) not in (None, [], False):
                 raise UsageError(
-                    f"--{name} can't be combined with --resume: a resumed run keeps its plan.", "Leave it out."
+                    _("--{option} can't be combined with --resume: a resumed run keeps its plan.", option=name),
+                    _("Leave it out."),
                 )
         limit_s = _option("time", self.time, parse_duration)
         if limit_s is not None and limit_s <= 0:
-            raise UsageError("--time 0 leaves no time to measure.", "Give --time a duration such as 10m.")
+            raise UsageError(_("--time 0 leaves no time to measure."), _("Give --time a duration such as 10m."))
         budget_bytes = _option("write-budget", self.budget, _budget, NO_LIMIT)
         return take_up(results.find(self.resume), time_limit_s=limit_s, write_budget_bytes=budget_bytes)
 
@@ -190,21 +199,25 @@ def detached(session: Session) -> int:
     state = asyncio.run(measures)
     if state.ended:
         return _ended(path, state, state.problem)
-    words = f"The run goes on without this terminal: `fswizard watch` shows it. Its result is in {path}"
+    words = _("The run goes on without this terminal: `fswizard watch` shows it. Its result is in {path}", path=path)
     Narration(sys.stderr).say(words)
     return ExitCode.OK
 
 
 def measure(session: Session) -> int:
-    """Carry out a run in this process and report it; the exit code."""
-    return _ended(session.path, asyncio.run(_carry_out(session)), session.error)
+    """Carry out a run in this process, in English as in its log, and report it; the exit code."""
+    readers = contextvars.copy_context()
+    with in_english():
+        state = asyncio.run(_carry_out(session, readers))
+    return _ended(session.path, state, session.error)
 
 
 def _ended(path: Path, state: RunState, error: FswizardError | None) -> int:
     """Report a run that ended; the exit code. A run that failed raises its `error`."""
-    print(f"The result is in {safe(str(path))}.", file=sys.stderr)
+    print(_("The result is in {path}.", path=safe(str(path))), file=sys.stderr)
     if not why_not(path):
-        print(f"To resume it: fswizard run --resume {shlex.quote(safe(str(path)))}", file=sys.stderr)
+        command = f"fswizard run --resume {shlex.quote(safe(str(path)))}"
+        print(_("To resume it: {command}", command=command), file=sys.stderr)
     if error is None or any(sample.round for sample in state.result.samples if sample.primary):
         print_report(path)
     if error is not None:
@@ -212,8 +225,8 @@ def _ended(path: Path, state: RunState, error: FswizardError | None) -> int:
     return EXIT_CODES[state.outcome or "killed"]
 
 
-async def _carry_out(session: Session) -> RunState:
-    """Watch `session` to its end; the first Ctrl-C or TERM ends it in good order."""
+async def _carry_out(session: Session, readers: contextvars.Context) -> RunState:
+    """Watch `session` to its end; the first Ctrl-C or TERM ends it in good order. `readers` has the language."""
     loop = asyncio.get_running_loop()
     terminals = [stream.fileno() for stream in (sys.stdout, sys.stderr) if stream.isatty()]
 
@@ -225,39 +238,53 @@ async def _carry_out(session: Session) -> RunState:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # as nohup leaves it
             loop.add_signal_handler(number, end, number)
-    return await narrated(session.events(), RunState.of(session.plan, session.result))
+    return await narrated(session.events(), RunState.of(session.plan, session.result), readers=readers)
 
 
 def plan_text(plan: model.Plan, settles: str = "") -> str:
     """The plan for a terminal. `settles` is what it is likely to settle, where that is known."""
-    shown = plan_document(plan, settles=settles, left_out=left_out_text(plan) if plan.left_out else "")
+    document = plan_document(plan, settles=settles, left_out=left_out_text(plan) if plan.left_out else "")
     notes = []
     if plan.expected_s > plan.time_limit_s > 0:
         notes.append(_too_short(plan))
     if plan.target.kind == "device" and not plan.target.confirmed:
         notes.append(how_to_confirm(plan))
-    return "\n".join([paint(shown), *notes])
+    return "\n".join([paint(document), *notes])
 
 
 def _too_short(plan: model.Plan) -> str:
+    limit, rounds = duration_text(plan.time_limit_s), plan.minimum_rounds
     if expected(plan).most_s < plan.expected_s:
-        return (
-            f"{duration_text(plan.time_limit_s)} is too short for a verdict, which takes {plan.minimum_rounds} rounds: "
-            f"give --time {math.ceil(plan.expected_s / 60)}m, or choose fewer workloads or candidates."
-        )
+        return n_(
+            "{limit} is too short for a verdict, which takes {count} round: "
+            "give --time {minutes}m, or choose fewer workloads or candidates.",
+            "{limit} is too short for a verdict, which takes {count} rounds: "
+            "give --time {minutes}m, or choose fewer workloads or candidates.",
+            rounds, limit=limit, minutes=math.ceil(plan.expected_s / 60),
+        )  # fmt: skip
     fitting = int((plan.time_limit_s - plan.preparation_s) / (plan.minimum_rounds * plan.seconds_per_trial))
-    advice = f"about {fitting} candidates would fit" if fitting >= 2 else "fewer workloads or more time would fit"
-    return (
-        f"{duration_text(plan.time_limit_s)} may be too short for the {plan.minimum_rounds} rounds of a verdict: "
-        f"{advice}. fswizard finishes them anyway, up to twice the limit."
-    )
+    if fitting < 2:
+        return _(
+            "{limit} may be too short for the {rounds} rounds of a verdict: fewer workloads or more time would fit. "
+            "fswizard finishes them anyway, up to twice the limit.",
+            limit=limit, rounds=rounds,
+        )  # fmt: skip
+    return n_(
+        "{limit} may be too short for the {rounds} rounds of a verdict: about {count} candidate would fit. "
+        "fswizard finishes them anyway, up to twice the limit.",
+        "{limit} may be too short for the {rounds} rounds of a verdict: about {count} candidates would fit. "
+        "fswizard finishes them anyway, up to twice the limit.",
+        fitting, limit=limit, rounds=rounds,
+    )  # fmt: skip
 
 
 def _seed(text: str) -> int:
     try:
         return int(text)
     except ValueError as error:
-        raise UsageError(f"The seed '{safe(text)}' isn't a whole number.", "Write one, such as --seed 7.") from error
+        raise UsageError(
+            _("The seed '{text}' isn't a whole number.", text=safe(text)), _("Write one, such as --seed 7.")
+        ) from error
 
 
 def _option(name: str, text: str | None, read: Callable[[str], T], hint: str = "") -> T | None:
@@ -265,7 +292,7 @@ def _option(name: str, text: str | None, read: Callable[[str], T], hint: str = "
     try:
         return None if text is None else read(text)
     except ValueError as error:
-        raise UsageError(f"In --{name}: {error}.", hint) from error
+        raise UsageError(_("In --{option}: {reason}.", option=name, reason=error), _(hint)) from error
 
 
 def _memory_limit(text: str) -> int:
@@ -279,5 +306,7 @@ def _budget(text: str) -> float:
 def _rounds(text: str) -> tuple[int, int]:
     match = re.fullmatch(r"(\d{1,3})(?:\.\.(\d{1,3}))?", text.strip(), re.ASCII)
     if match is None:
-        raise UsageError(f"'{text}' isn't a number of rounds.", "Write MIN..MAX, such as --rounds 2..12.")
+        raise UsageError(
+            _("'{text}' isn't a number of rounds.", text=text), _("Write MIN..MAX, such as --rounds 2..12.")
+        )
     return int(match[1]), int(match[2] or match[1])

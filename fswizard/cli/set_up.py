@@ -12,6 +12,7 @@ from fswizard.advice import conclude
 from fswizard.cli.command import OnMachine
 from fswizard.errors import ExitCode, Refused, UsageError
 from fswizard.filesystems import parse_candidate
+from fswizard.language import _, shown
 from fswizard.model.text import safe
 from fswizard.targets import (
     SetUpDone,
@@ -35,15 +36,21 @@ class SetUp(OnMachine):
 
     PROGNAME = "fswizard set-up"
 
-    disk = cli.SwitchAttr("--disk", str, argname="PATH", help="disk or partition: /dev/disk/by-id/NAME", mandatory=True)
-    candidate = cli.SwitchAttr("--candidate", str, argname="NAME", help='instead of what is recommended: "xfs:noatime"')
-    label = cli.SwitchAttr("--label", str, argname="LABEL", help="label of the filesystem")
-    mount_point = cli.SwitchAttr("--mount-point", str, argname="DIRECTORY", help="where to mount it (/mnt/data)")
-    owner = cli.SwitchAttr("--owner", str, argname="USER", help="who owns its top directory (you)")
-    no_partition = cli.Flag("--no-partition", help="no partition table: the filesystem takes the whole disk")
-    always_there = cli.Flag("--always-there", help="the machine doesn't start without it")
-    script = cli.Flag("--script", help="print a script that does it, and do nothing")
-    erase = cli.SwitchAttr("--erase", str, argname="SERIAL", help="do it: serial number of the disk, which is erased")
+    disk = cli.SwitchAttr(
+        "--disk", str, argname="PATH", help=_("disk or partition: /dev/disk/by-id/NAME"), mandatory=True
+    )
+    candidate = cli.SwitchAttr(
+        "--candidate", str, argname="NAME", help=_('instead of what is recommended: "xfs:noatime"')
+    )
+    label = cli.SwitchAttr("--label", str, argname="LABEL", help=_("label of the filesystem"))
+    mount_point = cli.SwitchAttr("--mount-point", str, argname="DIRECTORY", help=_("where to mount it (/mnt/data)"))
+    owner = cli.SwitchAttr("--owner", str, argname="USER", help=_("who owns its top directory (you)"))
+    no_partition = cli.Flag("--no-partition", help=_("no partition table: the filesystem takes the whole disk"))
+    always_there = cli.Flag("--always-there", help=_("the machine doesn't start without it"))
+    script = cli.Flag("--script", help=_("print a script that does it, and do nothing"))
+    erase = cli.SwitchAttr(
+        "--erase", str, argname="SERIAL", help=_("do it: serial number of the disk, which is erased")
+    )
 
     def main(self, result: str = "") -> int:
         plan = self._plan(result)
@@ -55,19 +62,19 @@ class SetUp(OnMachine):
             require_confirmed(plan, self.erase)
             privilege.authorise(plan.purpose)
             for step in set_up(plan, self.erase):
-                print(ended(step) if isinstance(step, SetUpDone) else f"{step} …", file=sys.stderr)
+                print(ended(step) if isinstance(step, SetUpDone) else f"{shown(step)} …", file=sys.stderr)
         return ExitCode.OK
 
     def _plan(self, result: str) -> SetUpPlan:
-        shown = results.load(results.find(result))
-        names = (self.candidate,) if self.candidate else conclude(shown).advice.choice
+        known = results.load(results.find(result))
+        names = (self.candidate,) if self.candidate else conclude(known).advice.choice
         if not names:
-            raise UsageError("This result recommends nothing.", "Name what to set up: --candidate NAME.")
-        measured = {each.name: each for each in shown.plan.candidates}
+            raise UsageError(_("This result recommends nothing."), _("Name what to set up: --candidate NAME."))
+        measured = {each.name: each for each in known.plan.candidates}
         candidate = measured.get(names[0]) or parse_candidate(names[0])
         if reason := why_not_set_up(candidate):
-            raise Refused(reason)
-        choices = usual_choices(candidate, shown.plan)
+            raise Refused(shown(reason))
+        choices = usual_choices(candidate, known.plan)
         given = {"label": self.label, "mount_point": self.mount_point, "owner": self.owner}
         choices = replace(
             choices, partition=not self.no_partition, may_be_absent=not self.always_there,
@@ -78,20 +85,32 @@ class SetUp(OnMachine):
 
 def review(plan: SetUpPlan) -> str:
     """What would be done, and how to have it done."""
-    lost = "\n".join(f"  {safe(loss)}" for loss in plan.losses)
-    commands = "\n".join(f"  # {safe(command)}" for command in plan.commands)
-    confirm = f"--erase '{safe(plan.identifiers[0])}'" if plan.identifiers else "nothing that could be typed"
-    return (
-        f"{safe(plan.title)} would be ERASED:\n{lost}\n\nCommands, as root:\n{commands}\n\n"
-        f"Nothing was changed. To have it done, confirm with its {plan.kind}: {confirm}\n"
-        "To do it yourself, read and run what --script prints."
-    )
+    lost = [f"  {shown(safe(loss))}" for loss in plan.losses]
+    commands = [f"  # {safe(command)}" for command in plan.commands]
+    left = (_("Left to do: {what}", what=shown(plan.left_to_do)), "") if plan.left_to_do else ()
+    confirm = f"--erase '{safe(plan.identifiers[0])}'" if plan.identifiers else _("nothing that could be typed")
+    return "\n".join(
+        (
+            _("{disk} would be ERASED:", disk=safe(plan.title)), *lost, "",
+            _("Commands, as root:"), *commands, "", *left,
+            _(
+                "Nothing was changed. To have it done, confirm with its {kind}: {confirmation}",
+                kind=shown(plan.kind), confirmation=confirm,
+            ),
+            _("To do it yourself, read and run what --script prints."),
+        )
+    )  # fmt: skip
 
 
 def ended(done: SetUpDone) -> str:
     """Where it is, and how to undo it."""
-    undo = "\n".join(f"  sudo {command}" for command in done.undo)
-    return (
-        f"Your disk is at {done.mount_point}; {done.test_file} is a test file.\n"
-        f"To undo it (the disk keeps its files, and {done.backup} is /etc/fstab as it was):\n{undo}"
+    left = (_("Left to do: {what}", what=shown(done.left_to_do)),) if done.left_to_do else ()
+    undo = [f"  sudo {command}" for command in done.undo]
+    return "\n".join(
+        (
+            _("Your disk is at {path}; {file} is a test file.", path=done.mount_point, file=done.test_file),
+            *left,
+            _("To undo it (the disk keeps its files, and {file} is /etc/fstab as it was):", file=done.backup),
+            *undo,
+        )
     )

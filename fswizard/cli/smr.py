@@ -26,12 +26,12 @@ from fswizard.drives.smartctl import details
 from fswizard.drives.smartctl_output import parse_each
 from fswizard.drives.smr import SmrFacts, judge_composed, judge_smr, with_evidence
 from fswizard.errors import ExitCode, FswizardError, RunFailed, UsageError
+from fswizard.language import N_, _, p_, shown
 from fswizard.model.drive import SMR_KINDS, SmrVerdict
 from fswizard.model.text import safe
-from fswizard.model.units import duration_text, parse_duration, size_text
+from fswizard.model.units import duration_text, figure_text, parse_duration, size_text
 from fswizard.system.files import read_file
 
-_STAGES = {"fill": "filling", "listen": "watching for stalls", "press": "filling the cache"}
 _STDIN = "/dev/stdin"
 _MAXIMUM_BYTES = 16 << 20
 """No output of smartctl is nearly as long."""
@@ -64,18 +64,18 @@ class Smr(OnMachine):
         "    fswizard smr --table [markdown | csv]\n"
     )
 
-    json = cli.Flag("--json", help="print JSON")
-    submit = cli.Flag("--submit", excludes=["--json"], help="print a report to share, without personal data")
-    table = cli.Flag("--table", excludes=["--probe"], help="print the table of models with its sources")
-    wake = cli.Flag("--wake", help="wake a device that is in standby")
+    json = cli.Flag("--json", help=_("print JSON"))
+    submit = cli.Flag("--submit", excludes=["--json"], help=_("print a report to share, without personal data"))
+    table = cli.Flag("--table", excludes=["--probe"], help=_("print the table of models with its sources"))
+    wake = cli.Flag("--wake", help=_("wake a device that is in standby"))
     probe = cli.SwitchAttr(
         "--probe",
         str,
         argname="TARGET",
-        help="write to a directory on the disk, or to an unused device, and look for signs of SMR",
+        help=_("write to a directory on the disk, or to an unused device, and look for signs of SMR"),
     )
-    time = cli.SwitchAttr("--time", str, "3m", requires=["--probe"], help="stop the probe after this time")
-    erase = cli.SwitchAttr("--erase", str, "", requires=["--probe"], help="serial number of the device to overwrite")
+    time = cli.SwitchAttr("--time", str, "3m", requires=["--probe"], help=_("stop the probe after this time"))
+    erase = cli.SwitchAttr("--erase", str, "", requires=["--probe"], help=_("serial number of the device to overwrite"))
 
     def _parse_args(self, argv: list[str]) -> Any:
         return super()._parse_args([_STDIN if word == "-" else word for word in argv])  # plumbum takes - for a switch
@@ -83,14 +83,16 @@ class Smr(OnMachine):
     def main(self, *what: str) -> int:
         if self.probe:
             if what:
-                raise UsageError("`--probe` takes one target and nothing else.", "Check the others without --probe.")
+                raise UsageError(
+                    _("`--probe` takes one target and nothing else."), _("Check the others without --probe.")
+                )
             return _probe(
                 self.probe, self.time, self.erase, "report" if self.submit else "json" if self.json else "text"
             )
         if self.table:
             return _table(what)
         if not what:
-            raise UsageError("Name something to check.", "A model, a file, a device, or - for standard input.")
+            raise UsageError(_("Name something to check."), _("A model, a file, a device, or - for standard input."))
         failed: list[FswizardError] = []
         judged = list(_judge_all(what, self.wake, failed))
         if self.json:
@@ -105,7 +107,7 @@ class Smr(OnMachine):
         else:
             _print_paragraphs(judged)
         for error in failed:
-            print(f"fswizard: {error.message} {error.hint}".rstrip(), file=sys.stderr)
+            print(f"fswizard: {shown(error.message)} {shown(error.hint)}".rstrip(), file=sys.stderr)
         if failed:
             return failed[0].exit_code
         unread = [it.unread for it in judged]
@@ -128,18 +130,20 @@ def _judge(source: str, wake: bool) -> Iterable[Judged]:
         mode = os.stat(source).st_mode
     except (OSError, ValueError) as error:
         if "/" in source:
-            reason = error.strerror if isinstance(error, OSError) and error.strerror else "not a path"
-            hint = "Name a file, a device, or a model such as ST8000AS0002."
-            raise UsageError(f"{safe(source)} cannot be read: {reason}.", hint) from error
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else _("not a path")
+            hint = _("Name a file, a device, or a model such as ST8000AS0002.")
+            raise UsageError(_("{path} cannot be read: {reason}.", path=safe(source), reason=reason), hint) from error
         facts = SmrFacts("name", model=without_serial(safe(source).strip()))
         return (Judged(safe(source), facts.model, judge_smr(facts), Reported.of_facts(facts)),)
     if stat.S_ISBLK(mode):
         return (_device(source, wake),)
     if stat.S_ISCHR(mode):
         disk = f"{source}n1" if re.fullmatch(r"/dev/nvme\d+", source) else ""
-        hint = f"Name the disk: `fswizard smr {disk}`." if disk else "`fswizard drives` lists the disks."
-        raise UsageError(f"{safe(source)} is a character device, on which nothing is stored.", hint)
-    hint = "Name files one by one: `fswizard smr DIRECTORY/*`."
+        hint = _("`fswizard drives` lists the disks.")
+        if disk:
+            hint = _("Name the disk: `fswizard smr {disk}`.", disk=disk)
+        raise UsageError(_("{path} is a character device, on which nothing is stored.", path=safe(source)), hint)
+    hint = _("Name files one by one: `fswizard smr DIRECTORY/*`.")
     return _outputs(source, read_file(Path(source), _MAXIMUM_BYTES, hint=hint))
 
 
@@ -147,14 +151,14 @@ def _outputs(source: str, output: bytes) -> Iterator[Judged]:
     """One for each disk in a file; from the second on with its number behind the file's name."""
     readings = parse_each(output)
     for number, reading in enumerate(readings, start=1):
-        shown = safe(source) if number == 1 else f"{safe(source)} ({number})"
+        name = safe(source) if number == 1 else f"{safe(source)} ({number})"
         facts = reading.facts
         problem = facts.problem
         if problem and reading.line > 1 and "line" not in problem.lower():
-            problem = f"Line {reading.line}: {problem}"
+            problem = N_("Line {line}: {problem}").format(line=reading.line, problem=problem)
         if problem:
-            print(f"fswizard: {shown}: {problem}", file=sys.stderr)
-        yield Judged(shown, facts.model, judge_smr(facts), Reported.of_facts(facts), problem, reading.unread)
+            print(f"fswizard: {name}: {shown(problem)}", file=sys.stderr)
+        yield Judged(name, facts.model, judge_smr(facts), Reported.of_facts(facts), problem, reading.unread)
 
 
 def _device(path: str, wake: bool) -> Judged:
@@ -164,17 +168,17 @@ def _device(path: str, wake: bool) -> Judged:
     if drive is None and (members := members_of(path)):
         return Judged(safe(path), "", judge_composed(members), Reported(""))
     if drive is None:
-        raise UsageError(f"{safe(path)} isn't on a disk.", "`fswizard drives` lists the disks.")
+        raise UsageError(_("{path} isn't on a disk.", path=safe(path)), _("`fswizard drives` lists the disks."))
     known = details(drive, wake=wake)
     if known.pending:
-        print(f"fswizard: {safe(path)}: {known.pending}", file=sys.stderr)
+        print(f"fswizard: {safe(path)}: {shown(known.pending)}", file=sys.stderr)
     return Judged(safe(path), known.model, known.smr, Reported.of_drive(known))
 
 
 def _table(words: Sequence[str]) -> int:
     form = words[0] if words else "markdown"
     if len(words) > 1 or form not in get_args(TableFormat):
-        raise UsageError("`--table` takes `markdown` or `csv` and nothing else.")
+        raise UsageError(_("`--table` takes `markdown` or `csv` and nothing else."))
     print(table(shipped_table().rows, cast("TableFormat", form)))
     return ExitCode.OK
 
@@ -210,7 +214,7 @@ def _probe(path: str, time: str, serial: str, form: Literal["text", "json", "rep
     if sys.stderr.isatty():
         print(file=sys.stderr)
     if result is None:
-        raise RunFailed("The probe ended without a result.")
+        raise RunFailed(_("The probe ended without a result."))
     model = target.drive.model
     if form == "report":
         print(report(Reported.of_drive(target.drive), with_evidence(target.drive.smr, result.evidence), result))
@@ -227,28 +231,37 @@ def _probe(path: str, time: str, serial: str, form: Literal["text", "json", "rep
     else:
         agrees = result.outcome == "drive-managed"
         print(f"{safe(path)}: {model}" if model else safe(path))
-        print(f"  {SMR_KINDS['drive-managed'] if agrees else 'inconclusive'}")
+        print(f"  {_(SMR_KINDS['drive-managed']) if agrees else _('inconclusive')}")
         print("\n".join(evidence_lines(result.evidence, "✓" if agrees else "·")))
     return ExitCode.OK
 
 
 def statement(plan: ProbePlan) -> str:
     """What the probe will do, in a sentence."""
-    span_bytes = max(plan.listen_bytes, plan.press_bytes)
-    where = (
-        f"a temporary file in {safe(plan.path)}, removed afterwards"
-        if plan.fill
-        else f"{safe(plan.path)}, overwriting its contents"
+    message = N_(
+        "Writes up to {size} to {path}, overwriting its contents, at random places within {span} of it, and stops "
+        "after {duration} at the latest."
     )
-    return (
-        f"Writes up to {size_text(plan.maximum_bytes)} to {where}, at random places "
-        f"within {size_text(span_bytes)} of it, and stops after {duration_text(plan.time_limit_s)} at the latest."
-    )
+    if plan.fill:
+        message = N_(
+            "Writes up to {size} to a temporary file in {path}, removed afterwards, at random places within {span} of "
+            "it, and stops after {duration} at the latest."
+        )
+    return _(
+        message,
+        path=safe(plan.path), size=size_text(plan.maximum_bytes), duration=duration_text(plan.time_limit_s),
+        span=size_text(max(plan.listen_bytes, plan.press_bytes)),
+    )  # fmt: skip
 
 
 def _progress(progress: ProbeProgress) -> str:
+    stages = {
+        "fill": p_("of a probe", "filling"),
+        "listen": p_("of a probe", "watching for stalls"),
+        "press": p_("of a probe", "filling the cache"),
+    }
+    worst = _("worst {latency}", latency=f"{duration_text(progress.worst_latency_s):>7}")
     return (
         f"{duration_text(progress.elapsed_s):>7}  {size_text(progress.written_bytes):>8}  "
-        f"{size_text(progress.rate_bytes_s):>8}/s  worst {duration_text(progress.worst_latency_s):>7}  "
-        f"{_STAGES[progress.stage]}"
+        f"{figure_text(progress.rate_bytes_s, 'B/s'):>10}  {worst}  {stages[progress.stage]}"
     )

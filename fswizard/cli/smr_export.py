@@ -12,6 +12,7 @@ import fswizard
 from fswizard.drives.models import ModelRow, names
 from fswizard.drives.probe import ProbeResult
 from fswizard.drives.smr import SmrFacts
+from fswizard.language import in_english
 from fswizard.model import shareable
 from fswizard.model.drive import SMR_KINDS, Drive, SmrVerdict
 from fswizard.model.units import size_text
@@ -34,6 +35,7 @@ class Reported:
     """Versions of the ATA standard that it follows; they are in the marks, too."""
 
     @classmethod
+    @in_english()
     def of_facts(cls, facts: SmrFacts) -> Reported:
         model, firmware = shareable.model_name(facts.model), shareable.firmware_name(facts.firmware)
         standard = shareable.standard_name(facts.standard)
@@ -41,6 +43,7 @@ class Reported:
         return cls(model, firmware, _marks(facts.capacity_bytes, facts.rpm, facts.sector_bytes, *own), standard)
 
     @classmethod
+    @in_english()
     def of_drive(cls, drive: Drive) -> Reported:
         secrets = (drive.serial, drive.stable_name)
         model = "" if drive.bus == "loop" else shareable.model_name(drive.model, *secrets)
@@ -79,8 +82,12 @@ def _markdown(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
+@in_english()
 def report(about: Reported, verdict: SmrVerdict, probe: ProbeResult | None = None) -> str:
-    """How a disk records, as text to paste into a report, without serial numbers or names of machines and users."""
+    """How a disk records, as text to paste into a report, without serial numbers or names of machines and users.
+
+    It is in English, as whoever gets it reads that.
+    """
     return "\n".join(_report(about, verdict, probe))
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import asdict
 from typing import Any
 
+from fswizard.cli.output import wrapped
+from fswizard.language import shown
 from fswizard.model.drive import Evidence, SmrVerdict
 
 
@@ -15,7 +16,7 @@ def verdict_lines(verdict: SmrVerdict, *, flash: bool = False) -> list[str]:
     for piece in verdict.evidence:
         lines += evidence_lines(piece, verdict.sign(piece))
     for sentence in verdict.advice:
-        lines += wrapped(sentence, "  → ", "    ")
+        lines += wrapped(shown(sentence), "  → ", "    ")
     return lines
 
 
@@ -25,11 +26,4 @@ def verdict_document(verdict: SmrVerdict) -> dict[str, Any]:
 
 
 def evidence_lines(piece: Evidence, sign: str) -> list[str]:
-    return wrapped(piece.text, f"    {sign} ", "      ")
-
-
-def wrapped(text: str, first: str, rest: str) -> list[str]:
-    """Lines of 78 columns; addresses stay whole, so that they can be copied."""
-    return textwrap.wrap(
-        text, 78, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
-    )
+    return wrapped(shown(piece.text), f"    {sign} ", "      ")

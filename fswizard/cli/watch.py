@@ -12,6 +12,7 @@ from plumbum import cli
 from fswizard.cli.command import OnMachine
 from fswizard.cli.narration import EXIT_CODES, narrated, print_report
 from fswizard.errors import ExitCode
+from fswizard.language import _
 from fswizard.model.run_state import RunState
 from fswizard.model.text import safe
 from fswizard.session import FollowedRun, OngoingRun, find_ongoing
@@ -24,7 +25,7 @@ class Watch(OnMachine):
     Of several the newest, unless you name one by a part of its result file's name. Quitting leaves the run alone.
     """
 
-    plain = cli.Flag("--plain", help="print lines instead of the full screen, and then the report")
+    plain = cli.Flag("--plain", help=_("print lines instead of the full screen, and then the report"))
 
     def main(self, run: str = "") -> int:
         shown = find_ongoing(run)
@@ -41,9 +42,9 @@ def follow(run: OngoingRun) -> int:
         followed = FollowedRun(Path(run.result))
         state = asyncio.run(narrated(followed.events(), RunState.of(followed.plan)))
     except KeyboardInterrupt:
-        print("\nThe run goes on: `fswizard watch` shows it again.", file=sys.stderr)
+        print(f"\n{_('The run goes on: `fswizard watch` shows it again.')}", file=sys.stderr)
         return ExitCode.OK
-    print(f"The result is in {safe(run.result)}.", file=sys.stderr)
+    print(_("The result is in {path}.", path=safe(run.result)), file=sys.stderr)
     if state.problem is not None:
         raise state.problem
     print_report(run.result)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from fswizard.demo.machine import DemoMachine
 from fswizard.demo.replay import REAL, TENFOLD
 from fswizard.demo.stories import Story, stories
+from fswizard.language import N_, _
 from fswizard.tui import run_wizard
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.machine import MachineCache
@@ -17,7 +18,7 @@ from fswizard.tui.screens.gallery import GalleryScreen
 class DemoApp(FswizardApp):
     """Shows one story, or first the gallery of all."""
 
-    BINDINGS: ClassVar[list[Any]] = [("f3", "gallery", "demos")]
+    BINDINGS: ClassVar[list[Any]] = [("f3", "gallery", N_("demos"))]
 
     def __init__(
         self, story: Story | None = None, *, straight: bool = False, real_time: bool = False, **arguments: Any
@@ -37,7 +38,7 @@ class DemoApp(FswizardApp):
 
     def action_gallery(self) -> None:
         """Choose another story."""
-        shown = {name: (story.title, story.disk, story.text) for name, story in stories().items()}
+        shown = {name: (_(story.title), _(story.disk), _(story.text)) for name, story in stories().items()}
         self.push_screen(GalleryScreen(shown, self._story.name), self._show)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

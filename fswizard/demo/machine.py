@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fswizard.demo.replay import TENFOLD, Replay
 from fswizard.demo.stories import Story, other_drives
 from fswizard.errors import UsageError
+from fswizard.language import N_, _
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.layout import Layout
@@ -31,11 +32,14 @@ def _nothing(machine: DemoMachine, *arguments: Any, **named: Any) -> Any:
     return ()
 
 
-def _refuses(words: str) -> Callable[..., Any]:
-    """A method that says that a demo does something else."""
+def _refuses(sentence: str) -> Callable[..., Any]:
+    """A method that says that a demo does something else; `{disk}` is the one that it was recorded on."""
 
     def method(machine: DemoMachine, *arguments: Any, **named: Any) -> Any:
-        raise UsageError(f"A demo {words}.", "Start fswizard without --demo for your own disks.")
+        disk = machine.story.plan.drive
+        raise UsageError(
+            _(sentence, disk=disk.name if disk else ""), _("Start fswizard without --demo for your own disks.")
+        )
 
     return method
 
@@ -46,13 +50,16 @@ class DemoMachine(Backend):
     def __init__(self, story: Story, *, speed: float = TENFOLD) -> None:
         self.story = story
         self.speed = speed
-        self.pace = "in real time" if speed == 1 else f"{speed:.0f}× faster"
-        self.banner = f"Demo on {story.disk}, {self.pace}. Nothing here is touched."
         self._replays: dict[Path, Replay] = {}
         own = story.plan.drive
         assert own is not None
         self._own: Drive = own
         """The disk that the story was recorded on."""
+
+    @property
+    def banner(self) -> str:
+        pace = _("in real time") if self.speed == 1 else _("{speed}× faster", speed=f"{self.speed:.0f}")
+        return _("Demo on {disk}, {pace}. Nothing here is touched.", disk=_(self.story.disk), pace=pace)
 
     @property
     def choices(self) -> WizardChoices:
@@ -85,9 +92,9 @@ class DemoMachine(Backend):
     def place(self, drive: Drive | None) -> Place:
         own, target = self._own.name, self.story.plan.target
         if drive is not None and drive.name != own:
-            raise UsageError(f"This demo was recorded on {own}: choose that one.")
+            raise UsageError(_("This demo was recorded on {disk}: choose that one.", disk=own))
         if target.kind != "image":
-            raise UsageError("The recorded run had the whole disk.")
+            raise UsageError(_("The recorded run had the whole disk."))
         return Place(target.path, target.host_filesystem, 1 << 38, own, 1 << 38)
 
     def offers(self, drive: Drive, recipe: Recipe | None) -> tuple[Offer, ...]:
@@ -96,7 +103,7 @@ class DemoMachine(Backend):
         target = self.story.plan.target
         if drive.name != self._own.name or target.kind != "device" or target.others:
             return ()
-        losses = self.story.plan.losses or ("everything on it",)
+        losses = self.story.plan.losses or (N_("everything on it"),)
         return (Offer(target.path, drive.name, target.size_bytes, True, False, losses),)
 
     def set_up_offers(self, drive: Drive) -> tuple[Offer, ...]:
@@ -114,9 +121,9 @@ class DemoMachine(Backend):
         drive = next(drive for drive in (self._own, *other_drives()) if drive.name == name)
         return set_up_on(candidate, choices, name, drive)
 
-    require_confirmed = set_up = _refuses("sets up no disk")
-    named_place = _refuses("measures where it was recorded")
-    probe = probe_target = _refuses("probes no disk")
+    require_confirmed = set_up = _refuses(N_("A demo sets up no disk."))
+    named_place = _refuses(N_("A demo measures where it was recorded."))
+    probe = probe_target = _refuses(N_("A demo probes no disk."))
 
     # What can be measured
 
@@ -130,12 +137,12 @@ class DemoMachine(Backend):
         names = {candidate.filesystem.name for candidate in recorded}
         names |= {candidate.array.layout.name for candidate in recorded if candidate.array}
         usable = made.name in names
-        return Availability(usable, "" if usable else "This demo was recorded without it")
+        return Availability(usable, "" if usable else _("This demo was recorded without it"))
 
     def layout_candidates(self, recipe: Recipe, members: int) -> tuple[str, ...]:
         return tuple(candidate.name for candidate in self.story.plan.candidates)
 
-    recipe_like = remove_recipe = _refuses("keeps no recipes")
+    recipe_like = remove_recipe = _refuses(N_("A demo keeps no recipes."))
 
     # The run
 
@@ -144,7 +151,7 @@ class DemoMachine(Backend):
 
     def make_plan(self, choices: WizardChoices) -> Plan:
         if choices.drive is None or choices.drive.name != self._own.name or choices.comparing:
-            _refuses(f"was recorded on {self._own.name}")(self)
+            _refuses(N_("A demo was recorded on {disk}."))(self)
         return self.story.plan
 
     def settles(self, plan: Plan) -> str:
@@ -161,7 +168,7 @@ class DemoMachine(Backend):
         self._replays[replay.path] = replay
         return replay
 
-    follow = take_up = _refuses("ends where its recording ends")
+    follow = take_up = _refuses(N_("A demo ends where its recording ends."))
 
     # What is kept: nothing
 
@@ -169,10 +176,10 @@ class DemoMachine(Backend):
         return self._replays[path].result
 
     def why_not_resumed(self, path: Path) -> str:
-        return "A demo ends where its recording ends."
+        return _("A demo ends where its recording ends.")
 
     def keep_setting(self, name: str, value: str) -> None:
         """It lasts as long as the demo."""
 
     mounted = broken_recipes = questions = history = ongoing = resumable = leftovers = clean = _nothing
-    write_note = remove = _refuses("keeps no results")
+    write_note = remove = _refuses(N_("A demo keeps no results."))

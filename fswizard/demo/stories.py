@@ -11,6 +11,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from fswizard.errors import UsageError
+from fswizard.language import _
 from fswizard.model.codec import from_json
 from fswizard.model.drive import Drive
 from fswizard.model.events import Event, RunStarted, fold
@@ -77,8 +78,9 @@ def find_story(name: str) -> Story:
     known = stories()
     if name not in known:
         near = difflib.get_close_matches(name, known, 1)
-        hint = f"Did you mean `{near[0]}`? " if near else ""
-        raise UsageError(f"There is no demo '{name}'.", f"{hint}Available: {', '.join(known)}.")
+        meant = [_("Did you mean `{name}`?", name=near[0])] if near else []
+        available = _("Available: {names}.", names=", ".join(known))
+        raise UsageError(_("There is no demo '{name}'.", name=name), " ".join([*meant, available]))
     return known[name]
 
 

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from fswizard.drives.machine import Machine, Properties
 from fswizard.errors import FswizardError
+from fswizard.language import N_
 from fswizard.model.drive import DriveUse
 from fswizard.model.text import safe
 from fswizard.privileged.in_use import Probed, Usage, uses_of
@@ -15,15 +16,18 @@ from fswizard.system import clock
 from fswizard.system.commands import query
 
 Answer = TypeVar("Answer")
-_ENCRYPTED = {"crypto_LUKS": "an encrypted volume (LUKS)", "BitLocker": "an encrypted Windows volume (BitLocker)"}
+_ENCRYPTED = {
+    "crypto_LUKS": N_("{name} holds an encrypted volume (LUKS)"),
+    "BitLocker": N_("{name} holds an encrypted Windows volume (BitLocker)"),
+}
 
 
 def uses(name: str, udev: Properties, usage: Usage) -> tuple[DriveUse, ...]:
-    """Users of the device `name`, and whether it holds a locked volume."""
+    """Users of the device `name`, and whether it holds a locked volume; in English."""
     users = [DriveUse(use.code, safe(use.text), safe(use.hint)) for use in uses_of(name, Probed(udev), usage)]
     if (kind := udev.get("ID_FS_TYPE")) in _ENCRYPTED and not usage.tree.names(f"/sys/class/block/{name}/holders"):
-        hint = "Using it for something else destroys its contents."
-        users.append(DriveUse("encrypted", f"{safe(name)} holds {_ENCRYPTED[kind]}", hint))
+        hint = N_("Using it for something else destroys its contents.")
+        users.append(DriveUse("encrypted", _ENCRYPTED[kind].format(name=safe(name)), hint))
     return tuple(users)
 
 

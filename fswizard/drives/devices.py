@@ -11,6 +11,7 @@ from fswizard.drives.contents import probe, udev_runs
 from fswizard.drives.disks import describe_all, whole_disk
 from fswizard.drives.machine import HERE, Machine, Properties
 from fswizard.errors import Refused, UsageError
+from fswizard.language import _, in_english, shown
 from fswizard.model.drive import Drive
 from fswizard.model.text import safe
 from fswizard.model.units import size_text
@@ -52,7 +53,7 @@ class DeviceTarget:
     @property
     def title(self) -> str:
         """Kernel name and model."""
-        return f"{self.name} ({self.drive.model or 'a disk without a name'})"
+        return f"{self.name} ({self.drive.model or _('a disk without a name')})"
 
     @property
     def identifier(self) -> str:
@@ -106,13 +107,21 @@ def find_device(path: str, machine: Machine = HERE) -> DeviceTarget:
     )
 
 
+@in_english()
 def losses(target: DeviceTarget) -> tuple[str, ...]:
-    """A sentence for each content of the device that would be lost."""
-    sentences = [f"{name}: its contents couldn't be read" for name in target.unseen]
+    """A sentence for each content of the device that would be lost, in English: a plan has them, and a run compares
+    them."""
+    sentences = [_("{device}: its contents couldn't be read", device=name) for name in target.unseen]
     sentences += [loss for name, udev in target.properties.items() for loss in _losses(name, udev, target)]
-    return tuple(sentences) or (
-        f"Nothing was found on {target.name} ({size_text(target.size_bytes)}): no partition table and no filesystem.",
-    )
+    if not sentences:
+        size = size_text(target.size_bytes)
+        sentences.append(
+            _(
+                "Nothing was found on {device} ({size}): no partition table and no filesystem.",
+                device=target.name, size=size,
+            )
+        )  # fmt: skip
+    return tuple(sentences)
 
 
 def _losses(name: str, udev: Properties, target: DeviceTarget) -> Iterator[str]:
@@ -123,15 +132,15 @@ def _losses(name: str, udev: Properties, target: DeviceTarget) -> Iterator[str]:
         label = f' "{safe(inside.label)}"' if inside.label else ""
         yield f"{name}: {safe(inside.type)}{label}, {size}"
     elif name != target.disk and target.whole:
-        yield f"{name}: a partition of {size}, apparently empty"
+        yield _("{device}: a partition of {size}, apparently empty", device=name, size=size)
     if inside.table:
-        yield f"{name}: its partition table ({safe(inside.table)})"
+        yield _("{device}: its partition table ({kind})", device=name, kind=safe(inside.table))
 
 
 def refusals(
     target: DeviceTarget, typed: str | None = None, *, minimum_bytes: int = 0, machine: Machine = HERE
 ) -> tuple[Finding, ...]:
-    """Reasons against formatting `target`, the most important first.
+    """Reasons against formatting `target`, the most important first, in the reader's language.
 
     The helper checks again, as root, before it writes. `typed` confirms the loss, such as the serial number; None
     before the user has typed it.
@@ -145,7 +154,10 @@ def refusals(
         *_unknown(target),
         *_unconfirmed(target, device, typed),
     )
-    return tuple(replace(each, text=f"{safe(each.text)}.", hint=safe(each.hint)) for each in findings)
+    return tuple(
+        replace(each, text=_("{finding}.", finding=shown(safe(each.text))), hint=shown(safe(each.hint)))
+        for each in findings
+    )
 
 
 def _probed(name: str, udev: Properties, target: DeviceTarget, machine: Machine) -> Probed:
@@ -167,42 +179,52 @@ def _openers(device: Device, machine: Machine) -> tuple[Finding, ...]:
 
 def _unknown(target: DeviceTarget) -> Iterator[Finding]:
     if target.drive.pending:
-        yield Finding("unknown", target.drive.pending.rstrip("."), "Try again, or check the disk's health.")
+        hint = _("Try again, or check the disk's health.")
+        yield Finding("unknown", shown(target.drive.pending).rstrip(".。"), hint)
     for name in target.unseen:
-        ask = f"Run `blkid -p /dev/{name}` to see why." if os.geteuid() == 0 else "It may take root."
-        yield Finding("unknown", f"The contents of {name} couldn't be read", ask)
+        see, root = _("Run `blkid -p /dev/{device}` to see why.", device=name), _("It may take root.")
+        text = _("The contents of {device} couldn't be read", device=name)
+        yield Finding("unknown", text, see if os.geteuid() == 0 else root)
     if target.drive.health == "failing":
-        hint = "Copy its files elsewhere and stop using it."
-        yield Finding("failing", f"{target.disk} reports that it is failing", hint)
+        hint = _("Copy its files elsewhere and stop using it.")
+        yield Finding("failing", _("{device} reports that it is failing", device=target.disk), hint)
 
 
 def _unconfirmed(target: DeviceTarget, device: Device, typed: str | None) -> Iterator[Finding]:
     if not target.identifiers:
         yield from disk_identity.findings(device)
     elif typed is not None and typed not in target.identifiers:
-        hint = "Check which disk it is: `fswizard drives` shows the serial numbers."
+        hint, kind = _("Check which disk it is: `fswizard drives` shows the serial numbers."), shown(target.kind)
         if target.kind != disk_identity.SERIAL:
-            hint = f"Check which disk it is; its {target.kind} is {target.identifiers[0]}"
-        yield Finding("wrong-serial", f"'{typed}' is not the {target.kind} of {target.name}", hint)
+            hint = _("Check which disk it is; its {kind} is {text}", kind=kind, text=target.identifiers[0])
+        text = _("'{text}' is not the {kind} of {device}", text=typed, kind=kind, device=target.name)
+        yield Finding("wrong-serial", text, hint)
 
 
 def _kernel_name(path: str, machine: Machine) -> str:
     if not path.startswith("/dev/"):
         raise UsageError(
-            f"'{safe(path)}' isn't a device.", "Write device:/dev/disk/by-id/NAME; `fswizard drives` lists them."
+            _("'{path}' isn't a device.", path=safe(path)),
+            _("Write device:/dev/disk/by-id/NAME; `fswizard drives` lists them."),
         )
     if machine.live:
         try:
             status = os.stat(path)
         except OSError as error:
-            raise UsageError(f"{safe(path)}: {error.strerror}.", "`fswizard drives` lists the disks.") from error
+            hint = _("`fswizard drives` lists the disks.")
+            raise UsageError(f"{safe(path)}: {error.strerror}.", hint) from error
         if not stat.S_ISBLK(status.st_mode):
-            raise Refused(f"{safe(path)} isn't a block device.", "Name a disk or partition below /dev/disk/by-id.")
+            raise Refused(
+                _("{path} isn't a block device.", path=safe(path)),
+                _("Name a disk or partition below /dev/disk/by-id."),
+            )
         number = f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
         return os.path.basename(machine.real(f"/sys/dev/block/{number}"))
     name = machine.real(path).removeprefix("/dev/").replace("/", "!")
     if not machine.path(f"/sys/class/block/{name}/dev").exists():
-        raise UsageError(f"{safe(path)}: there is no such device.", "`fswizard drives` lists the disks.")
+        raise UsageError(
+            _("{path}: there is no such device.", path=safe(path)), _("`fswizard drives` lists the disks.")
+        )
     return name
 
 

@@ -15,6 +15,7 @@ from fswizard.drives.contents import ask_all, probe, udev_runs, uses
 from fswizard.drives.identity import identify, known_facts
 from fswizard.drives.machine import HERE, Machine, Properties, mount_of, mounts
 from fswizard.drives.smr import judge_composed, judge_smr
+from fswizard.language import N_
 from fswizard.model.drive import Drive, Partition
 from fswizard.model.text import safe
 from fswizard.privileged.block_device import path_of
@@ -228,13 +229,14 @@ def _link_rank(path: str) -> tuple[int, int, str]:
 
 
 def _pending(late: Iterable[str], unseen: Iterable[str]) -> str:
-    """Sentences on devices whose contents are unknown."""
+    """Sentences on devices whose contents are unknown, in English."""
     sentences = []
     if names := ", ".join(sorted(late)):
-        sentences.append(f"{names} did not answer in time, so the contents are unknown.")
+        sentences.append(N_("{devices} did not answer in time, so the contents are unknown.").format(devices=names))
     if names := ", ".join(sorted(unseen)):
-        why = "blkid failed" if os.geteuid() == 0 else "that needs root here"
-        sentences.append(f"{names} couldn't be read ({why}), so the contents are unknown.")
+        failed = N_("{devices} couldn't be read (blkid failed), so the contents are unknown.")
+        forbidden = N_("{devices} couldn't be read (that needs root here), so the contents are unknown.")
+        sentences.append((failed if os.geteuid() == 0 else forbidden).format(devices=names))
     return " ".join(sentences)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fswizard.drives.machine import Machine, Properties
 from fswizard.drives.models import names_a_volume, scsi_name
 from fswizard.drives.smr import Medium, SmrFacts, Zoned
+from fswizard.language import N_
 from fswizard.model.drive import Bus, Drive, DriveKind
 from fswizard.model.text import safe
 from fswizard.privileged import disk_identity
@@ -80,11 +81,11 @@ def identify(name: str, machine: Machine, udev: Properties) -> Identity:
     bus = _bus(name, machine)
     page = parse_identify(machine.bytes(f"{block}/device/vpd_pg89"))
     rate, zoned = parse_characteristics(machine.bytes(f"{block}/device/vpd_pgb1"))
-    zoned_page = "VPD page B1" if zoned else ""
+    zoned_page = N_("VPD page B1") if zoned else ""
     if page is not None:
         rate = page.rotation_rate or rate
         if page.zoned and not zoned:
-            zoned, zoned_page = page.zoned, "IDENTIFY DEVICE word 69"
+            zoned, zoned_page = page.zoned, N_("IDENTIFY DEVICE word 69")
     if not rate and udev.get("ID_ATA_ROTATION_RATE_RPM", "").isdecimal():
         rate = int(udev["ID_ATA_ROTATION_RATE_RPM"]) or SSD_ROTATION_RATE
     disk = Device(name, name, "", machine)
@@ -126,7 +127,7 @@ def known_facts(drive: Drive, identity: Identity) -> SmrFacts:
         zoned=identity.zoned,
         zoned_where=identity.zoned_page,
         trim=identity.trim or discards,
-        trim_where="IDENTIFY DEVICE word 169" if identity.trim else "queue/discard_max_bytes in sysfs",
+        trim_where=N_("IDENTIFY DEVICE word 169") if identity.trim else N_("queue/discard_max_bytes in sysfs"),
         trim_would_show=identity.identified or drive.bus == "sata",
         bridge=drive.bridge,
         removable=drive.kind == "flash-card",

@@ -11,6 +11,7 @@ from importlib import resources
 from typing import Annotated, Literal
 
 from fswizard.errors import UsageError
+from fswizard.language import N_, _
 from fswizard.model.drive import Confidence, Drive, SmrKind
 from fswizard.model.keys import UNWRITTEN, Expected, Keys
 
@@ -48,7 +49,7 @@ class Source:
     @property
     def where(self) -> str:
         """Document and year: `data sheet, 2019`."""
-        return ", ".join(filter(None, (self.via, str(self.year or "undated"))))
+        return ", ".join(filter(None, (self.via, str(self.year or N_("undated")))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,12 @@ def parse_table(text: str) -> tuple[ModelRow, ...]:
         same = [other for other in rows if other.pattern == row.pattern]
         for other in (*same, *(table.find(row.pattern) if row.pattern.isalnum() else ())):
             if other.kind != row.kind:
-                raise UsageError(f"'{row.pattern}' is {row.kind} in one row and {other.kind} in another.")
+                raise UsageError(
+                    _(
+                        "'{pattern}' is {kind} in one row and {other} in another.",
+                        pattern=row.pattern, kind=row.kind, other=other.kind,
+                    )
+                )  # fmt: skip
     return rows
 
 

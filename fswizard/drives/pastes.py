@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fswizard.drives.smartctl_forms import YAML, assigned, read_yaml
+from fswizard.language import N_
 
 INFORMATION = "START OF INFORMATION SECTION"
 _LABELS = (
@@ -349,8 +350,11 @@ def _json(lines: _Lines) -> Iterator[tuple[int, int, list[Piece]]]:
             at = min([reached, *(match.start() for match in later if match)])
             own = at == reached or _DOCUMENT.match(text, start)
             if own and _LEFT.search(text, start, at):
-                problem = f"The JSON that begins in line {line} can't be read beyond line {lines.line(at)}"
-                yield start, at, [Piece(line, problem=f"{problem}: it is cut off or damaged there.")]
+                problem = N_(
+                    "The JSON that begins in line {first} can't be read beyond line {last}: it is cut off or damaged "
+                    "there."
+                )
+                yield start, at, [Piece(line, problem=problem.format(first=line, last=lines.line(at)))]
         else:
             yield start, at, [replace(piece, line=line) for piece in _outputs(document)]
 
@@ -372,7 +376,8 @@ def _yaml_piece(lines: _Lines, start: int, text: str) -> Piece:
     try:
         return Piece(line, document=read_yaml(text))
     except (ValueError, RecursionError) as error:
-        return Piece(line, problem=f"The YAML that begins in line {line} can't be read: {error}")
+        problem = N_("The YAML that begins in line {line} can't be read: {reason}")
+        return Piece(line, problem=problem.format(line=line, reason=error))
 
 
 def _texts(lines: _Lines, begin: int, end: int) -> Iterator[Piece]:
@@ -397,7 +402,8 @@ def _texts(lines: _Lines, begin: int, end: int) -> Iterator[Piece]:
     traces = any(text.find(mark, begin, end) >= 0 for mark in ("model_name", "json"))
     if traces and (left := _LEFT.search(text, begin, end)):
         line = lines.line(left.start())
-        yield Piece(line, problem=f"Line {line} belongs to a document whose beginning or form is not smartctl's.")
+        problem = N_("Line {line} belongs to a document whose beginning or form is not smartctl's.")
+        yield Piece(line, problem=problem.format(line=line))
 
 
 def _other_disks(text: str, start: int, stop: int) -> Iterator[int]:

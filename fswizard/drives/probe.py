@@ -17,6 +17,7 @@ from statistics import median
 from typing import Literal, Protocol
 
 from fswizard.drives.probe_signs import MINIMUM_PERIOD, Sign, cliff, periodic_stall, stalls
+from fswizard.language import N_
 from fswizard.model.drive import Evidence
 from fswizard.system import clock
 
@@ -108,7 +109,8 @@ def probe(
     """Carry out a plan; the last item is the result.
 
     `disturbed` says, for the bytes written so far, what else may explain the disk's behaviour, or nothing. `busy` says
-    what may have hidden signs; those that show are valid. Raises the errors of the writer.
+    what may have hidden signs; those that show are valid. Both are sentences in English, as the result is. Raises the
+    errors of the writer.
     """
     with opened as writer:
         run = _Run(plan, writer, stopped)
@@ -211,12 +213,16 @@ def _result(sign: Sign | None, doubt: str, busy: str, run: _Run) -> ProbeResult:
     if sign is not None and not doubt:
         evidence = Evidence(sign.code, "drive-managed", "strong", sign.text)
         return ProbeResult("drive-managed", evidence, run.elapsed_s, run.written_bytes)
-    written = f"{run.written_bytes / 1e9:.1f} GB written in {run.elapsed_s:.0f} s"
     if sign is not None:
-        text = f"{sign.text} But {doubt}"
-    elif not run.latencies_s:
-        text = f"{written}: too little to tell."
+        text = f"{sign.text} {doubt}"
     else:
-        text = f"{written} showed neither regular stalls nor a sudden slowdown, which proves nothing."
-        text = " ".join((text, *(f"{why[0].upper()}{why[1:]}" for why in (doubt, busy) if why)))
+        text = N_("{size} GB written in {seconds} s: too little to tell.")
+        if run.latencies_s:
+            text = N_(
+                "{size} GB written in {seconds} s showed neither regular stalls nor a sudden slowdown, which proves "
+                "nothing."
+            )
+        text = text.format(size=f"{run.written_bytes / 1e9:.1f}", seconds=f"{run.elapsed_s:.0f}")
+        if run.latencies_s:
+            text = " ".join(filter(None, (text, doubt, busy)))
     return ProbeResult("inconclusive", Evidence("probe", "unknown", "weak", text), run.elapsed_s, run.written_bytes)

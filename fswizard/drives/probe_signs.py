@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
+from fswizard.language import N_
+
 STALL_LATENCIES = 6.0
 """Least duration of a stall, in median latencies; on the published disks it is about 14."""
 MINIMUM_PERIOD = 50
@@ -29,7 +31,7 @@ _CHUNK = 20
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """Behaviour of shingled disks only, in words with figures."""
+    """Behaviour of shingled disks only, in English with figures."""
 
     code: str
     text: str
@@ -55,10 +57,10 @@ def periodic_stall(latencies_s: Sequence[float], minimum_period: int = MINIMUM_P
         return None
     period = round((row[-1] - row[0]) / (len(row) - 1))
     worst = median(latencies_s[number] for number in row)
-    text = (
-        f"It stalled {len(row)} times in a row, each time after {period} writes, "
-        f"for up to {worst * 1000:.0f} ms (a write usually takes {usual * 1000:.0f} ms)."
-    )
+    text = N_(
+        "It stalled {count} times in a row, each time after {period} writes, for up to {longest} ms "
+        "(a write usually takes {usual} ms)."
+    ).format(count=len(row), period=period, longest=f"{worst * 1000:.0f}", usual=f"{usual * 1000:.0f}")
     return Sign("periodic-stall", text)
 
 
@@ -109,7 +111,8 @@ def cliff(latencies_s: Sequence[float], block_bytes: int) -> Sign | None:
         return None
     first_mib, last_mib = (block_bytes / (1 << 20) / seconds for seconds in (base_s, fmean(last)))
     reached = before * block_bytes / 1e9
-    text = f"After {reached:.1f} GB of random writes the rate fell from {first_mib:.0f} to {last_mib:.1f} MiB/s."
+    text = N_("After {size} GB of random writes the rate fell from {before} to {after} MiB/s.")
+    text = text.format(size=f"{reached:.1f}", before=f"{first_mib:.0f}", after=f"{last_mib:.1f}")
     return Sign("write-cliff", text)
 
 

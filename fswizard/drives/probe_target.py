@@ -16,6 +16,7 @@ from fswizard.drives.disks import drive_of
 from fswizard.drives.machine import HERE, Machine, mount_of, mounts
 from fswizard.drives.probe import BLOCK_BYTES, ProbePlan
 from fswizard.errors import Refused, UsageError
+from fswizard.language import _, in_english, shown
 from fswizard.model.drive import Drive
 from fswizard.model.text import safe
 from fswizard.model.units import size_text
@@ -61,27 +62,33 @@ class ProbeTarget:
             os.close(descriptor)
 
     def watch(self) -> Callable[[int], str]:
-        """A function that says, for the bytes written by the probe, whether others used the disk meanwhile."""
+        """A function that says, in English, for the bytes written by the probe, whether others used the disk."""
         before = _traffic_bytes(self.drive.name)
 
+        @in_english()
         def disturbed(written_bytes: int) -> str:
             foreign = _traffic_bytes(self.drive.name) - before - written_bytes
             if before and foreign > 0.25 * max(written_bytes, 1):
-                return f"other programs read or wrote {size_text(foreign)} on the same disk meanwhile."
+                return _("Other programs read or wrote {size} on the same disk meanwhile.", size=size_text(foreign))
             return ""
 
         return disturbed
 
     def watch_processor(self) -> Callable[[], str]:
-        """A function that says whether programs waited so long for a processor (PSI) that stalls may be hidden."""
+        """A function that says, in English, whether programs waited so long for a processor (PSI) that stalls may be
+        hidden."""
         before_s, started_s = host.this.pressure_total_s("cpu"), clock.monotonic()
 
+        @in_english()
         def busy() -> str:
             waited_s, passed_s = host.this.pressure_total_s("cpu") - before_s, clock.monotonic() - started_s
             if waited_s <= 0.2 * passed_s:
                 return ""
             share = min(100, round(100 * waited_s / max(passed_s, 1e-6)))
-            return f"the processor was busy {share} % of the time, which hides stalls: probe again when it is idle."
+            return _(
+                "The processor was busy {share} % of the time, which hides stalls: probe again when it is idle.",
+                share=share,
+            )
 
         return busy
 
@@ -96,16 +103,21 @@ def find_target(
     try:
         mode = Path(path).stat().st_mode
     except OSError as error:
-        raise UsageError(f"{safe(path)} cannot be used: {error.strerror}.") from error
+        raise UsageError(_("{path} cannot be used: {reason}.", path=safe(path), reason=error.strerror)) from error
     device = find_device(path) if stat.S_ISBLK(mode) else None
     drive = device.drive if device else drive_of(path)
     if drive is None:
-        raise UsageError(f"{safe(path)} isn't on a disk, or is on several.", "`fswizard drives` lists the disks.")
+        raise UsageError(
+            _("{path} isn't on a disk, or is on several.", path=safe(path)), _("`fswizard drives` lists the disks.")
+        )
     if drive.flash:
-        raise UsageError(f"{drive.name} has no platters, so it isn't shingled.")
+        raise UsageError(_("{disk} has no platters, so it isn't shingled.", disk=drive.name))
     if drive.zone_model == "host-managed":
         raise UsageError(
-            f"{drive.name} reports zones that must be written in order: it is shingled, and a probe can't tell more."
+            _(
+                "{disk} reports zones that must be written in order: it is shingled, and a probe can't tell more.",
+                disk=drive.name,
+            )
         )
     # No shingled disk is faster than 200 MB/s.
     bytes_ = min(_MAXIMUM_BYTES, int(time_limit_s * 200_000_000)) if maximum_bytes is None else maximum_bytes
@@ -116,7 +128,7 @@ def find_target(
     elif stat.S_ISDIR(mode):
         listen, press = _scratch_bytes(path, bytes_)
     else:
-        raise UsageError(f"{safe(path)} is neither a directory nor a device.")
+        raise UsageError(_("{path} is neither a directory nor a device.", path=safe(path)))
     # Five stalls at 240 writes take some 45 s on the published disks.
     listen_s, pieces = 0.45 * time_limit_s, pieces_of_a_block(drive.name)
     plan = ProbePlan(path, listen, listen_s, device is None, press, time_limit_s, bytes_, pieces)
@@ -136,16 +148,18 @@ def _scratch_bytes(directory: str, maximum_bytes: int) -> tuple[int, int]:
     """Spans of a scratch file to listen and to press, at most a quarter of the free space."""
     mount = mount_of(os.path.realpath(directory), mounts())
     if mount is None or mount.kind not in _IN_PLACE:
-        kind = mount.kind if mount else "this filesystem"
-        hint = "Name a directory on ext4, XFS or btrfs, or an unused device."
-        raise UsageError(f"{safe(kind)} doesn't write in place, so a probe would show nothing.", hint)
+        kind = safe(mount.kind) if mount else _("this filesystem")
+        hint = _("Name a directory on ext4, XFS or btrfs, or an unused device.")
+        text = _("{filesystem} doesn't write in place, so a probe would show nothing.", filesystem=kind)
+        raise UsageError(text, hint)
     if not os.access(directory, os.W_OK | os.X_OK):
-        raise UsageError(f"{safe(directory)} cannot be written to.", "Name a directory of your own on that disk.")
+        hint = _("Name a directory of your own on that disk.")
+        raise UsageError(_("{path} cannot be written to.", path=safe(directory)), hint)
     quarter = host.this.space(directory).free_bytes // 4
     listen = _whole_blocks(min(LISTEN_BYTES, maximum_bytes // 4, quarter))
     if listen < MINIMUM_BYTES:
-        hint = f"A probe needs at least {size_text(4 * MINIMUM_BYTES)} free."
-        raise UsageError(f"{safe(directory)} has too little free space for a probe.", hint)
+        hint = _("A probe needs at least {size} free.", size=size_text(4 * MINIMUM_BYTES))
+        raise UsageError(_("{path} has too little free space for a probe.", path=safe(directory)), hint)
     if mount.kind not in ("ext4", "xfs", "btrfs"):  # others cannot reserve space without writing it
         return listen, 0
     # Some 8,000 bands of 30 MiB: with fewer, cleaning one frees so much of the cache that no cliff shows.
@@ -161,10 +175,12 @@ def _require_unused(device: DeviceTarget, serial: str) -> None:
     if against := refusals(device, minimum_bytes=MINIMUM_BYTES):
         raise Refused(" ".join(refusal.text for refusal in against), against[0].hint)
     if not device.empty:
-        raise Refused(f"{device.name} is not empty. {' '.join(losses(device))}", "Probe a directory on it instead.")
+        text = " ".join((_("{device} is not empty.", device=device.name), *map(shown, losses(device))))
+        raise Refused(text, _("Probe a directory on it instead."))
     if serial not in device.identifiers:
-        hint = f"Confirm it with `--erase {device.identifiers[0]}`."
-        raise Refused(f"Anything on {device.name} ({device.drive.model}) would be overwritten.", hint)
+        hint = _("Confirm it with `--erase {identifier}`.", identifier=device.identifiers[0])
+        text = _("Anything on {device} ({model}) would be overwritten.", device=device.name, model=device.drive.model)
+        raise Refused(text, hint)
 
 
 def _unlinked(directory: str, flags: int) -> int:
@@ -173,7 +189,8 @@ def _unlinked(directory: str, flags: int) -> int:
     try:
         descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL | os.O_DIRECT | os.O_NOFOLLOW, 0o600)
     except OSError as error:
-        raise UsageError(f"No temporary file can be made in {safe(directory)}: {error.strerror}.") from error
+        text = _("No temporary file can be made in {path}: {reason}.", path=safe(directory), reason=error.strerror)
+        raise UsageError(text) from error
     path.unlink()
     return descriptor
 

@@ -14,6 +14,7 @@ from fswizard.drives.machine import HERE, Machine
 from fswizard.drives.smartctl_output import Reading, parse
 from fswizard.drives.smr import KIND_OF, SmrFacts, judge_smr
 from fswizard.errors import FswizardError, Missing
+from fswizard.language import N_, in_english
 from fswizard.model.drive import Drive, Evidence
 from fswizard.privileged.block_device import path_of
 from fswizard.system import clock, programs
@@ -48,8 +49,10 @@ def details(drive: Drive, *, timeout_s: float = 10.0, wake: bool = False, machin
     facts = _merged(known, reading.facts)
     verdict = judge_smr(facts)
     if drive.bridge and reading.facts.model and reading.facts.model != drive.model:
-        behind = f"The USB bridge calls it '{drive.model}'; behind it is a {reading.facts.model}"
-        text = f"{behind} (smartctl -d {answer.through})." if answer.through else f"{behind}."
+        text = N_("The USB bridge calls it '{name}'; behind it is a {model}.")
+        if answer.through:
+            text = N_("The USB bridge calls it '{name}'; behind it is a {model} (smartctl -d {type}).")
+        text = text.format(name=drive.model, model=reading.facts.model, type=answer.through)
         verdict = replace(verdict, evidence=(Evidence("behind-bridge", "unknown", "weak", text), *verdict.evidence))
     return replace(
         drive,
@@ -101,15 +104,16 @@ def _query(drive: Drive, asking: tuple[str, ...], way: str, deadline: float, wak
     power = () if wake else ("--nocheck", "standby")
     argv = ("smartctl", "--json", *asking, *power, *type_, path_of(drive.name))
 
+    @in_english()
     def run() -> _Answer:
         try:
             return _Answer(parse(query(argv, timeout_s=left_s).stdout), through=way)
         except Missing as error:
-            return _Answer(missing=error.message, hint="Install smartmontools; `fswizard doctor` says how.")
+            return _Answer(missing=error.message, hint=N_("Install smartmontools; `fswizard doctor` says how."))
         except FswizardError as error:
-            return _Answer(missing=error.message, hint="The disk may be busy or failing: try again later.")
+            return _Answer(missing=error.message, hint=N_("The disk may be busy or failing: try again later."))
 
-    given_up = _Answer(missing="smartctl did not answer in time.", hint="The disk may be busy or failing.")
+    given_up = _Answer(missing=N_("smartctl did not answer in time."), hint=N_("The disk may be busy or failing."))
     return ask_all({"": run}, left_s + 0.2).get("", given_up) if left_s > 0 else given_up
 
 
@@ -141,14 +145,16 @@ def _explained(drive: Drive, answer: _Answer) -> _Answer:
     facts = answer.reading.facts
     if facts.asleep:
         return _Answer(
-            missing="The disk is asleep and was not woken.", hint="Try again when it is in use, or wake it with --wake."
+            missing=N_("The disk is asleep and was not woken."),
+            hint=N_("Try again when it is in use, or wake it with --wake."),
         )
     if "ermission denied" in facts.problem:
         command = f"{shlex.join(programs.as_root(('smartctl', '-x', f'/dev/{drive.name}')))} | fswizard smr -"
-        return _Answer(missing="smartctl needs root to query the disk.", hint=f"Query it as root: `{command}`.")
+        hint = N_("Query it as root: `{command}`.").format(command=command)
+        return _Answer(missing=N_("smartctl needs root to query the disk."), hint=hint)
     if facts.model:
         return answer
-    return _Answer(missing=facts.problem, hint="`smartctl --scan-open` may show how to reach the disk.")
+    return _Answer(missing=facts.problem, hint=N_("`smartctl --scan-open` may show how to reach the disk."))
 
 
 def _merged(known: SmrFacts, answer: SmrFacts) -> SmrFacts:
@@ -165,7 +171,8 @@ def _without(drive: Drive, known: SmrFacts, answer: _Answer) -> Drive:
     if drive.kind not in ("hdd", "unknown"):
         return replace(drive, pending=answer.missing)
     verdict = judge_smr(known)
-    text = f"TRIM, zones, recording type and smartctl's database are missing here: {answer.missing}"
+    text = N_("TRIM, zones, recording type and smartctl's database are missing here: {reason}")
+    text = text.format(reason=answer.missing)
     evidence = (*verdict.evidence, Evidence("smartctl-missing", "unknown", "weak", text))
     advice = (*verdict.advice, answer.hint) if answer.hint else verdict.advice
     return replace(drive, smr=replace(verdict, evidence=evidence, advice=advice), pending=answer.missing)

@@ -13,6 +13,7 @@ from fswizard.drives.refusals import MESSAGE
 from fswizard.drives.smartctl_forms import mapping, rows
 from fswizard.drives.smartctl_wear import NOT_REPORTED, Wear, wear
 from fswizard.drives.smr import Medium, Recording, SmrFacts, Zoned
+from fswizard.language import N_
 from fswizard.model.text import safe
 
 _TRIM_VERSION = (7, 2)
@@ -61,10 +62,11 @@ _FURTHER = re.compile(r"START OF (?!INFO)[A-Z /,-]+ SECTION|\b(?:[Ll]og|SCT|Reco
 _WWN = re.compile(r"(?:0x|naa\.)?5 ?([0-9a-f]{6})", re.IGNORECASE)
 
 
-_FOREIGN = "This isn't output of smartctl; `smartctl -x DEVICE` prints it."
-_NAMELESS = "smartctl reported no model name."
-_BROKEN = "Output of smartctl is cut off here: its beginning or end is missing, and no disk is named."
-_LIST = "This is a list of devices, which says nothing about them."
+_FOREIGN = N_("This isn't output of smartctl; `smartctl -x DEVICE` prints it.")
+_NAMELESS = N_("smartctl reported no model name.")
+_BROKEN = N_("Output of smartctl is cut off here: its beginning or end is missing, and no disk is named.")
+_LIST = N_("This is a list of devices, which says nothing about them.")
+_IN_OUTPUT = N_("{name} in smartctl's output")
 _OF_A_CALL = ("source", "problem", "asleep", "bridge", "trim_where", "zoned_where")
 _MAKERS = {
     **dict.fromkeys(("000c50", "002037"), "Seagate"),
@@ -193,7 +195,7 @@ def parse_text(text: str) -> SmrFacts:
         zoned_where=zoned_where,
         recording=_recording(recording[1]) if recording else "",
         trim=trim or identify_trim,
-        trim_where="TRIM Command in smartctl's output" if trim else "IDENTIFY DEVICE word 169",
+        trim_where=N_("TRIM Command in smartctl's output") if trim else N_("IDENTIFY DEVICE word 169"),
         trim_would_show=recent and "Device Model" in header,
         recent=recent,
         flash_attributes=not medium and _has_flash_attributes(text),
@@ -208,7 +210,7 @@ def parse_text(text: str) -> SmrFacts:
 def _text_problem(text: str, header: Mapping[str, str], capacity: int, by_smartctl: bool) -> str:
     """Why a text names no model."""
     if capacity >= _LARGEST_BYTES:
-        return f"The disk answers garbage: {header['User Capacity']}."
+        return N_("The disk answers garbage: {value}.").format(value=header["User Capacity"])
     if failed := MESSAGE.search(text):
         return safe(failed[0].strip())
     if _SCANNED.search(text):
@@ -275,11 +277,11 @@ def _text_medium(header: Mapping[str, str], text: str) -> Medium:
 
 def _text_zoned(header: Mapping[str, str], text: str) -> tuple[Zoned, str]:
     if zoned := _zoned(header.get("Zoned Device", "")):
-        return zoned, "Zoned Device in smartctl's output"
+        return zoned, N_("Zoned Device in smartctl's output")
     if "zoned block capable" in text and (scsi := _SCSI_ZONED.search(text)):
-        return _zoned(scsi[1]), "VPD page B1 in smartctl's output"
+        return _zoned(scsi[1]), N_("VPD page B1 in smartctl's output")
     if "Zoned Cap" in text and (word := _IDENTIFY_ZONED.search(text)):
-        return ("host-aware" if word[1] == "1" else "drive-managed"), "IDENTIFY DEVICE word 69"
+        return ("host-aware" if word[1] == "1" else "drive-managed"), N_("IDENTIFY DEVICE word 69")
     return "", ""
 
 
@@ -346,7 +348,7 @@ def _json_facts(data: Mapping[str, Any], messages: str) -> SmrFacts:
         zoned_where=zoned_where,
         recording=_farm_recording(data),
         trim=mapping(data, "trim").get("supported") is True,
-        trim_where="trim.supported in smartctl's output",
+        trim_where=_IN_OUTPUT.format(name="trim.supported"),
         trim_would_show=knows_trim and protocol == "ATA",
         recent=knows_trim,
         flash_attributes=not isinstance(rate, int) and _has_flash_attributes(attribute_names),
@@ -373,7 +375,7 @@ def _json_model(data: Mapping[str, Any]) -> str:
 def _json_problem(data: Mapping[str, Any], capacity: int, messages: str) -> str:
     """Why a document names no model."""
     if capacity >= _LARGEST_BYTES:
-        return f"The disk answers garbage: a size of {capacity} bytes."
+        return N_("The disk answers garbage: a size of {count} bytes.").format(count=capacity)
     if "devices" in data:
         return _LIST
     if not data.keys() & {"smartctl", "json_format_version", "device"}:
@@ -400,10 +402,10 @@ def _json_capacity(data: Mapping[str, Any]) -> int:
 
 def _json_zoned(data: Mapping[str, Any]) -> tuple[Zoned, str]:
     if zoned := _zoned(str(mapping(data, "zoned_device").get("capabilities", ""))):
-        return zoned, "zoned_device.capabilities in smartctl's output"
+        return zoned, _IN_OUTPUT.format(name="zoned_device.capabilities")
     for key, value in data.items():
         if value is True and "zoned_block_capable" in key and (zoned := _zoned(key)):
-            return zoned, f"{safe(key)} in smartctl's output"
+            return zoned, _IN_OUTPUT.format(name=safe(key))
     return "", ""
 
 

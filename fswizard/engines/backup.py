@@ -11,9 +11,9 @@ from typing import Annotated, Literal
 from fswizard.engines.shared.engine import TIB, WorkloadFailed
 from fswizard.engines.shared.timed import LaidOut, Timed, Work, reading
 from fswizard.engines.shared.trees import LEFT_BY_COMPRESSION, TreeEngine
+from fswizard.language import N_, _
 from fswizard.model.keys import size, whole
 from fswizard.model.recipe import Cost, Job, Program
-from fswizard.model.units import size_text
 from fswizard.system.process import Finished
 
 CHANGED_EVERY = 20
@@ -29,7 +29,7 @@ class BackupJob(TreeEngine):
     programs = (
         Program(
             "borg",
-            "backup workloads",
+            N_("backup workloads"),
             packages={"": "borgbackup", "arch": "borg"},
             messages={"Insufficient free space to complete transaction": errno.ENOSPC},
         ),
@@ -40,8 +40,10 @@ class BackupJob(TreeEngine):
 
     @property
     def words(self) -> str:
-        which = "a tree" if self.archive == "first" else "a second, nearly identical copy"
-        return f"borg create of {which}: {self.files:,} files, {size_text(self.total_bytes)} in total"
+        files = self.in_total
+        if self.archive == "first":
+            return _("borg create of a tree: {files}", files=files)
+        return _("borg create of a second, nearly identical copy: {files}", files=files)
 
     @property
     def work(self) -> str:
@@ -75,7 +77,7 @@ class BackupJob(TreeEngine):
         try:
             return int(json.loads(finished[0].stdout)["archive"]["stats"]["deduplicated_size"])
         except (ValueError, KeyError, TypeError) as error:
-            raise WorkloadFailed("program", "borg did not report what it stored.", finished[0].output) from error
+            raise WorkloadFailed("program", _("borg did not report what it stored."), finished[0].output) from error
 
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
         base = f"{directory}/backup-{self.files}-{self.total_bytes}"
@@ -85,17 +87,25 @@ class BackupJob(TreeEngine):
         # borg's settings, cache and list of known repositories are the run's own.
         env = {"BORG_BASE_DIR": f"{scratch}/borg"}
 
-        def archiving(name: str, which: str, path: str) -> Work:
+        def archiving(name: str, text: str, path: str) -> Work:
             argv = ("borg", "create", "--json", f"{repository}::{name}", path)
-            return reading(argv, f"backing up the {which}, {self.files:,} files", self.total_bytes, env)
+            return reading(argv, text, self.total_bytes, env)
 
         make = (
-            Work(("rm", "-rf", f"{scratch}/borg"), "forgetting earlier repositories"),
-            Work(("borg", "init", "--encryption=none", repository), "making a repository", env=env),
+            Work(("rm", "-rf", f"{scratch}/borg"), _("forgetting earlier repositories")),
+            Work(("borg", "init", "--encryption=none", repository), _("making a repository"), env=env),
         )
-        first = archiving("first", "source", source.path)
+        first = archiving(
+            "first",
+            _("backing up the source, {files}", files=self.counted),
+            source.path,
+        )
         if self.archive == "first":
             return Timed(first.text, (first,), (source, LaidOut(repository, make, anew=True)), (warm_up,))
-        second = archiving("second-{now:%s%f}", "second copy", again.path)
+        second = archiving(
+            "second-{now:%s%f}",
+            _("backing up the second copy, {files}", files=self.counted),
+            again.path,
+        )
         lay_out = (source, LaidOut(repository, (*make, first)), again)
         return Timed(second.text, (second,), lay_out, (warm_up_again,))

@@ -19,6 +19,7 @@ from fswizard.engines.shared.engine import GIB, Engine, WorkloadContext, Workloa
 from fswizard.engines.shared.fileserver_worker import NAMES as OPERATIONS
 from fswizard.engines.shared.fileserver_worker import PRECREATED_FIFTHS
 from fswizard.engines.shared.running import making, part, put_worker, succeed, worker_command
+from fswizard.language import N_, _, n_
 from fswizard.model.estimates import FILES_MADE_PER_S, SEQUENTIAL_BYTES_PER_S, SSD
 from fswizard.model.keys import Keys, number, size, whole
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, LATENCIES, OPERATION_RATE, PREALLOCATION_TIME, Metric
@@ -62,7 +63,12 @@ class FileServerJob(Engine):
 
     @property
     def words(self) -> str:
-        return f"{self.threads} programs create, append to, read and delete among {self.files:,} files"
+        return n_(
+            "{threads} programs create, append to, read and delete among {count} file",
+            "{threads} programs create, append to, read and delete among {count} files",
+            self.files,
+            threads=self.threads,
+        )
 
     @property
     def work(self) -> str:
@@ -70,7 +76,7 @@ class FileServerJob(Engine):
 
     @property
     def counts(self) -> str:
-        return "operations"
+        return N_("operations")
 
     @property
     def cost(self) -> Cost:
@@ -94,9 +100,13 @@ class FileServerJob(Engine):
         return job, files * self.mean_file_bytes
 
     def commands(self) -> tuple[PlannedCommand, ...]:
-        preparing = PlannedCommand(self._command("prepare", "MOUNT", "SCRATCH", "0"), text=f"making {self._files}")
-        serving = PlannedCommand(self._command("run", "MOUNT", "SCRATCH", "SEED"), text=f"serving {self._files}")
-        sync = PlannedCommand(_syncing("MOUNT"), text="until it is on the disk")
+        preparing = PlannedCommand(
+            self._command("prepare", "MOUNT", "SCRATCH", "0"), text=_("making {files}", files=self._files)
+        )
+        serving = PlannedCommand(
+            self._command("run", "MOUNT", "SCRATCH", "SEED"), text=_("serving {files}", files=self._files)
+        )
+        sync = PlannedCommand(_syncing("MOUNT"), text=_("until it is on the disk"))
         fill = (filling.planned(self.fill_percent),) if self.fill_percent else ()
         return preparing, *fill, serving, sync
 
@@ -106,21 +116,30 @@ class FileServerJob(Engine):
         directory, scratch = context.directory, context.scratch
         share = self.cost.prepare_share
         put_worker(filling.WORKER, context)
-        emit(Doing(f"making {self._files}"))
+        emit(Doing(_("making {files}", files=self._files)))
         async with making(context, _path(directory)):
             preparing = self._command("prepare", directory, scratch, "0")
-            _, made = await filling.listen(context, preparing, self._limit_s, part(emit, 0.0, share))
+            __, made = await filling.listen(context, preparing, self._limit_s, part(emit, 0.0, share))
             on_disk = await succeed(context, _syncing(directory), limit_s=self._limit_s)
         if self.fill_percent:
             await filling.fill(context, self.fill_percent, part(emit, share, 0.0))
         await context.remount()
-        workers, duration = f"{self.threads} workers", duration_text(self.seconds)
-        emit(Doing(f"serving {self._files} with {workers} for {duration}", measured=True))
+        emit(
+            Doing(
+                _(
+                    "serving {files} with {count} workers for {duration}",
+                    files=self._files,
+                    count=self.threads,
+                    duration=duration_text(self.seconds),
+                ),
+                measured=True,
+            )
+        )
         working = self._command("run", directory, scratch, str(seed % (1 << 31)))
         figures, worked = await filling.listen(
             context, working, self._limit_s, part(emit, share, 1 - share), limited=True
         )
-        emit(Doing("writing the rest to the disk", measured=True))
+        emit(Doing(_("writing the rest to the disk"), measured=True))
         synced = await succeed(context, _syncing(directory), limit_s=self._limit_s)
         emit(Ran(synced))
         for measured in _measured(figures, worked, synced, made.wall_s + on_disk.wall_s):
@@ -133,7 +152,8 @@ class FileServerJob(Engine):
 
     @property
     def _files(self) -> str:
-        return f"{self.files:,} files of about {size_text(self.mean_file_bytes)}"
+        size = size_text(self.mean_file_bytes)
+        return n_("{count} file of about {size}", "{count} files of about {size}", self.files, size=size)
 
     @property
     def _limit_s(self) -> float:
@@ -142,7 +162,7 @@ class FileServerJob(Engine):
 
 def _measured(figures: Mapping[str, Any], worked: Finished, synced: Finished, made_s: float) -> Iterator[Measured]:
     if not figures.get("operations"):
-        raise WorkloadFailed("program", "The file-server mix ended without doing anything.")
+        raise WorkloadFailed("program", _("The file-server mix ended without doing anything."))
     yield Measured(OPERATION_RATE, figures["operations"] / (figures["elapsed_s"] + synced.wall_s))
     yield from map(Measured, LATENCIES, (figures["all"][f"{which}_s"] for which in ("median", "p99", "worst")))
     yield Measured(BYTES_WRITTEN, figures["bytes_written"])

@@ -20,6 +20,7 @@ from fswizard.engines.shared.engine import (
 )
 from fswizard.engines.shared.fio_output import DumpReader, Figures, figures
 from fswizard.engines.shared.running import Running, failure, making, part, running, succeed, watched
+from fswizard.language import N_, _, n_
 from fswizard.model.estimates import SEQUENTIAL_BYTES_PER_S, SSD
 from fswizard.model.filesystem import Strain
 from fswizard.model.keys import UNWRITTEN, Keys, number, size, whole
@@ -49,13 +50,28 @@ FIGURES = (THROUGHPUT, IOPS, *LATENCIES, BYTES_WRITTEN, CPU)
 STEADY = 0.1
 """A rate is steady when the last third of its history is within this share of the middle one."""
 
+_ACCESSES = {
+    "read": N_("sequential reads"),
+    "write": N_("sequential writes"),
+    "randread": N_("random reads"),
+    "randwrite": N_("random writes"),
+    "randrw": N_("reads and writes"),
+}
+_DOING = {
+    "read": N_("reading blocks of {size} in sequence"),
+    "write": N_("writing blocks of {size} in sequence"),
+    "randread": N_("reading blocks of {size} at random"),
+    "randwrite": N_("writing blocks of {size} at random"),
+    "randrw": N_("reading and writing blocks of {size} at random"),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class FioJob(Engine):
     """A block workload that fio carries out on one file."""
 
     engine = "fio"
-    programs = (Program("fio", "block workloads"),)
+    programs = (Program("fio", N_("block workloads")),)
     metrics = (*FIGURES, *SYNCS)
     rw: Literal["read", "write", "randread", "randwrite", "randrw"]
     block_bytes: Annotated[int, size(512, 64 * MIB)]
@@ -81,15 +97,15 @@ class FioJob(Engine):
 
     def checked(self, keys: Keys) -> FioJob:
         if self.block_bytes > self.size_bytes:
-            raise keys.error("block", "at most the size of the file")
+            raise keys.error("block", _("at most the size of the file"))
         if 0 < self.cap_seconds < self.seconds:
-            raise keys.error("cap_seconds", "at least the minimum of 'seconds'")
+            raise keys.error("cap_seconds", _("at least the minimum of 'seconds'"))
         if self.fsync and self.fdatasync:
-            raise keys.error("fdatasync", "not beside 'fsync'")
+            raise keys.error("fdatasync", _("not beside 'fsync'"))
         if keys.table.get("metric") in [metric.name for metric in SYNCS] and not self.synced:
-            raise keys.error("metric", "one of syncs only beside 'fsync' or 'fdatasync'")
+            raise keys.error("metric", _("one of syncs only beside 'fsync' or 'fdatasync'"))
         if self.allocated and not (self.writes and self.seconds):
-            raise keys.error("allocated", "true only for writes that take a number of seconds, or false")
+            raise keys.error("allocated", _("true only for writes that take a number of seconds, or false"))
         return self
 
     @property
@@ -141,16 +157,19 @@ class FioJob(Engine):
 
     @property
     def counts(self) -> str:
-        return {"read": "reads", "randread": "reads", "randrw": "accesses"}.get(self.rw, "writes")
+        return {"read": N_("reads"), "randread": N_("reads"), "randrw": N_("accesses")}.get(self.rw, N_("writes"))
 
     @property
     def words(self) -> str:
-        words = {"read": "sequential reads", "write": "sequential writes", "randread": "random reads"}
-        kind = words.get(self.rw, "random writes" if self.rw == "randwrite" else "reads and writes")
-        parallel = f", {self.jobs} programs" if self.jobs > 1 else ""
-        depth = f", queue depth {self.depth}" if self.depth > 1 else ""
         block, file = binary_size_text(self.block_bytes), binary_size_text(self.size_bytes)
-        return f"fio {kind}, blocks of {block}, file of {file}{parallel}{depth}"
+        parts = [
+            _(_ACCESSES[self.rw]),
+            _("blocks of {size}", size=block),
+            _("file of {size}", size=file),
+            *([n_("{count} program", "{count} programs", self.jobs)] if self.jobs > 1 else []),
+            *([_("queue depth {depth}", depth=self.depth)] if self.depth > 1 else []),
+        ]
+        return f"fio {', '.join(parts)}"
 
     @property
     def cost(self) -> Cost:
@@ -197,7 +216,7 @@ class FioJob(Engine):
         if self.makes_its_file:
             return (measured,)
         layout = self._allocating(path) if self.allocated else self._layout._command(path, "SEED")
-        return (PlannedCommand(layout, text="preparing the file, if it isn't there yet"), measured)
+        return (PlannedCommand(layout, text=_("preparing the file, if it isn't there yet")), measured)
 
     async def run(self, context: WorkloadContext, emit: Tell, *, seed: int) -> None:
         path = self._file(context.directory)
@@ -208,7 +227,7 @@ class FioJob(Engine):
         share = 0.0
         if path not in context.laid_out:
             share = self.cost.prepare_share
-            emit(Doing(f"preparing a file of {size_text(self.size_bytes)}"))
+            emit(Doing(_("preparing a file of {size}", size=size_text(self.size_bytes))))
             async with making(context, path):
                 if self.allocated:
                     await succeed(context, self._allocating(path), limit_s=self.limit_s)
@@ -265,7 +284,7 @@ class FioJob(Engine):
         if finished.exit_code != 0 or (last is not None and last.error):
             raise failure(finished, last.error if last else 0)
         if last is None or not last.operations:
-            raise WorkloadFailed("program", "fio ended without having measured anything.", finished.output)
+            raise WorkloadFailed("program", _("fio ended without having measured anything."), finished.output)
         latencies = (last.median_s, last.p99_s, last.worst_s)
         values = (last.bytes_per_s, last.iops, *latencies, last.write.io_bytes, finished.cpu_s)
         measured = list(map(Measured, FIGURES, values))
@@ -346,10 +365,7 @@ class FioJob(Engine):
 
     @property
     def _text(self) -> str:
-        verbs = {"read": "reading", "write": "writing", "randread": "reading", "randwrite": "writing"}
-        what = verbs.get(self.rw, "reading and writing")
-        order = "at random" if self.random else "in sequence"
-        return f"{what} blocks of {binary_size_text(self.block_bytes)} {order}"
+        return _(_DOING[self.rw], size=binary_size_text(self.block_bytes))
 
 
 def is_steady(history: Sequence[Figures]) -> bool:

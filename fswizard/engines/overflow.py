@@ -11,6 +11,7 @@ from typing import Annotated
 
 from fswizard.engines.fio import FIGURES, FioJob
 from fswizard.engines.shared.engine import MIB, TIB, Engine, WorkloadContext
+from fswizard.language import _
 from fswizard.model.filesystem import Strain
 from fswizard.model.keys import number, size, whole
 from fswizard.model.metrics import LATE_RATE, STEADINESS, Metric
@@ -63,7 +64,7 @@ class OverflowJob(Engine):
     @property
     def words(self) -> str:
         file = size_text(self.working_set_bytes)
-        return f"fio random writes in a file of {file} for {duration_text(self.seconds)}"
+        return _("fio random writes in a file of {file} for {seconds}", file=file, seconds=duration_text(self.seconds))
 
     @property
     def cost(self) -> Cost:

@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 from fswizard.engines.shared.engine import GIB
 from fswizard.engines.shared.timed import LaidOut, Timed, Work, writing
 from fswizard.engines.shared.trees import FILES_COPIED_PER_S, ShapedEngine
+from fswizard.language import N_, _
 from fswizard.model.keys import size, whole
 from fswizard.model.recipe import Cost, Program
-from fswizard.model.units import size_text
 from fswizard.system.process import Finished
 
 
@@ -24,7 +24,7 @@ class RsyncJob(ShapedEngine):
     """
 
     engine = "rsync"
-    programs = (Program("rsync", "copy workloads"),)
+    programs = (Program("rsync", N_("copy workloads")),)
     direction: Literal["onto", "from"]
     shape: Literal["small-files", "mixed", "source", "home", "mail"]
     files: Annotated[int, whole(1, 1_000_000)]
@@ -32,7 +32,10 @@ class RsyncJob(ShapedEngine):
 
     @property
     def words(self) -> str:
-        return f"rsync {self.direction} the disk: {self.files:,} files, {size_text(self.total_bytes)} in total"
+        files = self.in_total
+        if self.direction == "onto":
+            return _("rsync onto the disk: {files}", files=files)
+        return _("rsync from the disk: {files}", files=files)
 
     @property
     def activity(self) -> str:
@@ -63,7 +66,7 @@ class RsyncJob(ShapedEngine):
         here, elsewhere = f"{directory}/{name}", f"{scratch}/{name}"
         if self.direction == "from":
             source, copy = f"{here}-source", f"{elsewhere}-copy"
-            tree = LaidOut(source, (self.making(shape, source, scratch, "making the source"),), anew=True)
+            tree = LaidOut(source, (self.making(shape, source, scratch, _("making the source")),), anew=True)
             copying = self._copying(source, copy)
             return Timed(copying.text, (copying,), (tree,), removes=(copy,))
         tree, warm_up = self.source(shape, elsewhere, scratch)
@@ -71,5 +74,6 @@ class RsyncJob(ShapedEngine):
         return Timed(copying.text, (copying,), (tree,), (warm_up,), makes=here, writes_bytes=self.total_bytes)
 
     def _copying(self, source: str, target: str) -> Work:
-        text = f"rsync of {self.files:,} files {self.direction} the candidate"
+        onto, back = N_("rsync of {files} onto the candidate"), N_("rsync of {files} from the candidate")
+        text = _(onto if self.direction == "onto" else back, files=self.counted)
         return writing(("rsync", "--archive", f"{source}/", target), text, self.total_bytes)

@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 
 from fswizard.engines.shared.engine import WorkloadContext
 from fswizard.engines.shared.timed import LaidOut, Timed, TimedEngine, Work, cpu_s, duration_s
+from fswizard.language import N_, _, n_
 from fswizard.model.filesystem import Strain
 from fswizard.model.keys import whole
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, DURATION, OPERATION_RATE, WORST_STALL
@@ -37,7 +38,7 @@ class SqliteJob(TimedEngine):
     programs = (
         Program(
             "sqlite3",
-            "database workloads",
+            N_("database workloads"),
             required=True,
             packages={"fedora": "sqlite", "arch": "sqlite"},
             messages={
@@ -53,7 +54,12 @@ class SqliteJob(TimedEngine):
 
     @property
     def words(self) -> str:
-        return f"sqlite3, {self.transactions:,} transactions, journal mode {self.journal.upper()}"
+        return n_(
+            "sqlite3, {count} transaction, journal mode {mode}",
+            "sqlite3, {count} transactions, journal mode {mode}",
+            self.transactions,
+            mode=self.journal.upper(),
+        )
 
     @property
     def strain(self) -> Strain:
@@ -61,7 +67,7 @@ class SqliteJob(TimedEngine):
 
     @property
     def counts(self) -> str:
-        return "saves"
+        return N_("saves")
 
     @property
     def cost(self) -> Cost:
@@ -84,10 +90,10 @@ class SqliteJob(TimedEngine):
 
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
         database = f"{directory}/sqlite-{self.journal}-{self.transactions}"
-        text = f"{self.transactions:,} transactions of SQLite"
+        text = n_("{count} transaction of SQLite", "{count} transactions of SQLite", self.transactions)
         # It has its own directory, as the journal is beside it under a similar name.
-        making = (Work(("mkdir", database), "a directory for the database"),
-                  self._read(database, scratch, "first", "making the database"))  # fmt: skip
+        making = (Work(("mkdir", database), _("a directory for the database")),
+                  self._read(database, scratch, "first", _("making the database")))  # fmt: skip
         working = replace(
             self._read(database, scratch, "then", text),
             share_done=share_read(self._script(scratch, "then")),

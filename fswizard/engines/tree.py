@@ -1,7 +1,8 @@
-"""Everyday programs on a directory tree: `cp`, `rm`, `tar`, `find`, `du`, `git status`, an installation, a start.
+"""Everyday programs on a directory tree: `cp`, `rm`, `tar`, `find`, `du`, `git status`, an installation, a start, mail.
 
 Files from elsewhere, such as a video from a camera or packages from the network, are outside the candidate and are
-read into memory beforehand. Only `dpkg` syncs; the sync at the end is what users wait for before they unplug a disk.
+read into memory beforehand. Only `dpkg` and `deliver` sync; the sync at the end is what users wait for before they
+unplug a disk.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from fswizard.engines.shared.trees import (
     TreeEngine,
     outside,
 )
+from fswizard.language import N_, _, n_
 from fswizard.model.filesystem import Strain
 from fswizard.model.keys import UNWRITTEN, Keys, size, whole
 from fswizard.model.recipe import Cost, Job, Program
@@ -37,20 +39,21 @@ from fswizard.system.process import Finished
 
 TreeOperation = Literal[
     "copy", "delete", "copy-onto", "read-back", "delete-onto", "tar", "untar", "find", "du", "git-status", "install",
-    "start", "read",
+    "start", "read", "deliver",
 ]  # fmt: skip
 WORDS: Mapping[str, str] = {
     "copy": "cp -a",
     "delete": "rm -rf",
-    "copy-onto": "cp -a onto the disk",
-    "read-back": "cp from the disk",
+    "copy-onto": N_("cp -a onto the disk"),
+    "read-back": N_("reading"),
     "delete-onto": "rm -rf",
     "tar": "tar --create",
     "untar": "tar --extract",
     "git-status": "git status",
-    "install": "installation",
-    "start": "program start",
-    "read": "reading",
+    "install": N_("installation"),
+    "start": N_("program start"),
+    "read": N_("reading"),
+    "deliver": N_("delivery"),
 }
 USES_ONTO = ("copy-onto", "read-back", "delete-onto")
 USES_UNPACKED = ("untar", "tar", "find", "du", "read")
@@ -73,17 +76,21 @@ class TreeJob(ShapedEngine):
 
     engine = "tree"
     programs = (
-        Program("cp", "trees of files", required=True, packages={"": "coreutils"}),
-        Program("git", "workloads on a repository"),
-        Program("tar", "archive workloads", required=True, messages={"Wrote only ": errno.ENOSPC}),
-        Program("dpkg", "installing packages", required=True),
-        Program("find", "workloads on trees", required=True, packages={"": "findutils"}),
+        Program("cp", N_("trees of files"), required=True, packages={"": "coreutils"}),
+        Program("git", N_("workloads on a repository")),
+        Program("tar", N_("archive workloads"), required=True, messages={"Wrote only ": errno.ENOSPC}),
+        Program("dpkg", N_("installing packages"), required=True),
+        Program("find", N_("workloads on trees"), required=True, packages={"": "findutils"}),
     )
     operation: TreeOperation
     """`copy` is within the candidate, and `delete` deletes the copy; `copy-onto` is from memory, `read-back` reads that
-    one file and `delete-onto` deletes it. `untar` unpacks an archive from memory; `tar`, `find`, `du` and `read` use
-    the unpacked files. `install` is `dpkg --unpack` of packages from memory, and `start` reads the installed files."""
-    shape: Literal["small-files", "mixed", "video", "source", "home", "mail", "own"]
+    copy, one file with cp and several in random order, and `delete-onto` deletes it. `untar` unpacks an archive from
+    memory; `tar`, `find`, `du` and `read` use the unpacked files. `install` is `dpkg --unpack` of packages from memory,
+    and `start` reads the installed files. `deliver` brings mail into Maildir folders, each message synced."""
+    shape: Literal[
+        "small-files", "mixed", "video", "source", "home", "mail", "mailboxes", "game", "packs", "photos", "thumbnails",
+        "system", "modules", "own",
+    ]  # fmt: skip
     """Package recipes, a project with pictures and films, films, one of `shapes.toml`, or the user's own files."""
     files: Annotated[int, whole(1, 10_000_000)]
     total_bytes: Annotated[int, size(1, 16 * TIB)]
@@ -93,19 +100,18 @@ class TreeJob(ShapedEngine):
 
     def checked(self, keys: Keys) -> TreeJob:
         own = own_shape(keys.outer)
-        if self.operation == "read-back" and (self.files != 1 or self.shape == "own"):
-            raise keys.error("operation", "'read-back' only for one file of a known shape, otherwise another operation")
         if self.shape != "own":
             return self
         if own is None:
-            raise keys.error("shape", "'own' only with a table [tree] that describes your files")
+            raise keys.error("shape", _("'own' only with a table [tree] that describes your files"))
         return replace(self, own=own)
 
     @property
     def words(self) -> str:
-        program = WORDS.get(self.operation, self.operation)
-        files = f"{self.files:,} files, {size_text(self.total_bytes)} in total"
-        return f"{program} of {files if self.files > 1 else f'a file of {size_text(self.total_bytes)}'}"
+        work = _(WORDS.get(self.operation, self.operation))
+        if self.files == 1:
+            return _("{work} of a file of {size}", work=work, size=size_text(self.total_bytes))
+        return _("{work} of {files}", work=work, files=self.in_total)
 
     @property
     def work(self) -> str:
@@ -117,7 +123,7 @@ class TreeJob(ShapedEngine):
 
     @property
     def strain(self) -> Strain:
-        if self.operation == "install":
+        if self.operation in ("install", "deliver"):
             return "sync"
         if self.operation in READING:
             return "read"
@@ -125,7 +131,7 @@ class TreeJob(ShapedEngine):
 
     @property
     def writes(self) -> bool:
-        return self.operation in ("copy", "copy-onto", "tar", "untar", "install")
+        return self.operation in ("copy", "copy-onto", "tar", "untar", "install", "deliver")
 
     @property
     def works_on(self) -> Job:
@@ -143,7 +149,7 @@ class TreeJob(ShapedEngine):
         return replace(self, files=max(1, int(share * self.files)), total_bytes=int(share * self.total_bytes))
 
     def small(self, files: int, seconds: float) -> tuple[Job, float] | None:
-        if self.operation not in ("install", "start", "read") or self.own is not None:
+        if not (self.operation == "install" or self._by_worker) or self.own is not None:
             return None
         files = min(self.files, files)
         total_bytes = self.total_bytes * files // self.files
@@ -155,9 +161,9 @@ class TreeJob(ShapedEngine):
         committed_s = self.files / 8_000 + self.total_bytes / 60e6  # git compresses
         committed_bytes = int((1 + LEFT_BY_COMPRESSION) * tree_bytes + self.files * BYTES_BESIDE_A_FILE / 2)
         looked_at_s, deleted_s = self.files / 14_000, self.files / 14_000 + self.total_bytes / 8e9
-        unpacked_s, installed_s = self.files_s(25_000), self.files_s(1_000)
+        unpacked_s, installed_s, delivered_s = self.files_s(25_000), self.files_s(1_000), self.files_s(2_000)
         onto_s = self.files_s(FILES_COPIED_PER_S)
-        installed_bytes = tree_bytes + self.files * 50_000  # for each fsync
+        installed_bytes = delivered_bytes = tree_bytes + self.files * 50_000  # for each fsync
         packed_bytes = self.total_bytes + self.files * 2_200  # headers and padding
         looked_bytes = self.files * 1_000  # access times
         costs = {
@@ -172,6 +178,7 @@ class TreeJob(ShapedEngine):
             "install": Cost(0.0, installed_s, 0, installed_bytes),
             "start": Cost(installed_s, packed_s, installed_bytes, 0),
             "read": Cost(unpacked_s, packed_s, tree_bytes, 0),
+            "deliver": Cost(0.0, delivered_s, 0, delivered_bytes),
         }
         return costs.get(self.operation, Cost(unpacked_s, looked_at_s, tree_bytes, looked_bytes))
 
@@ -180,6 +187,7 @@ class TreeJob(ShapedEngine):
         parts: dict[str, tuple[str, ...]] = dict.fromkeys(("copy", "delete"), ("tree", "copy"))
         parts |= dict.fromkeys(USES_ONTO, ("onto",)) | dict.fromkeys(USES_UNPACKED, ("unpacked",))
         parts |= dict.fromkeys(("install", "start"), ("installed",)) | {"tar": ("unpacked", "packed")}
+        parts["deliver"] = ("delivered",)
         parts["git-status"] = ("work tree", "objects")
         return [f"{self.shape} {part}" for part in parts[self.operation]]
 
@@ -197,7 +205,7 @@ class TreeJob(ShapedEngine):
 
     def figures(self, finished: Sequence[Finished]) -> Iterator[Measured]:
         # Our own program reports the duration, as the start of Python must not count.
-        if self.operation in ("start", "read"):
+        if self._by_worker:
             working, *others = finished
             finished = (replace(working, wall_s=float(working.stdout)), *others)
         return TreeEngine.figures(self, finished)
@@ -209,21 +217,29 @@ class TreeJob(ShapedEngine):
         onto, unpacked = self._copied(source.path, f"{path}-onto"), f"{path}-unpacked"
         (packing,) = self._packed(source.path, f"{source.path}.tar", "--sort=name").works
         archive = outside(f"{source.path}.tar", scratch, packing)
-        archive_read = reading(("cp", archive.path, "/dev/null"), "reading the archive into memory", total_bytes)
+        archive_read = reading(("cp", archive.path, "/dev/null"), _("reading the archive into memory"), total_bytes)
         unpacking = ("tar", "--extract", f"--file={archive.path}", f"--one-top-level={unpacked}")
-        all_unpacked = (source, archive, self._made("unpacking", unpacked, *unpacking))
+        all_unpacked = (source, archive, self._made(_("unpacking"), unpacked, *unpacking))
         packages = self._packages(f"{source.path}-packages", scratch)
         installed = LaidOut(f"{path}-installed", self._installing(f"{path}-installed", f"{packages.path}/debs"))
         repository = self._repository(f"{path}-repository", scratch)
         # git looks at every known file before it walks.
         walked, asked = share_walked(unpacked), share_walked(repository.path, begins=0.5)
-        status = _git(repository.path, scratch, f"asking git what has changed among {files}", "status", "--short")
+        status = _git(
+            repository.path, scratch, _("asking git what has changed among {files}", files=files), "status", "--short"
+        )
         # find looks at every file's size; the bytes that it writes to /dev/null show its progress.
         finding = ("-type", "f", "-size", "-1000000G", "-fprintf", "/dev/null", f"%{LINE_BYTES - 1}s\\n")
-        listed, look = share_of("wchar", self.files * LINE_BYTES), f"looking at {files}"
-        back = reading(("cp", f"{onto.path}/{self._first}", "/dev/null"), f"reading {files} back", total_bytes)
-        read = reading(self._worker("read", unpacked, scratch, seed), f"reading {files}", total_bytes)
-        start = replace(read, argv=self._worker("read", installed.path, scratch, seed), text=f"starting from {files}")
+        listed, look = share_of("wchar", self.files * LINE_BYTES), _("looking at {files}", files=files)
+        first = f"{onto.path}/{self._first}"
+        reads = ("cp", first, "/dev/null") if self._first else self._worker("read", onto.path, scratch, seed)
+        back = reading(reads, _("reading {files} back", files=files), total_bytes)
+        store = f"{path}-delivered"
+        delivered = self._made(_("delivering"), store, *self._worker("deliver", store, scratch))
+        read = reading(self._worker("read", unpacked, scratch, seed), _("reading {files}", files=files), total_bytes)
+        start = replace(
+            read, argv=self._worker("read", installed.path, scratch, seed), text=_("starting from {files}", files=files)
+        )
         timed: Mapping[str, Timed] = {
             "copy": self._writes(copy, tree),
             "delete": self._deletes(copy, tree),
@@ -238,6 +254,7 @@ class TreeJob(ShapedEngine):
             "install": self._writes(installed, packages, warm_up=self.into_memory(f"{packages.path}/debs")),
             "start": self._reads(start, packages, installed),
             "read": self._reads(read, *all_unpacked),
+            "deliver": self._writes(delivered),
         }
         return timed[self.operation]
 
@@ -251,16 +268,16 @@ class TreeJob(ShapedEngine):
         each = ("dpkg-deb", "-Znone", "--build", "{}", debs)
         build = ("find", trees, "-mindepth", "1", "-maxdepth", "1", "-exec", *each, ";")
         return outside(
-            path, scratch, writing_trees, Work(("mkdir", debs), "their directory"), Work(build, "packing them")
+            path, scratch, writing_trees, Work(("mkdir", debs), _("their directory")), Work(build, _("packing them"))
         )
 
     def _installing(self, root: str, packages: str) -> tuple[Work, ...]:
         """dpkg without root, on an empty database. It syncs even where its settings say otherwise, as in containers."""
         options = ("--no-force-unsafe-io", "--force-not-root,bad-path", "--force-script-chrootless", "--log=/dev/null")
         argv = ("dpkg", f"--root={root}", *options, "--unpack", "--recursive", packages)
-        making = Work(("mkdir", "--parents", f"{root}/var/lib/dpkg"), "an empty database")
+        making = Work(("mkdir", "--parents", f"{root}/var/lib/dpkg"), _("an empty database"))
         share = share_of("wchar", 3 * self.total_bytes)  # two processes hand on what a third one writes
-        installing = Work(argv, f"installing {self._files}", share, self.total_bytes, env={"HOME": root})
+        installing = Work(argv, _("installing {files}", files=self._files), share, self.total_bytes, env={"HOME": root})
         return making, installing
 
     def _copied(self, source: str, path: str) -> LaidOut:
@@ -277,24 +294,24 @@ class TreeJob(ShapedEngine):
 
     def _deletes(self, made: LaidOut, *lay_out: LaidOut) -> Timed:
         share = _share_gone(made.path)
-        work = Work(("rm", "-rf", made.path), f"deleting {self._files}", share, self.files, "1/s")
+        work = Work(("rm", "-rf", made.path), _("deleting {files}", files=self._files), share, self.files, "1/s")
         return Timed(work.text, (work,), (*lay_out, made), takes_away=made.path)
 
     def _reads(self, work: Work, *lay_out: LaidOut) -> Timed:
         return Timed(work.text, (work,), lay_out)
 
     def _repository(self, path: str, scratch: str) -> LaidOut:
-        adding = _git(path, scratch, "adding its files", "add", "--all")
+        adding = _git(path, scratch, _("adding its files"), "add", "--all")
         works = (
             self._making(path, scratch),
-            _git(path, scratch, "making it a repository", "init", "--quiet"),
+            _git(path, scratch, _("making it a repository"), "init", "--quiet"),
             replace(adding, share_done=share_of("rchar", self.total_bytes)),
-            _git(path, scratch, "committing them", "commit", "--quiet", "--message=all"),
+            _git(path, scratch, _("committing them"), "commit", "--quiet", "--message=all"),
         )
         return LaidOut(path, works)
 
     def _making(self, path: str, scratch: str) -> Work:
-        text = f"making {self._files}, {size_text(self.total_bytes)}"
+        text = _("making {files}, {total}", files=self._files, total=size_text(self.total_bytes))
         return self.making(self.shape_argument(scratch), path, scratch, text)
 
     def _worker(self, what: str, directory: str, scratch: str, *more: str) -> tuple[str, ...]:
@@ -306,9 +323,13 @@ class TreeJob(ShapedEngine):
         return self.own or shipped_shape(self.shape, self.files)
 
     @property
+    def _by_worker(self) -> bool:
+        return self.operation in ("start", "read", "deliver") or (self.operation == "read-back" and not self._first)
+
+    @property
     def _first(self) -> str:
-        """The one file that is read back."""
-        return tree_worker.entries(self.shape, 1, self.total_bytes)[0][0] if self.files == 1 and not self.own else "."
+        """The one file of a tree that the worker knows by name; empty for others."""
+        return "" if self.described or self.files > 1 else tree_worker.entries(self.shape, 1, self.total_bytes)[0][0]
 
     @property
     def tree_name(self) -> str:
@@ -317,16 +338,24 @@ class TreeJob(ShapedEngine):
 
     @property
     def _files(self) -> str:
-        kinds = {
-            "small-files": "small file",
-            "mixed": "mixed file",
-            "video": "video",
-            "source": "source file",
-            "home": "everyday file",
-            "mail": "message",
-        }
-        plural = "s" if self.files > 1 else ""
-        return f"{self.files:,} files like your own" if self.own else f"{self.files:,} {kinds[self.shape]}{plural}"
+        if self.own:
+            return n_("{count} file like your own", "{count} files like your own", self.files)
+        messages = n_("{count} message", "{count} messages", self.files)
+        return {
+            "small-files": n_("{count} small file", "{count} small files", self.files),
+            "mixed": n_("{count} mixed file", "{count} mixed files", self.files),
+            "video": n_("{count} video", "{count} videos", self.files),
+            "source": n_("{count} source file", "{count} source files", self.files),
+            "home": n_("{count} everyday file", "{count} everyday files", self.files),
+            "mail": messages,
+            "mailboxes": messages,
+            "game": n_("{count} game file", "{count} game files", self.files),
+            "packs": n_("{count} pack file", "{count} pack files", self.files),
+            "photos": n_("{count} photo", "{count} photos", self.files),
+            "thumbnails": n_("{count} thumbnail", "{count} thumbnails", self.files),
+            "system": n_("{count} system file", "{count} system files", self.files),
+            "modules": n_("{count} library file", "{count} library files", self.files),
+        }[self.shape]
 
 
 def share_walked(tree: str, *, begins: float = 0.0) -> Callable[[int], float]:

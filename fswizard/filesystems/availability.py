@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from fswizard.language import _
 from fswizard.model.filesystem import Driver, Filesystem
 from fswizard.model.layout import MD, Layout
 from fswizard.system import commands, host, programs
@@ -35,8 +36,10 @@ def availability(filesystem: Filesystem) -> Availability:
     if not host.this.kernel_supports(driver.kernel if driver else filesystem.mount_type):
         return Availability(
             False,
-            f"The running kernel cannot mount {filesystem.title}.",
-            (driver and driver.hint) or "Choose another filesystem, or start a kernel that has it as a module.",
+            _("The running kernel cannot mount {filesystem}.", filesystem=filesystem.title),
+            _(driver.hint)
+            if driver and driver.hint
+            else _("Choose another filesystem, or start a kernel that has it as a module."),
             version,
         )
     if commands.find(filesystem.mkfs_program) is None:
@@ -54,8 +57,8 @@ def layout_availability(layout: Layout) -> Availability:
     if not (host.this.kernel_supports(layout.kernel) or host.this.has_module(layout.kernel)):
         return Availability(
             False,
-            f"The running kernel can't make {layout.title} ({layout.kernel}).",
-            "Choose another layout, or start a kernel that has it as a module.",
+            _("The running kernel can't make {layout} ({module}).", layout=_(layout.title), module=layout.kernel),
+            _("Choose another layout, or start a kernel that has it as a module."),
             version,
         )
     if commands.find(MDADM) is None:
@@ -66,4 +69,4 @@ def layout_availability(layout: Layout) -> Availability:
 def _not_installed(program: str, packages: Mapping[str, str], version: str) -> Availability:
     package = programs.package_of(packages, host.this.distribution())
     hint = programs.install_hint(package)
-    return Availability(False, f"{program} is not installed.", hint, version, package)
+    return Availability(False, _("{program} is not installed.", program=program), hint, version, package)

@@ -11,12 +11,13 @@ from itertools import combinations
 from fswizard.errors import UsageError
 from fswizard.filesystems.layouts import layouts_of, parse_array
 from fswizard.filesystems.loader import catalogue, mounted_as
+from fswizard.language import N_, _
 from fswizard.model.filesystem import AGED, Candidate, Filesystem, MkfsOption, MountOption
 from fswizard.model.layout import DEGRADED, MD, Array
 from fswizard.model.text import safe
 
 _NO_CANDIDATES = {
-    "zonefs": "zonefs shows each zone of a disk as one file and allows no others, so no workload can run on it.",
+    "zonefs": N_("zonefs shows each zone of a disk as one file and allows no others, so no workload can run on it."),
 }
 """Known, but nothing that could be measured, and why."""
 
@@ -31,11 +32,11 @@ def parse_candidates(text: str) -> tuple[Candidate, ...]:
     """Candidates from a list such as `ext4; xfs:noatime`; UsageError where it is empty or names one twice."""
     candidates = tuple(parse_candidate(part) for part in text.split(";") if part.strip())
     if not candidates:
-        raise UsageError("No candidates named.", 'Name some, such as "ext4; xfs:noatime; btrfs".')
+        raise UsageError(_("No candidates named."), _('Name some, such as "ext4; xfs:noatime; btrfs".'))
     names = [candidate.name for candidate in candidates]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise UsageError(f"The candidate {twice} was named twice.", "Name each one once.")
+        raise UsageError(_("The candidate {candidate} was named twice.", candidate=twice), _("Name each one once."))
     return candidates
 
 
@@ -61,7 +62,10 @@ def parse_candidate(text: str) -> Candidate:
         if option is None:
             raise _unknown_option(filesystem, token)
         if token in mount or token in mkfs:
-            raise UsageError(f"{filesystem.name}: the option {safe(token)} was named twice.", "Name it once.")
+            raise UsageError(
+                _("{filesystem}: the option {option} was named twice.", filesystem=filesystem.name, option=safe(token)),
+                _("Name it once."),
+            )
         if isinstance(option, MountOption):
             mount[token] = option
         else:
@@ -87,7 +91,8 @@ def aged(candidate: Candidate) -> Candidate:
 
 def _not_aged(what: str) -> UsageError:
     return UsageError(
-        f"{what} can't be aged: only a filesystem on one device can be copied back.", f"Leave {AGED} out."
+        _("{name} can't be aged: only a filesystem on one device can be copied back.", name=what),
+        _("Leave {option} out.", option=AGED),
     )
 
 
@@ -105,13 +110,18 @@ def _on_array(text: str) -> Candidate:
     array = parse_array(MD, [word.strip() for word in words.split(",")])
     if not plus:
         raise UsageError(
-            f"{array.name} has no filesystem on it.", f"Write {array.name}+ext4, or another filesystem after the +."
+            _("{array} has no filesystem on it.", array=array.name),
+            _("Write {array}+ext4, or another filesystem after the +.", array=array.name),
         )
     candidate = parse_candidate(on_it)
     if candidate.array is not None or candidate.filesystem.pool:
         raise UsageError(
-            f"{candidate.name} on {array.name} would be spread twice: it makes its own arrays.",
-            "Name one or the other.",
+            _(
+                "{candidate} on {array} would be spread twice: it makes its own arrays.",
+                candidate=candidate.name,
+                array=array.name,
+            ),
+            _("Name one or the other."),
         )
     if candidate.aged:
         raise _not_aged(array.name)
@@ -124,14 +134,15 @@ def _take_array(filesystem: Filesystem, tokens: list[str]) -> tuple[Array | None
     known = layouts_of(filesystem.name)
     words = [token for token in tokens if token in known]
     if len(words) > 1:
-        raise UsageError(f"{filesystem.name}: {words[0]} and {words[1]} can't be combined.", "Leave one of them out.")
+        raise _not_combined(filesystem, words[0], words[1])
     if not words:
         if DEGRADED in tokens:
+            layouts = ", ".join(f"{name},{DEGRADED}" for name in known)
             raise UsageError(
-                f"{filesystem.name} isn't spread over several devices, so none can be missing.",
-                f"Name a layout as well: {', '.join(f'{name},{DEGRADED}' for name in known)}."
+                _("{name} isn't spread over several devices, so none can be missing.", name=filesystem.name),
+                _("Name a layout as well: {layouts}.", layouts=layouts)
                 if known
-                else f"Name an array under it, such as md:raid5,{DEGRADED}+{filesystem.name}.",
+                else _("Name an array under it, such as {array}.", array=f"md:raid5,{DEGRADED}+{filesystem.name}"),
             )
         return None, tokens
     mine = [token for token in tokens if token in (words[0], DEGRADED)]
@@ -143,9 +154,12 @@ def _refuse_beside_layout(array: Array | None, chosen: Mapping[str, MountOption 
     for name, option in chosen.items():
         if array and option.name in array.layout.replaces:
             raise UsageError(
-                f"{array.layout.name} and {name} can't be combined: the layout sets this itself.",
-                "Leave one of them out.",
-            )
+                _(
+                    "{layout} and {option} can't be combined: the layout sets this itself.",
+                    layout=array.layout.name, option=name,
+                ),
+                _("Leave one of them out."),
+            )  # fmt: skip
 
 
 def _find_filesystem(name: str) -> Filesystem:
@@ -153,28 +167,34 @@ def _find_filesystem(name: str) -> Filesystem:
     if found := mounted_as(name.lower()):
         return found
     if name.lower() in _NO_CANDIDATES:
-        raise UsageError(_NO_CANDIDATES[name.lower()], "On such a disk, compare btrfs and f2fs.")
+        raise UsageError(_(_NO_CANDIDATES[name.lower()]), _("On such a disk, compare btrfs and f2fs."))
     if not name:
-        raise UsageError("A candidate has no filesystem.", f"Name one of: {', '.join(known)}.")
+        raise UsageError(_("A candidate has no filesystem."), _("Name one of: {names}.", names=", ".join(known)))
     several = re.split(r"[,\s]+", name)
     if len(several) > 1 and all(mounted_as(one.lower()) for one in several):
-        raise UsageError(f"'{safe(name)}' is more than one candidate.", f'Put ; between them: "{"; ".join(several)}".')
-    raise UsageError(f"There is no filesystem {safe(name)} in the catalogue.", hint(name, known))
+        raise UsageError(
+            _("'{text}' is more than one candidate.", text=safe(name)),
+            _('Put ; between them: "{candidates}".', candidates="; ".join(several)),
+        )
+    raise UsageError(_("There is no filesystem {name} in the catalogue.", name=safe(name)), hint(name, known))
 
 
 def value_error(filesystem: Filesystem, token: str) -> UsageError | None:
     """What is wrong with the value in `token`; None where there is no such option."""
-    name, _, value = token.partition("=")
+    name, __, value = token.partition("=")
     of_that_name = [option for option in filesystem.options if option.name == name]
     if of_that_name:
-        text = f"{filesystem.name}: the option {name} does not take the value {safe(value)}."
+        text = _(
+            "{filesystem}: the option {option} does not take the value {value}.",
+            filesystem=filesystem.name, option=name, value=safe(value),
+        )  # fmt: skip
         if not any(option.pattern for option in of_that_name):
-            text = f"{filesystem.name}: the option {name} takes no value."
+            text = _("{filesystem}: the option {option} takes no value.", filesystem=filesystem.name, option=name)
         elif not value:
-            text = f"{filesystem.name}: the option {name} needs a value."
+            text = _("{filesystem}: the option {option} needs a value.", filesystem=filesystem.name, option=name)
         examples = [t for option in of_that_name if not option.unsafe for t in option.tokens if "=" in t]
-        hints = f"For example: {', '.join(examples)}." if examples else f"Write {name} alone."
-        return UsageError(text, hints)
+        alone, like = _("Write {option} alone.", option=name), _("For example: {options}.", options=", ".join(examples))
+        return UsageError(text, like if examples else alone)
     return None
 
 
@@ -183,18 +203,31 @@ def _unknown_option(filesystem: Filesystem, token: str) -> UsageError:
         return wrong_value
     known = dict.fromkeys([*(option.name for option in filesystem.options), *layouts_of(filesystem.name)])
     if not token:
-        return UsageError(f"{filesystem.name}: an option is empty.", "Put a single comma between options.")
-    if mounted_as(token.partition(":")[0].lower()):
         return UsageError(
-            f"{filesystem.name} has no option {safe(token)}.", f"Put ; before another filesystem: ; {token}"
+            _("{filesystem}: an option is empty.", filesystem=filesystem.name), _("Put a single comma between options.")
         )
-    return UsageError(f"{filesystem.name} has no option {safe(token)}.", hint(token, known))
+    text = _("{filesystem} has no option {option}.", filesystem=filesystem.name, option=safe(token))
+    if mounted_as(token.partition(":")[0].lower()):
+        return UsageError(text, _("Put ; before another filesystem: ; {filesystem}", filesystem=token))
+    return UsageError(text, hint(token, known))
 
 
 def _refuse_conflicts(filesystem: Filesystem, chosen: dict[str, MountOption | MkfsOption]) -> None:
     for (first, one), (second, other) in combinations(chosen.items(), 2):
         if one.name == other.name or other.name in one.replaces or one.name in other.replaces:
-            raise UsageError(f"{filesystem.name}: {first} and {second} can't be combined.", "Leave one of them out.")
+            raise _not_combined(filesystem, first, second)
+
+
+def _not_combined(filesystem: Filesystem, first: str, second: str) -> UsageError:
+    return UsageError(
+        _(
+            "{filesystem}: {first} and {second} can't be combined.",
+            filesystem=filesystem.name,
+            first=first,
+            second=second,
+        ),
+        _("Leave one of them out."),
+    )
 
 
 def hint(wrong: str, known: Iterable[str]) -> str:
@@ -202,5 +235,6 @@ def hint(wrong: str, known: Iterable[str]) -> str:
     known = list(known)
     sense = _SENSE.sub("", wrong.lower())
     close = difflib.get_close_matches(wrong.lower(), [name for name in known if _SENSE.sub("", name) != sense], n=1)
-    nearest = f"Did you mean {close[0]}? " if close else ""
-    return f"{nearest}Known: {', '.join(known)}."
+    if close:
+        return _("Did you mean {name}? Known: {names}.", name=close[0], names=", ".join(known))
+    return _("Known: {names}.", names=", ".join(known))

@@ -10,11 +10,12 @@ from types import MappingProxyType
 import tomli
 
 from fswizard.errors import UsageError
+from fswizard.language import N_, _, n_
 from fswizard.model.codec import from_json
 from fswizard.model.layout import DEGRADED, Array, Layout
 from fswizard.model.text import safe
 
-SEVERAL = "Name several devices: --target images:4x2G@DIRECTORY, or devices:/dev/disk/by-id/A,/dev/disk/by-id/B,…"
+SEVERAL = N_("Name several devices: --target images:4x2G@DIRECTORY, or devices:/dev/disk/by-id/A,/dev/disk/by-id/B,…")
 
 
 @cache
@@ -37,25 +38,31 @@ def parse_array(maker: str, tokens: Sequence[str]) -> Array:
     word, *rest = tokens or [""]
     if word not in known:
         names = ", ".join(f"{maker}:{name}" for name in known)
-        raise UsageError(f"There is no layout {maker}:{safe(word)}.", f"Known: {names}.")
+        raise UsageError(
+            _("There is no layout {layout}.", layout=f"{maker}:{safe(word)}"), _("Known: {names}.", names=names)
+        )
     layout = known[word]
     if len(set(rest)) < len(rest):
-        raise UsageError(f"{layout.name}: an option was named twice.", "Name each one once.")
+        raise UsageError(_("{layout}: an option was named twice.", layout=layout.name), _("Name each one once."))
     chosen = {}
     for token in rest:
-        name, _, value = token.partition("=")
+        name, __, value = token.partition("=")
         if token == DEGRADED:
             continue
         option = next((option for option in layout.options if option.name == name), None)
         if option is None or name in chosen:
             offered = ", ".join((*(f"{option.name}=VALUE" for option in layout.options), DEGRADED))
-            raise UsageError(
-                f"{layout.name} does not take {safe(token) or 'an empty option'}.", f"It takes: {offered}."
-            )
+            empty = _("{layout} does not take an empty option.", layout=layout.name)
+            wrong = _("{layout} does not take {option}.", layout=layout.name, option=safe(token))
+            raise UsageError(wrong if token else empty, _("It takes: {options}.", options=offered))
         if value not in option.values:
             raise UsageError(
-                f"{layout.name}: {name} does not take the value {safe(value)}.", f"One of: {', '.join(option.values)}."
-            )
+                _(
+                    "{layout}: {option} does not take the value {value}.",
+                    layout=layout.name, option=name, value=safe(value),
+                ),
+                _("One of: {values}.", values=", ".join(option.values)),
+            )  # fmt: skip
         chosen[name] = value
     ordered = {o.name: chosen[o.name] for o in layout.options if chosen.get(o.name, o.values[0]) != o.values[0]}
     return Array(layout, ordered, DEGRADED in rest)
@@ -66,16 +73,24 @@ def require_members(name: str, array: Array | None, members: int) -> None:
     if array is None:
         return
     layout = array.layout
-    devices = f"{members} device{'s' * (members != 1)}"
     if members == 1:
-        raise UsageError(f"{name} is spread over several devices, and the target is one.", SEVERAL)
+        text = _("{candidate} is spread over several devices, and the target is one.", candidate=name)
+        raise UsageError(text, _(SEVERAL))
     if members < layout.minimum_members:
         raise UsageError(
-            f"{name} needs at least {layout.minimum_members} devices, and the target has {devices}.",
-            "Name more of them, or leave it out.",
-        )
+            n_(
+                "{candidate} needs at least {least} devices, and the target has {count} device.",
+                "{candidate} needs at least {least} devices, and the target has {count} devices.",
+                members, candidate=name, least=layout.minimum_members,
+            ),
+            _("Name more of them, or leave it out."),
+        )  # fmt: skip
     if layout.pairs and members % 2:
         raise UsageError(
-            f"{name} takes devices in pairs, and the target has {devices}.",
-            "Name one more or one less, or leave it out.",
-        )
+            n_(
+                "{candidate} takes devices in pairs, and the target has {count} device.",
+                "{candidate} takes devices in pairs, and the target has {count} devices.",
+                members, candidate=name,
+            ),
+            _("Name one more or one less, or leave it out."),
+        )  # fmt: skip

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fswizard.errors import UsageError
 from fswizard.filesystems.candidates import parse_candidate
 from fswizard.filesystems.layouts import layouts, require_members
+from fswizard.language import N_, _
 from fswizard.model.drive import Drive
 from fswizard.model.layout import MD
 
@@ -22,49 +23,53 @@ class Suggestion:
 
 
 _ON_ZONES = (
-    Suggestion("btrfs:noatime", "It writes zones in order since Linux 5.12; ext4 doesn't work on such a disk."),
-    Suggestion("f2fs:noatime", "It writes in order; the disk needs some zones that can be written anywhere."),
+    Suggestion("btrfs:noatime", N_("It writes zones in order since Linux 5.12; ext4 doesn't work on such a disk.")),
+    Suggestion("f2fs:noatime", N_("It writes in order; the disk needs some zones that can be written anywhere.")),
 )
 _ON_SHINGLES = (
     Suggestion(
         "ext4:noatime,packed_meta_blocks",
-        "Metadata in one place dirties fewer bands of a shingled disk (mke2fs(8); Aghayev et al., FAST'17).",
+        N_("Metadata in one place dirties fewer bands of a shingled disk (mke2fs(8); Aghayev et al., FAST'17)."),
     ),
     Suggestion(
         "btrfs:noatime,metadata=single",
-        "Metadata is written once instead of twice; a damaged block then has no second copy.",
+        N_("Metadata is written once instead of twice; a damaged block then has no second copy."),
     ),
-    Suggestion("xfs:noatime", "Large files in few extents; without access times, reading causes no random writes."),
-    Suggestion("ext4", "The default, to see what the options change."),
+    Suggestion("xfs:noatime", N_("Large files in few extents; without access times, reading causes no random writes.")),
+    Suggestion("ext4", N_("The default, to see what the options change.")),
 )
 _ON_FLASH = (
-    Suggestion("ext4:noatime", "The usual choice; a weekly fstrim works better than the option discard."),
-    Suggestion("xfs:noatime", "Many parallel writers and large files."),
+    Suggestion("ext4:noatime", N_("The usual choice; a weekly fstrim works better than the option discard.")),
+    Suggestion("xfs:noatime", N_("Many parallel writers and large files.")),
     Suggestion(
         "btrfs:noatime,compress=zstd:1",
-        "Light compression writes less, which spares an SSD and may even be faster.",
+        N_("Light compression writes less, which spares an SSD and may even be faster."),
     ),
 )
 _ON_A_STICK = (
-    Suggestion("ext4:noatime,lazytime", "Fewer small writes, where cheap flash is slowest."),
-    Suggestion("btrfs:noatime,compress=zstd:1", "Compression writes less; checksums notice when the flash fails."),
-    Suggestion("xfs:noatime", "Large files."),
+    Suggestion("ext4:noatime,lazytime", N_("Fewer small writes, where cheap flash is slowest.")),
+    Suggestion("btrfs:noatime,compress=zstd:1", N_("Compression writes less; checksums notice when the flash fails.")),
+    Suggestion("xfs:noatime", N_("Large files.")),
 )
 _ON_A_HARD_DISK = (
-    Suggestion("ext4:noatime", "The usual choice; it can shrink later."),
-    Suggestion("xfs:noatime", "Few extents for large files, and quick checks on large disks."),
+    Suggestion("ext4:noatime", N_("The usual choice; it can shrink later.")),
+    Suggestion("xfs:noatime", N_("Few extents for large files, and quick checks on large disks.")),
 )
 _BRIDGED = Suggestion(
     "btrfs:noatime,compress=zstd:1,nossd",
-    "Checksums notice a bad cable; `nossd` because bridges often make a hard disk look like an SSD.",
+    N_("Checksums notice a bad cable; `nossd` because bridges often make a hard disk look like an SSD."),
 )
 _LONG_KEPT = Suggestion(
-    "btrfs:noatime,compress=zstd:1", "Checksums for files kept for years; compressed data means fewer reads."
+    "btrfs:noatime,compress=zstd:1", N_("Checksums for files kept for years; compressed data means fewer reads.")
 )
 
 
 def suggestions(drive: Drive) -> tuple[Suggestion, ...]:
     """Candidates worth comparing on `drive`, the likeliest first; the reasons name their sources."""
+    return tuple(replace(each, reason=_(each.reason)) for each in _suited(drive))
+
+
+def _suited(drive: Drive) -> tuple[Suggestion, ...]:
     kind = drive.smr.kind
     if kind == "host-managed":
         return _ON_ZONES

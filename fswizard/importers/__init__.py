@@ -17,6 +17,7 @@ from fswizard.errors import UsageError
 from fswizard.importers import csv_table, filebench, fio_json
 from fswizard.importers.assemble import assemble, by_disk, named_by_job, sources_of
 from fswizard.importers.parsed_run import ParsedRun, refuse
+from fswizard.language import N_, _
 from fswizard.model.drive import Drive
 from fswizard.model.result import Doubt, Result
 from fswizard.model.text import safe
@@ -26,8 +27,8 @@ LONGEST_FILE_BYTES = 200_000_000
 """fio's json+ lists every latency that it met."""
 HEAD_BYTES = 1_000_000
 """Where a file has to show what it is."""
-READABLE = "import reads fio's JSON, filebench's output and CSV tables"
-HOW = "fio prints JSON with --output-format=json; `fswizard import --help` shows a CSV table for anything else."
+READABLE = N_("Import reads fio's JSON, filebench's output and CSV tables.")
+HOW = N_("fio prints JSON with --output-format=json; `fswizard import --help` shows a CSV table for anything else.")
 _UNPACKING = {
     b"\x1f\x8b": "gunzip",
     b"\xfd7zXZ": "unxz",
@@ -59,7 +60,11 @@ def read(words: Sequence[str], *, baseline: str = "") -> dict[str, Result]:
             read_files.append((candidate, str(path)))
             reader = _reader(text)
             if reader is None:
-                raise UsageError(f"{safe(path.name)} can't be read: {READABLE}.", HOW)
+                text = _(
+                    "{file} can't be read: import reads fio's JSON, filebench's output and CSV tables.",
+                    file=safe(path.name),
+                )
+                raise UsageError(text, _(HOW))
             volume = path.with_name(f"{path.name}.df")
             if reader is filebench and volume.is_file():
                 runs.append(list(filebench.read_each(text, path.name, _text(volume))))
@@ -68,9 +73,13 @@ def read(words: Sequence[str], *, baseline: str = "") -> dict[str, Result]:
     of_files = zip(sources_of(read_files), runs)
     parsed_runs = [named_by_job(source, run) for source, several in of_files for run in several]
     if not parsed_runs:
-        reason = f"{READABLE}, but no backup copies ({' and '.join(BACKUPS)})"
-        raise UsageError(f"These files contain no figures: {reason}.", HOW)
-    doubts = (Doubt("files-passed-over", f"Skipped as backup copies or unknown output: {', '.join(foreign)}."),)
+        text = _(
+            "These files contain no figures: import reads fio's JSON, filebench's output and CSV tables, but no backup "
+            "copies (.bak and ~)."
+        )
+        raise UsageError(text, _(HOW))
+    skipped = N_("Skipped as backup copies or unknown output: {files}.").format(files=", ".join(foreign))
+    doubts = (Doubt("files-passed-over", skipped),)
     return {
         group: replace(result, doubts=(*result.doubts, *doubts)) if foreign else result
         for group, some in by_disk(parsed_runs).items()
@@ -105,10 +114,11 @@ def _inside(directory: Path) -> list[Path]:
     """All files below a directory. Raises UsageError where one cannot be looked into."""
 
     def refuse_it(error: OSError) -> None:
-        raise UsageError(f"{safe(str(error.filename))} cannot be read: {error.strerror}.") from error
+        text = _("{path} cannot be read: {reason}.", path=safe(str(error.filename)), reason=error.strerror)
+        raise UsageError(text) from error
 
     walk = os.walk(directory, onerror=refuse_it)
-    found = sorted(Path(place, name) for place, _, names in walk for name in names)
+    found = sorted(Path(place, name) for place, __, names in walk for name in names)
     return [path for path in found if path.is_file()]
 
 
@@ -129,15 +139,16 @@ def _reader(text: str) -> ModuleType | None:
 
 
 def _text(path: Path) -> str:
-    data = read_file(path, LONGEST_FILE_BYTES, hint=f"{READABLE[0].upper()}{READABLE[1:]}.")
+    data = read_file(path, LONGEST_FILE_BYTES, hint=_(READABLE))
     if program := next((program for magic, program in _UNPACKING.items() if data.startswith(magic)), ""):
         raise UsageError(
-            f"{safe(path.name)} is packed.", f"Unpack it first: `{program} {shlex.quote(safe(str(path)))}`."
+            _("{file} is packed.", file=safe(path.name)),
+            _("Unpack it first: `{command}`.", command=f"{program} {shlex.quote(safe(str(path)))}"),
         )
     try:
         return data.decode(_encoding(data)).replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        raise refuse(safe(str(path)), data.count(b"\n", 0, error.start) + 1, "this is not text in UTF-8") from error
+        raise refuse(safe(str(path)), data.count(b"\n", 0, error.start) + 1, _("this is not text in UTF-8")) from error
 
 
 def _encoding(data: bytes) -> str:

@@ -13,6 +13,7 @@ import fswizard
 from fswizard.errors import UsageError
 from fswizard.filesystems import mounted_as, parse_candidate
 from fswizard.importers.parsed_run import ParsedRun, slug
+from fswizard.language import N_, _
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.plan import Plan, Target
@@ -76,7 +77,7 @@ def named_by_job(source: Source, run: ParsedRun) -> tuple[Source, ParsedRun]:
     ):
         return source, run
     mine, work = filesystem_name(candidate_of(source.candidate).filesystem.name), run.workloads[0]
-    job, _, rest = work.name.partition("\n")
+    job, __, rest = work.name.partition("\n")
     words = _words(job)
     at = next((at for at, word in enumerate(words) if filesystem_name(word)), len(words))
     own = filesystem_name(words[at]) if at < len(words) else None
@@ -166,13 +167,13 @@ def assemble(
             number = repeats[name, fault.workload] + 1
             failures.append(Failure(number, name, fault.workload, fault.kind, fault.text))
         repeats.update({(called[figure.candidate], figure.workload) for figure in parsed_run.figures})
-    tools = dict.fromkeys(parsed_run.tool for _, parsed_run in ordered)
-    files = ", ".join(dict.fromkeys(source.file for source, _ in ordered))
+    tools = dict.fromkeys(parsed_run.tool for __, parsed_run in ordered)
+    files = ", ".join(dict.fromkeys(source.file for source, __ in ordered))
     named = _named(workloads)
     samples = [replace(sample, workload=named[sample.workload].name) for sample in samples]
     failures = [replace(failure, workload=named[failure.workload].name) for failure in failures]
     titles = {workload.title.partition(":")[0] for workload in workloads.values()}
-    title = titles.pop() if len(titles) == 1 else "Figures from elsewhere"
+    title = titles.pop() if len(titles) == 1 else N_("Figures from elsewhere")
     recipe = Recipe("imported", title, "", tuple(named.values()), 0, 0.0)
     candidates = tuple(map(candidate_of, names))
     plan = Plan(recipe, candidates, _baseline(baseline, names), Target("device", ""), drive)
@@ -188,7 +189,10 @@ def _baseline(asked: str, names: Mapping[str, None]) -> str:
     if not asked:
         return DEFAULT_BASELINE if DEFAULT_BASELINE in names else next(iter(names))
     if (baseline := candidate_of(asked).name) not in names:
-        raise UsageError(f"The baseline {baseline} is not among the candidates.", f"They are: {'; '.join(names)}.")
+        raise UsageError(
+            _("The baseline {candidate} is not among the candidates.", candidate=baseline),
+            _("They are: {candidates}.", candidates="; ".join(names)),
+        )
     return baseline
 
 
@@ -201,12 +205,19 @@ def _check_repeats(parsed_runs: Sequence[tuple[Source, ParsedRun]]) -> None:
         for candidate, work in own:
             if source.alike and not candidate:
                 sources.setdefault((candidate_of(source.candidate).name, work), {})[source] = None
-    for (candidate, _), several in sources.items():
+    for (candidate, __), several in sources.items():
         if len({source.alike for source in several}) > 1 or len({source.run for source in several}) < len(several):
             files = ", ".join(safe(source.file) for source in several)
             raise UsageError(
-                f"These files would all be {candidate}, with figures for the same work: {files}.",
-                "Name each file's candidate, such as `btrfs:compress=zstd=FILE`; files of the same name are repeats.",
+                _(
+                    "These files would all be {candidate}, with figures for the same work: {files}.",
+                    candidate=candidate,
+                    files=files,
+                ),
+                _(
+                    "Name each file's candidate, such as `btrfs:compress=zstd=FILE`; "
+                    "files of the same name are repeats."
+                ),
             )
 
 

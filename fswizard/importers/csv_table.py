@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from fswizard.errors import UsageError
 from fswizard.importers.parsed_run import ELSEWHERE, Fault, Figure, ParsedRun, refuse, slug, workload
+from fswizard.language import N_, _
 from fswizard.model.metrics import DURATION, OPERATION_RATE, THROUGHPUT
 from fswizard.model.recipe import Workload
 from fswizard.model.text import safe
@@ -36,7 +37,7 @@ def read_each(text: str, where: str) -> Iterator[ParsedRun]:
     """A run for each line of a table, failed if it has no value. Raises UsageError with line and reason."""
     columns = _header(text)
     if sorted(columns) != sorted(COLUMNS):
-        raise refuse(where, 1, f"the columns must be {','.join(COLUMNS)}")
+        raise refuse(where, 1, _("the columns must be {columns}", columns=",".join(COLUMNS)))
     rows = _rows(text, where)
     next(rows)
     workloads: dict[str, Workload] = {}
@@ -45,27 +46,35 @@ def read_each(text: str, where: str) -> Iterator[ParsedRun]:
         if not any(cells):
             continue
         if len(cells) != len(COLUMNS):
-            raise refuse(where, number, f"it has {len(cells)} columns instead of {len(COLUMNS)}")
+            raise refuse(
+                where, number, _("it has {number} columns instead of {right}", number=len(cells), right=len(COLUMNS))
+            )
         candidate, title, value, unit = (cells[columns.index(column)] for column in COLUMNS)
         if not candidate or not title:
-            raise refuse(where, number, "candidate and workload must not be empty")
+            raise refuse(where, number, _("candidate and workload must not be empty"))
         if unit not in UNITS:
-            raise refuse(where, number, f"the unit must be one of {', '.join(UNITS)}, not {unit[:20]!r}")
+            raise refuse(
+                where,
+                number,
+                _("the unit must be one of {units}, not '{unit}'", units=", ".join(UNITS), unit=unit[:20]),
+            )
         metric, factor = UNITS[unit]
         made = workloads.setdefault(slug(title), workload(slug(title), title, metric, ELSEWHERE))
         if made.title != safe(title):
-            raise refuse(where, number, f"the workload needs a name that differs more from {made.title!r}")
+            raise refuse(
+                where, number, _("the workload needs a name that differs more from '{title}'", title=made.title)
+            )
         if made.metric != metric:
-            raise refuse(where, number, f"{unit} cannot be compared with the workload's other values")
+            raise refuse(where, number, _("{unit} cannot be compared with the workload's other values", unit=unit))
         if value:
             values += 1
             figure = Figure(made.name, metric, _number(value, where, number) * factor, candidate)
             yield ParsedRun("CSV table", (made,), (figure,))
         else:
-            fault = Fault(made.name, "program", "The table has no value.", candidate)
+            fault = Fault(made.name, "program", N_("The table has no value."), candidate)
             yield ParsedRun("CSV table", (made,), faults=(fault,))
     if not values:
-        raise refuse(where, 1, "the table has no values")
+        raise refuse(where, 1, _("the table has no values"))
 
 
 def _header(text: str) -> Sequence[str]:
@@ -84,7 +93,7 @@ def _rows(text: str, where: str) -> Iterator[tuple[int, Sequence[str]]]:
         for cells in reader:
             yield reader.line_num, [cell.strip() for cell in cells]
     except csv.Error as error:
-        raise refuse(where, reader.line_num, f"this isn't a line of a table ({error})") from error
+        raise refuse(where, reader.line_num, _("this isn't a line of a table ({reason})", reason=error)) from error
 
 
 def _number(text: str, where: str, line: int) -> float:
@@ -93,5 +102,6 @@ def _number(text: str, where: str, line: int) -> float:
     except ValueError:
         value = math.nan
     if not 0 < value < LARGEST:
-        raise refuse(where, line, f"the value must be a number above 0 with a decimal point, not {text[:20]!r}")
+        reason = _("the value must be a number above 0 with a decimal point, not '{text}'", text=text[:20])
+        raise refuse(where, line, reason)
     return value

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from fswizard.engines.fileserver import FileServerJob, operation_metrics
 from fswizard.importers.parsed_run import Fault, Figure, ParsedRun, refuse
+from fswizard.language import N_, _
 from fswizard.model.metrics import CPU, MEAN_LATENCY, OPERATION_RATE, PREALLOCATION_TIME, THROUGHPUT
 from fswizard.model.recipe import Workload
 
@@ -67,7 +68,8 @@ def _read_run(text: str, where: str, above: int, volume: str) -> Iterator[Parsed
         if "IO Summary" in line:
             summary = _SUMMARY.search(line)
             if summary is None:
-                raise refuse(where, number, f"no summary that filebench prints: {line.strip()[:60]!r}")
+                reason = _("no summary that filebench prints: '{line}'", line=line.strip()[:60])
+                raise refuse(where, number, reason)
             yield _parsed_run(tool, text, operations, summary)
             operations, complete, inside = {}, True, False
         elif "Per-Operation Breakdown" in line:
@@ -78,7 +80,7 @@ def _read_run(text: str, where: str, above: int, volume: str) -> Iterator[Parsed
             name, operation = _operation(line, where, number)
             operations.setdefault(name, []).append(operation)
     if operations:
-        raise refuse(where, number, "it ends before filebench's summary (IO Summary): it is cut off")
+        raise refuse(where, number, _("it ends before filebench's summary (IO Summary): it is cut off"))
     if not complete:
         (made,) = _workloads(text, ())
         yield ParsedRun(tool, (made,), faults=(_fault(made.name, text, volume),))
@@ -96,7 +98,7 @@ def _parsed_run(
     if summary["cpu"]:
         figures.append(Figure(of_all, CPU, float(summary["cpu"]) * count / 1e6))
     for name, operation in together.items():
-        counted, mean, _, _, worst = operation_metrics(name)
+        counted, mean, *__, worst = operation_metrics(name)
         for metric, value in ((counted, operation.count), (mean, operation.mean_s), (worst, operation.worst_s)):
             figures.append(Figure(of_all, metric, float(value)))
     if made := _PREALLOCATED.search(text):
@@ -110,7 +112,8 @@ def _operation(line: str, where: str, number: int) -> tuple[str, _Operation]:
     """Kind and figures of one line of the breakdown."""
     match = _OPERATION.fullmatch(line.strip())
     if match is None:
-        raise refuse(where, number, f"this line isn't from filebench's per-operation breakdown: {line.strip()[:60]!r}")
+        reason = _("this line isn't from filebench's per-operation breakdown: '{line}'", line=line.strip()[:60])
+        raise refuse(where, number, reason)
     worst, name = float(match["worst"] or 0), match["name"]
     kind = next((kind for start, kind in _STEMS.items() if name.startswith(start)), re.sub(r"\d+$", "", name))
     return kind, _Operation(int(match["count"]), float(match["mean"]) / 1e3, worst / 1e3)
@@ -124,10 +127,16 @@ def _together(operations: Sequence[_Operation]) -> _Operation:
 
 def _fault(workload: str, text: str, volume: str) -> Fault:
     took = re.search(r"Run took (\d+) seconds", text)
-    after = f"after {int(took[1]):,} s " if took else ""
+    seconds = f"{int(took[1]):,}" if took else ""
     if _FULL.search(text) or _is_full(text, volume):
-        return Fault(workload, "ENOSPC", f"The volume was full: filebench stopped {after}without figures.")
-    return Fault(workload, "program", f"filebench stopped {after}without figures.")
+        said = N_("The volume was full: filebench stopped without figures.")
+        if took:
+            said = N_("The volume was full: filebench stopped after {seconds} s without figures.")
+        return Fault(workload, "ENOSPC", said.format(seconds=seconds))
+    said = N_("filebench stopped without figures.")
+    if took:
+        said = N_("filebench stopped after {seconds} s without figures.")
+    return Fault(workload, "program", said.format(seconds=seconds))
 
 
 def _is_full(text: str, volume: str) -> bool:
@@ -153,7 +162,9 @@ def _workloads(text: str, operations: Iterable[str]) -> Iterator[Workload]:
     facts += [f"threads={job.threads}"] if threads else []
     facts += [f"files={number}"] if number else []
     of_all, of_appends = ("\n".join((kind, *facts)) for kind in (ALL, APPEND))
-    yield Workload(of_all, f"{name}: all operations", job.engine, job, OPERATION_RATE)
+    title = N_("{program}: all operations").format(program=name)
+    yield Workload(of_all, title, job.engine, job, OPERATION_RATE)
     if "append" in operations:
         # Without weight, as the overall figure contains it already.
-        yield Workload(of_appends, f"{name}: latency of appends", job.engine, job, operation_metrics("append")[1], 0.0)
+        title = N_("{program}: latency of appends").format(program=name)
+        yield Workload(of_appends, title, job.engine, job, operation_metrics("append")[1], 0.0)

@@ -14,16 +14,24 @@ from typing import Any, Literal, cast
 from fswizard.engines.fio import FioJob
 from fswizard.engines.shared.fio_output import Direction, direction
 from fswizard.importers.parsed_run import ELSEWHERE, Fault, Figure, ParsedRun, refuse, workload
+from fswizard.language import N_, _
 from fswizard.model.metrics import IOPS, MEDIAN_LATENCY, P99_LATENCY, THROUGHPUT, WORST_LATENCY
 from fswizard.model.recipe import Workload
 
 _SIDES = ("read", "write", "trim")
-_WORDS = {
-    "read": "reading",
-    "write": "writing",
-    "trim": "discarding",
-    "mixed": "all accesses together",
-    "sync": "waiting for syncs",
+_TITLES = {
+    "read": N_("{job}: reading"),
+    "write": N_("{job}: writing"),
+    "trim": N_("{job}: discarding"),
+    "mixed": N_("{job}: all accesses together"),
+    "sync": N_("{job}: waiting for syncs"),
+}
+_TITLES_AT_RANDOM = {
+    "read": N_("{job}: reading at random"),
+    "write": N_("{job}: writing at random"),
+    "trim": N_("{job}: discarding at random"),
+    "mixed": N_("{job}: all accesses together at random"),
+    "sync": _TITLES["sync"],
 }
 _OBJECT = re.compile(r'\{\s*"')
 """Where an object begins; braces in messages have no key behind them."""
@@ -44,12 +52,12 @@ def read_each(text: str, where: str) -> Iterator[ParsedRun]:
     """The runs of fio in a text, job by job. Raises UsageError with line and reason."""
     documents = [document for document in _objects(text, where) if _jobs(document)]
     if not documents:
-        raise refuse(where, 1, "no object with fio's jobs in it")
+        raise refuse(where, 1, _("no object with fio's jobs in it"))
     # A run may print what it has done so far again and again (--status-interval); its last word counts.
     last = [one for one, then in zip(documents, [*documents[1:], None]) if then is None or not _goes_on(one, then)]
     runs = [run for document in last for run in _runs(document)]
     if not runs:
-        raise refuse(where, 1, "no job in it read or wrote anything")
+        raise refuse(where, 1, _("no job in it read or wrote anything"))
     yield from runs
 
 
@@ -63,11 +71,12 @@ def _objects(text: str, where: str) -> Iterator[Mapping[str, Any]]:
         try:
             one, end = decoder.raw_decode(text, found.start())
         except json.JSONDecodeError as error:
-            raise refuse(where, error.lineno, f"fio's JSON is cut off or damaged ({error.msg})") from error
+            reason = _("fio's JSON is cut off or damaged ({reason})", reason=error.msg)
+            raise refuse(where, error.lineno, reason) from error
         except RecursionError as error:
-            raise refuse(where, line, "nested too deeply") from error
+            raise refuse(where, line, _("nested too deeply")) from error
         except ValueError as error:  # Python reads no number of more than 4,300 digits
-            raise refuse(where, line, "a number in it is too long") from error
+            raise refuse(where, line, _("a number in it is too long")) from error
         yield one
 
 
@@ -165,8 +174,7 @@ def _describe(job_name: str, side_name: str, options: Mapping[str, str], side: D
     if not options and block:  # as before 2.17: then only the sizes tell jobs of one name from each other
         facts = [f"mean size={_size_text(1 << round(math.log2(block)))}"]
     name = "\n".join((job_name, side_name, *facts))
-    order = " at random" if random and side_name != "sync" else ""
-    size = f", {_size_text(asked)}" if asked else ""
+
     job = FioJob(
         cast(Literal["read", "write", "randread", "randwrite", "randrw"], _rw(single, random)),
         block or 4096,
@@ -176,11 +184,11 @@ def _describe(job_name: str, side_name: str, options: Mapping[str, str], side: D
         direct=options.get("direct", "0") not in ("0", "false"),
         fsync=int(side_name == "sync"),
     )
-    title = f"{job_name}: {_WORDS[side_name]}{order}{size}"
+    title = (_TITLES_AT_RANDOM if random else _TITLES)[side_name].format(job=job_name)
     if side_name == "sync":  # without weight, as the rate of writing contains it already
-        title = f"{job_name}: {_WORDS[side_name]}"
         metric = P99_LATENCY if side.p99_s else WORST_LATENCY
         return Workload(name, title, job.engine, job, metric, 0.0)
+    title = f"{title}, {_size_text(asked)}" if asked else title
     return workload(name, title, IOPS if block < 64 << 10 else THROUGHPUT, ELSEWHERE if single == "trim" else job)
 
 

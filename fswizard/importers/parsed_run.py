@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from fswizard.engines.tree import TreeJob
 from fswizard.errors import UsageError
+from fswizard.language import _
 from fswizard.model.metrics import Metric
 from fswizard.model.recipe import Job, Workload
 from fswizard.model.text import safe
@@ -50,7 +51,10 @@ class ParsedRun:
 
 def refuse(where: str, line: int, reason: str) -> UsageError:
     """The error for a file that cannot be read, with line and reason."""
-    return UsageError(f"{safe(where)}, line {line}: {reason}.", "`fswizard import --help` lists what can be read.")
+    return UsageError(
+        _("{file}, line {line}: {reason}.", file=safe(where), line=line, reason=reason),
+        _("`fswizard import --help` lists what can be read."),
+    )
 
 
 def slug(text: str) -> str:

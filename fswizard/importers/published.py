@@ -8,6 +8,7 @@ from functools import cache
 
 from fswizard.advice import beside
 from fswizard.errors import UsageError
+from fswizard.language import _
 from fswizard.model.analysis import Findings
 from fswizard.model.result import Result
 from fswizard.model.text import safe
@@ -28,7 +29,10 @@ def find(name: str) -> Result:
     """Published figures of that name; raises UsageError if there are none."""
     known = published()
     if name not in known:
-        raise UsageError(f"There are no published figures '{safe(name)}'.", f"There are: {', '.join(known)}.")
+        raise UsageError(
+            _("There are no published figures '{name}'.", name=safe(name)),
+            _("There are: {names}.", names=", ".join(known)),
+        )
     return known[name]
 
 

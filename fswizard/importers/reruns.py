@@ -14,6 +14,7 @@ from fswizard.advice.reruns import Condition, in_their_terms, repeated
 from fswizard.errors import UsageError
 from fswizard.importers.assemble import candidate_of
 from fswizard.importers.published import find
+from fswizard.language import N_, _, p_, shown
 from fswizard.model.analysis import Claim, ClaimVerdict, Findings, Ratio, Rerun
 from fswizard.model.codec import from_json
 from fswizard.model.recipe import Recipe
@@ -80,15 +81,18 @@ def find_experiment(name: str) -> Experiment:
     """The experiment of that name, often the same as of the published figures; raises UsageError if there is none."""
     known = experiments()
     if name not in known:
-        hint = f"These can be run again: {', '.join(known)}."
-        raise UsageError(f"'{safe(name)}' can't be run again.", hint)
+        hint = _("These can be run again: {names}.", names=", ".join(known))
+        raise UsageError(_("'{name}' can't be run again.", name=safe(name)), hint)
     return known[name]
 
 
 def recipe_of(experiment: Experiment) -> Recipe:
     """The recipe of an experiment, with the published candidates; raises UsageError if it has none."""
     if not experiment.recipe:
-        raise UsageError(f"{experiment.title}: no recipe does this.", "`make reproduce` does it in a virtual machine.")
+        raise UsageError(
+            _("{title}: no recipe does this.", title=_(experiment.title)),
+            _("`make reproduce` does it in a virtual machine."),
+        )
     own = experiment.recipe.endswith(".toml")
     recipe = find_recipe(str(directory() / experiment.recipe) if own else experiment.recipe)
     ours = tuple(experiment.candidates.values())
@@ -137,7 +141,8 @@ def _claim(conclusion: Conclusion, ours: Result | None, by_processor: Collection
         ratio = condition.ratio(result)
         held.append(condition.holds(ratio, result, by_processor))
         if ratio:
-            figures.append(ratio_words(ratio) + (f" on {other}" if other else ""))
+            words = ratio_words(ratio)
+            figures.append(_("{ratio} on {experiment}", ratio=words, experiment=other) if other else words)
     verdict: ClaimVerdict = "not decidable here"
     if False in held:
         verdict = "not confirmed"
@@ -149,6 +154,12 @@ def _claim(conclusion: Conclusion, ours: Result | None, by_processor: Collection
 def ratio_words(ratio: Ratio) -> str:
     """`xfs 1.41 (1.20–1.66) against ext4`."""
     if ratio.verdict == "failed":
-        return f"{ratio.candidate} {ratio.why.rstrip('.')}"
-    spread = f" ({ratio.interval()})" if ratio.interval() else ""
-    return f"{ratio.candidate} {ratio_text(ratio.ratio)}{spread} against {ratio.baseline}"
+        why = shown(ratio.why).rstrip(".。")
+        return p_("who failed, and why or when", "{candidate} {failed}", candidate=ratio.candidate, failed=why)
+    message = N_("{candidate} {ratio} against {baseline}")
+    if ratio.interval():
+        message = N_("{candidate} {ratio} ({interval}) against {baseline}")
+    return _(
+        message,
+        candidate=ratio.candidate, ratio=ratio_text(ratio.ratio), interval=ratio.interval(), baseline=ratio.baseline,
+    )  # fmt: skip

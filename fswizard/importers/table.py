@@ -11,6 +11,7 @@ import fswizard
 from fswizard.errors import UsageError
 from fswizard.importers.assemble import candidate_of
 from fswizard.importers.parsed_run import ELSEWHERE
+from fswizard.language import _
 from fswizard.model.drive import Bus, Drive, DriveKind, Evidence, SmrKind, SmrVerdict
 from fswizard.model.keys import Expected, Keys, number, one_of, whole
 from fswizard.model.metrics import Better, Metric
@@ -121,7 +122,7 @@ def parse(text: str, where: str) -> Result:
         named.setdefault(failed.candidate)
         failures.append(Failure(1, candidate_of(failed.candidate).name, failed.workload, failed.kind, failed.text))
     if not named:
-        raise UsageError(f"{safe(where)}: 'candidates' is missing, and there are no figures either.")
+        raise UsageError(_("{file}: 'candidates' is missing, and there are no figures either.", file=safe(where)))
     candidates = tuple(candidate_of(name) for name in named)
     baseline = candidate_of(root.baseline or next(iter(named))).name
     if baseline not in {candidate.name for candidate in candidates}:

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Literal
 
-from fswizard.language import ENGLISH
+from fswizard.language import ENGLISH, N_, _, p_, shown
 from fswizard.model.forecast import Forecast
 from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_WRITTEN, Better
 from fswizard.model.plan import MAXIMUM_ROUNDS
 from fswizard.model.result import Doubt, Result
 from fswizard.model.units import ratio_text
 
-Verdict = Literal["faster", "slower", "beaten", "tie", "undecided", "failed"]
-"""The word for a ratio, the same in every room. `beaten`, of overall ratios alone, and only as `Analysis.standing`
+Verdict = Literal["faster", "slower", "behind", "tie", "undecided", "failed"]
+"""The word for a ratio, the same in every room. `behind`, of overall ratios alone, and only as `Analysis.standing`
 gives them: proven slower than a leader, though not than the baseline."""
 Tone = Literal["good", "bad", "even", "muted"]
 TIE = 1.05
@@ -34,15 +34,17 @@ class Sign:
     glyph: str
     tone: Tone
     """What its colour says."""
+    word: str
+    """The verdict, to be translated where it is shown."""
 
 
 SIGNS: Mapping[Verdict, Sign] = {
-    "faster": Sign("▲", "good"),
-    "slower": Sign("▼", "bad"),
-    "beaten": Sign("▽", "muted"),
-    "tie": Sign("═", "even"),
-    "undecided": Sign("○", "muted"),
-    "failed": Sign("✗", "bad"),
+    "faster": Sign("▲", "good", N_("faster")),
+    "slower": Sign("▼", "bad", N_("slower")),
+    "behind": Sign("▽", "muted", N_("behind")),
+    "tie": Sign("═", "even", N_("tie")),
+    "undecided": Sign("○", "muted", N_("undecided")),
+    "failed": Sign("✗", "bad", N_("failed")),
 }
 
 
@@ -68,7 +70,7 @@ class Ratio:
         """`1.15–1.28`, or `can't tell` where it is too wide to say anything; empty where there is none."""
         if not self.low or not self.high:
             return ""
-        return "can't tell" if self.vague else f"{ratio_text(self.low)}–{ratio_text(self.high)}"
+        return _("can't tell") if self.vague else f"{ratio_text(self.low)}–{ratio_text(self.high)}"
 
     @property
     def vague(self) -> bool:
@@ -92,8 +94,8 @@ class Ratio:
     def why(self) -> str:
         """Of one that failed: `failed: volume full`."""
         if not self.text or "failed" in self.text:
-            return self.text or "failed"
-        return f"failed: {self.text}"
+            return shown(self.text) or _("failed")
+        return _("failed: {reason}", reason=shown(self.text))
 
     def shrunk(self) -> Ratio:
         """Without what chance added to the ratio, so that it is as often too high as too low; as it is where undecided.
@@ -105,13 +107,6 @@ class Ratio:
         lead, half_width = math.log(self.ratio), math.log(self.high / self.low) / 2
         late = half_width / lead * min(1.0, self.rounds / MAXIMUM_ROUNDS)
         return replace(self, ratio=math.exp(lead * (1 - WINNERS_CURSE * late**2)))
-
-    @property
-    def spread(self) -> str:
-        """Half the interval in percent, as `±15%`; empty where there is none, or a vague one."""
-        if not self.low or not self.high or self.vague:
-            return ""
-        return f"±{(math.sqrt(self.high / self.low) - 1) * 100:.0f}%"
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +152,7 @@ class Analysis:
     def standing(self) -> tuple[Ratio, ...]:
         """`overall` as every table shows it: who is out of the race is not called `undecided` there."""
         return tuple(
-            replace(ratio, verdict="beaten") if ratio.candidate in self.dropped and ratio.verdict != "slower" else ratio
+            replace(ratio, verdict="behind") if ratio.candidate in self.dropped and ratio.verdict != "slower" else ratio
             for ratio in self.overall
         )
 
@@ -244,14 +239,12 @@ class Reason:
     """One sentence of the recommendation's why."""
 
     code: str
-    """`speed`, `slower`, `beaten`, `cost`, `noise`, `redundancy`, `feature`, `failure`, `stall`, `age`, `excluded`,
+    """`speed`, `slower`, `behind`, `cost`, `noise`, `redundancy`, `feature`, `failure`, `stall`, `age`, `excluded`,
     `use`."""
     text: str
 
 
 MOST_CONFIDENT = 4
-CERTAINTY = ("", "low", "fair", "good", "high")
-"""A word for each number of dots."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +271,13 @@ class Card:
     @property
     def certainty(self) -> str:
         """`confidence ●●●○ good`; empty where the verdict itself says that nothing is certain."""
-        return f"confidence {self.dots} {CERTAINTY[self.confidence]}" if self.confidence else ""
+        return _("confidence {dots} {level}", dots=self.dots, level=self.level) if self.confidence else ""
+
+    @property
+    def level(self) -> str:
+        """A word for the number of dots; empty for none."""
+        words = ("", p_("confidence", "low"), p_("confidence", "fair"), p_("confidence", "good"))
+        return (*words, p_("confidence", "high"))[self.confidence]
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -345,23 +344,24 @@ class Repeated:
     def agreement(self) -> str:
         """In direction and in size, in a few words; empty where nothing was published."""
         if self.here is None or self.there is None:
-            return "" if self.here else "not run yet"
+            return "" if self.here else _("not run yet")
         return next(words for holds, words in self._cases(self.there, self.here) if holds)
 
     def _cases(self, there: Ratio, here: Ratio) -> Iterator[tuple[bool, str]]:
-        yield there.verdict == here.verdict == "failed", "agrees: it fails"
-        yield here.verdict == "failed", "failed here"
-        yield there.verdict == "failed", "disagrees: it works here"
-        yield self.processor_bound, "not decidable here: the emulated processor is the limit"
+        yield there.verdict == here.verdict == "failed", _("agrees: it fails")
+        yield here.verdict == "failed", _("failed here")
+        yield there.verdict == "failed", _("disagrees: it works here")
+        yield self.processor_bound, _("not decidable here: the emulated processor is the limit")
         low, high = here.low or 0.0, here.high or math.inf
-        yield low == 0.0, "too few rounds to tell"
+        yield low == 0.0, _("too few rounds to tell")
         within, same = low <= there.ratio <= high, here.verdict == _side(there.ratio)
-        yield here.verdict == "undecided", "undecided here, and compatible" if within else "undecided here"
-        yield here.verdict == "tie" and not same, "disagrees: no difference here"
-        yield not same, "disagrees in direction"
-        yield within or here.verdict == "tie", "agrees"
+        undecided = _("undecided here, and compatible") if within else _("undecided here")
+        yield here.verdict == "undecided", undecided
+        yield here.verdict == "tie" and not same, _("disagrees: no difference here")
+        yield not same, _("disagrees in direction")
+        yield within or here.verdict == "tie", _("agrees")
         larger = abs(math.log(here.ratio)) > abs(math.log(there.ratio))
-        yield True, f"agrees in direction, {'larger' if larger else 'smaller'} here"
+        yield True, _("agrees in direction, larger here") if larger else _("agrees in direction, smaller here")
 
 
 def _side(ratio: float) -> Verdict:

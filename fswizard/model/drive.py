@@ -6,32 +6,34 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from fswizard.language import N_, _
+
 SmrKind = Literal["host-managed", "host-aware", "drive-managed", "cmr", "unknown", "not-a-hard-disk"]
 Confidence = Literal["certain", "strong", "weak"]
 Bus = Literal["sata", "nvme", "usb", "sas", "scsi", "ide", "mmc", "virtio", "loop", "md", "dm", "zram", "other"]
 DriveKind = Literal["hdd", "ssd", "nvme", "flash-card", "virtual", "array", "unknown"]
 
 DRIVE_KINDS: Mapping[DriveKind, str] = {
-    "hdd": "hard disk",
-    "ssd": "SSD",
-    "nvme": "NVMe SSD",
-    "flash-card": "flash card",
-    "virtual": "virtual disk",
-    "array": "array",
+    "hdd": N_("hard disk"),
+    "ssd": N_("SSD"),
+    "nvme": N_("NVMe SSD"),
+    "flash-card": N_("flash card"),
+    "virtual": N_("virtual disk"),
+    "array": N_("array"),
 }
 
 SMR_KINDS: Mapping[SmrKind, str] = {
-    "host-managed": "SMR, host-managed",
-    "host-aware": "SMR, host-aware",
-    "drive-managed": "SMR, drive-managed",
-    "cmr": "CMR, not shingled",
-    "unknown": "unknown",
-    "not-a-hard-disk": "not a hard disk",
+    "host-managed": N_("SMR, host-managed"),
+    "host-aware": N_("SMR, host-aware"),
+    "drive-managed": N_("SMR, drive-managed"),
+    "cmr": N_("CMR, not shingled"),
+    "unknown": N_("unknown"),
+    "not-a-hard-disk": N_("not a hard disk"),
 }
 SMR_CONFIDENCES: Mapping[Confidence, str] = {
-    "certain": "certain",
-    "strong": "strong evidence",
-    "weak": "weak evidence",
+    "certain": N_("certain"),
+    "strong": N_("strong evidence"),
+    "weak": N_("weak evidence"),
 }
 
 
@@ -58,17 +60,19 @@ class SmrVerdict:
 
     def words(self, *, flash: bool = False) -> str:
         """`SMR, drive-managed`; zones of flash are not shingles."""
-        zoned = flash and self.kind in ("host-managed", "host-aware")
-        return f"{self.kind} zones" if zoned else SMR_KINDS[self.kind]
+        if flash and self.kind in ("host-managed", "host-aware"):
+            return _("{kind} zones", kind=self.kind)
+        return _(SMR_KINDS[self.kind])
 
     @property
     def certainty(self) -> str:
         """`strong evidence`; empty without a verdict."""
-        return "" if self.kind in ("unknown", "not-a-hard-disk") else SMR_CONFIDENCES[self.confidence]
+        return "" if self.kind in ("unknown", "not-a-hard-disk") else _(SMR_CONFIDENCES[self.confidence])
 
     def sentence(self, *, flash: bool = False) -> str:
         """`SMR, drive-managed (strong evidence)`."""
-        return self.words(flash=flash) + (f" ({self.certainty})" if self.certainty else "")
+        verdict = self.words(flash=flash)
+        return _("{verdict} ({certainty})", verdict=verdict, certainty=self.certainty) if self.certainty else verdict
 
     def sign(self, piece: Evidence) -> str:
         """✓ for evidence that supports the verdict, ✗ for evidence against it, · for neither."""

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from fswizard.language import N_
 from fswizard.model.analysis import Analysis
 from fswizard.model.forecast import Forecast
 from fswizard.model.plan import Plan
@@ -122,7 +123,7 @@ class PauseChanged(Event):
     paused: bool
 
 
-ON_REQUEST = "skipped on request"
+ON_REQUEST = N_("skipped on request")
 """Why a candidate is out of the run that the user skips; any other reason skips a step alone."""
 
 

@@ -7,11 +7,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from fswizard.language import _, p_
 from fswizard.model.layout import BITMAP, DEGRADED, MD, Array
 
 AGED = "aged"
 """How people type it, as if it were an option."""
+ENCRYPT = "encrypt"
+"""What they type for fscrypt."""
 
+TMPFS = "tmpfs"
 Strain = Literal["sync", "overwrite", "stream", "small-files", "read"]
 """What a workload asks of a filesystem before all: small synced writes, changes within files, large files, many small
 files, reading."""
@@ -275,8 +279,9 @@ class Candidate:
         title = array.layout.title if array and array.layout.maker != MD else self.filesystem.title
         text = f"{title} ({', '.join(options)})" if options else title
         if array and array.layout.maker == MD:
-            text = ", ".join((f"{text} on {array.layout.title}", *(f"{k}={v}" for k, v in array.options.items())))
-        return f"{text} with one disk missing" if array and array.degraded else text
+            text = p_("candidate", "{filesystem} on {array}", filesystem=text, array=array.layout.title)
+            text = ", ".join((text, *(f"{k}={v}" for k, v in array.options.items())))
+        return _("{candidate} with one disk missing", candidate=text) if array and array.degraded else text
 
     @property
     def unsafe_options(self) -> tuple[str, ...]:
@@ -287,9 +292,19 @@ class Candidate:
         return (*mount, *(option.token for option in self.mkfs_options if option.unsafe), *degraded)
 
     @property
+    def in_memory(self) -> bool:
+        """A directory whose files no disk holds."""
+        return bool(self.directory) and self.filesystem.mount_type == TMPFS
+
+    @property
     def survives(self) -> int:
         """Number of its disks that may fail, whichever they are."""
         return self.array.survives if self.array else 0
+
+    @property
+    def encrypts_directories(self) -> bool:
+        """Whether directories of it can be encrypted (fscrypt); where it is measured, all files lie in one."""
+        return any(option.name == ENCRYPT for option in self.mkfs_options)
 
     @property
     def outlives_a_run(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from fswizard.language import _, shown
 from fswizard.model.units import duration_text, rounds_text
 
 UNLIKELY = 0.05
@@ -60,14 +61,18 @@ class Forecast:
         if self.enough is None and self.close:
             close = self.close[0]
             apart = max(1, math.ceil(close.within * 100))
-            return f"{self._more} would not separate {close.one} from {close.other} (probably under {apart} % apart)."
-        return f"{self._more} would settle it with a chance of {self._chance}."
+            return _(
+                "Another {amount} would not separate {one} from {other} (probably under {percent} % apart).",
+                amount=self._more, one=shown(close.one), other=shown(close.other), percent=apart,
+            )  # fmt: skip
+        return _("Another {amount} would settle it with a chance of {chance}.", amount=self._more, chance=self._chance)
 
     @property
     def offer(self) -> str:
         """`Another 5 min: 83 % chance of a clear result`; empty where hardly any chance is left."""
         likely = self.settled[self.rounds - 1] >= UNLIKELY
-        return f"{self._more}: {self._chance} chance of a clear result" if likely else ""
+        words = _("Another {amount}: {chance} chance of a clear result", amount=self._more, chance=self._chance)
+        return words if likely else ""
 
     @property
     def limit_s(self) -> float:
@@ -82,11 +87,11 @@ class Forecast:
     @property
     def _more(self) -> str:
         seconds = self.seconds(self.rounds)
-        return f"Another {duration_text(seconds) if seconds else rounds_text(self.rounds)}"
+        return duration_text(seconds) if seconds else rounds_text(self.rounds)
 
     @property
     def _chance(self) -> str:
-        return f"{self.settled[self.rounds - 1] * 100:.0f} %"
+        return _("{percent} %", percent=f"{self.settled[self.rounds - 1] * 100:.0f}")
 
     @property
     def enough(self) -> int | None:

@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from fswizard.errors import UsageError
+from fswizard.language import N_, _, shown
 from fswizard.model.text import harmless, safe
 from fswizard.model.units import binary_size_text, parse_size
 
@@ -25,7 +26,7 @@ class Expected(NamedTuple):
     """What people may write for a field."""
 
     words: str = ""
-    """Such as `a whole number from 1 to 256`; empty where the type says it all."""
+    """Such as `a whole number from 1 to 256`, in English; empty where the type says it all."""
     fits: Callable[[Any], bool] = lambda value: True
     read: Callable[[Any], Any] = lambda value: value
     """Turns what was written into a value of the type; TypeError or ValueError where it is none."""
@@ -38,33 +39,38 @@ UNWRITTEN = Expected(key=None)
 
 
 def whole(low: int, high: int, key: str = "") -> Expected:
-    words = f"a whole number from {low} to {high}" if low < high else f"{low}"
+    words = N_("a whole number from {low} to {high}").format(low=low, high=high) if low < high else f"{low}"
     return Expected(words, lambda value: low <= value <= high, key=key)
 
 
 def wholes(fewest: int, most: int, high: int) -> Expected:
-    words = f"a list of {fewest} to {most} whole numbers from 0 to {high}"
+    words = N_("a list of {fewest} to {most} whole numbers from 0 to {high}").format(
+        fewest=fewest, most=most, high=high
+    )
     return Expected(words, lambda values: fewest <= len(values) <= most and min(values) >= 0 and max(values) <= high)
 
 
 def number(low: float, high: float, key: str = "") -> Expected:
-    return Expected(f"a number from {low:g} to {high:g}", lambda value: low <= value <= high, key=key)
+    words = N_("a number from {low} to {high}").format(low=f"{low:g}", high=f"{high:g}")
+    return Expected(words, lambda value: low <= value <= high, key=key)
 
 
 def size(low: int, high: int) -> Expected:
     """Of a field that ends in `_bytes`, which is a key without that."""
-    words = f'a size from {binary_size_text(low)} to {binary_size_text(high)}, such as "64M"'
+    words = N_('a size from {low} to {high}, such as "64M"')
+    words = words.format(low=binary_size_text(low), high=binary_size_text(high))
     return Expected(words, lambda value: low <= value <= high, parse_size)
 
 
 def text(longest: int) -> Expected:
-    words = f"text of at most {longest} characters"
+    words = N_("text of at most {longest} characters").format(longest=longest)
     return Expected(words, lambda value: 0 < len(value) <= longest, lambda value: " ".join(value.split()))
 
 
 def one_of(choices: Iterable[str]) -> Expected:
     names = tuple(choices)
-    return Expected(f"one of {', '.join(names)}", lambda value: value in names, choices=names)
+    words = N_("one of {names}").format(names=", ".join(names))
+    return Expected(words, lambda value: value in names, choices=names)
 
 
 class Keys:
@@ -84,11 +90,12 @@ class Keys:
 
         where = safe(where)
         if len(text) > LONGEST_FILE_BYTES:
-            raise UsageError(f"{where}: a file over 1 MB is too long.")
+            raise UsageError(_("{where}: a file over 1 MB is too long.", where=where))
         try:
             return cls(harmless(tomli.loads(text)), where)
         except (ValueError, RecursionError) as error:
-            raise UsageError(f"{where}: this is not TOML: {safe(str(error)) or 'nested too deeply'}.") from error
+            reason = safe(str(error)) or _("nested too deeply")
+            raise UsageError(_("{where}: this is not TOML: {reason}.", where=where, reason=reason)) from error
 
     def inner(self, table: Mapping[str, Any], where: str) -> Keys:
         return Keys(table, f"{self._where}: {where}", self)
@@ -112,12 +119,13 @@ class Keys:
             if key in self.table:
                 values[field] = self.value(key, hint)
             elif required:
-                near = "".join(f" (is '{name}' a typo?)" for name in _close(key, self._unknown()))
-                words = _expected(hint).words.rstrip(",")
-                raise UsageError(f"{self._where}: '{key}' is missing{near}; it must be {words}.")
+                raise self._missing(key, _expected(hint))
         for key in () if further else self._unknown():
-            hint = f"Known keys here are {', '.join(self._known)}."
-            raise UsageError(f"{self._where}: '{key[:60]}' is not a known key{nearest(key, self._known)}.", hint)
+            near, known = nearest(key, self._known), ", ".join(self._known)
+            raise UsageError(
+                _("{where}: '{key}' is not a known key{near}.", where=self._where, key=key[:60], near=near),
+                _("Known keys here are {keys}.", keys=known),
+            )
         return kind(**values, **given)
 
     def value(self, key: str, hint: Any) -> Any:
@@ -133,20 +141,38 @@ class Keys:
             pass
         raise self.error(key, expected)
 
+    def _missing(self, key: str, expected: Expected) -> UsageError:
+        words = shown(expected.words.rstrip(","))
+        if near := _close(key, self._unknown()):
+            return UsageError(
+                _(
+                    "{where}: '{key}' is missing (is '{near}' a typo?); it must be {expected}.",
+                    where=self._where, key=key, near=near[0], expected=words,
+                )
+            )  # fmt: skip
+        return UsageError(
+            _("{where}: '{key}' is missing; it must be {expected}.", where=self._where, key=key, expected=words)
+        )
+
     def error(self, key: str, expected: Expected | str) -> UsageError:
         """What stands at a key does not fit."""
         words, choices = (expected, ()) if isinstance(expected, str) else (expected.words, expected.choices)
         value = self.table.get(key)
-        given = "a table of its own" if isinstance(value, dict) else repr(value)[:60]
+        given = _("a table of its own") if isinstance(value, dict) else repr(value)[:60]
         near = nearest(value, choices) if isinstance(value, str) else ""
-        return UsageError(f"{self._where}: '{key}' must be {words}{near}, not {given}.")
+        return UsageError(
+            _(
+                "{where}: '{key}' must be {expected}, not {given}.",
+                where=self._where, key=key, expected=f"{shown(words)}{near}", given=given,
+            )
+        )  # fmt: skip
 
     def _unknown(self) -> list[str]:
         return [key for key in self.table if key not in self._known]
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    return "".join(f" (did you mean '{near}'?)" for near in _close(name, known))
+    return "".join(" " + _("(did you mean '{name}'?)", name=near) for near in _close(name, known))
 
 
 def _close(name: str, known: Iterable[str]) -> list[str]:
@@ -178,5 +204,8 @@ def _expected(hint: Any) -> Expected:
             return said._replace(words=said.words or bare.words, choices=said.choices or bare.choices)
     if get_origin(hint) is Literal:
         return one_of(get_args(hint))
-    words = {str: "text", int: "a whole number", float: "a number", bool: "true or false", tuple: "a list of strings"}
-    return Expected(words.get(get_origin(hint) or hint, "a table"))
+    words = {
+        str: N_("text"), int: N_("a whole number"), float: N_("a number"), bool: N_("true or false"),
+        tuple: N_("a list of strings"),
+    }  # fmt: skip
+    return Expected(words.get(get_origin(hint) or hint, N_("a table")))

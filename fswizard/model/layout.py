@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from fswizard.language import _
+
 MD = "md"
 DEGRADED = "degraded"
 """Word for a layout from which one member was taken away before measuring."""
@@ -137,5 +139,5 @@ def chunk_kib(text: str) -> int:
     """`64K` or `1M` in KiB."""
     match = re.fullmatch(r"(\d+)([KM])", text)
     if match is None:
-        raise ValueError(f"'{text}' isn't a chunk size")
+        raise ValueError(_("'{text}' isn't a chunk size", text=text))
     return int(match[1]) * (1024 if match[2] == "M" else 1)

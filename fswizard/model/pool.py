@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from fswizard.language import _
 from fswizard.model.analysis import Analysis, Ratio
 from fswizard.model.drive import DRIVE_KINDS, DriveKind
 
@@ -47,8 +48,8 @@ class DiskClass:
     @property
     def title(self) -> str:
         """`SMR hard disk`, `SSD`, `unknown disk`."""
-        title = DRIVE_KINDS.get(self.kind, "unknown disk")
-        return f"SMR {title}" if self.shingled else title
+        title = _(DRIVE_KINDS[self.kind]) if self.kind in DRIVE_KINDS else _("unknown disk")
+        return _("SMR {disk}", disk=title) if self.shingled else title
 
 
 @dataclass(frozen=True, slots=True)

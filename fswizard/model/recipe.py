@@ -8,34 +8,35 @@ from dataclasses import Field, dataclass, field, replace
 from typing import Annotated, Any, ClassVar
 
 from fswizard.errors import UsageError
+from fswizard.language import N_, _
 from fswizard.model.filesystem import Strain
 from fswizard.model.keys import UNWRITTEN, Expected, number, one_of, size, text
 from fswizard.model.metrics import Metric
 from fswizard.model.text import safe
 
 _NAME = Expected(
-    "a short name of small letters, digits and dashes",
+    N_("a short name of small letters, digits and dashes"),
     lambda value: re.fullmatch(r"[a-z0-9][a-z0-9-]{0,39}", value) is not None,
 )
 _DIRECTORY = Expected(
-    "an absolute path, such as /mnt/archive", lambda value: re.fullmatch(r"(/[\w.-]+)+", value) is not None
+    N_("an absolute path, such as /mnt/archive"), lambda value: re.fullmatch(r"(/[\w.-]+)+", value) is not None
 )
 _CANDIDATES = Expected(
-    'a list of candidates, such as ["ext4", "xfs"]',
+    N_('a list of candidates, such as ["ext4", "xfs"]'),
     lambda value: len(value) <= 20 and all(0 < len(name) <= 200 for name in value),
 )
 
 GROUPS = {
-    "desktop": "Desktop",
-    "archive": "Archive and backup",
-    "server": "Server",
-    "kdiskmark": "Like KDiskMark",
-    "published": "From published comparisons",
+    "desktop": N_("Desktop"),
+    "archive": N_("Archive and backup"),
+    "server": N_("Server"),
+    "kdiskmark": N_("Like KDiskMark"),
+    "published": N_("From published comparisons"),
 }
 """What recipes stand for: as it is written in one, and as people read it."""
 YOURS = "yours"
 """The group of recipes that the user made."""
-TITLES = {**GROUPS, YOURS: "Yours"}
+TITLES = {**GROUPS, YOURS: N_("Yours")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +222,7 @@ class Workload:
     """Of these, what a timed job writes at most, on the candidate that is expected to write most; 0 for others."""
 
 
-SHIPPED = "shipped with fswizard"
+SHIPPED = N_("shipped with fswizard")
 """Source of a recipe of the program's own."""
 
 
@@ -266,13 +267,21 @@ class Recipe:
             if not meant:
                 begins = [name.partition("-")[0] for name in names]
                 groups = sorted({word for word in begins if begins.count(word) > 1 and word not in names})
-                every = f"; for several at once: {', '.join(groups)}" if groups else ""
-                raise UsageError(f"{self.title} has no test {safe(key)}.", f"It has: {', '.join(names)}{every}.")
+                tests, several = ", ".join(names), ", ".join(groups)
+                raise UsageError(
+                    _("{recipe} has no test {test}.", recipe=_(self.title), test=safe(key)),
+                    _("It has: {tests}; for several at once: {several}.", tests=tests, several=several)
+                    if several
+                    else _("It has: {tests}.", tests=tests),
+                )
             if not 0 <= weight <= 100:
-                raise UsageError(f"The weight of {key} is {weight:g}.", "Give a number from 0 to 100.")
+                raise UsageError(
+                    _("The weight of {test} is {weight}.", test=key, weight=f"{weight:g}"),
+                    _("Give a number from 0 to 100."),
+                )
             chosen.update(dict.fromkeys(meant, weight))
         if not any(chosen.values()):
-            raise UsageError("Every test has weight 0.", "Give at least one a weight above 0.")
+            raise UsageError(_("Every test has weight 0."), _("Give at least one a weight above 0."))
         return replace(self, workloads=tuple(replace(w, weight=chosen[w.name]) for w in self.workloads))
 
     @property

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from fswizard.language import _
 from fswizard.model import events
 from fswizard.model.analysis import Analysis
 from fswizard.model.codec import tagged, to_json
@@ -101,11 +102,11 @@ def parse_line(line: bytes) -> dict[str, Any]:
         # Names of files may be no Unicode, which msgspec refuses.
         data = msgspec.json.decode(text) if plain else harmless(json.loads(text))
     except UnicodeDecodeError as error:
-        raise ValueError("not UTF-8") from error
+        raise ValueError(_("not UTF-8")) from error
     except ValueError as error:
-        raise ValueError(f"not JSON ({error})") from error
+        raise ValueError(_("not JSON ({error})", error=error)) from error
     if not isinstance(data, dict):
-        raise ValueError("an object was expected")
+        raise ValueError(_("an object was expected"))
     _check_numbers(data.values())
     return data
 
@@ -117,4 +118,4 @@ def _check_numbers(values: Iterable[Any]) -> None:
         elif type(value) is list:
             _check_numbers(value)
         elif type(value) is not str and value is not None and not -LARGEST < value < LARGEST:
-            raise ValueError(f"the number {value!r:.20} is too large")
+            raise ValueError(_("the number {number} is too large", number=f"{value!r:.20}"))

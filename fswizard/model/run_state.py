@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from fswizard.errors import FswizardError, RunFailed
+from fswizard.language import N_, shown
 from fswizard.model.analysis import Analysis, Ratio
 from fswizard.model.estimates import Outlook, expected, outlook
 from fswizard.model.events import (
@@ -62,7 +63,15 @@ class LogNote:
     at_s: float
     kind: Literal["step", "doubt", "failed", "skipped", "discarded", "round", "end"]
     text: str
+    """In English."""
     details: str = ""
+    candidate: str = ""
+    """Whom it is about; empty for all."""
+
+    @property
+    def words(self) -> str:
+        """In the reader's language."""
+        return f"{self.candidate}: {shown(self.text)}" if self.candidate else shown(self.text)
 
 
 LogEntry = LogCommand | LogNote
@@ -144,7 +153,7 @@ class RunState:
         """Why the run failed; None unless it did."""
         ended = self.ended
         failed = ended is not None and ended.outcome in ("failed", "killed")
-        return RunFailed(ended.text, ended.hint, ended.details) if ended and failed else None
+        return RunFailed(shown(ended.text), shown(ended.hint), ended.details) if ended and failed else None
 
     @property
     def failures(self) -> tuple[Failure, ...]:
@@ -182,9 +191,9 @@ class RunState:
     def out(self, candidate: str) -> str:
         """Why a candidate is no longer measured, in a word; empty while it is."""
         if candidate in self.skipped:
-            return "skipped"
+            return N_("skipped")
         failed = any(failure.candidate == candidate for failure in self.failures)
-        return "dropped" if candidate not in self.plan.with_new(self.result.candidates_left) and not failed else ""
+        return N_("dropped") if candidate not in self.plan.with_new(self.result.candidates_left) and not failed else ""
 
     def after(self, event: Event) -> RunState:
         """The state after `event`. Pure."""
@@ -315,17 +324,18 @@ def _note(event: Event) -> LogNote | None:
     at_s, note = event.at_s, None
     match event:
         case StepStarted(step=step):
-            note = LogNote(at_s, "step", f"{step.candidate}: {step.title}" if step.candidate else step.title)
+            note = LogNote(at_s, "step", step.title, candidate=step.candidate)
         case RatioUpdated(analysis=analysis):
-            note = LogNote(at_s, "round", f"round {analysis.rounds} is complete")
+            note = LogNote(at_s, "round", N_("round {round} is complete").format(round=analysis.rounds))
         case DoubtRaised(doubt=doubt):
             note = LogNote(at_s, "doubt", doubt.text)
         case StepFailed(failure=failure):
-            note = LogNote(at_s, "failed", f"{failure.candidate}: {failure.text}", failure.details[-LOG_OUTPUT:])
+            note = LogNote(at_s, "failed", failure.text, failure.details[-LOG_OUTPUT:], failure.candidate)
         case StepSkipped(_, step, reason):
-            note = LogNote(at_s, "skipped", f"{step.candidate}: {reason}" if step.candidate else reason)
+            note = LogNote(at_s, "skipped", reason, candidate=step.candidate)
         case RoundDiscarded(_, number, reason):
-            note = LogNote(at_s, "discarded", f"round {number} does not count: {reason}")
+            words = N_("round {round} does not count: {reason}").format(round=number, reason=reason)
+            note = LogNote(at_s, "discarded", words)
         case RunEnded(text=text):
             note = LogNote(at_s, "end", text)
     return note

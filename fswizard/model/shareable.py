@@ -133,7 +133,7 @@ def _known(run: str) -> bool:
 
 @cache
 def _made_of(run: str, words: frozenset[str]) -> bool:
-    """Whether a text without spaces is words of the program, one after the other."""
+    """Whether a text without spaces is a chain of words of the program."""
     ends = {0}
     for end in range(1, len(run) + 1):
         if any(run[begin:end] in words for begin in ends):

@@ -1,15 +1,28 @@
-"""Sizes, durations and ratios as people write them, and back."""
+"""Sizes, durations and ratios as people write them, in the reader's language; and as programs read them, and back.
+
+`binary_size_text` and `decimal_size_text` are for programs.
+"""
 
 from __future__ import annotations
 
 import math
 import re
 
+from fswizard.language import N_, _, n_, number
+
 _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
 BINARY, DECIMAL = 1024, 1000
 """Sizes of images, files, blocks and memory are powers of the first. What disks hold and what is written to them is
 counted in powers of the other."""
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_DECIMAL_SIZES = (
+    N_("{number} B"), N_("{number} kB"), N_("{number} MB"), N_("{number} GB"), N_("{number} TB"), N_("{number} PB"),
+)  # fmt: skip
+_BINARY_SIZES = (
+    N_("{number} B"), N_("{number} KiB"), N_("{number} MiB"),
+    N_("{number} GiB"), N_("{number} TiB"), N_("{number} PiB"),
+)  # fmt: skip
+_MEASURED_TIMES = ((1, N_("{number} s")), (1e3, N_("{number} ms")), (1e6, N_("{number} µs")))
 
 
 def parse_size(text: str, step: int = BINARY) -> int:
@@ -17,10 +30,10 @@ def parse_size(text: str, step: int = BINARY) -> int:
     as MiB says so. ValueError otherwise."""
     match = re.fullmatch(r"\s*(\d{1,18}(?:\.\d{1,6})?)\s*([KMGTP]?)(iB|B)?\s*", text, re.ASCII | re.IGNORECASE)
     if match is None:
-        raise ValueError(f"'{text}' is not a size; write a number and a unit, such as 512M or 2G")
+        raise ValueError(_("'{text}' is not a size; write a number and a unit, such as 512M or 2G", text=text))
     size = float(match[1]) * (BINARY if (match[3] or "").lower() == "ib" else step) ** _POWERS[match[2].upper()]
     if size >= 1 << 60:
-        raise ValueError(f"'{text}' is larger than any disk")
+        raise ValueError(_("'{size}' is larger than any disk", size=text))
     return int(size)
 
 
@@ -28,31 +41,31 @@ def parse_duration(text: str) -> float:
     """Seconds for `90s`, `10m` or `1h30m`. ValueError otherwise."""
     cleaned = text.strip().lower()
     if re.fullmatch(r"\d+", cleaned, re.ASCII):
-        raise ValueError(f"'{cleaned}' has no unit; write {cleaned}s or {cleaned}m")
+        raise ValueError(_("'{number}' has no unit; write {number}s or {number}m", number=cleaned))
     if not re.fullmatch(r"(\d{1,7}(\.\d{1,3})?[smhd])+", cleaned, re.ASCII):
-        raise ValueError(f"'{text}' is not a duration; write a number and a unit, such as 90s, 10m or 2h")
+        raise ValueError(_("'{text}' is not a duration; write a number and a unit, such as 90s, 10m or 2h", text=text))
     parts = re.findall(r"([\d.]+)([smhd])", cleaned)
-    return sum(float(number) * _SECONDS[unit] for number, unit in parts)
+    return sum(float(value) * _SECONDS[unit] for value, unit in parts)
 
 
 def size_text(size_bytes: float) -> str:
     """Three significant digits and a decimal unit, as disks are sold: `8.00 TB`, `512 MB`."""
-    value, unit = _scaled(size_bytes, 1000, ("B", "kB", "MB", "GB", "TB", "PB"))
-    return f"{value:.0f} {unit}" if unit == "B" else f"{three_digits(value)} {unit}"
+    value, message = _scaled(size_bytes, 1000, _DECIMAL_SIZES)
+    return _(message, number=f"{value:.0f}" if message is _DECIMAL_SIZES[0] else three_digits(value))
 
 
 def binary_text(size_bytes: int) -> str:
     """`2 GiB`, `15.6 GiB`: for memory and images, whose sizes are powers of 1024."""
-    value, unit = _scaled(size_bytes, 1024, ("B", "KiB", "MiB", "GiB", "TiB", "PiB"))
-    return f"{value:.3g} {unit}"
+    value, message = _scaled(size_bytes, 1024, _BINARY_SIZES)
+    return _(message, number=number(f"{value:.3g}"))
 
 
-def _scaled(value: float, step: int, units: tuple[str, ...]) -> tuple[float, str]:
-    for unit in units[:-1]:
+def _scaled(value: float, step: int, messages: tuple[str, ...]) -> tuple[float, str]:
+    for message in messages[:-1]:
         if abs(value) < step - 0.5:
-            return value, unit
+            return value, message
         value /= step
-    return value, units[-1]
+    return value, messages[-1]
 
 
 def binary_size_text(size_bytes: int) -> str:
@@ -74,12 +87,13 @@ def _typed(size_bytes: int, step: int) -> str:
 
 def duration_text(seconds: float) -> str:
     """`0.45 s`, `12 s`, `3 min`, `1 h 20 min`."""
-    if seconds < 9.95:
-        return f"{seconds:.2g} s" if seconds < 1 else f"{seconds:.1f} s"
     if seconds < 90:
-        return f"{seconds:.0f} s"
+        text = f"{seconds:.2g}" if seconds < 1 else f"{seconds:.1f}" if seconds < 9.95 else f"{seconds:.0f}"
+        return _("{number} s", number=number(text))
     minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
+    if minutes < 90:
+        return _("{minutes} min", minutes=minutes)
+    return _("{hours} h {minutes} min", hours=minutes // 60, minutes=f"{minutes % 60:02d}")
 
 
 def three_digits(value: float) -> str:
@@ -87,28 +101,29 @@ def three_digits(value: float) -> str:
     if value == 0:
         return "0"
     power = math.floor(math.log10(abs(float(f"{value:.2e}"))))
-    return f"{value:.{min(9, max(0, 2 - power))}f}"
+    return number(f"{value:.{min(9, max(0, 2 - power))}f}")
 
 
 def seconds_text(seconds: float) -> str:
     """`850 µs`, `3.10 ms`, `12.3 s`, `25 h 20 min`: a duration that was measured."""
     if seconds >= 119.5:
         return duration_text(seconds)
-    factor, unit = next(((f, u) for f, u in ((1, "s"), (1e3, "ms")) if seconds * f >= 0.9995), (1e6, "µs"))
-    return f"{three_digits(seconds * factor)} {unit}"
+    factor, message = next((time for time in _MEASURED_TIMES if seconds * time[0] >= 0.9995), _MEASURED_TIMES[-1])
+    return _(message, number=three_digits(seconds * factor))
 
 
 def stall_text(seconds: float) -> str:
     """`0.5 s`: as exact as it is felt. What nobody feels is as in `seconds_text`."""
-    return f"{seconds:.1f} s" if 0.095 <= seconds < 9.95 else seconds_text(seconds)
+    return _("{number} s", number=number(f"{seconds:.1f}")) if 0.095 <= seconds < 9.95 else seconds_text(seconds)
 
 
 def count_text(value: float) -> str:
     """`652`, `1,160`, `12.3M`."""
-    digits = three_digits(value)
-    if len(digits) > 6 and "." not in digits:
+    if value >= 999_999.5:
         return f"{three_digits(value / 1e6)}M"
-    return f"{round(value, 2 - math.floor(math.log10(value))):,.0f}" if value >= 999.5 else digits
+    if value >= 999.5:
+        return number(f"{round(value, 2 - math.floor(math.log10(value))):,.0f}")
+    return three_digits(value)
 
 
 def figure_text(value: float, unit: str, counts: str = "") -> str:
@@ -120,24 +135,26 @@ def figure_text(value: float, unit: str, counts: str = "") -> str:
         case "B":
             return size_text(value)
         case "B/s":
-            return f"{size_text(value)}/s"
+            return _("{amount}/s", amount=size_text(value))
         case "s":
             return seconds_text(value)
         case "1/s":
-            return f"{count_text(value)} {counts}/s" if counts else f"{count_text(value)}/s"
+            amount = count_text(value)
+            return _("{number} {counts}/s", number=amount, counts=counts) if counts else _("{amount}/s", amount=amount)
     return count_text(value) if unit == "1" else f"{count_text(value)} {unit}"
 
 
 def share_text(share: float) -> str:
     """A share of 1 in percent: `96%`."""
-    return f"{share * 100:.0f}%" if share >= 0.0995 else f"{share * 100:.1f}%"
+    return _("{percent}%", percent=number(f"{share * 100:.0f}" if share >= 0.0995 else f"{share * 100:.1f}"))
 
 
 def ratio_text(ratio: float) -> str:
     """Two decimals, so that ratios below each other can be compared; `12.3` and `0.012` where those say too little."""
     if ratio >= 9.995 or ratio <= 0:
         return three_digits(ratio)
-    return f"{ratio:.2f}" if ratio >= 0.0995 else f"{ratio:.{min(9, 1 - math.floor(math.log10(ratio)))}f}"
+    digits = 2 if ratio >= 0.0995 else min(9, 1 - math.floor(math.log10(ratio)))
+    return number(f"{ratio:.{digits}f}")
 
 
 def speed_text(ratio: float, unit: str = "s") -> str:
@@ -148,20 +165,23 @@ def speed_text(ratio: float, unit: str = "s") -> str:
     """
     factor = max(ratio, 1 / ratio)
     if factor >= 1.995:
-        return f"{times_text(factor)} {'as fast' if ratio > 1 else 'slower'}"
+        times = times_text(factor)
+        return _("{times} as fast", times=times) if ratio > 1 else _("{times} slower", times=times)
     of_rate = ratio < 1 and unit.endswith("/s")
     percent = f"{(1 - ratio if of_rate else factor - 1) * 100:.0f}"
-    return "as fast" if percent == "0" else f"{percent} % {'faster' if ratio > 1 else 'slower'}"
+    if percent == "0":
+        return _("as fast")
+    return _("{percent} % faster", percent=percent) if ratio > 1 else _("{percent} % slower", percent=percent)
 
 
 def times_text(factor: float) -> str:
     """`2.1×`, `8×`, `120×`."""
-    return f"{factor:.0f}×" if factor >= 9.95 else f"{factor:.2g}×"
+    return f"{factor:.0f}×" if factor >= 9.95 else f"{number(f'{factor:.2g}')}×"
 
 
 def rounds_text(rounds: int) -> str:
-    return "1 round" if rounds == 1 else f"{rounds} rounds"
+    return n_("{count} round", "{count} rounds", rounds)
 
 
 def machines_text(machines: int) -> str:
-    return "1 machine" if machines == 1 else f"{machines} machines"
+    return n_("{count} machine", "{count} machines", machines)

@@ -24,6 +24,10 @@ POOL_PROPERTIES = ("mountpoint=legacy", "canmount=noauto", "setuid=off", "device
 """Nothing of a pool is mounted but by the helper."""
 APART = ("-R", MOUNT_ROOT, "-o", "cachefile=none")
 """Not in the system's list of pools, and all its mountpoints lie below that directory, whoever mounts them."""
+KEY = "KEY"
+"""Placeholder for the number by which the kernel knows a key."""
+RAW_KEY, PASSPHRASE = (("-O", f"keyformat={kind}") for kind in ("raw", "passphrase"))
+"""Of an encrypted pool: read from standard input, or asked for (zfsprops(7))."""
 MISSING = "missing"
 """mdadm's word for a member that is left out (mdadm(8))."""
 WITHOUT_CONFIGURATION = "--config=none"
@@ -103,8 +107,9 @@ def make(
 
 
 def mount(
-    names: DeviceNames, mount_type: str, options: Sequence[str], uid: int, gid: int, *, further: Sequence[str] = ()
-) -> Commands:
+    names: DeviceNames, mount_type: str, options: Sequence[str], uid: int, gid: int, *, further: Sequence[str] = (),
+    encrypted: bool = False,
+) -> Commands:  # fmt: skip
     """Mount a device, or a pool by its name, for a user; `further` options come from how it is spread.
 
     NILFS2's cleaner is started by us, to be sure that it ends.
@@ -116,8 +121,26 @@ def mount(
     words = ("-t", mount_type, "-o", ",".join(known), source, names.directory)
     command = ("mount", "--no-canonicalize", "--no-mtab", *internal, *words)
     if mount_type == grammar.ZFS:
-        return (import_pool(source), command)
+        return (import_pool(source), *((load_key(source),) if encrypted else ()), command)
+    if encrypted:
+        return (command, *encrypt(names.directory))
     return (command, *cleaner(options, source, names.directory)) if mount_type == NILFS2 else (command,)
+
+
+def encrypted_directory(root: str) -> str:
+    """Of a filesystem whose root is mounted there, such as `MOUNT/encrypted`."""
+    return f"{root}/encrypted"
+
+
+def encrypt(root: str) -> Commands:
+    """What does the same as the helper, which asks the kernel itself: an encrypted directory in place of the root."""
+    directory = encrypted_directory(root)
+    return (
+        ("mkdir", "--parents", directory),
+        ("fscryptctl", "add_key", root),
+        ("fscryptctl", "set_policy", KEY, directory),
+        ("mount", "--bind", directory, root),
+    )
 
 
 def make_kept(filesystem: str, program: str, arguments: Sequence[str], label: str, *device: str) -> Command:
@@ -126,6 +149,11 @@ def make_kept(filesystem: str, program: str, arguments: Sequence[str], label: st
     labelled = (f"{flag}={label}",) if flag.startswith("--") else (flag, label) if flag else ()
     reserve = () if "-m" in arguments else WITHOUT_RESERVE.get(filesystem, ())
     return (program, *arguments, *reserve, *labelled, *device)
+
+
+def encrypt_kept(point: str) -> Commands:
+    """Encrypt an empty directory of a filesystem that is mounted there (README of fscrypt)."""
+    return (("fscrypt", "setup"), ("fscrypt", "setup", point), ("fscrypt", "encrypt", "DIRECTORY"))
 
 
 def fstab_line(source: str, directory: str, mount_type: str, options: Sequence[str], fsck_pass: int) -> str:
@@ -215,12 +243,13 @@ def create_pool(
         spread = tuple(word for pair in zip(nodes[::2], nodes[1::2]) for word in (level, *pair))
     elif level:
         spread = (level, *nodes)
+    keyed = grammar.encrypts(arguments)
     if copied:
-        return (("zpool", "create", *arguments, names.name, *spread),)
+        return (("zpool", "create", *arguments, *(PASSPHRASE if keyed else ()), names.name, *spread),)
     ours = [("-o", option) for option in POOL_OPTIONS]
     ours += [("-O", option) for option in (*POOL_PROPERTIES, f"{POOL_MARK}={names.name}")]
     options = [part for pair in ours for part in pair]
-    create = ("zpool", "create", *APART, *options, *arguments, names.name, *spread)
+    create = ("zpool", "create", *APART, *options, *arguments, *(RAW_KEY if keyed else ()), names.name, *spread)
     offline = (("zpool", "offline", names.name, nodes[-1]),) if missing else ()
     return (create, *offline, export_pool(names.name))
 
@@ -228,6 +257,11 @@ def create_pool(
 def import_pool(name: str) -> Command:
     """`-N` leaves all datasets unmounted."""
     return ("zpool", "import", "-N", *APART, "-d", pool_directory(name), name)
+
+
+def load_key(name: str) -> Command:
+    """It reads the key from its standard input."""
+    return ("zfs", "load-key", name)
 
 
 def export_pool(name: str) -> Command:

@@ -21,14 +21,14 @@ HOST_MANAGED = "host-managed"
 MINIMUM_BYTES = 64 << 20
 NO_FILES = ("socket:", "pipe:", "anon_inode:", "/memfd:", "net:", "mnt:")
 SYSTEM_PARTITIONS = {
-    "c12a7328-f81f-11d2-ba4b-00a0c93ec93b": "the machine's boot partition (ESP)",
-    "0xef": "the machine's boot partition (ESP)",
-    "21686148-6449-6e6f-744e-656564454649": "a boot loader's partition",
-    "e3c9e316-0b5c-4db8-817d-f92df00215ae": "a reserved partition of Windows (MSR)",
-    "de94bba4-06d1-4d40-a16a-bfd50179d6ac": "a recovery partition of Windows",
-    "0x27": "a recovery partition of Windows",
-    "0x12": "a maker's recovery partition",
-    "bfbfafe7-a34f-448a-9a5b-6213eb736c22": "a maker's recovery partition",
+    "c12a7328-f81f-11d2-ba4b-00a0c93ec93b": "{name} is the machine's boot partition (ESP)",
+    "0xef": "{name} is the machine's boot partition (ESP)",
+    "21686148-6449-6e6f-744e-656564454649": "{name} is a boot loader's partition",
+    "e3c9e316-0b5c-4db8-817d-f92df00215ae": "{name} is a reserved partition of Windows (MSR)",
+    "de94bba4-06d1-4d40-a16a-bfd50179d6ac": "{name} is a recovery partition of Windows",
+    "0x27": "{name} is a recovery partition of Windows",
+    "0x12": "{name} is a maker's recovery partition",
+    "bfbfafe7-a34f-448a-9a5b-6213eb736c22": "{name} is a maker's recovery partition",
 }
 PARTITION_TABLES = frozenset({"gpt", "dos", "PMBR", "mac", "sgi", "sun", "bsd", "atari"})
 PARTS_OF_MORE = ("drbd", "ceph", "oracleasm", "stratis", "DM_", "vdo", "VMFS")
@@ -105,11 +105,11 @@ def _loops(device: Device, names: Mapping[str, Probed]) -> Iterator[Finding]:
     tree, own = device.tree, device.backing_file
     for loop in tree.names("/sys/block"):
         file = tree.text(f"/sys/block/{loop}/loop/backing_file")
-        detach = f"Detach it first: losetup -d /dev/{loop}"
+        hint = f"Detach it first: losetup -d /dev/{loop}"
         if tree.device_at(file) in names:
-            yield Finding("loop", f"The loop device {loop} is on {device.name}", detach)
+            yield Finding("loop", f"The loop device {loop} is on {device.name}", hint)
         if own and file == own and loop != device.disk:
-            yield Finding("loop", f"{loop} and {device.disk} use the same file", detach)
+            yield Finding("loop", f"{loop} and {device.disk} use the same file", hint)
     if own.startswith("/dev/"):
         yield Finding("loop", f"{device.disk} is on {own}", "Name that device instead.")
     if own.endswith(" (deleted)") or Path(own).parent.name.startswith("fswizard-"):
@@ -196,12 +196,15 @@ def _contents(device: Device, probed: Mapping[str, Probed]) -> Iterator[Finding]
             text = f"{name} is one of {probe.devices} devices of a {probe.type}"
             yield Finding("btrfs-member", text, "Remove it from there first.")
         if part := SYSTEM_PARTITIONS.get(probe.properties.get("ID_PART_ENTRY_TYPE", "").lower()):
-            yield Finding("system-partition", f"{name} is {part}", "Choose another partition or disk.")
+            yield Finding("system-partition", part.format(name=name), "Choose another partition or disk.")
     if parts := device.partitions:
-        yield Finding(
-            "partitioned", f"{device.name} has {len(parts)} partition{'s' * (len(parts) != 1)}: {', '.join(parts)}",
-            "Name one of them, or, if you need none of them, delete them first with your partitioning tool.",
+        count, names = len(parts), ", ".join(parts)
+        text = (
+            f"{device.name} has 1 partition: {names}" if count == 1
+            else f"{device.name} has {count} partitions: {names}"
         )  # fmt: skip
+        hint = "Name one of them, or, if you need none of them, delete them first with your partitioning tool."
+        yield Finding("partitioned", text, hint)
 
 
 def _unfit(device: Device, minimum_bytes: int) -> Iterator[Finding]:

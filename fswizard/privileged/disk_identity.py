@@ -14,7 +14,6 @@ NUMBERS_ONLY = ("wwn-", "nvme-eui.", "nvme-nvme.", "nvme-uuid.")
 """Names in /dev/disk/by-id that say nothing to people."""
 REGISTERED = ("naa.", "eui.", "uuid.")
 """WWNs of a maker's; the kernel makes the others out of model and serial number."""
-COUNTS = {2: "Two", 3: "Three", 4: "Four"}
 
 
 def identifiers(device: Device) -> dict[str, str]:
@@ -33,16 +32,20 @@ def findings(device: Device) -> Iterator[Finding]:
     if identifiers(device):
         return
     reported, others = _reported(device), _others(device)
-    for text, kind in reported.items():
-        if count := sum(text in other for other in others):
-            disks = f"{COUNTS.get(count + 1, count + 1)} attached disks have the {kind} {text}"
-            hint = f"Unplug the other{' one' if count == 1 else 's'}, then choose again."
-            yield Finding("no-serial", f"{disks}, and nothing else tells them apart", hint)
+    for number, kind in reported.items():
+        if alike := sum(number in other for other in others):
+            count = alike + 1
+            text = f"{count} attached disks have the {kind} {number}, and nothing else tells them apart"
+            hint = "Unplug the other one, then choose again." if alike == 1 else "Unplug the others, then choose again."
+            yield Finding("no-serial", text, hint)
             return
-    text, kind = next(iter(reported.items()), ("", ""))
-    lack = f"has only a placeholder as {kind} ({text})" if text else "reports neither a serial number nor a WWN"
-    hint = "Measure on a scratch image on it instead."
-    yield Finding("no-serial", f"{device.disk} {lack}, so you can't confirm which disk it is", hint)
+    number, kind = next(iter(reported.items()), ("", ""))
+    text = (
+        f"{device.disk} has only a placeholder as {kind} ({number}), so you can't confirm which disk it is"
+        if number
+        else f"{device.disk} reports neither a serial number nor a WWN, so you can't confirm which disk it is"
+    )
+    yield Finding("no-serial", text, "Measure on a scratch image on it instead.")
 
 
 def _reported(device: Device) -> dict[str, str]:

@@ -11,15 +11,36 @@ from fswizard.privileged.block_device import Tree
 from fswizard.privileged.mounts import Mount, unescape
 
 MEMBERS = {
-    "linux_raid_member": ("raid-member", "is a member of a Linux RAID array", "take it out of the array with mdadm"),
-    "isw_raid_member": ("raid-member", "is a member of a firmware RAID array", "take it out of the array first"),
-    "ddf_raid_member": ("raid-member", "is a member of a firmware RAID array", "take it out of the array first"),
-    "LVM2_member": ("lvm-member", "is a physical volume of LVM", "move its extents away with pvmove, then vgreduce"),
-    "zfs_member": ("zfs-member", "is a member of a ZFS pool", "take it out of the pool with zpool"),
-    "bcache": ("bcache-member", "belongs to a bcache set", "detach it from the set first"),
-    "mpath_member": ("multipath-member", "is one path of a multipath disk", "use the multipath disk itself"),
-}
-"""By libblkid's name. bcachefs is a filesystem, and no member of anything."""
+    "linux_raid_member": (
+        "raid-member", "{name} is a member of a Linux RAID array",
+        "Before you use it for something else, take it out of the array with mdadm.",
+    ),
+    "isw_raid_member": (
+        "raid-member", "{name} is a member of a firmware RAID array",
+        "Before you use it for something else, take it out of the array first.",
+    ),
+    "ddf_raid_member": (
+        "raid-member", "{name} is a member of a firmware RAID array",
+        "Before you use it for something else, take it out of the array first.",
+    ),
+    "LVM2_member": (
+        "lvm-member", "{name} is a physical volume of LVM",
+        "Before you use it for something else, move its extents away with pvmove, then vgreduce.",
+    ),
+    "zfs_member": (
+        "zfs-member", "{name} is a member of a ZFS pool",
+        "Before you use it for something else, take it out of the pool with zpool.",
+    ),
+    "bcache": (
+        "bcache-member", "{name} belongs to a bcache set",
+        "Before you use it for something else, detach it from the set first.",
+    ),
+    "mpath_member": (
+        "multipath-member", "{name} is one path of a multipath disk",
+        "Before you use it for something else, use the multipath disk itself.",
+    ),
+}  # fmt: skip
+"""By libblkid's name: code, text and hint. bcachefs is a filesystem, and no member of anything."""
 LEFT_BY_A_RUN = ("zfs_member", "linux_raid_member")
 """What a killed run may have left of a pool or an array on a disk that was given up to it."""
 VOLUMES = {
@@ -147,21 +168,26 @@ def uses_of(name: str, probed: Probed, usage: Usage) -> Iterator[Finding]:
     for kind in () if holders else probed.types:
         if kind in MEMBERS and not (kind in LEFT_BY_A_RUN and probed.left_by_a_run):
             code, text, hint = MEMBERS[kind]
-            label = f" ({probed.label})" if probed.label else ""
-            yield Finding(code, f"{name} {text}{label}", f"Before you use it for something else, {hint}.")
+            called = f"{name} ({probed.label})" if probed.label else name
+            yield Finding(code, text.format(name=called), hint)
 
 
 def _held(name: str, holder: str, probed: Probed, usage: Usage) -> Finding:
     tree = usage.tree
     where = ", ".join(dict.fromkeys(mount.path for mount in mounts_on(holder, Probed(), usage)))
-    mounted = f", mounted on {where}" if where else ""
     hint = f"Unmount {where} and close it first." if where else "Close what is on top of it first."
     if tree.names(f"/sys/block/{holder}/md"):
         level = tree.text(f"/sys/block/{holder}/md/level")
-        return Finding("raid-member", f"{name} is a member of the array {holder} ({level}){mounted}", hint)
+        text = (
+            f"{name} is a member of the array {holder} ({level}), mounted on {where}"
+            if where
+            else f"{name} is a member of the array {holder} ({level})"
+        )
+        return Finding("raid-member", text, hint)
     prefix = tree.text(f"/sys/block/{holder}/dm/uuid").partition("-")[0]
     code, kind = VOLUMES.get(prefix, ("holder", "volume"))
     if probed.type == "bcache":
         code, kind = "bcache-member", "bcache disk"
     called = tree.text(f"/sys/block/{holder}/dm/name") or holder
-    return Finding(code, f"{name} holds the {kind} {called}{mounted}", hint)
+    text = f"{name} holds the {kind} {called}, mounted on {where}" if where else f"{name} holds the {kind} {called}"
+    return Finding(code, text, hint)

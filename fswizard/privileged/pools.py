@@ -56,22 +56,28 @@ def new(device: int) -> Pool:
     return Pool(names.new(), device)
 
 
-def create(pool: Pool, orders: commands.Commands) -> Work:
-    """Make the pool by these commands, the last of which exports it. Refusal where there is no OpenZFS."""
+def create(pool: Pool, orders: commands.Commands, key: bytes = b"") -> Work:
+    """Make the pool by these commands, the last of which exports it. Refusal where there is no OpenZFS.
+
+    An empty `key` encrypts nothing.
+    """
     programs.find(OPENZFS)
 
     def body() -> int:
         _make_nodes(pool)
-        failed = (code for order in orders[:-1] if (code := programs.call(order)))
+        failed = (code for order in orders[:-1] if (code := programs.call(order, given=key)))
         return next(failed, 0) or export_pool(pool)
 
     return Work(orders, body)
 
 
-def import_pool(pool: Pool) -> int:
-    """Import the pool; the exit code."""
+def import_pool(pool: Pool, key: bytes = b"") -> int:
+    """Import the pool, with the key that it was made with; the exit code."""
     _make_nodes(pool)
-    return programs.call(commands.import_pool(pool.name))
+    code = programs.call(commands.import_pool(pool.name))
+    if code == 0 and key and (code := programs.call(commands.load_key(pool.name), given=key)):
+        export_pool(pool)
+    return code
 
 
 def export_pool(pool: Pool) -> int:

@@ -31,12 +31,13 @@ Code = Literal["invalid", "refused", "missing", "busy", "failed"]
 class Refusal(Exception):
     """A request is not carried out; nothing was changed by it."""
 
-    def __init__(self, code: Code, text: str, request: int | None = None) -> None:
-        """`request` is the ID on a line that is refused as a request, if it has one."""
+    def __init__(self, code: Code, text: str, request: int | None = None, *, hint: str = "") -> None:
+        """`request` is the ID on a line that is refused as a request, if it has one; `hint` is what to do, if known."""
         super().__init__(text)
         self.code = code
         self.text = text
         self.request = request
+        self.hint = hint
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 ACCOUNT = r"[a-z_][a-z0-9._-]{0,31}"
 MOUNT_POINT = rf"(/{NAME})+"
 LONGEST_PATH = 200
+OTHER_MOUNT_POINT = "Choose another mount point, such as /mnt/data."
 SYSTEM_DIRECTORIES = frozenset((
     "bin", "boot", "dev", "efi", "etc", "gnu", "home", "lib", "lib32", "lib64", "libx32", "nix", "ostree", "proc",
     "root", "run", "sbin", "snap", "sys", "sysroot", "tmp", "usr", "var",
@@ -127,9 +128,9 @@ def require_mount_point(path: str) -> None:
         )
     first, *further = path[1:].split("/")
     if first in SYSTEM_DIRECTORIES:
-        raise Refusal("refused", f"/{first} belongs to the system: choose a mount point such as /mnt/data")
+        raise Refusal("refused", f"/{first} belongs to the system", hint=OTHER_MOUNT_POINT)
     if first in PARENTS and not further:
-        raise Refusal("refused", f"{path} holds mount points: choose one in it, such as {path}/data")
+        raise Refusal("refused", f"{path} holds mount points", hint=f"Choose one in it, such as {path}/data.")
 
 
 def mount_options(what: SetUp, names: Names) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ from fswizard.privileged.exclusive_claim import ClaimedDevice
 from fswizard.privileged.identity import ROOT, User
 from fswizard.privileged.install import OTHERS
 from fswizard.privileged.protocol import Refusal, Request
-from fswizard.privileged.set_up_plan import FSTAB, Names, SetUp, Step
+from fswizard.privileged.set_up_plan import FSTAB, OTHER_MOUNT_POINT, Names, SetUp, Step
 from fswizard.privileged.system_calls import closing
 
 MAXIMUM_FSTAB_BYTES = 1 << 20
@@ -62,7 +62,7 @@ def serve(begin: Callable[[], User]) -> None:
     """Carry out the request on standard input for whom `begin` says.
 
     Each step is named as it begins: `{"step": "make"}`; then `{"done": {...}}` with UUID and copy of fstab, or
-    `{"error": {"code": "...", "text": "...", "undone": [...]}}`.
+    `{"error": {"code": "...", "text": "...", "undone": [...]}}`, with a `hint` where it is a refusal.
     """
     line = sys.stdin.buffer.readline(protocol.MAXIMUM_LINE_BYTES)
     if not line:  # as whoever only looks whether this can be started has it
@@ -75,7 +75,7 @@ def serve(begin: Callable[[], User]) -> None:
         rights.require(rights.SET_UP, request.verb)
         _say({"done": carry_out(request, user, _say, undone)})
     except Refusal as refusal:
-        _say({"error": {"code": refusal.code, "text": refusal.text, "undone": undone}})
+        _say({"error": {"code": refusal.code, "text": refusal.text, "hint": refusal.hint, "undone": undone}})
     except OSError as error:
         text = ": ".join(str(part) for part in (error.filename, error.strerror or error) if part)
         _say({"error": {"code": "failed", "text": text, "undone": undone}})
@@ -112,7 +112,9 @@ def carry_out(request: Request, user: User, say: Say, undone: list[str]) -> dict
             work = _Work(what, claimed, owner, table, undo, undone)
             undo.callback(work.release)
             if claimed.zoned:
-                raise Refusal("refused", f"{claimed.name} has zones that must be written in order: set it up by hand")
+                raise Refusal(
+                    "refused", f"{claimed.name} has zones that must be written in order", hint="Set it up by hand."
+                )
             work.carry_out(say)
             work.release()
             undo.pop_all()
@@ -132,18 +134,18 @@ def require_free(what: SetUp, name: str) -> None:
     point = what.mount_point
     for mount in mounts.current().values():
         if (mount.path + "/").startswith(point + "/"):
-            raise Refusal("refused", f"{mount.path} is mounted already: choose another mount point")
+            raise Refusal("refused", f"{mount.path} is mounted already", hint=OTHER_MOUNT_POINT)
     for line in read_fstab()[0].decode("utf-8", "surrogateescape").split("\n"):
         columns = line.split()
         if len(columns) > 1 and not columns[0].startswith("#"):
             path = os.path.normpath(mounts.unescape(columns[1]))
             if (path + "/").startswith(point + "/"):
-                raise Refusal("refused", f"{FSTAB} has {path} already: choose another mount point")
+                raise Refusal("refused", f"{FSTAB} has {path} already", hint=OTHER_MOUNT_POINT)
     _require_empty(point)
     table, link = disk_checks.expecting_label(what.label), f"/dev/disk/by-label/{what.label}"
     if table or (os.path.lexists(link) and HERE.device_at(link) != name):
         whose = f"{table} names it" if table else "another disk has it"
-        raise Refusal("refused", f"the label {what.label} is taken ({whose}): choose another")
+        raise Refusal("refused", f"the label {what.label} is taken ({whose})", hint="Choose another.")
 
 
 def _require_empty(point: str) -> None:
@@ -160,7 +162,7 @@ def _require_empty(point: str) -> None:
             os.close(place)
             place = below
         if os.listdir(place):
-            raise Refusal("refused", f"{point} is not empty: choose another mount point")
+            raise Refusal("refused", f"{point} is not empty", hint=OTHER_MOUNT_POINT)
     finally:
         os.close(place)
 
@@ -176,10 +178,10 @@ def _open_below(place: int, path: str) -> int:
     status = os.fstat(below)
     if status.st_uid != ROOT or status.st_mode & OTHERS:
         os.close(below)
-        raise Refusal("refused", f"other accounts can change {path}: choose a mount point such as /mnt/data")
+        raise Refusal("refused", f"other accounts can change {path}", hint=OTHER_MOUNT_POINT)
     if status.st_mode & ENTERED_BY_ALL != ENTERED_BY_ALL:  # the caller must not learn what is in it
         os.close(below)
-        raise Refusal("refused", f"other accounts can't look into {path}: choose a mount point such as /mnt/data")
+        raise Refusal("refused", f"other accounts can't look into {path}", hint=OTHER_MOUNT_POINT)
     return below
 
 

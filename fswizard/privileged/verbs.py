@@ -15,6 +15,7 @@ from fswizard.privileged import (
     commands,
     consent,
     disk_errors,
+    encryption,
     exclusive_claim,
     grammar,
     groups,
@@ -36,7 +37,7 @@ from fswizard.privileged.memory_limit import MemoryLimit
 from fswizard.privileged.names import Names
 from fswizard.privileged.protocol import Refusal, Request
 from fswizard.privileged.scratch_image import Making
-from fswizard.privileged.volumes import Volume
+from fswizard.privileged.volumes import Content, Volume
 
 MAXIMUM_VOLUMES = 16
 END_LIMIT_S = 5.0
@@ -182,7 +183,7 @@ class Verbs:
     def _mkfs(self, handle: int, filesystem: str, arguments: list[str]) -> Answer:
         volume = self._volume(handle, "mkfs")
         program = grammar.require_mkfs(filesystem, arguments, zoned=volume.zoned)
-        return self._make(volume, "mkfs", program, filesystem, arguments=arguments)
+        return self._make(volume, "mkfs", program, filesystem, arguments)
 
     def _array(self, handle: int, level: str, chunk_kib: int, bitmap: str, missing: int) -> Answer:
         volume, group = self._group(handle, "array", missing)
@@ -202,15 +203,18 @@ class Verbs:
         grammar.require_build(filesystem, level, len(group.members))
         if filesystem != grammar.ZFS:
             group.spread, group.missing = True, missing > 0
-        return self._make(volume, "build", program, filesystem, arguments=arguments, level=level, missing=missing)
+        return self._make(volume, "build", program, filesystem, arguments, level=level, missing=missing)
 
-    def _make(self, volume: Volume, verb: str, program: str, filesystem: str, **words: Any) -> Answer:
+    def _make(
+        self, volume: Volume, verb: str, program: str, filesystem: str, arguments: list[str], **words: Any
+    ) -> Answer:  # fmt: skip
         """Start making a filesystem, which can be mounted once that went well."""
-        pool, orders = volume.pool, commands.make(verb, volume.device_names, program, filesystem=filesystem, **words)
+        pool, content = volume.pool, Content(encryption.new_key(arguments))
+        orders = commands.make(verb, volume.device_names, program, filesystem=filesystem, arguments=arguments, **words)
         if filesystem == grammar.ZFS:
             further = volume.parts[1:] if verb == "build" else ()
             pool.others = tuple(member.descriptor for member in further)
-            work = pools.create(pool, orders)
+            work = pools.create(pool, orders, content.key)
             self._names.hold(pool.name)
             pool.counted.clear()
             volume.is_pool = True
@@ -219,7 +223,7 @@ class Verbs:
             work = volumes.make(volume, orders, self._empty_directory)
 
         def finish(ending: Ending) -> None:
-            volume.made, volume.content = filesystem, object()
+            volume.made, volume.content = filesystem, content
             if ending["exit_code"]:
                 volume.unmake()
 

@@ -13,13 +13,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from fswizard.privileged import (
     block_device,
     commands,
     disk_errors,
+    encryption,
     grammar,
     identity,
     jobs,
@@ -72,6 +73,14 @@ END_LIMIT_S = 20.0
 CLEANER_LIMIT_S = 10.0
 
 
+@dataclass(eq=False, frozen=True, slots=True)
+class Content:
+    """What was made; copies of it are the same one, with the same UUID."""
+
+    key: bytes
+    """What it is encrypted with; empty where it is not."""
+
+
 @dataclass(slots=True)
 class Volume:
     handle: int
@@ -83,8 +92,7 @@ class Volume:
     """Whether it did."""
     made: str = ""
     """The filesystem that the helper made on the device and has not wiped since."""
-    content: object = None
-    """What was made; copies of it have the same, and the same UUID."""
+    content: Content = field(default_factory=lambda: Content(b""))
     mount: Mount | None = None
     root: int = -1
     """Descriptor of the mount's root, held from mount to umount, so that no write error goes unseen."""
@@ -328,11 +336,12 @@ def make(volume: Volume, orders: commands.Commands, empty_directory: int) -> job
 
 
 def mount(volume: Volume, mount_type: str, options: Sequence[str], user: User) -> jobs.Work:
-    """Mount it below /run/fswizard, and make its top directory the user's."""
+    """Mount it below /run/fswizard, its encrypted directory if there is a key, and make its top the user's."""
     directory, known = volume.directory, mounts.current().keys()
     further = volume.device.mount_options if isinstance(volume.device, Group) else ()
-    orders = commands.mount(volume.device_names, mount_type, options, user.uid, user.gid, further=further)
-    mounting, *after = orders[1:] if volume.is_pool else orders
+    key, names = volume.content.key, volume.device_names
+    orders = commands.mount(names, mount_type, options, user.uid, user.gid, further=further, encrypted=bool(key))
+    mounting, *after = orders[-1:] if volume.is_pool else orders
 
     def body() -> int:
         if mount_type in grammar.FUSE:
@@ -340,10 +349,13 @@ def mount(volume: Volume, mount_type: str, options: Sequence[str], user: User) -
             if code == 0:
                 mounts.restrict(directory)
             return code
-        if volume.is_pool and (code := pools.import_pool(volume.pool)):
+        if volume.is_pool and (code := pools.import_pool(volume.pool, key)):
             return code
         code = programs.call(mounting)
         mounted = new_mount(volume, known)
+        if mounted and key and not volume.is_pool:
+            encryption.encrypt(directory, key)
+            mounted = new_mount(volume, known)
         if mounted and mount_type not in grammar.OWNERLESS and "ro" not in options:
             root = mounts.open_root(mounted)
             os.fchown(root, user.uid, user.gid)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fswizard.errors import FswizardError, UsageError
+from fswizard.language import _
 from fswizard.model.keys import LONGEST_FILE_BYTES, nearest
 from fswizard.model.recipe import SHIPPED, TITLES, YOURS, Recipe
 from fswizard.model.text import safe
@@ -37,18 +38,19 @@ def find(name_or_path: str) -> Recipe:
         raise recipe
     if recipe is None:
         usable = [name for name, each in known.items() if isinstance(each, Recipe)]
-        hint = f"Choose one of {', '.join(usable)}, or name a file that ends with .toml."
-        raise UsageError(f"There is no recipe '{safe(name_or_path)}'{nearest(name_or_path, known)}.", hint)
+        hint = _("Choose one of {names}, or name a file that ends with .toml.", names=", ".join(usable))
+        near = nearest(name_or_path, known)
+        raise UsageError(_("There is no recipe '{name}'{near}.", name=safe(name_or_path), near=near), hint)
     return recipe
 
 
 def load(path: Path) -> Recipe:
     """The recipe in a file; raises UsageError if it cannot be read or used."""
-    data = read_file(path, LONGEST_FILE_BYTES, hint="`fswizard recipes` lists the recipes.")
+    data = read_file(path, LONGEST_FILE_BYTES, hint=_("`fswizard recipes` lists the recipes."))
     try:
         return parse(data.decode("utf-8-sig"), str(path))  # some editors write a byte order mark
     except UnicodeDecodeError as error:
-        raise UsageError(f"{safe(str(path))}: this is not text in UTF-8.") from error
+        raise UsageError(_("{path}: this is not text in UTF-8.", path=safe(str(path)))) from error
 
 
 def shipped_directory() -> Path:
@@ -73,8 +75,11 @@ def _read_all() -> Mapping[str, Recipe | FswizardError]:
                 recipe = load(path)
                 other = recipes.get(recipe.name)
                 if isinstance(other, Recipe) and other.source != SHIPPED:
-                    text = f"{recipe.source}: 'name': {other.source} is called '{recipe.name}' too."
-                    raise UsageError(text, "Give each its own name.")
+                    text = _(
+                        "{file}: 'name': {other} is called '{name}' too.",
+                        file=recipe.source, other=other.source, name=recipe.name,
+                    )  # fmt: skip
+                    raise UsageError(text, _("Give each its own name."))
                 recipes[recipe.name] = replace(recipe, source=SHIPPED) if shipped else replace(recipe, group=YOURS)
             except UsageError as error:
                 recipes[safe(path.name if path.stem in recipes else path.stem)] = error

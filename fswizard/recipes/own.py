@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fswizard.errors import RunFailed, UsageError
+from fswizard.language import _
 from fswizard.model.recipe import YOURS, Recipe
 from fswizard.model.text import safe
 from fswizard.recipes import available, own_directory, parse
@@ -21,7 +22,9 @@ def short_name(title: str) -> str:
     """
     name = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
     if not name:
-        raise UsageError(f"'{safe(title)}' can't be a recipe's name.", "Use letters from a to z, or digits.")
+        raise UsageError(
+            _("'{text}' can't be a recipe's name.", text=safe(title)), _("Use letters from a to z, or digits.")
+        )
     return name
 
 
@@ -35,9 +38,9 @@ def save(text: str) -> Recipe:
 
     Raises UsageError if the recipe is wrong, or if another one has its name, and RunFailed if it cannot be written.
     """
-    recipe = parse(text, "The new recipe")
+    recipe = parse(text, _("The new recipe"))
     if recipe.name in {known.name for known in available()}:
-        raise UsageError(f"There is already a recipe called '{recipe.name}'.", "Choose another name.")
+        raise UsageError(_("There is already a recipe called '{name}'.", name=recipe.name), _("Choose another name."))
     path = own_directory() / f"{recipe.name}.toml"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -51,11 +54,12 @@ def save(text: str) -> Recipe:
                 raise
     except FileExistsError as error:
         raise UsageError(
-            f"{safe(str(path))} exists already.", "Choose another name, or move that file away."
+            _("{path} exists already.", path=safe(str(path))), _("Choose another name, or move that file away.")
         ) from error
     except OSError as error:
-        hint = "Make that directory writable, or free some space."
-        raise RunFailed(f"{safe(str(path))} cannot be written: {error.strerror}.", hint) from error
+        hint = _("Make that directory writable, or free some space.")
+        text = _("{path} cannot be written: {reason}.", path=safe(str(path)), reason=error.strerror)
+        raise RunFailed(text, hint) from error
     return replace(recipe, source=safe(str(path)), group=YOURS)
 
 
@@ -66,8 +70,11 @@ def remove(recipe: Recipe) -> None:
     """
     path = Path(recipe.source)
     if path.parent != own_directory():
-        raise UsageError(f"{recipe.title} is not a recipe of yours.", "Only those can be removed.")
+        raise UsageError(
+            _("{recipe} is not a recipe of yours.", recipe=_(recipe.title)), _("Only those can be removed.")
+        )
     try:
         path.unlink(missing_ok=True)
     except OSError as error:
-        raise RunFailed(f"{safe(str(path))} cannot be deleted: {error.strerror}.", "Delete it yourself.") from error
+        text = _("{path} cannot be deleted: {reason}.", path=safe(str(path)), reason=error.strerror)
+        raise RunFailed(text, _("Delete it yourself.")) from error

@@ -9,14 +9,14 @@ from typing import Annotated, Any
 
 from fswizard import engines
 from fswizard.errors import UsageError
+from fswizard.language import N_, _
 from fswizard.model.estimates import SEQUENTIAL_BYTES_PER_S, expected_s, least_image_bytes, room, writes_bytes
 from fswizard.model.keys import Expected, Keys, one_of, whole
 from fswizard.model.recipe import Job, Recipe, Workload
 from fswizard.model.text import safe
 from fswizard.model.units import size_text
 
-MOST_WORKLOADS = 50
-_WORKLOADS = Expected(f"1 to {MOST_WORKLOADS} tables [[workload]]", lambda v: 0 < len(v) <= MOST_WORKLOADS)
+_WORKLOADS = Expected(N_("1 to 50 tables [[workload]]"), lambda v: 0 < len(v) <= 50)
 
 
 @dataclass
@@ -44,11 +44,15 @@ def parse(text: str, source: str) -> Recipe:
     recipe = replace(recipe, workloads=tuple(_filling(_workloads(keys), recipe.image_bytes)))
     for name, times in Counter(workload.name for workload in recipe.workloads).items():
         if times > 1:
-            raise UsageError(f"{recipe.source}: two workloads are called '{name}'.", "Give each its own name.")
+            text = _("{file}: two workloads are called '{name}'.", file=recipe.source, name=name)
+            raise UsageError(text, _("Give each its own name."))
     jobs = [workload.job for workload in recipe.workloads]
     least = least_image_bytes(jobs)
     if recipe.image_bytes < least:
-        expected = f"at least {size_text(least)}, because the workloads leave {size_text(room(jobs))} behind,"
+        expected = _(
+            "at least {least}, because the workloads leave {size} behind,",
+            least=size_text(least), size=size_text(room(jobs)),
+        )  # fmt: skip
         raise keys.error("image", expected)
     return recipe
 

@@ -18,6 +18,7 @@ from typing import TypeVar
 from fswizard.engines.shared.shapes import DEEPEST, TreeShape
 from fswizard.engines.tree import TreeJob, TreeOperation
 from fswizard.errors import UsageError
+from fswizard.language import N_, _, in_english
 from fswizard.model.estimates import expected_s, room, writes_bytes
 from fswizard.model.metrics import DURATION
 from fswizard.model.text import safe
@@ -37,15 +38,15 @@ CHUNK_BYTES = 128 << 10
 SEED = 8_000_001
 PLACE_FOR_IMAGE = 256 << 20
 WORKLOADS: tuple[tuple[TreeOperation, str, str], ...] = (
-    ("copy-onto", "Copying my files onto the disk", "cp -a of files that are in memory, then one sync."),
-    ("delete-onto", "Deleting the copy", "rm -rf, uncached, then one sync."),
-    ("untar", "Unpacking my files", "tar --extract of an archive that is in memory, then one sync."),
-    ("tar", "Packing my files", "tar --create, uncached, then one sync."),
-    ("find", "Searching my files", "find with a condition on the size, uncached."),
+    ("copy-onto", N_("Copying my files onto the disk"), N_("cp -a of files that are in memory, then one sync.")),
+    ("delete-onto", N_("Deleting the copy"), N_("rm -rf, uncached, then one sync.")),
+    ("untar", N_("Unpacking my files"), N_("tar --extract of an archive that is in memory, then one sync.")),
+    ("tar", N_("Packing my files"), N_("tar --create, uncached, then one sync.")),
+    ("find", N_("Searching my files"), N_("find with a condition on the size, uncached.")),
     (
         "read",
-        "Reading my files in random order",
-        "Every file read in full, uncached, one after another in random order.",
+        N_("Reading my files in random order"),
+        N_("Every file read in full, uncached, one after another in random order."),
     ),
 )
 
@@ -73,8 +74,8 @@ def look(directory: Path, stopped: Callable[[], bool] = lambda: False) -> Look:
         device = directory.stat().st_dev
         os.scandir(directory).close()
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "not a valid directory name"
-        raise UsageError(f"{safe(str(directory))}: {reason}.", "Name a directory that you can read.") from error
+        reason = getattr(error, "strerror", None) or _("not a valid directory name")
+        raise UsageError(f"{safe(str(directory))}: {reason}.", _("Name a directory that you can read.")) from error
     waiting = [(str(directory), 0)]
     while waiting and not stopped():
         path, depth = waiting.pop()
@@ -104,20 +105,22 @@ def look(directory: Path, stopped: Callable[[], bool] = lambda: False) -> Look:
                     kept[place] = entry.path
         seen.directories.append((len(seen.sizes) - before, depth))
     if not seen.sizes:
-        raise UsageError(f"{safe(str(directory))}: it contains no files.", "Name a directory that contains files.")
+        text = _("{path}: it contains no files.", path=safe(str(directory)))
+        raise UsageError(text, _("Name a directory that contains files."))
     for kind, paths in sampled.items():
         shares = [share for path in paths if (share := _random_share(path, dice)) is not None]
         seen.random_shares[kind] = shares or [0.5]
     return seen
 
 
-def recipe_text(seen: Look, name: str = "my-files", title: str = "My own files") -> str:
+@in_english()
+def recipe_text(seen: Look, name: str = "my-files", title: str = N_("My own files")) -> str:
     """A recipe in TOML whose generated tree has the same distribution, scaled down if it is too large."""
     total_bytes, most = sum(seen.sizes), max(len(seen.sizes), len(seen.directories))
     scale = max(1, math.ceil(most / MOST_FILES), math.ceil(total_bytes / MOST_BYTES))
     shape = shape_of(seen, scale)
     files, bytes_ = max(1, round(len(seen.sizes) / scale)), max(1, round(total_bytes / scale))
-    jobs = [TreeJob(operation, "own", files, bytes_, shape) for operation, _, _ in WORKLOADS]
+    jobs = [TreeJob(operation, "own", files, bytes_, shape) for operation, *__ in WORKLOADS]
     trial_s = sum(expected_s(job, prepares=False) for job in jobs) + 2.0
     minutes = max(3, math.ceil(2 * 9 * trial_s / 60))  # twice the time of three rounds of three candidates
     image = max(2, math.ceil(room(jobs) / 0.75 / PLACE_FOR_IMAGE)) * PLACE_FOR_IMAGE
@@ -130,7 +133,7 @@ def recipe_text(seen: Look, name: str = "my-files", title: str = "My own files")
         "schema = 1",
         f"name = {json.dumps(name)}",
         f"title = {json.dumps(title, ensure_ascii=False)}",  # a string of TOML is one of JSON
-        'why = "Files like mine: copied, deleted, packed, searched and read."',
+        f'why = "{N_("Files like mine: copied, deleted, packed, searched and read.")}"',
         f"minutes = {minutes}",
         f'image = "{binary_size_text(image)}"',
         'candidates = ["ext4", "xfs", "btrfs"]',

@@ -18,7 +18,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from fswizard import language
 from fswizard.errors import FswizardError, Missing, Refused, RunFailed, UsageError
+from fswizard.language import _
 from fswizard.model.text import safe, safe_lines
 from fswizard.remote.archive import archive
 from fswizard.system import commands
@@ -79,7 +81,10 @@ class Host:
     def __init__(self, name: str) -> None:
         """UsageError if that cannot be the name of a machine."""
         if not re.fullmatch(r"[\w.@:%\[\]+~-]+", name) or name.startswith("-"):
-            raise UsageError(f"{safe(name)!r} is not the name of a machine.", "Write --on HOST or --on USER@HOST.")
+            raise UsageError(
+                _("{name} is not the name of a machine.", name=repr(safe(name))),
+                _("Write --on HOST or --on USER@HOST."),
+            )
         self.name = name
         self._options = (*OPTIONS, "-o", f"ControlPath={_directory()}/fswizard-%C")
 
@@ -108,13 +113,19 @@ class Host:
             raise self._failed(look)
         version, machine = str(there.get("python")), str(there.get("machine"))
         if tuple(int(part) for part in version.split(".")[:2]) < (3, 10):
-            raise Missing(f"{self.name} has Python {version}, and fswizard needs 3.10 or later.", "Install it there.")
+            raise Missing(
+                _("{host} has Python {version}, and fswizard needs 3.10 or later.", host=self.name, version=version),
+                _("Install it there."),
+            )
         here = platform.machine(), ".".join(platform.python_version_tuple()[:2])
         if not zipfile.is_zipfile(sys.argv[0]) and (machine, ".".join(version.split(".")[:2])) != here:
             raise Missing(
-                f"{self.name} has Python {version} on {machine}; the packages here are for {here[1]} on {here[0]}.",
-                "Start fswizard here from its one-file package, which runs with Python 3.10 to 3.14 on x86-64.",
-            )
+                _(
+                    "{host} has Python {version} on {machine}; the packages here are for {own} on {here}.",
+                    host=self.name, version=version, machine=machine, own=here[1], here=here[0],
+                ),
+                _("Start fswizard here from its one-file package, which runs with Python 3.10 to 3.14 on x86-64."),
+            )  # fmt: skip
         if not there.get("have"):
             bring = self.ssh(f"{CACHE}; exec python3 -c {shlex.quote(BRING)} {self._program} {self._digest}")
             if (brought := self._run(bring, archive())).exit_code:
@@ -127,13 +138,13 @@ class Host:
         """
         terminal = all(stream.isatty() for stream in (sys.stdin, sys.stdout))
         exports = f'"$d/exports-{os.getpid()}"'
-        settings = f"export {CARRIED}=1 {EXPORTS}={exports}"
+        settings = f"export {CARRIED}=1 {EXPORTS}={exports} {language.VARIABLE}={language.chosen()}"
         script = f"{CACHE}; {settings}; exec python3 {self._program} {shlex.join(words)}"
         code = commands.attend(self.ssh(script, terminal=terminal), stdout=None)
         if code == SSH_FAILED:
             raise RunFailed(
-                f"The connection to {self.name} was lost.",
-                "A run in progress there keeps going; the same command shows it again.",
+                _("The connection to {host} was lost.", host=self.name),
+                _("A run in progress there keeps going; the same command shows it again."),
             )
         if terminal or any(word.startswith("--output") for word in words):
             self._bring_exports(exports)
@@ -147,10 +158,14 @@ class Host:
             try:
                 write_new(path, base64.b64decode(str(content)))
             except (OSError, ValueError) as error:
-                reason = getattr(error, "strerror", None) or "it was not sent whole"
-                print(f"{safe(str(name))} stays on {self.name}: here it cannot be written ({reason}).", file=sys.stderr)
+                reason = getattr(error, "strerror", None) or _("it was not sent whole")
+                text = _(
+                    "{file} stays on {host}: here it cannot be written ({reason}).",
+                    file=safe(str(name)), host=self.name, reason=reason,
+                )  # fmt: skip
+                print(text, file=sys.stderr)
             else:
-                print(f"Copied from {self.name}: {safe(str(path))}", file=sys.stderr)
+                print(_("Copied from {host}: {file}", host=self.name, file=safe(str(path))), file=sys.stderr)
 
     def _run(self, argv: tuple[str, ...], given: bytes = b"") -> Finished:
         return commands.query(argv, timeout_s=FIRST_LIMIT_S, given=given)
@@ -158,21 +173,27 @@ class Host:
     def _failed(self, done: Finished) -> FswizardError:
         """Why it could not be reached, or not be used."""
         said = safe_lines(done.stderr.replace(b"\r", b"")).strip()
-        last = said.splitlines()[-1] if said else "it said nothing"
+        last = (said.splitlines()[-1] if said else _("it said nothing")).rstrip(".")
         if "IDENTIFICATION HAS CHANGED" in said:
             return Refused(
-                f"The key of {self.name} is not the one that ssh knows: it may be another machine.",
-                f"Find out why. If it was reinstalled: ssh-keygen -R {self.name}",
+                _("The key of {host} is not the one that ssh knows: it may be another machine.", host=self.name),
+                _("Find out why. If it was reinstalled: ssh-keygen -R {host}", host=self.name),
                 said,
             )
         if done.exit_code == SSH_FAILED:
-            words = f"{self.name} cannot be reached: {last.rstrip('.')}."
-            return RunFailed(words, f"`ssh {self.name}` has to work first.", said if "\n" in said else "")
+            words = _("{host} cannot be reached: {reason}.", host=self.name, reason=last)
+            hint = _("`ssh {host}` has to work first.", host=self.name)
+            return RunFailed(words, hint, said if "\n" in said else "")
         if done.exit_code in (126, 127):
-            return Missing(f"{self.name} has no python3.", "Install it there: fswizard needs Python 3.10 or later.")
+            return Missing(
+                _("{host} has no python3.", host=self.name),
+                _("Install it there: fswizard needs Python 3.10 or later."),
+            )
         if "No space left" in said:
-            return RunFailed(f"{self.name} has no room for fswizard in its cache.", "Free some space there.")
-        return RunFailed(f"fswizard cannot be started on {self.name}: {last.rstrip('.')}.", "", said)
+            return RunFailed(
+                _("{host} has no room for fswizard in its cache.", host=self.name), _("Free some space there.")
+            )
+        return RunFailed(_("fswizard cannot be started on {host}: {reason}.", host=self.name, reason=last), "", said)
 
 
 def _directory() -> str:

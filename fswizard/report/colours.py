@@ -32,9 +32,13 @@ kind of colour blindness; nobody compares all."""
 
 
 def kind_of(plan: Plan, candidate: str) -> str:
-    """The key of a candidate's colour: a name of HUES, or `other`."""
-    name = plan.candidate(candidate).filesystem.name
-    return name if name in HUES else "other"
+    """The key of a candidate's colour."""
+    return key_of(plan.candidate(candidate).filesystem.name)
+
+
+def key_of(filesystem: str) -> str:
+    """The key of a filesystem's colour: a name of HUES, or `other`."""
+    return filesystem if filesystem in HUES else "other"
 
 
 INK: Mapping[str, tuple[str, str]] = {

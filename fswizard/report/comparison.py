@@ -13,7 +13,7 @@ from fswizard.model.metrics import Better
 from fswizard.model.plan import FIRST_LOOK
 from fswizard.model.text import safe
 from fswizard.model.units import figure_text, ratio_text, rounds_text, speed_text
-from fswizard.report.colours import HUES
+from fswizard.report.colours import key_of
 from fswizard.report.document import Answer, Bar, Bullets, Document, Facts, Figures, Table, Words
 from fswizard.report.text import paint
 
@@ -30,6 +30,7 @@ SENTENCES = 3
 CAUSES = 2
 """Largest number of causes that `summary` names."""
 _NUMBER, _VERSION = re.compile(r"([\d.,]+)?(.*)"), re.compile(r"\d+\.\d+")
+_FIGURE = re.compile(r"([\d.,]*)(.*)")
 
 
 def by_candidate(comparison: Comparison) -> Mapping[str, list[Change]]:
@@ -42,11 +43,6 @@ def by_workload(comparison: Comparison) -> Mapping[str, list[Change]]:
     """Title of a workload to the changes of each candidate, in order; without those over all workloads."""
     titles = dict.fromkeys(change.workload for change in comparison.changes if change.workload)
     return {title: [change for change in comparison.changes if change.workload == title] for title in titles}
-
-
-def kind(change: Change) -> str:
-    """The key of a candidate's colour."""
-    return change.kind if change.kind in HUES else "other"
 
 
 def lengths(changes: Sequence[Change]) -> Sequence[tuple[float, float]]:
@@ -69,19 +65,17 @@ def figures(change: Change) -> tuple[str, str]:
 
 
 def both_figures(change: Change) -> str:
-    """`188 → 235 MB/s`, `950 ms → 1.2 s`: a common unit stands once."""
-    before, after = figures(change)
-    value, __, unit = before.rpartition(" ")
-    return f"{value if unit and after.endswith(f' {unit}') else before} → {after}"
+    """`188 → 235 MB/s`, `2,580 → 2,610/s`, `950 ms → 1.2 s`: a common unit stands once."""
+    (before, unit), (after, same) = (_FIGURE.fullmatch(figure).groups() for figure in figures(change))  # type: ignore[union-attr]
+    return f"{before}{'' if unit == same else unit} → {after}{same}"
 
 
 def effect(change: Change) -> str:
-    """`▲ 25 % faster`, `═ tie`; empty with too few rounds."""
+    """`25 % faster`, `tie`; empty with too few rounds."""
     verdict = change.ratio.verdict
     if change.ratio.low is None:
         return ""
-    words = speed_text(change.ratio.ratio, change.unit) if verdict in ("faster", "slower") else _(verdict)
-    return f"{SIGNS[verdict].glyph} {words}"
+    return speed_text(change.ratio.ratio, change.unit) if verdict in ("faster", "slower") else _(verdict)
 
 
 def sentences(comparison: Comparison) -> tuple[str, ...]:
@@ -205,8 +199,8 @@ def notes(comparison: Comparison) -> Iterator[str]:
     if any(change.ratio.low is None for change in comparison.changes):
         text = N_("Ratios without an interval come from fewer than {rounds}.")
         yield _(text, rounds=rounds_text(FIRST_LOOK + 1))
-    else:
-        yield _("Expect at most 5 % of these marks to be wrong.")
+    elif any(change.ratio.verdict != "undecided" for change in comparison.changes):
+        yield _("At most 1 in 20 of what is called faster, slower or a tie may be wrong.")
 
 
 def lists(comparison: Comparison) -> Mapping[str, tuple[str, ...]]:
@@ -249,7 +243,7 @@ def _bars(changes: Sequence[Change], sides: tuple[str, str]) -> tuple[Bar, ...]:
         Bar(
             change.candidate,
             f"{safe(change.title)}, {side}",
-            kind(change),
+            key_of(change.kind),
             figure,
             length,
             remark,

@@ -135,10 +135,10 @@ class Row:
 
     @property
     def share_text(self) -> str:
-        """`51%`, or `disk's limit` on a single disk; empty if it was not measured."""
+        """`51%`, at most `100%` on a single disk; empty if it was not measured."""
         if self.share is None:
             return ""
-        return _("disk's limit") if self._at_limit(self.share.ratio) else share_text(self.share.ratio)
+        return "100%" if self._at_limit(self.share.ratio) else share_text(self.share.ratio)
 
     @property
     def share_words(self) -> str:
@@ -164,13 +164,19 @@ class Row:
 
 
 def ratio_cell(ratio: Ratio | None) -> str:
-    """`1.98 ±15% ▲`, `can't tell ○`, or a dash if there is none."""
+    """`1.98 (1.72–2.28) ▲`, `can't tell ○`, or a dash if there is none."""
     if ratio is None:
         return "–"
-    words = (_("failed"), "") if ratio.verdict == "failed" else (ratio_text(ratio.ratio), ratio.spread)
+    words = _("failed") if ratio.verdict == "failed" else with_interval(ratio)
+    return f"{words} {SIGNS[ratio.verdict].glyph}"
+
+
+def with_interval(ratio: Ratio) -> str:
+    """`1.98 (1.72–2.28)`, or `can't tell`."""
+    interval = ratio.interval()
     if ratio.vague:
-        words = (_("can't tell"), "")
-    return " ".join(filter(None, (*words, SIGNS[ratio.verdict].glyph)))
+        return interval
+    return f"{ratio_text(ratio.ratio)} ({interval})" if interval else ratio_text(ratio.ratio)
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,16 +314,16 @@ class Presentation:
     @property
     def share_title(self) -> str:
         """Header of the column with the first choice's share of the bare device."""
-        return p_("header of a column", "{candidate}/disk", candidate=self.first)
+        return _("disk speed")
 
     @property
     def share_explained(self) -> str:
         """Explanation of that column; empty if there is none."""
         if not (shares := [row for row in self.rows if row.share]):
             return ""
-        text = N_("{title}: what {candidate} reached of the disk's own speed, without a filesystem")
+        text = N_("{title}: how much of the disk's own speed, without a filesystem, {candidate} reached")
         if shares[0].disks > 1:
-            text = N_("{title}: what {candidate} reached of the speed of one of its disks, without a filesystem")
+            text = N_("{title}: how much of the speed of one of its disks, without a filesystem, {candidate} reached")
         return _(text, title=self.share_title, candidate=self.first)
 
     @property
@@ -799,9 +805,9 @@ def _notes(findings: Findings) -> Iterator[str]:
             rounds,
             needed=rounds_text(FIRST_LOOK),
         )
-    compared = {ratio.workload for ratio in ratios if ratio.low is not None}
-    if len(compared) > 1:
-        yield _("Expect at most 5 % of the marks by workload to be wrong.")
+    decided = [ratio for ratio in ratios if ratio.low is not None and ratio.verdict != "undecided"]
+    if len({ratio.workload for ratio in ratios if ratio.low is not None}) > 1 and decided:
+        yield _("At most 1 in 20 of what is called faster, slower or a tie by workload may be wrong.")
 
 
 def _published(findings: Findings) -> Iterator[str]:
@@ -820,7 +826,7 @@ def _published(findings: Findings) -> Iterator[str]:
                 candidate=one.candidate,
                 ratio=ratio_text(one.there),
                 baseline=one.here.baseline,
-                own=f"{ratio_text(one.here.ratio)} {one.here.spread}".strip(),
+                own=with_interval(one.here),
             )
             works.setdefault(_(one.work), []).append(text)
         yield from (f"{work}: {'; '.join(texts)}." for work, texts in works.items())

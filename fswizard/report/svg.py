@@ -19,13 +19,15 @@ GUTTER = 48
 """Distance between two columns of bars."""
 FOOT = HEIGHT - 114
 """Top of the fixed figures, the command and the program's name."""
-LARGEST, SMALLEST = 40.0, 20.0
-"""Limits of the bars' pitch."""
-GAP = 0.6
-"""Distance between two workloads, in pitches."""
+LARGEST, SMALLEST = 40.0, 24.0
+"""Limits of the bars' pitch: text beside smaller ones can't be read where a forum shows the card at half its size."""
+GAP, SIZE = 0.6, 0.66
+"""Distance between two workloads, and size of text, in pitches."""
 MOST_BARS = 6
 FONTS = "'Noto Sans CJK JP', 'Noto Sans JP', 'Hiragino Sans', 'Yu Gothic', 'IPAGothic'"
 """With Japanese signs, which the ones before them may not have."""
+SHORTEST_BAR = 0.18
+"""Share of a column that the best bar has at least."""
 REGULAR, BOLD, FIXED = 0.57, 0.64, 0.61
 """Width of a character over the font size, in wide fonts, as the viewer's fonts are unknown."""
 
@@ -45,7 +47,7 @@ def _style(*, dark: bool) -> str:
         f"text {{ font-family: system-ui, 'Segoe UI', 'DejaVu Sans', {FONTS}, sans-serif; fill: {hues['text']} }}\n"
         f".ground {{ fill: {hues['ground']} }}\n.soft {{ fill: {hues['soft']} }}\n.strong {{ font-weight: bold }}\n"
         f"text.fixed {{ font-family: ui-monospace, 'DejaVu Sans Mono', {FONTS}, monospace }}\n"
-        + "".join(f".{use} {{ fill: {hues[use]} }}\n" for use in ("dim", "good", "bad", "even"))
+        + "".join(f".{use} {{ fill: {hues[use]} }}\n" for use in ("dim", "good", "bad", "even", "muted"))
         + fills(dark=dark)
     )
 
@@ -53,7 +55,7 @@ def _style(*, dark: bool) -> str:
 def _picture(view: Presentation, style: str) -> str:
     head, top = _head(view)
     deep = max(1, int(((FOOT - top) / SMALLEST + GAP) / (_most_bars(view.rows) + 1 + GAP)))
-    rows = view.highlights(deep * _columns(view.rows))
+    rows = view.highlights(deep * _columns(view.rows, FOOT - top))
     parts = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
         f'lang="{chosen()}" role="img" aria-label="{escape(view.card.verdict)}">',
@@ -83,9 +85,10 @@ def _head(view: Presentation) -> tuple[list[str], float]:
     else:
         parts = [_text(MARGIN, y, view.subject, _fitting(view.subject, room, 15, 19), "dim", room=room)]
     parts.append(_text(WIDTH - MARGIN, y, card.certainty, 19, "even", anchor="end"))
+    y += 6
     fitting = _fitting(card.verdict, INNER, 0, 46, BOLD)
-    size = fitting if fitting >= 32 else 40.0  # in two lines
-    first, *rest = wrap(card.verdict, int(INNER / BOLD / size))
+    size = fitting if fitting >= 30 else 40.0  # in two lines
+    first, *rest = wrap(card.verdict, int(INNER / BOLD / size + 0.01))
     for line in filter(None, (first, " ".join(rest))):
         y += 1.2 * size
         parts.append(_text(MARGIN, y, line, size, "strong", room=INNER))
@@ -103,10 +106,11 @@ def _recording(view: Presentation, y: float) -> str:
     return f'<text class="dim" x="{MARGIN}" y="{y:.1f}" font-size="19">{first}{escape(view.below_the_model)}</text>'
 
 
-def _columns(rows: Sequence[Row]) -> int:
-    """Two, unless names are too long for that."""
+def _columns(rows: Sequence[Row], room: float) -> int:
+    """Two, unless names are too long for that, or one is enough: its bars are longer."""
     longest = max((cells(bar.title) for row in rows for bar in row.bars), default=0)
-    return 1 if longest > 22 else min(2, len(rows))
+    pitches = len(rows) * (_most_bars(rows) + 1 + GAP) - GAP
+    return 1 if longest > 22 or pitches * SMALLEST <= room else 2
 
 
 def _most_bars(rows: Sequence[Row]) -> int:
@@ -117,12 +121,13 @@ def _charts(rows: Sequence[Row], top: float) -> Iterator[str]:
     """A chart for each workload, in one or two columns whose bars have the same scale."""
     if not rows:
         return
-    columns = _columns(rows)
+    columns = _columns(rows, FOOT - top)
     deep, bars = -(-len(rows) // columns), _most_bars(rows)
-    pitch = min(LARGEST, (FOOT - top) / (deep * (bars + 1 + GAP) - GAP))
     width = (INNER - GUTTER * (columns - 1)) / columns
     shown = [bar for row in rows for bar in row.bars[:MOST_BARS]]
-    texts = zip(*((bar.title, bar.figure, bar.remark if bar.figure else "") for bar in shown))
+    texts = [*zip(*((bar.title, bar.figure, bar.remark if bar.figure else "") for bar in shown))]
+    longest = sum(max(_width(text, SIZE) + GAP for text in column) for column in texts)
+    pitch = min(LARGEST, (FOOT - top) / (deep * (bars + 1 + GAP) - GAP), (1 - SHORTEST_BAR) * width / longest)
     names, figures, remarks = (max(_width(text, _size(pitch)) for text in column) + GAP * pitch for column in texts)
     places = (min(names, (0.36 if columns > 1 else 0.5) * width), width - figures - remarks, width - remarks, width)
     for number, row in enumerate(rows):
@@ -133,7 +138,7 @@ def _charts(rows: Sequence[Row], top: float) -> Iterator[str]:
 
 def _size(pitch: float) -> float:
     """Of the text beside bars."""
-    return min(22.0, 0.66 * pitch)
+    return min(22.0, SIZE * pitch)
 
 
 def _chart(row: Row, left: float, top: float, places: tuple[float, ...], pitch: float) -> Iterator[str]:

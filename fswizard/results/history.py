@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fswizard.errors import UsageError
+from fswizard.language import _, n_, shown
 from fswizard.model.codec import from_json
 from fswizard.model.events import RunEnded
 from fswizard.model.plan import Plan
@@ -49,17 +50,23 @@ class Entry:
         return self.ending.leaders if self.ending else ()
 
     @property
+    def answered(self) -> bool:
+        """Whether it says what to use; a run that failed has no answer, whoever was ahead."""
+        return self.ending is not None and self.ending.outcome != "failed" and self.ending.rounds > 0
+
+    @property
     def verdict(self) -> str:
         """What its card says; of a file of an earlier version, who was in front."""
         if self.ending is None:
-            return "not finished"
+            return _("not finished")
         if self.ending.verdict or not self.leaders:
-            return self.ending.verdict or "no result"
-        if len(self.header.candidates) == 1:
-            return f"only {self.leaders[0]} was measured"
+            return shown(self.ending.verdict) or _("no result")
         *others, last = self.leaders
-        before = f"{', '.join(others)} or " if others else ""
-        return f"{before}{last} ahead"
+        if len(self.header.candidates) == 1:
+            return _("only {candidate} was measured", candidate=self.leaders[0])
+        if others:
+            return _("{candidates} or {last} ahead", candidates=", ".join(others), last=last)
+        return _("{candidate} ahead", candidate=last)
 
     @property
     def when(self) -> str:
@@ -75,7 +82,8 @@ class Entry:
     @property
     def what(self) -> str:
         """`archive-disk on ST8000AS0002`."""
-        return f"{self.header.recipe} on {self.header.drive or 'a disk without a model name'}"
+        disk = self.header.drive or _("a disk without a model name")
+        return _("{recipe} on {disk}", recipe=self.header.recipe, disk=disk)
 
 
 def results_directory() -> Path:
@@ -92,8 +100,9 @@ def new_path(plan: Plan) -> Path:
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        hint = "Set XDG_STATE_HOME to a directory that you can write, or name the result file with --output."
-        raise UsageError(f"{safe(str(directory))} cannot be made: {error.strerror}.", hint) from error
+        hint = _("Set XDG_STATE_HOME to a directory that you can write, or name the result file with --output.")
+        text = _("{path} cannot be made: {reason}.", path=safe(str(directory)), reason=error.strerror)
+        raise UsageError(text, hint) from error
     disk = (plan.drive.model or plan.drive.name) if plan.drive else plan.target.kind
     now = f"{clock.utc():%Y-%m-%d_%H%M%S}"
     stem = "_".join(part for part in (now, _file_name_part(plan.recipe.name), _file_name_part(disk)) if part)
@@ -115,12 +124,12 @@ def by_disk(entries: Sequence[Entry]) -> Mapping[str, tuple[Entry, ...]]:
     Disks of one model have the ends of their serial numbers in their titles.
     """
     disks = dict.fromkeys(entry.series[:2] for entry in entries)
-    alike = Counter(model for model, _ in disks)
+    alike = Counter(model for model, __ in disks)
     by_title = {}
     for model, serial in disks:
-        title = model or "Disk without a model name"
+        title = model or _("Disk without a model name")
         if serial and alike[model] > 1:
-            title += f", serial number …{serial[-4:]}"
+            title = _("{disk}, serial number …{digits}", disk=title, digits=serial[-4:])
         by_title[title] = tuple(entry for entry in entries if entry.series[:2] == (model, serial))
     return by_title
 
@@ -136,25 +145,30 @@ def write_note(path: Path, note: str) -> None:
         else:
             beside.unlink(missing_ok=True)
     except OSError as error:
-        raise UsageError(f"The note {safe(str(beside))} cannot be written: {error.strerror}.") from error
+        text = _("The note {path} cannot be written: {reason}.", path=safe(str(beside)), reason=error.strerror)
+        raise UsageError(text) from error
 
 
 def remove(path: Path) -> None:
     """Delete a result and its note. UsageError while its run is in progress, or where it cannot be deleted."""
     if is_being_written(path):
-        raise UsageError(f"The run of {safe(str(path))} is still in progress.", "Wait until it ends, or stop it first.")
+        raise UsageError(
+            _("The run of {file} is still in progress.", file=safe(str(path))),
+            _("Wait until it ends, or stop it first."),
+        )
     try:
         path.unlink()
         path.with_suffix(NOTE_SUFFIX).unlink(missing_ok=True)
     except OSError as error:
-        raise UsageError(f"{safe(str(path))} cannot be deleted: {error.strerror}.") from error
+        text = _("{path} cannot be deleted: {reason}.", path=safe(str(path)), reason=error.strerror)
+        raise UsageError(text) from error
 
 
 def latest() -> Path:
     """The newest result; UsageError where there is none yet."""
     entries = all_results()
     if not entries:
-        raise UsageError("No results yet.", "`fswizard run quick` makes one.")
+        raise UsageError(_("No results yet."), _("`fswizard run quick` makes one."))
     return entries[0].path
 
 
@@ -173,8 +187,13 @@ def find(name: str) -> Path:
         return matches[0]
     if matches:
         names = ", ".join(path.stem for path in matches[:5]) + (", …" if len(matches) > 5 else "")
-        raise UsageError(f"{safe(name)!r} matches {len(matches)} results.", f"Name one of them: {names}")
-    raise UsageError(f"There is no result {safe(name)!r}.", "`fswizard history` lists the results.")
+        raise UsageError(
+            n_(
+                "{name} matches {count} result.", "{name} matches {count} results.", len(matches), name=repr(safe(name))
+            ),
+            _("Name one of them: {names}", names=names),
+        )
+    raise UsageError(_("There is no result {name}.", name=repr(safe(name))), _("`fswizard history` lists the results."))
 
 
 def _file_name_part(text: str) -> str:

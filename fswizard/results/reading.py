@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import fswizard.engines  # noqa: F401 - finds the kinds of jobs that plans consist of
 from fswizard.errors import UsageError
+from fswizard.language import N_, _
 from fswizard.model import events
 from fswizard.model.codec import from_json
 from fswizard.model.events import (
@@ -53,7 +54,7 @@ UNREAD = tuple(
     for kind in (StepProgressed, StepStarted, StepSkipped, CommandStarted, CommandFinished, RatioUpdated, PauseChanged)
 )
 """How lines begin that are passed over: what they say is shown while the run goes on."""
-WHERE_RESULTS_ARE = "`fswizard history` lists the results."
+WHERE_RESULTS_ARE = N_("`fswizard history` lists the results.")
 
 
 def load(path: str | Path) -> Result:
@@ -61,12 +62,16 @@ def load(path: str | Path) -> Result:
 
     Raises UsageError, naming line and reason, where it is not a result file.
     """
-    lines = BytesIO(read_file(Path(path), MAXIMUM_BYTES, hint=WHERE_RESULTS_ARE))
+    lines = BytesIO(read_file(Path(path), MAXIMUM_BYTES, hint=_(WHERE_RESULTS_ARE)))
     where = safe(Path(path).name)
-    header, _ = _expect(where, 1, lines.readline(), Header)
+    header, __ = _expect(where, 1, lines.readline(), Header)
     if header.schema not in (1, SCHEMA):
-        hint = "A newer fswizard wrote it: update fswizard." if header.schema > SCHEMA else ""
-        raise UsageError(f"{where} has schema {header.schema}; this program reads schemas up to {SCHEMA}.", hint)
+        hint = _("A newer fswizard wrote it: update fswizard.") if header.schema > SCHEMA else ""
+        text = _(
+            "{file} has schema {schema}; this program reads schemas up to {newest}.",
+            file=where, schema=header.schema, newest=SCHEMA,
+        )  # fmt: skip
+        raise UsageError(text, hint)
     begun, data = _expect(where, 2, lines.readline(), RunStarted)
     result = fold(Result(begun.environment, begun.plan), _events(where, header, data, begun.plan, lines))
     alive = result.outcome == "killed" and is_being_written(Path(path))
@@ -75,19 +80,19 @@ def load(path: str | Path) -> Result:
 
 def _wrong(where: str, number: int, error: Exception) -> UsageError:
     """What is wrong with a line, in words that name file and line."""
-    reason = "nested too deeply" if isinstance(error, RecursionError) else safe(str(error))
-    hint = "This isn't an fswizard result; `fswizard import` reads other programs' output."
-    return UsageError(f"{where}, line {number}: {reason}.", hint)
+    reason = _("nested too deeply") if isinstance(error, RecursionError) else safe(str(error))
+    hint = _("This isn't an fswizard result; `fswizard import` reads other programs' output.")
+    return UsageError(_("{file}, line {line}: {reason}.", file=where, line=number, reason=reason), hint)
 
 
 def _expect(where: str, number: int, line: bytes, kind: type[T]) -> tuple[T, dict[str, Any]]:
     """The object of type `kind` that a line holds, and its JSON object."""
     if not line:
-        raise UsageError(f"{where} ends before its plan.", "Nothing was measured in that run.")
+        raise UsageError(_("{file} ends before its plan.", file=where), _("Nothing was measured in that run."))
     try:
         data = parse_line(line)
         if data.get("type") != kind.__name__:
-            raise ValueError(f"a line of type {kind.__name__} was expected")
+            raise ValueError(_("a line of type {type} was expected", type=kind.__name__))
         event = from_json(kind, data)
         if isinstance(event, RunStarted):
             _check_plan(event.plan)
@@ -101,7 +106,7 @@ def event_in(line: bytes) -> Event:
     data = as_event(parse_line(line), {})
     kind = getattr(events, str(data.get("type")), None)
     if not (isinstance(kind, type) and issubclass(kind, Event)):
-        raise ValueError("an event was expected")
+        raise ValueError(_("an event was expected"))
     return from_json(kind, data)
 
 
@@ -144,14 +149,14 @@ def _check_plan(plan: Plan) -> None:
     candidates = [candidate.name for candidate in plan.measured]
     workloads = [workload.name for workload in plan.recipe.workloads]
     if len(set(candidates)) < len(candidates) or len(set(workloads)) < len(workloads):
-        raise ValueError("the plan names a candidate or a workload twice")
+        raise ValueError(_("the plan names a candidate or a workload twice"))
     if plan.baseline not in candidates:
-        raise ValueError(f"the baseline {plan.baseline!r} is not among the candidates")
+        raise ValueError(_("the baseline {candidate} is not among the candidates", candidate=repr(plan.baseline)))
     if any(workload.weight < 0 for workload in plan.recipe.workloads):
-        raise ValueError("a weight is negative")
+        raise ValueError(_("a weight is negative"))
 
 
 def _check_name(key: str, data: Mapping[str, Any], known: Collection[str]) -> None:
     name = data.get(key, "")
     if type(name) is not str or name not in known:
-        raise ValueError(f"the {key} {name!r:.60} is not in the plan")
+        raise ValueError(_("the {key} {name} is not in the plan", key=key, name=f"{name!r:.60}"))

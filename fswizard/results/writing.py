@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 
 from fswizard.errors import RunFailed, UsageError
+from fswizard.language import _
 from fswizard.model import events
 from fswizard.model.analysis import Analysis
 from fswizard.model.result import Result
@@ -32,12 +33,13 @@ class ResultWriter:
         try:
             self._descriptor = os.open(self.path, flags | os.O_CLOEXEC, 0o600)
         except FileExistsError as error:
-            hint = "Choose another name, or move that file away."
-            raise UsageError(f"The result file {safe(str(path))} exists already.", hint) from error
+            hint = _("Choose another name, or move that file away.")
+            raise UsageError(_("The result file {path} exists already.", path=safe(str(path))), hint) from error
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
-            hint = "Choose a file in an existing directory that you can write to."
-            raise UsageError(f"The result file {safe(str(path))} cannot be made: {reason}.", hint) from error
+            hint = _("Choose a file in an existing directory that you can write to.")
+            text = _("The result file {path} cannot be made: {reason}.", path=safe(str(path)), reason=reason)
+            raise UsageError(text, hint) from error
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # other runs keep away while this one lives
             if self._resumed:
@@ -45,8 +47,9 @@ class ResultWriter:
         except BaseException as error:
             os.close(self._descriptor)
             if isinstance(error, BlockingIOError):
-                hint = "Wait until it ends, or stop it first."
-                raise UsageError(f"The run of {safe(str(self.path))} is still in progress.", hint) from error
+                hint = _("Wait until it ends, or stop it first.")
+                text = _("The run of {file} is still in progress.", file=safe(str(self.path)))
+                raise UsageError(text, hint) from error
             raise
 
     def __enter__(self) -> ResultWriter:
@@ -90,8 +93,11 @@ class ResultWriter:
             raise self._failed(error) from error
 
     def _failed(self, error: OSError) -> RunFailed:
-        hint = "What was written before can still be read. Free some space there, or choose a file elsewhere."
-        return RunFailed(f"The result file {safe(str(self.path))} cannot be written: {error.strerror}.", hint)
+        hint = _("What was written before can still be read. Free some space there, or choose a file elsewhere.")
+        text = _(
+            "The result file {path} cannot be written: {reason}.", path=safe(str(self.path)), reason=error.strerror
+        )
+        return RunFailed(text, hint)
 
 
 def is_being_written(path: Path) -> bool:

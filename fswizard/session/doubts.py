@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from fswizard.drives import persistent_cache_bytes, place_of
 from fswizard.filesystems import availability
+from fswizard.language import _, listing
 from fswizard.model.estimates import room
 from fswizard.model.layout import MD
 from fswizard.model.plan import AGED_PERCENT, Plan
@@ -24,27 +25,37 @@ def before(plan: Plan) -> Iterator[Doubt]:
     if plan.target.kind == "image":
         yield Doubt(
             f"image-on-{plan.target.host_filesystem or 'unknown'}",
-            f"Measured inside a scratch image on {plan.target.host_filesystem or 'another filesystem'}: "
-            "ratios carry over to the bare disk, absolute figures less so.",
+            _(
+                "Measured inside a scratch image on {filesystem}: ratios carry over to the bare disk, "
+                "absolute figures less so.",
+                filesystem=plan.target.host_filesystem or _("another filesystem"),
+            ),
         )
     if plan.aged:
         yield Doubt(
             "aged",
-            f"Age here is {size_text(plan.churn_bytes)} written to files that are made, changed and deleted at "
-            f"{AGED_PERCENT} % full, and then cleared to make room for the tests: yours may age differently.",
+            _(
+                "Age here is {size} written to files that are made, changed and deleted at {percent} % "
+                "full, and then cleared to make room for the tests: yours may age differently.",
+                size=size_text(plan.churn_bytes),
+                percent=AGED_PERCENT,
+            ),
         )
     elif plan.target.kind != "directory":
         yield Doubt(
             "fresh-only",
-            "Every filesystem was new and nearly empty, and old or full ones can rank differently (Conway et al., "
-            "FAST'17): measure again with --aged, or with the recipe fill.",
+            _(
+                "Every filesystem was new and nearly empty, and old or full ones can rank differently (Conway et "
+                "al., FAST'17): measure again with --aged, or with the recipe fill."
+            ),
         )
     if plan.left_out:
-        yield Doubt("not-compared", f"Not compared: {left_out_text(plan)}")
+        yield Doubt("not-compared", _("Not compared: {left_out}", left_out=left_out_text(plan)))
     yield from _small(plan)
     yield from _discarding(plan)
     yield from _of_different_disks(plan)
     yield from _of_one_filesystem(plan)
+    yield from _in_memory(plan)
     yield from _over_several(plan)
     yield from _drivers(plan)
     yield from _shingled(plan)
@@ -55,13 +66,16 @@ def before(plan: Plan) -> Iterator[Doubt]:
 def since(earlier: Environment, now: Environment) -> Doubt | None:
     """What became different between the parts of a run that was interrupted."""
     tools = sorted(name for name in earlier.tools.keys() & now.tools.keys() if earlier.tools[name] != now.tools[name])
-    changed = [*(["the kernel"] if earlier.kernel != now.kernel else []), *tools]
+    changed = [*([_("the kernel")] if earlier.kernel != now.kernel else []), *tools]
     if not changed:
         return None
     return Doubt(
         "changed-meanwhile",
-        f"While the run was interrupted, {', '.join(changed)} changed, so the figures mix both states: run it again "
-        "for those of today.",
+        _(
+            "While the run was interrupted, {changed} changed, so the figures mix both states: run it again "
+            "for those of today.",
+            changed=", ".join(changed),
+        ),
     )
 
 
@@ -80,8 +94,14 @@ def _small(plan: Plan) -> Iterator[Doubt]:
         if space_bytes < filesystem.slow_below_bytes:
             yield Doubt(
                 f"small-{candidate.name}",
-                f"{candidate.name} had {binary_text(space_bytes)}: {filesystem.title} is slower with small files below "
-                f"{binary_text(filesystem.slow_below_bytes)}, so measure it on more.",
+                _(
+                    "{candidate} had {space}: {filesystem} is slower with small files below {slow_below}, so measure "
+                    "it on more.",
+                    candidate=candidate.name,
+                    space=binary_text(space_bytes),
+                    filesystem=filesystem.title,
+                    slow_below=binary_text(filesystem.slow_below_bytes),
+                ),
             )
 
 
@@ -94,20 +114,39 @@ def _discarding(plan: Plan) -> Iterator[Doubt]:
     if plan.target.kind == "image" and asked:
         yield Doubt(
             "discard-on-image",
-            f"{', '.join(asked)}: a scratch image ignores the option discard, so measure its effect on a partition or "
-            "a disk.",
+            _(
+                "{candidates}: a scratch image ignores the option discard, so measure its effect on a partition "
+                "or a disk.",
+                candidates=", ".join(asked),
+            ),
         )
 
 
 def _of_different_disks(plan: Plan) -> Iterator[Doubt]:
     if plan.target.kind != "directory":
         return
-    disks = sorted({disk for c in plan.candidates if (disk := _disk_under(c.directory))})
+    on_disks = (candidate.directory for candidate in plan.candidates if not candidate.in_memory)
+    disks = sorted({disk for directory in on_disks if (disk := _disk_under(directory))})
     if len(disks) > 1:
         yield Doubt(
             "different-disks",
-            f"The locations are on different disks ({', '.join(disks)}), so this compares the disks along with their "
-            "filesystems.",
+            _(
+                "The locations are on different disks ({disks}), so this compares the disks along with their "
+                "filesystems.",
+                disks=", ".join(disks),
+            ),
+        )
+
+
+def _in_memory(plan: Plan) -> Iterator[Doubt]:
+    if names := ", ".join(candidate.name for candidate in plan.candidates if candidate.in_memory):
+        yield Doubt(
+            "in-memory",
+            _(
+                "{names}: what is in a tmpfs is lost when the machine crashes or is switched off, and programs get "
+                "less memory; there was no memory limit for it.",
+                names=names,
+            ),
         )
 
 
@@ -118,10 +157,12 @@ def _of_one_filesystem(plan: Plan) -> Iterator[Doubt]:
         by_filesystem.setdefault(filesystem_number(candidate.directory), []).append(candidate.name)
     for names in by_filesystem.values():
         if len(names) > 1:
-            together = f"{', '.join(names[:-1])} and {names[-1]}"
             yield Doubt(
                 "one-filesystem",
-                f"{together} lie on one filesystem, so a difference between them is chance or the directory's own.",
+                _(
+                    "{names} lie on one filesystem, so a difference between them is chance or the directory's own.",
+                    names=listing(names),
+                ),
             )
 
 
@@ -133,14 +174,19 @@ def _over_several(plan: Plan) -> Iterator[Doubt]:
     if plan.target.kind == "image" and len({_disk_under(member.path) for member in members}) < len(members):
         yield Doubt(
             "members-on-one-disk",
-            f"The {len(members)} scratch images share one disk, so this shows what layouts cost, not what several "
-            "disks gain: for that, give each image a disk of its own.",
+            _(
+                "The {count} scratch images share one disk, so this shows what layouts cost, not what several "
+                "disks gain: for that, give each image a disk of its own.",
+                count=len(members),
+            ),
         )
     if any(candidate.array and candidate.array.layout.maker == MD for candidate in plan.candidates):
         yield Doubt(
             "not-synchronised",
-            "Arrays were measured as they are after their initial sync, which takes hours on large disks: until it "
-            "ends, yours will be slower.",
+            _(
+                "Arrays were measured as they are after their initial sync, which takes hours on large disks: "
+                "until it ends, yours will be slower."
+            ),
         )
 
 
@@ -167,9 +213,13 @@ def _shingled(plan: Plan) -> Iterator[Doubt]:
     if plan.writes_bytes_per_trial < cache_bytes:
         yield Doubt(
             "cache-not-exceeded",
-            f"Each test wrote {size_text(plan.writes_bytes_per_trial)} to this shingled disk, whose cache takes about "
-            f"{size_text(cache_bytes)}, so this run did not see the slowdown once it is full: the recipe "
-            "cache-overflow shows it.",
+            _(
+                "Each test wrote {written} to this shingled disk, whose cache takes about "
+                "{cache}, so this run did not see the slowdown once it is full: the recipe cache-overflow shows "
+                "it.",
+                written=size_text(plan.writes_bytes_per_trial),
+                cache=size_text(cache_bytes),
+            ),
         )
 
 
@@ -181,14 +231,19 @@ def fits_in_memory(plan: Plan, *, limited: bool) -> Iterator[Doubt]:
         return
     if buffered:
         why = (
-            "a longer recipe says more, as this machine can't limit memory (see `fswizard doctor`)"
+            _("a longer recipe says more, as this machine can't limit memory (see `fswizard doctor`)")
             if plan.memory_limit_bytes
-            else "a memory limit, or a longer recipe, says more"
+            else _("a memory limit, or a longer recipe, says more")
         )
         yield Doubt(
             "fits-in-memory",
-            f"{', '.join(w.title for w in buffered)}: the data fit into this machine's memory "
-            f"({binary_text(memory_bytes)}), so these figures are only partly the disk's; {why}.",
+            _(
+                "{workloads}: the data fit into this machine's memory ({memory}), so these figures are only partly "
+                "the disk's; {why}.",
+                workloads=", ".join(w.title for w in buffered),
+                memory=binary_text(memory_bytes),
+                why=why,
+            ),
         )
 
 
@@ -198,21 +253,31 @@ def _cached_by_host(plan: Plan) -> Iterator[Doubt]:
     virtual = plan.drive is not None and plan.drive.kind == "virtual"
     caches = plan.target.host_filesystem in CACHING or plan.target.host_filesystem.startswith("fuse")
     if direct and (virtual or caches):
-        where = "the host of this virtual disk" if virtual else f"{plan.target.host_filesystem}, below the image,"
+        where = (
+            _("the host of this virtual disk")
+            if virtual
+            else _("{filesystem}, below the image,", filesystem=plan.target.host_filesystem)
+        )
         yield Doubt(
             "fits-in-host-memory",
-            f"{', '.join(w.title for w in direct)}: {where} may keep the data in memory in spite of direct I/O, so "
-            "treat these figures as upper limits.",
+            _(
+                "{workloads}: {where} may keep the data in memory in spite of direct I/O, so treat these figures as "
+                "upper limits.",
+                workloads=", ".join(w.title for w in direct),
+                where=where,
+            ),
         )
 
 
 def _machine() -> Iterator[Doubt]:
     if host.this.on_battery():
-        yield Doubt("on-battery", "The machine ran on battery and may have saved power: plug it in and run again.")
+        yield Doubt("on-battery", _("The machine ran on battery and may have saved power: plug it in and run again."))
     governor = host.this.governor()
     if governor == "powersave" and not host.this.governor_is_dynamic():
         yield Doubt(
             "governor",
-            "The processor was held at its lowest speed (governor `powersave`), which hides differences between fast "
-            "filesystems: `cpupower frequency-set -g performance` changes that.",
+            _(
+                "The processor was held at its lowest speed (governor `powersave`), which hides differences "
+                "between fast filesystems: `cpupower frequency-set -g performance` changes that."
+            ),
         )

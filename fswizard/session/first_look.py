@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 
 from fswizard.engines import WorkloadContext, WorkloadDisturbed, WorkloadFailed, engine
+from fswizard.language import _
 from fswizard.model.estimates import first_look_s
 from fswizard.model.metrics import BYTES_WRITTEN, DURATION, FIRST_LOOK_RATE, Metric
 from fswizard.model.plan import Plan, Trial
@@ -23,7 +24,7 @@ def first_look(plan: Plan, emitter: Emitter) -> Callable[[PreparedTarget], Await
     workload = plan.first_look
     if workload is None:
         return None
-    job, title = workload.job, f"first look: {workload.title}"
+    job, title = workload.job, _("first look: {workload}", workload=workload.title)
     expected_s = first_look_s(plan.drive.kind if plan.drive else "unknown")
 
     async def look(prepared: PreparedTarget) -> None:

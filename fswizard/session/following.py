@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from fswizard.errors import UsageError
+from fswizard.language import _
 from fswizard.model.events import Event, RunEnded, RunStarted
 from fswizard.model.result_file import UNREADABLE
 from fswizard.model.text import safe
@@ -39,9 +40,11 @@ class FollowedRun:
                 file.readline()
                 started = event_in(file.readline())
         except (OSError, *UNREADABLE) as error:
-            raise UsageError(f"The run of {safe(str(path))} cannot be followed.", "Did it just end?") from error
+            raise UsageError(
+                _("The run of {path} cannot be followed.", path=safe(str(path))), _("Did it just end?")
+            ) from error
         if not isinstance(started, RunStarted):
-            raise UsageError(f"The run of {safe(str(path))} was written by another version of fswizard.")
+            raise UsageError(_("The run of {path} was written by another version of fswizard.", path=safe(str(path))))
         self.plan = started.plan
 
     def order(self, order: str) -> None:
@@ -66,8 +69,8 @@ class FollowedRun:
             if not over:
                 await clock.pause(LOOK_S)
         if not isinstance(last, RunEnded):
-            hint = "`fswizard clean` removes what it left; then you can resume it."
-            yield RunEnded(last.at_s, "killed", "The run was killed.", hint=hint)
+            hint = _("`fswizard clean` removes what it left; then you can resume it.")
+            yield RunEnded(last.at_s, "killed", _("The run was killed."), hint=hint)
 
     def _read(self) -> bytes:
         """What the run wrote since the last look."""

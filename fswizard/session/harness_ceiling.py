@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from fswizard.engines import WorkloadDisturbed, WorkloadFailed, engine
+from fswizard.language import _
 from fswizard.model.metrics import BUILT_IN_RATES, RATE_IN_MEMORY
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Job, Recipe, Workload
@@ -35,7 +36,9 @@ async def measure_limits(plan: Plan, emitter: Emitter, journal: Journal) -> None
     """Carry out a small version of each on a tmpfs. Where the memory does not suffice, or somebody ends one,
     nothing is said."""
     for workload, job in _limited(plan.recipe):
-        emitter.begin("raw", f"{workload.title} in memory", workload=workload.name, expected_s=EXPECTED_S)
+        emitter.begin(
+            "raw", _("{workload} in memory", workload=workload.title), workload=workload.name, expected_s=EXPECTED_S
+        )
         place = journal.make_directory(MEMORY)
         (place / "files").mkdir()
         context = DirectoryContext(str(place / "files"), str(place), set())

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from fswizard.engines import WorkloadDisturbed
 from fswizard.errors import RunFailed
+from fswizard.language import N_, _
 from fswizard.model.drive import Drive
 from fswizard.model.result import Doubt
 from fswizard.model.units import share_text, size_text
@@ -36,13 +37,18 @@ JUMP_S = 5.0
 BEAT_S = 0.2
 
 
+_WITHOUT_ROUND = N_("{what}, so that round doesn't count; another replaces it if time is left.")
+
+
 def _without_round(code: str, what: str) -> Doubt:
-    return Doubt(code, f"{what}, so that round doesn't count; another replaces it if time is left.")
+    return Doubt(code, _WITHOUT_ROUND.format(what=what))
 
 
-SUSPENDED = _without_round("suspended", "The machine slept during a round")
-STOPPED = _without_round("stopped", "fswizard was stopped during a round (Ctrl-Z, SIGSTOP) or had to wait for memory")
-CLOCK_JUMP = _without_round("clock-jump", "The clock was set during a round")
+SUSPENDED = _without_round("suspended", N_("The machine slept during a round"))
+STOPPED = _without_round(
+    "stopped", N_("fswizard was stopped during a round (Ctrl-Z, SIGSTOP) or had to wait for memory")
+)
+CLOCK_JUMP = _without_round("clock-jump", N_("The clock was set during a round"))
 MOST_DISTURBED = 3
 """Number of disturbed rounds in a row (a program was killed or stopped) after which the run ends."""
 
@@ -50,10 +56,15 @@ MOST_DISTURBED = 3
 def disturbed_by(by: WorkloadDisturbed) -> Doubt:
     """What to say of a round in which somebody killed or stopped a program of ours."""
     if by.signal:
-        what = f"The program that measures was killed ({by.program}, {by.signal}) during a round"
+        what = _(
+            "The program that measures was killed ({program}, {signal}) during a round",
+            program=by.program,
+            signal=by.signal,
+        )
         return _without_round("program-killed", what)
     return _without_round(
-        "program-stopped", f"The program that measures was stopped ({by.program}, SIGSTOP) during a round"
+        "program-stopped",
+        _("The program that measures was stopped ({program}, SIGSTOP) during a round", program=by.program),
     )
 
 
@@ -61,9 +72,15 @@ def disturbed_too_often(by: WorkloadDisturbed) -> RunFailed:
     """What ends the run when that went on for MOST_DISTURBED rounds."""
     last = f"{by.program}, {by.signal or 'SIGSTOP'}"
     return RunFailed(
-        f"The program that measures was killed or stopped in {MOST_DISTURBED} rounds in a row (last: {last}).",
-        "Something on this machine kills or stops programs, such as a memory guard or a batch system: keep it from "
-        "doing so and run again. The figures so far are kept.",
+        _(
+            "The program that measures was killed or stopped in {count} rounds in a row (last: {last}).",
+            count=MOST_DISTURBED,
+            last=last,
+        ),
+        _(
+            "Something on this machine kills or stops programs, such as a memory guard or a batch system: "
+            "keep it from doing so and run again. The figures so far are kept."
+        ),
     )
 
 
@@ -77,19 +94,22 @@ async def wait_until_quiet(drive: Drive | None, emitter: Emitter, *, longest_s: 
     while longest_s > 0 and (busy := await _who_is_busy(drive)):
         waited = clock.monotonic() - began
         if emitter.step.stage != "wait":
-            emitter.begin("wait", f"waiting: {busy}", expected_s=longest_s)
+            emitter.begin("wait", _("waiting for other programs: {busy}", busy=busy), expected_s=longest_s)
         if waited >= longest_s:
             emitter.doubt(busy_machine(busy))
             break
-        emitter.progress(f"waiting: {busy}", Progress(waited / longest_s))
+        emitter.progress(_("waiting for other programs: {busy}", busy=busy), Progress(waited / longest_s))
     return clock.monotonic() - began
 
 
 def busy_machine(busy: str) -> Doubt:
     return Doubt(
         "busy-machine",
-        f"Other programs were using the processors or disks meanwhile ({busy}), which widens intervals: close them and "
-        "run it again.",
+        _(
+            "Other programs were using the processors or disks meanwhile ({busy}), which widens intervals: "
+            "close them and run it again.",
+            busy=busy,
+        ),
     )
 
 
@@ -123,13 +143,14 @@ def who(before: Mapping[int, Load], now: Mapping[int, Load], passed_s: float, *,
     if disk and used:
         most = max(used, key=lambda load: load.read_bytes + load.written_bytes)
         if most.read_bytes + most.written_bytes > LEAST_BYTES_PER_S * passed_s:
-            verb = "reads" if most.read_bytes > most.written_bytes else "writes"
-            rate = max(most.read_bytes, most.written_bytes) / passed_s
-            return f"`{most.name}` {verb} {size_text(rate)}/s"
+            rate = size_text(max(most.read_bytes, most.written_bytes) / passed_s)
+            reads = most.read_bytes > most.written_bytes
+            return _(N_("`{program}` reads {rate}/s") if reads else N_("`{program}` writes {rate}/s"),
+                     program=most.name, rate=rate)  # fmt: skip
     most = max(used, key=lambda load: load.cpu_s, default=Load("", 0))
     if most.cpu_s > BUSY_SHARE * passed_s:
-        return f"`{most.name}` uses {share_text(most.cpu_s / passed_s)} of a processor"
-    return "something uses the disk" if disk else "something uses the processors"
+        return _("`{program}` uses {share} of a processor", program=most.name, share=share_text(most.cpu_s / passed_s))
+    return _("something uses the disk") if disk else _("something uses the processors")
 
 
 def _is_ours(number: int, loads: Mapping[int, Load]) -> bool:

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from fswizard.errors import Refused, UsageError
+from fswizard.language import _
 from fswizard.model.codec import from_json
 from fswizard.model.plan import Plan
 from fswizard.model.result_file import UNREADABLE
@@ -44,7 +45,12 @@ class OngoingRun:
     @property
     def text(self) -> str:
         """In the middle of a sentence."""
-        return f"{self.recipe} on {self.title or self.disk or 'a disk without a name'}, since {self.started[11:16]}"
+        return _(
+            "{recipe} on {disk}, since {time}",
+            recipe=self.recipe,
+            disk=self.title or self.disk or _("a disk without a name"),
+            time=self.started[11:16],
+        )
 
 
 def ongoing() -> tuple[OngoingRun, ...]:
@@ -58,10 +64,12 @@ def find_ongoing(name: str = "") -> OngoingRun:
     runs = ongoing()
     matching = [run for run in runs if name in run.result]
     if not runs:
-        raise UsageError("No run is in progress.", "`fswizard history` lists earlier results.")
+        raise UsageError(_("No run is in progress."), _("`fswizard history` lists earlier results."))
     if not matching:
         others = "; ".join(f"{Path(run.result).stem} ({run.text})" for run in runs)
-        raise UsageError(f"No run {safe(name)!r} is in progress.", f"In progress: {safe(others)}.")
+        raise UsageError(
+            _("No run {name} is in progress.", name=repr(safe(name))), _("In progress: {others}.", others=safe(others))
+        )
     return matching[0]
 
 
@@ -81,8 +89,12 @@ def entered(plan: Plan, result: Path) -> Iterator[socket.socket]:
                 fcntl.flock(alone, fcntl.LOCK_EX)
                 if first := next((run for run in ongoing() if disk and run.disk == disk), None):
                     raise Refused(
-                        f"{disk} is being measured already: {safe(first.text)}. Two runs would disturb each other.",
-                        "`fswizard watch` shows that run; wait for its end, or stop it there.",
+                        _(
+                            "{disk} is being measured already: {text}. Two runs would disturb each other.",
+                            disk=disk,
+                            text=safe(first.text),
+                        ),
+                        _("`fswizard watch` shows that run; wait for its end, or stop it there."),
                     )
                 now = f"{clock.utc().astimezone():%Y-%m-%dT%H:%M:%S}"
                 descriptor, new = tempfile.mkstemp(prefix="run-", dir=folder)
@@ -99,8 +111,10 @@ def entered(plan: Plan, result: Path) -> Iterator[socket.socket]:
                     orders.bind(short)
                 os.rename(new, entry)  # only now: without its lock it would be taken for a dead run's
         except OSError as error:
-            hint = "Set XDG_STATE_HOME to a directory that you can write."
-            raise UsageError(f"{safe(str(folder))} cannot be written: {error.strerror}.", hint) from error
+            hint = _("Set XDG_STATE_HOME to a directory that you can write.")
+            raise UsageError(
+                _("{folder} cannot be written: {reason}.", folder=safe(str(folder)), reason=error.strerror), hint
+            ) from error
         yield orders
 
 

@@ -19,6 +19,7 @@ from fswizard.filesystems import (
     parse_candidates,
     require_members,
 )
+from fswizard.language import _, in_english, n_
 from fswizard.model.drive import Drive
 from fswizard.model.endurance import usual_budget_bytes
 from fswizard.model.estimates import LEAST_SHARE, free_when_aged_bytes, memory_limit_bytes
@@ -47,7 +48,6 @@ from fswizard.targets import (
 DEFAULT_BASELINES = ("ext4", f"ext4:{AGED}")
 LEAST_OLD = 1.5
 """The least image over the room that the workloads need; the rest is for old files."""
-NOT_AGED = "Don't age them, or choose"
 MARGIN = 1.25
 """By so much a run may write more than expected where the user chose no limit."""
 
@@ -76,6 +76,7 @@ class Choices:
     drive: Drive | None = None
 
 
+@in_english()
 def make_plan(choices: Choices, history: Sequence[Entry] = ()) -> Plan:
     """The plan for `choices`; nothing on the machine is changed. `history` may show how fast the disk is.
 
@@ -96,10 +97,13 @@ def make_plan(choices: Choices, history: Sequence[Entry] = ()) -> Plan:
         baseline = next((candidate.name for candidate in candidates if candidate.as_new == baseline), baseline)
     if any(candidate.aged for candidate in candidates):
         _require_ageing(candidates, target, recipe)
-    require_programs(work, f"the recipe {recipe.name}", packages=[each.package for each in left_out])
+    require_programs(work, _("the recipe {recipe}", recipe=recipe.name), packages=[each.package for each in left_out])
     names = [candidate.name for candidate in candidates]
     if baseline and baseline not in names:
-        raise UsageError(f"The baseline {baseline} is not among the candidates.", f"They are: {'; '.join(names)}.")
+        raise UsageError(
+            _("The baseline {baseline} is not among the candidates.", baseline=baseline),
+            _("They are: {names}.", names="; ".join(names)),
+        )
     if choices.drive and not target.others:
         drive = choices.drive
     plan = Plan(
@@ -139,27 +143,36 @@ def _require_ageing(candidates: Sequence[Candidate], target: Target, recipe: Rec
     """UsageError where candidates can't be aged on the target, or measured once they are."""
     if target.kind != "image" or target.others:
         raise UsageError(
-            "Candidates can be aged in a single scratch image alone.", f"{NOT_AGED} --target image:SIZE@DIRECTORY."
+            _("Candidates can be aged in a single scratch image alone."),
+            _("Don't age them, or choose --target image:SIZE@DIRECTORY."),
         )
     if any(workload.job.fill_percent for workload in recipe.workloads):
         raise UsageError(
-            f"The recipe {recipe.name} fills filesystems itself, which leaves no room for old files.",
-            f"{NOT_AGED} another recipe.",
+            _("The recipe {recipe} fills filesystems itself, which leaves no room for old files.", recipe=recipe.name),
+            _("Don't age them, or choose another recipe."),
         )
     least_bytes = round(LEAST_OLD * free_when_aged_bytes(recipe))
     if target.size_bytes < least_bytes:
         raise UsageError(
-            f"An image of {binary_size_text(target.size_bytes)} leaves too little room for old files beside the recipe "
-            f"{recipe.name}.",
-            f"It needs {binary_text(least_bytes)} or more: --target image:SIZE@DIRECTORY.",
+            _(
+                "An image of {size} leaves too little room for old files beside the recipe {recipe}.",
+                size=binary_size_text(target.size_bytes),
+                recipe=recipe.name,
+            ),
+            _("It needs {least} or more: --target image:SIZE@DIRECTORY.", least=binary_text(least_bytes)),
         )
     images = 1 + sum(candidate.aged for candidate in candidates)
     room_bytes = image_room_bytes(target.path)
     if room_bytes < images * target.size_bytes:
         raise UsageError(
-            f"Ageing takes {images} images of {binary_text(target.size_bytes)}, and there is room for "
-            f"{binary_text(max(0, room_bytes))} in {safe(target.path)}.",
-            "Name a directory with more free space, or age fewer candidates.",
+            _(
+                "Ageing takes {images} images of {size}, and there is room for {room} in {directory}.",
+                images=images,
+                size=binary_text(target.size_bytes),
+                room=binary_text(max(0, room_bytes)),
+                directory=safe(target.path),
+            ),
+            _("Name a directory with more free space, or age fewer candidates."),
         )
 
 
@@ -182,9 +195,12 @@ def within_budget(plan: Plan, chosen_bytes: float | None = None) -> Plan:
         return replace(plan, write_budget_bytes=None)
     if plan.writes_bytes_in(len(plan.measured)) > chosen_bytes:
         raise UsageError(
-            f"One round writes about {size_text(plan.writes_bytes_in(len(plan.measured)))}, and the write budget is "
-            f"{size_text(chosen_bytes)}.",
-            "Allow more writes, or choose fewer candidates or workloads.",
+            _(
+                "One round writes about {writes}, and the write budget is {chosen}.",
+                writes=size_text(plan.writes_bytes_in(len(plan.measured))),
+                chosen=size_text(chosen_bytes),
+            ),
+            _("Allow more writes, or choose fewer candidates or workloads."),
         )
     return _with_shares(replace(plan, write_budget_bytes=int(chosen_bytes)))
 
@@ -209,8 +225,11 @@ def _memory_limit_bytes(choices: Choices, recipe: Recipe) -> int:
         return memory_limit_bytes((workload.job for workload in recipe.workloads), host.this.memory_bytes())
     if 0 < limit_bytes < LEAST_MEMORY_LIMIT_BYTES:
         raise UsageError(
-            f"{binary_text(limit_bytes)} of memory is too little for most programs to start.",
-            f"Give --memory-limit at least {binary_text(LEAST_MEMORY_LIMIT_BYTES)}, or none.",
+            _("{limit} of memory is too little for most programs to start.", limit=binary_text(limit_bytes)),
+            _(
+                "Give --memory-limit at least {least_memory_limit}, or none.",
+                least_memory_limit=binary_text(LEAST_MEMORY_LIMIT_BYTES),
+            ),
         )
     return limit_bytes
 
@@ -219,10 +238,11 @@ def _check_limits(choices: Choices) -> None:
     lowest, highest = choices.rounds
     if not 1 <= lowest <= highest <= MAXIMUM_ROUNDS:
         raise UsageError(
-            f"{lowest}..{highest} isn't a range of rounds.", f"Give MIN..MAX with 1 <= MIN <= MAX <= {MAXIMUM_ROUNDS}."
+            _("{lowest}..{highest} isn't a range of rounds.", lowest=lowest, highest=highest),
+            _("Give MIN..MAX with 1 <= MIN <= MAX <= {maximum_rounds}.", maximum_rounds=MAXIMUM_ROUNDS),
         )
     if choices.time_limit_s is not None and choices.time_limit_s <= 0:
-        raise UsageError("--time 0 leaves no time to measure.", "Give --time a duration such as 10m.")
+        raise UsageError("--time 0 leaves no time to measure.", _("Give --time a duration such as 10m."))
 
 
 def _candidates(
@@ -245,12 +265,20 @@ def _candidates(
             require_available(candidate, state, packages=packages)
             _check_space(candidate, target, choices.recipe)
         candidates = tuple(candidate for candidate, _ in states)
-    short = [f"{c.name} has no {', no '.join(missing)}" for c in candidates if (missing := c.lacking(choices.needs))]
+    short = [
+        _("{c} has no {missing}", c=c.name, missing=", no ".join(missing))
+        for c in candidates
+        if (missing := c.lacking(choices.needs))
+    ]
     fitting = tuple(candidate for candidate in candidates if not candidate.lacking(choices.needs))
     if not fitting:
         raise UsageError(
-            f"No candidate has all that you need ({', '.join(choices.needs)}): {'; '.join(short)}.",
-            "Add another filesystem to --candidates, or leave something out of --need.",
+            _(
+                "No candidate has all that you need ({needs}): {short}.",
+                needs=", ".join(choices.needs),
+                short="; ".join(short),
+            ),
+            _("Add another filesystem to --candidates, or leave something out of --need."),
         )
     return fitting, left_out
 
@@ -280,8 +308,11 @@ def _usable(
     """Those that can be made, and the others."""
     usable = [(candidate, state) for candidate, state in states if state.usable]
     if not usable:
-        _, first = states[0]
-        raise Missing(f"None of the recipe's filesystems can be made here: {first.reason}", _hint(first, packages))
+        first = states[0][1]
+        raise Missing(
+            _("None of the recipe's filesystems can be made here: {reason}", reason=first.reason),
+            _hint(first, packages),
+        )
     return usable, tuple(LeftOut(c.name, state.reason, state.package) for c, state in states if not state.usable)
 
 
@@ -291,13 +322,14 @@ def available(candidate: Candidate) -> Availability:
     return layout_availability(candidate.array.layout) if state.usable and candidate.array else state
 
 
-def require_available(
-    candidate: Candidate, state: Availability, where: str = "here", *, packages: Sequence[str] = ()
-) -> None:
+def require_available(candidate: Candidate, state: Availability, *, packages: Sequence[str] = ()) -> None:
     """Missing where it cannot be made; the hint brings `packages`, too."""
     if not state.usable:
         name = candidate.name if candidate.array else candidate.filesystem.title
-        raise Missing(f"{name} cannot be made {where}: {state.reason}", _hint(state, packages))
+        raise Missing(
+            _("{name} cannot be made here: {reason}", name=name, reason=state.reason),
+            _hint(state, packages),
+        )
 
 
 def _hint(state: Availability, packages: Sequence[str]) -> str:
@@ -310,28 +342,40 @@ def _check_space(candidate: Candidate, target: Target, recipe: Recipe) -> None:
     require_members(candidate.name, candidate.array, len(target.members))
     if space_bytes < filesystem.minimum_bytes:
         raise UsageError(
-            f"{filesystem.title} needs at least {size_text(filesystem.minimum_bytes)}, "
-            f"and the target has {size_text(space_bytes)}.",
-            f"Choose a larger target, or leave {filesystem.title} out.",
+            _(
+                "{filesystem} needs at least {minimum}, and the target has {space}.",
+                filesystem=filesystem.title,
+                minimum=size_text(filesystem.minimum_bytes),
+                space=size_text(space_bytes),
+            ),
+            _("Choose a larger target, or leave {filesystem} out.", filesystem=filesystem.title),
         )
     if space_bytes < recipe.image_bytes:
         raise UsageError(
-            f"{candidate.name} has room for {binary_size_text(space_bytes)} on the target, and the recipe "
-            f"{recipe.name} needs {binary_size_text(recipe.image_bytes)}.",
-            "Choose larger devices or images, more of them, or leave it out.",
+            _(
+                "{candidate} has room for {space} on the target, and the recipe {recipe} needs {image}.",
+                candidate=candidate.name,
+                space=binary_size_text(space_bytes),
+                recipe=recipe.name,
+                image=binary_size_text(recipe.image_bytes),
+            ),
+            _("Choose larger devices or images, more of them, or leave it out."),
         )
 
 
-def require_programs(
-    commands: Sequence[PlannedCommand], what: str, since: str = "", *, packages: Sequence[str] = ()
-) -> None:
+def require_programs(commands: Sequence[PlannedCommand], what: str, *, packages: Sequence[str] = ()) -> None:
     """Missing where a program of `commands`, which `what` needs, is absent; the hint brings `packages`, too."""
     if absent := _absent(commands):
-        names, verb = ", ".join(map(safe, absent)), "are" if len(absent) > 1 else "is"
         hint = programs.install_hint(*_packages_of(absent), *packages)
         raise Missing(
-            f"{names} {verb} not installed{since}, and {what} needs {'them' if len(absent) > 1 else 'it'}.",
-            f"{hint}, or run `fswizard doctor --install`." if programs.package_manager() else hint,
+            n_(
+                "{names} is not installed, and {what} needs it.",
+                "{names} are not installed, and {what} needs them.",
+                len(absent),
+                names=", ".join(map(safe, absent)),
+                what=what,
+            ),
+            _("{hint}, or run `fswizard doctor --install`.", hint=hint) if programs.package_manager() else hint,
         )
 
 

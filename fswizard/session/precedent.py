@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fswizard import results
 from fswizard.errors import FswizardError
+from fswizard.language import _
 from fswizard.model.estimates import Calibration, calibration, estimate, expected
 from fswizard.model.plan import Plan
 from fswizard.results import Entry
@@ -68,8 +69,10 @@ def settles_text(plan: Plan, history: Iterable[Entry]) -> str:
             continue
         least = provable(result, len(plan.candidates), _rounds(plan)) if _work(result.plan) == _work(plan) else None
         if least is not None:
-            return (
-                f"differences of {math.ceil(round(least * 100, 6))} % or more, if figures vary as on {entry.when[:10]}"
+            return _(
+                "differences of {least} % or more, if figures vary as on {when}",
+                least=math.ceil(round(least * 100, 6)),
+                when=entry.when[:10],
             )
     return ""
 

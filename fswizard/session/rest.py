@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from fswizard.errors import RunFailed
+from fswizard.language import _
 from fswizard.model.plan import Plan
 from fswizard.model.text import safe
 from fswizard.progress.emitter import Emitter
@@ -26,13 +27,13 @@ async def let_rest(plan: Plan, devices: Sequence[str], emitter: Emitter) -> None
     """Write back what the host still holds, wait until nothing is under way, and let a shingled disk tidy up."""
     shingled = plan.drive is not None and plan.drive.smr.kind in ("drive-managed", "host-aware")
     if shingled:
-        emitter.begin("wait", "letting the shingled disk rest", expected_s=SHINGLED_REST_S)
+        emitter.begin("wait", _("letting the shingled disk rest"), expected_s=SHINGLED_REST_S)
     if plan.target.kind == "directory":  # filesystems stay mounted; images bypass the page cache, devices have none
         directories = sorted({candidate.directory for candidate in plan.candidates})
         done = await timeouts.finish(["sync", "--file-system", *directories])
         if done.exit_code:
-            text = f"The disk does not accept what was written: {safe(done.output)}"
-            raise RunFailed(text, "It may be full or failing.")
+            text = _("The disk does not accept what was written: {output}", output=safe(done.output))
+            raise RunFailed(text, _("It may be full or failing."))
     until_s = clock.monotonic() + (LONGEST_SHINGLED_S if shingled else LONGEST_S)
     before_bytes = math.inf
     while clock.monotonic() < until_s:

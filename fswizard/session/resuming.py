@@ -9,6 +9,7 @@ from pathlib import Path
 from fswizard import results
 from fswizard.errors import FswizardError, UsageError
 from fswizard.filesystems import parse_candidate, require_members
+from fswizard.language import N_, _, in_english
 from fswizard.model.estimates import affordable_rounds, expected, round_bytes
 from fswizard.model.filesystem import Candidate
 from fswizard.model.forecast import HALF
@@ -23,7 +24,7 @@ from fswizard.system import host
 from fswizard.targets import require_still_there
 
 LONGEST_LIST = 3
-COMPLETE = "This run is complete: more rounds would not settle more."
+COMPLETE = N_("This run is complete: more rounds would not settle more.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class Resumption:
     earlier: Result
 
 
+@in_english()
 def take_up(path: Path, *, time_limit_s: float | None = None, write_budget_bytes: float | None = None) -> Resumption:
     """The run in a result file, ready to go on. Its time and what it writes count from zero again.
 
@@ -46,17 +48,20 @@ def take_up(path: Path, *, time_limit_s: float | None = None, write_budget_bytes
     candidates are made as this program knows them.
     """
     if results.is_being_written(path):
-        raise UsageError(f"The run of {safe(str(path))} is still in progress.", "Wait until it ends, or stop it first.")
+        raise UsageError(
+            _("The run of {path} is still in progress.", path=safe(str(path))),
+            _("Wait until it ends, or stop it first."),
+        )
     earlier = results.load(path)
     _check_origin(earlier)
     plan = earlier.plan
     if not 1 <= plan.minimum_rounds <= plan.maximum_rounds <= MAXIMUM_ROUNDS:
-        raise UsageError("This run's plan has an impossible number of rounds.", "Start a new run instead.")
+        raise UsageError(_("This run's plan has an impossible number of rounds."), _("Start a new run instead."))
     _check_incomplete(earlier)
     require_still_there(plan)
     for candidate in plan.candidates if plan.target.kind == "image" else ():
         _check_candidate(candidate, plan)
-    require_programs(plan.commands, "the run", " any more")
+    require_programs(plan.commands, _("the run"))
     plan = with_limits(_as_measured(plan, earlier), earlier, time_limit_s, write_budget_bytes)
     return Resumption(path, plan, earlier)
 
@@ -118,14 +123,21 @@ def with_limits(plan: Plan, earlier: Result, time_limit_s: float | None, write_b
     if affordable_rounds(plan, earlier, left, before_bytes=before_bytes) == 0:
         writes = size_text(plan.filled_bytes + round_bytes(plan, earlier, left))
         raise UsageError(
-            f"Another round writes about {writes}, and the write budget is {size_text(write_budget_bytes)}.",
-            "Give it a larger write budget, or start a new run.",
+            _(
+                "Another round writes about {writes}, and the write budget is {write_budget}.",
+                writes=writes,
+                write_budget=size_text(write_budget_bytes),
+            ),
+            _("Give it a larger write budget, or start a new run."),
         )
     if plan.time_limit_s and expected(plan, earlier).most_s <= plan.preparation_s:
         raise UsageError(
-            f"Another round takes about {duration_text(plan.preparation_s + round_s)}, "
-            f"and the time limit is {duration_text(plan.time_limit_s)}.",
-            "Give it more time.",
+            _(
+                "Another round takes about {preparation}, and the time limit is {time_limit}.",
+                preparation=duration_text(plan.preparation_s + round_s),
+                time_limit=duration_text(plan.time_limit_s),
+            ),
+            _("Give it more time."),
         )
     return plan
 
@@ -133,21 +145,23 @@ def with_limits(plan: Plan, earlier: Result, time_limit_s: float | None, write_b
 def _check_origin(earlier: Result) -> None:
     environment = earlier.environment
     if environment.source:
-        raise UsageError("These figures were imported; there is no run to resume.", "`fswizard run` starts one.")
+        raise UsageError(_("These figures were imported; there is no run to resume."), _("`fswizard run` starts one."))
     if (environment.host, environment.processor) != (host.this.name(), host.this.processor()):
         raise UsageError(
-            "This run was started on another machine; rounds of two machines can't be mixed.",
-            "Resume it there, or start a new run here.",
+            _("This run was started on another machine; rounds of two machines can't be mixed."),
+            _("Resume it there, or start a new run here."),
         )
 
 
 def _check_incomplete(earlier: Result) -> None:
     if earlier.outcome == "failed":
-        raise UsageError("A fault ended this run, so its figures may be wrong.", "Fix the fault, then start a new run.")
+        raise UsageError(
+            _("A fault ended this run, so its figures may be wrong."), _("Fix the fault, then start a new run.")
+        )
     counted = replace(earlier, discarded_rounds=(*earlier.discarded_rounds, *interrupted_rounds(earlier)))
     stop = decide(analyse(counted), earlier.plan, earlier.candidates_left).stop
     if earlier.outcome == "finished" or (stop and earlier.finished_rounds):
-        raise UsageError(COMPLETE, "`fswizard report` shows its result.")
+        raise UsageError(COMPLETE, _("`fswizard report` shows its result."))
 
 
 def _check_candidate(candidate: Candidate, plan: Plan) -> None:
@@ -155,9 +169,10 @@ def _check_candidate(candidate: Candidate, plan: Plan) -> None:
     known = parse_candidate(candidate.name).on(len(plan.target.members))
     if _as_made(known) != _as_made(candidate):
         raise UsageError(
-            f"This version of fswizard makes {candidate.name} differently than that run did.", "Start a new run."
+            _("This version of fswizard makes {candidate} differently than that run did.", candidate=candidate.name),
+            _("Start a new run."),
         )
-    require_available(known, available(known), "here any more")
+    require_available(known, available(known))
     require_members(known.name, known.array, len(plan.target.members))
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from fswizard.advice import conclude
 from fswizard.engines import WorkloadDisturbed
 from fswizard.errors import FswizardError, RunFailed
-from fswizard.language import in_english
+from fswizard.language import N_, _, in_english
 from fswizard.model.estimates import BARE_SHARE, affordable_rounds, another_round_fits
 from fswizard.model.events import ON_REQUEST, Event, PauseChanged, RunEnded, RunStarted, fold
 from fswizard.model.forecast import UNLIKELY
@@ -56,12 +56,12 @@ from fswizard.targets import (
 
 LONGEST_ORDER_BYTES = 64
 WHY_STOPPED = {
-    "one-left": "One candidate is proven ahead of all others.",
-    "alone": "Only one candidate is left, with nothing to compare it with.",
-    "all-tie": "The remaining candidates are proven equal.",
-    "no-change": "More rounds would hardly change the answer.",
-    "rounds": "The maximum number of rounds is reached.",
-    "none-left": "No candidate is left: each one failed or was skipped.",
+    "one-left": N_("One candidate is proven ahead of all others."),
+    "alone": N_("Only one candidate is left, with nothing to compare it with."),
+    "all-tie": N_("The remaining candidates are proven equal."),
+    "no-change": N_("More rounds would hardly change the answer."),
+    "rounds": N_("The maximum number of rounds is reached."),
+    "none-left": N_("No candidate is left: each one failed or was skipped."),
 }
 
 
@@ -164,7 +164,7 @@ class Session:
 
     async def _run(self) -> None:
         outcome: Outcome = "failed"
-        text, hint, details = "It ended because of a bug in fswizard.", "", ""
+        text, hint, details = _("It ended because of a bug in fswizard."), "", ""
         try:
             self._emit(RunStarted(self._emitter.at_s, self.plan, self._environment))
             async with AsyncExitStack() as undo:
@@ -179,7 +179,9 @@ class Session:
             self.error = error
             outcome, text, hint, details = "failed", error.message, error.hint, error.details
         except OSError as error:
-            self.error = RunFailed(f"The machine stopped the run: {error}.", "Its disk may be full or failing.")
+            self.error = RunFailed(
+                _("The machine stopped the run: {error}.", error=error), _("Its disk may be full or failing.")
+            )
             outcome, text, hint = "failed", self.error.message, self.error.hint
         except BaseException:
             details = traceback.format_exc()
@@ -208,7 +210,7 @@ class Session:
 
     def _tidy_up(self, journal: Journal) -> None:
         if left := journal.close():
-            self._emitter.doubt(Doubt("not-removed", f"{left} `fswizard clean` removes what is left."))
+            self._emitter.doubt(Doubt("not-removed", _("{left} `fswizard clean` removes what is left.", left=left)))
 
     async def _rounds(self, prepared: PreparedTarget, heartbeat: Heartbeat) -> tuple[Outcome, str]:
         plan, idle_wait_s = self.plan, self._idle_wait_s
@@ -220,10 +222,10 @@ class Session:
             trials_s = len(taking_part) * self._eta.trial_s
             done = number - len(self.result.discarded_rounds)
             if not another_round_fits(plan, done, self._emitter.now_s, trials_s):
-                return "time-up", "The time is up."
+                return "time-up", _("The time is up.")
             affordable = affordable_rounds(plan, self.result, taking_part, before_bytes=self._before_bytes)
             if affordable == 0:
-                return "budget-used", "Another round would exceed the write budget."
+                return "budget-used", _("Another round would exceed the write budget.")
             number += 1
             least = max(1, plan.minimum_rounds - done)
             most = plan.maximum_rounds - done if affordable is None else min(affordable, plan.maximum_rounds - done)
@@ -278,7 +280,7 @@ class Session:
         if doubt := doubts.since(earlier.environment, self._environment):
             self._emitter.doubt(doubt)
         for number in resuming.interrupted_rounds(earlier):
-            self._emitter.discarded(number, "the run was interrupted in it")
+            self._emitter.discarded(number, _("the run was interrupted in it"))
         self._emitter.ratios(analyse(self.result))
         return resuming.last_round(earlier), set(earlier.candidates_left)
 
@@ -330,5 +332,5 @@ class Session:
 def ended_text(result: Result) -> str:
     """What there is of a run that the user ended."""
     if any(sample.round and sample.primary for sample in result.samples):
-        return "The run was stopped early; the results so far are kept."
-    return "The run was stopped before anything was measured."
+        return _("The run was stopped early; the results so far are kept.")
+    return _("The run was stopped before anything was measured.")

@@ -10,6 +10,7 @@ from functools import partial
 
 from fswizard.engines import WorkloadContext, WorkloadFailed, engine
 from fswizard.errors import FswizardError, Missing, Refused, RunFailed
+from fswizard.language import _
 from fswizard.model.metrics import DEVICE_READ, DEVICE_WRITTEN, THROUGHPUT, USED
 from fswizard.model.plan import Plan, Trial
 from fswizard.model.recipe import Workload
@@ -70,12 +71,12 @@ async def run_trial(
             workload = left[0].name if left and isinstance(problem, WorkloadFailed) else ""
             if tried_again and workload and problem.kind == "program":
                 await _require_possible(plan, left[0], prepared, emitter)
-            if tried_again or problem.kind == "health":
+            if tried_again or problem.kind in ("health", "memory"):
                 emitter.failure(
                     Failure(trial.round, trial.candidate, workload, problem.kind, problem.text, problem.details)
                 )
                 return False
-            emitter.skipped(f"{problem.text} It is tried once more on a fresh filesystem.")
+            emitter.skipped(_("{text} It is tried once more on a fresh filesystem.", text=problem.text))
             tried_again = True
         except FswizardError:
             await prepared.check_device(reading=False)  # it names the cause, where the target is at fault
@@ -88,13 +89,13 @@ async def _require_possible(plan: Plan, workload: Workload, prepared: PreparedTa
         device = await prepared.bare() if workload.job.runs_bare else None
         if device is None:
             return
-        emitter.begin("raw", f"{workload.title} without a filesystem", workload=workload.name)
+        emitter.begin("raw", _("{workload} without a filesystem", workload=workload.title), workload=workload.name)
         limits = {"seconds": LEAST_BARE_S, "bytes_per_s": LITTLE_BYTES_PER_S}
         await engine(workload.job).run_bare(device, lambda event: None, seed=plan.seed, **limits)
     except WorkloadFailed as problem:
         raise RunFailed(
-            f"{workload.title} cannot be measured on this machine: {problem.text}",
-            "It failed without any filesystem, so no candidate is to blame for it.",
+            _("{workload} cannot be measured on this machine: {text}", workload=workload.title, text=problem.text),
+            _("It failed without any filesystem, so no candidate is to blame for it."),
             problem.details,
         ) from problem
     except (Missing, Refused):
@@ -122,7 +123,7 @@ async def run_bare(
         if device is None:
             return
         for workload, expected_s, bytes_per_s in chosen:
-            title = f"{workload.title} without a filesystem"
+            title = _("{workload} without a filesystem", workload=workload.title)
             emitter.begin("raw", title, workload=workload.name, expected_s=expected_s)
             work = partial(
                 engine(workload.job).run_bare, device,

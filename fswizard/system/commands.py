@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any
 
 from fswizard.errors import Missing, RunFailed
+from fswizard.language import _, number
 from fswizard.system import clock
 from fswizard.system.process import Finished
 
@@ -35,7 +36,7 @@ def find(program: str) -> str | None:
 def located(program: str) -> str:
     """As `find`; Missing where it is absent."""
     if (path := find(program)) is None:
-        raise Missing(f"{program} is not installed.", "`fswizard doctor` says how to get it.")
+        raise Missing(_("{program} is not installed.", program=program), _("`fswizard doctor` says how to get it."))
     return path
 
 
@@ -58,14 +59,16 @@ def query(
             env={**os.environ, "LC_ALL": "C.UTF-8"},
         )
     except OSError as error:
-        raise Missing(f"{argv[0]} cannot be started: {error.strerror}.") from error
+        raise Missing(_("{program} cannot be started: {reason}.", program=argv[0], reason=error.strerror)) from error
     for seconds in turns:
         with contextlib.suppress(subprocess.TimeoutExpired):
             rest, given = given, None  # what was given is given once
             stdout, stderr = process.communicate(rest, timeout=seconds)
             return Finished(tuple(argv), process.returncode, stdout, stderr, clock.monotonic() - started)
     process.kill()  # and not waited for: what hangs in the kernel stays, and what it started may hold the pipes
-    raise RunFailed(f"{argv[0]} did not answer within {timeout_s:g} s.")
+    raise RunFailed(
+        _("{program} did not answer within {timeout} s.", program=argv[0], timeout=number(f"{timeout_s:g}"))
+    )
 
 
 def attend(argv: Sequence[str], *, stdout: int | None = STDERR) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from fswizard.errors import FswizardError, Missing, UsageError
+from fswizard.language import _
 from fswizard.model.text import safe
 
 EXPORTS = "FSWIZARD_EXPORTS"
@@ -26,13 +27,20 @@ def read_file(path: Path, longest_bytes: int, *, hint: str = "") -> bytes:
         with open(path, "rb", opener=without_waiting) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
-                raise UsageError(f"{name} is not a file.", hint)
+                raise UsageError(_("{name} is not a file.", name=name), hint)
             if status.st_size > longest_bytes:
-                raise UsageError(f"{name} is over {longest_bytes // 1_000_000} MB; no such file is that long.", hint)
+                raise UsageError(
+                    _(
+                        "{name} is over {size} MB; no such file is that long.",
+                        name=name,
+                        size=longest_bytes // 1_000_000,
+                    ),
+                    hint,
+                )
             return file.read(status.st_size or longest_bytes)  # room for the longest costs a millisecond
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "this is not a file's name"
-        raise UsageError(f"{name} cannot be read: {reason}.", hint) from error
+        reason = getattr(error, "strerror", None) or _("this is not a file's name")
+        raise UsageError(_("{name} cannot be read: {reason}.", name=name, reason=reason), hint) from error
 
 
 def home_directory() -> Path:
@@ -40,7 +48,9 @@ def home_directory() -> Path:
     try:
         return Path.home()
     except RuntimeError as error:
-        raise Missing("This account has no home directory.", "Set HOME to a directory that it may write to.") from error
+        raise Missing(
+            _("This account has no home directory."), _("Set HOME to a directory that it may write to.")
+        ) from error
 
 
 def without_waiting(path: str, flags: int) -> int:

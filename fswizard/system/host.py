@@ -14,6 +14,7 @@ from typing import Literal
 
 import fswizard
 from fswizard.errors import FswizardError, Missing
+from fswizard.language import _
 from fswizard.model.layout import MD
 from fswizard.model.plan import Plan
 from fswizard.model.result import Environment
@@ -106,6 +107,11 @@ class Host:
         """Size of the main memory."""
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
+    def available_memory_bytes(self) -> int:
+        """What programs could take without swapping; 0 where the kernel does not say."""
+        match = re.search(r"^MemAvailable:\s*(\d+) kB$", self._text("proc/meminfo"), re.MULTILINE)
+        return int(match[1]) << 10 if match else 0
+
     def unwritten_bytes(self) -> int:
         """What all files and devices have in memory that is not on a disk yet, or is being written."""
         sizes = re.findall(r"^(?:Dirty|Writeback):\s*(\d+) kB$", self._text("proc/meminfo"), re.MULTILINE)
@@ -190,7 +196,7 @@ class Host:
             return True
         name = re.escape(kind.replace("-", "_"))
         file = re.compile(rf"^(\S*/)?{name}\.ko(\.\w+)?(:|$)", re.MULTILINE)
-        alias = re.compile(rf"^alias fs_{name} ", re.MULTILINE)
+        alias = re.compile(f"^alias fs_{name} ", re.MULTILINE)
         return any(
             file.search(self._text(f"{modules}/modules.builtin").replace("-", "_"))
             or file.search(self._text(f"{modules}/modules.dep").replace("-", "_"))
@@ -251,14 +257,14 @@ def tool_versions(programs: Iterable[str], path: str | None = None) -> dict[str,
 def why_not_started(path: str) -> str:
     """Why an installed program is of no use, in a sentence; empty where it starts."""
     if (many := os.path.basename(os.path.realpath(path))) in ("busybox", "toybox"):
-        return f"That of {many} lacks options that are needed."
+        return _("That of {collection} lacks options that are needed.", collection=many)
     try:
         done = commands.query([path, "--version"], timeout_s=5)
     except Missing as error:
         return error.message
     except FswizardError:
         return ""  # slow, but it started
-    return f"It cannot start: {safe(done.output)[:200]}" if done.exit_code in (126, 127) else ""
+    return _("It cannot start: {output}", output=safe(done.output)[:200]) if done.exit_code in (126, 127) else ""
 
 
 def tool_version(program: str, path: str | None = None) -> str:

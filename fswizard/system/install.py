@@ -10,6 +10,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 
+from fswizard.language import _
 from fswizard.system import commands, programs
 
 
@@ -20,10 +21,10 @@ def obstacle() -> str:
     """
     way = programs.way_to_root()
     if os.geteuid() != 0 and not way:
-        return "Neither sudo nor su is installed. Please run as root:"
+        return _("Neither sudo nor su is installed. Please run as root:")
     asks = way == "su" or (way == "sudo" and commands.query(["sudo", "-n", "true"]).exit_code)
     if asks and not sys.stdin.isatty():
-        return "Installing takes a password, and there is no terminal to ask for it. Please run:"
+        return _("Installing takes a password, and there is no terminal to ask for it. Please run:")
     return ""
 
 
@@ -33,23 +34,28 @@ def offer(packages: Sequence[str]) -> bool:
     Its messages, and the package manager's own output, goes to standard error.
     """
     command = shlex.join(programs.install_command(packages))
-    missing = f"Missing: {', '.join(packages)}."
+    missing = _("Missing: {packages}.", packages=", ".join(packages))
     if not command:
-        _say(f"fswizard doesn't know this distribution's package manager. Please install: {', '.join(packages)}.")
+        _say(
+            _(
+                "fswizard doesn't know this distribution's package manager. Please install: {packages}.",
+                packages=", ".join(packages),
+            )
+        )
         return False
     if reason := obstacle():
         _say(f"{missing} {reason}\n  {command}")
         return False
     if sys.stdin.isatty():
-        _say(f"{missing} This would install it:\n  {command}")
-        print("Install now? [Y/n] ", end="", file=sys.stderr, flush=True)
+        _say(_("{missing} This would install it:\n  {command}", missing=missing, command=command))
+        print(_("Install now? [Y/n] "), end="", file=sys.stderr, flush=True)
         answer = sys.stdin.readline()
         if not answer or answer.strip().lower() not in ("", "y", "yes"):
             return False
     for step in programs.unattended_commands(packages):
         _say(f"$ {shlex.join(step)}")
         if commands.attend(step):
-            _say("Installing failed. If this machine is offline, connect it to the network and try again.")
+            _say(_("Installing failed. If this machine is offline, connect it to the network and try again."))
             return False
     return True
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 
 from fswizard.errors import RunFailed
+from fswizard.language import _
 from fswizard.system.commands import query
 
 
@@ -15,5 +16,5 @@ def png(svg: str) -> bytes:
         file.flush()
         done = query(["rsvg-convert", "--format=png", file.name], timeout_s=60.0)
     if done.exit_code or not done.stdout:
-        raise RunFailed("rsvg-convert could not draw the picture.", "Save it as SVG.", done.output)
+        raise RunFailed(_("rsvg-convert could not draw the picture."), _("Save it as SVG."), done.output)
     return done.stdout

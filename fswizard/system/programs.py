@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fswizard.language import N_, _, n_
 from fswizard.model.recipe import Program
 from fswizard.system import host
 from fswizard.system.commands import find, query
@@ -16,14 +17,14 @@ from fswizard.system.host import Distribution
 _UTIL_LINUX = {"": "util-linux"}
 _LIBRSVG = {"": "rsvg-convert", "debian": "librsvg2-bin", "fedora": "librsvg2-tools", "arch": "librsvg"}
 PROGRAMS = (
-    Program("losetup", "scratch images", True, {**_UTIL_LINUX, "debian": "mount"}),
-    Program("mount", "mounting candidates", True, {**_UTIL_LINUX, "debian": "mount"}),
-    Program("blkid", "seeing what is on a disk", True, _UTIL_LINUX),
-    Program("wipefs", "wiping between candidates", True, _UTIL_LINUX),
-    Program("smartctl", "health, and whether a disk is shingled", packages={"": "smartmontools"}),
-    Program("sudo", "formatting and mounting without being root"),
-    Program("mdadm", "RAID arrays of several disks"),
-    Program("rsvg-convert", "a result as PNG", packages=_LIBRSVG),
+    Program("losetup", N_("scratch images"), True, {**_UTIL_LINUX, "debian": "mount"}),
+    Program("mount", N_("mounting candidates"), True, {**_UTIL_LINUX, "debian": "mount"}),
+    Program("blkid", N_("seeing what is on a disk"), True, _UTIL_LINUX),
+    Program("wipefs", N_("wiping between candidates"), True, _UTIL_LINUX),
+    Program("smartctl", N_("health, and whether a disk is shingled"), packages={"": "smartmontools"}),
+    Program("sudo", N_("formatting and mounting without being root")),
+    Program("mdadm", N_("RAID arrays of several disks")),
+    Program("rsvg-convert", N_("a result as PNG"), packages=_LIBRSVG),
 )
 """Beside those of the engines."""
 
@@ -93,10 +94,19 @@ def install_hint(*packages: str) -> str:
     names = sorted({*filter(None, packages)})
     several = len(names) > 1
     if command := install_command(names):
-        how = "" if way_to_root() or os.geteuid() == 0 else " as root"
-        return f"Install {'what is missing' if several else 'it'}{how}: {shlex.join(command)}"
-    package = f"package{'s' * several} {', '.join(names)}"
-    return f"Install the {package} with your distribution's package manager." if names else ""
+        text = shlex.join(command)
+        if way_to_root() or os.geteuid() == 0:
+            message = N_("Install what is missing: {command}") if several else N_("Install it: {command}")
+        else:
+            missing = N_("Install what is missing as root: {command}")
+            message = missing if several else N_("Install it as root: {command}")
+        return _(message, command=text)
+    return n_(
+        "Install the package {names} with your distribution's package manager.",
+        "Install the packages {names} with your distribution's package manager.",
+        len(names),
+        names=", ".join(names),
+    )
 
 
 def way_to_root() -> str:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Sequence
 from typing import TypeVar
 
 from fswizard.errors import RunFailed
+from fswizard.language import _, number
 from fswizard.system import clock, commands
 from fswizard.system.process import Finished, Process
 
@@ -56,8 +57,11 @@ async def to_the_end(work: Awaitable[T]) -> T:
 def no_answer(program: str) -> RunFailed:
     """Says that `program` hangs, whose fault that is, and what to do."""
     return RunFailed(
-        f"The disk no longer answers: {program} can't be ended while the kernel waits for it.",
-        "The disk or its cable may be failing. Once it answers or is unplugged, `fswizard clean` removes what is left.",
+        _("The disk no longer answers: {program} can't be ended while the kernel waits for it.", program=program),
+        _(
+            "The disk or its cable may be failing. Once it answers or is unplugged, `fswizard clean` removes "
+            "what is left."
+        ),
     )
 
 
@@ -68,7 +72,10 @@ async def finish(argv: Sequence[str], *, limit_s: float = LIMIT_S, cwd: str | No
         return await within(limit_s, process.wait())
     except asyncio.TimeoutError:
         await end(process, argv[0])
-        raise RunFailed(f"{argv[0]} did not end within {limit_s:g} s.", "The disk may be failing.") from None
+        raise RunFailed(
+            _("{program} did not end within {limit} s.", program=argv[0], limit=number(f"{limit_s:g}")),
+            _("The disk may be failing."),
+        ) from None
     except asyncio.CancelledError:
         await end(process, argv[0])
         raise

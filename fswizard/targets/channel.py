@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from fswizard.errors import FswizardError, Missing, OutOfMemory, Refused, RunFailed
+from fswizard.language import _
 from fswizard.model.text import safe, safe_lines
 from fswizard.privileged import programs, protocol
 from fswizard.system import clock, commands, timeouts
@@ -199,7 +200,9 @@ class Channel:
             return await timeouts.within(limit_s, asyncio.shield(answer))
         except asyncio.TimeoutError:
             answer.cancel()
-            raise RunFailed(f"The privileged helper did not answer ({verb}).", "The disk may be failing.") from None
+            raise RunFailed(
+                _("The privileged helper did not answer ({verb}).", verb=verb), _("The disk may be failing.")
+            ) from None
         except asyncio.CancelledError:
             if self.uid < 0:  # before the greeting nothing begins, and somebody may type a password
                 answer.cancel()
@@ -215,7 +218,7 @@ class Channel:
 
     def gone(self) -> RunFailed:
         text = safe_lines(bytes(self._stderr)).strip()
-        return RunFailed("The privileged helper ended.", "Nothing stays mounted; start the run again.", text)
+        return RunFailed(_("The privileged helper ended."), _("Nothing stays mounted; start the run again."), text)
 
     async def _greet(self, needed: Purpose, limit_s: float) -> None:
         try:
@@ -228,12 +231,12 @@ class Channel:
             if state not in privilege.READY:
                 raise privilege.missing(state, needed) from None
             raise Missing(
-                "The privileged helper could not be started.",
-                f"It needs root with the right to mount, which a container may lack. {needed.otherwise}",
+                _("The privileged helper could not be started."),
+                f"{_('It needs root with the right to mount, which a container may lack.')} {_(needed.otherwise)}",
                 safe_lines(bytes(self._stderr)).strip(),
             ) from None
         if hello["protocol"] != protocol.VERSION:
-            raise Missing("The privileged helper has a different version.", helper_copy.remedy())
+            raise Missing(_("The privileged helper has a different version."), helper_copy.remedy())
         self.uid = hello["uid"]
         self.limits_memory = hello["limits_memory"]
 
@@ -305,9 +308,9 @@ class Channel:
 
 
 def _error(error: Mapping[str, str]) -> FswizardError:
-    text = f"The privileged helper: {safe(error['text'])}."
+    text = _("The privileged helper: {reason}.", reason=safe(error["text"]))
     if error["code"] == "refused":
-        return Refused(text, "Nothing was changed.")
+        return Refused(text, _("Nothing was changed."))
     if error["code"] == "missing":
-        return Missing(text, "`fswizard doctor` says how to get it.")
+        return Missing(text, _("`fswizard doctor` says how to get it."))
     return HelperFailed(text)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from fswizard.drives import composed, details, place_of
 from fswizard.errors import Refused, UsageError
+from fswizard.language import N_, _
 from fswizard.model.drive import Drive
 from fswizard.model.estimates import brought
 from fswizard.model.plan import Member, Plan, Target
@@ -21,9 +22,10 @@ from fswizard.targets import device_checks, locations
 
 DISK_ANSWERS_S = 5.0
 MOST_MEMBERS = 12
-HOW_TO_WRITE = (
-    "Write image:SIZE@DIRECTORY, dir:PATH,PATH or device:/dev/disk/by-id/NAME; for candidates that are spread over "
-    "several disks images:4x2G@DIRECTORY, images:2G@DIRECTORY,DIRECTORY,… or devices:PATH,PATH,…"
+HOW_TO_WRITE = N_(
+    "Write image:SIZE@DIRECTORY, dir:PATH,PATH or device:/dev/disk/by-id/NAME; for candidates that "
+    "are spread over several disks images:4x2G@DIRECTORY, images:2G@DIRECTORY,DIRECTORY,… or "
+    "devices:PATH,PATH,…"
 )
 
 
@@ -44,9 +46,9 @@ class TargetChoice:
 
 def parse_target(text: str) -> TargetChoice:
     """`image:SIZE@DIR`, `images:4xSIZE@DIR`, `dir:PATH,PATH`, `device:PATH` or the like; UsageError otherwise."""
-    kind, _, rest = text.partition(":")
+    kind, __, rest = text.partition(":")
     if kind == "image":
-        size, _, directory = rest.partition("@")
+        size, __, directory = rest.partition("@")
         return TargetChoice("image", directory, _size(text, size, "image:2G@/some/directory"))
     if kind == "images":
         return _several_images(text, rest)
@@ -58,24 +60,32 @@ def parse_target(text: str) -> TargetChoice:
         first, *others = _list(rest)
         _require_several(text, 1 + len(others), "devices:/dev/disk/by-id/A,/dev/disk/by-id/B")
         return TargetChoice("device", first, others=tuple(others))
-    raise UsageError(f"'{text}' isn't a valid target.", HOW_TO_WRITE)
+    raise UsageError(_("'{text}' isn't a valid target.", text=text), _(HOW_TO_WRITE))
 
 
 def _several_images(text: str, rest: str) -> TargetChoice:
     """`4x2G@DIR`, `4x2G`, or `2G@DIR,DIR,DIR` with one image in each."""
     number, times, size = rest.partition("@")[0].rpartition("x")
     directories = _list(rest.partition("@")[2])
-    how = "images:4x2G@/some/directory or images:2G@/one/directory,/another/directory"
+    how = _("images:4x2G@/some/directory or images:2G@/one/directory,/another/directory")
     if times and not re.fullmatch(r"\d{1,3}", number, re.ASCII):
-        raise UsageError(f"In the target '{text}': {number or 'nothing'} isn't a number of images.", f"Write {how}.")
+        raise UsageError(
+            _("In the target '{text}': {number} isn't a number of images.", text=text, number=number or "nothing"),
+            _("Write {how}.", how=how),
+        )
     count = int(number) if times else len(directories)
     if len(directories) == 1:
         directories *= count
     _require_several(text, count, how)
     if len(directories) != count:
         raise UsageError(
-            f"The target '{text}' has {count} images and {len(directories)} directories.",
-            "Name one directory for all images, or one for each.",
+            _(
+                "The target '{text}' has {count} images and {directories} directories.",
+                text=text,
+                count=count,
+                directories=len(directories),
+            ),
+            _("Name one directory for all images, or one for each."),
         )
     return TargetChoice("image", directories[0], _size(text, size, how), others=tuple(directories[1:]))
 
@@ -88,12 +98,22 @@ def _size(text: str, size: str, how: str) -> int:
     try:
         return parse_size(size) if size else 0
     except ValueError as error:
-        raise UsageError(f"In the target '{text}': {error}.", f"Write {how}.") from error
+        raise UsageError(
+            _("In the target '{text}': {error}.", text=text, error=error), _("Write {how}.", how=how)
+        ) from error
 
 
 def _require_several(text: str, count: int, how: str) -> None:
     if not 2 <= count <= MOST_MEMBERS:
-        raise UsageError(f"The target '{text}' names {count}, but takes 2 to {MOST_MEMBERS}.", f"Write {how}.")
+        raise UsageError(
+            _(
+                "The target '{text}' names {count}, but takes 2 to {most_members}.",
+                text=text,
+                count=count,
+                most_members=MOST_MEMBERS,
+            ),
+            _("Write {how}.", how=how),
+        )
 
 
 def plan_target(
@@ -115,8 +135,8 @@ def plan_target(
     if chosen.kind == "directory":
         if any(workload.job.fill_percent for workload in recipe.workloads):
             raise Refused(
-                f"The recipe {recipe.name} fills the filesystem, and there are files of yours on it.",
-                "Measure it on a scratch image: --target image:SIZE@DIRECTORY.",
+                _("The recipe {recipe} fills the filesystem, and there are files of yours on it.", recipe=recipe.name),
+                _("Measure it on a scratch image: --target image:SIZE@DIRECTORY."),
             )
         return Target("directory", ""), (), None
     return _plan_images(chosen, recipe, drive, brought_bytes), (), None
@@ -128,8 +148,12 @@ def _plan_images(chosen: TargetChoice, recipe: Recipe, drive: Drive | None, brou
     size_bytes = chosen.size_bytes or recipe.image_bytes
     if size_bytes * len(directories) < recipe.image_bytes or (size_bytes < recipe.image_bytes and not chosen.others):
         raise UsageError(
-            f"An image of {binary_size_text(size_bytes)} is too small for the recipe {recipe.name}.",
-            f"It needs {binary_size_text(recipe.image_bytes)} or more.",
+            _(
+                "An image of {size} is too small for the recipe {recipe}.",
+                size=binary_size_text(size_bytes),
+                recipe=recipe.name,
+            ),
+            _("It needs {image} or more.", image=binary_size_text(recipe.image_bytes)),
         )
     beside = Counter(os.stat(directory).st_dev for directory in directories)
     kinds = {
@@ -146,8 +170,8 @@ def require_still_there(plan: Plan) -> None:
     target = plan.target
     if target.kind == "device":
         raise UsageError(
-            "A run on a disk or partition can't be resumed: what is on it now is unknown.",
-            "Start a new run on it; everything is checked again.",
+            _("A run on a disk or partition can't be resumed: what is on it now is unknown."),
+            _("Start a new run on it; everything is checked again."),
         )
     if target.kind == "directory":
         for candidate in plan.candidates:
@@ -155,8 +179,13 @@ def require_still_there(plan: Plan) -> None:
             now = locations.filesystem_name(directory)
             if now != candidate.filesystem.name:
                 raise UsageError(
-                    f"{safe(directory)} is on {now or 'something unknown'} now, not on {candidate.filesystem.name}.",
-                    "Mount what was there, or start a new run.",
+                    _(
+                        "{directory} is on {now} now, not on {filesystem}.",
+                        directory=safe(directory),
+                        now=now or "something unknown",
+                        filesystem=candidate.filesystem.name,
+                    ),
+                    _("Mount what was there, or start a new run."),
                 )
         return
     moved = [member for member in target.members if _require_image_fits(member, plan) != member.host_filesystem]
@@ -165,8 +194,8 @@ def require_still_there(plan: Plan) -> None:
     if then != now or moved:
         names = safe(", ".join(dict.fromkeys(member.path for member in target.members)))
         raise UsageError(
-            f"{names} is no longer on the disk that this run started on.",
-            "Attach and mount that disk, or start a new run.",
+            _("{names} is no longer on the disk that this run started on.", names=names),
+            _("Attach and mount that disk, or start a new run."),
         )
 
 
@@ -175,7 +204,9 @@ def _require_image_fits(member: Member, plan: Plan) -> str:
     directory, size_bytes, members = locations.checked_directory(member.path), member.size_bytes, plan.target.members
     needed_bytes = plan.recipe.image_bytes // len(members)
     if size_bytes < needed_bytes or size_bytes % IMAGE_UNIT_BYTES or size_bytes != plan.target.size_bytes:
-        raise UsageError(f"An image of {binary_size_text(size_bytes)} does not fit this run.", "Start a new run.")
+        raise UsageError(
+            _("An image of {size} does not fit this run.", size=binary_size_text(size_bytes)), _("Start a new run.")
+        )
     beside = sum(os.path.samefile(directory, other.path) for other in members if os.path.isdir(other.path))
     return locations.require_space(directory, size_bytes * max(1, beside))
 

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 
 from fswizard.drives.machine import HERE
 from fswizard.errors import FswizardError, Refused, RunFailed
+from fswizard.language import _
 from fswizard.model.plan import Member, Plan
 from fswizard.model.result import Doubt
 from fswizard.privileged.in_use import Probed
@@ -48,9 +49,9 @@ def _check_member(name: str, member: Member) -> None:
     disk = HERE.real(block)
     disk = disk if HERE.path(f"{disk}/diskseq").exists() else disk.rpartition("/")[0]
     if HERE.number(f"{disk}/diskseq") != member.diskseq:
-        raise RunFailed(f"{name} is gone, or is now another disk.", "Was it unplugged?")
+        raise RunFailed(_("{name} is gone, or is now another disk.", name=name), _("Was it unplugged?"))
     if HERE.number(f"{block}/ro") or HERE.number(f"{disk}/ro"):
-        raise RunFailed(f"{name} has turned read-only.", "It may be failing: check its health first.")
+        raise RunFailed(_("{name} has turned read-only.", name=name), _("It may be failing: check its health first."))
 
 
 @asynccontextmanager
@@ -63,7 +64,7 @@ async def open_devices(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncI
     scratch.mkdir(mode=0o700)
     emitter.begin("prepare", privilege.starting())
     async with Helper.start(privilege.purpose(plan)) as helper:
-        emitter.begin("prepare", "checking the device with the privileged helper")
+        emitter.begin("prepare", _("checking the device with the privileged helper"))
         claimed = [
             await helper.claim(member.number, member.diskseq, member.size_bytes, member.identifier, kind)
             for member, kind in zip(plan.target.members, shown)
@@ -77,7 +78,7 @@ async def open_devices(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncI
             yield prepared
         finally:
             if prepared.touched:
-                emitter.begin("clean", "wiping the device", expected_s=0.5)
+                emitter.begin("clean", _("wiping the device"), expected_s=0.5)
                 await _leave_wiped(helper, attached, emitter)
 
 
@@ -92,4 +93,6 @@ async def _leave_wiped(helper: Helper, attached: Attached, emitter: Emitter) -> 
             return
         await clock.pause(0.1)
     names = ", ".join(attached.names)
-    emitter.doubt(Doubt("not-wiped", f"{names} could not be wiped at the end: the last filesystem is still on it."))
+    emitter.doubt(
+        Doubt("not-wiped", _("{names} could not be wiped at the end: the last filesystem is still on it.", names=names))
+    )

@@ -13,6 +13,7 @@ from fswizard.drives import details
 from fswizard.drives.devices import DeviceTarget, find_device, losses, refusals
 from fswizard.drives.machine import Properties
 from fswizard.errors import FswizardError, Refused
+from fswizard.language import _
 from fswizard.model.drive import Drive
 from fswizard.model.plan import Member, Plan, Target
 from fswizard.model.text import safe
@@ -98,18 +99,26 @@ def _require_apart(devices: Sequence[DeviceTarget]) -> None:
     """Several are disks of their own: two partitions of one would wait for the same heads, and fail together."""
     for device, other in itertools.combinations(devices, 2):
         if device.name == other.name:
-            raise Refused(f"{device.name} was named twice.", "Name each device once.")
+            raise Refused(_("{device} was named twice.", device=device.name), _("Name each device once."))
         if device.disk == other.disk:
             raise Refused(
-                f"{device.name} and {other.name} are on the same disk ({device.disk}): they would fail together, and "
-                "what is measured over them says nothing about several disks.",
-                "Name whole disks, or partitions of different ones.",
+                _(
+                    "{device} and {other} are on the same disk ({disk}): they would fail together, and what is "
+                    "measured over them says nothing about several disks.",
+                    device=device.name,
+                    other=other.name,
+                    disk=device.disk,
+                ),
+                _("Name whole disks, or partitions of different ones."),
             )
     for device in devices:
         if len(devices) > 1 and device.drive.zone_model == "host-managed":
             raise Refused(
-                f"{device.disk} has zones that must be written in order; arrays of such disks are not measured.",
-                "Measure it alone: --target device:PATH.",
+                _(
+                    "{disk} has zones that must be written in order; arrays of such disks are not measured.",
+                    disk=device.disk,
+                ),
+                _("Measure it alone: --target device:PATH."),
             )
 
 
@@ -125,15 +134,20 @@ def _serial_of_each(devices: Sequence[DeviceTarget], typed: str | None) -> list[
         serial = next((i for i in sorted(device.identifiers, key=len, reverse=True) if f",{i}," in rest), None)
         if serial is None:
             raise Refused(
-                f"You did not type the {device.kind} of {device.name}.",
-                f"Check which disks they are; the {device.kind} of {device.name} is {device.identifiers[0]}",
+                _("You did not type the {kind} of {device}.", kind=device.kind, device=device.name),
+                _(
+                    "Check which disks they are; the {kind} of {device} is {value}",
+                    kind=device.kind,
+                    device=device.name,
+                    value=device.identifiers[0],
+                ),
             )
         rest = rest.replace(f",{serial},", ",", 1)
         each.append(serial)
     if rest.strip(","):
         raise Refused(
-            f"'{safe(rest.strip(','))}' confirms none of the devices.",
-            "Give what confirms each device once, and nothing else.",
+            _("'{text}' confirms none of the devices.", text=safe(rest.strip(","))),
+            _("Give what confirms each device once, and nothing else."),
         )
     return each
 
@@ -142,7 +156,10 @@ def require_confirmation(plan: Plan) -> None:
     """Refused for a device that nothing typed confirms."""
     if plan.target.kind == "device" and not plan.target.confirmed:
         paths = ", ".join(member.path for member in plan.target.members)
-        raise Refused(f"Everything on {paths} would be lost. {' '.join(plan.losses)}", how_to_confirm(plan))
+        raise Refused(
+            _("Everything on {paths} would be lost. {losses}", paths=paths, losses=" ".join(plan.losses)),
+            how_to_confirm(plan),
+        )
 
 
 def how_to_confirm(plan: Plan) -> str:
@@ -151,7 +168,12 @@ def how_to_confirm(plan: Plan) -> str:
     kinds = ", ".join(dict.fromkeys(device.kind for device in devices))
     serials = ",".join(device.identifier for device in devices)
     titles = ", ".join(device.title for device in devices)
-    return f"If you mean {titles}, confirm with the {kinds}: --erase {shlex.quote(serials)}"
+    return _(
+        "If you mean {titles}, confirm with the {kinds}: --erase {serials}",
+        titles=titles,
+        kinds=kinds,
+        serials=shlex.quote(serials),
+    )
 
 
 def confirmed(plan: Plan, typed: str) -> Plan:
@@ -176,10 +198,14 @@ def require_unchanged(plan: Plan, *, held: bool = False) -> tuple[Properties, ..
             _refuse(device, member.identifier, plan.recipe.image_bytes // len(members))
         now = (device.number, device.diskseq, device.size_bytes)
         if now != (member.number, member.diskseq, member.size_bytes):
-            raise Refused(f"{member.path} is no longer the disk that was chosen.", "Make the plan again.")
+            raise Refused(
+                _("{disk} is no longer the disk that was chosen.", disk=member.path), _("Make the plan again.")
+            )
     if tuple(loss for device in devices for loss in losses(device)) != plan.losses:
         names = ", ".join(device.name for device in devices)
-        raise Refused(f"The contents of {names} have changed since the plan was made.", "Make the plan again.")
+        raise Refused(
+            _("The contents of {names} have changed since the plan was made.", names=names), _("Make the plan again.")
+        )
     return tuple(device.properties[device.name] for device in devices)
 
 
@@ -189,8 +215,8 @@ def devices_of(plan: Plan) -> tuple[DeviceTarget, ...]:
     for device in devices:
         if not device.identifiers:
             raise Refused(
-                f"{device.name} can't be told from another disk that was attached meanwhile.",
-                "Unplug the other one, then make the plan again.",
+                _("{device} can't be told from another disk that was attached meanwhile.", device=device.name),
+                _("Unplug the other one, then make the plan again."),
             )
     return devices
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fswizard.drives.probe import MOMENT_S, ProbeProgress, ProbeResult, Writer, probe
 from fswizard.drives.probe_target import ProbeTarget
 from fswizard.errors import RunFailed
+from fswizard.language import _
 from fswizard.model.text import safe, safe_lines
 from fswizard.privileged import block_device
 from fswizard.system import clock
@@ -45,10 +46,14 @@ def run_probe(
         yield from probe(target.plan, _opened(target), stopped=stopped, disturbed=target.watch(), busy=busy)
     except OSError as error:
         if target.device is None and error.errno in (errno.ENOSPC, errno.EDQUOT):
-            text = f"{safe(target.plan.path)} has no space left for the probe."
-            raise RunFailed(text, "Free some space there and probe again.") from error
-        text = f"{target.drive.name} failed while it was being written to: {error.strerror or error}."
-        raise RunFailed(text, "Check its health first, for example with `smartctl -a`.") from error
+            text = _("{directory} has no space left for the probe.", directory=safe(target.plan.path))
+            raise RunFailed(text, _("Free some space there and probe again.")) from error
+        text = _(
+            "{disk} failed while it was being written to: {reason}.",
+            disk=target.drive.name,
+            reason=error.strerror or error,
+        )
+        raise RunFailed(text, _("Check its health first, for example with `smartctl -a`.")) from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,32 +12,41 @@ from pathlib import Path
 
 from fswizard.engines import WorkloadContext, forget_cell, require_unkilled
 from fswizard.errors import RunFailed
+from fswizard.language import N_, _
+from fswizard.model.estimates import room
 from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import UNPLUG_TIME
 from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt
 from fswizard.model.text import safe
+from fswizard.model.units import size_text
 from fswizard.privileged.disk_errors import DiskErrors
 from fswizard.privileged.system_calls import closing
 from fswizard.progress.emitter import Emitter
 from fswizard.results import state_directory
-from fswizard.system import commands, timeouts
+from fswizard.system import commands, host, timeouts
 from fswizard.system.block_stats import device_under
 from fswizard.system.process import Finished, Process
 from fswizard.targets.journal import Journal
 from fswizard.targets.memory_limit import Limited, limited
-from fswizard.targets.prepared import errors_under, require_no_errors
+from fswizard.targets.prepared import CandidateFailed, errors_under, require_no_errors
 
 CACHES_KEPT = Doubt(
     "caches-kept",
-    "Mounted filesystems keep directory entries cached between workloads, so figures for many small files are those "
-    "of a warm cache; a scratch image measures them uncached.",
+    N_(
+        "Mounted filesystems keep directory entries cached between workloads, so figures for many small "
+        "files are those of a warm cache; a scratch image measures them uncached."
+    ),
 )
 USED_SPACE = Doubt(
     "used-space",
-    "These filesystems differ in age, fill and place on their disks, so a difference may come from that "
-    "and not from the filesystem; a scratch image compares on the same blocks.",
+    N_(
+        "These filesystems differ in age, fill and place on their disks, so a difference may come from "
+        "that and not from the filesystem; a scratch image compares on the same blocks."
+    ),
 )
+SHARE_OF_MEMORY = 0.5
+"""More of the available memory is not taken by files in it, as programs need the rest."""
 
 
 class DirectoryContext:
@@ -66,10 +75,14 @@ class DirectoryContext:
         require_unkilled(done)
         if done.exit_code and re.search(r"\b(?:un\w+|invalid|illegal) option\b", done.output):
             raise RunFailed(
-                f"The program sync here is another than that of coreutils: {safe(done.output)}", "Install coreutils."
+                _("The program sync here is another than that of coreutils: {output}", output=safe(done.output)),
+                _("Install coreutils."),
             )
         if done.exit_code:
-            raise RunFailed(f"{self.directory} cannot be written back: {safe(done.output)}", "The disk may be failing.")
+            raise RunFailed(
+                _("{directory} cannot be written back: {output}", directory=self.directory, output=safe(done.output)),
+                _("The disk may be failing."),
+            )
         return done
 
     async def remount(self) -> None:
@@ -85,8 +98,12 @@ class PreparedDirectories:
 
     devices = ()
 
-    def __init__(self, emitter: Emitter, journal: Journal, scratch: str, limit: Limited | None) -> None:
+    def __init__(
+        self, emitter: Emitter, journal: Journal, scratch: str, limit: Limited | None, needed_bytes: int = 0
+    ) -> None:  # fmt: skip
         self._limit = limit
+        self._needed_bytes = needed_bytes
+        """What the workloads leave in a directory."""
         self.limits_memory = limit is not None
         self._emitter = emitter
         self._journal = journal
@@ -97,22 +114,40 @@ class PreparedDirectories:
 
     @asynccontextmanager
     async def open(self, candidate: Candidate) -> AsyncIterator[WorkloadContext]:
+        limit = self._limit
+        if candidate.in_memory:
+            self._require_memory(candidate)
+            limit = None  # its files would count
         if candidate.directory not in self._errors:
             self._errors[candidate.directory] = errors_under(candidate.directory)
-        self._emitter.begin("mount", f"making a directory in {safe(candidate.directory)}")
+        self._emitter.begin("mount", _("making a directory in {directory}", directory=safe(candidate.directory)))
         directory = self._journal.make_directory(Path(candidate.directory))
         try:
             forget_cell(self._laid_out, self._scratch)
-            context = DirectoryContext(str(directory), self._scratch, self._laid_out, self._limit)
+            context = DirectoryContext(str(directory), self._scratch, self._laid_out, limit)
             yield context
-            self._emitter.begin("check", "writing back")
+            self._emitter.begin("check", _("writing back"))
             self._emitter.sample(UNPLUG_TIME, (await context.sync()).wall_s)
         except BaseException as error:
             if not isinstance(error, RunFailed):  # the disk may not answer; what is left is the journal's
                 await self._journal.remove_directory(directory)
             raise
-        self._emitter.begin("check", "removing the test files", expected_s=0.5)
+        self._emitter.begin("check", _("removing the test files"), expected_s=0.5)
         await self._journal.remove_directory(directory)
+
+    def _require_memory(self, candidate: Candidate) -> None:
+        """CandidateFailed where the work would not fit, or would leave programs too little memory."""
+        available_bytes = int(SHARE_OF_MEMORY * host.this.available_memory_bytes())
+        free_bytes = min(host.this.space(candidate.directory).free_bytes, available_bytes)
+        if self._needed_bytes > free_bytes:
+            text = _(
+                "{candidate} needs {size} of memory, and {free} may be used: close other programs, or give the tmpfs "
+                "more.",
+                candidate=candidate.name,
+                size=size_text(self._needed_bytes),
+                free=size_text(free_bytes),
+            )
+            raise CandidateFailed("memory", text)
 
     async def bare(self) -> None:
         return None
@@ -120,14 +155,16 @@ class PreparedDirectories:
     async def check_device(self, *, reading: bool) -> None:
         """A full filesystem is a result here; one that is gone, or that fails, ends the run."""
         if not os.path.isdir(self._scratch):
-            raise RunFailed(f"{self._scratch} is gone.", "Was a disk unplugged?")
+            raise RunFailed(_("{directory} is gone.", directory=self._scratch), _("Was a disk unplugged?"))
         reported = (line for errors in self._errors.values() for line in errors.of_disks(suspected=reading))
         require_no_errors([safe(line) for line in reported])
         if reading:
             raise RunFailed(
-                "A directory can no longer be read or written.",
-                "Its disk or its filesystem may be failing: check the kernel's log and the disk's health as root, for "
-                "example with `dmesg` and `smartctl -a`. The figures so far are kept.",
+                _("A directory can no longer be read or written."),
+                _(
+                    "Its disk or its filesystem may be failing: check the kernel's log and the disk's health as "
+                    "root, for example with `dmesg` and `smartctl -a`. The figures so far are kept."
+                ),
             )
 
     def close(self) -> None:
@@ -140,16 +177,17 @@ async def open_directories(plan: Plan, emitter: Emitter, journal: Journal) -> As
     emitter.doubt(USED_SPACE)
     emitter.doubt(CACHES_KEPT)
     scratch = journal.make_directory(state_directory())
+    needed_bytes = room(workload.job for workload in plan.recipe.workloads)
     with (
         limited(plan.memory_limit_bytes) as limit,
-        contextlib.closing(PreparedDirectories(emitter, journal, str(scratch), limit)) as prepared,
+        contextlib.closing(PreparedDirectories(emitter, journal, str(scratch), limit, needed_bytes)) as prepared,
     ):
         yield prepared
 
 
 def _forget_pages(directory: str) -> None:
     """Forget the contents of files below `directory`, all written back; only root could forget the names as well."""
-    for folder, _, files in os.walk(directory):
+    for folder, __, files in os.walk(directory):
         for name in files:
             with closing(os.open(os.path.join(folder, name), os.O_RDONLY | os.O_NOFOLLOW)) as descriptor:
                 os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from fswizard.engines import BareSample, require_unkilled
+from fswizard.language import _, number
 from fswizard.model.text import safe
 from fswizard.system import timeouts
 from fswizard.system.process import Finished
@@ -61,7 +62,9 @@ class Helper(Channel):
             await job.kill()
             raise
         if finished.exit_code:
-            raise HelperFailed("The scratch image could not be made.", "Its disk may be failing.", finished.output)
+            raise HelperFailed(
+                _("The scratch image could not be made."), _("Its disk may be failing."), finished.output
+            )
         return _attached(job.attached)
 
     async def claim(self, number: str, diskseq: int, size_bytes: int, serial: str, shown: str) -> Attached:
@@ -102,7 +105,10 @@ class Helper(Channel):
             return await timeouts.within(limit_s, job.wait())
         except asyncio.TimeoutError:
             await job.kill()
-            raise HelperFailed(f"{job.argv[0]} did not end within {limit_s:g} s.", "The disk may be failing.") from None
+            raise HelperFailed(
+                _("{program} did not end within {limit} s.", program=job.argv[0], limit=number(f"{limit_s:g}")),
+                _("The disk may be failing."),
+            ) from None
         except asyncio.CancelledError:
             await job.kill()
             raise
@@ -189,5 +195,7 @@ def _attached(answer: Mapping[str, Any]) -> Attached:
 
 def _succeeded(finished: Finished) -> Finished:
     if finished.exit_code:
-        raise HelperFailed(f"{finished.argv[0]} failed.", "The disk may be failing.", finished.output)
+        raise HelperFailed(
+            _("{program} failed.", program=finished.argv[0]), _("The disk may be failing."), finished.output
+        )
     return finished

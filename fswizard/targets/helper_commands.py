@@ -6,11 +6,12 @@ import os
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
+from fswizard.language import _
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import FORMAT, MOUNTING, Member, Target
 from fswizard.model.recipe import PlannedCommand
 from fswizard.model.units import binary_size_text
-from fswizard.privileged import commands
+from fswizard.privileged import commands, grammar
 from fswizard.privileged.commands import Command, DeviceNames
 
 ARRAY, POOL, LABEL = "ARRAY", "POOL", "LABEL"
@@ -39,14 +40,14 @@ def planned_commands(
     before = (_ageing(c, target, devices[0], kept[c.name], use) for c in candidates if use and c.aged)
     whole = (*chain(*before), *chain(*each), *work, *ending(candidates, devices))
     if target.kind == "device":
-        wiping = (_as_root(command, "leave nothing behind") for command in _wiping(devices, zoned=zoned))
+        wiping = (_as_root(command, _("leave nothing behind")) for command in _wiping(devices, zoned=zoned))
         return (*whole, *wiping)
     images = [device.replace("DEVICE", "IMAGE") for device in devices]
     return (
         *chain(*map(_imaging, images, devices, target.members)),
         *whole,
         _as_root(("losetup", "--detach", *devices, *kept.values()), "detach"),
-        PlannedCommand(("rm", *images, *map(_image_of, kept.values())), text="remove the image"),
+        PlannedCommand(("rm", *images, *map(_image_of, kept.values())), text=_("remove the image")),
     )
 
 
@@ -79,7 +80,7 @@ def making(
 ) -> Iterator[PlannedCommand]:  # fmt: skip
     """From the devices as they are to the candidate, mounted; one that is `kept` is copied from there."""
     for command in _wiping(devices, zoned=zoned):
-        yield _as_root(command, "forget the previous candidate", candidate)
+        yield _as_root(command, _("forget the previous candidate"), candidate)
     filesystem, array = candidate.filesystem, candidate.array
     name = POOL if filesystem.pool else ARRAY if candidate.on_md else LABEL
     names = DeviceNames(tuple(devices), MD_DEVICE if candidate.on_md else devices[0], name, UUID, MOUNT)
@@ -92,7 +93,9 @@ def making(
     if array and array.layout.maker == "btrfs":
         further = commands.btrfs_options(devices, missing=array.degraded)
     options, user = candidate.scratch_mount_options, (os.getuid(), os.getgid())
-    for command in commands.mount(names, filesystem.mount_type, options, *user, further=further):
+    encrypted = grammar.encrypts(candidate.mkfs_arguments(scratch=True))
+    mounting = commands.mount(names, filesystem.mount_type, options, *user, further=further, encrypted=encrypted)
+    for command in mounting:
         yield _as_root(command, MOUNTING, candidate)
 
 
@@ -100,10 +103,10 @@ def ending(candidates: Sequence[Candidate], devices: Sequence[str]) -> Iterator[
     """Nothing is mounted after that, and of pools and arrays only their contents on the devices are left."""
     yield _as_root(commands.umount(MOUNT), "unmount")
     if any(candidate.filesystem.pool for candidate in candidates):
-        yield _as_root(commands.export_pool(POOL), "export the pool")
+        yield _as_root(commands.export_pool(POOL), _("export the pool"))
     if any(candidate.on_md for candidate in candidates):
         for command in commands.stop_array(MD_DEVICE, devices):
-            yield _as_root(command, "take the array apart")
+            yield _as_root(command, _("take the array apart"))
 
 
 def _wiping(devices: Sequence[str], *, zoned: bool) -> Iterator[Command]:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from fswizard import privileged
 from fswizard.errors import Missing, Refused
+from fswizard.language import N_, _
 from fswizard.model.text import safe_lines
 from fswizard.privileged import rights
 from fswizard.privileged.install import INSTALLED, OTHERS, PROGRAM, files_in
@@ -24,7 +25,11 @@ SYSTEM_PYTHON = "/usr/bin/python3"
 PYTHON_OPTIONS = ("-I", "-S", "-B", "-X", "utf8")
 UNREADABLE = b"can't open file"
 """What Python says of a program that it cannot read, as root in homes on a network or in a FUSE."""
-PASSWORDS = {"sudo": "sudo may ask for your password.", "su": "su asks for root's password."}
+_TAKES_ROOT = {
+    rights.INSTALL: N_("To install {path} takes root: {question}"),
+    rights.REMOVE: N_("To remove {path} takes root: {question}"),
+}
+PASSWORDS = {"sudo": N_("sudo may ask for your password."), "su": N_("su asks for root's password.")}
 
 
 def path() -> Path:
@@ -37,21 +42,21 @@ def fault() -> str:
     if path() == PACKAGE:
         return ""
     if not is_roots_alone(INSTALLED):
-        return "can be changed by other accounts"
+        return _("can be changed by other accounts")
     try:
         same = files_in(INSTALLED) == files_in(PACKAGE)
     except (OSError, Refusal):
         same = False
-    return "" if same else "does not belong to this version of fswizard"
+    return "" if same else _("does not belong to this version of fswizard")
 
 
 def warning() -> str:
     """What to know before a password is typed; empty where root alone can change what root runs."""
     if is_roots_alone(path()):
         return ""
-    return (
-        "Root runs this copy of fswizard, which your account can change; `fswizard install-helper` gives root a copy "
-        "of its own."
+    return _(
+        "Root runs this copy of fswizard, which your account can change; `fswizard install-helper` gives "
+        "root a copy of its own."
     )
 
 
@@ -83,14 +88,16 @@ def python() -> str:
         check = [path, "-I", "-S", "-c", "import sys; sys.exit(sys.version_info < (3, 10))"]
         if Path(path).exists() and commands.query(check, timeout_s=60).exit_code == 0:
             return path
-    raise Missing("No Python 3.10 or later was found for the privileged helper.")
+    raise Missing(_("No Python 3.10 or later was found for the privileged helper."))
 
 
 def remedy() -> str:
     """What to do about a `fault`."""
     if owner := programs.owner_of(INSTALLED / PROGRAM):
-        return f"It came with the package {owner}: install that package and this fswizard in the same version."
-    return "`fswizard install-helper` renews it, and `fswizard install-helper --remove` removes it."
+        return _(
+            "It came with the package {owner}: install that package and this fswizard in the same version.", owner=owner
+        )
+    return _("`fswizard install-helper` renews it, and `fswizard install-helper --remove` removes it.")
 
 
 def install() -> None:
@@ -105,15 +112,24 @@ def remove() -> None:
 
 def _have_root(what: str) -> None:
     if owner := programs.owner_of(INSTALLED / PROGRAM):
-        raise Refused(f"The package {owner} brought the installed helper.", "Update or remove that package instead.")
+        raise Refused(
+            _("The package {owner} brought the installed helper.", owner=owner),
+            _("Update or remove that package instead."),
+        )
     if question := PASSWORDS.get(programs.way_to_root()):
-        print(f"To {what} {INSTALLED} takes root: {question}", file=sys.stderr, flush=True)
+        print(
+            _(_TAKES_ROOT[what], path=INSTALLED, question=_(question)),
+            file=sys.stderr,
+            flush=True,
+        )
     with _readable_by_root() as source:
         done = commands.ask_user(programs.as_root((python(), *PYTHON_OPTIONS, str(source / PROGRAM), what)))
     if reason := safe_lines(done.stdout).strip():
-        raise Refused(f"Nothing was done: {reason}.", "Find out why: only root should be able to change it.")
+        raise Refused(
+            _("Nothing was done: {reason}.", reason=reason), _("Find out why: only root should be able to change it.")
+        )
     if done.exit_code:
-        raise Missing("Root's rights were not given.", "Log in as root and run the same command there.")
+        raise Missing(_("Root's rights were not given."), _("Log in as root and run the same command there."))
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from fswizard.engines import (
     require_unkilled,
 )
 from fswizard.errors import FswizardError, Refused, RunFailed
+from fswizard.language import _
 from fswizard.model.estimates import ageing_s, free_when_aged_bytes
 from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import MKFS_TIME, UNPLUG_TIME
@@ -94,7 +95,7 @@ class ImageContext:
         try:
             yield
         except HelperFailed as error:
-            text = f"{self.candidate.name} could not write everything back."
+            text = _("{candidate} could not write everything back.", candidate=self.candidate.name)
             raise CandidateFailed("health", text, str(error)) from error
 
     async def mount(self) -> Finished:
@@ -103,7 +104,9 @@ class ImageContext:
         finished = await self._helper.order("mount", self._attached.handle, filesystem=kind, options=options)
         require_unkilled(finished)
         if finished.exit_code:
-            raise CandidateFailed("mount", f"{candidate.name} could not be mounted.", finished.output)
+            raise CandidateFailed(
+                "mount", _("{candidate} could not be mounted.", candidate=candidate.name), finished.output
+            )
         self.mounted = True
         return finished
 
@@ -121,13 +124,15 @@ class ImageContext:
             finished, attempts = await self._helper.umount(self._attached.handle), attempts + 1
         if busy:
             raise RunFailed(
-                f"{self.candidate.name} cannot be unmounted: another program uses it.",
-                "Find what uses this run's own mounts, end it, and run again.",
+                _("{candidate} cannot be unmounted: another program uses it.", candidate=self.candidate.name),
+                _("Find what uses this run's own mounts, end it, and run again."),
                 finished.output,
             )
         require_unkilled(finished)
         if finished.exit_code:
-            raise CandidateFailed("umount", f"{self.candidate.name} could not be unmounted.", finished.output)
+            raise CandidateFailed(
+                "umount", _("{candidate} could not be unmounted.", candidate=self.candidate.name), finished.output
+            )
         self.mounted = False
         return finished
 
@@ -150,7 +155,7 @@ def can_be_bare(target: Target) -> bool:
 
 
 def _changed(details: str) -> RunFailed:
-    return RunFailed("Something changed the size of the scratch image.", "Nothing else may write to it.", details)
+    return RunFailed(_("Something changed the size of the scratch image."), _("Nothing else may write to it."), details)
 
 
 def _check_space(plan: Plan) -> None:
@@ -158,14 +163,17 @@ def _check_space(plan: Plan) -> None:
         try:
             free_bytes = host.this.space(member.path).free_bytes
         except OSError as error:
-            text = f"The scratch image cannot be read: {error.strerror}."
-            raise RunFailed(text, "Was its disk unplugged?") from error
+            text = _("The scratch image cannot be read: {reason}.", reason=error.strerror)
+            raise RunFailed(text, _("Was its disk unplugged?")) from error
         if free_bytes == 0:
             raise _full(member.path)
 
 
 def _full(path: str) -> RunFailed:
-    return RunFailed(f"The filesystem under the image ({safe(path)}) is full.", "Free some space there and run again.")
+    return RunFailed(
+        _("The filesystem under the image ({path}) is full.", path=safe(path)),
+        _("Free some space there and run again."),
+    )
 
 
 class PreparedImage:
@@ -194,7 +202,9 @@ class PreparedImage:
         if candidate.name in self._not_aged:
             raise self._not_aged[candidate.name]
         if kept := self._kept.get(candidate.name):
-            self._emitter.begin("format", f"copying the aged {candidate.as_new} back", expected_s=2.0)
+            self._emitter.begin(
+                "format", _("copying the aged {candidate} back", candidate=candidate.as_new), expected_s=2.0
+            )
             await self._wipe()
             self._emitter.command_ended(await self._helper.copy(kept.handle, self._attached.handle), as_root=True)
         else:
@@ -208,7 +218,7 @@ class PreparedImage:
             self._laid_out,
             memory_limit_bytes=self._plan.memory_limit_bytes,
         )
-        self._emitter.begin("mount", f"mounting {candidate.name}", expected_s=0.1)
+        self._emitter.begin("mount", _("mounting {candidate}", candidate=candidate.name), expected_s=0.1)
         self._emitter.command_ended(await context.mount(), as_root=True)
         try:
             yield context
@@ -230,13 +240,15 @@ class PreparedImage:
         try:
             await self._context.umount()
         except (HelperFailed, CandidateFailed) as error:
-            text = f"{before.name} could not be unmounted: its driver does not release it."
+            text = _("{candidate} could not be unmounted: its driver does not release it.", candidate=before.name)
             if before == candidate:
                 raise CandidateFailed("umount", text, error.details) from error
             raise RunFailed(
-                f"{text} No other candidate can be made in its place.",
-                "The figures so far are kept, and nothing stays mounted once the run has ended. Resume without it: "
-                "`fswizard run --resume FILE`, or start a new run with other --candidates.",
+                _("{problem} No other candidate can be made in its place.", problem=text),
+                _(
+                    "The figures so far are kept, and nothing stays mounted once the run has ended. Resume without "
+                    "it: `fswizard run --resume FILE`, or start a new run with other --candidates."
+                ),
                 error.details,
             ) from error
 
@@ -276,16 +288,16 @@ class PreparedImage:
                 async with self.open(candidate) as context:
                     await self._use_for_years(candidate, context)
             except (CandidateFailed, WorkloadFailed) as problem:
-                text = f"{candidate.as_new} could not be aged: {problem.text}"
+                text = _("{candidate} could not be aged: {text}", candidate=candidate.as_new, text=problem.text)
                 self._not_aged[candidate.name] = CandidateFailed(problem.kind, text, problem.details)
                 continue
             (kept,) = await _images(self._plan, self._emitter, self._helper)
-            self._emitter.begin("fill", f"keeping the aged {candidate.as_new}")
+            self._emitter.begin("fill", _("keeping the aged {candidate}", candidate=candidate.as_new))
             self._emitter.command_ended(await self._helper.copy(self._attached.handle, kept.handle), as_root=True)
             self._kept[candidate.name] = kept
 
     async def _use_for_years(self, candidate: Candidate, context: WorkloadContext) -> None:
-        plan, emitter, text = self._plan, self._emitter, f"ageing {candidate.as_new}"
+        plan, emitter, text = self._plan, self._emitter, _("ageing {candidate}", candidate=candidate.as_new)
         emitter.begin("fill", text, expected_s=ageing_s(plan))
 
         def emit(event: WorkloadEvent) -> None:
@@ -302,7 +314,11 @@ class PreparedImage:
         self._emitter.command_ended(await self._helper.wipe(self._attached.handle), as_root=True)
 
     async def _make(self, candidate: Candidate) -> None:
-        self._emitter.begin("format", f"formatting with {candidate.filesystem.mkfs_program}", expected_s=1.0)
+        self._emitter.begin(
+            "format",
+            _("formatting with {program}", program=candidate.filesystem.mkfs_program),
+            expected_s=1.0,
+        )
         await self._wipe()
         begun = functools.partial(self._emitter.command_begins, as_root=True)
         took_s = 0.0
@@ -311,12 +327,16 @@ class PreparedImage:
             self._emitter.command_ended(finished, as_root=True)
             require_unkilled(finished)
             if finished.exit_code:
-                raise CandidateFailed("mkfs", f"{finished.argv[0]} could not make {candidate.name}.", finished.output)
+                raise CandidateFailed(
+                    "mkfs",
+                    _("{program} could not make {candidate}.", program=finished.argv[0], candidate=candidate.name),
+                    finished.output,
+                )
             took_s += finished.wall_s
         self._emitter.sample(MKFS_TIME, took_s)
 
     async def _check(self, candidate: Candidate, context: ImageContext) -> None:
-        self._emitter.begin("check", "writing back, unmounting and looking for errors", expected_s=0.4)
+        self._emitter.begin("check", _("writing back, unmounting and looking for errors"), expected_s=0.4)
         await context.sync()
         errors = await context.errors()
         unmounted = await context.umount()
@@ -325,33 +345,46 @@ class PreparedImage:
         if errors:
             text = ", ".join(f"{name} {count}" for name, count in errors.items())
             log = "\n".join(self._helper.kernel_log)
-            raise CandidateFailed("health", f"{candidate.name} counted errors of its own: {text}.", log)
+            raise CandidateFailed(
+                "health", _("{candidate} counted errors of its own: {text}.", candidate=candidate.name, text=text), log
+            )
 
 
 async def _images(plan: Plan, emitter: Emitter, helper: Helper) -> list[Attached]:
     """Images that the helper makes: nobody else ever has them open, and nothing is left of them."""
     parts = []
     for member in plan.target.members:
-        emitter.begin("fill", scratch_file.FILLING, expected_s=scratch_file.expected_s(plan))
+        emitter.begin("fill", _(scratch_file.FILLING), expected_s=scratch_file.expected_s(plan))
         watch = functools.partial(scratch_file.watch, member.size_bytes, emitter)
         try:
             part = await helper.attach(member.path, member.size_bytes, watch)
         except (HelperFailed, Refused) as error:
             raise RunFailed(
-                f"No scratch image can be made in {safe(member.path)}: {error.message}",
-                "Choose a directory on a disk of this machine with --target image:SIZE@DIRECTORY.",
+                _(
+                    "No scratch image can be made in {directory}: {reason}",
+                    directory=safe(member.path),
+                    reason=error.message,
+                ),
+                _("Choose a directory on a disk of this machine with --target image:SIZE@DIRECTORY."),
                 error.details,
             ) from error
         except OSError as error:
-            text = f"No scratch image can be made in {safe(member.path)}: {error.strerror}."
-            raise RunFailed(text, "Was its disk unplugged?") from error
+            text = _(
+                "No scratch image can be made in {directory}: {reason}.",
+                directory=safe(member.path),
+                reason=error.strerror,
+            )
+            raise RunFailed(text, _("Was its disk unplugged?")) from error
         parts.append(part)
         emitter.command_ended(Finished(commands.attach(part.path, commands.IMAGE), 0, b"", b"", 0.0), as_root=True)
         if not part.direct_io:
             raise RunFailed(
-                f"The filesystem under the image ({member.host_filesystem}) refuses direct I/O, so the image would be "
-                "cached in memory and the figures too good.",
-                "Choose a directory on another filesystem with --target image:SIZE@DIRECTORY.",
+                _(
+                    "The filesystem under the image ({filesystem}) refuses direct I/O, so the image would be "
+                    "cached in memory and the figures too good.",
+                    filesystem=member.host_filesystem,
+                ),
+                _("Choose a directory on another filesystem with --target image:SIZE@DIRECTORY."),
             )
     return parts
 
@@ -386,4 +419,4 @@ async def open_images(
             await prepared.age()
             yield prepared
         finally:
-            emitter.begin("clean", "unmounting, and removing the scratch image", expected_s=0.5)
+            emitter.begin("clean", _("unmounting, and removing the scratch image"), expected_s=0.5)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fswizard.errors import FswizardError, Refused, RunFailed, UsageError
+from fswizard.language import _
 from fswizard.model.text import safe
 from fswizard.results import state_directory
 from fswizard.system import timeouts
@@ -69,7 +70,9 @@ class Journal:
     def make_directory(self, parent: Path) -> Path:
         """Make a private directory below `parent`, after it was written down."""
         if others := changeable_by_others(parent):
-            raise Refused(f"Users other than root can now change {safe(others)}.", "Nothing was made there.")
+            raise Refused(
+                _("Users other than root can now change {others}.", others=safe(others)), _("Nothing was made there.")
+            )
         name = parent / f"{PREFIX}{os.urandom(6).hex()}"
         self._directories[name] = None
         self._write()
@@ -77,7 +80,8 @@ class Journal:
             self._directories[name] = own_directory.make(name)
         except OSError as error:
             raise RunFailed(
-                f"No directory can be made in {parent}: {error.strerror}.", "Choose another directory with --target."
+                _("No directory can be made in {parent}: {reason}.", parent=parent, reason=error.strerror),
+                _("Choose another directory with --target."),
             ) from error
         self._write()
         return name
@@ -112,8 +116,12 @@ class Journal:
             _write(self._descriptor, self._directories, self._pools, self._result)
         except OSError as error:
             raise RunFailed(
-                f"The list of what to clean up can't be written in {safe(str(self._entry.parent))}: {error.strerror}.",
-                "Free some space there: without that list a killed run could not be undone.",
+                _(
+                    "The list of what to clean up can't be written in {parent}: {reason}.",
+                    parent=safe(str(self._entry.parent)),
+                    reason=error.strerror,
+                ),
+                _("Free some space there: without that list a killed run could not be undone."),
             ) from error
 
 
@@ -144,7 +152,9 @@ def clean(leftover: Leftover) -> tuple[str, ...]:
             return sentences
         _write(held, {each: directories[each] for each in left}, (), leftover.result)
         hints = filter(None, dict.fromkeys(problems[each].hint for each in left))
-        raise RunFailed(" ".join(sentences), " ".join((*hints, f"To forget it, delete {safe(str(leftover.entry))}.")))
+        raise RunFailed(
+            " ".join(sentences), " ".join((*hints, _("To forget it, delete {entry}.", entry=safe(str(leftover.entry)))))
+        )
 
 
 async def _reclaim(pools: tuple[str, ...]) -> None:
@@ -169,8 +179,10 @@ def _new_entry() -> tuple[int, Path]:
                 return descriptor, Path(name)
             os.close(descriptor)
     except OSError as error:
-        hint = "Set XDG_STATE_HOME to a directory that you can write."
-        raise UsageError(f"{safe(str(folder))} cannot be written: {error.strerror}.", hint) from error
+        hint = _("Set XDG_STATE_HOME to a directory that you can write.")
+        raise UsageError(
+            _("{folder} cannot be written: {reason}.", folder=safe(str(folder)), reason=error.strerror), hint
+        ) from error
 
 
 @contextmanager
@@ -185,7 +197,7 @@ def _held(entry: Path) -> Iterator[int | None]:
             held = None
         except PermissionError as error:
             raise RunFailed(
-                f"{safe(str(entry))} belongs to another user.", "Run `fswizard clean` as that user."
+                _("{entry} belongs to another user.", entry=safe(str(entry))), _("Run `fswizard clean` as that user.")
             ) from error
         yield held if held is not None and os.fstat(held).st_nlink else None
 
@@ -228,7 +240,9 @@ def _remove(directories: Mapping[Path, Identity | None], limit_s: float) -> dict
         except NotRemoved as problem:
             problems[path] = problem
         except FswizardError as error:
-            problems[path] = NotRemoved(f"{safe(str(path))} could not be removed: {error.message}", error.hint)
+            problems[path] = NotRemoved(
+                _("{path} could not be removed: {reason}", path=safe(str(path)), reason=error.message), error.hint
+            )
     return problems
 
 

@@ -13,6 +13,7 @@ from fswizard.drives import drive_of
 from fswizard.drives.machine import mount_of, mounts
 from fswizard.errors import Refused, UsageError
 from fswizard.filesystems import mounted_as
+from fswizard.language import _
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.places import short_names
@@ -41,10 +42,12 @@ def default_directory(drive: Drive | None = None) -> str:
             continue
         best.setdefault(os.stat(directory).st_dev, (host.this.space(directory).free_bytes, directory))
     if not best:
-        where = f"on {drive.name} ({drive.model})" if drive else "on a disk of this machine"
+        where = (
+            _("on {drive} ({model})", drive=drive.name, model=drive.model) if drive else _("on a disk of this machine")
+        )
         raise UsageError(
-            f"There is no mounted filesystem {where} that you can write to.",
-            "Mount one, or name a directory with --target image:SIZE@DIRECTORY.",
+            _("There is no mounted filesystem {where} that you can write to.", where=where),
+            _("Mount one, or name a directory with --target image:SIZE@DIRECTORY."),
         )
     return max(best.values())[1]
 
@@ -56,17 +59,19 @@ def checked_directory(text: str) -> str:
         there = path.is_dir()
     except (OSError, ValueError, RuntimeError) as error:  # too long, with a NUL, or of a user that does not exist
         raise UsageError(
-            f"{safe(text)[:100]} isn't a valid directory name.", "Name a directory that exists."
+            _("{text} isn't a valid directory name.", text=safe(text)[:100]), _("Name a directory that exists.")
         ) from error
     if not there:
-        raise UsageError(f"{safe(str(path))} is not a directory.", "Name a directory that exists.")
+        raise UsageError(_("{path} is not a directory.", path=safe(str(path))), _("Name a directory that exists."))
     if not os.access(path, os.W_OK | os.X_OK):
-        raise UsageError(f"You can't write to {safe(str(path))}.", "Name a directory of your own.")
+        raise UsageError(_("You can't write to {path}.", path=safe(str(path))), _("Name a directory of your own."))
     if others := changeable_by_others(path):
         raise Refused(
-            f"Others can change {safe(others)}, so root doesn't write there.",
-            "Start fswizard as the user who owns it, or name a directory that only root can change: FAT, exFAT and NTFS"
-            " have one where they are mounted with umask=022.",
+            _("Others can change {others}, so root doesn't write there.", others=safe(others)),
+            _(
+                "Start fswizard as the user who owns it, or name a directory that only root can change: FAT, "
+                "exFAT and NTFS have one where they are mounted with umask=022."
+            ),
         )
     return str(path)
 
@@ -93,14 +98,21 @@ def require_space(directory: str, size_bytes: int, brought_bytes: int = 0) -> st
     """
     if (kind := filesystem_type(directory)) in IN_MEMORY:
         raise UsageError(
-            f"{safe(directory)} is in memory ({kind}), not on a disk.", "Name a directory on the disk you want to test."
+            _("{directory} is in memory ({kind}), not on a disk.", directory=safe(directory), kind=kind),
+            _("Name a directory on the disk you want to test."),
         )
     free_bytes, most_bytes = host.this.space(directory).free_bytes, image_room_bytes(directory) - brought_bytes
     if most_bytes < size_bytes:
         raise UsageError(
-            f"{safe(directory)} has {size_text(free_bytes)} free; an image of {binary_text(size_bytes)} takes "
-            f"{size_text(size_bytes)}, and {size_text(free_bytes - most_bytes)} must stay free.",
-            "Name a directory with more free space, or a smaller image: --target image:SIZE@DIRECTORY.",
+            _(
+                "{directory} has {free} free; an image of {size} takes {room}, and {reserve} must stay free.",
+                directory=safe(directory),
+                free=size_text(free_bytes),
+                size=binary_text(size_bytes),
+                room=size_text(size_bytes),
+                reserve=size_text(free_bytes - most_bytes),
+            ),
+            _("Name a directory with more free space, or a smaller image: --target image:SIZE@DIRECTORY."),
         )
     return kind
 
@@ -117,9 +129,15 @@ def require_scratch_space(brought_bytes: int) -> None:
     free_bytes = host.this.space(str(directory)).free_bytes
     if brought_bytes and free_bytes < brought_bytes + MARGIN_BYTES:
         raise UsageError(
-            f"{safe(str(directory))} has {size_text(free_bytes)} free; the files that the run copies from there take "
-            f"{size_text(brought_bytes)}, and {size_text(MARGIN_BYTES)} must stay free.",
-            "Free some space there, or set XDG_STATE_HOME to a directory with more.",
+            _(
+                "{directory} has {free} free; the files that the run copies from there take {brought}, and "
+                "{margin} must stay free.",
+                directory=safe(str(directory)),
+                free=size_text(free_bytes),
+                brought=size_text(brought_bytes),
+                margin=size_text(MARGIN_BYTES),
+            ),
+            _("Free some space there, or set XDG_STATE_HOME to a directory with more."),
         )
 
 
@@ -144,9 +162,9 @@ def directory_candidates(text: str) -> tuple[Candidate, ...]:
     """Candidates for existing directories, separated by commas; named after their filesystem and place."""
     directories = [checked_directory(part.strip()) for part in text.split(",") if part.strip()]
     if not directories:
-        raise UsageError("No directories named.", "Write --target dir:/first/directory,/second/directory.")
+        raise UsageError(_("No directories named."), _("Write --target dir:/first/directory,/second/directory."))
     if len(set(directories)) < len(directories):
-        raise UsageError("A directory was named twice.", "Name each directory once.")
+        raise UsageError(_("A directory was named twice."), _("Name each directory once."))
     return located_candidates(directories)
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from fswizard.drives.machine import mounts
 from fswizard.errors import RunFailed
+from fswizard.language import _
 from fswizard.model.text import safe
 from fswizard.privileged.system_calls import closing
 from fswizard.targets.locations import IN_MEMORY, filesystem_type
@@ -70,15 +71,17 @@ def removing(path: Path, identity: Identity | None) -> Iterator[str]:
         above, held = _found(path, identity, undo)
         below = os.readlink(f"/proc/self/fd/{held}").rstrip("/") + "/"
         if any(mount.path.startswith(below) for mount in mounts()):
-            raise NotRemoved(f"Something is mounted below {safe(str(path))}.", "Unmount it, then clean up again.")
+            raise NotRemoved(
+                _("Something is mounted below {path}.", path=safe(str(path))), _("Unmount it, then clean up again.")
+            )
         yield f"/proc/self/fd/{held}"
         try:
             if os.path.samestat(os.fstat(held), os.stat(path.name, dir_fd=above, follow_symlinks=False)):
                 os.rmdir(path.name, dir_fd=above)
         except OSError as error:
             raise NotRemoved(
-                f"{safe(str(path))} could not be removed completely: {error.strerror}.",
-                "Check what is left, and delete it by hand.",
+                _("{path} could not be removed completely: {reason}.", path=safe(str(path)), reason=error.strerror),
+                _("Check what is left, and delete it by hand."),
             ) from error
 
 
@@ -97,7 +100,9 @@ def _found(path: Path, identity: Identity | None, undo: ExitStack) -> tuple[int,
         held = undo.enter_context(_opened(path.name, os.O_NOFOLLOW, above))
     except OSError as error:
         if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
-            raise NotRemoved(f"{name} cannot be opened: {error.strerror}.", "Its disk may be failing.") from error
+            raise NotRemoved(
+                _("{name} cannot be opened: {reason}.", name=name, reason=error.strerror), _("Its disk may be failing.")
+            ) from error
         if os.path.lexists(path):
             raise _replaced(name) from error
         raise _absent(path, identity) from error
@@ -110,8 +115,8 @@ def _found(path: Path, identity: Identity | None, undo: ExitStack) -> tuple[int,
 
 def _replaced(name: str) -> NotRemoved:
     return NotRemoved(
-        f"{name} is not what the run made: something else has that name now, and fswizard left it alone.",
-        "Move it away, then clean up again.",
+        _("{name} is not what the run made: something else has that name now, and fswizard left it alone.", name=name),
+        _("Move it away, then clean up again."),
     )
 
 
@@ -120,12 +125,18 @@ def _absent(path: Path, identity: Identity | None) -> NotRemoved:
     name = safe(str(path))
     device = next(above.stat().st_dev for above in path.parents if above.exists())
     if identity and device != identity.device and identity.kind not in IN_MEMORY:
-        return NotRemoved(f"The disk with {name} is not mounted.", "Mount it where it was, then clean up again.")
+        return NotRemoved(
+            _("The disk with {name} is not mounted.", name=name), _("Mount it where it was, then clean up again.")
+        )
     if identity and identity.lasting and (other := _renamed(path, identity.inode)):
         return Gone(
-            f"{name} seems to be called {safe(other)} now, so fswizard left it alone. If so, delete it yourself."
+            _(
+                "{name} seems to be called {other} now, so fswizard left it alone. If so, delete it yourself.",
+                name=name,
+                other=safe(other),
+            )
         )
-    return Gone(f"{name} is gone. If you moved it elsewhere, delete it there.")
+    return Gone(_("{name} is gone. If you moved it elsewhere, delete it there.", name=name))
 
 
 def _renamed(path: Path, inode: int) -> str:

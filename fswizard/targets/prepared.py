@@ -9,6 +9,7 @@ from typing import Protocol
 
 from fswizard.engines import BareDevice, WorkloadContext
 from fswizard.errors import RunFailed
+from fswizard.language import _
 from fswizard.model.filesystem import Candidate
 from fswizard.privileged import disk_errors
 from fswizard.privileged.disk_errors import DiskErrors
@@ -21,7 +22,7 @@ class CandidateFailed(Exception):
     def __init__(self, kind: str, text: str, details: str = "") -> None:
         super().__init__(text)
         self.kind = kind
-        """`mkfs`, `mount`, `umount`, `health`."""
+        """`mkfs`, `mount`, `umount`, `health`, `memory`."""
         self.text = text
         self.details = details
 
@@ -69,7 +70,7 @@ def require_no_errors(reported: Sequence[str]) -> None:
     """RunFailed with what the disk `reported`, where that is anything: then no candidate is to blame."""
     if reported:
         raise RunFailed(
-            "The disk reported errors.",
-            "Check its health first, for example with `smartctl -a`. The figures so far are kept.",
+            _("The disk reported errors."),
+            _("Check its health first, for example with `smartctl -a`. The figures so far are kept."),
             "\n".join(reported),
         )

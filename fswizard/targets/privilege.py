@@ -10,6 +10,7 @@ from functools import cache
 from typing import Literal
 
 from fswizard.errors import Missing, Refused, RunFailed
+from fswizard.language import N_, _
 from fswizard.model.plan import Plan
 from fswizard.model.text import safe, safe_lines
 from fswizard.privileged import identity, rights
@@ -40,18 +41,19 @@ class Purpose:
 
 
 IMAGES = Purpose(
-    rights.IMAGES, "Making and mounting filesystems",
-    "Comparing directories on mounted filesystems needs no root: --target dir:PATH,PATH.",
+    rights.IMAGES, N_("Making and mounting filesystems"),
+    N_("Comparing directories on mounted filesystems needs no root: --target dir:PATH,PATH."),
 )  # fmt: skip
-PROBE = Purpose(rights.PROBE, "Writing to a device", "Probing a directory on the disk needs no root.")
+PROBE = Purpose(rights.PROBE, N_("Writing to a device"), N_("Probing a directory on the disk needs no root."))
 ERASE = Purpose(
-    rights.ERASE, "Erasing a disk",
-    "A scratch image (--target image:SIZE@DIR) erases nothing, and directories (--target dir:PATH,PATH) need no root.",
+    rights.ERASE, N_("Erasing a disk"),
+    N_("A scratch image (--target image:SIZE@DIR) erases nothing, and directories (--target "
+"dir:PATH,PATH) need no root."),
 )  # fmt: skip
 ERASE_UNATTENDED = replace(
-    ERASE, right=rights.ERASE_UNATTENDED, text="Erasing a disk without a terminal to confirm it on"
+    ERASE, right=rights.ERASE_UNATTENDED, text=N_("Erasing a disk without a terminal to confirm it on")
 )
-SET_UP = Purpose(rights.SET_UP, "Setting a disk up", "The script does the same: read it, and have root run it.")
+SET_UP = Purpose(rights.SET_UP, N_("Setting a disk up"), N_("The script does the same: read it, and have root run it."))
 PURPOSES = (IMAGES, PROBE, ERASE, SET_UP)
 
 
@@ -83,24 +85,24 @@ def to_set_up(number: str) -> Purpose:
 def _require_own_helper() -> None:
     if CARRIED in os.environ and helper_copy.path() == helper_copy.PACKAGE:
         raise Missing(
-            "Erasing a disk of another machine needs the privileged helper installed there.",
-            "`fswizard install-helper --on HOST` installs it. A scratch image erases nothing.",
+            _("Erasing a disk of another machine needs the privileged helper installed there."),
+            _("`fswizard install-helper --on HOST` installs it. A scratch image erases nothing."),
         )
 
 
 REASONS: Mapping[State, str] = {
-    "root": "as root, who started fswizard",
-    "sudo": "with sudo, which needs no password now",
-    "sudo-asks": "with sudo, which asks for your password once",
-    "sudo-refuses": "none, as sudo doesn't let you start it",
-    "pkexec": "with pkexec, which asks in a window; sudo is not installed",
-    "unknown-caller": "none, as fswizard runs as root for somebody else: start it as yourself",
-    "wrong-helper": "none, as the installed helper is not this version's: `fswizard install-helper` renews it",
-    "unreadable-helper": "none, as root can't read fswizard here: `fswizard install-helper` gives root a copy",
-    "none": "none, as sudo is not installed, nor pkexec in a desktop session",
+    "root": N_("as root, who started fswizard"),
+    "sudo": N_("with sudo, which needs no password now"),
+    "sudo-asks": N_("with sudo, which asks for your password once"),
+    "sudo-refuses": N_("none, as sudo doesn't let you start it"),
+    "pkexec": N_("with pkexec, which asks in a window; sudo is not installed"),
+    "unknown-caller": N_("none, as fswizard runs as root for somebody else: start it as yourself"),
+    "wrong-helper": N_("none, as the installed helper is not this version's: `fswizard install-helper` renews it"),
+    "unreadable-helper": N_("none, as root can't read fswizard here: `fswizard install-helper` gives root a copy"),
+    "none": N_("none, as sudo is not installed, nor pkexec in a desktop session"),
 }
 """How the helper gets root's rights, and why so."""
-LOG_IN = "Log in directly as root (su is not enough), or have sudo installed and your account allowed to use it."
+LOG_IN = N_("Log in directly as root (su is not enough), or have sudo installed and your account allowed to use it.")
 
 
 def state(needed: Purpose = IMAGES) -> State:
@@ -152,10 +154,16 @@ def authorise(needed: Purpose = IMAGES) -> State:
     if current in READY or sys.stdin.isatty():
         _warn(warning(current))
     if current == "sudo-asks" and (needed.devices or sys.stdin.isatty()):
-        then = ", and then the helper asks whether to erase" if needed.devices else ""
-        _say(f"{needed.text} needs root: sudo asks for your password{then}.")
+        asks = N_("{what} needs root: sudo asks for your password.")
+        and_then = N_("{what} needs root: sudo asks for your password, and then the helper asks whether to erase.")
+        _say(_(and_then if needed.devices else asks, what=_(needed.text)))
     if current == "pkexec":
-        _say(f"{needed.text} needs root: pkexec asks for your password in a window, which opens in some seconds.")
+        _say(
+            _(
+                "{what} needs root: pkexec asks for your password in a window, which opens in some seconds.",
+                what=_(needed.text),
+            )
+        )
     if needed.devices and current in ("sudo", "sudo-asks"):
         _confirm(needed)
         current = state(needed)
@@ -169,14 +177,14 @@ def authorise(needed: Purpose = IMAGES) -> State:
 def starting() -> str:
     """What is waited for while the helper starts."""
     if way() == "pkexec":
-        return "waiting for pkexec's window, where you type your password"
-    return "starting the privileged helper"
+        return _("waiting for pkexec's window, where you type your password")
+    return _("starting the privileged helper")
 
 
 def instead() -> str:
     """What to do where the helper doesn't know whom it works for."""
     known = commands.find("sudo") or commands.find("pkexec")
-    return "Start fswizard as yourself: it calls sudo or pkexec where it needs root." if known else LOG_IN
+    return _("Start fswizard as yourself: it calls sudo or pkexec where it needs root.") if known else _(LOG_IN)
 
 
 def warning(by: State) -> str:
@@ -200,43 +208,53 @@ def _confirm(needed: Purpose) -> None:
     done = commands.ask_user(["sudo", "--", *helper_copy.command(rights.CONFIRM, *needed.devices)])
     if done.exit_code:
         reason = safe_lines(done.stdout).strip()
-        raise Refused(f"Not erased: {reason}.", "Nothing was changed.") if reason else missing("sudo-asks", needed)
+        raise (
+            Refused(_("Not erased: {reason}.", reason=reason), _("Nothing was changed."))
+            if reason
+            else missing("sudo-asks", needed)
+        )
 
 
 def missing(current: State, needed: Purpose = IMAGES) -> Missing:
     """Says which right is missing for what, and what works without it."""
     if current == "wrong-helper":
-        text = f"{needed.text} needs root, and the installed helper {helper_copy.fault()}."
-        return Missing(text, f"{helper_copy.remedy()} {needed.otherwise}")
+        text = _("{what} needs root, and the installed helper {fault}.", what=_(needed.text), fault=helper_copy.fault())
+        return Missing(text, f"{helper_copy.remedy()} {_(needed.otherwise)}")
     allow = _how_to_allow(needed)
     if current.startswith("sudo") and needed == ERASE_UNATTENDED:
         return Missing(
-            f"{needed.text} needs a rule of its own in sudoers.",
-            f"Start fswizard in a terminal, or have root {allow}. {needed.otherwise}",
+            _("{what} needs a rule of its own in sudoers.", what=_(needed.text)),
+            f"{_('Start fswizard in a terminal, or have root {allow}.', allow=allow)} {_(needed.otherwise)}",
         )
-    asked = ("sudo did not give it", "Try again with your own password, or log in as root.")
+    asked = (_("sudo did not give it"), _("Try again with your own password, or log in as root."))
     if not sys.stdin.isatty():
-        asked = ("there is no terminal where sudo could ask for your password",
-                 f"Start fswizard in a terminal, or have root {allow}.")  # fmt: skip
+        asked = (_("there is no terminal where sudo could ask for your password"),
+                 _("Start fswizard in a terminal, or have root {allow}.", allow=allow))  # fmt: skip
     reasons: Mapping[State, tuple[str, str]] = {
-        "sudo-refuses": ("sudo doesn't let you start the helper", f"Have root {allow}."),
+        "sudo-refuses": (_("sudo doesn't let you start the helper"), _("Have root {allow}.", allow=allow)),
         "sudo-asks": asked,
-        "unknown-caller": ("fswizard runs as root for somebody else", instead()),
+        "unknown-caller": (_("fswizard runs as root for somebody else"), instead()),
         "unreadable-helper": (
-            f"root can't read {safe(str(helper_copy.PACKAGE))}",
-            "`fswizard install-helper` gives root a copy of its own.",
+            _("root can't read {package}", package=safe(str(helper_copy.PACKAGE))),
+            _("`fswizard install-helper` gives root a copy of its own."),
         ),
-        "none": ("sudo is not installed", LOG_IN),
+        "none": (_("sudo is not installed"), _(LOG_IN)),
     }
     reason, hint = reasons.get(current, reasons["none"])
     details = _who_else() if current == "unknown-caller" else ""
-    return Missing(f"{needed.text} needs root, and {reason}.", f"{hint} {needed.otherwise}", details)
+    return Missing(
+        _("{what} needs root, and {reason}.", what=_(needed.text), reason=reason),
+        f"{hint} {_(needed.otherwise)}",
+        details,
+    )
 
 
 def _how_to_allow(needed: Purpose) -> str:
     """What root does so that sudo asks for no password; only ever for a helper that the user cannot change."""
-    install = "run `fswizard install-helper` and " if helper_copy.path() == helper_copy.PACKAGE else ""
-    return f"{install}allow `{helper_copy.installed_command(needed.right)}` in sudoers (NOPASSWD)"
+    allow = N_("allow `{command}` in sudoers (NOPASSWD)")
+    install = N_("run `fswizard install-helper` and allow `{command}` in sudoers (NOPASSWD)")
+    message = install if helper_copy.path() == helper_copy.PACKAGE else allow
+    return _(message, command=helper_copy.installed_command(needed.right))
 
 
 def _who_else() -> str:

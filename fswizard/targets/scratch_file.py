@@ -9,6 +9,7 @@ import os
 from collections.abc import AsyncIterator
 
 from fswizard.errors import RunFailed
+from fswizard.language import N_, _
 from fswizard.model.estimates import filling_s
 from fswizard.model.plan import Plan
 from fswizard.model.text import safe
@@ -18,7 +19,7 @@ from fswizard.system import clock, timeouts
 from fswizard.targets.channel import HelperProcess
 from fswizard.targets.prepared import require_no_errors
 
-FILLING = "writing the whole scratch image once"
+FILLING = N_("writing the whole scratch image once")
 PROBE_MIB = 16
 """Written beside the image after an error, to distinguish a failing disk from a failing candidate."""
 
@@ -35,7 +36,7 @@ async def watch(size_bytes: int, emitter: Emitter, process: HelperProcess) -> No
     lines, before, began = process.chunks().__aiter__(), 0, clock.monotonic()
     while chunk := await _next(lines, process):
         written, now = int(chunk.split()[-1]), clock.monotonic()
-        emitter.progress(FILLING, Progress(written / size_bytes, (written - before) / max(now - began, 1e-3)))
+        emitter.progress(_(FILLING), Progress(written / size_bytes, (written - before) / max(now - began, 1e-3)))
         before, began = written, now
     emitter.command_ended(await process.wait())
 
@@ -57,7 +58,9 @@ async def write_beside(scratch: str) -> None:
         os.unlink(probe)
     if os.strerror(errno.ENOSPC) in finished.output:
         raise RunFailed(
-            f"The filesystem of {safe(scratch)} is full.", "Free some space there and run again.", finished.output
+            _("The filesystem of {scratch} is full.", scratch=safe(scratch)),
+            _("Free some space there and run again."),
+            finished.output,
         )
     if finished.exit_code:
         require_no_errors([finished.output])

@@ -13,12 +13,13 @@ from typing import Any
 from fswizard.drives.devices import DeviceTarget, find_device, losses, refusals
 from fswizard.errors import Missing, Refused, RunFailed
 from fswizard.filesystems import availability
+from fswizard.language import N_, _, in_english
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Plan
 from fswizard.model.text import safe
 from fswizard.privileged import commands as made
-from fswizard.privileged import rights, set_up_plan, setting_up
+from fswizard.privileged import grammar, rights, set_up_plan, setting_up
 from fswizard.privileged.block_device import path_of
 from fswizard.privileged.in_use import Probed
 from fswizard.privileged.protocol import Refusal
@@ -28,6 +29,7 @@ from fswizard.targets import helper_copy, privilege
 from fswizard.targets.channel import BY, ENVIRONMENT
 from fswizard.targets.privilege import Purpose
 
+TO_ENCRYPT = N_("Nothing on it is encrypted yet. To encrypt an empty directory, install fscrypt and run:")
 USUAL_MOUNT_POINT = "/mnt/data"
 COLUMNS = "SIZE,SERIAL,WWN,PARTUUID"
 """By which a script knows the disk again (lsblk(8))."""
@@ -76,6 +78,12 @@ class SetUpPlan:
         return tuple(set_up_plan.shell(step) for step in steps if not step.only_with or os.path.exists(step.only_with))
 
     @property
+    def left_to_do(self) -> str:
+        """By its owner, in sentences; empty where it can be used as it is."""
+        encrypting = "; ".join(map(shlex.join, made.encrypt_kept(self.what.mount_point)))
+        return f"{_(TO_ENCRYPT)} {encrypting}." if grammar.encrypts(self.what.arguments) else ""
+
+    @property
     def purpose(self) -> Purpose:
         """What the helper is started for."""
         return privilege.to_set_up(self.number)
@@ -91,18 +99,20 @@ class SetUpDone:
     """The copy of fstab."""
     undo: tuple[str, ...]
     """Commands, as root."""
+    left_to_do: str = ""
+    """As in the plan."""
 
 
 def why_not_set_up(candidate: Candidate) -> str:
     """In a sentence; empty where it can be set up."""
     if candidate.directory or not candidate.filesystem.mkfs_program:
-        return "This result compares filesystems that exist already, so there is nothing to set up."
+        return _("This result compares filesystems that exist already, so there is nothing to set up.")
     if candidate.array:
-        return "It spreads over several disks; set it up by hand, with the commands of the report."
+        return _("It spreads over several disks; set it up by hand, with the commands of the report.")
     if candidate.filesystem.pool:
-        return "ZFS mounts its pools itself; set it up by hand, with the commands of the report."
+        return _("ZFS mounts its pools itself; set it up by hand, with the commands of the report.")
     if candidate.filesystem.name not in made.LABELS:
-        return f"{candidate.filesystem.title} is not set up by fswizard."
+        return _("{filesystem} is not set up by fswizard.", filesystem=candidate.filesystem.title)
     return ""
 
 
@@ -138,20 +148,23 @@ def chosen_set_up(candidate: Candidate, choices: SetUpChoices, *, whole: bool) -
 def plan_set_up(candidate: Candidate, path: str, choices: SetUpChoices) -> SetUpPlan:
     """The plan for the disk or partition at `path`; Refused where anything stands against it. Nothing is changed."""
     if not (here := availability(candidate.filesystem)).usable:
-        raise Missing(f"{candidate.filesystem.title} can't be set up here: {here.reason}", here.hint)
+        raise Missing(
+            _("{filesystem} can't be set up here: {reason}", filesystem=candidate.filesystem.title, reason=here.reason),
+            here.hint,
+        )
     device = find_device(path)
     what = chosen_set_up(candidate, choices, whole=device.whole)
     if against := refusals(device, None, minimum_bytes=candidate.filesystem.minimum_bytes):
         raise Refused(" ".join(refusal.text for refusal in against), against[0].hint)
     if device.drive.zone_model == "host-managed":
-        raise Refused(f"{device.name} has zones that must be written in order; set it up by hand.")
+        raise Refused(_("{device} has zones that must be written in order; set it up by hand.", device=device.name))
     try:
         owner = setting_up.owner_of(what.owner)
         setting_up.require_free(what, device.name)
     except Refusal as refusal:
         raise _refused(refusal) from refusal
     if what.filesystem in ("ntfs", "ntfs-3g") and device.whole and not what.partition:
-        raise Refused("NTFS needs a partition: mkfs.ntfs takes no whole disk.", "Choose a partition table, too.")
+        raise Refused(_("NTFS needs a partition: mkfs.ntfs takes no whole disk."), _("Choose a partition table, too."))
     return _planned(what, device, owner)
 
 
@@ -186,9 +199,14 @@ def require_confirmed(plan: SetUpPlan, typed: str) -> None:
     """Refused where `typed` does not confirm the disk."""
     if typed not in plan.identifiers:
         if not plan.identifiers:
-            raise Refused(f"{plan.title} is confused with another disk.", "Unplug the other one, then choose again.")
-        hint = f"Look again which disk it is: its {plan.kind} is {plan.identifiers[0]}."
-        raise Refused(f"'{safe(typed)}' is not the {plan.kind} of {plan.title}.", hint)
+            raise Refused(
+                _("{disk} is confused with another disk.", disk=plan.title),
+                _("Unplug the other one, then choose again."),
+            )
+        hint = _("Look again which disk it is: its {kind} is {value}.", kind=plan.kind, value=plan.identifiers[0])
+        raise Refused(
+            _("'{typed}' is not the {kind} of {disk}.", typed=safe(typed), kind=plan.kind, disk=plan.title), hint
+        )
 
 
 def set_up(plan: SetUpPlan, typed: str) -> Iterator[str | SetUpDone]:
@@ -199,7 +217,7 @@ def set_up(plan: SetUpPlan, typed: str) -> Iterator[str | SetUpDone]:
     require_confirmed(plan, typed)
     now = find_device(plan.path)
     if (now.number, now.diskseq, now.size_bytes) != (plan.number, plan.diskseq, plan.size_bytes):
-        raise Refused(f"{plan.title} is no longer the disk that was chosen.", "Choose again.")
+        raise Refused(_("{disk} is no longer the disk that was chosen.", disk=plan.title), _("Choose again."))
     claim = {
         "number": plan.number, "diskseq": plan.diskseq, "size_bytes": plan.size_bytes, "serial": typed,
         "shown": plan.shown,
@@ -222,29 +240,32 @@ def set_up(plan: SetUpPlan, typed: str) -> Iterator[str | SetUpDone]:
             yield _done(plan, message["done"])
             return
     if begun:
-        raise RunFailed("The helper ended before it was done.", f"Look at {FSTAB} and the disk before you go on.")
-    raise Missing("Root's rights were not given, so nothing was changed.", privilege.SET_UP.otherwise)
+        raise RunFailed(
+            _("The helper ended before it was done."), _("Look at {fstab} and the disk before you go on.", fstab=FSTAB)
+        )
+    raise Missing(_("Root's rights were not given, so nothing was changed."), _(privilege.SET_UP.otherwise))
 
 
 def _done(plan: SetUpPlan, said: Mapping[str, str]) -> SetUpDone:
     point = plan.what.mount_point
     undo = set_up_plan.undo(point, said["uuid"])
-    return SetUpDone(point, f"{point}/{set_up_plan.TEST_FILE}", said["backup"], undo)
+    return SetUpDone(point, f"{point}/{set_up_plan.TEST_FILE}", said["backup"], undo, plan.left_to_do)
 
 
 def _failed(error: Mapping[str, Any]) -> Refused | RunFailed:
     text = f"{safe(error['text'])}."
     if error["code"] == "failed":
         back = "; ".join(map(safe, error["undone"]))
-        return RunFailed(f"{text[:1].upper()}{text[1:]}", f"Taken back: {back}." if back else "Look at the disk first.")
-    return _refused(Refusal(error["code"], error["text"]))
+        return RunFailed(
+            f"{text[:1].upper()}{text[1:]}",
+            _("Taken back: {back}.", back=back) if back else _("Look at the disk first."),
+        )
+    return _refused(Refusal(error["code"], error["text"], hint=error["hint"]))
 
 
 def _refused(refusal: Refusal) -> Refused:
     text = safe(refusal.text)
-    first, _, advice = text.partition(": choose ")
-    hint = f"Choose {advice}." if advice else ""
-    return Refused(f"{first[:1].upper()}{first[1:]}.", hint)
+    return Refused(f"{text[:1].upper()}{text[1:]}.", safe(refusal.hint))
 
 
 CHECKS = """\
@@ -267,6 +288,7 @@ if mountpoint -q "$point"; then stop "something is mounted on $point"; fi
 """
 
 
+@in_english()
 def script(plan: SetUpPlan) -> str:
     """The same for sh, to be read and run as root: it knows the disk again, and takes fstab back where it fails."""
     what, chosen = plan.what, plan.path
@@ -295,7 +317,9 @@ def script(plan: SetUpPlan) -> str:
             ]
         lines.append(f"if [ -e {step.only_with} ]; then {command}; fi" if step.only_with else command)
     undo = "; ".join(set_up_plan.undo(what.mount_point, "${uuid}"))
-    return "\n".join((*lines, "", "trap - EXIT", f"printf '%s\\n' \"Done. To undo it: {undo}\"", ""))
+    ending = filter(None, (f"Done. To undo it: {undo}", plan.left_to_do))
+    said = (f"printf '%s\\n' \"{line}\"" for line in ending)
+    return "\n".join((*lines, "", "trap - EXIT", *said, ""))
 
 
 def _comment(text: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from fswizard.drives.machine import HERE
 from fswizard.errors import UsageError
 from fswizard.filesystems import catalogue, parse_candidate
+from fswizard.language import _
 from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.plan import Target
 from fswizard.privileged import block_device
@@ -33,7 +34,13 @@ def made_for_zones(candidate: Candidate, target: Target) -> Candidate:
     if (obstacle := _obstacle(filesystem, target)) or filesystem.zones is None:
         known = ", ".join(name for name, other in catalogue().items() if other.zones)
         raise UsageError(
-            f"{filesystem.title} cannot be made on {target.path}: {obstacle}", f"These support zones: {known}."
+            _(
+                "{filesystem} cannot be made on {target}: {obstacle}",
+                filesystem=filesystem.title,
+                target=target.path,
+                obstacle=obstacle,
+            ),
+            _("These support zones: {known}.", known=known),
         )
     return replace(candidate, filesystem=filesystem.on_zones(filesystem.zones))
 
@@ -41,9 +48,9 @@ def made_for_zones(candidate: Candidate, target: Target) -> Candidate:
 def _obstacle(filesystem: Filesystem, target: Target) -> str:
     """Why it cannot be made on a host-managed disk, in a sentence; empty where it can."""
     if filesystem.zones is None:
-        return "its zones must be written in order, and this filesystem writes anywhere."
+        return _("its zones must be written in order, and this filesystem writes anywhere.")
     if filesystem.zones.conventional and not _starts_conventionally(target.path):
-        return "its metadata needs zones that can be written anywhere, at the start of the disk, and there are none."
+        return _("its metadata needs zones that can be written anywhere, at the start of the disk, and there are none.")
     return ""
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fswizard.errors import ExitCode, UsageError
+from fswizard.language import _
 
 if TYPE_CHECKING:
     from fswizard.tui.app import FswizardApp
@@ -20,10 +21,12 @@ def run_wizard(make: Callable[..., FswizardApp] | None = None) -> int:
     """
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         raise UsageError(
-            "The wizard needs a terminal.", "Without one, `fswizard run quick` measures and prints a report."
+            _("The wizard needs a terminal."), _("Without one, `fswizard run quick` measures and prints a report.")
         )
     if os.environ.get("TERM", "dumb") == "dumb":
-        raise UsageError("This terminal cannot show the wizard.", "`fswizard run quick` measures and prints a report.")
+        raise UsageError(
+            _("This terminal cannot show the wizard."), _("`fswizard run quick` measures and prints a report.")
+        )
     from rich.console import Console
 
     from fswizard.tui.app import FswizardApp

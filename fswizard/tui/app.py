@@ -6,18 +6,22 @@ import asyncio
 import signal
 import threading
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
+from textual.command import CommandPalette
 from textual.screen import Screen
 from textual.worker import Worker, WorkerState
 
+from fswizard import language
 from fswizard.errors import ExitCode, FswizardError
+from fswizard.language import N_, _
 from fswizard.tui.backend import Backend
-from fswizard.tui.screens.base import WizardScreen
+from fswizard.tui.screens.base import StepScreen, WizardScreen
 from fswizard.tui.terminal import Terminal
 from fswizard.tui.theme import DARK, OWN, TERMINAL
 from fswizard.tui.widgets.choice_list import ChoiceList
@@ -42,11 +46,12 @@ class FswizardApp(Wizard):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (160, "-vast")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (22, "-low"), (30, "-tall")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+p", "command_palette", "menu", priority=True),
-        Binding("ctrl+q", "leave", "quit", priority=True),
-        Binding("ctrl+c,q", "leave", "quit", show=False),
-        Binding("question_mark", "explain", "help", show=False),
-        Binding("f2", "next_theme", "theme", show=False),
+        Binding("ctrl+p", "command_palette", N_("menu"), priority=True),
+        Binding("ctrl+q", "leave", N_("quit"), priority=True),
+        Binding("ctrl+c,q", "leave", N_("quit"), show=False),
+        Binding("question_mark", "explain", N_("help"), show=False),
+        Binding("f2", "next_theme", N_("theme"), show=False),
+        Binding("f4", "next_language", N_("language"), show=False),
     ]
 
     def __init__(
@@ -103,13 +108,37 @@ class FswizardApp(Wizard):
         self.theme = names[(place + 1) % len(names)]
         self.backend.keep_setting(THEME, self.theme)
 
+    @property
+    def _other_languages(self) -> tuple[str, ...]:
+        """Codes of those that the program speaks, but for the chosen one; the next one first."""
+        codes = language.languages()
+        place = codes.index(language.chosen())
+        return (*codes[place + 1 :], *codes[:place])
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return action != "next_language" or bool(self._other_languages)
+
+    def action_next_language(self) -> None:
+        self._speak(self._other_languages[0])
+
+    def _speak(self, code: str) -> None:
+        """Show the step again in another language, at the same place; the choice outlives the program."""
+        language.choose(code)
+        self.backend.keep_setting(language.SETTING, code)
+        self.machine.forget_words()
+        before = self.screen
+        if isinstance(before, StepScreen):
+            place = before.place()
+            self.visit(self.step)
+            self.screen.call_after_refresh(place, self.screen)
+
     def action_explain(self) -> None:
         """Help on the screen that is shown, and all its keys."""
         from fswizard.tui.screens.dialogs import HelpScreen
         from fswizard.tui.widgets.bars import all_keys
 
         if isinstance(self.screen, WizardScreen):
-            self.push_screen(HelpScreen(f"{self.screen.HELP}\n\n{all_keys(self.screen)}".lstrip()))
+            self.push_screen(HelpScreen(f"{_(self.screen.HELP)}\n\n{all_keys(self.screen)}".lstrip()))
 
     def action_find(self) -> None:
         """Ask for words, and go to the row of the list on this screen in which they stand."""
@@ -120,23 +149,28 @@ class FswizardApp(Wizard):
             return
         rows = next(iter(screen.query(ChoiceList)), None)
         if rows is None:
-            screen.refuse("There is no list to search here.")
+            screen.refuse(_("There is no list to search here."))
             return
 
         def found(words: str | None) -> None:
             if words and not rows.find(words):
-                screen.refuse(f"“{words}” is in no row of this list.")
+                screen.refuse(_("“{words}” is in no row of this list.", words=words))
 
         self.push_screen(FindScreen(), found)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        yield SystemCommand(
-            "Next theme", "Dark, light, high contrast, the terminal's own colours", self.action_next_theme
-        )
-        yield SystemCommand("Help", "Help on this screen", self.action_explain)
-        yield SystemCommand("Earlier results", "Look at results of earlier runs", self.action_history)
-        yield SystemCommand("Start over", "Back to the first question", lambda: self.visit("purpose"))
-        yield SystemCommand("Quit", "Quit the wizard; a run can go on without it", self.action_leave)
+        themes = _("Dark, light, high contrast, the terminal's own colours")
+        yield SystemCommand(_("Next theme"), themes, self.action_next_theme)
+        yield SystemCommand(_("Help"), _("Help on this screen"), self.action_explain)
+        yield SystemCommand(_("Earlier results"), _("Look at results of earlier runs"), self.action_history)
+        yield SystemCommand(_("Start over"), _("Back to the first question"), lambda: self.visit("purpose"))
+        yield SystemCommand(_("Quit"), _("Quit the wizard; a run can go on without it"), self.action_leave)
+        for code in self._other_languages:
+            yield SystemCommand(language.name_of(code), _("The wizard in this language"), partial(self._speak, code))
+
+    def action_command_palette(self) -> None:
+        if not isinstance(self.screen, CommandPalette):
+            self.push_screen(CommandPalette(placeholder=_("Search for commands…"), id="--command-palette"))
 
     def action_history(self) -> None:
         from fswizard.tui.screens.history import HistoryScreen

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from fswizard.errors import FswizardError, Refused, UsageError
-from fswizard.language import in_english
+from fswizard.language import _, in_english, listing
 from fswizard.model.analysis import Findings
 from fswizard.model.drive import Drive
 from fswizard.model.events import Event
@@ -93,8 +93,10 @@ class Backend:
     Packages are imported when they are first needed, to keep the first picture quick.
     """
 
-    banner = ""
-    """What stands above every screen, as this is not simply the machine itself; empty for nothing."""
+    @property
+    def banner(self) -> str:
+        """What stands above every screen, as this is not simply the machine itself; empty for nothing."""
+        return ""
 
     def watch(self, stopped: Callable[[], bool]) -> Iterator[tuple[Drive, ...]]:
         """The disks now, and again whenever that changes, until `stopped()`; blocks between changes."""
@@ -117,7 +119,8 @@ class Backend:
             if drive is None:
                 raise
             elsewhere = self.named_place(default_directory())
-            remark = f"{error.message} So this would measure another disk ({elsewhere.drive or elsewhere.directory})."
+            where = elsewhere.drive or elsewhere.directory
+            remark = f"{error.message} {_('So this would measure another disk ({where}).', where=where)}"
             return replace(elsewhere, remark=remark)
 
     def named_place(self, directory: str) -> Place:
@@ -231,7 +234,7 @@ class Backend:
         from fswizard.targets import default_directory, drive_under, located_candidates
 
         if choices.recipe is None:
-            raise UsageError("No recipe was chosen.", "Go back and choose one.")
+            raise UsageError(_("No recipe was chosen."), _("Go back and choose one."))
         workloads = (workload for workload in choices.recipe.workloads if choices.weight(workload.name) > 0)
         drive, place = choices.written_drive, choices.directory
         if choices.comparing:
@@ -248,8 +251,9 @@ class Backend:
             candidates = tuple(parse_candidate(name).on(choices.across) for name in choices.candidates)
         fitting = tuple(candidate for candidate in candidates if not candidate.lacking(choices.needs))
         if candidates and not fitting:
+            needed = listing([_(need) for need in choices.needs])
             raise UsageError(
-                f"None of them has {' and '.join(choices.needs)}.", "Tick one that does, or require less with m."
+                _("None of them has {features}.", features=needed), _("Tick one that does, or require less with m.")
             )
         aged, beside = with_age(fitting) if choices.aged else (fitting, ())
         plan = Plan(
@@ -265,7 +269,7 @@ class Backend:
         from fswizard.targets import TargetChoice
 
         if choices.recipe is None:
-            raise UsageError("No recipe was chosen.", "Go back and choose one.")
+            raise UsageError(_("No recipe was chosen."), _("Go back and choose one."))
         given = partial(
             Choices, choices.recipe, weights=choices.weights, needs=choices.needs, time_limit_s=choices.time_limit_s,
             write_budget_bytes=choices.write_budget_bytes,
@@ -430,9 +434,11 @@ class Backend:
         try:
             write_new(path, script(plan).encode())
         except FileExistsError as error:
-            raise Refused(f"{safe(str(path))} exists already.", "Rename or delete it first.") from error
+            raise Refused(_("{path} exists already.", path=safe(str(path))), _("Rename or delete it first.")) from error
         except OSError as error:
-            raise Refused(f"{safe(str(path))} cannot be written: {error.strerror}.") from error
+            raise Refused(
+                _("{path} cannot be written: {reason}.", path=safe(str(path)), reason=error.strerror)
+            ) from error
 
     def history(self) -> tuple[Entry, ...]:
         from fswizard.results import all_results

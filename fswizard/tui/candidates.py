@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from textual.content import Content
 
-from fswizard.model.filesystem import Candidate, Filesystem, MkfsOption, MountOption
+from fswizard.language import N_, _, n_, p_, shown
+from fswizard.model.filesystem import Candidate, Feature, Filesystem, MkfsOption, MountOption
 from fswizard.model.layout import DEGRADED, Array
 from fswizard.model.units import size_text
 from fswizard.tui.drawing import (
@@ -23,7 +24,7 @@ from fswizard.tui.drawing import (
     tick,
     wrap,
 )
-from fswizard.tui.matrix import feature_sign, room_bytes
+from fswizard.tui.matrix import FEATURES, feature_sign, room_bytes
 
 if TYPE_CHECKING:
     from fswizard.tui.backend import Availability
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 Option = MountOption | MkfsOption
 OPTION_NAME = 20
 """Cells for an option's name, where there is room for more beside it."""
-ALONE = "Everything on it is lost with it."
-DEGRADED_TEXT = "One disk is removed before measuring, to show how the layout performs until you replace it."
+ALONE = N_("Everything on it is lost with it.")
+DEGRADED_TEXT = N_("One disk is removed before measuring, to show how the layout performs until you replace it.")
 
 
 def explain_candidate(
@@ -49,26 +50,32 @@ def explain_candidate(
     rows = [text((filesystem.title, "bold"))]
     if available is not None:
         version = f"  {filesystem.mkfs_program} {available.version}" if available.version else " "
-        driver = f" through {available.driver.name}" if available.driver else ""
+        driver = (
+            " " + p_("driver of a filesystem", "through {driver}", driver=available.driver.name)
+            if available.driver
+            else ""
+        )
         rows[0] += text((f" {version}{driver}".rstrip(), "$muted"))
-    rows += wrap(filesystem.summary, width)
+    rows += wrap(_(filesystem.summary), width)
     marked: list[Content] = []
     if available is not None and not available.usable:
-        marked.append(bullet(("✗", "$error"), text(available.reason, " ", (available.hint, "$muted")), width))
+        marked.append(
+            bullet(("✗", "$error"), text(shown(available.reason), " ", (shown(available.hint), "$muted")), width)
+        )
     if refusal:
         marked.append(bullet(("✗", "$error"), refusal, width))
     if why:
-        marked.append(bullet(("★", "$accent"), text(("Suits this disk: ", "bold"), why), width))
+        marked.append(bullet(("★", "$accent"), text((f"{_('Suits this disk:')} ", "bold"), why), width))
     for each in marked:
         rows += [each] if brief else [Content(""), each]
     options = [bullet((name, "bold $primary"), option_words(option), width) for name, option in options_of(candidate)]
     if options and not brief:
-        rows += [Content(""), heading("Options", width)]
+        rows += [Content(""), heading(_("Options"), width)]
     rows += options
     if not brief:
-        rows += [Content(""), heading("Features", width), _feature_table(filesystem, width)]
+        rows += [Content(""), heading(_("Features"), width), _feature_table(filesystem, width)]
     elif partly := [feature for feature in filesystem.features if feature_sign(feature)[0] == "~"]:
-        words = "; ".join(f"{feature.name}: {feature.value}" for feature in partly)
+        words = "; ".join(f"{_shown(feature)}: {_(feature.value)}" for feature in partly)
         rows.append(bullet(("~", "$warning"), text((words, "$muted")), width))
     return lines(rows)
 
@@ -79,6 +86,10 @@ def reasons_list(reasons: Mapping[str, str], width: int) -> Content:
     return Content("\n\n").join(parts)
 
 
+def _shown(feature: Feature) -> str:
+    return _(FEATURES.get(feature.name, feature.name.replace("-", " ")))
+
+
 def _feature_table(filesystem: Filesystem, width: int) -> Content:
     """In two columns, what fits into them; the others below, each on lines of its own."""
     half = (width - 1) // 2
@@ -86,8 +97,8 @@ def _feature_table(filesystem: Filesystem, width: int) -> Content:
     long: list[Content] = []
     for feature in filesystem.features:
         glyph, style = feature_sign(feature)
-        value = "" if feature.value in ("yes", "no") else f": {feature.value}"
-        words = text((feature.name, "" if feature.value != "no" else "$muted"), (value, "$muted"))
+        value = "" if feature.value in ("yes", "no") else f": {_(feature.value)}"
+        words = text((_shown(feature), "" if feature.value != "no" else "$muted"), (value, "$muted"))
         cell = bullet((glyph, style), words, width)
         (short if cell.cell_length <= half else long).append(cell)
     rows = [columns(short[i : i + 2], (half, half), gap=1) for i in range(0, len(short), 2)]
@@ -105,12 +116,12 @@ def options_of(candidate: Candidate) -> list[tuple[str, Option]]:
 
 def option_words(option: Option) -> Content:
     """What an option does, its risk, what it needs."""
-    pieces: list[Piece] = [("⚠ unsafe: a crash may lose data.  ", "bold $error")] if option.unsafe else []
-    pieces.append(option.text)
+    pieces: list[Piece] = [("⚠ " + _("unsafe: a crash may lose data.") + "  ", "bold $error")] if option.unsafe else []
+    pieces.append(_(option.text))
     if option.risk:
-        pieces.append((f"  Risk: {option.risk}", "$warning"))
+        pieces.append(("  " + _("Risk: {risk}", risk=_(option.risk)), "$warning"))
     if option.needs:
-        pieces.append((f"  Needs {option.needs}.", "$muted"))
+        pieces.append(("  " + _("Needs {needs}.", needs=_(option.needs)), "$muted"))
     return text(*pieces)
 
 
@@ -128,10 +139,10 @@ def kind_of(option: Option, filesystem: Filesystem) -> str:
 
 def option_row(token: str, option: Option, kind: str, width: int, on: bool, *, ticked: bool) -> Content:
     """Tick, name as it is typed, what it does, who takes it, and a mark where it is unsafe."""
-    unsafe = text(("⚠ unsafe  ", "bold $error")) if option.unsafe else Content("")
+    unsafe = text((f"⚠ {_('unsafe')}  ", "bold $error")) if option.unsafe else Content("")
     name = min(OPTION_NAME, max(8, width - 3 - 8 - 5 - 6))
     words = max(8, width - 3 - name - 5 - 7)
-    meaning = text(unsafe, (cut(option.text, max(0, words - unsafe.cell_length)), "$muted"))
+    meaning = text(unsafe, (cut(_(option.text), max(0, words - unsafe.cell_length)), "$muted"))
     return columns((tick(ticked), (cut(token, name), "bold"), meaning, (kind, "$muted")), (3, name, words, 5))
 
 
@@ -145,10 +156,10 @@ def need_table(candidates: Sequence[Candidate], need: str, width: int, *, brief:
     rows = []
     for candidate in candidates:
         feature = candidate.filesystem.feature(need)
-        value, words = (feature.value, "" if brief else feature.text) if feature else ("no", "")
+        value, words = (feature.value, "" if brief else _(feature.text)) if feature else ("no", "")
         glyph, style = ("✓", "$success") if value == "yes" else ("✗", "$error")
-        rows.append((candidate.name, text((f"{glyph} ", style), value, (f"  {words}", "$muted"))))
-    longest = max((cell_len(name) for name, _ in rows), default=0)
+        rows.append((candidate.name, text((f"{glyph} ", style), _(value), (f"  {words}", "$muted"))))
+    longest = max((cell_len(name) for name, __ in rows), default=0)
     return facts(rows, width, label=min(longest + 2, width // 3), gap=False)
 
 
@@ -158,19 +169,34 @@ def need_table(candidates: Sequence[Candidate], need: str, width: int, *, brief:
 def explain_layout(candidate: Candidate, members: int, member_bytes: int, width: int) -> Content:
     """What it is good for, its room, what it survives, and what a failed disk does."""
     array = candidate.on(members).array
-    room = f"{size_text(room_bytes(candidate, members, member_bytes))} of {size_text(members * member_bytes)}"
+    room = p_(
+        "space on disks",
+        "{room} of {size}",
+        room=size_text(room_bytes(candidate, members, member_bytes)),
+        size=size_text(members * member_bytes),
+    )
     if array is None:
-        pairs = [("Room", room), ("May fail", "no disk"), ("Then", ALONE)]
-        return lines([text(("On the first disk alone", "bold")), facts(pairs, width, label=10, gap=False)])
-    more = "more " if array.degraded else ""
-    failing = f"no {more}disk"
-    if array.survives > 0:
-        failing = f"any {array.survives} {more}disk{'' if array.survives == 1 else 's'}"
-    pairs = [("Room", room), ("May fail", failing), ("Then", array.layout.failed)]
+        pairs = [
+            (p_("space on disks", "Room"), room),
+            (_("May fail"), _("no disk")),
+            (p_("after that", "Then"), _(ALONE)),
+        ]
+        return lines([text((_("On the first disk alone"), "bold")), facts(pairs, width, label=10, gap=False)])
+    pairs = [(p_("space on disks", "Room"), room), (_("May fail"), _failing(array))]
+    pairs.append((p_("after that", "Then"), _(array.layout.failed)))
     if array.degraded:
-        pairs.append(("Missing", DEGRADED_TEXT))
-    rows = [text((array.layout.title, "bold")), *wrap(array.layout.text, width)]
+        pairs.append((p_("one disk of an array", "Missing"), _(DEGRADED_TEXT)))
+    rows = [text((_(array.layout.title), "bold")), *wrap(_(array.layout.text), width)]
     return lines([*rows, facts(pairs, width, label=10, gap=False)])
+
+
+def _failing(array: Array) -> str:
+    """How many disks may fail."""
+    if array.survives <= 0:
+        return _("no more disk") if array.degraded else _("no disk")
+    if array.degraded:
+        return n_("any {count} more disk", "any {count} more disks", array.survives)
+    return n_("any {count} disk", "any {count} disks", array.survives)
 
 
 def layout_tokens(array: Array | None) -> dict[str, MkfsOption]:

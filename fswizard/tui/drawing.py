@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 from textual.style import Style
 
-from fswizard.model.analysis import SIGNS, Ratio, Tone
+from fswizard.language import _
+from fswizard.model.analysis import SIGNS, Tone, Verdict
 from fswizard.model.drive import DRIVE_KINDS, SMR_KINDS, Drive, SmrVerdict
 from fswizard.model.text import safe, safe_lines
 
@@ -40,6 +42,12 @@ def _harmless(piece: Piece) -> Piece:
         return safe_lines(piece)
     words, style = piece
     return safe_lines(words), style
+
+
+def filled(sentence: str, **pieces: Piece) -> Content:
+    """A translated sentence whose fields are pieces with a style of their own."""
+    parts = re.split(r"\{(\w+)\}", sentence)
+    return text(*(pieces[part] if number % 2 else part for number, part in enumerate(parts)))
 
 
 def keyed(words: str) -> Content:
@@ -121,16 +129,30 @@ def meter(fraction: float, width: int) -> Content:
     return text(("█" * full + edge, "$primary on $line"), (" " * rest, "on $line"))
 
 
-def verdict(ratio: Ratio) -> Content:
-    """Glyph and word, in the verdict's colour."""
-    sign = SIGNS[ratio.verdict]
-    return text((f"{sign.glyph} {ratio.verdict}", COLOURS[sign.tone][0]))
+def ink(verdict: Verdict) -> str:
+    """The colour of all that a verdict says, on every screen."""
+    return COLOURS[SIGNS[verdict].tone][0]
+
+
+def signed(verdict: Verdict, words: str = "") -> Content:
+    """The verdict's sign and `words`, or the verdict itself, in its colour."""
+    return text((f"{SIGNS[verdict].glyph} {words or _(SIGNS[verdict].word)}", ink(verdict)))
+
+
+def answered(found: bool) -> tuple[str, str]:
+    """The mark before the answer of a run: whether it names what to use."""
+    return ("✓ ", "bold $success") if found else ("! ", "bold $warning")
+
+
+def filesystem_ink(kind: str) -> str:
+    """The colour of a filesystem, by its key in `report.colours`."""
+    return f"$fs-{kind}"
 
 
 def smr_badge(drive: Drive) -> Content:
     """How a disk records, or what kind it is: glyph, word, colour."""
     if drive.smr.kind == "not-a-hard-disk" or (drive.kind not in ("hdd", "unknown") and drive.smr.kind == "unknown"):
-        return text(("● ", "$success"), DRIVE_KINDS.get(drive.kind, SMR_KINDS["not-a-hard-disk"]))
+        return text(("● ", "$success"), _(DRIVE_KINDS.get(drive.kind, SMR_KINDS["not-a-hard-disk"])))
     return verdict_badge(drive.smr, flash=drive.flash)
 
 
@@ -196,6 +218,8 @@ def side_by_side(words: Iterable[str], width: int, gap: str) -> list[str]:
 def facts(pairs: Iterable[tuple[str, Piece]], width: int, *, label: int = 12, gap: bool = True) -> Content:
     """Names at the left, what there is to say about them beside them, wrapped; below them where it is narrow."""
     rows: list[Content] = []
+    pairs = list(pairs)
+    label = max(label, min(width // 3, max((cell_len(name) + 1 for name, __ in pairs), default=0)))
     for name, words in pairs:
         if rows and gap:
             rows.append(Content(""))

@@ -14,6 +14,7 @@ from textual.style import Style
 
 from fswizard.errors import FswizardError
 from fswizard.filesystems import suggestions
+from fswizard.language import _, n_, number, p_, shown
 from fswizard.model.drive import Drive, Evidence, Partition
 from fswizard.model.estimates import brought
 from fswizard.model.recipe import Recipe
@@ -30,6 +31,7 @@ from fswizard.tui.drawing import (
     cut,
     cut_among,
     cut_left,
+    filled,
     heading,
     keyed,
     lines,
@@ -69,7 +71,7 @@ def _widths(width: int) -> tuple[int, int, int, int, int]:
 
 def drive_header(width: int, on: bool) -> Content:
     """Names of the columns."""
-    names = ("  Disk", "Model", "Size", "Kind", "Health")
+    names = (f"  {_('Disk')}", _("Model"), _("Size"), _("Kind"), _("Health"))
     return columns([text((name, "$faint")) for name in names], _widths(width), right=(2,))
 
 
@@ -77,15 +79,13 @@ def drive_row(drive: Drive, models: Sequence[str], width: int, on: bool) -> Cont
     """One line of the list of disks, whose `models` are given."""
     widths = _widths(width + 1)
     widths = (widths[0] - 1, *widths[1:])
-    health = drive.health or ("…" if drive.pending else "–")
-    if drive.temperature_c is not None:
-        health += f", {drive.temperature_c} °C"
+    health = _health(drive)
     style = "$error bold" if drive.health == "failing" else "$muted"
     cells = (
-        text(" ", (cut(drive.name or "a model", widths[0] - 1), "bold")),
+        text(" ", (cut(drive.name or _("a model"), widths[0] - 1), "bold")),
         cut_left(drive.model, widths[1])
         if drive.bus == "loop"
-        else cut_among(drive.model or "no model name", models, widths[1]),
+        else cut_among(drive.model or _("no model name"), models, widths[1]),
         size_text(drive.size_bytes) if drive.size_bytes else "",
         smr_badge(drive),
         text((health, style)),
@@ -93,22 +93,30 @@ def drive_row(drive: Drive, models: Sequence[str], width: int, on: bool) -> Cont
     return columns(cells, widths, right=(2,))
 
 
+def _health(drive: Drive) -> str:
+    words = {"good": p_("health of a disk", "good"), "failing": p_("health of a disk", "failing")}
+    health = words.get(drive.health, drive.health) or ("…" if drive.pending else "–")
+    if drive.temperature_c is None:
+        return health
+    return _("{health}, {temperature} °C", health=health, temperature=drive.temperature_c)
+
+
 def explain(drive: Drive, width: int) -> Content:
     """Verdict, evidence, advice."""
     verdict = drive.smr
-    note = verdict.certainty or "shingling doesn't apply"
+    note = verdict.certainty or _("shingling doesn't apply")
     badge = verdict_badge(verdict, flash=drive.flash)
     if verdict.kind == "unknown":
         virtual = drive.kind == "virtual"
         badge = smr_badge(drive) if virtual else badge
-        note = "the real disk is hidden behind it" if virtual else "no verdict without evidence"
+        note = _("the real disk is hidden behind it") if virtual else _("no verdict without evidence")
     rows = [text(badge, (f"   {note}", "$muted"))]
     rows += [_evidence(evidence, drive, width) for evidence in verdict.evidence]
     if drive.pending:
-        rows.append(bullet(("…", "$muted"), (drive.pending, "$muted"), width))
+        rows.append(bullet(("…", "$muted"), (shown(drive.pending), "$muted"), width))
     if told := [advice for advice in verdict.advice if "fswizard smr --probe" not in advice]:  # a key here
-        rows += [Content(""), heading("Good to know", width)]
-        rows += [bullet(("›", "$primary"), advice, width) for advice in told]
+        rows += [Content(""), heading(_("Good to know"), width)]
+        rows += [bullet(("›", "$primary"), shown(advice), width) for advice in told]
     facts = _facts(drive)
     if facts:
         rows += [Content(""), *wrap((facts, "$muted"), width)]
@@ -117,12 +125,12 @@ def explain(drive: Drive, width: int) -> Content:
 
 def suits(drive: Drive, width: int) -> Content:
     """What is worth a try on it, and what measuring adds."""
-    reasons = {item.candidate_name: item.reason for item in suggestions(drive)}
-    measuring = "Measuring on it" if drive.name else "Measuring on it, once it is attached,"
-    then = f"{measuring} shows the fastest one for your work, and by how much."
-    return lines(
-        [heading("★ Suits it", width), reasons_list(reasons, width), Content(""), *wrap((then, "$muted"), width)]
-    )
+    reasons = {item.candidate_name: shown(item.reason) for item in suggestions(drive)}
+    then = _("Measuring on it shows the fastest one for your work, and by how much.")
+    if not drive.name:
+        then = _("Measuring on it, once it is attached, shows the fastest one for your work, and by how much.")
+    head = heading(f"★ {_('Suits it')}", width)
+    return lines([head, reasons_list(reasons, width), Content(""), *wrap((then, "$muted"), width)])
 
 
 def known(drive: Drive, width: int) -> Content:
@@ -140,15 +148,16 @@ def below(drive: Drive, width: int, *, evidence: bool) -> Content:
 def _contents(drive: Drive, width: int) -> Content:
     if not drive.size_bytes:
         return Content("")
-    rows = [heading("On it", width)]
+    rows = [heading(p_("contents of a disk", "On it"), width)]
     partitions = sorted(drive.partitions, key=lambda partition: partition.start_bytes)
     if not partitions:
         rows.append(text(("▕" + "·" * max(1, width - 2) + "▏", "$faint")))
-        return lines([*rows, text(("empty: no partitions", "$muted"))])
+        return lines([*rows, text((_("empty: no partitions"), "$muted"))])
     rows.append(_partition_bar(drive, partitions, width))
     rows += map(partial(_partition_line, width), partitions[:PARTITIONS], cycle(PARTITION_COLOURS))
     if len(partitions) > PARTITIONS:
-        rows.append(text((f"  and {len(partitions) - PARTITIONS} more", "$muted")))
+        more = n_("and {count} more", "and {count} more", len(partitions) - PARTITIONS)
+        rows.append(text((f"  {more}", "$muted")))
     return lines(rows)
 
 
@@ -173,10 +182,11 @@ def _partition_bar(drive: Drive, partitions: list[Partition], width: int) -> Con
 def _partition_line(width: int, partition: Partition, style: str) -> Content:
     name = partition.name + (f" “{partition.label}”" if partition.label else "")
     if partition.free_bytes is not None:
-        room = f"{size_text(partition.free_bytes)} free of {size_text(partition.size_bytes)}"
+        free, size = size_text(partition.free_bytes), size_text(partition.size_bytes)
+        room = p_("space on a partition", "{free} free of {size}", free=free, size=size)
     else:
         room = size_text(partition.size_bytes)
-    where = partition.mount_point or (partition.uses[0].text if partition.uses else "not mounted")
+    where = partition.mount_point or (shown(partition.uses[0].text) if partition.uses else _("not mounted"))
     named = min(cell_len(name) + 2, 26, max(12, width // 2))
     widths = (24, 9, 25, max(8, width - 64)) if width >= 72 else (named, 0, 0, max(8, width - named - 2))
     if width < 72:
@@ -194,9 +204,10 @@ def _evidence(evidence: Evidence, drive: Drive, width: int) -> Content:
     """A sentence; of the address at its end the host, which a click opens."""
     sign = drive.smr.sign(evidence)
     mark = (sign, {"✓": "$success", "·": "$faint", "✗": "$warning"}[sign])
-    sentence, _, address = evidence.text.rpartition(" ")
+    said = shown(evidence.text)
+    sentence, __, address = said.rpartition(" ")
     if not address.startswith(("https://", "http://")):
-        return bullet(mark, evidence.text, width)
+        return bullet(mark, said, width)
     label = text(("→ " + address.split("/")[2], "$muted")).stylize(Style(link=address))
     return bullet(mark, text(sentence, " ", label), width)
 
@@ -204,13 +215,15 @@ def _evidence(evidence: Evidence, drive: Drive, width: int) -> Content:
 def _facts(drive: Drive) -> str:
     words = (
         drive.bus.upper() if drive.bus not in ("other",) else "",
-        f"behind {drive.bridge}" if drive.bridge else "",
-        f"{drive.rpm} rpm" if drive.rpm else "",
-        f"serial number {drive.serial}" if drive.serial else "",
-        f"firmware {drive.firmware}" if drive.firmware else "",
-        f"{drive.power_on_hours:,} h in use" if drive.power_on_hours else "",
-        f"{size_text(drive.written_bytes)} written so far" if drive.written_bytes else "",
-        f"{drive.life_used_percent} % of its life used" if drive.life_used_percent is not None else "",
+        p_("disk", "behind {bridge}", bridge=drive.bridge) if drive.bridge else "",
+        _("{speed} rpm", speed=drive.rpm) if drive.rpm else "",
+        _("serial number {serial}", serial=drive.serial) if drive.serial else "",
+        _("firmware {version}", version=drive.firmware) if drive.firmware else "",
+        _("{hours} h in use", hours=number(f"{drive.power_on_hours:,}")) if drive.power_on_hours else "",
+        _("{size} written so far", size=size_text(drive.written_bytes)) if drive.written_bytes else "",
+        _("{percent} % of its life used", percent=drive.life_used_percent)
+        if drive.life_used_percent is not None
+        else "",
     )
     return " · ".join(filter(None, words))
 
@@ -238,7 +251,8 @@ def too_large(recipe: Recipe, place: Place, images: int = 1) -> str:
     most = _most_bytes(recipe, place)
     if images * recipe.image_bytes <= most:
         return ""
-    return f"Too large: there is room for {binary_text(max(0, most))} in {place.directory}."
+    room = binary_text(max(0, most))
+    return _("Too large: there is room for {size} in {directory}.", size=room, directory=place.directory)
 
 
 def largest_that_fits(recipe: Recipe, place: Place, sizes: Sequence[int]) -> int:
@@ -260,27 +274,36 @@ def disk_words(choices: WizardChoices, width: int) -> Content:
     assert drive is not None
     part = next((p.name for p in drive.partitions if choices.device and p.stable_name == choices.device), "")
     words = text((part or drive.name, "bold"), (f" {cut(drive.model, width // 4)}", "$muted"))
-    return words + text((f" ! image on {choices.elsewhere}", "$warning") if choices.elsewhere else "")
+    if not choices.elsewhere:
+        return words
+    return words + text((" ! " + p_("scratch image", "image on {device}", device=choices.elsewhere), "$warning"))
 
 
 def several_words(choices: WizardChoices) -> str:
     """What was chosen for arrays."""
     if choices.members:
-        return f"{len(choices.members)} disks of {size_text(choices.member_bytes)} or more"
-    return f"{choices.images} scratch images of {binary_text(choices.member_bytes)}"
+        size = size_text(choices.member_bytes)
+        return n_("{count} disk of {size} or more", "{count} disks of {size} or more", len(choices.members), size=size)
+    size = binary_text(choices.member_bytes)
+    return n_("{count} scratch image of {size}", "{count} scratch images of {size}", choices.images, size=size)
 
 
 def losing(offer: Offer) -> Content:
     """What would be lost on a device that can be given up."""
     if offer.empty:
-        return text(("nothing was found on it", "$success"))
-    return text(("▲ erases ", "bold $error"), ("; ".join(offer.losses), "$error"))
+        return text((_("nothing was found on it"), "$success"))
+    return text((f"⚠ {p_('writing over a disk', 'erases')} ", "bold $error"), (_losses(offer), "$error"))
+
+
+def _losses(offer: Offer) -> str:
+    return "; ".join(map(shown, offer.losses))
 
 
 def first_sentences(words: str, width: int) -> str:
     """As many whole sentences as fit, and the first in any case."""
-    while cell_len(words) > width and ". " in words:
-        words = words[: words.rindex(". ") + 1]
+    end = p_("between two sentences", ". ")
+    while cell_len(words) > width and (place := words.rfind(end, 0, len(words) - 1)) >= 0:
+        words = words[: place + len(end.rstrip())]
     return words
 
 
@@ -338,15 +361,18 @@ class TargetMenu:
         """The list of targets."""
         if self.drive is None or not self.drive.name:
             return ()
-        named: Draw | Content = text(radio(self.key == "named"), " a scratch image in another directory (d)")
+        elsewhere = _("a scratch image in another directory (d)")
+        named: Draw | Content = text(radio(self.key == "named"), f" {elsewhere}")
         if self.named is not None:
             named = partial(self._image_row, self.named, self.key == "named")
-        several = text(radio(self.key == "several"), " several disks or images, for arrays (a)")
+        several = text(radio(self.key == "several"), f" {_('several disks or images, for arrays (a)')}")
         if self.choices.across > 1:
-            erased = ("  ▲ erased", "bold $error") if self.choices.members else ("  nothing is lost", "$success")
+            erased = (f"  ⚠ {p_('disks', 'erased')}", "bold $error")
+            if not self.choices.members:
+                erased = (f"  {_('nothing is lost')}", "$success")
             several = text(radio(self.key == "several"), f" {several_words(self.choices)}", erased)
         return (
-            headline("where", "Measure on"),
+            headline("where", _("Measure on")),
             ListRow("default", partial(self._image_row, self.place, self.key == "default")),
             ListRow("named", named),
             ListRow("several", several),
@@ -358,21 +384,33 @@ class TargetMenu:
         recipe, drive = self.choices.recipe, self.drive.name if self.drive else ""
         mark = text(radio(chosen), " ")
         if place is None:
-            return text(mark, ("looking for free space …", "$muted"))
+            return text(mark, (_("looking for free space …"), "$muted"))
         if isinstance(place, FswizardError):
             return text(mark, ("✗ ", "$error"), place.message)
         size = binary_text(recipe.image_bytes) if recipe else ""
-        head = text(mark, "a scratch image of ", arrow(-1, active=on), (f" {size} ", "bold"), arrow(1, active=on))
-        loss = (": nothing is lost", "$success")
-        rows = [text(head, " in ", (place.directory, "bold"), loss)]
+        resized = text(arrow(-1, active=on), (f" {size} ", "bold"), arrow(1, active=on))
+        loss = (f": {_('nothing is lost')}", "$success")
+        within = filled(
+            _("a scratch image of {size} in {directory}"), size=resized, directory=(place.directory, "bold")
+        )
+        rows = [text(mark, within, loss)]
         if rows[0].cell_length > width:
-            rows = [head, text("    in ", (cut_left(place.directory, width - 7 - len(loss[0])), "bold"), loss)]
+            room = width - 4 - cell_len(p_("scratch image", "in {directory}", directory="")) - cell_len(loss[0])
+            directory = filled(
+                p_("scratch image", "in {directory}"), directory=(cut_left(place.directory, room), "bold")
+            )
+            rows = [text(mark, filled(_("a scratch image of {size}"), size=resized)), text("    ", directory, loss)]
         below = []
         if place.remark:
-            words = f"! It goes onto {place.drive or 'another disk'}: nothing on {drive} is mounted and writable"
-            below.append((words, "$warning"))
+            words = _("It goes onto another disk: nothing on {disk} is mounted and writable", disk=drive)
+            if place.drive:
+                words = _(
+                    "It goes onto {other}: nothing on {disk} is mounted and writable", other=place.drive, disk=drive
+                )
+            below.append((f"! {words}", "$warning"))
         elif place.drive and place.drive != drive:
-            below.append((f"! It goes onto {place.drive}, so {place.drive} is tested, not {drive}", "$warning"))
+            words = _("It goes onto {other}, so {other} is tested, not {disk}", other=place.drive, disk=drive)
+            below.append((f"! {words}", "$warning"))
         if recipe and (short := too_large(recipe, place)):
             below.append((f"✗ {short}", "$error"))
         return lines((*rows, *(text("    ", line) for words in below for line in wrap(words, width - 4))))
@@ -380,8 +418,11 @@ class TargetMenu:
     def _device_row(self, offer: Offer, width: int, on: bool) -> Content:
         """A partition or the whole disk: what would be lost, or why it cannot be given up."""
         refused = offer.refused
-        name = f"the whole disk {offer.name}" if offer.whole else f"the partition {offer.name}"
-        words = (f" {name}, {size_text(offer.size_bytes)}", "$faint" if refused else "")
+        size = size_text(offer.size_bytes)
+        name = _("the partition {name}, {size}", name=offer.name, size=size)
+        if offer.whole:
+            name = _("the whole disk {name}, {size}", name=offer.name, size=size)
+        words = (f" {name}", "$faint" if refused else "")
         head = text(radio(self.key == DEVICE + offer.path, enabled=refused is None), words)
         meaning = text((f"✗ {first_sentences(refused.message, width - 6)}", "$faint")) if refused else losing(offer)
         if head.cell_length + 2 + meaning.cell_length <= width:
@@ -395,35 +436,45 @@ class TargetMenu:
         if key == "several":
             return self._several_meaning()
         if key == "named":
-            where = self.choices.directory or "a directory that you name"
-            return (f"A scratch image in {where}, removed afterwards: nothing is lost.",)
+            words = _("A scratch image in a directory that you name, removed afterwards: nothing is lost.")
+            if where := self.choices.directory:
+                words = _("A scratch image in {directory}, removed afterwards: nothing is lost.", directory=where)
+            return (words,)
         if (place := self.usable_place) is not None and place.remark:
-            return _empty_meaning(self.empty) if self.empty is not None else (place.remark,)
+            return _empty_meaning(self.empty) if self.empty is not None else (shown(place.remark),)
         if self.choices.purpose == "smr" or (self.drive is not None and not self.drive.name):
-            return ("Without evidence we say “unknown”, never “CMR”.",)
-        return ("A scratch image on this disk, removed afterwards: nothing is lost.",)
+            return (_("Without evidence we say “unknown”, never “CMR”."),)
+        return (_("A scratch image on this disk, removed afterwards: nothing is lost."),)
 
     def _several_meaning(self) -> tuple[Piece, ...]:
         several = several_words(self.choices)
         if self.choices.members:
-            loss = f"{several} are formatted for the test and left empty; you confirm each in the review."
-            return ("▲ ", "bold $error"), loss
+            loss = _(
+                "{disks} are formatted for the test and left empty; you confirm each in the review.", disks=several
+            )
+            return ("⚠ ", "bold $error"), loss
         if self.choices.images > 1:
-            return (f"{several}, to try layouts: nothing is lost.",)
-        return ("Compare RAID, mirrors and raidz on several disks, or on scratch images without losing anything.",)
+            return (_("{images}, to try layouts: nothing is lost.", images=several),)
+        return (_("Compare RAID, mirrors and raidz on several disks, or on scratch images without losing anything."),)
 
 
 def _device_meaning(offer: Offer) -> tuple[Piece, ...]:
     if offer.refused is not None:
         return ("✗ ", "bold $error"), (offer.refused.message, "$error"), f" {offer.refused.hint_without_switches}"
-    then = "It is formatted for the test and left empty; you confirm that in the review."
+    then = _("It is formatted for the test and left empty; you confirm that in the review.")
     if offer.empty:
-        return (f"Nothing was found on {offer.name}: ", "bold $success"), f"nothing is lost. {then}"
-    return ("▲ You would lose: ", "bold $error"), "; ".join(offer.losses) + f". {then}"
+        found = _("Nothing was found on {device}:", device=offer.name)
+        return (f"{found} ", "bold $success"), f"{_('nothing is lost.')} {then}"
+    return (f"⚠ {_('You would lose:')} ", "bold $error"), f"{_losses(offer)}. {then}"
 
 
 def _empty_meaning(offer: Offer) -> tuple[Piece, ...]:
     """Of a disk on which nothing is mounted: what can be measured instead of an image on another disk."""
-    what = "the whole disk" if offer.whole else offer.name
-    words = f"To measure on it, choose {what} below (`tab`); the scratch image would lie on another disk."
-    return (f"Nothing was found on {offer.name}. ", "bold $success"), keyed(words)
+    words = _(
+        "To measure on it, choose {device} below (`tab`); the scratch image would lie on another disk.",
+        device=offer.name,
+    )
+    if offer.whole:
+        words = _("To measure on it, choose the whole disk below (`tab`); the scratch image would lie on another disk.")
+    found = _("Nothing was found on {device}.", device=offer.name)
+    return (f"{found} ", "bold $success"), keyed(words)

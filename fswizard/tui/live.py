@@ -7,27 +7,42 @@ import shlex
 from rich.cells import cell_len
 from textual.content import Content
 
-from fswizard.model.analysis import SIGNS, Ratio
+from fswizard.language import N_, _, n_, p_, shown
+from fswizard.model.analysis import Ratio
 from fswizard.model.events import Stage
-from fswizard.model.plan import FIRST_LOOK
+from fswizard.model.plan import FIRST_LOOK, Plan
 from fswizard.model.run_state import LogEntry, LogNote, RunState
-from fswizard.model.units import duration_text, figure_text, rounds_text, seconds_text, speed_text
-from fswizard.tui.drawing import COLOURS, WIDEST, bullet, cut, cut_among, fit, heading, lines, meter, text, wrap
+from fswizard.model.units import duration_text, figure_text, seconds_text, speed_text
+from fswizard.report.colours import kind_of
+from fswizard.tui.drawing import (
+    WIDEST,
+    bullet,
+    cut,
+    cut_among,
+    filesystem_ink,
+    fit,
+    heading,
+    lines,
+    meter,
+    signed,
+    text,
+    wrap,
+)
 from fswizard.tui.widgets.braille import area, nice_top, swatch
 from fswizard.tui.widgets.lanes import Look, looks_of
 
 BEYOND = 1.6
 """Intervals are cut at this multiple of the best ratio: wide ones would leave no room for the rest."""
 STAGES: dict[Stage, str] = {
-    "prepare": "preparing",
-    "raw": "bare device",
-    "wait": "waiting",
-    "format": "formatting",
-    "mount": "mounting",
-    "fill": "preparing test files",
-    "workload": "measuring",
-    "check": "checking",
-    "clean": "cleaning up",
+    "prepare": N_("preparing"),
+    "raw": N_("bare device"),
+    "wait": N_("waiting"),
+    "format": N_("formatting"),
+    "mount": N_("mounting"),
+    "fill": N_("preparing test files"),
+    "workload": N_("measuring"),
+    "check": N_("checking"),
+    "clean": N_("cleaning up"),
 }
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 MARKS = {
@@ -45,23 +60,31 @@ def title(state: RunState) -> Content:
     """Which round, whose turn, at what."""
     step, plan = state.step, state.plan
     if step is None:
-        return text("Starting")
+        return text(_("Starting"))
+    stage = _(STAGES[step.stage])
     if not step.round:
-        looked_at = ("" if not step.candidate else f" · first look at {step.candidate}", "$primary")
-        return text(plan.recipe.title, looked_at, (f" · {STAGES[step.stage]}", "$muted"))
-    workload = next((w.title for w in plan.recipe.workloads if w.name == step.workload), STAGES[step.stage])
-    early = step.round <= plan.minimum_rounds
-    rounds = f" of at least {plan.minimum_rounds}" if early else f" of at most {plan.maximum_rounds}"
+        look = " · " + _("first look at {candidate}", candidate=step.candidate) if step.candidate else ""
+        return text(_(plan.recipe.title), (look, _ink(plan, step.candidate)), (f" · {stage}", "$muted"))
+    workload = next((_(w.title) for w in plan.recipe.workloads if w.name == step.workload), stage)
+    rounds = p_("round", "of at most {rounds}", rounds=plan.maximum_rounds)
+    if step.round <= plan.minimum_rounds:
+        rounds = p_("round", "of at least {rounds}", rounds=plan.minimum_rounds)
     return text(
-        f"Round {step.round}", (rounds, "$muted"), (" · ", "$faint"), (step.candidate or STAGES["raw"], "$primary"),
+        _("Round {round}", round=step.round), (f" {rounds}", "$muted"), (" · ", "$faint"),
+        (step.candidate or _(STAGES["raw"]), _ink(plan, step.candidate)),
         (" · ", "$faint"), (workload, ""),
     )  # fmt: skip
+
+
+def _ink(plan: Plan, candidate: str) -> str:
+    """That of the bare device where there is no candidate."""
+    return filesystem_ink(kind_of(plan, candidate)) if candidate else "$primary"
 
 
 def doing(state: RunState, spinner: int, width: int) -> Content:
     """What is happening now, in words, with the step's own progress."""
     step = state.step
-    words = state.text or (step.title if step else "starting the run")
+    words = shown(state.text or (step.title if step else "")) or _("starting the run")
     bar = 24 if width >= 90 else 12 if width >= 60 else 0
     share = Content("")
     if state.fraction and bar:
@@ -72,14 +95,14 @@ def doing(state: RunState, spinner: int, width: int) -> Content:
 
 def progress(state: RunState, elapsed_s: float, width: int, budget: str = "", *, turns: bool = True) -> Content:
     """The whole run as a bar, what it takes in all, and with `turns` below it whose turn it is in this round."""
-    words = f"{duration_text(elapsed_s)} elapsed"
+    words = _("{time} elapsed", time=duration_text(elapsed_s))
     if state.left_s is not None and state.ended is None:
-        words += f" · about {duration_text(state.left_s)} remaining"
+        words += " · " + _("about {time} remaining", time=duration_text(state.left_s))
     share = f" {state.run_fraction:4.0%}"
     bar = max(8, width - cell_len(words) - len(share) - 3) if width >= 60 else max(4, width - len(share))
     rows = [text(meter(state.run_fraction, bar), (share, "bold"), (f"   {words}" if width >= 60 else "", "$muted"))]
     if budget:
-        rows.append(text((cut(f"Takes {budget}", width), "$muted")))
+        rows.append(text((cut(_("Takes {budget}", budget=budget), width), "$muted")))
     if turns:
         rows.append(_turns(state, width))
     return lines(rows)
@@ -87,7 +110,7 @@ def progress(state: RunState, elapsed_s: float, width: int, budget: str = "", *,
 
 def _turns(state: RunState, width: int) -> Content:
     if not state.tried:
-        return text(("preparing", "$faint"))
+        return text((_("preparing"), "$faint"))
     pieces = [text(("✓ ", "$success"), (name, "$muted")) for name in state.tried[:-1]]
     total = len(state.plan.recipe.workloads)
     dots = "●" * len(state.done) + "◉" + "○" * max(0, total - len(state.done) - 1)
@@ -111,7 +134,9 @@ def now(state: RunState, width: int, *, height: int) -> Content:
         median = seconds_text(state.latency_s)
     if state.worst_latency_s is not None:
         worst = seconds_text(state.worst_latency_s)
-    words = f"  median {median}  worst {worst}" if height <= 1 and width >= 52 else ""
+    words = ""
+    if height <= 1 and width >= 52:
+        words = f"  {p_('latency', 'median {time}', time=median)}  {p_('latency', 'worst {time}', time=worst)}"
     room = width if height > 1 else max(4, width - 11 - cell_len(words))
     curve = ("",) * height  # over as much of its room as is done of the step
     if state.rates:
@@ -122,8 +147,11 @@ def now(state: RunState, width: int, *, height: int) -> Content:
     if height <= 1:
         return text(fit((rate, "bold"), 11), *drawn, (words, "$muted"))
     third = max(8, width // 3)
-    latency = "median latency" if third > 15 else "latency"
-    names = Content("").join(fit((name, "$muted"), third) for name in ("now", latency, "worst"))
+    latency = _("median latency")
+    latency = latency if cell_len(latency) < third - 1 else _("latency")
+    names = Content("").join(
+        fit((name, "$muted"), third) for name in (p_("throughput", "now"), latency, p_("latency", "worst"))
+    )
     figures = ((rate, f"bold {ink}"), (median, "bold"), (worst, "bold"))
     return lines((names, Content("").join(fit(figure, third) for figure in figures), *drawn))
 
@@ -133,15 +161,16 @@ def leaderboard(state: RunState, width: int, *, tall: bool) -> Content:
     if state.first_look and not state.race.trials:
         return first_look(state, width)
     ratios, rounds = state.standing, state.analysis.rounds if state.analysis else 0
-    shown = [ratio for ratio in ratios if ratio.ratio > 0 and ratio.verdict != "failed"]
-    best = max((ratio.ratio for ratio in shown), default=1.0)
-    top = max((min(ratio.high or ratio.ratio, BEYOND * best) for ratio in shown), default=1.0)
+    drawn = [ratio for ratio in ratios if ratio.ratio > 0 and ratio.verdict != "failed"]
+    best = max((ratio.ratio for ratio in drawn), default=1.0)
+    top = max((min(ratio.high or ratio.ratio, BEYOND * best) for ratio in drawn), default=1.0)
     names = [ratio.candidate for ratio in ratios]
     longest = max(map(cell_len, names), default=4)
     words = [_words(state, ratio) for ratio in ratios]
     wide = max((each.cell_length for each in words), default=0)
     name = min(longest, max(8, width - 6 - wide) if tall else max(8, width // 4))
-    rows = [heading(f"Leaderboard after {rounds_text(rounds)}" if rounds else "Leaderboard", width)]
+    title = n_("Leaderboard after {count} round", "Leaderboard after {count} rounds", rounds)
+    rows = [heading(title if rounds else _("Leaderboard"), width)]
     for place, (ratio, word) in enumerate(zip(ratios, words)):
         look = looks_of(state.plan)[ratio.candidate]
         style = "$muted strike" if state.out(ratio.candidate) else f"bold {look.ink}"
@@ -155,7 +184,7 @@ def leaderboard(state: RunState, width: int, *, tall: bool) -> Content:
     if state.forecast:
         rows += wrap((state.forecast.text if tall else cut(state.forecast.text, width), "$muted"), width)
     elif rounds < FIRST_LOOK and not state.ended:
-        rows.append(text((f"first verdict after round {FIRST_LOOK}", "$faint")))
+        rows.append(text((_("first verdict after round {round}", round=FIRST_LOOK), "$faint")))
     return lines(rows)
 
 
@@ -163,15 +192,15 @@ def first_look(state: RunState, width: int) -> Content:
     """What each candidate reached before the rounds, in the order of the plan, as that decides nothing."""
     names, looked = [candidate.name for candidate in state.plan.measured], state.first_look
     name, top = min(max(map(cell_len, names)), max(8, width // 2 - 3)), max(looked.values())
-    rows = [heading("First look", width)]
+    rows = [heading(_("First look"), width)]
     for each in names:
         look = looks_of(state.plan)[each]
         figure = figure_text(looked[each], "B/s") if each in looked else "–"
         room = max(4, width - name - 14)
         bar = text(("█" * round(looked.get(each, 0.0) / top * room), look.ink))
-        shown = text((f"{swatch(look.texture)} ", look.ink), (cut_among(each, names, name), f"bold {look.ink}"))
-        rows.append(fit(shown, name + 3) + fit(bar, room) + text("  ", fit(figure, 9, "right")))
-    words = "A small copy each, for a first impression. It does not count; round 1 begins once the disk is prepared."
+        head = text((f"{swatch(look.texture)} ", look.ink), (cut_among(each, names, name), f"bold {look.ink}"))
+        rows.append(fit(head, name + 3) + fit(bar, room) + text("  ", fit(figure, 9, "right")))
+    words = _("A small copy each, for a first impression. It does not count; round 1 begins once the disk is prepared.")
     return lines((*rows, *wrap((words, "$faint"), width)))
 
 
@@ -188,23 +217,20 @@ def _place(state: RunState, ratio: Ratio, place: int) -> Content:
 def _words(state: RunState, ratio: Ratio) -> Content:
     """How it does against the baseline, as far as that is proven."""
     if ratio.verdict == "failed":
-        return text(("✗ failed", "$error"))
+        return signed("failed")
     if out := state.out(ratio.candidate):
-        return text((f"{'»' if out == 'skipped' else '✂'} {out}", "$muted"))
+        return text((f"{'»' if out == 'skipped' else '✂'} {_(out)}", "$muted"))
     if ratio.candidate == state.plan.baseline:
-        return text(("◆ baseline", "$muted"))
+        return text((f"◆ {_('baseline')}", "$muted"))
     if ratio.ratio <= 0:
-        return text(("· waiting", "$faint"))
-    sign = SIGNS[ratio.verdict]
-    style = COLOURS[sign.tone][0]
-    words = "tie" if ratio.verdict == "tie" else speed_text(ratio.ratio)
-    return text((f"{sign.glyph} {words}", style))
+        return text((f"· {_('waiting')}", "$faint"))
+    return signed(ratio.verdict, "" if ratio.verdict == "tie" else speed_text(ratio.ratio))
 
 
 def fading(ratio: Ratio, top: float, width: int, look: Look) -> Content:
     """A bar from zero to the ratio, which fades from where its interval begins to where that ends."""
     if ratio.verdict == "failed":
-        return fit((cut(ratio.text, width), "$muted"), width)
+        return fit((cut(shown(ratio.text), width), "$muted"), width)
     if ratio.ratio <= 0:
         return text((" " * width, "on $panel"))
     low, middle, high = (
@@ -222,24 +248,24 @@ def notes(state: RunState, width: int, height: int) -> Content:
     for entry in reversed(state.log):
         if isinstance(entry, LogNote) and entry.kind != "step":
             glyph, style = MARKS[entry.kind]
-            words = bullet((glyph, style), (entry.text, "$muted"), width).split()
+            words = bullet((glyph, style), (entry.words, "$muted"), width).split()
             if len(rows) + len(words) > height - 1:
                 break
             rows = [*words, *rows]
-    return lines((heading("What happened", width), *rows)) if rows else Content("")
+    return lines((heading(_("What happened"), width), *rows)) if rows else Content("")
 
 
 def log_line(entry: LogEntry, width: int, on: bool) -> Content:
     """One line for a program or a note."""
     if isinstance(entry, LogNote):
         glyph, style = MARKS[entry.kind]
-        return text((f"{glyph} ", style), (cut(entry.text, width - 2), "$muted"))
+        return text((f"{glyph} ", style), (cut(entry.words, width - 2), "$muted"))
     if entry.exit_code is None:
-        end = text(("running", "$primary"))
+        end = text((p_("program", "running"), "$primary"))
     elif entry.exit_code == 0:
         end = text((duration_text(entry.seconds), "$faint"))
     else:
-        end = text((f"exit {entry.exit_code}", "bold $error"))
+        end = text((p_("program", "exit {code}", code=entry.exit_code), "bold $error"))
     mark = ("# ", "$warning") if entry.as_root else ("$ ", "$success")
     room = max(4, width - 2 - end.cell_length - 2)
     return text(mark, fit(cut(shlex.join(entry.argv), room), room), "  ", end)

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from fswizard.errors import FswizardError
+from fswizard.language import _
 from fswizard.model.drive import Drive
 from fswizard.model.estimates import least_image_bytes
 from fswizard.model.filesystem import Candidate, Filesystem
@@ -74,6 +75,12 @@ class MachineCache:
         """There is one more, or one less: they are read again."""
         self.__dict__.pop("recipes", None)
 
+    def forget_words(self) -> None:
+        """The language is another: what is said of disks and filesystems is asked for again."""
+        self.details.clear()
+        self.available.clear()
+        self.availability_known = False
+
     def recipe_for(self, purpose: Purpose) -> Recipe:
         """The recipe that a purpose begins with."""
         named = (recipe for recipe in self.recipes if recipe.name == RECIPES[purpose])
@@ -113,14 +120,14 @@ class MachineCache:
     def refusal(self, candidate: Candidate, choices: WizardChoices) -> str:
         """Why what was chosen to measure on does not suit a candidate, in a sentence; empty where it does."""
         if choices.zoned and candidate.filesystem.zones is None:
-            return "Needs random writes, and this disk's zones must be written in order."
+            return _("Needs random writes, and this disk's zones must be written in order.")
         recipe, array = choices.recipe, candidate.on(choices.across).array
         size_bytes = choices.device_bytes or (recipe.image_bytes if recipe else 0)
         room_bytes = array.layout.usable_bytes(choices.across, size_bytes) if array else size_bytes
         least_bytes = max(candidate.filesystem.minimum_bytes, recipe.image_bytes if recipe else 0)
         if not 0 < room_bytes < least_bytes:
             return ""
-        return f"Needs {size_text(least_bytes)}, and there is room for {size_text(room_bytes)}."
+        return _("Needs {size}, and there is room for {room}.", size=size_text(least_bytes), room=size_text(room_bytes))
 
 
 def in_background(function: Callable[..., object], *arguments: Any) -> None:

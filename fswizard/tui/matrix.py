@@ -5,26 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rich.cells import cell_len
 from textual.content import Content
 
+from fswizard.language import N_, _, p_
 from fswizard.model.filesystem import Candidate, Feature
 from fswizard.model.units import size_text
 from fswizard.tui.drawing import cut_among, fit, text, tick
 
 FEATURES = {
-    "snapshots": "snapshots",
-    "checksums": "checksums",
-    "compression": "compression",
-    "shrink": "shrink",
-    "windows": "Windows",
-    "repair": "repair",
-    "macos": "macOS",
-    "reflink": "instant copies",
-    "grow": "grow",
-    "quotas": "quotas",
-    "send-receive": "send",
-    "case-insensitive": "any case",
-    "zoned": "zoned",
+    N_("snapshots"): N_("snapshots"),
+    N_("checksums"): N_("checksums"),
+    N_("compression"): N_("compression"),
+    N_("shrink"): N_("shrink"),
+    N_("windows"): N_("Windows"),
+    N_("repair"): N_("repair"),
+    N_("macos"): N_("macOS"),
+    N_("reflink"): N_("instant copies"),
+    N_("grow"): N_("grow"),
+    N_("quotas"): N_("quotas"),
+    N_("send-receive"): N_("send"),
+    N_("case-insensitive"): N_("any case"),
+    N_("zoned"): N_("zoned"),
 }
 """Features by their name in the catalogue, with the word above their column: those that decide most often first."""
 NAME = 15
@@ -61,11 +63,13 @@ class Matrix:
 
     def header(self, width: int) -> Content:
         """The names of the columns."""
-        name, features, _ = self._widths(width)
-        cells = [fit(("Filesystem" if self.members == 1 else "Layout", "$faint"), name)]
+        name, features, __ = self._widths(width)
+        cells = [fit((_("Filesystem") if self.members == 1 else _("Layout"), "$faint"), name)]
         if self.members > 1:
-            cells += [fit((words, "$faint"), NUMBER, "right") for words in ("Room", "May fail")]
-        cells += [text((FEATURES[f], "bold $primary" if f in self.needs else "$faint")) for f in features]
+            cells += [
+                fit((words, "$faint"), NUMBER, "right") for words in (p_("space on disks", "Room"), _("May fail"))
+            ]
+        cells += [text((_(FEATURES[f]), "bold $primary" if f in self.needs else "$faint")) for f in features]
         return fit(text(" " * HEAD, Content(" " * GAP).join(cells)), width)
 
     def row(self, candidate: Candidate, mark: Mark, width: int, on: bool) -> Content:
@@ -77,14 +81,14 @@ class Matrix:
         if self.members > 1:
             array = candidate.on(self.members).array
             room = size_text(room_bytes(candidate, self.members, self.member_bytes))
-            fail = str(array.survives) if array else "none"
+            fail = str(array.survives) if array else p_("disks that may fail", "none")
             cells += [fit((words, "$faint" if dim else ""), NUMBER, "right") for words in (room, fail)]
         for feature in features:
             glyph, style = feature_sign(candidate.filesystem.feature(feature))
             sign = ("✗", "bold $error") if feature in lacks else (glyph, "$faint" if dim else style)
-            left = (len(FEATURES[feature]) - 1) // 2
-            cells.append(fit(text(" " * left, sign), len(FEATURES[feature])))
-        word = ("baseline", "$primary") if mark.baseline else ("" if mark.usable else "not here", "$faint")
+            wide = cell_len(_(FEATURES[feature]))
+            cells.append(fit(text(" " * ((wide - 1) // 2), sign), wide))
+        word = (_("baseline"), "$primary") if mark.baseline else ("" if mark.usable else _("not here"), "$faint")
         star = ("★ " if mark.suggested else "  ", "$accent")
         head = text(tick(mark.ticked, enabled=not dim), " ", star)
         return text(head, Content(" " * GAP).join([*cells, fit(word, note)]))
@@ -96,7 +100,7 @@ class Matrix:
         room = width - HEAD - name - (GAP + note if note else 0) - (2 * (GAP + NUMBER) if self.members > 1 else 0)
         shown = set()
         for feature in sorted(FEATURES, key=lambda feature: feature not in self.needs):
-            room -= GAP + len(FEATURES[feature])
+            room -= GAP + cell_len(_(FEATURES[feature]))
             if room < 0:
                 break
             shown.add(feature)

@@ -8,25 +8,30 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from textual.content import Content
 
-from fswizard.model.analysis import CERTAINTY, SIGNS
+from fswizard.language import _, n_, p_, shown
+from fswizard.model.analysis import SIGNS, Verdict
 from fswizard.model.metrics import is_stall
 from fswizard.model.result import Sample
-from fswizard.model.units import ratio_text, rounds_text, stall_text
+from fswizard.model.units import ratio_text, stall_text
 from fswizard.report.colours import kind_of
 from fswizard.report.document import Bar, Table
 from fswizard.report.layout import tables
 from fswizard.report.presentation import PUBLISHED, SET_UP, WORST_STALL, Presentation, published_on
 from fswizard.tui.drawing import (
-    COLOURS,
     WIDEST,
+    answered,
     bullet,
     cut,
     cut_among,
     facts,
+    filesystem_ink,
+    filled,
     fit,
     heading,
+    ink,
     lines,
     side_by_side,
+    signed,
     text,
     wrap,
 )
@@ -34,13 +39,13 @@ from fswizard.tui.widgets.braille import BARS
 from fswizard.tui.widgets.charts import ChartRow, charts
 from fswizard.tui.widgets.ratios import ratio_table
 
+SIGNED: dict[str, Verdict] = {
+    "speed": "faster", "slower": "slower", "behind": "behind", "cost": "slower", "failure": "failed",
+}  # fmt: skip
+"""Reasons that have the sign of a verdict."""
 REASONS = {
-    "speed": (SIGNS["faster"].glyph, "$success"),
-    "slower": (SIGNS["slower"].glyph, "$error"),
-    "beaten": (SIGNS["beaten"].glyph, "$muted"),
-    "cost": (SIGNS["slower"].glyph, "$error"),
+    **{code: (SIGNS[verdict].glyph, ink(verdict)) for code, verdict in SIGNED.items()},
     "feature": ("★", "$accent"),
-    "failure": (SIGNS["failed"].glyph, "$error"),
     "stall": ("◷", "$warning"),
     "excluded": ("⊘", "$warning"),
     "use": ("›", "$primary"),
@@ -49,8 +54,8 @@ DOUBT = ("!", "bold $warning")
 LEFT_BEHIND = ("not-removed", "not-wiped")
 """Doubts about what a run left on the machine, which stand beside the answer itself."""
 ITEM = ("·", "$muted")
-_INKS = {sign.glyph: COLOURS[sign.tone][0] for sign in SIGNS.values()}
-_VERDICT = re.compile(f"([{''.join(_INKS)}](?: [a-z]+)?)")
+_INKS = {sign.glyph: ink(verdict) for verdict, sign in SIGNS.items()}
+_VERDICT = re.compile(f"([{''.join(_INKS)}](?: [^\\W\\d_]+)?)")
 """A sign, and in the legend its word."""
 
 CARD_WIDTH = 100
@@ -64,10 +69,10 @@ BESIDE = 70
 def headline(view: Presentation, width: int, more: str = "", why_not: str = "") -> Content:
     """The verdict, and how sure it is; `more` is what resuming the run would bring, `why_not` why it cannot be."""
     card = view.card
-    mark = ("✓ ", "bold $success") if view.findings.advice.choice else ("! ", "bold $warning")
-    filled = text((card.dots, "bold $success" if card.confidence > 2 else "bold $warning"))
-    words = "confidence " if width >= 72 else ""
-    sure = text((words, "$muted"), filled, (f" {CERTAINTY[card.confidence]}", "$muted")) if card.certainty else text()
+    mark = answered(bool(view.findings.advice.choice))
+    dots = text((card.dots, "bold $success" if card.confidence > 2 else "bold $warning"))
+    certainty = _("confidence {dots} {level}") if width >= 72 else "{dots} {level}"
+    sure = filled(certainty, dots=dots, level=card.level).stylize_before("$muted") if card.certainty else text()
     width = min(width, CARD_WIDTH)
     room = width - sure.cell_length - 2
     if cell_len(card.verdict) + 2 <= room:
@@ -78,7 +83,7 @@ def headline(view: Presentation, width: int, more: str = "", why_not: str = "") 
     rows = [head, *(bullet(" ", (line, ""), width) for line in card.lines)]
     if view.ended:
         rows.append(bullet(DOUBT, (f"{view.ended} {why_not}".rstrip(), "$muted"), width))
-    left = (doubt.text for doubt in view.findings.result.doubts if doubt.code in LEFT_BEHIND)
+    left = (shown(doubt.text) for doubt in view.findings.result.doubts if doubt.code in LEFT_BEHIND)
     rows += [bullet(DOUBT, (words, "$warning"), width) for words in left]
     if more:
         rows.append(bullet(("g", "bold $primary"), (more, ""), width))
@@ -95,9 +100,12 @@ def figures(view: Presentation, width: int, height: int) -> Content:
 
 
 def _chart_row(bar: Bar) -> ChartRow:
-    remark = (bar.remark, COLOURS[SIGNS[bar.verdict].tone][0]) if bar.figure else (f"✗ {bar.remark}", "$error")
+    remark = (bar.remark, ink(bar.verdict)) if bar.figure else signed("failed", bar.remark)
     return ChartRow(
-        bar.title, lambda room: text(("▆" * max(1, round(bar.length * room)), f"$fs-{bar.kind}")), bar.figure, remark
+        bar.title,
+        lambda room: text(("▆" * max(1, round(bar.length * room)), filesystem_ink(bar.kind))),
+        bar.figure,
+        remark,
     )
 
 
@@ -105,7 +113,7 @@ def stalls(view: Presentation, width: int) -> Content | None:
     """The longest single wait of each candidate, in a line."""
     worst = view.extras.get(WORST_STALL, {})
     titles = {bar.candidate: bar.title for row in view.rows for bar in row.bars}
-    head = text(("Worst stall", "$muted"), " ")
+    head = text((_("Worst stall"), "$muted"), " ")
     told = (f"{titles.get(name, name)} {value}" for name, value in worst.items())
     rows = side_by_side(told, width - head.cell_length - 1, " · ")
     return bullet(head, "\n".join(rows), width) if rows else None
@@ -113,8 +121,12 @@ def stalls(view: Presentation, width: int) -> Content | None:
 
 def overall(view: Presentation, width: int) -> Content:
     """Ratios as bars around 1."""
-    rounds = rounds_text(view.findings.analysis.rounds)
-    words = f"Overall, {rounds}: right of the line is better than {view.baseline}"
+    words = n_(
+        "Overall, {count} round: right of the line is better than {baseline}",
+        "Overall, {count} rounds: right of the line is better than {baseline}",
+        view.findings.analysis.rounds,
+        baseline=view.baseline,
+    )
     return lines((heading(words, width), ratio_table({"": view.standing}, width, view.baseline)))
 
 
@@ -122,7 +134,7 @@ def each_workload(view: Presentation, width: int) -> Content:
     """The ratios of every workload as bars, with their intervals."""
     ordered = {row.title: [row.ratios[name] for name in view.candidates if name in row.ratios] for row in view.rows}
     groups = {title: ratios for title, ratios in ordered.items() if ratios}
-    return lines((heading("Each workload by itself", width), ratio_table(groups, width, view.baseline)))
+    return lines((heading(_("Each workload by itself"), width), ratio_table(groups, width, view.baseline)))
 
 
 def sentences(title: str, items: Sequence[str], width: int) -> Content:
@@ -138,24 +150,39 @@ def table(block: Table, width: int) -> Content:
         if number == 0 or line.startswith("─"):
             rows.append(text((line, "$line" if number else "$muted")))
             continue
-        pieces = enumerate(_VERDICT.split(line))
-        rows.append(text(*((piece, _INKS[piece[0]] if number % 2 else "") for number, piece in pieces)))
-    return lines([*rows, *(line for note in block.notes for line in wrap((note, "$faint"), width))])
+        rows.append(_with_signs(line))
+    return lines([*rows, *(line for note in block.notes for line in wrap(_with_signs(note, "$faint"), width))])
+
+
+def _with_signs(words: str, style: str = "") -> Content:
+    pieces = enumerate(_VERDICT.split(words))
+    return text(*((piece, _INKS[piece[0]] if number % 2 else style) for number, piece in pieces))
 
 
 def published(view: Presentation, width: int) -> Content:
     """What others measured on such a disk, beside the ratios of this run."""
-    rows = [heading(f"{PUBLISHED}, as ratios to {view.baseline}", width)]
+    rows = [
+        heading(_("Published for this kind of disk and work, as ratios to {baseline}", baseline=view.baseline), width)
+    ]
     for one in view.findings.published:
-        rows.append(bullet(ITEM, text((one.title, "bold"), (f" ({published_on(one)})", "$muted")), width))
+        rows.append(bullet(ITEM, text((_(one.title), "bold"), (f" ({published_on(one)})", "$muted")), width))
         cells, work = [], ""
         for ratio in one.ratios:
             glyph = SIGNS[ratio.here.verdict].glyph
-            here = f"{glyph} failed" if ratio.here.verdict == "failed" else f"{ratio_text(ratio.here.ratio)} {glyph}"
+            here = (
+                f"{glyph} {_('failed')}"
+                if ratio.here.verdict == "failed"
+                else f"{ratio_text(ratio.here.ratio)} {glyph}"
+            )
             title, work = "" if ratio.work == work else ratio.work, ratio.work
             cells.append((title, ratio.candidate, here, ratio_text(ratio.there)))
-        source = f"Source: {one.source}. In full: fswizard published {one.name}"
-        block = Table(("", "", "here", "published"), tuple(cells), notes=(source,), longest=min(44, width - 38))
+        source = _("Source: {source}. In full: fswizard published {name}", source=one.source, name=one.name)
+        block = Table(
+            ("", "", p_("figures", "here"), p_("figures", "published")),
+            tuple(cells),
+            notes=(source,),
+            longest=min(44, width - 38),
+        )
         rows.append(table(block, width))
     return lines(rows)
 
@@ -165,7 +192,7 @@ def rounds(view: Presentation, width: int) -> Content:
     names = [bar.candidate for row in view.rows for bar in row.bars]
     name = min(max(map(cell_len, names), default=0), max(8, width // 4))
     room = max(8, min(60, width - name - 2))
-    rows = [heading("Every round, from the worst to the best of its workload", width)]
+    rows = [heading(_("Every round, from the worst to the best of its workload"), width)]
     for row in view.rows:
         lengths = [each.length for bar in row.bars for each in bar.rounds]
         low, high = min(lengths, default=0.0), max(lengths, default=0.0)
@@ -176,7 +203,7 @@ def rounds(view: Presentation, width: int) -> Content:
             cells = [" "] * room
             for each in bar.rounds:
                 cells[round((each.length - low) / (high - low) * (room - 1))] = "●"
-            drawn = ("".join(cells), f"$fs-{bar.kind}")
+            drawn = ("".join(cells), filesystem_ink(bar.kind))
             rows.append(text(fit(cut_among(bar.candidate, names, name), name), "  ", drawn))
     return lines(rows)
 
@@ -189,25 +216,25 @@ def stalls_by_round(view: Presentation, width: int) -> Content | None:
         if is_stall(s.metric) and s.status == "ok" and s.round and s.round not in result.discarded_rounds:
             waits = worst.setdefault(s.candidate, {})
             waits[s.round] = max(s, waits.get(s.round, s), key=lambda sample: sample.value)
-    shown = [name for name in view.measured_candidates if name in worst]
-    numbers = sorted({number for name in shown for number in worst[name]})
-    top = max((s.value for name in shown for s in worst[name].values()), default=0.0)
+    names = [name for name in view.measured_candidates if name in worst]
+    numbers = sorted({number for name in names for number in worst[name]})
+    top = max((s.value for name in names for s in worst[name].values()), default=0.0)
     if len(numbers) < 2 or top <= 0:
         return None
-    name = min(max(map(cell_len, shown)), max(8, width // 4))
+    name = min(max(map(cell_len, names)), max(8, width // 4))
     wide = max(1, min(3, (width - name) // 2 // len(numbers)))
-    rows = [heading(f"Worst stall in each round; the highest bar is {stall_text(top)}", width)]
-    for candidate in shown:
+    rows = [heading(_("Worst stall in each round; the highest bar is {time}", time=stall_text(top)), width)]
+    for candidate in names:
         waits = worst[candidate]
         bars = {number: BARS[max(1, round(wait.value / top * 8))] for number, wait in waits.items()}
         drawn = "".join((bars.get(number, "–") * max(1, wide - 1)).ljust(wide) for number in numbers)
         longest = max(waits.values(), key=lambda sample: sample.value)
         work = next((f", {row.title}" for row in view.rows if row.name == longest.workload), "")
-        words = f"{stall_text(longest.value)} in round {longest.round}{work}"
-        style = f"$fs-{kind_of(result.plan, candidate)}"
+        words = p_("worst stall", "{time} in round {round}", time=stall_text(longest.value), round=longest.round) + work
+        style = filesystem_ink(kind_of(result.plan, candidate))
         room = width - name - len(drawn) - 4
         rows.append(
-            text(fit(cut_among(candidate, shown, name), name), "  ", (drawn, style), "  ", (cut(words, room), "$muted"))
+            text(fit(cut_among(candidate, names, name), name), "  ", (drawn, style), "  ", (cut(words, room), "$muted"))
         )
     return lines(rows)
 
@@ -218,7 +245,7 @@ def answer(view: Presentation, width: int, height: int) -> Content:
     parts = [figures(view, width, height), stalls(view, width_used)]
     if view.card.commands:
         commands = (line for each in view.card.commands for line in wrap((each, "$primary"), width_used))
-        parts.append(lines((heading(SET_UP, width_used), *commands)))
+        parts.append(lines((heading(_(SET_UP), width_used), *commands)))
     return Content("\n\n").join(filter(None, parts))
 
 
@@ -240,6 +267,6 @@ def details(view: Presentation, width: int) -> Content:
         each_workload(view, width) if compared else None,
         rounds(view, width) if compared else None,
         stalls_by_round(view, width),
-        lines((heading("How it was measured", width), facts(view.facts, width, gap=False))),
+        lines((heading(_("How it was measured"), width), facts(view.facts, width, gap=False))),
     )
     return Content("\n\n").join(filter(None, parts))

@@ -11,6 +11,7 @@ from textual import on
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
+from fswizard.language import N_, _
 from fswizard.model.recipe import Workload
 from fswizard.tui.choices import WEIGHTS, next_value, toggled
 from fswizard.tui.drawing import cut_among, fit, slider, text, tick
@@ -32,8 +33,8 @@ class PreferenceList(ChoiceList):
     """Holds the weights and needs as they stand now; posts ChoiceList.Changed and ChoiceList.Ticked after a change."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "tick", "tick"),
-        Binding("enter", "screen.back", "done"),
+        Binding("enter", "tick", N_("tick")),
+        Binding("enter", "screen.back", N_("done")),
     ]
 
     def __init__(self, **arguments: Any) -> None:
@@ -46,7 +47,7 @@ class PreferenceList(ChoiceList):
     def offer(self, workloads: Sequence[Workload], needs: Sequence[str], features: Mapping[str, str]) -> None:
         """Show these workloads with their weights, and the features that may be asked for: name to words."""
         self.weights = {workload.name: workload.weight for workload in workloads}
-        self._titles = {workload.name: workload.title for workload in workloads}
+        self._titles = {workload.name: _(workload.title) for workload in workloads}
         self.needs = tuple(needs)
         self._offered = features
         self._fill()
@@ -62,10 +63,10 @@ class PreferenceList(ChoiceList):
             self.screen.refresh_bindings()
 
     def _fill(self) -> None:
-        rows = [headline("weights", "How much each counts")]
+        rows = [headline("weights", _("How much each counts"))]
         rows += [ListRow(WEIGHT + name, partial(self._slider, name)) for name in self.weights]
         if self._offered:
-            rows += [gap("between"), headline("needs", "Must have")]
+            rows += [gap("between"), headline("needs", _("Must have"))]
             rows += [ListRow(NEED + name, partial(self._tick, name)) for name in self._offered]
         self.rows = tuple(rows)
 

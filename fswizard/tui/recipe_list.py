@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from textual.content import Content
 
 from fswizard.errors import FswizardError
+from fswizard.language import _, p_
 from fswizard.model.recipe import TITLES, Recipe
 from fswizard.model.units import binary_text
 from fswizard.report.writes import budget_figures
@@ -42,7 +43,8 @@ def fitted(wizard: Wizard, recipe: Recipe) -> Offered:
     if choices.devices:
         room_bytes = choices.device_bytes
         short = room_bytes < recipe.image_bytes
-        needs = f"It needs {binary_text(recipe.image_bytes)}, and there are {binary_text(room_bytes)}."
+        size, room = binary_text(recipe.image_bytes), binary_text(room_bytes)
+        needs = _("It needs {size}, and there are {room}.", size=size, room=room)
         return Offered(recipe, refused=needs if short else "")
     place = machine.named.get(choices.directory) or machine.places.get(choices.drive.name if choices.drive else "")
     if not isinstance(place, Place) or not (refused := too_large(recipe, place, choices.images)):
@@ -68,22 +70,27 @@ def with_recipe(choices: WizardChoices, recipe: Recipe) -> WizardChoices:
 
 
 def matches(recipe: Recipe, typed: str) -> bool:
-    """Each word that was typed is in its name, its words or the titles of its tests."""
+    """Each word that was typed is in its name, its words or the titles of its tests, as they are shown."""
     tests = (workload.title for workload in recipe.workloads)
-    words = " ".join((recipe.name, recipe.title, recipe.why, TITLES[recipe.group], *tests)).lower()
+    shown = map(_, (recipe.title, recipe.why, TITLES[recipe.group], *tests))
+    words = " ".join((recipe.name, *shown)).lower()
     return all(word in words for word in typed.lower().split())
 
 
 def header(width: int) -> Content:
     """The names of the columns of `row`."""
-    names = [text((name, "$faint")) for name in ("Recipe", "Time", "Writes", "Room")]
+    names = [text((name, "$faint")) for name in _columns()]
     return fit(text("     ", columns(names, _widths(width - 1), right=(1, 2, 3))), width)
+
+
+def _columns() -> tuple[str, ...]:
+    return _("Recipe"), p_("of a run", "Time"), p_("bytes of a run", "Writes"), p_("space on disks", "Room")
 
 
 def row(item: Offered, chosen: bool, width: int, on: bool) -> Content:
     """Whether it is the one in use, its title, time, bytes and room; greyed out where there is no room for it."""
     recipe, style = item.recipe, "$faint" if item.refused else ""
-    mark, name = text(radio(chosen, enabled=not item.refused), " "), text((recipe.title, style or "bold"))
+    mark, name = text(radio(chosen, enabled=not item.refused), " "), text((_(recipe.title), style or "bold"))
     figures = (item.time, item.writes, binary_text(recipe.image_bytes))
     cells = [text((figure or "…", style or "$muted")) for figure in figures]
     widths = _widths(width)
@@ -101,15 +108,15 @@ def _widths(width: int) -> Sequence[int]:
 def words(item: Offered, width: int, *, brief: bool) -> Content:
     """What it does and what it is for."""
     recipe = item.recipe
-    rows = [text((recipe.title, "bold")), *wrap(recipe.why, width)]
+    rows = [text((_(recipe.title), "bold")), *wrap(_(recipe.why), width)]
     if item.refused:
         rows.append(bullet(("✗", "$error"), item.refused, width))
     if brief:
         return lines(rows)
-    rows += [Content(""), heading("Tests", width)]
+    rows += [Content(""), heading(_("Tests"), width)]
     for workload in recipe.workloads:
-        rows.append(bullet(("•", "$primary"), workload.title, width))
+        rows.append(bullet(("•", "$primary"), _(workload.title), width))
         if workload.why:
-            rows += [text("  ", line) for line in wrap((workload.why, "$muted"), width - 2)]
-    rows += [Content(""), *wrap(text(("Name  ", "$muted"), recipe.name), width)]
-    return lines([*rows, *wrap(text(("From  ", "$muted"), (recipe.source, "$muted")), width)])
+            rows += [text("  ", line) for line in wrap((_(workload.why), "$muted"), width - 2)]
+    rows += [Content(""), *wrap(text((f"{p_('recipe', 'Name')}  ", "$muted"), recipe.name), width)]
+    return lines([*rows, *wrap(text((f"{p_('recipe', 'From')}  ", "$muted"), (_(recipe.source), "$muted")), width)])

@@ -19,6 +19,7 @@ from typing import Literal
 
 from textual.screen import Screen
 
+from fswizard.language import N_
 from fswizard.tui.choices import WizardChoices
 
 
@@ -41,14 +42,14 @@ class WizardStep:
 
 
 STEPS = (
-    WizardStep("purpose", "Purpose", "purpose:PurposeScreen"),
-    WizardStep("drive", "Drive", "drive:DriveScreen", only="formatting"),
-    WizardStep("places", "Locations", "locations:LocationsScreen", only="comparing"),
-    WizardStep("filesystems", "Filesystems", "filesystems:FilesystemsScreen", only="formatting"),
-    WizardStep("workloads", "Workloads", "workloads:WorkloadsScreen"),
-    WizardStep("review", "Review", "review:ReviewScreen"),
-    WizardStep("run", "Run", "run:RunScreen"),
-    WizardStep("result", "Result", "result:ResultScreen"),
+    WizardStep("purpose", N_("Purpose"), "purpose:PurposeScreen"),
+    WizardStep("drive", N_("Drive"), "drive:DriveScreen", only="formatting"),
+    WizardStep("places", N_("Locations"), "locations:LocationsScreen", only="comparing"),
+    WizardStep("filesystems", N_("Filesystems"), "filesystems:FilesystemsScreen", only="formatting"),
+    WizardStep("workloads", N_("Workloads"), "workloads:WorkloadsScreen"),
+    WizardStep("review", N_("Review"), "review:ReviewScreen"),
+    WizardStep("run", N_("Run"), "run:RunScreen"),
+    WizardStep("result", N_("Result"), "result:ResultScreen"),
 )
 
 

@@ -13,6 +13,7 @@ from textual.app import App, SuspendNotSupported
 from textual.screen import ModalScreen
 
 from fswizard.errors import ExitCode, FswizardError, Missing, Refused
+from fswizard.language import _
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.system import clock
@@ -137,9 +138,11 @@ class Wizard(App[int]):
             if plan.target.kind != "directory":
                 from fswizard.targets import privilege
 
-                where = "the scratch image" if plan.target.kind == "image" else plan.target.path
+                task = _("making and mounting filesystems on {device}", device=plan.target.path)
+                if plan.target.kind == "image":
+                    task = _("making and mounting filesystems on the scratch image")
                 needed = await asyncio.to_thread(privilege.purpose, plan)
-                await self.authorise(needed, f"making and mounting filesystems on {where}")
+                await self.authorise(needed, task)
             path = self.taken_up.path if self.taken_up else None
             run = await asyncio.to_thread(self.backend.start, plan, path)
         finally:
@@ -163,7 +166,7 @@ class Wizard(App[int]):
         self.run_worker(self.running.follow(), name="run", group="run", exclusive=True, exit_on_error=True)
         self.visit("run")
 
-    async def authorise(self, needed: Purpose, text: str) -> None:
+    async def authorise(self, needed: Purpose, task: str) -> None:
         """Have sudo ask for the password on the terminal where it has to, and the helper whether a disk be erased.
 
         Missing where root cannot be had, Refused where the user says no.
@@ -178,15 +181,15 @@ class Wizard(App[int]):
                 error = self._ask_on_the_terminal(needed)  # not raised: the screen would not come back
         except SuspendNotSupported as unsupported:
             raise Missing(
-                f"{text[:1].upper()}{text[1:]} needs root, and the password cannot be asked for here.",
-                "Run `sudo -v` in this terminal first, or log in as root.",
+                _("This needs root, and the password cannot be asked for here: {task}.", task=task),
+                _("Run `sudo -v` in this terminal first, or log in as root."),
             ) from unsupported
         if isinstance(error, Refused):
             raise error
         if error:
             raise Missing(
-                "sudo refused: the password was wrong, or your account may not use sudo. Nothing has started.",
-                "⏎ asks again; “Compare what I have” on the first screen needs no root.",
+                _("sudo refused: the password was wrong, or your account may not use sudo. Nothing has started."),
+                _("⏎ asks again; “Compare what I have” on the first screen needs no root."),
             )
 
     def _ask_on_the_terminal(self, needed: Purpose) -> FswizardError | None:

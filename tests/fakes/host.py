@@ -55,6 +55,9 @@ class ModelHost(Host):
     def memory_bytes(self) -> int:
         return self.memory
 
+    def available_memory_bytes(self) -> int:
+        return self.memory
+
     def unwritten_bytes(self) -> int:
         return 0
 

@@ -6,12 +6,14 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
+from fswizard.advice.commands import commands, how_to_use
 from fswizard.engines.shared.running import interpreter
 from fswizard.engines.shared.timed import Timed, TimedEngine, Work, duration_s
 from fswizard.errors import OutOfMemory
@@ -27,6 +29,7 @@ from fswizard.system.process import Finished
 from fswizard.targets.directory import DirectoryContext
 from fswizard.targets.helper import Helper
 from fswizard.targets.memory_limit import limited
+from tests.fakes.host import ModelHost, use
 from tests.loop.channel import Channel
 from tests.loop.machine_state import LIMIT_S, wait_until
 from tests.loop.orders import attach, made_and_mounted, said
@@ -163,6 +166,36 @@ def test_a_run_in_directories_is_limited_and_tells_how_long_writing_back_took(tm
     assert "fits-in-memory" not in [doubt.code for doubt in result.doubts]
     told = {sample.candidate for sample in result.samples if sample.metric == UNPLUG_TIME.name and sample.value > 0}
     assert told == {candidate.name for candidate in plan.candidates}
+
+
+@pytest.mark.parametrize(("free_bytes", "failed"), [(1 << 20, {"memory (tmpfs)"}), (1 << 26, set())])
+def test_a_tmpfs_is_left_out_in_words_where_the_work_does_not_fit_and_has_no_limit_where_it_does(
+    free_bytes: int, failed: set[str], tmp_path: Path
+) -> None:
+    for name in ("disk", "memory"):
+        (tmp_path / name).mkdir()
+    memory = str(tmp_path / "memory")
+    subprocess.run(("mount", "-t", "tmpfs", "-o", "size=64m,mode=0700", "tmpfs", memory), check=True)
+    try:
+        target = TargetChoice("directory", f"{tmp_path / 'disk'},{memory}")
+        recipe = replace(TINY, workloads=(COPY_TREE,))
+        plan = make_plan(Choices(recipe, target=target, rounds=(1, 1), seed=1))
+        session = session_in(tmp_path, plan)
+        with use(ModelHost(free_in={memory: free_bytes})):
+            result = asyncio.run(result_of(session))
+    finally:
+        subprocess.run(("umount", memory), check=True)
+    assert session.error is None
+    assert {failure.candidate for failure in result.failures} == failed
+    words = "memory (tmpfs) needs 2.98 MB of memory, and 1.05 MB may be used"
+    assert all(failure.text.startswith(words) for failure in result.failures)
+    told = {sample.candidate for sample in result.samples if sample.primary}
+    assert told == {candidate.name for candidate in plan.candidates} - failed
+    assert "is lost when the machine crashes" in {doubt.code: doubt.text for doubt in result.doubts}["in-memory"]
+    fstab = "tmpfs  /mnt/data  tmpfs  size=64M,mode=1777,nosuid,nodev  0  0"
+    assert commands(plan, "memory (tmpfs)") == (fstab,)
+    (reason,) = how_to_use(plan, "memory (tmpfs)")
+    assert "What is in it is lost" in reason.text
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,12 +127,12 @@ REFUSED = {
     "the root directory": ({"mount_point": "/"}, "is not a path such as /mnt/data"),
     "the system's": ({"mount_point": "/usr/local/bin"}, "/usr belongs to the system"),
     "of users": ({"mount_point": "/home/anna"}, "/home belongs to the system"),
-    "holds mount points": ({"mount_point": "/mnt"}, "choose one in it, such as /mnt/data"),
+    "holds mount points": ({"mount_point": "/mnt"}, "/mnt holds mount points. Choose one in it, such as /mnt/data."),
     "in fstab": ({"mount_point": "/srv/backup"}, "/etc/fstab has /srv/backup already"),
     "above one in fstab": ({"mount_point": "/mnt/outer"}, "/etc/fstab has /mnt/outer/inner already"),
     "mounted": ({"mount_point": "/mnt/mounted"}, "/mnt/mounted is mounted already"),
     "above a mount": ({"mount_point": "/mnt/above"}, "/mnt/above/mounted is mounted already"),
-    "not empty": ({"mount_point": "/mnt/full"}, "/mnt/full is not empty"),
+    "not empty": ({"mount_point": "/mnt/full"}, "/mnt/full is not empty. Choose another mount point, such"),
     "a link": ({"mount_point": "/mnt/link"}, "/mnt/link is not a directory of its own"),
     "below a link": ({"mount_point": "/mnt/link/data"}, "/mnt/link is not a directory of its own"),
     "below what others can change": ({"mount_point": "/mnt/open/data"}, "other accounts can change /mnt/open"),
@@ -173,7 +173,7 @@ def test_what_does_not_fit_is_refused_and_nothing_is_written(bench: Bench) -> No
     for name, (changes, words) in REFUSED.items():
         steps, ending = machine.set_up(request(disk.path, **changes))
         assert (steps, ending["error"]["code"]) == ([], "refused"), (name, ending)
-        assert words in ending["error"]["text"], (name, ending)
+        assert words in "{text}. {hint}".format(**ending["error"]), (name, ending)
     assert (machine.fstab, machine.beside, digest(disk.file)) == (fstab, [], before)
     for line in ('{"id": 1, "verb": "hello"}', '{"id": 1, "verb": "claim"}', "nonsense", "{}"):
         done = machine.run(*HELPER, rights.SET_UP, given=f"{line}\n")
@@ -257,7 +257,7 @@ CHOICES = SetUpChoices("films", POINT, "daemon", partition=False)
 
 def test_the_script_does_the_same_and_knows_the_disk_again(bench: Bench, machine: PrivateMachine) -> None:
     disk, other = bench.disk(), bench.attach(bench.file("other", SIZE + (1 << 20)))
-    words = script(plan_set_up(parse_candidate("ext4:noatime"), disk.path, CHOICES))
+    words = script(plan_set_up(parse_candidate("ext4:noatime,encrypt"), disk.path, CHOICES))
     path = bench.directory / "set-up.sh"
     for right, wrong, reason in (
         (f"chosen={disk.path}", f"chosen={other}", "is another disk"),
@@ -269,7 +269,9 @@ def test_the_script_does_the_same_and_knows_the_disk_again(bench: Bench, machine
         assert reason in machine.run("sh", str(path)).stderr
         require_untouched(machine)
     path.write_text(words)
-    assert "Done. To undo it: umount" in machine.said("sh", str(path))
+    said = machine.said("sh", str(path))
+    assert "Done. To undo it: umount" in said
+    assert "Nothing on it is encrypted yet." in said and f"fscrypt setup {POINT}; fscrypt encrypt DIRECTORY." in said
     require_in_place(machine, f"{POINT} ext4 noatime,errors=remount-ro,{ALWAYS} 0 2")
     assert "is mounted" in machine.run("sh", str(path)).stderr
 
@@ -283,7 +285,7 @@ def test_a_script_that_fails_leaves_fstab_as_it_was(bench: Bench, machine: Priva
 
 
 @pytest.mark.shellcheck
-@pytest.mark.parametrize("candidate", ["ext4:noatime", "xfs", "btrfs", "ntfs-3g"])
+@pytest.mark.parametrize("candidate", ["ext4:noatime", "ext4:encrypt", "xfs", "btrfs", "ntfs-3g"])
 def test_shellcheck_finds_nothing_in_the_script(bench: Bench, candidate: str) -> None:
     path = bench.directory / "set-up.sh"
     choices = SetUpChoices("films", POINT, "daemon")
@@ -311,7 +313,7 @@ def test_the_command_shows_what_it_would_do_and_does_it_once_confirmed(bench: Be
     disk, result = bench.disk(), bench.directory / "result.jsonl"
     results.write_result(result, RESULT)
     command = [
-        sys.executable, "-m", "fswizard", "set-up", str(result), "--disk", disk.path, "--candidate", "ext4:noatime",
+        sys.executable, "-m", "fswizard", "set-up", str(result), "--disk", disk.path, "--candidate", "ext4:encrypt",
         "--mount-point", "/srv/films", "--label", "films", "--owner", "daemon", "--no-partition",
     ]  # fmt: skip
 
@@ -327,8 +329,12 @@ def test_the_command_shows_what_it_would_do_and_does_it_once_confirmed(bench: Be
 
     shown = said()
     assert shown.returncode == 0, shown.stderr
-    assert f"  # mkfs.ext4 -m 0 -L films {disk.path}\n" in shown.stdout and "Nothing was changed." in shown.stdout
-    assert '\nmkfs.ext4 -m 0 -L films "$disk"\n' in said("--script").stdout
+    assert (
+        f"  # mkfs.ext4 -O encrypt -m 0 -L films {disk.path}\n" in shown.stdout
+        and "Nothing was changed." in shown.stdout
+    )
+    assert "Left to do: Nothing on it is encrypted yet." in shown.stdout
+    assert '\nmkfs.ext4 -O encrypt -m 0 -L films "$disk"\n' in said("--script").stdout
     wrong = said("--erase", "Z84")
     assert wrong.returncode and "'Z84' is not the file's path" in wrong.stderr
     assert (own_etc / "fstab").read_text() == FSTAB
@@ -336,6 +342,7 @@ def test_the_command_shows_what_it_would_do_and_does_it_once_confirmed(bench: Be
     bench.undo.callback(run, "umount", "/srv/films")
     assert done.returncode == 0, done.stderr
     assert "Your disk is at /srv/films" in done.stderr
+    assert "install fscrypt and run: fscrypt setup; fscrypt setup /srv/films;" in done.stderr
     assert Path("/srv/films", set_up_plan.TEST_FILE).owner() == "daemon"
     again = said("--erase", str(disk.file))
     assert again.returncode and "is mounted on /srv/films" in again.stderr

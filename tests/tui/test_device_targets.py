@@ -142,7 +142,7 @@ async def test_what_would_be_lost_stands_on_the_way_and_on_the_review() -> None:
     machine = FakeMachine(drives=(OLD, SSD))
     async with app("drive", machine, drive=OLD).run_test(size=SIZE) as pilot:
         await to_the_targets(pilot, DEVICE + PARTITION)
-        await shows(pilot, '▲ You would lose: sdf1: ext4 "photos", 4.00 TB')
+        await shows(pilot, '⚠ You would lose: sdf1: ext4 "photos", 4.00 TB')
         await pilot.press("space")
         await until(pilot, lambda: wizard(pilot).choices.device == PARTITION, "the partition")
         await pilot.press("enter")

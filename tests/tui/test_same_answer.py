@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from textual.content import Content
 
 from fswizard import importers, results
 from fswizard.advice import conclude
@@ -28,6 +29,7 @@ from fswizard.report.presentation import Presentation, present
 from fswizard.stats import analyse
 from fswizard.stats.comparison import compare
 from fswizard.tui import live, outcome
+from fswizard.tui.drawing import ink
 from fswizard.tui.screens.comparison import drawing
 from fswizard.tui.screens.history import entry_line
 from tests.builders import make_filesystem, make_plan, make_result, make_samples, make_workload
@@ -167,7 +169,7 @@ def test_figures_sentences_and_commands_are_the_same(make: Callable[[], Result])
             failed = ratio.verdict == "failed"
             figures = [] if failed else [ratio_text(ratio.ratio), ratio.interval(), SIGNS[ratio.verdict].glyph]
             assert stand([ratio.candidate, *figures, ratio.verdict], text), (room, ratio)
-        shorter = flat(re.sub(r" ±>?\d+%", "", text))
+        shorter = flat(re.sub(r" \([\d.,]+–[\d.,]+\)", "", text))
         for row in view.rows:
             measured = [ratio for ratio in row.ratios.values() if ratio.verdict != "failed"]
             told = [f"{ratio_text(ratio.ratio)} {SIGNS[ratio.verdict].glyph}" for ratio in measured]
@@ -189,14 +191,28 @@ def test_the_history_has_the_verdict_who_is_not_out_and_how_long_it_took(
     view = present(conclude(result))
     results.write_result(results.new_path(result.plan), result, analyse(result), view.card.verdict)
     (entry,) = results.all_results()
-    out = {ratio.candidate for ratio in view.standing if ratio.verdict in ("slower", "beaten", "failed")}
+    out = {ratio.candidate for ratio in view.standing if ratio.verdict in ("slower", "behind", "failed")}
     assert set(entry.leaders) == {candidate.name for candidate in result.plan.candidates} - out
     assert entry.verdict == view.card.verdict
-    assert entry.verdict in entry_line(entry, 400, marked=False).plain
+    shown = [outcome.headline(view, 100), entry_line(entry, 400, marked=False)]
+    (result_mark, history_mark) = (mark_of(content, entry.verdict) for content in shown)
+    assert result_mark == history_mark
     listed = fswizard("history").stdout
     assert entry.verdict in listed
     assert dict(view.facts)["Rounds"] in listed
     assert dict(view.facts)["Rounds"] in flat(said(view)["text"])
+
+
+def styles_of(content: Content, words: str, at: int = 0) -> set[str]:
+    """How `words` are painted, from the cell `at` of them on."""
+    start = content.plain.index(words) + at
+    return {str(span.style) for span in content.spans if span.start <= start < span.end}
+
+
+def mark_of(content: Content, words: str) -> tuple[str, set[str]]:
+    """The sign before `words`, and its colour."""
+    start = content.plain.index(words) - 2
+    return content.plain[start], {str(span.style) for span in content.spans if span.start <= start < span.end}
 
 
 def test_a_run_that_goes_on_has_the_words_of_its_report() -> None:
@@ -213,6 +229,37 @@ def test_a_run_that_goes_on_has_the_words_of_its_report() -> None:
             (line,) = (line for line in lines if f" {ratio.candidate} " in line)
             told = f"{SIGNS[ratio.verdict].glyph} {speed_text(ratio.ratio)}"
             assert line.endswith("dropped" if state.out(ratio.candidate) else told)
+
+
+def test_verdicts_and_filesystems_have_one_colour_in_run_result_and_comparison() -> None:
+    result = recorded_result("six-rounds")
+    changed = (replace(s, value=s.value * (1.3 if s.candidate == "xfs" else 1.0)) for s in result.samples)
+    later = replace(result, samples=tuple(changed))
+    view, both = present(conclude(result)), compare(result, later)
+    state = replace(RunState.of(result.plan, result), analysis=analyse(result).as_shown())
+    compared, of_result = drawing(both, ("one", "other"), 160), outcome.details(view, 160)
+    bars, run = outcome.figures(view, 160, 99), live.leaderboard(state, 120, tall=False)
+    ratios = {ratio.verdict: ratio for row in view.rows for ratio in row.ratios.values()}
+    inks: dict[str, set[str]] = {verdict: set() for verdict in SIGNS}
+    for verdict in ratios:
+        inks[verdict] |= styles_of(of_result, f"{SIGNS[verdict].glyph} {verdict}")
+    for bar in (bar for row in view.rows for bar in row.bars if bar.remark and bar.figure):
+        inks[bar.verdict] |= styles_of(bars, f"{bar.figure}  {bar.remark}", len(bar.figure) + 2)
+    for change in both.changes:
+        inks[change.ratio.verdict] |= styles_of(compared, f"{SIGNS[change.ratio.verdict].glyph} {change.ratio.verdict}")
+        if change.workload and comparison.effect(change):
+            words = f"{comparison.both_figures(change)}  {comparison.effect(change)}"
+            inks[change.ratio.verdict] |= styles_of(compared, words, len(words) - 1)
+    for ratio in state.analysis.overall:
+        if ratio.candidate != result.plan.baseline:
+            inks[ratio.verdict] |= styles_of(run, f"{SIGNS[ratio.verdict].glyph} ")
+    assert {verdict: styles for verdict, styles in inks.items() if styles and styles != {ink(verdict)}} == {}
+    assert sum(map(bool, inks.values())) >= 3
+    of_bars, of_run, of_comparison = (
+        set(re.findall(r"\$fs-\w+", " ".join(str(span.style) for span in content.spans)))
+        for content in (bars, run, compared)
+    )
+    assert len(of_bars) > 1 and of_bars == of_run == of_comparison
 
 
 @COMPARED

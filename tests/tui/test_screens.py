@@ -12,11 +12,27 @@ import pytest
 
 from fswizard.demo import Story, stories
 from fswizard.demo.app import DemoApp
+from fswizard.privileged import set_up_plan
 from fswizard.targets.journal import Leftover
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.theme import DARK, LIGHT
+from tests.fakes.setting_up import DONE, SettingUp
 from tests.fakes.two_runs import TwoRuns
-from tests.fakes.wizard import ARCHIVE, BRIDGED, HOSTILE, NEW, OLD, SSD, TWIN, AllRecipes, FakeMachine, app, probe_of
+from tests.fakes.wizard import (
+    ARCHIVE,
+    BRIDGED,
+    HOSTILE,
+    NEW,
+    OLD,
+    SSD,
+    TWIN,
+    AllRecipes,
+    Clock,
+    FakeMachine,
+    app,
+    finished_result,
+    probe_of,
+)
 from tests.tui.conftest import Compare
 from tests.tui.driving import STEPS, at_step, settled, shows
 from tests.tui.screenshots import finished, running
@@ -60,6 +76,11 @@ def pressing() -> FakeMachine:
     return machine
 
 
+def setting_up() -> FswizardApp:
+    machine = SettingUp(DONE)
+    return FswizardApp(machine, start="result", result=finished_result(machine), clock=Clock())
+
+
 def told(story: Story) -> DemoApp:
     return DemoApp(story, start="result", result=story.result, clock=lambda: 0.0)
 
@@ -95,6 +116,8 @@ WINDOWS: dict[str, State] = {
     "array-review": at(
         "review", *NEW.serial, "enter", words="2 of 2", machine=ARRAYS, candidates=ON_TWO, **DISKS
     ),
+    "set-up": State(setting_up, ("u",), words="On which disk?"),
+    "set-up-review": State(setting_up, ("u", "space", "enter"), words="To confirm, type its"),
     "recorded-result": State(finished),
     **{f"demo-{name}-result": State(partial(told, story)) for name, story in stories().items()},
 }  # fmt: skip
@@ -116,8 +139,12 @@ STATES: dict[str, State] = {
 
 
 @pytest.mark.parametrize("state", [pytest.param(s, marks=pytest.mark.smoke) if s in STEPS else s for s in STATES])
-async def test_each_state_looks_as_it_did_at_each_size_and_in_the_light(state: str, picture: Compare) -> None:
+async def test_each_state_looks_as_it_did_at_each_size_and_in_the_light(
+    state: str, picture: Compare, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Four pictures of one wizard that is resized, as starting it costs as much as two of them."""
+    for runs in ("SYSTEMD", "UDEV"):  # commands for them are shown where they are
+        monkeypatch.setattr(set_up_plan, runs, "/")
     drawn = STATES[state]
     wizard = drawn.make()
     differing = ""

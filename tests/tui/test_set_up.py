@@ -2,50 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from textual.widgets import Input
 
-from fswizard.errors import Refused, RunFailed
-from fswizard.model.filesystem import Candidate
-from fswizard.targets import SetUpChoices, SetUpDone, SetUpPlan, require_confirmed, script
-from fswizard.targets.setting_up import set_up_on
+from fswizard.errors import RunFailed
+from fswizard.targets import script
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.screens.set_up import SetUpScreen
-from tests.fakes.wizard import NEW, OLD, Clock, FakeMachine, finished_result
+from tests.fakes.setting_up import DONE, SettingUp
+from tests.fakes.wizard import NEW, Clock, finished_result
 from tests.tui.driving import at_step, screen_text, shows, until
 
 SERIAL = NEW.serial
-DONE = SetUpDone("/mnt/data", "/mnt/data/fswizard-test.txt", "/etc/fstab.fswizard-1", ("umount /mnt/data", "sed …"))
-
-
-class SettingUp(FakeMachine):
-    """Two spare disks; what the helper would say is scripted."""
-
-    def __init__(self, ending: SetUpDone | RunFailed) -> None:
-        super().__init__(drives=(NEW, OLD))
-        self.ending = ending
-        self.asked: list[SetUpPlan] = []
-
-    def plan_set_up(self, candidate: Candidate, path: str, choices: SetUpChoices) -> SetUpPlan:
-        if choices.mount_point == "/mnt/taken":
-            raise Refused("/etc/fstab has /mnt/taken already.", "Choose another mount point.")
-        plan = set_up_on(candidate, choices, NEW.name, NEW)
-        return replace(plan, identifiers=(SERIAL,), kind="serial number", number="8:64")
-
-    def require_confirmed(self, plan: SetUpPlan, typed: str) -> None:
-        require_confirmed(plan, typed)
-
-    def set_up(self, plan: SetUpPlan, typed: str) -> Iterator[str | SetUpDone]:
-        self.asked.append(plan)
-        yield "removing what was on it"
-        yield "making the filesystem"
-        if isinstance(self.ending, RunFailed):
-            raise self.ending
-        yield self.ending
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)])
@@ -89,7 +59,7 @@ async def test_a_disk_is_set_up_after_its_serial_number_was_typed(
         await shows(pilot, "Your disk is at /mnt/data.")
         (plan,) = machine.asked
         assert saved.read_text() == script(plan)
-        for words in ("/mnt/data/fswizard-test.txt", "/etc/fstab.fswizard-1", "umount /mnt/data"):
+        for words in ("/mnt/data/fswizard-test.txt", "/etc/fstab.fswizard-1", "umount /mnt/data", DONE.left_to_do):
             assert words in screen_text(app)
         await pilot.press("escape")
         await at_step(pilot, "result")

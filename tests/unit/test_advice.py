@@ -80,32 +80,32 @@ CARDS: dict[str, tuple[Figures, dict[str, Any], tuple[str, str, str, int]]] = {
         CLEAR, {}, ("Use XFS: 20 % faster than ext4 here", "One test counts: Write.", BTRFS, 4)),
     "a baseline that wins is kept, and told over the next best": (
         {"ext4": (120.0,) * 3, "xfs": (100.0,) * 3, "btrfs": (80.0,) * 3}, {},
-        ("Keep ext4: XFS is 17 % slower here", "One test counts: Write.", BTRFS, 4)),
+        ("Use ext4: XFS is 17 % slower here", "One test counts: Write.", BTRFS, 4)),
     "twice as fast is not told in percent": (
         {"ext4": (100.0,) * 3, "xfs": (210.0,) * 3}, {},
         ("Use XFS: 2.1× as fast as ext4 here", "One test counts: Write.",
          "Choose ext4 instead if you want shrinking.", 4)),
     "a tie keeps what is plain": (
-        SAME, {}, ("Keep ext4: XFS and Btrfs are no faster (within 2 %)",
+        SAME, {}, ("Use ext4: XFS and Btrfs are no faster (within 2 %)",
                    "No test tells them apart: choose by features.", BTRFS, 4)),
     "a tie of options keeps the one without": (
         {"ext4": (100.0,) * 5, "ext4:noatime": (101.0,) * 5}, {},
-        ("Keep ext4: ext4 (noatime) is no faster (within 2 %)",
+        ("Use ext4: ext4 (noatime) is no faster (within 2 %)",
          "No test tells them apart: choose by features.", "", 4)),
     "an open race keeps the baseline and says how far the others may be": (
         {"ext4": (100.0, 104.0, 99.0), "xfs": (103.0, 101.0, 109.5), "btrfs": (31.0, 31.0, 29.0)}, {},
-        ("Keep ext4: XFS is within 21 % of it, no clear winner",
+        ("Use ext4: XFS is within 21 % of it, no clear winner",
          "XFS may be 13 % slower or 21 % faster. Btrfs is 3.3× slower.", BTRFS, 0)),
     "where anything may be true, no percentage is named": (
-        OPEN, {}, ("Keep ext4: no clear winner",
+        OPEN, {}, ("Use ext4: no clear winner",
                    "XFS may be 2× slower or 2.4× as fast. Btrfs is 3.4× slower.", BTRFS, 0)),
     "too few rounds are called so": (
         {"ext4": (100.0,), "xfs": (110.0,)}, {},
-        ("Keep ext4: too early to tell", "After 1 of 2 rounds, XFS looks 10 % faster; that may be chance.",
+        ("Use ext4: too early to tell", "After 1 of 2 rounds, XFS looks 10 % faster; that may be chance.",
          "Choose XFS instead if you want instant, space-saving copies.", 0)),
     "one candidate has nothing to be compared with": (
         {"ext4": (100.0,) * 3}, {},
-        ("Keep ext4: nothing else was measured", "Add a filesystem to compare it with.", "", 0)),
+        ("Use ext4: nothing else was measured", "Add a filesystem to compare it with.", "", 0)),
     "nothing measured": (
         NOTHING, {},
         ("Run it again: it ended before there was a result", "No filesystem was measured long enough.", "", 0)),
@@ -115,13 +115,13 @@ CARDS: dict[str, tuple[Figures, dict[str, Any], tuple[str, str, str, int]]] = {
          "", 0)),
     "cancelled before the others were measured": (
         {"ext4": (100.0,) * 3, "xfs": ()}, {"outcome": "cancelled"},
-        ("Keep ext4: nothing else was measured", "The run was cancelled before there was more to compare.", "", 0)),
+        ("Use ext4: nothing else was measured", "The run was cancelled before there was more to compare.", "", 0)),
     "everything failed": (
         NOTHING, full("ext4", "xfs"),
         ("Nothing to choose: every filesystem failed here", "The volume was full.", "", 0)),
     "the only one that did not fail": (
         {"ext4": (100.0,) * 3, "xfs": ()}, full("xfs"),
-        ("Keep ext4: the others failed", "No other filesystem could do all of this work.", "", 2)),
+        ("Use ext4: the others failed", "No other filesystem could do all of this work.", "", 2)),
     "nobody meets the needs": (
         CLEAR, {"needs": ["windows"]},
         ("Nothing fits: none here has Windows support", "Compare other filesystems, or drop a must-have.", "", 0)),
@@ -131,7 +131,7 @@ CARDS: dict[str, tuple[Figures, dict[str, Any], tuple[str, str, str, int]]] = {
          "XFS is 50 % faster, if you don't need checksums.", 4)),
     "among those that meet the needs the fastest": (
         CLEAR, {"needs": ["shrink"]},
-        ("Keep ext4: 25 % faster than Btrfs", "One test counts: Write.",
+        ("Use ext4: 25 % faster than Btrfs", "One test counts: Write.",
          "XFS is 20 % faster, if you don't need shrinking.", 4)),
     "after a fault the disk comes first": (
         {"ext4": (100.0,) * 3, "xfs": (150.0,) * 3}, {"outcome": "failed"},
@@ -193,7 +193,7 @@ def test_in_a_tie_all_are_the_choice_and_what_the_user_compares_with_comes_first
     assert found.tie and set(found.choice) == {"ext4", "xfs", "btrfs"} and found.choice[0] == "ext4"
     assert advice({"xfs:noatime": (101.0,) * 3, "xfs": (100.0,) * 3}).choice[0] == "xfs:noatime"  # the baseline here
     found = advice({**SAME, "btrfs": (50.0, 51.0, 49.0)})
-    assert found.card.verdict == "Keep ext4: XFS is no faster (within 4 %)"
+    assert found.card.verdict == "Use ext4: XFS is no faster (within 4 %)"
     assert "Slower: Btrfs (2× slower than ext4)." in texts(found)
     told = card({**SAME, "btrfs": (50.0, 51.0, 49.0)})
     assert told.why == "No test tells them apart: choose by features. Btrfs is 2× slower."
@@ -202,7 +202,7 @@ def test_in_a_tie_all_are_the_choice_and_what_the_user_compares_with_comes_first
     analysis = analyse(result)
     assert not analysis.tied and analysis.all_near(analysis.leaders)
     near = conclude(result).advice
-    assert near.card.verdict.startswith("Keep ext4: xfs is within ") and "matters little" in near.card.verdict
+    assert near.card.verdict.startswith("Use ext4: xfs is within ") and "matters little" in near.card.verdict
     assert set(near.choice) == set(analysis.leaders) and not near.tie
 
 
@@ -239,7 +239,7 @@ def test_single_figures_from_elsewhere_are_not_called_a_run_that_needs_time() ->
     single = find("smr-attic")
     found = conclude(single)
     plain = single.plan.candidate(single.plan.baseline).title
-    assert found.advice.card.verdict == f"Keep {plain}: too few figures to tell"
+    assert found.advice.card.verdict == f"Use {plain}: too few figures to tell"
     assert found.advice.card.why.startswith("With one figure each, ")
     assert not any("more time" in doubt.text for doubt in found.doubts)
     nothing = conclude(replace(single, samples=()))
@@ -358,6 +358,9 @@ def test_reasons_name_another_baseline_what_others_offer_and_where_mount_options
     ]
     (use,) = texts(run({"ext4": (100.0,) * 3, "ext4:noatime": (200.0,) * 3}), "use")
     assert "put noatime into the fourth column" in use and "unmount it and mount it again" in use
+    assert texts(run({"ext4": (100.0,) * 3, "ext4:encrypt": (200.0,) * 3}), "use") == [
+        "Formatted so, it encrypts nothing by itself: fscrypt encrypts directories while they are empty."
+    ]
 
 
 @pytest.mark.parametrize(
@@ -369,8 +372,14 @@ def test_reasons_name_another_baseline_what_others_offer_and_where_mount_options
          ("mkfs.ext4 -E packed_meta_blocks=1 -m 0 -L data /dev/disk/by-id/DISK",
           "LABEL=data  /mnt/data  ext4  defaults  0  2")),
         ("ext4:noatime", ("LABEL=data  /mnt/data  ext4  noatime  0  2",)),
+        ("ext4:encrypt",
+         ("mkfs.ext4 -O encrypt -m 0 -L data /dev/disk/by-id/DISK", "LABEL=data  /mnt/data  ext4  defaults  0  2",
+          "fscrypt setup", "fscrypt setup /mnt/data", "fscrypt encrypt DIRECTORY")),
+        ("zfs:encryption=aes-256-gcm",
+         ("zpool create -O encryption=aes-256-gcm -O keyformat=passphrase POOL /dev/disk/by-id/DISK",)),
     ],
-    ids=["placeholders alone", "options of mkfs", "nothing is formatted where only mount options differ"],
+    ids=["placeholders alone", "options of mkfs", "nothing is formatted where only mount options differ",
+         "fscrypt encrypts a directory", "a pool asks for a passphrase"],
 )  # fmt: skip
 def test_the_commands_format_and_mount(fast: str, commands: tuple[str, ...]) -> None:
     assert advice({"ext4": (100.0,) * 3, fast: (200.0,) * 3}).card.commands == commands
@@ -421,7 +430,7 @@ def test_a_failed_disk_is_measured_and_never_recommended_which_the_headline_says
     missing = {"md:raid5,degraded+ext4": (900.0,) * 3, "btrfs:raid1,degraded": (300.0,) * 3}
     assert conclude(over_four_disks(missing)).advice.card.verdict == "Nothing to choose: every layout missed a disk"
     beside = conclude(over_four_disks({**missing, "md:raid5+ext4": (950.0,) * 3})).advice
-    assert beside.card.verdict == "Use ext4 on RAID 5 (md): the only one with all its disks"
+    assert beside.card.verdict == "Use ext4 on RAID 5 (md): the others had a disk missing"
 
 
 def test_other_weights_and_needs_rank_anew_and_findings_survive_the_way_to_json_and_back() -> None:

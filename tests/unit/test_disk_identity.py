@@ -91,7 +91,7 @@ def test_two_disks_in_a_dock_have_its_serial_number_and_are_confirmed_by_their_n
 @pytest.mark.parametrize("name", ["sdb", "sdc"])
 def test_two_sticks_that_nothing_tells_apart_are_refused(name: str, tmp_path: Path) -> None:
     machine = machines.machine("twins", tmp_path)
-    says = "Two attached disks have the serial number 0123456789ABCDEF, and nothing else tells them apart"
+    says = "2 attached disks have the serial number 0123456789ABCDEF, and nothing else tells them apart"
     assert find_device(f"/dev/{name}", machine).identifiers == ()
     assert against(machine, name) == [f"{says}. Unplug the other one, then choose again."]
     for typed in ("0123456789ABCDEF", STICK):

@@ -203,4 +203,6 @@ async def test_a_real_program_that_reads_is_waited_for_and_named(tmp_path: Path)
                 emitter = Emitter(told.append, Eta(make_plan()))
                 await idle_wait.wait_until_quiet(drive, emitter, longest_s=0.3)
     assert "(`fio` reads " in said(told)[-1], told
-    assert any(isinstance(event, StepStarted) and event.step.title.startswith("waiting: ") for event in told)
+    assert any(
+        isinstance(event, StepStarted) and event.step.title.startswith("waiting for other programs: ") for event in told
+    )

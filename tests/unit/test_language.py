@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ from babel.messages.mofile import write_mo
 
 from fswizard import language
 from fswizard.language import _, listing, n_, number, p_, shown
+from fswizard.model.units import binary_size_text, count_text, decimal_size_text, duration_text, size_text, speed_text
 
 TRANSLATED = {
     "{name} needs a value.": "{name} braucht einen Wert.",
@@ -18,6 +22,9 @@ TRANSLATED = {
     "{what} failed: {why}": "{what} misslang: {why}",
     "no room": "kein Platz",
     "{words} and {last}": "{words} und {last}",
+    "{number} GB": "{number} GB",
+    "{percent} % faster": "{percent} % schneller",
+    "{hours} h {minutes} min": "{hours} Std. {minutes} Min.",
 }
 
 
@@ -49,6 +56,12 @@ def test_plural_forms_and_numbers_are_those_of_the_language(german: None) -> Non
     assert number("1,234.5") == "1.234,5"
 
 
+def test_figures_for_people_are_written_as_in_the_language_and_those_for_programs_are_not(german: None) -> None:
+    assert [size_text(2_147_483_648), count_text(1160.0)] == ["2,15 GB", "1.160"]
+    assert [speed_text(1.11), duration_text(6000)] == ["11 % schneller", "1 Std. 40 Min."]
+    assert [binary_size_text(1536 << 20), decimal_size_text(1500)] == ["1536M", "1500"]
+
+
 def test_what_has_no_translation_is_shown_in_english(german: None) -> None:
     assert _("It has {share} free.", share="3 %") == "It has 3 % free."
     assert n_("{count} round", "{count} rounds", 2) == "2 rounds"
@@ -59,6 +72,19 @@ def test_what_has_no_translation_is_shown_in_english(german: None) -> None:
 def test_a_sentence_of_a_result_file_is_found_by_its_fields(german: None) -> None:
     assert shown("formatting with mkfs.xfs") == "mkfs.xfs formatiert"
     assert shown("formatting failed: no room") == "Formatieren misslang: kein Platz"
+
+
+def test_sentences_and_items_that_were_joined_are_found_one_by_one(german: None) -> None:
+    assert shown("nodesize needs a value. It is 3 % full.") == "nodesize braucht einen Wert. It is 3 % full."
+    assert shown("no room; sda, no room") == "kein Platz; sda, kein Platz"
+    assert shown("no room.") == "kein Platz."
+    assert shown("fsck failed: 1.5 GB. ext4, XFS and Btrfs.") == "fsck misslang: 1,5 GB. ext4, XFS und Btrfs."
+
+
+def test_a_unit_fits_an_amount_alone_and_a_list_no_sentence(german: None) -> None:
+    assert shown("12.5 GB") == "12,5 GB"
+    assert shown("some GB") == "some GB"
+    assert shown("Nobody came and nothing was said.") == "Nobody came and nothing was said."
 
 
 def test_english_is_left_as_it_is() -> None:
@@ -94,10 +120,56 @@ def test_the_environment_names_the_language(
     assert language.of_environment() == code
 
 
-def test_what_others_read_is_said_in_english(german: None) -> None:
+SOURCES = sorted(Path(language.__file__).parent.rglob("*.py"))
+FIELD = re.compile(r"(?<!\{)\{(\w*)\}(?!\})")
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: "/".join(path.parts[-2:]))
+def test_every_sentence_is_a_literal_and_is_given_its_fields(path: Path) -> None:
+    """Babel finds literals alone, and a field that is missing would only be noticed by who reads the sentence."""
+    faults = []
+    for call in ast.walk(ast.parse(path.read_text("utf-8"))):
+        match call:
+            case ast.Call(func=ast.Name(id="_"), args=[ast.Constant(value=str(text))], keywords=given):
+                needed, known = set(FIELD.findall(text)), {each.arg for each in given}
+            case ast.Call(func=ast.Name(id="p_"), args=[ast.Constant(), ast.Constant(value=str(text))], keywords=given):
+                needed, known = set(FIELD.findall(text)), {each.arg for each in given}
+            case ast.Call(
+                func=ast.Name(id="n_"),
+                args=[ast.Constant(value=str(one)), ast.Constant(value=str(text)), _, *_],
+                keywords=given,
+            ):
+                needed = set(FIELD.findall(one)) | set(FIELD.findall(text))
+                known = {"count", *(each.arg for each in given)}
+                needed.add("count")
+            case ast.Call(func=ast.Name(id="_" | "n_" | "p_" | "N_"), args=[ast.JoinedStr() | ast.BinOp(), *_]):
+                faults.append(f"line {call.lineno}: not a literal")
+                continue
+            case _:
+                continue
+        if known and None not in known and needed != known:  # without fields, whoever styles it fills them in
+            faults.append(f"line {call.lineno}: {text!r} has {sorted(needed)} and is given {sorted(map(str, known))}")
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: "/".join(path.parts[-2:]))
+def test_nothing_else_is_called_as_the_function_that_translates(path: Path) -> None:
+    for function in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            loops = [each for each in ast.walk(function) if isinstance(each, ast.comprehension)]
+            inner = {id(name) for loop in loops for name in ast.walk(loop.target)}
+            names = [each for each in ast.walk(function) if isinstance(each, ast.Name) and each.id == "_"]
+            stored = [name for name in names if isinstance(name.ctx, ast.Store) and id(name) not in inner]
+            called = [name for name in names if isinstance(name.ctx, ast.Load)]
+            assert not (stored and called), f"{function.name} assigns _ and calls it"
+
+
+def test_what_others_read_is_english_for_its_own_thread_alone(german: None) -> None:
     with language.in_english():
-        assert _("{name} needs a value.", name="nodesize") == "nodesize needs a value."
-        assert shown("formatting") == "formatting"
+        assert _("no room") == "no room"
+        assert shown("no room") == "no room"
         assert number("1,234.5") == "1,234.5"
         assert language.chosen() == "en"
-    assert shown("formatting") == "Formatieren"
+        with ThreadPoolExecutor() as pool:
+            assert pool.submit(_, "no room").result() == "kein Platz"
+    assert _("no room") == "kein Platz"

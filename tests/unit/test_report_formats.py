@@ -29,7 +29,7 @@ from fswizard.model.units import figure_text
 from fswizard.report import FORMATS, format_of, render
 from fswizard.report.fixed_figures import fixed_figures
 from fswizard.report.presentation import present
-from fswizard.report.svg import FOOT, HEIGHT, WIDTH
+from fswizard.report.svg import FOOT, GUTTER, HEIGHT, MARGIN, SHORTEST_BAR, WIDTH
 from fswizard.stats import summarise
 from fswizard.system.pictures import png
 from tests.result_schema import PATH, schema
@@ -124,7 +124,7 @@ def test_markdown_and_the_page_have_tables_and_figures_and_need_nothing_else() -
     page = markdown_page(render(make_findings(), "markdown"))
     assert {"table", "ul", "pre", "strong"} <= page.tags
     assert not page.open
-    assert "1.98 ±4% ▲" in page.words
+    assert "1.98 (1.90–2.06) ▲" in page.words
     whole, post = (render(make_findings(), name) for name in ("markdown", "reddit"))
     assert whole.startswith(f"{post}\n<details>\n<summary>Full report</summary>\n\n")
     assert whole.endswith("\n\n</details>\n")
@@ -326,17 +326,19 @@ def test_the_card_has_disk_verdict_figures_with_the_largest_differences_and_a_co
     assert [row.name for row in view.highlights(1)] == [differing.name]
 
 
-@pytest.mark.parametrize("workloads", [1, 2, 7, 40])
+@pytest.mark.parametrize("workloads", [1, 2, 4, 7, 40])
 def test_everything_on_the_card_has_its_own_place_within_it(workloads: int) -> None:
     root = ET.fromstring(render(with_many_workloads(workloads), "svg"))
-    bottoms = [0.0]
+    bottoms, longest = [0.0], 0.0
     for element in root:
         at = {key: float(value) for key, value in element.attrib.items() if key in ("x", "y", "width", "height")}
         assert 0 <= at.get("x", 0) + at.get("width", 0) <= WIDTH
         assert 0 <= at.get("y", 0) + at.get("height", 0) <= HEIGHT
         if element.get("rx") == "3":
             bottoms.append(at["y"] + at["height"])
+            longest = max(longest, at["width"])
     assert max(bottoms) <= FOOT
+    assert longest >= SHORTEST_BAR * (WIDTH - 2 * MARGIN - GUTTER) / 2 - 1
 
 
 @pytest.mark.rsvg

@@ -230,7 +230,7 @@ SENTENCES = {
 
 @pytest.mark.parametrize("strength", SENTENCES)
 def test_who_says_so_and_when_is_a_sentence_with_its_address_and_no_pattern(strength: str) -> None:
-    said = Source("https://example.org/list", "somebody", "a letter", 2020)
+    said = Source("https://example.org/list", "Somebody", "a letter", 2020)
     (piece,) = judge_smr(DISK, table("cmr", r"ST4\d+XX000", note="of 4 TB", said=said, strength=strength)).evidence[:1]
     assert piece.text == SENTENCES[strength]
 

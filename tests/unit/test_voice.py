@@ -146,6 +146,10 @@ def test_a_doubt_is_one_sentence_and_few_say_what_was_found_or_told() -> None:
         ("The figures so far are kept. Start a new run with other --candidates.", "The figures so far are kept."),
         ("Confirm it with `--erase Z840`.", ""),
         ("Install it with `fswizard doctor --install`.", "Install it with `fswizard doctor --install`."),
+        ("空きを増やすか、イメージを小さくしてください: --target image:SIZE@DIRECTORY。",
+         "空きを増やすか、イメージを小さくしてください。"),
+        ("記録は残ります。他の--candidatesで始めてください。", "記録は残ります。"),
+        ("スクラッチイメージ（--target image:SIZE@DIR）は何も消しません。", "スクラッチイメージは何も消しません。"),
         ("", ""),
     ],
 )  # fmt: skip

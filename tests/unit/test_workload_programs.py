@@ -29,7 +29,7 @@ from fswizard.engines.fileserver import FileServerJob
 from fswizard.engines.fio import FioJob
 from fswizard.engines.overflow import OverflowJob
 from fswizard.engines.rsync import RsyncJob
-from fswizard.engines.shared import tree_worker
+from fswizard.engines.shared import shapes, tree_worker
 from fswizard.engines.shared.fileserver_worker import BUCKETS, BUCKETS_IN_OCTAVE, summary
 from fswizard.engines.shared.running import check, failure, making, running, succeed
 from fswizard.engines.shared.timed import Timed, TimedEngine
@@ -87,7 +87,7 @@ def living(group: int) -> list[psutil.Process]:
     return found
 
 
-@pytest.mark.parametrize("shape", ["small-files", "mixed", "source", "home", "mail"])
+@pytest.mark.parametrize("shape", ["small-files", "mixed", *shapes._shipped()])
 def test_a_tree_made_twice_is_identical_and_of_the_size_asked_for(tmp_path: Path, shape: str) -> None:
     job = from_json(TreeJob, {"operation": "copy", "shape": shape, "files": 400, "total_bytes": 3 * MIB})
     argument = shape
@@ -198,6 +198,31 @@ async def test_what_is_measured_is_made_afresh_each_time_and_a_true_copy(context
     assert sum(process._argv[:2] == ("rm", "-rf") for process in context.started) == 1
 
 
+async def test_mail_is_delivered_whole_each_message_once_into_its_folder_and_leaves_nothing_behind(
+    context: LocalContext,
+) -> None:
+    measured = await figures_of(TreeJob("deliver", "mailboxes", 90, MIB), context)
+    assert measured["returned"] > 0
+    (store,) = Path(context.directory).iterdir()
+    messages = [path for path in store.rglob("*") if path.is_file()]
+    assert {path.parent.name for path in messages} == {"new"}
+    assert (len(messages), sum(path.stat().st_size for path in messages)) == (90, MIB)
+    assert {path.stat().st_nlink for path in messages} == {1}
+    folders = {path.parent.parent for path in messages}
+    assert len(folders) > 1
+    assert all((folder / part).is_dir() for folder in folders for part in ("tmp", "cur"))
+
+
+async def test_what_was_copied_onto_the_disk_is_read_back_one_file_or_several(context: LocalContext) -> None:
+    onto = TreeJob("copy-onto", "photos", 6, MIB)
+    await figures_of(onto, context)
+    measured = await figures_of(replace(onto, operation="read-back"), context)
+    assert measured["bytes_written"] == 0 < measured["returned"]
+    assert context.started[-2]._argv[-2:] == (f"{context.directory}/photos-6-{MIB}-onto", "7")
+    await figures_of(TreeJob("read-back", "video", 1, MIB), context)
+    assert context.started[-2]._argv[0] == "cp"
+
+
 async def test_what_could_not_be_made_whole_is_taken_away_and_deleting_makes_its_own_copy(
     context: LocalContext,
 ) -> None:
@@ -295,6 +320,8 @@ def test_who_walks_a_tree_is_as_far_as_the_place_of_its_directory_in_the_listing
         pytest.param(replace(COPY, operation="install"), marks=pytest.mark.dpkg),
         pytest.param(TreeJob("start", "small-files", 200, 8 * MIB), marks=pytest.mark.dpkg),
         TreeJob("read", "small-files", 200, 8 * MIB),
+        TreeJob("read-back", "small-files", 200, 8 * MIB),
+        TreeJob("deliver", "small-files", 200, 8 * MIB),
         pytest.param(RsyncJob("onto", "mixed", 60, 4 * MIB), marks=pytest.mark.rsync),
     ],
     ids=lambda job: getattr(job, "operation", "rsync"),

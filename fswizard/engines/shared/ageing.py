@@ -5,6 +5,7 @@ from __future__ import annotations
 from fswizard.engines.shared.engine import WorkloadContext
 from fswizard.engines.shared.filling import listen
 from fswizard.engines.shared.running import put_worker, worker_command
+from fswizard.language import _
 from fswizard.model.recipe import PlannedCommand
 from fswizard.progress.workload_events import Tell
 
@@ -14,7 +15,7 @@ LIMIT_S = 86_400.0
 
 
 def planned(write_bytes: int, free_bytes: int) -> PlannedCommand:
-    return PlannedCommand(_argv("MOUNT", "SCRATCH", "SEED", write_bytes, free_bytes), text="ageing it")
+    return PlannedCommand(_argv("MOUNT", "SCRATCH", "SEED", write_bytes, free_bytes), text=_("ageing it"))
 
 
 async def age(context: WorkloadContext, emit: Tell, *, seed: int, write_bytes: int, free_bytes: int) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from fswizard.language import _
 from fswizard.model.keys import Keys
 from fswizard.model.recipe import Job, PlannedCommand
 from fswizard.progress.workload_events import Tell
@@ -33,7 +34,8 @@ class WorkloadDisturbed(Exception):
 
     def __init__(self, program: str, signal: str = "") -> None:
         """`signal` is the one that killed it, or empty if it was stopped."""
-        super().__init__(f"{program} was {f'killed ({signal})' if signal else 'stopped (SIGSTOP)'}")
+        killed = _("{program} was killed ({signal})", program=program, signal=signal)
+        super().__init__(killed if signal else _("{program} was stopped (SIGSTOP)", program=program))
         self.program = program
         self.signal = signal
 

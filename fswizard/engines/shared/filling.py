@@ -11,6 +11,7 @@ from typing import Any
 from fswizard.engines.shared.engine import WorkloadContext, WorkloadFailed
 from fswizard.engines.shared.running import failure, finish, put_worker, remove, running, worker_command
 from fswizard.errors import Refused
+from fswizard.language import _
 from fswizard.model.recipe import PlannedCommand
 from fswizard.progress.workload_events import Doing, Progress, Ran, Tell
 from fswizard.system.process import Finished
@@ -19,7 +20,7 @@ WORKER = "fileserver_worker.py"
 
 
 def planned(percent: int) -> PlannedCommand:
-    return PlannedCommand(_argv("MOUNT", "SCRATCH", percent), text=f"filling it to {percent} %")
+    return PlannedCommand(_argv("MOUNT", "SCRATCH", percent), text=_("filling it to {percent} %", percent=percent))
 
 
 async def fill(context: WorkloadContext, percent: int, emit: Tell) -> None:
@@ -28,11 +29,11 @@ async def fill(context: WorkloadContext, percent: int, emit: Tell) -> None:
     mount_point = await finish(context, ("stat", "--format=%m", directory), limit_s=60.0)
     if mount_point.stdout.decode(errors="replace").strip() != directory:
         raise Refused(
-            "This workload fills a whole filesystem, which holds more than this directory.",
-            "Measure it on a scratch image.",
+            _("This workload fills a whole filesystem, which holds more than this directory."),
+            _("Measure it on a scratch image."),
         )
     put_worker(WORKER, context)
-    emit(Doing(f"filling the filesystem to {percent} %"))
+    emit(Doing(_("filling the filesystem to {percent} %", percent=percent)))
     try:
         # A large disk takes most of a day.
         await listen(context, _argv(context.directory, context.scratch, percent), 86_400.0, emit)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from fswizard.engines.shared.engine import WorkloadContext, WorkloadDisturbed, WorkloadFailed
 from fswizard.errors import OutOfMemory
+from fswizard.language import _
 from fswizard.model.recipe import Job
 from fswizard.model.units import duration_text
 from fswizard.progress.workload_events import Progress, Tell, WorkloadEvent
@@ -123,7 +124,7 @@ class Running:
         try:
             return await timeouts.within(max(0.0, self._deadline - clock.monotonic()), answer)
         except TimedOut as error:
-            text = f"{self._program} did not end within {duration_text(self._limit_s)}."
+            text = _("{program} did not end within {limit}.", program=self._program, limit=duration_text(self._limit_s))
             raise WorkloadFailed("timed-out", text) from error
 
 
@@ -193,8 +194,8 @@ def failure(finished: Finished, error: int = 0) -> WorkloadFailed:
     if error == errno.ENOMEM:
         raise OutOfMemory(program, output)
     kind = errno.errorcode[error] if error in BLAMED_ERRORS else "program"
-    reason = os.strerror(error) if error else f"exit code {finished.exit_code}"
-    return WorkloadFailed(kind, f"{program} failed: {reason}.", output)
+    reason = os.strerror(error) if error else _("exit code {exit_code}", exit_code=finished.exit_code)
+    return WorkloadFailed(kind, _("{program} failed: {reason}.", program=program, reason=reason), output)
 
 
 def require_unkilled(finished: Finished) -> None:

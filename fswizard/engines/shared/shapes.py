@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from fswizard.engines import shared
 from fswizard.engines.shared.engine import TIB
+from fswizard.language import N_, _
 from fswizard.model.codec import from_json
 from fswizard.model.keys import Expected, Keys, whole, wholes
 
@@ -29,7 +30,9 @@ class TreeShape:
 
     sizes: Annotated[tuple[int, ...], wholes(2, MOST_STEPS, TIB)]
     """File sizes in bytes."""
-    random_shares: Annotated[tuple[float, ...], Expected("a list of numbers from 0 to 1, one for each size,", _shares)]
+    random_shares: Annotated[
+        tuple[float, ...], Expected(N_("a list of numbers from 0 to 1, one for each size,"), _shares)
+    ]
     """Share that does not compress, of the file at each of the sizes."""
     directories: Annotated[int, whole(1, MOST_DIRECTORIES)]
     """Number of directories, the top directory included."""
@@ -44,6 +47,7 @@ def shipped_shape(name: str, files: int) -> TreeShape | None:
     if name not in _shipped():
         return None
     table = dict(_shipped()[name])
+    table = {**_shipped().get(table.pop("like", ""), {}), **table}
     directories = max(1, round(files / table.pop("files_per_directory")))
     return from_json(TreeShape, {**table, "directories": directories})
 
@@ -63,8 +67,8 @@ def own_shape(recipe: Keys) -> TreeShape | None:
     shape = keys.read(TreeShape)
     for key in ("sizes", "files_in_directory"):
         if list(getattr(shape, key)) != sorted(getattr(shape, key)):
-            raise keys.error(key, "a list of numbers, the smallest first,")
+            raise keys.error(key, _("a list of numbers, the smallest first,"))
     for key, beside in (("random_shares", "sizes"), ("depths", "files_in_directory")):
         if len(getattr(shape, key)) != len(getattr(shape, beside)):
-            raise keys.error(key, f"as many numbers as '{beside}' has")
+            raise keys.error(key, _("as many numbers as '{beside}' has", beside=beside))
     return shape

@@ -12,6 +12,7 @@ from typing import Literal
 from fswizard.engines.shared import filling
 from fswizard.engines.shared.engine import Engine, WorkloadContext
 from fswizard.engines.shared.running import check, making, part, remove, running
+from fswizard.language import _
 from fswizard.model.metrics import WORST_STALL
 from fswizard.model.recipe import PlannedCommand
 from fswizard.progress.workload_events import Doing, Measured, Progress, Ran, Tell, WorkloadEvent
@@ -87,8 +88,9 @@ class TimedEngine(Engine):
     def commands(self) -> tuple[PlannedCommand, ...]:
         timed, planned = self.timed("MOUNT", "SCRATCH", "SEED"), list[PlannedCommand]()
         for wanted in timed.lay_out:
-            unless = "" if wanted.anew else ", if it isn't there yet"
-            planned += [PlannedCommand(work.argv, text=f"{work.text}{unless}") for work in wanted.works]
+            for work in wanted.works:
+                text = work.text if wanted.anew else _("{what}, if it isn't there yet", what=work.text)
+                planned.append(PlannedCommand(work.argv, text=text))
         if self.fill_percent:
             planned.append(filling.planned(self.fill_percent))
         works = (*timed.warm_up, *timed.works, _sync("MOUNT"))
@@ -151,7 +153,7 @@ def cpu_s(finished: Sequence[Finished]) -> float:
 
 
 def _sync(directory: str, devices: tuple[str, ...] = ()) -> Work:
-    return Work(("sync", "--file-system", directory), "until it is on the disk", waits_for=devices)
+    return Work(("sync", "--file-system", directory), _("until it is on the disk"), waits_for=devices)
 
 
 class _Stalls:

@@ -2,11 +2,12 @@
 
     tree_worker.py make SHAPE FILES TOTAL_BYTES DIRECTORY [CHANGED_EVERY]
     tree_worker.py packages SHAPE FILES TOTAL_BYTES DIRECTORY
+    tree_worker.py deliver SHAPE FILES TOTAL_BYTES DIRECTORY
     tree_worker.py read SHAPE FILES TOTAL_BYTES DIRECTORY SEED
 
-`packages` writes the tree for dpkg-deb; `read` reads the tree in a random order, as starting
-programs do. With CHANGED_EVERY every n-th file begins with other content. The program prints how many seconds it took,
-without the start of the interpreter.
+`packages` writes the tree for dpkg-deb; `deliver` brings each file as a message into a Maildir, several at a time;
+`read` reads the tree in a random order, as starting programs do. With CHANGED_EVERY every n-th file begins with other
+content. The program prints how many seconds it took, without the start of the interpreter.
 
 SHAPE is `small-files`, `mixed`, `video`, or the path of a JSON file with `sizes`, `random_shares`, `directories`,
 `files_in_directory` and `depths`, as in a recipe's table `tree`. The tree has those sizes, that share of each file that
@@ -24,6 +25,7 @@ import random
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 SEED = 8_000_002
@@ -38,6 +40,8 @@ SPREADS = {"small-files": 0.9, "mixed": 2.2, "video": 0.5}
 ENDINGS = {"mixed": ("c", "txt", "jpg", "bin"), "video": ("mkv",)}
 PACKAGE_FILES = 100
 """Files in a package; a Debian 12 with 819 packages has 119 in each, on average."""
+DELIVERIES_AT_ONCE = 16
+"""As many as filebench's `varmail` has threads."""
 
 
 def entries(shape: str, files: int, total_bytes: int) -> list[tuple[str, int, float]]:
@@ -198,6 +202,30 @@ def packages(shape: str, files: int, total_bytes: int, directory: str) -> None:
                 content.write(file.fileno(), size, share)
 
 
+def deliver(shape: str, files: int, total_bytes: int, directory: str) -> None:
+    """Deliver every file of the tree, in random order, into its folder: written, synced, then linked to where readers
+    look, as Postfix does (src/local/maildir.c and src/global/mail_copy.c)."""
+    content, messages = Content(), entries(shape, files, total_bytes)
+    random.Random(SEED).shuffle(messages)
+    for folder in {os.path.dirname(path) for path, _, _ in messages}:
+        for part in ("tmp", "new", "cur"):
+            os.makedirs(f"{directory}/{folder}/{part}", exist_ok=True)
+
+    def one(message: tuple[str, int, float]) -> None:
+        folder, name = os.path.split(message[0])
+        tmp, new = f"{directory}/{folder}/tmp/{name}", f"{directory}/{folder}/new/{name}"
+        descriptor = os.open(tmp, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        content.write(descriptor, *message[1:])
+        os.fsync(descriptor)
+        os.close(descriptor)
+        os.link(tmp, new)
+        os.unlink(tmp)
+
+    with ThreadPoolExecutor(DELIVERIES_AT_ONCE) as pool:
+        for _ in pool.map(one, messages):
+            pass  # errors are raised here
+
+
 def read(shape: str, files: int, total_bytes: int, directory: str, seed: int) -> None:
     """Read every file of the tree whole, in an order that the seed decides."""
     paths = [path for path, _, _ in entries(shape, files, total_bytes)]
@@ -218,6 +246,8 @@ def main() -> None:
             read(shape, int(files), int(total_bytes), directory, number)
         elif what == "packages":
             packages(shape, int(files), int(total_bytes), directory)
+        elif what == "deliver":
+            deliver(shape, int(files), int(total_bytes), directory)
         else:
             make(shape, int(files), int(total_bytes), directory, changed_every=number)
     except OSError as error:

@@ -11,9 +11,11 @@ from fswizard.engines.shared.engine import WorkloadContext
 from fswizard.engines.shared.running import put_worker, worker_command
 from fswizard.engines.shared.shapes import TreeShape, shipped_shape
 from fswizard.engines.shared.timed import LaidOut, TimedEngine, Work, cpu_s, duration_s, reading, writing
+from fswizard.language import _, n_
 from fswizard.model.codec import to_json
 from fswizard.model.estimates import FILES_MADE_PER_S, SEQUENTIAL_BYTES_PER_S
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, DURATION, FILE_RATE, RETURNED, WORST_STALL, Metric
+from fswizard.model.units import size_text
 from fswizard.progress.workload_events import Measured
 from fswizard.system.process import Finished
 
@@ -46,6 +48,17 @@ class TreeEngine(TimedEngine):
     def leaves(self) -> Iterator[tuple[object, int]]:
         for part in self.parts:
             yield (part, self.engine, self.files, self.total_bytes), self.tree_bytes
+
+    @property
+    def counted(self) -> str:
+        """`1,200 files`."""
+        return n_("{count} file", "{count} files", self.files)
+
+    @property
+    def in_total(self) -> str:
+        """`1,200 files, 40 MB in total`."""
+        size = size_text(self.total_bytes)
+        return n_("{count} file, {size} in total", "{count} files, {size} in total", self.files, size=size)
 
     @property
     def made_s(self) -> float:
@@ -82,14 +95,14 @@ class TreeEngine(TimedEngine):
 
     def source(self, shape: str, path: str, scratch: str, *more: str) -> tuple[LaidOut, Work]:
         """A tree outside the candidate, made once in a run, and the program that reads it into memory."""
-        making = self.making(shape, path, scratch, "making the source", *more)
+        making = self.making(shape, path, scratch, _("making the source"), *more)
         return outside(path, scratch, making), self.into_memory(path)
 
     def into_memory(self, path: str) -> Work:
         """The program that reads a directory's files into memory."""
         # With /dev/null as its file tar would not read.
         argv = ("tar", "--create", "--file=/dev/zero", f"--directory={path}", ".")
-        return reading(argv, "reading the source into memory", self.total_bytes)
+        return reading(argv, _("reading the source into memory"), self.total_bytes)
 
 
 class ShapedEngine(TreeEngine):
@@ -120,4 +133,4 @@ class ShapedEngine(TreeEngine):
 
 def outside(path: str, scratch: str, *making: Work) -> LaidOut:
     """Files that are made in `scratch`, and synced, so that its own disk has nothing to write later."""
-    return LaidOut(path, (*making, Work(("sync", "--file-system", scratch), "until it is on its disk")))
+    return LaidOut(path, (*making, Work(("sync", "--file-system", scratch), _("until it is on its disk"))))

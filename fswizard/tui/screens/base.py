@@ -16,6 +16,7 @@ from textual.widgets import Input, Static
 from textual.worker import get_current_worker
 
 from fswizard.errors import FswizardError
+from fswizard.language import N_, _, n_, shown
 from fswizard.model.plan import Plan
 from fswizard.tui.backend import Place
 from fswizard.tui.choices import WizardChoices
@@ -24,29 +25,32 @@ from fswizard.tui.drives import disk_words
 from fswizard.tui.steps import WizardStep
 from fswizard.tui.widgets.bars import KeyBar, StepBar
 from fswizard.tui.widgets.canvas import Cached, CachedStatic, CachedVertical
+from fswizard.tui.widgets.choice_list import ChoiceList
 from fswizard.tui.wizard import Wizard
 
 Answer = TypeVar("Answer")
 SHOWS_DISK = ("filesystems", "workloads", "review", "run")
 """Steps after the choice of a disk, except the result, which names the disk that it was measured on."""
+AIRY = 40
+"""Lines of a terminal from which on facts have room between them."""
 SCROLL_LINES = (
-    Binding("up", "line(-1)", "scroll", key_display="↑"),
-    Binding("down", "line(1)", "scroll", key_display="↓"),
-    Binding("k", "line(-1)", "scroll", show=False),
-    Binding("j", "line(1)", "scroll", show=False),
+    Binding("up", "line(-1)", N_("scroll"), key_display="↑"),
+    Binding("down", "line(1)", N_("scroll"), key_display="↓"),
+    Binding("k", "line(-1)", N_("scroll"), show=False),
+    Binding("j", "line(1)", N_("scroll"), show=False),
 )
 SCROLL_PAGES = (
-    Binding("pageup", "page(-1)", "scroll", key_display="PgUp"),
-    Binding("pagedown", "page(1)", "scroll", key_display="PgDn"),
-    Binding("home", "edge(-1)", "scroll", show=False),
-    Binding("end", "edge(1)", "scroll", show=False),
+    Binding("pageup", "page(-1)", N_("scroll"), key_display="PgUp"),
+    Binding("pagedown", "page(1)", N_("scroll"), key_display="PgDn"),
+    Binding("home", "edge(-1)", N_("scroll"), show=False),
+    Binding("end", "edge(1)", N_("scroll"), show=False),
 )
 
 
 class TextBox(Input):
     """Textual's own, with a cursor that stands still and Enter among the keys that are shown."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "take this")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", N_("take this"))]
 
     def __init__(self, **arguments: Any) -> None:
         super().__init__(select_on_focus=False, **arguments)
@@ -60,7 +64,7 @@ class WizardScreen(Screen[ScreenResultType]):
     """What F1 shows: paragraphs separated by empty lines."""
     MESSAGE: ClassVar[str] = "#message"
     """Selector of the line in which something is said."""
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "app.find", "find", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "app.find", N_("find"), show=False)]
 
     @cached_property
     def wizard(self) -> Wizard:
@@ -90,7 +94,8 @@ class WizardScreen(Screen[ScreenResultType]):
 
     def show_error(self, error: FswizardError) -> None:
         """Say what went wrong, and what can be done."""
-        self.say(("✗ ", "bold $error"), (error.message, "$error"), f" {error.hint_without_switches}".rstrip())
+        hint = shown(error.hint_without_switches)
+        self.say(("✗ ", "bold $error"), (shown(error.message), "$error"), f" {hint}".rstrip())
 
     def call_in_app(self, function: Callable[..., object], *arguments: Any) -> None:
         """From a thread: call `function` in the wizard's own thread, unless this screen has gone or the wizard ends.
@@ -164,13 +169,13 @@ class Window(ModalScreen[ScreenResultType], WizardScreen[ScreenResultType]):
     LOOK: ClassVar[str] = ""
     """Further classes of the frame."""
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("q", "back", "back", show=False),
-        Binding("f1,question_mark", "app.explain", "help", show=False),
+        Binding("q", "back", N_("back"), show=False),
+        Binding("f1,question_mark", "app.explain", N_("help"), show=False),
     ]
 
     def compose(self) -> ComposeResult:
         with Vertical(classes=f"window {self.LOOK}") as window:
-            window.border_title = self.title
+            window.border_title = _(self.title or "")
             yield from self.body()
         yield KeyBar()
 
@@ -184,9 +189,9 @@ class StepScreen(Cached, WizardScreen[None]):
     problem: FswizardError | None = None
     """Why it cannot go on as it is chosen."""
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "forward", "next"),
-        Binding("escape", "back", "back"),
-        Binding("f1", "app.explain", "help"),
+        Binding("enter", "forward", N_("next")),
+        Binding("escape", "back", N_("back")),
+        Binding("f1", "app.explain", N_("help")),
         *SCROLL_PAGES,
     ]
 
@@ -213,7 +218,7 @@ class StepScreen(Cached, WizardScreen[None]):
 
     def question(self) -> str:
         """What this screen asks."""
-        return self.QUESTION
+        return _(self.QUESTION)
 
     def disk(self) -> Content:
         """What is tested, beside the question: the disk that was chosen, and in amber where an image lies instead."""
@@ -234,8 +239,21 @@ class StepScreen(Cached, WizardScreen[None]):
         """How many candidates, what the run takes, and what to beware of."""
         from fswizard.report.writes import budget_text
 
-        candidates = "1 candidate" if count == 1 else f"{count} candidates"
+        candidates = n_("{count} candidate", "{count} candidates", count)
         self.say((candidates, "bold"), f" · {budget_text(draft)}", (warning, "$warning"))
+
+    def place(self) -> Callable[[StepScreen], None]:
+        """A function that brings another screen of this step to where this one is: highlighted rows, and the focus."""
+        keys = {rows.id: rows.key for rows in self.query(ChoiceList)}
+        focused = self.focused.id if self.focused else None
+
+        def take(screen: StepScreen) -> None:
+            for rows in screen.query(ChoiceList):
+                rows.highlight(keys.get(rows.id, ""))
+            if focused:
+                screen.query_one(f"#{focused}").focus()
+
+        return take
 
     def action_forward(self) -> None:
         if self.problem is None:

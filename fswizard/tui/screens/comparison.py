@@ -12,8 +12,9 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 
-from fswizard.model.analysis import SIGNS
+from fswizard.language import N_, _
 from fswizard.model.comparison import Change, Comparison
+from fswizard.report.colours import key_of
 from fswizard.report.comparison import (
     NAMES,
     TOGETHER,
@@ -23,7 +24,6 @@ from fswizard.report.comparison import (
     causes,
     cautions,
     effect,
-    kind,
     lengths,
     lists,
     notes,
@@ -31,11 +31,12 @@ from fswizard.report.comparison import (
     sentences,
 )
 from fswizard.tui.drawing import (
-    COLOURS,
     WIDEST,
     bullet,
     facts,
+    filesystem_ink,
     heading,
+    ink,
     lines,
     paragraphs,
     text,
@@ -53,13 +54,13 @@ BESIDE = 90
 class ComparisonScreen(Window[None]):
     """What the second of two results says beside the first one, or a filled filesystem beside an empty one."""
 
-    TITLE = "Two results side by side"
+    TITLE = N_("Two results side by side")
     LOOK = "full"
     BINDINGS: ClassVar[list[BindingType]] = [
         *SCROLL_LINES,
         *SCROLL_PAGES,
-        Binding("c", "copy", "copy"),
-        Binding("escape", "dismiss", "back"),
+        Binding("c", "copy", N_("copy")),
+        Binding("escape", "dismiss", N_("back")),
     ]
 
     def __init__(self, comparison: Comparison, *names: str) -> None:
@@ -74,16 +75,17 @@ class ComparisonScreen(Window[None]):
 
     def action_copy(self) -> None:
         self.app.copy_to_clipboard(render(self._comparison, *self._names))
-        self.notify("The comparison is in the clipboard, where the terminal allows it.")
+        self.notify(_("The comparison is in the clipboard, where the terminal allows it."))
 
 
 def drawing(comparison: Comparison, names: Sequence[str], width: int) -> Content:
     """The whole comparison: the answer, bars by workload, ratios, and what was left out."""
     headline, *more = sentences(comparison)
-    labels = NAMES[comparison.of] if len(names) > 1 else ("result",)
-    known = [(label.capitalize(), name) for label, name in zip(labels, names)]
+    labels = NAMES[comparison.of] if len(names) > 1 else (N_("result"),)
+    translated = map(_, labels)
+    known = [(label[:1].upper() + label[1:], name) for label, name in zip(translated, names)]
     if why := causes(comparison):
-        known.append(("Changed", why))
+        known.append((_("Changed"), why))
     head = (
         *(line.stylize("bold") for line in wrap(headline, width)),
         paragraphs([*more, ""], width),
@@ -91,7 +93,7 @@ def drawing(comparison: Comparison, names: Sequence[str], width: int) -> Content
         *(bullet(("!", "bold $warning"), caution, width) for caution in cautions(comparison)),
     )
     ratios = {
-        title: [replace(change.ratio, candidate=change.workload or TOGETHER) for change in changes]
+        title: [replace(change.ratio, candidate=change.workload or _(TOGETHER)) for change in changes]
         for title, changes in by_candidate(comparison).items()
     }
     blocks = [lines(head), _bars(comparison, min(width, WIDEST))]
@@ -107,13 +109,13 @@ def _bars(comparison: Comparison, width: int) -> Content:
     """By workload two half-high bars a candidate, what came first above; the longest is the best of the workload."""
     if not (groups := by_workload(comparison)):
         return Content("")
-    before, after = NAMES[comparison.of]
-    legend = text(heading("Figures, longer is faster"), "   ", ("▀", "$past"), f" {before}   ", "▄", f" {after}")
+    before, after = map(_, NAMES[comparison.of])
+    legend = text(heading(_("Figures, longer is faster")), "   ", ("▀", "$past"), f" {before}   ", "▄", f" {after}")
     rows = {
         title: [
             ChartRow(
                 change.title, partial(_pair, change, pair), both_figures(change),
-                (effect(change), COLOURS[SIGNS[change.ratio.verdict].tone][0]),
+                (effect(change), ink(change.ratio.verdict)),
             )
             for change, pair in zip(changes, lengths(changes))
         ]
@@ -124,7 +126,7 @@ def _bars(comparison: Comparison, width: int) -> Content:
 
 def _pair(change: Change, pair: tuple[float, float], room: int) -> Content:
     before, after = (max(1, round(length * room)) for length in pair)
-    both, ink = min(before, after), f"$fs-{kind(change)}"
+    both, style = min(before, after), filesystem_ink(key_of(change.kind))
     return text(
-        ("▀" * both, f"$past on {ink}"), ("▀" * (before - both), "$past"), ("▄" * (after - both), ink)
+        ("▀" * both, f"$past on {style}"), ("▀" * (before - both), "$past"), ("▄" * (after - both), style)
     )  # fmt: skip

@@ -12,8 +12,9 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
+from fswizard.language import N_, _
 from fswizard.model.drive import Drive
-from fswizard.tui.drawing import text
+from fswizard.tui.drawing import keyed, text
 from fswizard.tui.drives import known
 from fswizard.tui.screens.base import SCROLL_LINES, SCROLL_PAGES, TextBox, Window
 from fswizard.tui.widgets.canvas import Canvas
@@ -23,10 +24,10 @@ from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
 class HelpScreen(Window[None]):
     """What the screen below is about."""
 
-    TITLE = "Help"
+    TITLE = N_("Help")
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss", "close"),
-        Binding("enter,f1,q,question_mark", "dismiss", "close", show=False),
+        Binding("escape", "dismiss", N_("close")),
+        Binding("enter,f1,q,question_mark", "dismiss", N_("close"), show=False),
         *SCROLL_LINES,
         *SCROLL_PAGES,
     ]
@@ -45,7 +46,7 @@ class AdviceScreen(HelpScreen):
 
     def __init__(self, drive: Drive) -> None:
         super().__init__("")
-        self.title = f"{drive.model}, before you measure"
+        self.title = _("{disk}, before you measure", disk=drive.model)
         self._drive = drive
 
     def body(self) -> ComposeResult:
@@ -59,11 +60,11 @@ class AdviceScreen(HelpScreen):
 class FindScreen(Window[str]):
     """Dismissed with the words to look for."""
 
-    TITLE = "Find"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "back")]
+    TITLE = N_("Find")
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", N_("back"))]
 
     def body(self) -> ComposeResult:
-        yield TextBox(placeholder="words in a row of the list")
+        yield TextBox(placeholder=_("words in a row of the list"))
 
     @on(TextBox.Submitted)
     def _submitted(self, event: TextBox.Submitted) -> None:
@@ -74,8 +75,8 @@ class QuestionScreen(Window[str | None]):
     """Dismissed with the key of the answer that was chosen, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "choose this"),
-        Binding("escape", "dismiss", "back"),
+        Binding("enter", "choose", N_("choose this")),
+        Binding("escape", "dismiss", N_("back")),
     ]
 
     def __init__(self, title: str, words: str, answers: Mapping[str, str]) -> None:
@@ -86,7 +87,7 @@ class QuestionScreen(Window[str | None]):
         self._answers = answers
 
     def body(self) -> ComposeResult:
-        yield Static(self._words, markup=False)
+        yield Static(keyed(self._words), markup=False)
         yield ChoiceList([ListRow(key, text(" ", words)) for key, words in self._answers.items()])
 
     @on(ChoiceList.Clicked)
@@ -98,31 +99,28 @@ class QuitScreen(QuestionScreen):
     """Whether what was chosen may be lost."""
 
     def __init__(self) -> None:
-        answers = {"stay": "Stay", "quit": "Quit"}
-        super().__init__("Quit?", "Nothing runs. What you chose is not kept.", answers)
+        answers = {"stay": _("Stay"), "quit": _("Quit")}
+        super().__init__(_("Quit?"), _("Nothing runs. What you chose is not kept."), answers)
 
 
 class LeaveScreen(QuestionScreen):
     """Keep watching, leave the run alone, or stop it and clean up."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "keep watching")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", N_("keep watching"))]
 
     def __init__(self, *, outlives: bool, quitting: bool) -> None:
         """`outlives`: the run goes on when nobody watches it; `quitting` offers that before stopping it."""
-        alone = "The run goes on without this window, and `fswizard watch` shows it again. " if outlives else ""
+        words = _("Stopping takes a few seconds: everything that the run made is removed. The results so far are kept.")
+        if outlives:
+            words = f"{_('The run goes on without this window, and `fswizard watch` shows it again.')} {words}"
         answers = {
-            "continue": "Keep watching",
-            "stop": "Stop and show the results so far",
-            "quit": "Leave it running and quit" if outlives else "Stop and quit",
+            "continue": _("Keep watching"),
+            "stop": _("Stop and show the results so far"),
+            "quit": _("Leave it running and quit") if outlives else _("Stop and quit"),
         }
         if quitting and outlives:
             answers = {key: answers[key] for key in ("continue", "quit", "stop")}
-        super().__init__(
-            "A run is under way",
-            f"{alone}Stopping takes a few seconds: everything that the run made is removed. "
-            "The results so far are kept.",
-            answers,
-        )
+        super().__init__(_("A run is under way"), words, answers)
 
     @on(ChoiceList.Clicked)
     def action_choose(self) -> None:

@@ -13,6 +13,7 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import Input
 
 from fswizard.errors import FswizardError
+from fswizard.language import N_, _
 from fswizard.model.drive import Drive
 from fswizard.model.units import binary_text
 from fswizard.targets import privilege
@@ -51,7 +52,7 @@ class DriveScreen(BoxScreen):
     """The disks, details of the highlighted one, and where to measure."""
 
     LIST = "#drives"
-    HELP = (
+    HELP = N_(
         "The list shows every disk and whether it is shingled (SMR). Shingled disks write slowly once their cache is "
         "full. The evidence stands beside the verdict, so you can check it.\n\n"
         "p probes a disk: it writes to a temporary file for a few minutes and looks for what only shingled disks do. "
@@ -66,18 +67,18 @@ class DriveScreen(BoxScreen):
         "images for a trial."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab", "app.focus_next", "measure on"),
-        Binding("r", "rescan", "rescan"),
-        Binding("d", "directory", "directory"),
-        Binding("m", "model", "model"),
-        Binding("p", "probe", "probe"),
-        Binding("a", "several", "arrays"),
-        Binding("s", "shrink", "shrink image"),
-        Binding("c", "compare", "compare what I have"),
+        Binding("tab", "app.focus_next", N_("measure on")),
+        Binding("r", "rescan", N_("rescan")),
+        Binding("d", "directory", N_("directory")),
+        Binding("m", "model", N_("model")),
+        Binding("p", "probe", N_("probe")),
+        Binding("a", "several", N_("arrays")),
+        Binding("s", "shrink", N_("shrink image")),
+        Binding("c", "compare", N_("compare what I have")),
     ]
 
     def question(self) -> str:
-        return "Is this disk shingled?" if self.choices.purpose == "smr" else "Which disk do you want to test?"
+        return _("Is this disk shingled?") if self.choices.purpose == "smr" else _("Which disk do you want to test?")
 
     def body(self) -> ComposeResult:
         yield ChoiceList(id="drives", keeps_highlight=True)
@@ -105,9 +106,9 @@ class DriveScreen(BoxScreen):
         """The box is for a model's name, not for a directory."""
         self._pending_drive = ""
         """The disk that was chosen before it was known whether there is room on it."""
-        self.query_one(".panel").border_title = "About this disk"
+        self.query_one(".panel").border_title = _("About this disk")
         if self.wizard.machine.drives is None:
-            self.say("Looking for disks …")
+            self.say(_("Looking for disks …"))
         self._given_drive = self.choices.drive.name if self.choices.drive and self.choices.device else ""
         """The disk that the chosen partition or whole disk belongs to."""
         self._changed()
@@ -139,7 +140,7 @@ class DriveScreen(BoxScreen):
         if not self._listed:
             self._listed = True
             if not machine.drives:
-                self.say(keyed("No disks found. `d` names a directory to measure in."))
+                self.say(keyed(_("No disks found. `d` names a directory to measure in.")))
             if chosen := self.choices.drive or best_for(self.choices.purpose, machine.drives):
                 self._drives.highlight(chosen.name)
             self._draw()
@@ -280,26 +281,26 @@ class DriveScreen(BoxScreen):
         """Find out by writing whether the highlighted disk is shingled."""
         drive, menu, machine = self._drive, self._menu, self.wizard.machine
         if drive is None or self.wizard.measuring:
-            self.refuse("A test is running; wait for it before probing.")
+            self.refuse(_("A test is running; wait for it before probing."))
             return
         place = menu.usable_place
         target = place.directory if place is not None and not place.remark else menu.empty
         if target is not None:
             self.wizard.push_screen(ProbeScreen(drive, target), partial(self._watcher.probed, drive))
         elif drive.name not in machine.places.keys() & machine.offers.keys():
-            self.say(keyed("Looking for free space … press `p` again in a moment."))
+            self.say(keyed(_("Looking for free space … press `p` again in a moment.")))
         else:
-            self.refuse("The probe needs a mounted, writable filesystem on this disk. Mount one first.")
+            self.refuse(_("The probe needs a mounted, writable filesystem on this disk. Mount one first."))
 
     # Typing
 
     def action_directory(self) -> None:
         self._names_model = False
-        self.open_box("directory to put the scratch image into, such as ~/scratch", self.choices.directory)
+        self.open_box(_("directory to put the scratch image into, such as ~/scratch"), self.choices.directory)
 
     def action_model(self) -> None:
         self._names_model = True
-        self.open_box("model name, such as ST8000AS0002: the verdict follows as you type")
+        self.open_box(_("model name, such as ST8000AS0002: the verdict follows as you type"))
 
     def handle_text(self, typed: str) -> None:
         if self._names_model and typed:
@@ -363,7 +364,7 @@ class DriveScreen(BoxScreen):
             self.show_error(menu.place)
         elif menu.place is None and not choices.directory and not given_up:
             self._pending_drive = drive.name
-            self.say(keyed("Looking for free space … `d` names a directory instead."))
+            self.say(keyed(_("Looking for free space … `d` names a directory instead.")))
         else:
             drive = choices.drive if choices.members and choices.drive else drive
             if choices.drive is None or drive.name != choices.drive.name:
@@ -376,14 +377,18 @@ class DriveScreen(BoxScreen):
         """Say what stands against the choice, and which key mends it."""
         recipe, place = self.choices.recipe, menu.image_place
         if self.wizard.machine.rights in NO_WAY:
-            self.refuse("Making filesystems needs administrator rights, which you can't get here. "
-                        "`c` compares filesystems you already use, which needs none.")  # fmt: skip
+            self.refuse(_("Making filesystems needs administrator rights, which you can't get here. "
+                          "`c` compares filesystems you already use, which needs none."))  # fmt: skip
         elif drive is not None and self._given_drive == drive.name != "" and menu.chosen is None:
             self._say_lost()
         elif recipe is not None and place is not None and (short := too_large(recipe, place)):
             fitting = self._fitting_bytes
-            mend = f"`s` shrinks the image to {binary_text(fitting)}, " if fitting else ""
-            self.refuse(f"{short} {mend}`d` names another directory.")
+            if fitting:
+                size = binary_text(fitting)
+                mend = _("`s` shrinks the image to {size}, `d` names another directory.", size=size)
+            else:
+                mend = _("`d` names another directory.")
+            self.refuse(f"{short} {mend}")
         else:
             return False
         return True
@@ -392,5 +397,5 @@ class DriveScreen(BoxScreen):
         """The partition or disk that was chosen or highlighted can't be had any more: no image takes its place."""
         self.wizard.choose(device="")
         self._given_drive = ""
-        self.refuse("That partition or disk can't be used any more. Choose again: `⏎` takes the scratch image, "
-                    "`r` rescans.")  # fmt: skip
+        self.refuse(_("That partition or disk can't be used any more. Choose again: `⏎` takes the scratch image, "
+                      "`r` rescans."))  # fmt: skip

@@ -17,7 +17,7 @@ from textual.widgets import Input, Static
 from fswizard import language
 from fswizard.advice import again
 from fswizard.errors import FswizardError
-from fswizard.language import N_
+from fswizard.language import N_, _, n_
 from fswizard.model.analysis import Findings
 from fswizard.model.text import safe, safe_lines
 from fswizard.report import FORMATS, Format
@@ -31,22 +31,22 @@ from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
 
 PREVIEW_LINES = 400
 PICTURES = ("svg", "png", "png-dark")
-PICTURE = "A picture of 1200×630 pixels with this on it. Press s to save it."
+PICTURE = N_("A picture of 1200×630 pixels with this on it. Press s to save it.")
 
 
 class ExportScreen(Window[None], WithBox[None]):
     """Formats at the left, a live preview at the right."""
 
-    TITLE = "Export"
+    TITLE = N_("Export")
     LOOK = "full"
     BOX, LIST = "#file", "#formats"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "copy", "copy"),
-        Binding("c", "copy", "copy", show=False),
-        Binding("s", "save", "save to a file"),
+        Binding("enter", "copy", N_("copy")),
+        Binding("c", "copy", N_("copy"), show=False),
+        Binding("s", "save", N_("save to a file")),
         Binding("e", "english", N_("in English")),
         *SCROLL_PAGES,
-        Binding("escape", "back", "back"),
+        Binding("escape", "back", N_("back")),
     ]
 
     def __init__(self, findings: Findings, format_name: str = "") -> None:
@@ -67,7 +67,7 @@ class ExportScreen(Window[None], WithBox[None]):
         yield Input(id="file")
 
     def on_mount(self) -> None:
-        self.query_one(".window").border_subtitle = "serial numbers, host and user names are left out"
+        self.query_one(".window").border_subtitle = _("serial numbers, host and user names are left out")
         rows = (ListRow(name, partial(_row, name, kind)) for name, kind in FORMATS.items())
         self.query_one(ChoiceList).rows = tuple(rows)
         self.query_one(ChoiceList).highlight(self._opened_with)
@@ -82,7 +82,7 @@ class ExportScreen(Window[None], WithBox[None]):
         name = self._format
         if not name:
             return
-        self.query_one(".window").border_title = f"Export: {FORMATS[name].title}"
+        self.query_one(".window").border_title = _("Export: {format}", format=_(FORMATS[name].title))
         if name in self._rendered:
             self._show(name)
         else:
@@ -114,10 +114,11 @@ class ExportScreen(Window[None], WithBox[None]):
         rows = safe_lines(words).expandtabs(4).splitlines()
         shown = rows[:PREVIEW_LINES]
         rest = len(rows) - len(shown)
+        more = n_("… and {count} more line", "… and {count} more lines", rest)
 
         def draw(width: int) -> Content:
             drawn = [line for row in shown for line in _preview_lines(row, width)]
-            return lines([*drawn, text((f"… and {rest} more lines", "$muted"))] if rest else drawn)
+            return lines([*drawn, text((more, "$muted"))] if rest else drawn)
 
         self.query_one("#preview", Canvas).show(draw)
         self.query_one("#previews").scroll_home(animate=False)
@@ -133,7 +134,7 @@ class ExportScreen(Window[None], WithBox[None]):
             model = [text((drive.model, "bold"), badge)] if drive and drive.model else []
             shown = min(width, WIDEST)
             return lines((
-                text((PICTURE, "$muted")), Content(""), *model, text((view.subject, "$muted")), Content(""),
+                text((_(PICTURE), "$muted")), Content(""), *model, text((view.subject, "$muted")), Content(""),
                 outcome.headline(view, shown), *(wrap((view.fixed, "bold"), shown) if view.fixed else []), Content(""),
                 outcome.figures(view, shown, PREVIEW_LINES), Content(""), *wrap((view.attempt, "$primary"), shown),
                 text((" · ".join((view.length, view.when, "fswizard")), "$muted")),
@@ -161,7 +162,7 @@ class ExportScreen(Window[None], WithBox[None]):
     def action_copy(self) -> None:
         if isinstance(self._shown, str):
             self.wizard.copy_to_clipboard(self._shown)
-            self.say(("✓ ", "bold $success"), "Copied, if your terminal allows it.")
+            self.say(("✓ ", "bold $success"), _("Copied, if your terminal allows it."))
 
     def action_save(self) -> None:
         started = self._findings.result.environment.started[:10] or "report"
@@ -177,12 +178,14 @@ class ExportScreen(Window[None], WithBox[None]):
         try:
             self.wizard.backend.export(path, content)
         except FileExistsError:
-            self.call_in_app(self.say, ("✗ ", "bold $error"), f"{safe(str(path))} exists already; choose another name.")
+            words = _("{path} exists already; choose another name.", path=safe(str(path)))
+            self.call_in_app(self.say, ("✗ ", "bold $error"), words)
         except OSError as error:
-            self.call_in_app(self.say, ("✗ ", "bold $error"), f"{safe(str(path))} cannot be written: {error.strerror}.")
+            words = _("{path} cannot be written: {why}.", path=safe(str(path)), why=error.strerror)
+            self.call_in_app(self.say, ("✗ ", "bold $error"), words)
         else:
             self.call_in_app(self.close_box)
-            self.call_in_app(self.say, ("✓ ", "bold $success"), f"Saved as {safe(str(path))}.")
+            self.call_in_app(self.say, ("✓ ", "bold $success"), _("Saved as {path}.", path=safe(str(path))))
 
     def say_usual(self) -> None:
         self.say("")
@@ -194,5 +197,5 @@ def _preview_lines(row: str, width: int) -> list[Content]:
 
 
 def _row(name: str, kind: Format, width: int, on: bool) -> Content:
-    title = kind.title if width >= 39 else ""
+    title = _(kind.title) if width >= 39 else ""
     return text(" ", fit((name, "bold"), 10), (title, "$muted"))

@@ -14,6 +14,7 @@ from textual.content import Content
 
 from fswizard.errors import FswizardError
 from fswizard.filesystems import NEEDS, catalogue, parse_candidate, require_members, suggestions
+from fswizard.language import N_, _, n_
 from fswizard.model.filesystem import Candidate
 from fswizard.tui.candidates import best_first, explain_candidate, explain_layout, need_table, reasons_list
 from fswizard.tui.choices import toggled
@@ -33,8 +34,8 @@ class FilesystemsScreen(BoxScreen):
     """Candidates to tick, explained as they are highlighted."""
 
     BOX, LIST = "#own", "#candidates"
-    QUESTION = "Choose filesystems to compare"
-    HELP = (
+    QUESTION = N_("Choose filesystems to compare")
+    HELP = N_(
         "Tick what you would consider. Two to four is a good number: each one you add takes its share of the time.\n\n"
         "A candidate is a filesystem with options, so you can also compare ext4 with ext4:noatime. "
         "o shows the options of the highlighted filesystem and explains each; those marked unsafe may lose data in a "
@@ -45,17 +46,17 @@ class FilesystemsScreen(BoxScreen):
         "★ marks what suits this disk."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("o", "options", "options"),
-        Binding("a", "type", "add"),
-        Binding("b", "baseline", "baseline"),
-        Binding("m", "needs", "must have"),
+        Binding("o", "options", N_("options")),
+        Binding("a", "type", N_("add")),
+        Binding("b", "baseline", N_("baseline")),
+        Binding("m", "needs", N_("must have")),
     ]
 
     def body(self) -> ComposeResult:
         with Container(id="matrix"):
             with Vertical(classes="left"):
                 yield TextBox(id="own")
-                yield Chips("Must have", FEATURES, id="needs")
+                yield Chips(_("Must have"), {name: _(word) for name, word in FEATURES.items()}, id="needs")
                 yield Canvas(id="columns")
                 yield ChoiceList(id="candidates", ticks=True, keeps_highlight=True)
             with Vertical(classes="right"):
@@ -76,7 +77,7 @@ class FilesystemsScreen(BoxScreen):
         if self.choices.zoned:
             self.wizard.choose(candidates=tuple(self._usable(self.choices.candidates)))
         suggested = self.query_one("#suggested", Canvas)
-        suggested.border_title = "★ Suits this disk"
+        suggested.border_title = _("★ Suits this disk")
         suggested.set_class(not self._reasons, "-none")
         suggested.show(partial(reasons_list, self._reasons))
         recipe = self.choices.recipe
@@ -134,13 +135,10 @@ class FilesystemsScreen(BoxScreen):
         rest = [name for name in catalogue() if name not in first]
         matrix = Matrix(first, self.choices.needs, self._across, self.choices.member_bytes)
         rows = [self._row(matrix, name) for name in first if self._possible(name)]
-        parts = {
-            "On the first disk alone" if self._across > 1 else "Also available": self._usable(rest),
-            f"Not possible on this {'disk' if self.choices.zoned else 'machine'}": [
-                name for name in (*first, *rest) if not self._possible(name)
-            ],
-        }
-        for title, names in parts.items():
+        also = _("On the first disk alone") if self._across > 1 else _("Also available")
+        never = _("Not possible on this disk") if self.choices.zoned else _("Not possible on this machine")
+        refused = [name for name in (*first, *rest) if not self._possible(name)]
+        for title, names in ((also, self._usable(rest)), (never, refused)):
             if names:
                 rows += [gap(f"before {title}"), headline(title, title), *(self._row(matrix, name) for name in names)]
         self._list.rows = tuple(rows)
@@ -172,17 +170,17 @@ class FilesystemsScreen(BoxScreen):
     def _explain(self) -> None:
         panel, about = self.query_one(".panel"), self.query_one("#about", Canvas)
         if self._chips.has_focus:
-            panel.border_title = "About this feature"
+            panel.border_title = _("About this feature")
             about.show(partial(self._about_need, self._chips.key))
         elif key := self._list.key:
-            panel.border_title = "About this filesystem"
+            panel.border_title = _("About this filesystem")
             about.show(partial(self._about_candidate, key))
 
     def _about_need(self, name: str, width: int) -> Content:
         title = next(need.title for need in NEEDS if need.name == name)
         brief = not self.has_class("-tall")
         table = need_table([parse_candidate(each) for each in self.choices.candidates], name, width, brief=brief)
-        return text((FEATURES[name], "bold"), f": {title}.\n" if brief else f": {title}.\n\n", table)
+        return text((_(FEATURES[name]), "bold"), f": {_(title)}.\n" if brief else f": {_(title)}.\n\n", table)
 
     def _about_candidate(self, name: str, width: int) -> Content:
         brief = not self.has_class("-vast")
@@ -210,12 +208,13 @@ class FilesystemsScreen(BoxScreen):
     def _estimate(self) -> None:
         count = len(self.choices.candidates)
         if count == 0:
-            self.say(keyed("Tick at least one: `space`."))
+            self.say(keyed(_("Tick at least one: `space`.")))
             return
         if (draft := self.estimated()) is None:
             return
         lacking = count - len(draft.candidates)
-        self.say_estimate(count, draft, f" · {lacking} without what you must have" if lacking else "")
+        words = n_("{count} without what you must have", "{count} without what you must have", lacking)
+        self.say_estimate(count, draft, f" · {words}" if lacking else "")
 
     # Keys
 
@@ -241,7 +240,7 @@ class FilesystemsScreen(BoxScreen):
         if candidate is None:
             return
         if candidate.name not in self.choices.candidates:
-            self.refuse(f"{candidate.name} isn't ticked yet: `space` ticks it.")
+            self.refuse(_("{candidate} isn't ticked yet: `space` ticks it.", candidate=candidate.name))
             return
         self.wizard.choose(baseline=candidate.name)
         self._redraw()
@@ -251,7 +250,7 @@ class FilesystemsScreen(BoxScreen):
 
     def action_type(self) -> None:
         example = "md:raid5,chunk=64K+xfs" if self._across > 1 else "btrfs:noatime,compress=zstd:1"
-        self.open_box(f"such as {example}")
+        self.open_box(_("such as {example}", example=example))
 
     def handle_text(self, typed: str) -> None:
         if not typed:
@@ -272,8 +271,8 @@ class FilesystemsScreen(BoxScreen):
     def action_forward(self) -> None:
         if self._looking:
             self._forward_pending = True
-            self.say("Checking what is available …")
+            self.say(_("Checking what is available …"))
         elif not self.choices.candidates:
-            self.refuse("Tick at least one candidate: `space` ticks.")
+            self.refuse(_("Tick at least one candidate: `space` ticks."))
         else:
             super().action_forward()

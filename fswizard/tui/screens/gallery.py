@@ -12,7 +12,8 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
-from fswizard.tui.drawing import cut, text
+from fswizard.language import N_, _
+from fswizard.tui.drawing import lines, text, wrap
 from fswizard.tui.screens.base import Window
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
 
@@ -20,12 +21,12 @@ from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
 class GalleryScreen(Window[tuple[str, bool] | None]):
     """Dismissed with the name of a story, and whether its run is shown at once, without the questions before it."""
 
-    TITLE = "Recorded runs"
+    TITLE = N_("Recorded runs")
     LOOK = "broad"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "show(False)", "from the first screen"),
-        Binding("r", "show(True)", "only the run"),
-        Binding("escape", "dismiss", "back"),
+        Binding("enter", "show(False)", N_("from the first screen")),
+        Binding("r", "show(True)", N_("only the run")),
+        Binding("escape", "dismiss", N_("back")),
     ]
 
     def __init__(self, stories: Mapping[str, tuple[str, str, str]], shown: str) -> None:
@@ -35,7 +36,8 @@ class GalleryScreen(Window[tuple[str, bool] | None]):
         self._shown = shown
 
     def body(self) -> ComposeResult:
-        yield Static("Real runs, shown again. Nothing on this machine is touched.", id="message", markup=False)
+        words = _("Recorded runs, shown again. Nothing on this machine is touched.")
+        yield Static(words, id="message", markup=False)
         yield ChoiceList(id="stories", keeps_highlight=True)
 
     def on_mount(self) -> None:
@@ -54,4 +56,5 @@ class GalleryScreen(Window[tuple[str, bool] | None]):
 
 
 def _row(title: str, disk: str, words: str, width: int, on: bool) -> Content:
-    return text(" ", (title, "bold"), (f"  {disk}", "$muted"), (f"\n {cut(words, width - 1)}", "$muted"))
+    head = text(" ", (_(title), "bold"), (f"  {_(disk)}", "$muted"))
+    return lines((head, *(Content(" ") + line for line in wrap((_(words), "$muted"), width - 2))))

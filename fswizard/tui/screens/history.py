@@ -14,12 +14,14 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
+from fswizard.language import N_, _, n_, shown
 from fswizard.results import by_disk
 from fswizard.stats.comparison import compare, compare_within, filled
 from fswizard.tui.choices import toggled
-from fswizard.tui.drawing import columns, cut, heading, lines, text
+from fswizard.tui.drawing import columns, cut, heading, lines, text, tick
 from fswizard.tui.screens.base import TextBox, Window, WithBox
 from fswizard.tui.screens.dialogs import QuestionScreen
+from fswizard.tui.screens.purpose import entry_answer
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap
 
 if TYPE_CHECKING:
@@ -31,17 +33,17 @@ if TYPE_CHECKING:
 class HistoryScreen(Window[None], WithBox[None]):
     """Results by disk; Enter opens one, space marks two of them to be compared."""
 
-    TITLE = "Earlier results"
+    TITLE = N_("Earlier results")
     LOOK = "full"
     BOX, LIST = "#note", "#entries"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "open", "open"),
-        Binding("space", "mark", "mark", key_display="space"),
-        Binding("c", "compare", "compare"),
-        Binding("f", "compare_within", "compare within it"),
-        Binding("n", "note", "note"),
-        Binding("delete", "remove", "delete", key_display="del"),
-        Binding("escape", "back", "back"),
+        Binding("enter", "open", N_("open")),
+        Binding("space", "mark", N_("mark"), key_display="space"),
+        Binding("c", "compare", N_("compare")),
+        Binding("f", "compare_within", N_("compare within it")),
+        Binding("n", "note", N_("note")),
+        Binding("delete", "remove", N_("delete"), key_display="del"),
+        Binding("escape", "back", N_("back")),
     ]
 
     def __init__(self) -> None:
@@ -52,7 +54,7 @@ class HistoryScreen(Window[None], WithBox[None]):
         """Whether the highlighted result has the same work on an empty filesystem and on a nearly full one."""
 
     def body(self) -> ComposeResult:
-        yield Static("Looking …", id="message", markup=False)
+        yield Static(_("Looking …"), id="message", markup=False)
         yield TextBox(id="note")
         yield ChoiceList(id="entries", keeps_highlight=True)
 
@@ -82,14 +84,14 @@ class HistoryScreen(Window[None], WithBox[None]):
 
     def _advise(self) -> None:
         if not self._entries:
-            words = "No results yet."
+            words = _("No results yet.")
         elif len(self._entries) < 2:
             words = ""
         else:
             words = (
-                "Space marks two results to compare.",
-                "One is marked; space marks the other one.",
-                "Two are marked; c compares them.",
+                _("Space marks two results to compare."),
+                _("One is marked; space marks the other one."),
+                _("Two are marked; c compares them."),
             )[len(self._marked)]
         self.say((words, "$muted"))
 
@@ -169,7 +171,7 @@ class HistoryScreen(Window[None], WithBox[None]):
     def action_note(self) -> None:
         """Have a note typed, or changed."""
         if entry := self._highlighted:
-            self.open_box("A note, such as: before the kernel upgrade", entry.note)
+            self.open_box(_("A note, such as: before the kernel upgrade"), entry.note)
 
     def handle_text(self, typed: str) -> None:
         if entry := self._highlighted:
@@ -179,9 +181,9 @@ class HistoryScreen(Window[None], WithBox[None]):
     def action_remove(self) -> None:
         """Ask before deleting the highlighted result."""
         if entry := self._highlighted:
-            words = f"{entry.when}, {entry.what}: its figures cannot be brought back."
-            answers = {"keep": "Keep it", "delete": "Delete it and its note"}
-            window = QuestionScreen("Delete this result?", words, answers)
+            words = _("{result}: its figures cannot be brought back.", result=f"{entry.when}, {entry.what}")
+            answers = {"keep": _("Keep it"), "delete": _("Delete it and its note")}
+            window = QuestionScreen(_("Delete this result?"), words, answers)
             self.wizard.push_screen(window, partial(self._remove, entry))
 
     def _remove(self, entry: Entry, answer: str | None) -> None:
@@ -190,22 +192,21 @@ class HistoryScreen(Window[None], WithBox[None]):
 
 
 def _disk_row(disk: str, count: int, width: int, on: bool) -> Content:
-    results = "1 result" if count == 1 else f"{count} results"
-    return heading(cut(disk, width - len(results) - 4), width - len(results) - 1) + text(" ", (results, "$faint"))
+    results = n_("{count} result", "{count} results", count)
+    room = width - cell_len(results)
+    return heading(cut(disk, room - 4), room - 1) + text(" ", (results, "$faint"))
 
 
 def entry_line(entry: Entry, width: int, *, marked: bool) -> Content:
     """A result in a line; its verdict below where there is no room beside it, and its note."""
-    mark = ("✓" if marked else "", "bold $accent")
     recipe = cut(entry.header.recipe, max(16, width // 6))
-    style = "$success" if len(entry.leaders) == 1 else "$muted"
-    widths = (1, 16, max(16, width // 6))
+    widths = (3, 16, max(16, width // 6))
     rest = width - sum(widths) - 2 * len(widths)
-    head = columns((mark, (entry.when, "$muted"), (recipe, "bold")), widths)
-    if cell_len(entry.verdict) <= rest:
-        parts = [text(head, "  ", (entry.verdict, style))]
+    head = columns((tick(marked), (entry.when, "$muted"), (recipe, "bold")), widths)
+    if cell_len(shown(entry.verdict)) + 2 <= rest:
+        parts = [text(head, "  ", entry_answer(entry, rest))]
     else:
-        parts = [head, text("   ", (cut(entry.verdict, width - 3), style))]
+        parts = [head, text("     ", entry_answer(entry, width - 5))]
     if entry.note:
-        parts.append(text("   ", (f"✎ {cut(entry.note, width - 5)}", "$accent")))
+        parts.append(text("     ", (f"✎ {cut(entry.note, width - 7)}", "$accent")))
     return lines(parts)

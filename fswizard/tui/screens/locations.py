@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -12,6 +13,7 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 
 from fswizard.filesystems import catalogue
+from fswizard.language import N_, _, p_, shown
 from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.units import size_text
 from fswizard.tui.backend import Place
@@ -26,10 +28,10 @@ from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
 def explain_place(place: Place, filesystem: Filesystem | None, width: int) -> Content:
     """Where it lies, and what its filesystem can."""
     pairs = [
-        ("Location", place.directory),
-        ("Filesystem", place.filesystem or "unknown"),
-        ("Disk", place.drive or "unknown"),
-        ("Room", f"{size_text(place.free_bytes)} free"),
+        (_("Location"), place.directory),
+        (_("Filesystem"), place.filesystem or _("unknown")),
+        (_("Disk"), place.drive or _("unknown")),
+        (p_("space on a disk", "Room"), _("{size} free", size=size_text(place.free_bytes))),
     ]
     rows = [facts(pairs, width, gap=False)]
     if filesystem is not None:
@@ -48,16 +50,18 @@ def on_one_disk(places: tuple[Place, ...]) -> tuple[str, ...]:
 
 def _refused_row(place: Place, width: int, on: bool) -> Content:
     """Why nothing can be measured in a place, in grey."""
-    return text((f"   {place.refusal}", "$faint"))
+    return text((f"   {shown(place.refusal)}", "$faint"))
 
 
 def _row(place: Place | None, ticked: bool, note: str, width: int, on: bool) -> Content:
     """A place with a check box and a remark; without a place the names of the columns."""
     disk = 9 if width >= 63 else 0
-    directory = width - 3 - 6 - disk - 8 - 8 - 2 * (5 if disk else 4)
-    widths = (3, max(8, min(directory, 44)), 6, disk, 8, 8)
+    kind, free, remark = p_("of a filesystem", "Type"), p_("space on a disk", "Free"), max(8, cell_len(_("baseline")))
+    fixed = (max(6, cell_len(kind)), disk, max(8, cell_len(free)), remark)
+    directory = width - 3 - sum(fixed) - 2 * (5 if disk else 4)
+    widths = (3, max(8, min(directory, 44)), *fixed)
     if place is None:
-        names = ("", "Location", "Type", "Disk", "Free", "")
+        names = ("", _("Location"), kind, _("Disk"), free, "")
         return columns([text((name, "$faint")) for name in names], widths, right=(4,))
     cells = (
         tick(ticked),
@@ -73,15 +77,15 @@ def _row(place: Place | None, ticked: bool, note: str, width: int, on: bool) -> 
 class LocationsScreen(BoxScreen):
     """Mounted filesystems to tick, one directory on each."""
 
-    QUESTION = "Which locations do you want to compare?"
+    QUESTION = N_("Which locations do you want to compare?")
     LIST = "#places"
-    HELP = (
+    HELP = N_(
         "The list shows one directory on each mounted filesystem that you can write to. The workloads run in a "
         "directory of their own there, which is removed afterwards. Nothing is formatted, and you don't need root.\n\n"
         "Tick what you want to compare; the others are compared with the first one that you tick. d names another "
         "directory. If the locations are on different disks, you compare the disks along with the filesystems."
     )
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("d", "directory", "directory")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("d", "directory", N_("directory"))]
 
     def body(self) -> ComposeResult:
         with Horizontal(classes="split"):
@@ -96,7 +100,7 @@ class LocationsScreen(BoxScreen):
         self._places: tuple[Place, ...] = ()
         self.chosen: tuple[str, ...] = ()
         """Directories that are ticked; the first one is the baseline."""
-        self.query_one(".panel").border_title = "About this location"
+        self.query_one(".panel").border_title = _("About this location")
         self.say_usual()
         self.query_one(ChoiceList).focus()
         self.ask(self.wizard.backend.mounted, self._show_places)
@@ -108,9 +112,11 @@ class LocationsScreen(BoxScreen):
         wanted = self.choices.places or on_one_disk(usable)
         self._choose(tuple(directory for directory in wanted if directory in directories))
         if len(usable) < 2:
-            few = "There is only one mounted filesystem" if usable else "There is no mounted filesystem"
-            self.say(("! ", "bold $warning"), keyed(f"{few} that you can write to. You need two: mount another and "
-                     "come back, or name a directory: `d`."))  # fmt: skip
+            few = _("There is no mounted filesystem that you can write to.")
+            if usable:
+                few = _("There is only one mounted filesystem that you can write to.")
+            mend = _("You need two: mount another and come back, or name a directory: `d`.")
+            self.say(("! ", "bold $warning"), keyed(f"{few} {mend}"))
 
     @staticmethod
     def _columns(width: int) -> Content:
@@ -121,7 +127,7 @@ class LocationsScreen(BoxScreen):
         self.chosen = chosen
         rows = []
         for place in self._places:
-            note = "baseline" if chosen[:1] == (place.directory,) else ""
+            note = _("baseline") if chosen[:1] == (place.directory,) else ""
             draw = partial(_row, place, place.directory in chosen, note)
             refused = bool(place.refusal)
             rows.append(ListRow(place.directory, partial(_refused_row, place) if refused else draw, not refused))
@@ -140,20 +146,22 @@ class LocationsScreen(BoxScreen):
         disks = sorted({place.drive for place in chosen})
         numbers = [place.filesystem_number for place in chosen if place.filesystem_number]
         if alike := [place.directory for place in chosen if numbers.count(place.filesystem_number) > 1]:
-            self.say(("! ", "bold $warning"), ("On one filesystem: ", "$warning"),
-                     f"{', '.join(alike)}. A difference between them is chance or the directory's own.")  # fmt: skip
+            words = _("{directories}. A difference between them is chance or the directory's own.",
+                      directories=", ".join(alike))  # fmt: skip
+            self.say(("! ", "bold $warning"), (f"{_('On one filesystem:')} ", "$warning"), words)
         elif len(disks) > 1:
-            self.say(("! ", "bold $warning"), (f"On different disks ({', '.join(disks)}): ", "$warning"),
-                     "this compares the disks along with their filesystems.")  # fmt: skip
+            where = _("On different disks ({disks}):", disks=", ".join(disks))
+            words = _("this compares the disks along with their filesystems.")
+            self.say(("! ", "bold $warning"), (f"{where} ", "$warning"), words)
         else:
-            self.say("Each location stands for its filesystem. Nothing is formatted, and you don't need root.")
+            self.say(_("Each location stands for its filesystem. Nothing is formatted, and you don't need root."))
 
     @on(ChoiceList.Ticked, "#places")
     def _ticked(self, event: ChoiceList.Ticked) -> None:
         self._choose(toggled(self.chosen, event.key))
 
     def action_directory(self) -> None:
-        self.open_box("another directory, such as /srv/data")
+        self.open_box(_("another directory, such as /srv/data"))
 
     def use_directory(self, place: Place) -> None:
         if place.directory not in [known.directory for known in self._places]:
@@ -162,7 +170,7 @@ class LocationsScreen(BoxScreen):
 
     def action_forward(self) -> None:
         if len(self.chosen) < 2:
-            self.refuse("Tick at least two locations: `space` ticks, `d` names another directory.")
+            self.refuse(_("Tick at least two locations: `space` ticks, `d` names another directory."))
             return
         self.wizard.choose(places=self.chosen)
         self.wizard.go_on()

@@ -12,6 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 
+from fswizard.language import N_, _, p_, shown
 from fswizard.model.run_state import LogCommand, LogEntry
 from fswizard.model.text import safe_lines
 from fswizard.model.units import duration_text
@@ -29,14 +30,14 @@ SHOWN = 400
 class LogScreen(Window[None]):
     """The log at the left or on top, the highlighted entry's output beside or below it."""
 
-    TITLE = "Log"
+    TITLE = N_("Log")
     LOOK = "full"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss", "back"),
-        Binding("l", "dismiss", "back", show=False),
-        Binding("pageup", "page(-1)", "scroll output", key_display="PgUp"),
-        Binding("pagedown", "page(1)", "scroll output", key_display="PgDn"),
-        Binding("end", "newest", "newest"),
+        Binding("escape", "dismiss", N_("back")),
+        Binding("l", "dismiss", N_("back"), show=False),
+        Binding("pageup", "page(-1)", N_("scroll output"), key_display="PgUp"),
+        Binding("pagedown", "page(1)", N_("scroll output"), key_display="PgDn"),
+        Binding("end", "newest", N_("newest")),
     ]
 
     def __init__(self, running: RunMonitor) -> None:
@@ -86,11 +87,14 @@ class LogScreen(Window[None]):
 
 def _output(entry: LogEntry, width: int) -> Content:
     if not isinstance(entry, LogCommand):
-        return lines([*wrap((entry.text, "bold"), width), Content(""), *_lines(entry.details, width)])
-    ended = "running" if entry.exit_code is None else f"exit {entry.exit_code} after {duration_text(entry.seconds)}"
-    who = "as root" if entry.as_root else "as you"
+        return lines([*wrap((shown(entry.text), "bold"), width), Content(""), *_lines(entry.details, width)])
+    if entry.exit_code is None:
+        ended = p_("of a command", "running")
+    else:
+        ended = _("exit {code} after {duration}", code=entry.exit_code, duration=duration_text(entry.seconds))
+    who = p_("who ran a command", "as root") if entry.as_root else p_("who ran a command", "as you")
     rows = [*wrap((shlex.join(entry.argv), "bold"), width), text((f"{who}, {ended}", "$muted")), Content("")]
-    return lines([*rows, *(_lines(entry.output, width) or [text(("It printed nothing.", "$faint"))])])
+    return lines([*rows, *(_lines(entry.output, width) or [text((_("It printed nothing."), "$faint"))])])
 
 
 def _lines(words: str, width: int) -> list[Content]:

@@ -13,10 +13,11 @@ from textual.content import Content
 from textual.widgets import Static
 
 from fswizard.filesystems import layouts
+from fswizard.language import N_, _, n_, shown
 from fswizard.model.drive import Drive
 from fswizard.model.units import binary_text, size_text
 from fswizard.tui.backend import Backend, Place
-from fswizard.tui.drawing import Piece, arrow, cut, fit, keyed, paragraphs, radio, text, tick
+from fswizard.tui.drawing import Piece, arrow, cut, filled, fit, keyed, paragraphs, radio, text, tick
 from fswizard.tui.drives import first_sentences, losing, too_large
 from fswizard.tui.machine import in_background
 from fswizard.tui.screens.base import Window
@@ -37,11 +38,11 @@ class MembersScreen(Window[bool]):
     Disks are looked at only now, as that may wake them.
     """
 
-    TITLE = "Several disks or images, for arrays"
+    TITLE = N_("Several disks or images, for arrays")
     LOOK = "tall"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "accept", "take these"),
-        Binding("escape", "dismiss", "back"),
+        Binding("enter", "accept", N_("take these")),
+        Binding("escape", "dismiss", N_("back")),
     ]
 
     def __init__(self, drives: Sequence[Drive], place: Place | None) -> None:
@@ -82,29 +83,30 @@ class MembersScreen(Window[bool]):
     # The list
 
     def _fill(self) -> None:
-        rows = [headline("nothing", "Nothing is lost"), ListRow(IMAGES, self._images_row)]
-        rows += [gap("gap"), headline("erased", "Erased, for more exact results")]
+        rows = [headline("nothing", _("Nothing is lost")), ListRow(IMAGES, self._images_row)]
+        rows += [gap("gap"), headline("erased", _("Erased, for more exact results"))]
         for drive in self._drives:
             offers = self._offers.get(drive.name)
             usable = [offer for offer in offers or () if offer.refused is None]
             rows += [ListRow(offer.path, partial(self._device_row, drive, offer)) for offer in usable]
             if offers is None:
-                rows.append(ListRow(f"wait:{drive.name}", partial(_line, drive, "checking it …"), False))
+                rows.append(ListRow(f"wait:{drive.name}", partial(_line, drive, _("checking it …")), False))
             elif not usable:
-                refused = next(
-                    (offer.refused.message for offer in offers if offer.whole and offer.refused), "It is gone."
-                )
-                rows.append(ListRow(f"no:{drive.name}", partial(_line, drive, f"✗ {refused}"), False))
+                messages = (shown(offer.refused.message) for offer in offers if offer.whole and offer.refused)
+                words = f"✗ {next(messages, _('It is gone.'))}"
+                rows.append(ListRow(f"no:{drive.name}", partial(_line, drive, words), False))
         self.query_one(ChoiceList).rows = tuple(rows)
 
     def _images_row(self, width: int, on: bool) -> Content:
         number = text(arrow(-1, active=on), (f" {self._images} ", "bold"), arrow(1, active=on))
         size = binary_text(self._recipe.image_bytes)
-        words = f" scratch images of {size}" + (f" in {self._place.directory}" if self._place else "")
-        return text(radio(not self._paths), " ", number, cut(words, width - 4 - number.cell_length))
+        words = n_("scratch image of {size}", "scratch images of {size}", self._images, size=size)
+        if self._place:
+            words = _("{images} in {directory}", images=words, directory=self._place.directory)
+        return text(radio(not self._paths), " ", number, cut(f" {words}", width - 4 - number.cell_length))
 
     def _device_row(self, drive: Drive, offer: Offer, width: int, on: bool) -> Content:
-        words = f"{offer.name}  {drive.model or 'no model name'}, {size_text(offer.size_bytes)}"
+        words = f"{offer.name}  {drive.model or _('no model name')}, {size_text(offer.size_bytes)}"
         first = text(tick(offer.path in self._paths), " ", (cut(words, width - 4), "bold"))
         loss = losing(offer)
         return text(first, "  " if first.cell_length + 2 + loss.cell_length <= width else "\n    ", loss)
@@ -141,33 +143,39 @@ class MembersScreen(Window[bool]):
             usable = self._usable()
             given_up = [usable[path][1] for path in self._paths if path in usable]
             lost = [loss for offer in given_up if not offer.empty for loss in offer.losses]
-            words = f"{'; '.join(lost)} would be lost." if lost else "nothing was found there."
-            return ("▲ ", "bold $error"), (f"{count} disk{'' if count == 1 else 's'}: ", "bold"), words
+            words = _("nothing was found there.")
+            if lost:
+                words = _("{losses} would be lost.", losses="; ".join(map(shown, lost)))
+            return ("⚠ ", "bold $error"), (f"{n_('{count} disk', '{count} disks', count)}: ", "bold"), words
         needed = binary_text(self._images * self._recipe.image_bytes)
         if short := self._too_large:
-            return ("✗ ", "bold $error"), keyed(f"The images take {needed}. {short} Take fewer: `←`")
-        return "For a trial without giving up a disk; needs ", (f"{needed} free", "bold"), "."
+            words = _("The images take {size}. {why} Take fewer: `←`", size=needed, why=short)
+            return ("✗ ", "bold $error"), keyed(words)
+        room = (_("{size} free", size=needed), "bold")
+        return (filled(_("For a trial without giving up a disk; needs {room}."), room=room),)
 
     @property
     def _too_large(self) -> str:
         return too_large(self._recipe, self._place, self._images) if self._place is not None else ""
 
     def _words(self, width: int) -> Content:
-        number, what = len(self._paths) or self._images, "disks" if self._paths else "images"
+        number = len(self._paths) or self._images
+        disks = n_("{count} disk", "{count} disks", number)
+        images = n_("{count} image", "{count} images", number)
         fitting = [
-            layout.title
+            _(layout.title)
             for layout in layouts().values()
             if number >= layout.minimum_members and not (layout.pairs and number % 2)
         ]
-        rule = "The smallest limits how much of each is used. You type the serial number of each in the review."
-        names = text((f"{number} {what}: ", "bold"), ", ".join(fitting) or "no layout")
+        rule = _("The smallest limits how much of each is used. You type the serial number of each in the review.")
+        names = text((f"{disks if self._paths else images}: ", "bold"), ", ".join(fitting) or _("no layout"))
         return paragraphs([names, (rule if self._paths else "", "$muted")], width)
 
     def action_accept(self) -> None:
         usable = self._usable()
         paths = tuple(path for path in self._paths if path in usable)
         if len(paths) == 1:
-            self.refuse("An array needs two disks: tick another, or untick this one.")
+            self.refuse(_("An array needs two disks: tick another, or untick this one."))
             return
         if paths:
             smallest = min(usable[path][1].size_bytes for path in paths)

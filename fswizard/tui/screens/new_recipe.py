@@ -10,42 +10,43 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Input, Static
 from textual.worker import get_current_worker
 
+from fswizard.language import N_, _, p_
 from fswizard.model.recipe import Recipe
 from fswizard.tui.screens.base import TextBox, Window
 
-NAME = "My files"
+NAME = N_("My files")
 """What a recipe is called that nobody gives a name."""
 
 
 class SaveBox(TextBox):
     """For the name of a recipe."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "save")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", N_("save"))]
 
 
 class NewRecipeScreen(Window[Recipe | None]):
     """Dismissed with the recipe that was saved, or None."""
 
-    TITLE = "A recipe of your own, with files like yours"
+    TITLE = N_("A recipe of your own, with files like yours")
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss", "back"),
-        Binding("tab", "app.focus_next", "name or directory"),
+        Binding("escape", "dismiss", N_("back")),
+        Binding("tab", "app.focus_next", N_("name or directory")),
     ]
 
     def body(self) -> ComposeResult:
         taken = {recipe.title for recipe in self.wizard.machine.recipes}
-        names = (NAME, *(f"{NAME} {number}" for number in range(2, len(taken) + 3)))
+        name = _(NAME)
+        names = (name, *(f"{name} {number}" for number in range(2, len(taken) + 3)))
         free = next(name for name in names if name not in taken)
-        yield Static(
-            "Sizes, depths and compressibility are kept; names are not. Nothing is written there.", markup=False
-        )
-        yield SaveBox(id="like", placeholder="the directory, such as ~/Pictures")
+        words = _("Sizes, depths and compressibility are kept; names are not. Nothing is written there.")
+        yield Static(words, markup=False)
+        yield SaveBox(id="like", placeholder=_("the directory, such as ~/Pictures"))
         yield SaveBox(id="recipe-name", value=free, max_length=40)
         yield Static(id="message", markup=False)
 
     def on_mount(self) -> None:
-        self.query_one("#like").border_title = "Files like those in"
-        self.query_one("#recipe-name").border_title = "Name"
+        self.query_one("#like").border_title = _("Files like those in")
+        self.query_one("#recipe-name").border_title = p_("of a recipe", "Name")
         self.query_one("#like").focus()
 
     @on(Input.Submitted)
@@ -53,9 +54,9 @@ class NewRecipeScreen(Window[Recipe | None]):
         directory = self.query_one("#like", Input).value.strip()
         name = self.query_one("#recipe-name", Input).value.strip()
         if not directory:
-            self.refuse("Name a directory that contains files.")
+            self.refuse(_("Name a directory that contains files."))
             return
-        self.say(f"Looking through {directory} …")
+        self.say(_("Looking through {directory} …", directory=directory))
         recipe_like = self.wizard.backend.recipe_like
 
         def look() -> Recipe | None:

@@ -14,6 +14,7 @@ from textual.widgets import Static
 
 from fswizard.errors import FswizardError
 from fswizard.filesystems import parse_candidate, value_error
+from fswizard.language import N_, _
 from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.tui.candidates import (
     Option,
@@ -39,15 +40,15 @@ class OptionsScreen(Window[str | None]):
     LOOK = "tall"
     MESSAGE = "#name"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "accept", "compare this"),
-        Binding("v", "value", "other value"),
-        Binding("escape", "dismiss", "back"),
+        Binding("enter", "accept", N_("compare this")),
+        Binding("v", "value", N_("other value")),
+        Binding("escape", "dismiss", N_("back")),
     ]
 
     def __init__(self, candidate: Candidate) -> None:
         super().__init__()
         self._highlighted: Option | None = None
-        self.title = f"Options of {candidate.filesystem.title}"
+        self.title = _("Options of {filesystem}", filesystem=candidate.filesystem.title)
         self._filesystem = candidate.filesystem
         self._array = candidate.array
         self._of_layout = layout_tokens(candidate.array)
@@ -70,10 +71,10 @@ class OptionsScreen(Window[str | None]):
     def _fill(self) -> None:
         rows = []
         for token, option in self._options.items():
-            kind = "array" if token in self._of_layout else kind_of(option, self._filesystem)
+            kind = _("array") if token in self._of_layout else kind_of(option, self._filesystem)
             rows.append(ListRow(token, partial(option_row, token, option, kind, ticked=token in self._ticked)))
         self.query_one(ChoiceList).rows = tuple(rows)
-        self.say("compare  ", (self._short_name, "bold $primary"))
+        self.say(f"{_('compare')}  ", (self._short_name, "bold $primary"))
 
     @property
     def _short_name(self) -> str:
@@ -98,7 +99,7 @@ class OptionsScreen(Window[str | None]):
         self.refresh_bindings()
 
         def draw(width: int) -> Content:
-            source = text((f"Source: {option.source}", "$faint")) if option.source else Content("")
+            source = text((_("Source: {source}", source=option.source), "$faint")) if option.source else Content("")
             beside = [text((event.key, "bold")), Content("")] if not self.has_class("-narrow") else []
             return lines([*beside, *wrap(option_words(option), width), *wrap(source, width)])
 
@@ -137,16 +138,16 @@ class OptionsScreen(Window[str | None]):
 class ValueScreen(Window[str | None]):
     """Dismissed with an option and its value, as they are typed: `agcount=24`."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "back")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", N_("back"))]
 
     def __init__(self, filesystem: Filesystem, option: Option) -> None:
         super().__init__()
-        self.title = f"Value of {option.name}"
+        self.title = _("Value of {option}", option=option.name)
         self._filesystem = filesystem
         self._option = option
 
     def body(self) -> ComposeResult:
-        yield TextBox(placeholder=f"such as {', '.join(self._option.values)}")
+        yield TextBox(placeholder=_("such as {example}", example=", ".join(self._option.values)))
         yield Static(id="message", markup=False)
 
     @on(TextBox.Submitted)

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from rich.cells import cell_len, set_cell_size
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -14,11 +15,12 @@ from textual.content import Content
 from textual.widgets import Input
 
 from fswizard.errors import FswizardError
+from fswizard.language import N_, _, p_, shown
 from fswizard.model.drive import SMR_KINDS, Drive
-from fswizard.model.units import duration_text, size_text
+from fswizard.model.units import duration_text, figure_text, size_text
 from fswizard.targets import privilege
 from fswizard.tui.backend import Backend
-from fswizard.tui.drawing import Piece, bullet, columns, facts, fit, lines, meter, text, wrap
+from fswizard.tui.drawing import Piece, bullet, columns, facts, filled, fit, lines, meter, text, wrap
 from fswizard.tui.machine import in_background
 from fswizard.tui.screens.base import TextBox, Window
 from fswizard.tui.widgets.braille import area, nice_top
@@ -28,12 +30,11 @@ if TYPE_CHECKING:
     from fswizard.tui.backend import Offer, ProbePlan, ProbeProgress, ProbeResult, ProbeTarget
 
 STAGES = {
-    "fill": ("filling", "writes the temporary file once, in order, to fix its place on the disk"),
-    "listen": ("listening", "random writes, looking for stalls that come after equal numbers of writes"),
-    "press": ("pressing", "random writes without a pause, until the rate drops for good or the time is up"),
+    "fill": (N_("filling"), N_("writes the temporary file once, in order, to fix its place on the disk")),
+    "listen": (N_("listening"), N_("random writes, looking for stalls that come after equal numbers of writes")),
+    "press": (N_("pressing"), N_("random writes without a pause, until the rate drops for good or the time is up")),
 }
 """A word for below the curve, and what happens."""
-CLIFF = " cliff ▲"
 AXIS = 11
 """Cells at the left of the curve."""
 
@@ -43,18 +44,18 @@ class ProbeScreen(Window["ProbeResult | None"]):
 
     LOOK = "full"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "begin", "begin"),
-        Binding("enter", "back", "close"),
-        Binding("escape", "back", "back"),
-        Binding("escape", "stop", "stop"),
-        Binding("up", "line(-1)", "scroll", show=False),
-        Binding("down", "line(1)", "scroll", show=False),
+        Binding("enter", "begin", N_("begin")),
+        Binding("enter", "back", N_("close")),
+        Binding("escape", "back", N_("back")),
+        Binding("escape", "stop", N_("stop")),
+        Binding("up", "line(-1)", N_("scroll"), show=False),
+        Binding("down", "line(1)", N_("scroll"), show=False),
     ]
 
     def __init__(self, drive: Drive, place: str | Offer) -> None:
         """`place` is a directory on the disk, or the empty device that is written to once it is confirmed."""
         super().__init__()
-        self.title = f"Is {drive.name} shingled? The probe"
+        self.title = _("Is {disk} shingled? The probe", disk=drive.name)
         self._place = place
         self._target: ProbeTarget | None = None
         self._warning = ""
@@ -75,7 +76,7 @@ class ProbeScreen(Window["ProbeResult | None"]):
             box.display = False
             self._look(self._place, "")
         else:
-            box.placeholder = self._place.kind
+            box.placeholder = _(self._place.kind)
             box.focus()
         self._draw()
 
@@ -113,7 +114,7 @@ class ProbeScreen(Window["ProbeResult | None"]):
     async def _begin(self, target: ProbeTarget) -> None:
         if target.device is not None:
             try:
-                await self.wizard.authorise(privilege.PROBE, f"writing to {target.plan.path}")
+                await self.wizard.authorise(privilege.PROBE, _("writing to {device}", device=target.plan.path))
             except FswizardError as error:
                 self._cannot(error)
                 return
@@ -153,28 +154,31 @@ class ProbeScreen(Window["ProbeResult | None"]):
     def _parts(self, width: int) -> list[Content]:
         parts = []
         if self._error is not None:
-            words = text((self._error.message, "$error"), f" {self._error.hint_without_switches}")
+            words = text((shown(self._error.message), "$error"), f" {shown(self._error.hint_without_switches)}")
             parts += [bullet(("✗", "bold $error"), words, width), Content("")]
         target, reports = self._target, self._reports
         height = max(10, min(30, self.query_one(VerticalScroll).size.height))
         if target is None:
             if not isinstance(self._place, str):
                 offer = self._place
-                words = text(
-                    (f"Nothing was found on {offer.name}", "bold $success"), ", so the probe can write to the device "
-                    f"itself. Anything hidden there would be overwritten. To confirm, type its {offer.kind} ",
-                    (offer.identifier, "bold"), "; you then see what will be written before anything happens.",
+                found = (_("Nothing was found on {device}.", device=offer.name), "bold $success")
+                words = filled(
+                    _("So the probe can write to the device itself. Anything hidden there would be overwritten. "
+                      "To confirm, type its {kind} {identifier}; you then see what will be written before anything "
+                      "happens."),
+                    kind=_(offer.kind), identifier=(offer.identifier, "bold"),
                 )  # fmt: skip
-                parts += wrap(words, width)
+                parts += wrap(text(found, " ", words), width)
             elif self._error is None:
-                parts.append(text(("Looking for a place to write …", "$muted")))
+                parts.append(text((_("Looking for a place to write …"), "$muted")))
         elif self._stage == "ask":
             parts.append(before(target.plan, width, self._warning))
         elif self._stage == "run" and not reports:
-            parts.append(text(("Preparing the file …", "$muted")))
+            parts.append(text((_("Preparing the file …"), "$muted")))
         elif self._stage == "run":
             if self._stopped.is_set():
-                parts.append(text(("Stopping: ", "bold $warning"), "waiting for the current write."))
+                stopping = (f"{_('Stopping:')} ", "bold $warning")
+                parts.append(text(stopping, _("waiting for the current write.")))
             parts.append(during(target.plan, reports, width, height - len(parts)))
         elif self._result is not None:
             result = self._result
@@ -208,18 +212,22 @@ class ProbeScreen(Window["ProbeResult | None"]):
 
 def before(plan: ProbePlan, width: int, warning: str = "") -> Content:
     """What the probe will do, and what it can find; `warning` is what to know before root is given."""
-    where = f"a temporary file in {plan.path}" if plan.fill else f"{plan.path}, which seems empty"
-    span = size_text(max(plan.listen_bytes, plan.press_bytes))
-    most = f"{size_text(plan.maximum_bytes)}, in at most {duration_text(plan.time_limit_s)}"
+    if plan.fill:
+        where, loss = _("a temporary file in {directory}", directory=plan.path), p_("you lose", "nothing")
+    else:
+        where, loss = _("{device}, which seems empty", device=plan.path), _("nothing: no data was found there")
+    span, longest = size_text(max(plan.listen_bytes, plan.press_bytes)), duration_text(plan.time_limit_s)
+    most = _("up to {size}, in at most {duration}", size=size_text(plan.maximum_bytes), duration=longest)
     pairs: list[tuple[str, Piece]] = [
-        ("Writes to", where),
-        ("Writes", text((f"up to {most}", "bold"), "; it ends at the first sign, and whenever you stop it")),
-        ("How", f"1 MiB at a time, at random places within {span}, each synced before the next"),
-        ("Looks for", "stalls that come after equal numbers of writes, and the slowdown once the cache is full"),
-        ("Can say", "“drive-managed” or “inconclusive”, never “not shingled”: most disks show nothing within minutes"),
-        ("You lose", ("nothing" if plan.fill else "nothing: no data was found there", "$success")),
-        *([("Root", warning)] if warning else []),
-    ]
+        (_("Writes to"), where),
+        (_("Writes"), filled(_("{most}; it ends at the first sign, and whenever you stop it"), most=(most, "bold"))),
+        (_("How"), _("1 MiB at a time, at random places within {size}, each synced before the next", size=span)),
+        (_("Looks for"), _("stalls that come after equal numbers of writes, and the slowdown once the cache is full")),
+        (_("Can say"), _("“drive-managed” or “inconclusive”, never “not shingled”: most disks show nothing within "
+                         "minutes")),
+        (_("You lose"), (loss, "$success")),
+        *([(_("Root"), warning)] if warning else []),
+    ]  # fmt: skip
     return facts(pairs, width, gap=width >= 70)
 
 
@@ -227,9 +235,9 @@ def during(plan: ProbePlan, reports: Sequence[ProbeProgress], width: int, height
     """Where it stands, and the rate since the beginning with its stages and stalls, on `height` lines."""
     last = reports[-1]
     share = min(1.0, last.elapsed_s / plan.time_limit_s) if plan.time_limit_s else 1.0
-    left = f"  {duration_text(last.left_s)} left at most"
-    bar = text(meter(share, max(8, width - len(left))), (left, "$muted"))
-    word, does = STAGES[last.stage]
+    left = f"  {_('{duration} left at most', duration=duration_text(last.left_s))}"
+    bar = text(meter(share, max(8, width - cell_len(left))), (left, "$muted"))
+    word, does = map(_, STAGES[last.stage])
     words = wrap(text((f"{word}: ", "bold"), does), width)
     return lines((bar, *words, Content(""), picture(plan, reports, width, height - 2 - len(words))))
 
@@ -247,7 +255,7 @@ def _curve(plan: ProbePlan, reports: Sequence[ProbeProgress], width: int, height
     room = max(8, width - AXIS)
     filled = max(1, round(share * room))
     top = nice_top(max(each.rate_bytes_s for each in reports))
-    marks = [f"{size_text(top)}/s", *([""] * (height - 2)), "0"]
+    marks = [figure_text(top, "B/s"), *([""] * (height - 2)), "0"]
     rows = []
     for mark, row in zip(marks, area([each.rate_bytes_s / top for each in reports], filled, height)):
         axis = text(fit((mark, "$faint"), AXIS - 2, "right"), ("┤ " if mark else "│ ", "$line"))
@@ -259,21 +267,23 @@ def _curve(plan: ProbePlan, reports: Sequence[ProbeProgress], width: int, height
         counted = last.stalls
         if first.stage != stage:  # its word stands where it begins
             stage = first.stage
-            stages = stages[:cell].ljust(cell) + f"┆{STAGES[stage][0]}"
+            stages = set_cell_size(stages, cell) + f"┆{_(STAGES[stage][0])}"
     if sign == "write-cliff":
-        stalls = stalls[: -len(CLIFF)] + CLIFF
+        cliff = f" {_('cliff')} ▲"
+        stalls = stalls[: -cell_len(cliff)] + cliff
     style = "bold $warning" if sign else "$faint"
-    rows.append(text(fit(("stalls", "$faint"), AXIS - 2, "right"), "  ", (stalls, style)))
-    rows.append(text(" " * AXIS, (stages[:room], "$faint")))
+    rows.append(text(fit((_("stalls"), "$faint"), AXIS - 2, "right"), "  ", (stalls, style)))
+    rows.append(text(" " * AXIS, (set_cell_size(stages, min(room, cell_len(stages))), "$faint")))
     return rows
 
 
 def _figures(plan: ProbePlan, last: ProbeProgress, width: int) -> list[Content]:
+    limit = size_text(plan.maximum_bytes)
     figures = {
-        "now": f"{size_text(last.rate_bytes_s)}/s" if last.rate_bytes_s else "no answer",
-        "longest write": duration_text(last.worst_latency_s),
-        "stalls": str(last.stalls),
-        "written": f"{size_text(last.written_bytes)} of {size_text(plan.maximum_bytes)}",
+        p_("rate", "now"): figure_text(last.rate_bytes_s, "B/s") if last.rate_bytes_s else _("no answer"),
+        _("longest write"): duration_text(last.worst_latency_s),
+        _("stalls"): str(last.stalls),
+        _("written"): _("{written} of {limit}", written=size_text(last.written_bytes), limit=limit),
     }
     wide = max(8, (width - 10) // 4)
     widths = (wide, wide, wide, width - 3 * wide)
@@ -284,11 +294,13 @@ def _figures(plan: ProbePlan, last: ProbeProgress, width: int) -> list[Content]:
 def after(result: ProbeResult, width: int) -> Content:
     """The result in words."""
     if result.outcome == "drive-managed":
-        head = text((f"◆ {SMR_KINDS['drive-managed']}", "bold $warning"))
-        others = "fall off like that" if result.evidence.code == "write-cliff" else "stall in such a rhythm"
-        then = f"Other disks do not {others}. The suggestions for filesystems take it into account."
+        head = text((f"◆ {_(SMR_KINDS['drive-managed'])}", "bold $warning"))
+        if result.evidence.code == "write-cliff":
+            then = _("Other disks do not fall off like that. The suggestions for filesystems take it into account.")
+        else:
+            then = _("Other disks do not stall in such a rhythm. The suggestions for filesystems take it into account.")
     else:
-        head = text(("? Inconclusive", "bold"))
-        then = "The disk may still be shingled: most show nothing within minutes. The verdict hasn't changed."
-    rows = [head, bullet(("·", "$faint"), result.evidence.text, width), *wrap((then, "$muted"), width)]
+        head = text((_("? Inconclusive"), "bold"))
+        then = _("The disk may still be shingled: most show nothing within minutes. The verdict hasn't changed.")
+    rows = [head, bullet(("·", "$faint"), shown(result.evidence.text), width), *wrap((then, "$muted"), width)]
     return lines(rows)

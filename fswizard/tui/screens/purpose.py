@@ -15,11 +15,12 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
+from fswizard.language import N_, _, n_, p_, shown
 from fswizard.model.text import mid_sentence
-from fswizard.model.units import binary_text, duration_text, rounds_text, size_text
+from fswizard.model.units import binary_text, duration_text, size_text
 from fswizard.tui.choices import Purpose, WizardChoices
-from fswizard.tui.drawing import cut, facts, lines, text
-from fswizard.tui.screens.base import StepScreen
+from fswizard.tui.drawing import answered, cut, facts, lines, text
+from fswizard.tui.screens.base import AIRY, StepScreen
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
 
@@ -27,22 +28,18 @@ if TYPE_CHECKING:
     from fswizard.tui.backend import Entry, Leftover, OngoingRun
 
 PURPOSES: dict[Purpose, tuple[str, str, str]] = {
-    "archive-disk": ("▤", "Archive disk", "A large disk that is filled and then rarely touched"),
-    "desktop-ssd": ("◉", "Desktop SSD", "System and home on one fast disk"),
-    "quick": ("▸", "Quick look", "Copying, searching, saving: an answer in minutes"),
-    "compare": ("⇄", "Compare what I have", "Filesystems you already use: no formatting, no root"),
-    "smr": ("◆", "Is this disk SMR?", "Before or after buying, with the evidence"),
-    "own": ("✎", "My own choice", "Any disk, any filesystems and options, any recipe"),
+    "archive-disk": ("▤", N_("Archive disk"), N_("A large disk that is filled and then rarely touched")),
+    "desktop-ssd": ("◉", N_("Desktop SSD"), N_("System and home on one fast disk")),
+    "quick": ("▸", N_("Quick look"), N_("Copying, searching, saving: an answer in minutes")),
+    "compare": ("⇄", N_("Compare what I have"), N_("Filesystems you already use: no formatting, no root")),
+    "smr": ("◆", N_("Is this disk SMR?"), N_("Before or after buying, with the evidence")),
+    "own": ("✎", N_("My own choice"), N_("Any disk, any filesystems and options, any recipe")),
 }
 WORDMARK = (
     "▄▀▀ ▄▀▀ █   █ █ ▀▀▀█ ▄▀▀▄ █▀▀▄ █▀▀▄",
     "█▀  ▀▀▄ █ █ █ █  ▄▀  █▄▄█ █▄▄▀ █  █",
     "█   ▄▄▀ ▀▄▀▄▀ █ █▄▄▄ █  █ █  █ █▄▄▀",
 )
-BESIDE = ("For", "Writes")
-"""Facts for which there is room only beside the list, not below it."""
-AIRY = 40
-"""Lines of a terminal from which on the facts have room between them."""
 EARLIER = 4
 """Earlier results that are listed here; the history has them all."""
 LEAST_DISK = 12
@@ -52,8 +49,8 @@ LEAST_DISK = 12
 class PurposeScreen(StepScreen):
     """Five ways in, one's own, and what was done before."""
 
-    QUESTION = "What would you like to know?"
-    HELP = (
+    QUESTION = N_("What would you like to know?")
+    HELP = N_(
         "fswizard finds out which filesystem, with which mount options, suits a disk and what you do with it, "
         "by measuring on that disk.\n\n"
         "Pick a purpose, then keep pressing Enter: the defaults lead to a recommendation.\n\n"
@@ -61,7 +58,7 @@ class PurposeScreen(StepScreen):
         "that is removed afterwards, unless you choose a partition or a whole disk and type its serial number. "
         "Making and mounting them needs root; comparing what is mounted does not."
     )
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("h", "app.history", "history")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("h", "app.history", N_("history"))]
 
     def body(self) -> ComposeResult:
         with Horizontal(classes="split"):
@@ -74,8 +71,8 @@ class PurposeScreen(StepScreen):
         self._past: dict[str, Sequence[Any]] = {}
         """What was done before, by the beginning of its rows' keys."""
         self._brief: list[tuple[str, str]] = []
-        self.say("Measured on your own disk, in minutes. Nothing of yours is lost.")
-        self.query_one(".panel").border_title = "What this does"
+        self.say(_("Measured on your own disk, in minutes. Nothing of yours is lost."))
+        self.query_one(".panel").border_title = _("What this does")
         wordmark = lines(text((line, "bold $primary")) for line in WORDMARK)
         self.mount(Static(wordmark, id="wordmark", markup=False), before="#heading")
         self._fill()
@@ -111,8 +108,10 @@ class PurposeScreen(StepScreen):
                 rows.append(gap(f"after-{name}"))
         for kind, (words, draw) in PAST.items():
             if items := self._past.get(kind):
-                rows.append(headline(kind, words))
+                rows.append(headline(kind, _(words)))
                 rows += [ListRow(f"{kind}-{number}", partial(draw, item)) for number, item in enumerate(items)]
+                if self.size.height >= AIRY:
+                    rows.append(gap(f"after-{kind}"))
         self.query_one("#purposes", ChoiceList).rows = tuple(rows)
 
     def _item(self, key: str) -> tuple[str, Any]:
@@ -129,11 +128,12 @@ class PurposeScreen(StepScreen):
         elif item is None:  # it has gone meanwhile
             return
         elif kind == "ongoing":
-            self._show_facts([("Enter", "shows this run live. You can pause or stop it there, or just watch.")])
-        elif kind == "left":
             self._show_facts(
-                [("Enter", "removes what the run left on the disk. Its results so far stay in the history.")]
+                [(p_("key", "Enter"), _("shows this run live. You can pause or stop it there, or just watch."))]
             )
+        elif kind == "left":
+            words = _("removes what the run left on the disk. Its results so far stay in the history.")
+            self._show_facts([(p_("key", "Enter"), words)])
         else:
             self._show_facts(_about_entry(item))
 
@@ -141,13 +141,14 @@ class PurposeScreen(StepScreen):
         airy = self.size.height >= AIRY
         self.query_one("#about", Canvas).show(lambda width: facts(pairs, width, label=11, gap=airy))
         self.query_one(".panel", VerticalScroll).scroll_home(animate=False)
-        self._brief = [pair for pair in pairs if pair[0] not in BESIDE]
+        beside = p_("purpose", "For"), _("Writes")  # there is no room for them below the list
+        self._brief = [pair for pair in pairs if pair[0] not in beside]
         self.query_one("#below", Canvas).show(self._below)
 
     def _below(self, width: int) -> Content:
         """The facts below the list, where there is room for all of them, or for all but the list of the tests."""
         room = self.query_one("#below").content_size.height
-        for pairs in (self._brief, [pair for pair in self._brief if pair[0] != "Measures"]):
+        for pairs in (self._brief, [pair for pair in self._brief if pair[0] != _("Measures")]):
             drawn = facts(pairs, width, label=11, gap=False)
             if drawn.plain.count("\n") < room:
                 return drawn
@@ -177,82 +178,94 @@ class PurposeScreen(StepScreen):
 
     def _cleaned(self, leftover: Leftover, not_found: tuple[str, ...]) -> None:
         self._show("left", [item for item in self._past["left"] if item is not leftover])
-        self.say(("✓ ", "bold $success"), " ".join(("Cleaned up.", *not_found)))
+        self.say(("✓ ", "bold $success"), " ".join((_("Cleaned up."), *map(shown, not_found))))
 
     def _about(self, purpose: Purpose) -> Sequence[tuple[str, str]]:
         from fswizard.filesystems import title_of
 
         if purpose == "smr":
             return (
-                ("Asks", "the kernel, smartctl and a table of models about each disk"),
-                ("Shows", "the verdict, how sure it is, and the evidence, so you can check it"),
-                ("Also", "look up a model you're thinking of buying"),
-                ("Then", "Enter helps you choose a filesystem for it"),
-                ("Time", "seconds; nothing is written"),
+                (_("Asks"), _("the kernel, smartctl and a table of models about each disk")),
+                (_("Shows"), _("the verdict, how sure it is, and the evidence, so you can check it")),
+                (_("Also"), _("look up a model you're thinking of buying")),
+                (_("Then"), _("Enter helps you choose a filesystem for it")),
+                (_("Time"), _("seconds; nothing is written")),
             )
         recipe = self.wizard.machine.recipe_for(purpose)
         writes = sum(workload.writes_bytes for workload in recipe.workloads)
         if purpose == "compare":
-            compares = "directories on mounted filesystems, as they are"
-            needs = "no root; nothing is formatted"
+            compares = _("directories on mounted filesystems, as they are")
+            needs = _("no root; nothing is formatted")
         else:
-            compares = f"{', '.join(map(title_of, recipe.candidates))}, or your choice"
-            needs = f"administrator rights, once, and {binary_text(recipe.image_bytes)} free for a scratch image"
+            compares = _("{filesystems}, or your choice", filesystems=", ".join(map(title_of, recipe.candidates)))
+            size = binary_text(recipe.image_bytes)
+            needs = _("administrator rights, once, and {size} free for a scratch image", size=size)
+        longest = duration_text(recipe.minutes * 60)
         return (
-            ("For", recipe.why),
-            ("Measures", ", ".join(mid_sentence(workload.title) for workload in recipe.workloads)),
-            ("Compares", compares),
-            ("Needs", needs),
-            ("You lose", "nothing; all test files are deleted"),
-            ("Time", f"up to {duration_text(recipe.minutes * 60)}; stops early once the result is clear"),
-            ("Writes", f"about {size_text(writes)} per filesystem and round"),
+            (p_("purpose", "For"), _(recipe.why)),
+            (_("Measures"), ", ".join(mid_sentence(_(workload.title)) for workload in recipe.workloads)),
+            (_("Compares"), compares),
+            (_("Needs"), needs),
+            (_("You lose"), _("nothing; all test files are deleted")),
+            (_("Time"), _("up to {duration}; stops early once the result is clear", duration=longest)),
+            (_("Writes"), _("about {size} per filesystem and round", size=size_text(writes))),
         )
 
 
 def _purpose(name: Purpose, width: int, on: bool) -> Content:
     glyph, title, why = PURPOSES[name]
-    return text((f" {glyph} ", "$primary"), (title, "bold"), (f"\n   {cut(why, width - 3)}", "$muted"))
+    return text((f" {glyph} ", "$primary"), (_(title), "bold"), (f"\n   {cut(_(why), width - 3)}", "$muted"))
+
+
+def entry_answer(entry: Entry, width: int) -> Content:
+    """What an earlier result says, as the result itself does."""
+    if entry.ending is None:
+        return text((cut(shown(entry.verdict), width), "$muted"))
+    return text(answered(entry.answered), cut(shown(entry.verdict), width - 2))
 
 
 def _entry(entry: Entry, width: int, on: bool, *, remark: str = "") -> Content:
     head = entry.header
-    end = cut(remark or entry.verdict, max(8, width - 21 - cell_len(head.recipe)))
-    room = max(8, width - 21 - cell_len(end))
+    left = max(8, width - 15 - cell_len(head.recipe))
+    end = text((cut(_(remark), left), "$success")) if remark else entry_answer(entry, left)
+    room = max(8, width - 15 - end.cell_length)
     disk = cut(head.drive, room - cell_len(head.recipe) - 2)
     words = cut(f"{head.recipe}  {disk}" if cell_len(disk) >= LEAST_DISK else head.recipe, room)
-    style = "$success" if remark or len(entry.leaders) == 1 else "$muted"
-    return text(" ", (entry.when, "$muted"), f"  {words}", (f"  {end}", style))
+    return text(" ", (entry.when[:10], "$muted"), f"  {words}  ", end)
 
 
 def _about_entry(entry: Entry) -> Sequence[tuple[str, str]]:
     from fswizard.filesystems import title_of
 
     head, ending = entry.header, entry.ending
-    ended = f"{ending.text} {rounds_text(ending.rounds).capitalize()}." if ending else "Cut off; its results are kept."
+    ended = _("Cut off; its results are kept.")
+    if ending:
+        ended = f"{shown(ending.text)} {n_('{count} round.', '{count} rounds.', ending.rounds)}"
     return (
-        ("When", entry.when),
-        ("Recipe", head.recipe),
-        ("Disk", head.drive or "no model name"),
-        ("Candidates", ", ".join(map(title_of, head.candidates))),
-        ("Ended", ended),
-        ("Result", entry.verdict),
+        (_("When"), entry.when),
+        (_("Recipe"), head.recipe),
+        (_("Disk"), head.drive or _("no model name")),
+        (_("Candidates"), ", ".join(map(title_of, head.candidates))),
+        (_("Ended"), ended),
+        (_("Result"), shown(entry.verdict)),
     )
 
 
 def _ongoing(run: OngoingRun, width: int, on: bool) -> Content:
-    return text((" ▶ ", "$success"), cut(f"Watch {run.text}", width - 3))
+    return text((" ▶ ", "$success"), cut(_("Watch {run}", run=run.text), width - 3))
 
 
 def _leftover(item: Leftover, width: int, on: bool) -> Content:
     where = ", ".join(map(str, item.directories))
-    what = f"{size_text(item.size_bytes)} in {where}" if item.size_bytes else where
-    return text((" ⌫ ", "$warning"), cut(f"Clean up {what}", width - 3))
+    if item.size_bytes:
+        where = _("{size} in {directories}", size=size_text(item.size_bytes), directories=where)
+    return text((" ⌫ ", "$warning"), cut(_("Clean up {what}", what=where), width - 3))
 
 
 PAST: dict[str, tuple[str, Callable[..., Content]]] = {
-    "ongoing": ("In progress", _ongoing),
-    "left": ("Left behind by a run that was killed", _leftover),
-    "resume": ("Resume an unfinished run", partial(_entry, remark="↻ resume")),
-    "result": ("Earlier results", _entry),
+    "ongoing": (N_("In progress"), _ongoing),
+    "left": (N_("Left behind by a run that was killed"), _leftover),
+    "resume": (N_("Resume an unfinished run"), partial(_entry, remark=N_("↻ resume"))),
+    "result": (N_("Earlier results"), _entry),
 }
 """Kinds of earlier runs: their heading, and the function that draws a row."""

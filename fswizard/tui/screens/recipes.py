@@ -13,6 +13,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from fswizard.errors import FswizardError
+from fswizard.language import N_, _
 from fswizard.model.recipe import YOURS, Recipe, grouped
 from fswizard.tui import recipe_list
 from fswizard.tui.drawing import bullet, lines, text, wrap
@@ -25,7 +26,7 @@ from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
 
 NEW = "new"
 """Key of the row that makes a recipe of your own."""
-ABOUT_NEW = (
+ABOUT_NEW = N_(
     "Name a directory of yours. fswizard looks at sizes, depths and how well files compress, and makes a recipe "
     "with files like them. It writes nothing there and keeps no names."
 )
@@ -35,25 +36,25 @@ class SearchBox(TextBox):
     """Takes what is typed; every other key belongs to the row below that is highlighted."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "screen.move(-1)", "choose", key_display="↑"),
-        Binding("down", "screen.move(1)", "choose", key_display="↓"),
-        Binding("pageup", "screen.page(-1)", "scroll", key_display="PgUp"),
-        Binding("pagedown", "screen.page(1)", "scroll", key_display="PgDn"),
-        Binding("delete", "screen.remove", "remove", key_display="del"),
+        Binding("up", "screen.move(-1)", N_("choose"), key_display="↑"),
+        Binding("down", "screen.move(1)", N_("choose"), key_display="↓"),
+        Binding("pageup", "screen.page(-1)", N_("scroll"), key_display="PgUp"),
+        Binding("pagedown", "screen.page(1)", N_("scroll"), key_display="PgDn"),
+        Binding("delete", "screen.remove", N_("remove"), key_display="del"),
     ]
 
 
 class RecipesScreen(Window[Recipe | None]):
     """Dismissed with the recipe that was picked, or None."""
 
-    TITLE = "Recipes"
+    TITLE = N_("Recipes")
     LOOK = "full"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss", "back"),
+        Binding("escape", "dismiss", N_("back")),
     ]
 
     def body(self) -> ComposeResult:
-        yield SearchBox(id="search", placeholder="type to search: photos, sqlite, delete …")
+        yield SearchBox(id="search", placeholder=_("type to search: photos, sqlite, delete …"))
         with Container(id="picker"):
             with Vertical(classes="left"):
                 yield Canvas(recipe_list.header, id="columns")
@@ -89,18 +90,18 @@ class RecipesScreen(Window[Recipe | None]):
         matching = [recipe for recipe in self.wizard.machine.recipes if recipe_list.matches(recipe, typed)]
         rows: list[ListRow] = []
         for title, members in grouped(matching):
-            rows += [gap(f"before {title}"), headline(title, title)]
+            rows += [gap(f"before {title}"), headline(title, _(title))]
             for recipe in members:
                 chosen = used is not None and used.name == recipe.name
                 rows.append(ListRow(recipe.name, partial(recipe_list.row, self._offered[recipe.name], chosen)))
         if not matching:
-            rows.append(ListRow("none", partial(_remark, f"No recipe has “{typed}” in it."), False))
+            rows.append(ListRow("none", partial(_remark, _("No recipe has “{words}” in it.", words=typed)), False))
         if not typed:
             if all(recipe.group != YOURS for recipe in matching):
-                rows += [gap("before yours"), headline("yours", "Yours")]
+                rows += [gap("before yours"), headline("yours", _("Yours"))]
             for number, problem in enumerate(self._broken):
                 rows.append(ListRow(f"broken {number}", partial(_remark, f"✗ {problem}"), False))
-            rows.append(ListRow(NEW, text("    New, with files like mine …")))
+            rows.append(ListRow(NEW, text(f"    {_('New, with files like mine …')}")))
         self._list.rows = tuple(rows[1:] if rows[0].key.startswith("before ") else rows)
         self._explain()
 
@@ -108,7 +109,7 @@ class RecipesScreen(Window[Recipe | None]):
     def _explain(self) -> None:
         key = self._list.key
         if key == NEW:
-            self.query_one("#recipe", Canvas).show(lambda width: lines(wrap(ABOUT_NEW, width)))
+            self.query_one("#recipe", Canvas).show(lambda width: lines(wrap(_(ABOUT_NEW), width)))
         elif key in self._offered:
             item = self._offered[key]
             self.query_one("#recipe", Canvas).show(
@@ -154,14 +155,14 @@ class RecipesScreen(Window[Recipe | None]):
             return
         self._look()
         self._list.highlight(recipe.name)
-        self.say(("✓ ", "bold $success"), f"Saved as {recipe.name} in {recipe.source}.")
+        self.say(("✓ ", "bold $success"), _("Saved as {name} in {file}.", name=recipe.name, file=recipe.source))
 
     def action_remove(self) -> None:
         if self._highlighted is not None:
             recipe = self._highlighted.recipe
-            words = f"{recipe.title} would be gone for good. Results measured with it stay."
-            answers = {"keep": "Keep it", "delete": f"Delete {recipe.source}"}
-            window = QuestionScreen("Remove this recipe?", words, answers)
+            words = _("{recipe} would be gone for good. Results measured with it stay.", recipe=recipe.title)
+            answers = {"keep": _("Keep it"), "delete": _("Delete {file}", file=recipe.source)}
+            window = QuestionScreen(_("Remove this recipe?"), words, answers)
             self.wizard.push_screen(window, partial(self._remove, recipe))
 
     def _remove(self, recipe: Recipe, answer: str | None) -> None:
@@ -173,7 +174,7 @@ class RecipesScreen(Window[Recipe | None]):
             self.show_error(error)
             return
         self._look()
-        self.say(("✓ ", "bold $success"), f"Removed {recipe.title}.")
+        self.say(("✓ ", "bold $success"), _("Removed {recipe}.", recipe=recipe.title))
 
 
 def _remark(words: str, width: int, on: bool) -> Content:

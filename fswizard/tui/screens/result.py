@@ -15,6 +15,7 @@ from textual.widgets import Static
 
 from fswizard.advice.words import worth_asking
 from fswizard.errors import FswizardError
+from fswizard.language import N_, _, shown
 from fswizard.model.analysis import Findings
 from fswizard.model.forecast import Forecast
 from fswizard.model.result import Result
@@ -34,12 +35,13 @@ FORUM, POST = "bbcode", "reddit"
 class ResultScreen(StepScreen):
     """The card, figures as bars, commands; behind a key what they rest on; weights and needs rank it again at once."""
 
-    HELP = (
+    HELP = N_(
         "The first lines say what to use, why, and when to choose otherwise. The dots say how sure that is: four mean "
         "proven and without a doubt that matters. The longest bar is the best, for durations too.\n\n"
         "d shows what it rests on. Ratios compare a candidate with the baseline: 1.21 means 1.21 times as good. The "
-        "whisker is the interval in which the true ratio lies with 95 % certainty. Within 5 % two are level, so choose "
-        "by features. Beaten means that another candidate is proven faster, though the baseline is not.\n\n"
+        "whisker, or what stands in brackets, is the interval in which the true ratio lies with 95 % certainty. Within "
+        "5 % two are level, so choose by features. Behind means that another candidate is proven faster, though the "
+        "baseline is not.\n\n"
         "w changes how much each workload counts, m what you must have: the same figures are ranked again at once, "
         "nothing is measured again.\n\n"
         "g resumes a run that ended before the answer was clear; the card says what that is likely to bring.\n\n"
@@ -50,19 +52,19 @@ class ResultScreen(StepScreen):
         "h opens earlier results, l the log of the run that has just ended."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "forward", "export"),
+        Binding("enter", "forward", N_("export")),
         *SCROLL_LINES,
         *(replace(binding, show=False) for binding in SCROLL_PAGES),
-        Binding("u", "set_up", "set it up"),
-        Binding("d", "details", "details"),
-        Binding("w", f"prefer('{WEIGHT}')", "weights"),
-        Binding("m", f"prefer('{NEED}')", "must have"),
-        Binding("s", f"export('{FORUM}')", "share"),
-        Binding("c", "copy", "copy"),
-        Binding("y", "copy_post", "copy a post", show=False),
-        Binding("g", "go_on", "resume"),
-        Binding("l", "log", "log", show=False),
-        Binding("h", "app.history", "history", show=False),
+        Binding("u", "set_up", N_("set it up")),
+        Binding("d", "details", N_("details")),
+        Binding("w", f"prefer('{WEIGHT}')", N_("weights")),
+        Binding("m", f"prefer('{NEED}')", N_("must have")),
+        Binding("s", f"export('{FORUM}')", N_("share")),
+        Binding("c", "copy", N_("copy")),
+        Binding("y", "copy_post", N_("copy a post"), show=False),
+        Binding("g", "go_on", N_("resume")),
+        Binding("l", "log", N_("log"), show=False),
+        Binding("h", "app.history", N_("history"), show=False),
     ]
 
     _findings: Findings | None = None
@@ -81,10 +83,10 @@ class ResultScreen(StepScreen):
         result = self._result
         plan = result.plan
         preferences = self.query_one(PreferenceList)
-        preferences.border_title = "Adjust the ranking"
+        preferences.border_title = _("Adjust the ranking")
         features = worth_asking(plan.candidates, plan.needs)
         preferences.offer(plan.recipe.workloads, plan.needs, features)
-        self.query_one("#question", Static).update("Working out the answer …")
+        self.query_one("#question", Static).update(_("Working out the answer …"))
         self._conclude()
         if (path := self.wizard.result_path) is not None:
             why_not_resumed = self.wizard.backend.why_not_resumed
@@ -168,6 +170,24 @@ class ResultScreen(StepScreen):
         running = self.wizard.running
         return running is not None and running.state.plan.seed == self._result.plan.seed
 
+    def place(self) -> Callable[[StepScreen], None]:
+        """With the ranking as it was adjusted, and what is unfolded."""
+        take_focus, detailed, shown = super().place(), self._detailed, self.has_class("-preferences")
+        mine = self.query_one(PreferenceList)
+        weights, needs = mine.weights, mine.needs
+
+        def take(screen: StepScreen) -> None:
+            assert isinstance(screen, ResultScreen)
+            screen._detailed = detailed
+            screen.set_class(shown, "-preferences")
+            preferences = screen.query_one(PreferenceList)
+            preferences.weights, preferences.needs = weights, needs
+            preferences.redraw()
+            screen._conclude()
+            take_focus(screen)
+
+        return take
+
     def action_details(self) -> None:
         """From the answer to what it rests on, and back."""
         if self._view is not None:
@@ -194,7 +214,7 @@ class ResultScreen(StepScreen):
     def action_copy(self) -> None:
         if self._findings is not None:
             self.wizard.copy_to_clipboard("\n".join(self._findings.advice.card.commands))
-            self.notify("The commands are in the clipboard, where the terminal allows it.")
+            self.notify(_("The commands are in the clipboard, where the terminal allows it."))
 
     def action_copy_post(self) -> None:
         """The short text for a forum, with the command to try it, at one key."""
@@ -204,7 +224,7 @@ class ResultScreen(StepScreen):
 
     def _copied(self, post: str | bytes) -> None:
         self.wizard.copy_to_clipboard(post if isinstance(post, str) else post.decode())
-        self.notify("A post with the command to try it is in the clipboard, where the terminal allows it.")
+        self.notify(_("A post with the command to try it is in the clipboard, where the terminal allows it."))
 
     def action_go_on(self) -> None:
         if (path := self.wizard.result_path) is not None:
@@ -212,7 +232,8 @@ class ResultScreen(StepScreen):
             self.ask(lambda: take_up(path, forecast), self.wizard.take_up, fails=self._cannot_go_on, group="take-up")
 
     def _cannot_go_on(self, error: FswizardError) -> None:
-        self.notify(f"{error.message} {error.hint_without_switches}", severity="warning", markup=False)
+        words = f"{shown(error.message)} {shown(error.hint_without_switches)}"
+        self.notify(words, severity="warning", markup=False)
 
     def action_set_up(self) -> None:
         """What the card says to use, for good."""

@@ -16,14 +16,15 @@ from textual.reactive import reactive
 from textual.widgets import Input, Static
 
 from fswizard.errors import FswizardError, Refused
+from fswizard.language import N_, _, p_, shown
 from fswizard.model.drive import Drive
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.report.plan import LOSES, NOTHING, PLACE, plan_commands, plan_facts
 from fswizard.targets import privilege
 from fswizard.tui.backend import NO_WAY
-from fswizard.tui.drawing import bullet, facts, keyed, lines, text, wrap
-from fswizard.tui.screens.base import SCROLL_LINES, SCROLL_PAGES, StepScreen, TextBox
+from fswizard.tui.drawing import bullet, facts, filled, keyed, lines, text, wrap
+from fswizard.tui.screens.base import AIRY, SCROLL_LINES, SCROLL_PAGES, StepScreen, TextBox
 from fswizard.tui.widgets.canvas import Canvas
 
 if TYPE_CHECKING:
@@ -32,30 +33,35 @@ if TYPE_CHECKING:
     Planned = tuple[Plan, str, tuple[DeviceTarget, ...], State, str]
 
 ROOT = {
-    "root": "fswizard runs as root; the workloads themselves run without root.",
-    "sudo": "sudo is used once, for formatting and mounting; everything else runs as you.",
-    "sudo-asks": "sudo asks for your password once, before the run begins; it is used for formatting and mounting.",
-    "pkexec": "pkexec asks for your password in a window, as sudo is not installed; everything else runs as you.",
-    "sudo-refuses": "Formatting and mounting need root, and sudo won't give it to you.",
-    "unknown-caller": "fswizard runs as root for somebody else. Start it as yourself; it calls sudo when needed.",
-    "wrong-helper": "The installed helper is not this version's: run `fswizard install-helper` and come back.",
-    "unreadable-helper": "Root can't read this copy of fswizard: run `fswizard install-helper` and come back.",
-    "none": "Formatting and mounting need root, and sudo is not installed.",
+    "root": N_("fswizard runs as root; the workloads themselves run without root."),
+    "sudo": N_("sudo is used once, for formatting and mounting; everything else runs as you."),
+    "sudo-asks": N_("sudo asks for your password once, before the run begins; it is used for formatting and mounting."),
+    "pkexec": N_("pkexec asks for your password in a window, as sudo is not installed; everything else runs as you."),
+    "sudo-refuses": N_("Formatting and mounting need root, and sudo won't give it to you."),
+    "unknown-caller": N_("fswizard runs as root for somebody else. Start it as yourself; it calls sudo when needed."),
+    "wrong-helper": N_("The installed helper is not this version's: run `fswizard install-helper` and come back."),
+    "unreadable-helper": N_("Root can't read this copy of fswizard: run `fswizard install-helper` and come back."),
+    "none": N_("Formatting and mounting need root, and sudo is not installed."),
 }
-CONFIRMED = (
+CONFIRMED = N_(
     "sudo asks for your password on the plain terminal, where you are asked once more whether to erase; everything "
     "else runs as you."
 )
-COMPARE = "go back to the first step and choose “Compare what I have”: comparing mounted filesystems needs no root."
-NO_ROOT = f"log in as root, or have sudo installed and your account allowed to use it, or {COMPARE}"
+COMPARE = N_("go back to the first step and choose “Compare what I have”: comparing mounted filesystems needs no root.")
+NO_ROOT = N_(
+    "log in as root, or have sudo installed and your account allowed to use it, or go back to the first step and "
+    "choose “Compare what I have”: comparing mounted filesystems needs no root."
+)
+KINDS = (N_("serial number"), N_("name in /dev/disk/by-id"), N_("file's path"))
+"""What confirms a disk, in the words of the helper, which has no translations."""
 
 
 class SerialBox(TextBox):
     """Where the serial number is typed; the plan can be scrolled meanwhile."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "submit", "erase and start"),
-        Binding("enter", "go_on", "next disk"),
+        Binding("enter", "submit", N_("erase and start")),
+        Binding("enter", "go_on", N_("next disk")),
         *(replace(binding, action=f"screen.{binding.action}") for binding in (*SCROLL_LINES, *SCROLL_PAGES)),
     ]
     last: reactive[bool] = reactive(True, bindings=True)
@@ -71,8 +77,8 @@ class SerialBox(TextBox):
 class ReviewScreen(StepScreen):
     """The plan, whole."""
 
-    QUESTION = "Ready to measure"
-    HELP = (
+    QUESTION = N_("Ready to measure")
+    HELP = N_(
         "These are the exact commands of the run. DEVICE, MOUNT and the like stand for names chosen when it starts; "
         "commands marked # run as root, those marked $ as you.\n\n"
         "Only the scratch image is formatted. The image, its loop device and its mount are removed at the end, even "
@@ -82,7 +88,7 @@ class ReviewScreen(StepScreen):
         "another name of it if the number isn't unique. Then everything is checked once more, and the run doesn't "
         "start if anything has changed."
     )
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "forward", "start"), *SCROLL_LINES]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "forward", N_("start")), *SCROLL_LINES]
 
     def body(self) -> ComposeResult:
         yield SerialBox(id="serial")
@@ -97,12 +103,12 @@ class ReviewScreen(StepScreen):
         self._questions: tuple[DeviceTarget, ...] = ()
         self._answers: list[str] = []
         self.query_one("#serial").display = False
-        self.query_one(".panel").border_title = "Exact commands"
+        self.query_one(".panel").border_title = _("Exact commands")
         if self.wizard.measuring and self.wizard.running is not None:
             self._planned((self.wizard.running.state.plan, "", (), "root", ""))
             return
         if self.wizard.taken_up is None:
-            self.say("Making the plan …")
+            self.say(_("Making the plan …"))
         self.ask(self._make, self._planned, fails=self._cannot)
 
     def _make(self) -> Planned:
@@ -115,8 +121,8 @@ class ReviewScreen(StepScreen):
 
     def _cannot(self, error: FswizardError) -> None:
         self.problem = error
-        self.query_one("#question", Static).update("This can't run yet")
-        self.say(keyed("`esc` goes back to change it."))
+        self.query_one("#question", Static).update(_("This can't run yet"))
+        self.say(keyed(_("`esc` goes back to change it.")))
         self.query_one("#plan", Canvas).show(lambda width: _problem(error, width))
 
     def _planned(self, planned: Planned) -> None:
@@ -125,25 +131,25 @@ class ReviewScreen(StepScreen):
         self._questions, self._answers = questions, []
         self.wizard.choose(plan=plan)
         if self.wizard.measuring:
-            self.say(keyed("A run with this plan is under way. `⏎` returns to it."))
+            self.say(keyed(_("A run with this plan is under way. `⏎` returns to it.")))
         elif plan.target.kind != "directory" and rights in NO_WAY:
-            self.say(("! ", "bold $warning"), "This needs root, which you can't get here.")
+            self.say(("! ", "bold $warning"), _("This needs root, which you can't get here."))
         elif self.wizard.taken_up is not None:
-            self.say(keyed("This resumes an earlier run. `⏎` starts it."))
+            self.say(keyed(_("This resumes an earlier run. `⏎` starts it.")))
         elif questions:
             self._ask()
         else:
-            self.say(keyed("Nothing has happened yet. `⏎` starts the run."))
+            self.say(keyed(_("Nothing has happened yet. `⏎` starts the run.")))
         taken_up = self.wizard.taken_up
         earlier = taken_up.earlier if taken_up else None
         chosen = None if taken_up or self.choices.comparing else self.choices.drive
         more: dict[str, Any] = {"settles": settles, "warning": warning, "earlier": earlier}
         self.query_one("#plan", Canvas).show(
-            lambda width: plan_words(plan, rights, width, questions, chosen, gap=self.has_class("-tall"), **more)
+            lambda width: plan_words(plan, rights, width, questions, chosen, gap=self.size.height >= AIRY, **more)
         )
         self.query_one("#commands", Canvas).show(partial(commands, plan))
         self.query_one("#below", Canvas).show(
-            lambda width: lines((Content(""), text(("Exact commands", "bold $muted")), commands(plan, width)))
+            lambda width: lines((Content(""), text((_("Exact commands"), "bold $muted")), commands(plan, width)))
         )
 
     def action_back(self) -> None:
@@ -169,13 +175,12 @@ class ReviewScreen(StepScreen):
         """The question for the next device."""
         question = self._questions[len(self._answers)]
         many = len(self._questions)
-        number = text((f"{len(self._answers) + 1} of {many}  ", "bold $primary") if many > 1 else "")
-        loss = ("nothing was found on it", "$success") if question.empty else ("it is erased", "bold $error")
-        self.say(number, f"{question.title}: ", loss, f". To confirm, type its {question.kind} ",
-                 (question.identifier, "bold"), keyed(" and press `⏎`."))  # fmt: skip
+        number = _("{number} of {count}", number=len(self._answers) + 1, count=many)
+        words = to_confirm(question.title, question.kind, question.identifier, empty=question.empty)
+        self.say((f"{number}  " if many > 1 else "", "bold $primary"), words)
         box = self.query_one("#serial", SerialBox)
         box.last = len(self._answers) + 1 == many
-        box.placeholder = f"{question.kind} of {question.title}"
+        box.placeholder = _("{kind} of {disk}", kind=_(question.kind), disk=question.title)
         box.display = True
         box.focus()
 
@@ -189,7 +194,8 @@ class ReviewScreen(StepScreen):
         if not typed:
             self._ask()
         elif many > 1 and typed not in asked.identifiers:
-            self._refused(typed, Refused(f"'{typed}' is not the {asked.kind} of {asked.title}.", ""))
+            words = _("'{typed}' is not the {kind} of {disk}.", typed=typed, kind=_(asked.kind), disk=asked.title)
+            self._refused(typed, Refused(words, ""))
         elif len(self._answers) + 1 < many:
             self._answers.append(typed)
             box.value = ""
@@ -202,8 +208,8 @@ class ReviewScreen(StepScreen):
     def _refused(self, typed: str, error: FswizardError) -> None:
         asked = self._questions[len(self._answers)]
         if typed not in asked.identifiers:
-            hint = f"Look again which disk it is: its {asked.kind} is {asked.identifier}."
-            error = Refused(error.message, hint)
+            name = {"kind": _(asked.kind), "identifier": asked.identifier}
+            error = Refused(error.message, _("Look again which disk it is: its {kind} is {identifier}.", **name))
         self.show_error(error)
 
     @work(group="begin")
@@ -212,6 +218,15 @@ class ReviewScreen(StepScreen):
             await self.wizard.begin(plan)
         except FswizardError as error:
             self.show_error(error)
+
+
+def to_confirm(disk: str, kind: str, identifier: str, *, empty: bool) -> Content:
+    """What has to be typed before a disk is erased."""
+    loss = (_("nothing was found on it"), "$success") if empty else (_("it is erased"), "bold $error")
+    return filled(
+        _("{disk}: {loss}. To confirm, type its {kind} {identifier} and press {key}."),
+        disk=disk, loss=loss, kind=_(kind), identifier=(identifier, "bold"), key=("⏎", "bold $primary"),
+    )  # fmt: skip
 
 
 def plan_words(
@@ -230,28 +245,29 @@ def plan_words(
     where the plan may be about another, `settles` what it is likely to settle, where that is known, `warning` what to
     know before root is given, `earlier` the run that is resumed; `gap` leaves a line between any two."""
     kind, drive = plan.target.kind, plan.drive
-    shown: dict[str, str | Content] = dict(plan_facts(plan, settles=settles, earlier=earlier).rows)
+    rows: dict[str, str | Content] = dict(plan_facts(plan, settles=settles, earlier=earlier).rows)
+    loses, place = _(LOSES), _(PLACE)
     if kind != "device":
-        shown[LOSES] = text(("nothing", "bold $success"), NOTHING.removeprefix("nothing"))
+        nothing, colon, why = _(NOTHING).partition(":")
+        rows[loses] = text((nothing, "bold $success"), f"{colon}{why}")
     elif questions and all(question.empty for question in questions):
-        shown[LOSES] = text(("nothing", "bold $success"), ". ", " ".join(plan.losses))
+        rows[loses] = text((p_("you lose", "nothing"), "bold $success"), ". ", " ".join(map(shown, plan.losses)))
     else:
-        shown[LOSES] = text((str(shown[LOSES]), "bold $error"))
+        rows[loses] = text((str(rows[loses]), "bold $error"))
     if kind == "image" and chosen is not None and drive is not None and drive.name != chosen.name:
-        other = f". This tests {drive.name}, not {chosen.name}, which you chose"
-        shown[PLACE] = text(shown[PLACE], (other, "$warning"))
+        other = _("This tests {disk}, not {chosen}, which you chose", disk=drive.name, chosen=chosen.name)
+        rows[place] = text(rows[place], (f". {other}", "$warning"))
     if kind == "directory":
-        root = "not needed"
+        root = p_("root", "not needed")
     elif rights in NO_WAY:
         instead = COMPARE if rights in ("wrong-helper", "unreadable-helper") else NO_ROOT
-        return facts(
-            {"Root": f"{ROOT[rights]} {warning}", "Instead": instead, **shown}.items(), width, label=11, gap=gap
-        )
+        refused = {_("Root"): f"{_(ROOT[rights])} {warning}", _("Instead"): _(instead)}
+        return facts({**refused, **rows}.items(), width, label=11, gap=gap)
     else:
         asks = kind == "device" and rights in ("sudo", "sudo-asks")
-        root = f"{CONFIRMED if asks else ROOT[rights]} {warning}"
-    shown = {LOSES: shown.pop(LOSES), "Root": root, **shown}
-    return facts(shown.items(), width, label=11, gap=gap)
+        root = f"{_(CONFIRMED if asks else ROOT[rights])} {warning}"
+    rows = {loses: rows.pop(loses), _("Root"): root, **rows}
+    return facts(rows.items(), width, label=11, gap=gap)
 
 
 def commands(plan: Plan, width: int) -> Content:
@@ -262,9 +278,9 @@ def commands(plan: Plan, width: int) -> Content:
 
 
 def _problem(error: FswizardError, width: int) -> Content:
-    rows = [bullet(("✗", "bold $error"), (error.message, "bold"), width)]
-    if error.hint_without_switches:
-        rows += [Content(""), bullet(("›", "$primary"), error.hint_without_switches, width)]
+    rows = [bullet(("✗", "bold $error"), (shown(error.message), "bold"), width)]
+    if hint := shown(error.hint_without_switches):
+        rows += [Content(""), bullet(("›", "$primary"), hint, width)]
     if error.details:
         rows += [Content(""), *(line for part in error.details.splitlines() for line in wrap((part, "$muted"), width))]
     return lines(rows)

@@ -9,10 +9,11 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
+from fswizard.language import N_, _, p_, shown
 from fswizard.model.run_state import RunState
 from fswizard.report.writes import budget_text
 from fswizard.tui import live
-from fswizard.tui.drawing import keyed, text
+from fswizard.tui.drawing import filled, text
 from fswizard.tui.monitor import RunMonitor
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.widgets.canvas import CachedVertical, Canvas, LiveCanvas
@@ -32,7 +33,7 @@ SPINNER_S = 0.5
 class RunScreen(StepScreen):
     """Draws the newest snapshot up to ten times a second, and only what changed."""
 
-    HELP = (
+    HELP = N_(
         "Each round formats every filesystem and tests it once, in a changing order, which is fair to all. "
         "The leaderboard ranks them over all workloads. Each bar fades over its interval (the range in which the true "
         "speed lies), which narrows with every round. A filesystem that is proven slower is dropped, and the run ends "
@@ -46,13 +47,13 @@ class RunScreen(StepScreen):
         "Click an earlier step to look around while the run continues."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "forward", "result"),
-        Binding("space", "pause", "pause"),
-        Binding("s", "skip", "skip"),
-        Binding("l", "log", "log"),
-        Binding("x", "stop", "stop"),
-        Binding("L", "leave_alone", "quit, run goes on", show=False),
-        Binding("escape", "back", "leave"),
+        Binding("enter", "forward", N_("result")),
+        Binding("space", "pause", N_("pause")),
+        Binding("s", "skip", N_("skip")),
+        Binding("l", "log", N_("log")),
+        Binding("x", "stop", N_("stop")),
+        Binding("L", "leave_alone", N_("quit, run goes on"), show=False),
+        Binding("escape", "back", N_("leave")),
     ]
 
     def body(self) -> ComposeResult:
@@ -130,11 +131,14 @@ class RunScreen(StepScreen):
 
     def _doing(self, running: RunMonitor, frame: int, width: int) -> Content:
         if running.stopping:
-            words = running.state.step.title if running.state.step else ""
-            return text(("Stopping: ", "bold $warning"), "removing everything the run made. ", (words, "$muted"))
+            stopping = (f"{_('Stopping:')} ", "bold $warning")
+            words = shown(running.state.step.title) if running.state.step else ""
+            return text(stopping, f"{_('removing everything the run made.')} ", (words, "$muted"))
         if running.state.paused:
-            words = "before the next filesystem; the current one finishes first. `space` resumes."
-            return text(("Paused ", "bold $warning"), keyed(words))
+            return filled(
+                _("{paused} before the next filesystem; the current one finishes first. {key} resumes."),
+                paused=(p_("of a run", "Paused"), "bold $warning"), key=("space", "bold $primary"),
+            )  # fmt: skip
         return live.doing(running.state, frame, width)
 
     def run_is_over(self) -> None:
@@ -151,9 +155,9 @@ class RunScreen(StepScreen):
         running, state = self._run, self._run.state
         self.refresh_bindings()
         problem = running.problem
-        head = text(("✗ ", "bold $error"), problem.message) if problem else text("The run has ended")
+        head = text(("✗ ", "bold $error"), shown(problem.message)) if problem else text(_("The run has ended"))
         self.query_one("#question", Static).update(head)
-        self.say((problem.hint_without_switches if problem else "") or (state.ended.text if state.ended else ""))
+        self.say(shown((problem.hint_without_switches if problem else "") or (state.ended.text if state.ended else "")))
 
     # Keys
 
@@ -181,17 +185,21 @@ class RunScreen(StepScreen):
         if step is None or not step.candidate:
             return
         name = step.candidate
-        words = f"{name} is not measured any more in this run. Its figures so far are kept."
-        answers = {"stay": f"Keep {name}", "skip": f"Skip {name} from now on"}
+        words = _("{candidate} is not measured any more in this run. Its figures so far are kept.", candidate=name)
+        answers = {
+            "stay": _("Keep {candidate}", candidate=name),
+            "skip": _("Skip {candidate} from now on", candidate=name),
+        }
 
         def answered(answer: str | None) -> None:
             now = self._run.state.step
             if answer == "skip" and now is not None and now.candidate == name:
                 self._run.run.order("skip")
             elif answer == "skip":
-                self.notify(f"{name} was done meanwhile; press s when it is measured again.", markup=False)
+                late = _("{candidate} was done meanwhile; press s when it is measured again.", candidate=name)
+                self.notify(late, markup=False)
 
-        self.wizard.push_screen(QuestionScreen("Skip it?", words, answers), answered)
+        self.wizard.push_screen(QuestionScreen(_("Skip it?"), words, answers), answered)
 
     def action_leave_alone(self) -> None:
         """Quit; the run is a process of its own and goes on, and `fswizard watch` shows it again."""

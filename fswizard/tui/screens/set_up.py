@@ -16,17 +16,18 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from fswizard.errors import FswizardError
+from fswizard.language import N_, _, p_, shown
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Plan
 from fswizard.model.text import safe
 from fswizard.model.units import size_text
 from fswizard.tui.backend import NO_WAY, Backend
-from fswizard.tui.drawing import bullet, cut, facts, fit, keyed, lines, radio, text, tick
+from fswizard.tui.drawing import Piece, bullet, cut, facts, filled, fit, heading, keyed, lines, radio, text, tick
 from fswizard.tui.drives import first_sentences, losing
 from fswizard.tui.machine import DiskWatcher, in_background, target_state
 from fswizard.tui.screens.base import SCROLL_LINES, SCROLL_PAGES, TextBox, Window
-from fswizard.tui.screens.review import CONFIRMED, ROOT, SerialBox
+from fswizard.tui.screens.review import CONFIRMED, ROOT, SerialBox, to_confirm
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
 
@@ -39,15 +40,15 @@ PARTITION, ABSENT = "partition", "absent"
 class FieldBox(TextBox):
     """One of the texts of the form."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "review")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", N_("review"))]
 
 
 class SetUpScreen(Window[None]):
     """Which disk, and how it is called. Disks are looked at only now, as that may wake them."""
 
-    TITLE = "Set it up"
+    TITLE = N_("Set it up")
     LOOK = "broad"
-    HELP = (
+    HELP = N_(
         "Choose the disk or partition that gets this filesystem for good, with space. Everything on it is lost, so it "
         "is checked like a disk for a test, and you confirm it in the review, which shows the exact commands.\n\n"
         "Tab goes to the label, the mount point and the owner. The owner is the account that can write to it.\n\n"
@@ -55,9 +56,9 @@ class SetUpScreen(Window[None]):
         "A partition table lets other programs and systems see that the disk is in use."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "review", "review"),
-        Binding("tab", "app.focus_next", "next field"),
-        Binding("escape", "dismiss", "back"),
+        Binding("enter", "review", N_("review")),
+        Binding("tab", "app.focus_next", N_("next field")),
+        Binding("escape", "dismiss", N_("back")),
     ]
 
     def __init__(self, candidate: Candidate, plan: Plan) -> None:
@@ -78,10 +79,11 @@ class SetUpScreen(Window[None]):
                 yield FieldBox(id=name, max_length=200)
 
     def on_mount(self) -> None:
-        self.query_one(".window").border_title = f"Set up {self._candidate.title}"
+        self.query_one(".window").border_title = _("Set up {filesystem}", filesystem=self._candidate.title)
         self._choices: SetUpChoices = self.wizard.backend.usual_set_up(self._candidate, self._plan)
-        words = (("label", "Label", self._choices.label), ("mount", "Mount point", self._choices.mount_point),
-                 ("owner", "Owner", self._choices.owner))  # fmt: skip
+        words = (("label", p_("of a filesystem", "Label"), self._choices.label),
+                 ("mount", _("Mount point"), self._choices.mount_point),
+                 ("owner", _("Owner"), self._choices.owner))  # fmt: skip
         for name, title, value in words:
             box = self.query_one(f"#{name}", Input)
             box.border_title, box.value = title, value
@@ -121,7 +123,7 @@ class SetUpScreen(Window[None]):
         return {offer.path: offer for offer in here if offer.refused is None}
 
     def _redraw(self) -> None:
-        usable, rows = self._usable, [headline("which", "On which disk?")]
+        usable, rows = self._usable, [headline("which", _("On which disk?"))]
         if self._path not in usable:
             self._path = ""
         for drive in self._drives:
@@ -129,14 +131,14 @@ class SetUpScreen(Window[None]):
             own = [offer for offer in offers or () if offer.path in usable]
             rows += [ListRow(offer.path, partial(self._device_row, drive, offer)) for offer in own]
             if not own and drive.bus != "loop":
-                refused = next((offer.refused.message for offer in offers or () if offer.refused), "it is gone")
-                words = f"✗ {refused}" if offers is not None else "checking it …"
+                refused = (shown(offer.refused.message) for offer in offers or () if offer.refused)
+                words = _("checking it …") if offers is None else f"✗ {next(refused, _('it is gone'))}"
                 rows.append(ListRow(f"no:{drive.name}", partial(_refused_row, drive, words), False))
-        rows += [gap("gap"), headline("how", "How?")]
+        rows += [gap("gap"), headline("how", _("How?"))]
         whole = self._path not in usable or usable[self._path].whole
         if whole:
-            rows.append(_tick_row(PARTITION, self._choices.partition, "with a partition table (GPT)"))
-        rows.append(_tick_row(ABSENT, self._choices.may_be_absent, "may be absent when this machine starts"))
+            rows.append(_tick_row(PARTITION, self._choices.partition, _("with a partition table (GPT)")))
+        rows.append(_tick_row(ABSENT, self._choices.may_be_absent, _("may be absent when this machine starts")))
         self.query_one(ChoiceList).rows = tuple(rows)
         if self._said_of != (self._path, bool(usable)):
             self._say_usual()
@@ -145,16 +147,15 @@ class SetUpScreen(Window[None]):
         """Only where it changes, as disks are looked at again and again, and an error is to stay until then."""
         self._said_of = self._path, bool(self._usable)
         if self._path:
-            self.say("⏎ shows the exact commands. Nothing has happened yet.")
+            self.say(_("⏎ shows the exact commands. Nothing has happened yet."))
         elif self._usable:
-            self.say(
-                keyed("Choose a disk with `space`. Everything on it will be lost; nothing happens before a review.")
-            )
+            words = _("Choose a disk with `space`. Everything on it will be lost; nothing happens before a review.")
+            self.say(keyed(words))
         else:
-            self.say("No disk here can be set up so far: connect one, or free one.")
+            self.say(_("No disk here can be set up so far: connect one, or free one."))
 
     def _device_row(self, drive: Drive, offer: Offer, width: int, on: bool) -> Content:
-        words = f"{offer.name}  {drive.model or 'no model name'}, {size_text(offer.size_bytes)}"
+        words = f"{offer.name}  {drive.model or _('no model name')}, {size_text(offer.size_bytes)}"
         first = text(radio(offer.path == self._path), " ", (cut(words, width - 4), "bold"))
         loss = losing(offer)
         return text(first, "  " if first.cell_length + 2 + loss.cell_length <= width else "\n    ", loss)
@@ -174,7 +175,7 @@ class SetUpScreen(Window[None]):
     @on(Input.Submitted)
     def action_review(self) -> None:
         if not self._path:
-            self.refuse("Choose a disk first: `↑↓`, then `space`.")
+            self.refuse(_("Choose a disk first: `↑↓`, then `space`."))
             return
         label, point, owner = (self.query_one(f"#{name}", Input).value.strip() for name in ("label", "mount", "owner"))
         self._choices = replace(self._choices, label=label, mount_point=point.rstrip("/"), owner=owner)
@@ -193,20 +194,20 @@ class SetUpScreen(Window[None]):
 class SetUpReview(Window[None]):
     """The exact commands; once confirmed, how it goes, and where the disk is then."""
 
-    TITLE = "Review"
+    TITLE = N_("Review")
     LOOK = "full"
-    HELP = (
+    HELP = N_(
         "These are the exact commands, in order, as root; $uuid is what blkid prints, $stamp the time. They start only "
         "after you type the serial number of the disk, or another name of it if that isn't unique.\n\n"
         "If a step fails, /etc/fstab and the directory are put back as they were. What was on the disk is lost.\n\n"
         "Ctrl-S saves a script that does the same, to read and to run yourself."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "save", "save as a script", key_display="^s"),
-        Binding("c", "copy", "copy the undo"),
+        Binding("ctrl+s", "save", N_("save as a script"), key_display="^s"),
+        Binding("c", "copy", N_("copy the undo")),
         *SCROLL_LINES,
         *SCROLL_PAGES,
-        Binding("escape", "back", "back"),
+        Binding("escape", "back", N_("back")),
     ]
 
     def __init__(self, plan: SetUpPlan, rights: State) -> None:
@@ -226,19 +227,16 @@ class SetUpReview(Window[None]):
         plan, box = self._plan, self.query_one("#serial", SerialBox)
         self.query_one("#plan", Canvas).show(self._review)
         if plan.identifiers and self._rights in NO_WAY:
-            self.say(
-                ("! ", "bold $warning"),
-                keyed("This needs root, which you can't get here. `^s` saves a script for root."),
-            )
+            words = _("This needs root, which you can't get here. `^s` saves a script for root.")
+            self.say(("! ", "bold $warning"), keyed(words))
             box.display, box.disabled = False, True
         elif plan.identifiers:
-            loss = ("nothing was found on it", "$success") if plan.empty else ("it is erased", "bold $error")
-            self.say(f"{plan.title}: ", loss, f". To confirm, type its {plan.kind} ", (plan.identifiers[0], "bold"),
-                     keyed(" and press `⏎`."))  # fmt: skip
-            box.placeholder = f"{plan.kind} of {plan.title}"
+            self.say(to_confirm(plan.title, plan.kind, plan.identifiers[0], empty=plan.empty))
+            box.placeholder = _("{kind} of {disk}", kind=_(plan.kind), disk=plan.title)
             box.focus()
         else:
-            self.say(("This is a demo: nothing is done. ", "bold $warning"), "These would be the commands.")
+            demo = (f"{_('This is a demo: nothing is done.')} ", "bold $warning")
+            self.say(demo, _("These would be the commands."))
             box.display, box.disabled = False, True
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -250,13 +248,18 @@ class SetUpReview(Window[None]):
 
     def _review(self, width: int) -> Content:
         plan, what = self._plan, self._plan.what
-        loss = ("nothing", "bold $success") if plan.empty else ("; ".join(plan.losses), "bold $error")
-        shown: dict[str, str | Content] = {
-            "You lose": text(loss),
-            "You get": f"{what.filesystem} “{what.label}” on {what.mount_point}, owned by {what.owner}",
-            "Root": _root(self._rights) if plan.identifiers else "not needed in a demo",
-        }  # fmt: skip
-        return lines((facts(shown.items(), width, label=10, gap=False), Content(""), _commands(plan.commands, width)))
+        loss = (p_("you lose", "nothing"), "bold $success")
+        if not plan.empty:
+            loss = ("; ".join(map(shown, plan.losses)), "bold $error")
+        new = {"filesystem": what.filesystem, "label": what.label, "directory": what.mount_point, "owner": what.owner}
+        pairs: tuple[tuple[str, Piece], ...] = (
+            (_("You lose"), loss),
+            (_("You get"), _("{filesystem} “{label}” on {directory}, owned by {owner}", **new)),
+            (_("Root"), _root(self._rights) if plan.identifiers else p_("root", "not needed in a demo")),
+            *_then(plan.left_to_do),
+        )
+        known, title = facts(pairs, width, label=10, gap=False), heading(_("Exact commands, as root"), width)
+        return lines((known, Content(""), title, _commands(plan.commands, width)))
 
     @on(Input.Submitted, "#serial")
     def _submitted(self, event: Input.Submitted) -> None:
@@ -268,13 +271,13 @@ class SetUpReview(Window[None]):
     @work(group="begin")
     async def _begin(self, typed: str) -> None:
         try:
-            await self.wizard.authorise(self._plan.purpose, "setting up a disk")
+            await self.wizard.authorise(self._plan.purpose, _("setting up a disk"))
         except FswizardError as error:
             self.show_error(error)
             return
         self._working = True
         self.query_one("#serial").display = False
-        self.query_one(".window").border_title = "Setting it up"
+        self.query_one(".window").border_title = _("Setting it up")
         self.refresh_bindings()
         self._carry_out(typed)
 
@@ -287,21 +290,23 @@ class SetUpReview(Window[None]):
             self.call_in_app(self._failed, error)
 
     def _step(self, words: str) -> None:
+        words = shown(words)
         self._steps.append(words)
         self.say((f"{words[:1].upper()}{words[1:]} …", "bold"))
         self.query_one("#plan", Canvas).show(partial(_progress, tuple(self._steps)))
 
     def _failed(self, error: FswizardError) -> None:
         self._working = False
-        self.query_one(".window").border_title = "It wasn't set up"
+        self.query_one(".window").border_title = _("It wasn't set up")
         self.show_error(error)
         self.query_one("#plan", Canvas).show(partial(_progress, tuple(self._steps), failed=True))
         self.refresh_bindings()
 
     def _end(self, done: SetUpDone) -> None:
         self._working, self._done = False, done
-        self.query_one(".window").border_title = "Your disk is ready"
-        self.say(("✓ ", "bold $success"), "Your disk is at ", (done.mount_point, "bold"), ".")
+        self.query_one(".window").border_title = _("Your disk is ready")
+        where = filled(_("Your disk is at {directory}."), directory=(done.mount_point, "bold"))
+        self.say(("✓ ", "bold $success"), where)
         self.query_one("#plan", Canvas).show(partial(_ended, done))
         self.refresh_bindings()
 
@@ -309,7 +314,7 @@ class SetUpReview(Window[None]):
 
     def action_back(self) -> None:
         if self._working:
-            self.refuse("Wait until it is set up: it goes on even if you leave.")
+            self.refuse(_("Wait until it is set up: it goes on even if you leave."))
         elif self._done is None:
             self.dismiss()
         else:
@@ -318,21 +323,22 @@ class SetUpReview(Window[None]):
     def action_copy(self) -> None:
         if self._done is not None:
             self.wizard.copy_to_clipboard("\n".join(self._done.undo))
-            self.say(("✓ ", "bold $success"), "Copied, if your terminal allows it.")
+            self.say(("✓ ", "bold $success"), _("Copied, if your terminal allows it."))
 
     def action_save(self) -> None:
         path = Path.home() / f"fswizard-set-up-{self._plan.what.label}.sh"
         backend, plan = self.wizard.backend, self._plan
-        self.ask(lambda: backend.save_script(plan, path), lambda _: self._saved(path), group="save")
+        self.ask(lambda: backend.save_script(plan, path), lambda saved: self._saved(path), group="save")
 
     def _saved(self, path: Path) -> None:
-        self.say(("✓ ", "bold $success"), f"Saved as {safe(str(path))}. Read it, then run: sudo sh {safe(str(path))}")
+        words = _("Saved as {path}. Read it, then run: sudo sh {path}", path=safe(str(path)))
+        self.say(("✓ ", "bold $success"), words)
 
 
 def _root(rights: State) -> str:
     if rights == "root":
-        return "fswizard runs as root."
-    return CONFIRMED if rights in ("sudo", "sudo-asks") else ROOT[rights]
+        return _("fswizard runs as root.")
+    return _(CONFIRMED if rights in ("sudo", "sudo-asks") else ROOT[rights])
 
 
 def _tick_row(key: str, on: bool, words: str) -> ListRow:
@@ -355,10 +361,17 @@ def _progress(steps: Sequence[str], width: int, *, failed: bool = False) -> Cont
 
 
 def _ended(done: SetUpDone, width: int) -> Content:
-    shown = {
-        "Mounted": f"on {done.mount_point}, now and whenever this machine starts",
-        "Test file": f"{done.test_file} was written by its owner and can be deleted",
-        "Before": f"{done.backup} is /etc/fstab as it was",
-    }
+    pairs = (
+        (_("Mounted"), _("on {directory}, now and whenever this machine starts", directory=done.mount_point)),
+        (_("Test file"), _("{file} was written by its owner and can be deleted", file=done.test_file)),
+        (p_("setting up", "Before"), _("{file} is /etc/fstab as it was", file=done.backup)),
+        *_then(done.left_to_do),
+    )
     undo = _commands(done.undo, width)
-    return lines((facts(shown.items(), width, label=10, gap=False), Content(""), "To undo it; files on it stay:", undo))
+    heading = _("To undo it; files on it stay:")
+    return lines((facts(pairs, width, label=10, gap=False), Content(""), heading, undo))
+
+
+def _then(left_to_do: str) -> tuple[tuple[str, str], ...]:
+    """What the user has to do afterwards, if there is anything."""
+    return ((_("Then"), shown(left_to_do)),) if left_to_do else ()

@@ -11,19 +11,27 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.style import Style
 
+from fswizard.language import N_, _, p_
 from fswizard.tui.drawing import text
 from fswizard.tui.steps import WizardStep
 from fswizard.tui.widgets.canvas import CachedStatic
 
 RANK = {
     "enter": 0, "up": 1, "down": 1, "left": 2, "right": 2, "space": 3, "tab": 4,
-    "f3": 88, "f2": 89, "f1": 90, "escape": 91, "ctrl+p": 92, "ctrl+q": 93,
+    "f3": 87, "f4": 88, "f2": 89, "f1": 90, "escape": 91, "ctrl+p": 92, "ctrl+q": 93,
 }  # fmt: skip
 """Where keys stand in the bar; letters stand in the middle."""
 NAMES = {
     "enter": "⏎", "escape": "esc", "ctrl+q": "^q", "ctrl+p": "^p", "ctrl+c": "^c", "f1": "F1", "f2": "F2", "f3": "F3",
-    "slash": "/", "question_mark": "?",
+    "f4": "F4", "slash": "/", "question_mark": "?",
 }  # fmt: skip
+
+OF_TEXTUAL = {
+    "Focus Next": N_("next part of the screen"),
+    "Focus Previous": N_("previous part of the screen"),
+    "Copy selected text": N_("copy what is selected"),
+}
+"""Its words for its own keys, and ours."""
 
 
 class KeyBar(CachedStatic, can_focus=False):
@@ -45,7 +53,7 @@ class KeyBar(CachedStatic, can_focus=False):
     @property
     def entries(self) -> tuple[tuple[tuple[str, ...], str], ...]:
         """The keys that are shown together, and what is said of them."""
-        return tuple((keys, words) for _, words, keys in self._keys)
+        return tuple((keys, words) for __, words, keys in self._keys)
 
     def on_resize(self) -> None:
         self._draw()
@@ -66,7 +74,7 @@ class KeyBar(CachedStatic, can_focus=False):
 
     def _draw(self) -> None:
         width = max(1, self.size.width or self.app.size.width)
-        cells = [cell_len(display) + 1 + cell_len(words) for display, words, _ in self._keys]
+        cells = [cell_len(display) + 1 + cell_len(words) for display, words, __ in self._keys]
         gap = 3 if sum(cells) + 3 * (len(cells) - 1) <= width else 2
         rows: list[list[Content]] = [[]]
         used = 0
@@ -81,17 +89,20 @@ class KeyBar(CachedStatic, can_focus=False):
 
 
 def _keys(screen: Screen[object], *, hidden: bool = False) -> list[tuple[str, list[Binding]]]:
-    """What keys do here, and the keys for it; `hidden` ones, too."""
+    """What keys do here, in the reader's language, and the keys for it; `hidden` ones, too."""
     by_description: dict[str, list[Binding]] = {}
-    for _, binding, enabled, _ in screen.active_bindings.values():
-        if (binding.show or hidden) and enabled and binding.description:
-            by_description.setdefault(binding.description, []).append(binding)
+    for active in screen.active_bindings.values():
+        binding = active.binding
+        if (binding.show or hidden) and active.enabled and binding.description:
+            by_description.setdefault(_(binding.description), []).append(binding)
     return sorted(by_description.items(), key=lambda item: RANK.get(item[1][0].key, 50))
 
 
 def all_keys(screen: Screen[object]) -> str:
     """Every key that works on a screen: a line for each thing to do."""
-    return "\n".join(f"{_joined(bindings)}  {words}" for words, bindings in _keys(screen, hidden=True))
+    keys = [(_joined(bindings), words) for words, bindings in _keys(screen, hidden=True)]
+    width = max((cell_len(display) for display, _ in keys), default=0)
+    return "\n".join(f"{display:{width}}  {OF_TEXTUAL.get(words, words)}" for display, words in keys)
 
 
 def _joined(bindings: Sequence[Binding]) -> str:
@@ -120,23 +131,24 @@ class StepBar(CachedStatic, can_focus=False):
             await self.run_action(f"app.visit('{step}')")
 
     def _drawn(self, width: int) -> Content:
-        names = [step.title for step in self._steps]
-        needed = sum(len(name) + 2 for name in names)
+        names = [_(step.title) for step in self._steps]
+        needed = sum(cell_len(name) + 2 for name in names)
         brand = text(("fswizard", "bold $primary"), "   ") if width >= needed + 2 * len(names) + 11 else Content("")
         room = width - brand.cell_length - needed
         between = max(1, min(4, room // max(1, len(names) - 1)))
         if needed + len(names) - 1 > width:
-            words = (f"  {self._steps.index(self._current) + 1} of {len(self._steps)}", "$muted")
-            short = text(("● ", "bold $primary"), (self._current.title, "bold"), words)
+            number = self._steps.index(self._current) + 1
+            words = p_("step of the wizard", "{number} of {count}", number=number, count=len(self._steps))
+            short = text(("● ", "bold $primary"), (_(self._current.title), "bold"), (f"  {words}", "$muted"))
             return short.truncate(max(1, width))
         rule = text((" " + "─" * (between - 2) + " ", "$line")) if between >= 3 else Content(" " * between)
         return brand + rule.join(self._step(step) for step in self._steps)
 
     def _step(self, step: WizardStep) -> Content:
         if step == self._current:
-            return text(("● ", "bold $primary"), (step.title, "bold"))
+            return text(("● ", "bold $primary"), (_(step.title), "bold"))
         done = self._steps.index(step) < self._steps.index(self._current)
         if step.name not in self._reachable:
-            return text((f"{'✓' if done and self._current == self._steps[-1] else '○'} {step.title}", "$faint"))
-        content = text(("✓ " if done else "◉ ", "$success" if done else "$primary"), (step.title, "$muted"))
+            return text((f"{'✓' if done and self._current == self._steps[-1] else '○'} {_(step.title)}", "$faint"))
+        content = text(("✓ " if done else "◉ ", "$success" if done else "$primary"), (_(step.title), "$muted"))
         return content.stylize(Style.from_meta({"visit": step.name}))

@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.style import Style
 
+from fswizard.language import N_
 from fswizard.tui.drawing import lines, text
 from fswizard.tui.widgets.canvas import Canvas
 
@@ -21,10 +22,10 @@ class Chips(Canvas, can_focus=True):
 
     ALLOW_SELECT = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left", "move(-1)", "choose", key_display="←"),
-        Binding("right", "move(1)", "choose", key_display="→"),
-        Binding("space", "set", "set", key_display="space"),
-        Binding("down", "app.focus_next", "list", key_display="↓"),
+        Binding("left", "move(-1)", N_("choose"), key_display="←"),
+        Binding("right", "move(1)", N_("choose"), key_display="→"),
+        Binding("space", "set", N_("set"), key_display="space"),
+        Binding("down", "app.focus_next", N_("list"), key_display="↓"),
         Binding("up", "app.focus_previous", show=False),
     ]
 

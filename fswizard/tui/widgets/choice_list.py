@@ -13,6 +13,7 @@ from textual.message import Message
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from fswizard.language import N_
 from fswizard.tui.drawing import fit, heading, lines, text
 
 Draw = Callable[[int, bool], Content]
@@ -51,15 +52,15 @@ class ChoiceList(OptionList, inherit_bindings=False):
     """A list whose rows draw themselves for the width there is."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "up", "choose", key_display="↑"),
-        Binding("down", "down", "choose", key_display="↓"),
-        Binding("left", "change(-1)", "change", key_display="←"),
-        Binding("right", "change(1)", "change", key_display="→"),
-        Binding("space", "tick", "tick", key_display="space"),
-        Binding("home", "first", "first", show=False),
-        Binding("end", "last", "last", show=False),
-        Binding("k", "up", "choose", show=False),
-        Binding("j", "down", "choose", show=False),
+        Binding("up", "up", N_("choose"), key_display="↑"),
+        Binding("down", "down", N_("choose"), key_display="↓"),
+        Binding("left", "change(-1)", N_("change"), key_display="←"),
+        Binding("right", "change(1)", N_("change"), key_display="→"),
+        Binding("space", "tick", N_("tick"), key_display="space"),
+        Binding("home", "first", N_("first"), show=False),
+        Binding("end", "last", N_("last"), show=False),
+        Binding("k", "up", N_("choose"), show=False),
+        Binding("j", "down", N_("choose"), show=False),
     ]
 
     class Chosen(Message):

@@ -10,13 +10,14 @@ from itertools import groupby
 from rich.cells import cell_len
 from textual.content import Content
 
+from fswizard.language import _, p_, shown
 from fswizard.model.events import Step
 from fswizard.model.plan import Plan
 from fswizard.model.race import Lane, Lap, Race
 from fswizard.model.run_state import RunState
 from fswizard.model.units import figure_text
 from fswizard.report.colours import kind_of
-from fswizard.tui.drawing import cut, cut_among, fit, lines, text
+from fswizard.tui.drawing import cut, cut_among, filesystem_ink, fit, lines, text
 from fswizard.tui.widgets.braille import LINES, area
 
 HEADROOM = 1.25
@@ -39,7 +40,7 @@ def _looks(kinds: tuple[tuple[str, str], ...]) -> Mapping[str, Look]:
     seen: dict[str, int] = {}
     looks = {}
     for name, kind in kinds:
-        looks[name] = Look(f"$fs-{kind}", seen.get(kind, 0))
+        looks[name] = Look(filesystem_ink(kind), seen.get(kind, 0))
         seen[kind] = seen.get(kind, 0) + 1
     return looks
 
@@ -66,11 +67,11 @@ def time_line(race: Race, plan: Plan, alive: int, width: int) -> tuple[Slot, ...
     `alive` candidates take part in what is to come. Where there is no room for all, the oldest rounds give way.
     """
     trials = list(race.trials)
-    now = max((number for number, _ in trials), default=1)
+    now = max((number for number, __ in trials), default=1)
     least = max(plan.minimum_rounds, now)
     shown = min(next((rounds for rounds in ROUNDS_SHOWN if rounds >= least), least), max(plan.maximum_rounds, least))
     for number in range(now, shown + 1):
-        missing = alive - sum(round_ == number for round_, _ in trials)
+        missing = alive - sum(round_ == number for round_, __ in trials)
         trials += [(number, "")] * max(0, missing)
     rounds = [list(group) for _, group in groupby(trials, key=lambda trial: trial[0])]
     while sum(map(len, rounds)) + len(rounds) - 1 > width and len(rounds) > 1:
@@ -159,8 +160,8 @@ def _with_margins(drawn: Sequence[Content], lane: Lane, frame: _Frame, widths: t
 
 def _before(state: RunState, room: int) -> Content:
     """What is done while the lanes are empty."""
-    words = state.text or (state.step.title if state.step else "starting the run")
-    return text((cut(f"before round 1: {words}", room), "$muted"))
+    said = shown(state.text or (state.step.title if state.step else "")) or _("starting the run")
+    return text((cut(_("before round 1: {step}", step=said), room), "$muted"))
 
 
 def _rounds(slots: Sequence[Slot]) -> Content:
@@ -170,7 +171,7 @@ def _rounds(slots: Sequence[Slot]) -> Content:
         group = [*slots_of_round]
         first, last = group[0], group[-1]
         room = last.start + last.width - first.start
-        words = f"round {number}" if room >= 9 else f"{number}"
+        words = _("round {round}", round=number) if room >= 9 else f"{number}"
         pieces += [" " * (first.start - here), fit((words, "$muted"), room)]
         here = first.start + room
     return text(*pieces)
@@ -199,15 +200,18 @@ def _figures(lane: Lane, frame: _Frame) -> Iterator[Content]:
 def _name(lane: Lane, frame: _Frame, width: int) -> Content:
     """What the lane is about, marked where something happens in it."""
     if frame.step is None:
-        return text((cut(lane.workload.title, width), "$muted"))
-    return text(("▶ ", "bold $primary"), (cut(lane.workload.title, width - 2), "bold"))
+        return text((cut(_(lane.workload.title), width), "$muted"))
+    return text(("▶ ", "bold $primary"), (cut(_(lane.workload.title), width - 2), "bold"))
 
 
 def _title(lane: Lane, frame: _Frame, width: int) -> Content:
     """What the lane is about, and what each candidate reached, as far as there is room."""
-    room = width - min(cell_len(lane.workload.title), max(16, width // 2)) - 4
+    room = width - min(cell_len(_(lane.workload.title)), max(16, width // 2)) - 4
     shown: list[Content] = []
-    disk = text((f"disk {figure_text(lane.bare, lane.workload.metric.unit)}", "$faint")) if lane.bare else Content("")
+    disk = Content("")
+    if lane.bare:
+        figure = figure_text(lane.bare, lane.workload.metric.unit)
+        disk = text((p_("without a filesystem", "disk {figure}", figure=figure), "$faint"))
     for piece in filter(None, (*_figures(lane, frame), disk)):
         room -= piece.cell_length + 2
         if room < 0:

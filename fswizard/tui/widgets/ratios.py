@@ -8,16 +8,17 @@ from itertools import groupby
 from rich.cells import cell_len
 from textual.content import Content
 
+from fswizard.language import _, shown
 from fswizard.model.analysis import SIGNS, TIE, Ratio
 from fswizard.model.units import ratio_text
 from fswizard.report import figures
 from fswizard.report.figures import Axis
-from fswizard.tui.drawing import COLOURS, columns, cut, cut_among, fit, lines, text, verdict
+from fswizard.tui.drawing import COLOURS, columns, cut, cut_among, fit, lines, signed, text
 
 
 def scale(axis: Axis, baseline: str, width: int) -> Content:
     """The axis' figures; at 1 stands the baseline's name."""
-    (_, start, name), *_ = axis.labels(baseline, width)
+    __, start, name = axis.labels(baseline, width)[0]
     named, line = range(start, start + len(name)), axis.line(baseline, width)
     inks = ("bold $muted" if number in named else "$faint" for number in range(width))
     return _painted(line, [ink if cell != " " else "" for cell, ink in zip(line, inks)])
@@ -60,14 +61,16 @@ def ratio_table(groups: Mapping[str, Sequence[Ratio]], width: int, baseline: str
 
 
 def _head(axis: Axis, widths: Sequence[int], baseline: str) -> Content:
-    cells = ("", scale(axis, baseline, widths[1]) if widths[1] else "", "ratio", "95 %" if widths[3] else "", "")
+    cells = ("", scale(axis, baseline, widths[1]) if widths[1] else "", _("ratio"), _("95 %") if widths[3] else "", "")
     return columns([cell if isinstance(cell, Content) else (cell, "$faint") for cell in cells], widths, right=(2, 3))
 
 
 def _widths(ratios: Sequence[Ratio], width: int) -> tuple[int, int, int, int, int]:
     longest = max((cell_len(r.candidate) for r in ratios), default=4)
     name = min(longest, max(8, 2 * width // 7))
-    figure, interval, word = max([5, *(len(ratio_text(r.ratio)) for r in ratios)]), 11, 11
+    figure = max([cell_len(_("ratio")), *(len(ratio_text(r.ratio)) for r in ratios)])
+    interval = max([11, *(cell_len(ratio.interval()) for ratio in ratios)])
+    word = max([11, cell_len(_("baseline")) + 2, *(signed(ratio.verdict).cell_length for ratio in ratios)])
     if width < 46:
         return (max(6, width - figure - word - 4), 0, figure, 0, word)
     if width < 64 or not any(ratio.low for ratio in ratios if ratio.candidate != ratio.baseline):
@@ -80,13 +83,13 @@ def _row(ratio: Ratio, shown_name: str, axis: Axis, widths: Sequence[int], basel
     is_baseline = ratio.candidate == baseline
     name = text((shown_name, "bold"))
     if ratio.verdict == "failed":
-        why = fit(text((cut(ratio.text or "failed", widths[1]), "$muted")), widths[1])
-        return columns((name, why, "", "", verdict(ratio)), widths)
+        why = fit(text((cut(shown(ratio.text) or _("failed"), widths[1]), "$muted")), widths[1])
+        return columns((name, why, "", "", signed(ratio.verdict)), widths)
     if not is_baseline and ratio.ratio <= 0:
-        return columns((name, bar(ratio, axis, widths[1]), "", "", text(("· waiting", "$faint"))), widths)
-    interval, word = ratio.interval(), verdict(ratio)
+        return columns((name, bar(ratio, axis, widths[1]), "", "", text((f"· {_('waiting')}", "$faint"))), widths)
+    interval, word = ratio.interval(), signed(ratio.verdict)
     if is_baseline:
-        word, interval = text(("◆ baseline", "$muted")), ""
+        word, interval = text((f"◆ {_('baseline')}", "$muted")), ""
     figure = text((ratio_text(ratio.ratio), "bold" if not is_baseline else "$muted"))
     drawn = bar(ratio, axis, widths[1], is_baseline=is_baseline) if widths[1] else ""
     return columns((name, drawn, figure, text((interval, "$muted")), word), widths, right=(2, 3))

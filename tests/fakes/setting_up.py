@@ -1,0 +1,50 @@
+"""A machine with spare disks that can be set up for good; what the helper would say is scripted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from fswizard.errors import Refused, RunFailed
+from fswizard.model.filesystem import Candidate
+from fswizard.model.plan import Plan
+from fswizard.targets import SetUpChoices, SetUpDone, SetUpPlan, require_confirmed
+from fswizard.targets.setting_up import set_up_on
+from tests.fakes.wizard import NEW, OLD, FakeMachine
+
+DONE = SetUpDone(
+    "/mnt/data",
+    "/mnt/data/fswizard-test.txt",
+    "/etc/fstab.fswizard-1",
+    ("umount /mnt/data", "sed …"),
+    "Nothing on it is encrypted yet.",
+)
+
+
+class SettingUp(FakeMachine):
+    """Two spare disks; what the helper would say is scripted."""
+
+    def __init__(self, ending: SetUpDone | RunFailed) -> None:
+        super().__init__(drives=(NEW, OLD))
+        self.ending = ending
+        self.asked: list[SetUpPlan] = []
+
+    def usual_set_up(self, candidate: Candidate, plan: Plan) -> SetUpChoices:
+        return replace(super().usual_set_up(candidate, plan), owner="ada")
+
+    def plan_set_up(self, candidate: Candidate, path: str, choices: SetUpChoices) -> SetUpPlan:
+        if choices.mount_point == "/mnt/taken":
+            raise Refused("/etc/fstab has /mnt/taken already.", "Choose another mount point.")
+        plan = set_up_on(candidate, choices, NEW.name, NEW)
+        return replace(plan, identifiers=(NEW.serial,), kind="serial number", number="8:64")
+
+    def require_confirmed(self, plan: SetUpPlan, typed: str) -> None:
+        require_confirmed(plan, typed)
+
+    def set_up(self, plan: SetUpPlan, typed: str) -> Iterator[str | SetUpDone]:
+        self.asked.append(plan)
+        yield "removing what was on it"
+        yield "making the filesystem"
+        if isinstance(self.ending, RunFailed):
+            raise self.ending
+        yield self.ending

@@ -1,0 +1,106 @@
+"""The language: F4 and the menu show the wizard in another one, at the same place, and it is that one the next time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from babel.messages.catalog import Catalog
+from babel.messages.mofile import write_mo
+
+from fswizard import language
+from fswizard.demo.app import DemoApp
+from fswizard.demo.stories import find_story
+from fswizard.system import files
+from fswizard.tui.app import FswizardApp
+from fswizard.tui.widgets.choice_list import ChoiceList
+from tests.fakes.wizard import Clock, FakeMachine, running_state
+from tests.tui.driving import screen_text, settled, until
+
+TRANSLATED = {"Filesystems": "Dateisysteme", "help": "Hilfe", "Help": "Über diese Seite", "Run": "Lauf"}
+
+
+@pytest.fixture(autouse=True)
+def german(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A translation of few sentences."""
+    catalog = Catalog(locale="de")
+    for english, translated in TRANSLATED.items():
+        catalog.add(english, translated)
+    catalog.add("English", "Deutsch", context="name of this language")
+    path = tmp_path / "de/LC_MESSAGES/fswizard.mo"
+    path.parent.mkdir(parents=True)
+    with path.open("wb") as file:
+        write_mo(file, catalog)
+    monkeypatch.setattr(language, "DIRECTORY", tmp_path)
+
+
+async def test_f4_shows_the_step_in_the_next_language_at_the_same_row_and_it_is_kept() -> None:
+    app = FswizardApp(FakeMachine(), start="purpose", clock=Clock())
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        await pilot.press("down", "down")
+        row = app.screen.query_one(ChoiceList).key
+        await pilot.press("f4")
+        await settled(pilot)
+        assert "Dateisysteme" in screen_text(app)
+        assert "F1 Hilfe" in screen_text(app)
+        assert app.screen.query_one(ChoiceList).key == row
+        assert files.setting(language.SETTING) == "de"
+        await pilot.press("f4")
+        await settled(pilot)
+        assert "Dateisysteme" not in screen_text(app)
+        assert "F1 help" in screen_text(app)
+    assert files.setting(language.SETTING) == "en"
+
+
+async def test_help_tells_of_the_key_and_the_menu_has_the_languages_by_their_own_names() -> None:
+    app = FswizardApp(FakeMachine(), start="purpose", clock=Clock())
+    assert [language.name_of(code) for code in language.languages()] == ["English", "Deutsch"]
+    async with app.run_test(size=(120, 36)) as pilot:
+        await pilot.press("f1")
+        await settled(pilot)
+        await pilot.press("end")
+        await settled(pilot)
+        assert "F4  language" in screen_text(app)
+        await pilot.press("escape")
+        command = next(each for each in app.get_system_commands(app.screen) if each.title == "Deutsch")
+        command.callback()
+        await settled(pilot)
+        assert "Dateisysteme" in screen_text(app)
+
+
+async def test_without_a_translation_there_is_no_key_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(language, "DIRECTORY", tmp_path / "none")
+    app = FswizardApp(FakeMachine(), start="purpose", clock=Clock())
+    async with app.run_test(size=(120, 36)) as pilot:
+        await pilot.press("f4", "f1")
+        await settled(pilot)
+        await pilot.press("end")
+        await settled(pilot)
+        assert "F2  theme" in screen_text(app)
+        assert "F4" not in screen_text(app)
+    assert files.setting(language.SETTING) == ""
+
+
+async def test_a_run_goes_on_in_another_language() -> None:
+    machine = FakeMachine()
+    running = running_state(machine)
+    app = FswizardApp(machine, start="run", running=running, clock=Clock())
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        await pilot.press("f4")
+        await settled(pilot)
+        assert "Lauf" in screen_text(app)
+        assert app.running is running
+        assert not running.stopping
+
+
+async def test_a_demo_speaks_it_too_and_keeps_nothing() -> None:
+    app = DemoApp(find_story("ssd-tie"), straight=True)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: app.measuring, "the run")
+        await pilot.press("f4")
+        await settled(pilot)
+        assert "Dateisysteme" in screen_text(app)
+        assert app.measuring
+    assert files.setting(language.SETTING) == ""
