@@ -9,7 +9,7 @@ from dataclasses import replace
 from fswizard.advice.choice import Choice
 from fswizard.advice.commands import commands
 from fswizard.advice.words import feature_words, fitting, percent, speed_against, wishes
-from fswizard.language import N_, _, listing, n_, shown
+from fswizard.language import N_, _, listing, n_, p_, shown
 from fswizard.model.analysis import (
     MOST_CONFIDENT,
     TIE,
@@ -332,8 +332,11 @@ class _Answer:
             if ratio is not None:
                 early = early or ratio.low is None
                 speeds.append(speed_against(ratio.ratio, self.title(name)))
-        sentence = N_("It looks {comparisons}.") if early else N_("It is {comparisons}.")
-        forms = (_(sentence, comparisons=listing(speeds[:count])) for count in range(len(speeds), 0, -1))
+        lists = [listing(speeds[:count]) for count in range(len(speeds), 0, -1)]
+        if early:
+            forms = [p_("comparison", "It looks {comparisons}.", comparisons=each) for each in lists]
+        else:
+            forms = [p_("comparison", "It is {comparisons}.", comparisons=each) for each in lists]
         return fitting(LINE_WIDTH, *forms, "")
 
     # Parts
@@ -375,10 +378,21 @@ class _Answer:
                 yield _("{candidate} can't be told apart: the figures vary too much.", candidate=title)
             else:
                 low, high = speed_text(pair.low), speed_text(pair.high)
-                yield _("{candidate} may be {low} or {high}.", candidate=title, low=low, high=high)
+                yield p_(
+                    "beside the first choice",
+                    "{candidate} may be {low} or {high}.",
+                    candidate=title,
+                    low=low,
+                    high=high,
+                )
         for name in self.others:
             if name not in self.open and (pair := self.over(name)) is not None:
-                yield _("{candidate} is {speed}.", candidate=self.title(name), speed=speed_text(pair.ratio))
+                yield p_(
+                    "beside the first choice",
+                    "{candidate} is {speed}.",
+                    candidate=self.title(name),
+                    speed=speed_text(pair.ratio),
+                )
 
     def _otherwise(self) -> str:
         """When another candidate is the better choice: for its features, or for the work that it is best at."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from fswizard.advice.choice import Choice, torn_between
 from fswizard.advice.commands import how_to_use
 from fswizard.advice.words import distinctions, feature_word, features_of, present, speed_against
-from fswizard.language import N_, _, listing, n_, shown
+from fswizard.language import N_, _, listing, n_, p_, shown
 from fswizard.model.analysis import Analysis, Ratio, Reason
 from fswizard.model.forecast import Forecast
 from fswizard.model.layout import DEGRADED
@@ -107,7 +107,8 @@ def _by_workload(plan: Plan, analysis: Analysis, ratio: Ratio) -> Iterator[Reaso
             gains.append(f"{_(workload.title)} ({speed_text(part.ratio)})")
         elif part.verdict == "slower":
             price = plan.candidate(part.candidate).filesystem.price(workload.job.strain)
-            text = _(
+            text = p_(
+                "price of a choice",
                 "{test}: {speed} than {candidate}.",
                 test=_(workload.title),
                 speed=speed_text(part.ratio, workload.metric.unit),
@@ -194,7 +195,7 @@ def _leader(plan: Plan, analysis: Analysis, name: str, leaders: tuple[str, ...])
 def _failures(plan: Plan, analysis: Analysis) -> Iterator[Reason]:
     for ratio in analysis.overall:
         if ratio.verdict == "failed":
-            title, why = plan.candidate(ratio.candidate).title, shown(ratio.text).rstrip(".。")
+            title, why = plan.candidate(ratio.candidate).title, shown(ratio.text).rstrip(".\u3002")
             yield Reason("failure", _("{candidate} failed: {reason}.", candidate=title, reason=why))
     reference = next((ratio.baseline for ratio in analysis.overall if ratio.verdict != "failed"), plan.baseline)
     if reference != plan.baseline:

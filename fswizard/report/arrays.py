@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fswizard.language import N_, _, n_
+from fswizard.language import N_, _, n_, p_
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Plan
 from fswizard.model.units import size_text
@@ -19,7 +19,7 @@ def layout_texts(plan: Plan) -> tuple[str, ...]:
 
 def _layout(plan: Plan, candidate: Candidate) -> str:
     whole = size_text(sum(member.size_bytes for member in plan.target.members))
-    room = _("{size} of {whole}", size=size_text(plan.target.room_bytes(candidate.array)), whole=whole)
+    room = p_("space", "{size} of {whole}", size=size_text(plan.target.room_bytes(candidate.array)), whole=whole)
     array = candidate.array
     if array is None:
         return _("{room}, on the first disk alone. Everything on it is lost with it.", room=room)

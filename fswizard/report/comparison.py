@@ -151,7 +151,7 @@ def _from_to(least: str, most: str) -> str:
     """`20–25 % faster`, `90 % faster to 2.1× as fast`."""
     (one, unit), (other, same) = (_NUMBER.fullmatch(text).groups() for text in (least, most))  # type: ignore[union-attr]
     if unit != same:
-        return _("{low} to {high}", low=least, high=most)
+        return p_("range", "{low} to {high}", low=least, high=most)
     return most if one == other else f"{one}–{most}"
 
 
@@ -171,7 +171,7 @@ def summary(comparison: Comparison) -> str:
     named = ", ".join(causes[:CAUSES])
     if len(causes) > CAUSES:
         named = n_("{names} and {count} more", "{names} and {count} more", len(causes) - CAUSES, names=named)
-    return "; ".join(filter(None, (headline.rstrip(".。"), named)))
+    return "; ".join(filter(None, (headline.rstrip(".\u3002"), named)))
 
 
 def cautions(comparison: Comparison) -> tuple[str, ...]:

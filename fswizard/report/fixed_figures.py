@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 
-from fswizard.language import _, p_
+from fswizard.language import p_
 from fswizard.model.metrics import BYTES_WRITTEN, DURATION, FILE_RATE, OPERATION_RATE
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Result
@@ -55,14 +55,14 @@ def _median(result: Result, candidate: str, workload: str, kind: str) -> float |
 def _text(value: float, kind: str) -> str:
     match kind:
         case "writes":
-            return _("writes {rate}", rate=figure_text(value, "B/s"))
+            return p_("figure of a card", "writes {rate}", rate=figure_text(value, "B/s"))
         case "unpacks":
-            return _("unpacks {count} files/s", count=count_text(value))
+            return p_("figure of a card", "unpacks {count} files/s", count=count_text(value))
         case "searches":
-            return _("searches {count} files/s", count=count_text(value))
+            return p_("figure of a card", "searches {count} files/s", count=count_text(value))
         case "saves":
-            return _("saves {rate}", rate=figure_text(value, "1/s"))
-    return _("deletes {count} files/s", count=count_text(value))
+            return p_("figure of a card", "saves {rate}", rate=figure_text(value, "1/s"))
+    return p_("figure of a card", "deletes {count} files/s", count=count_text(value))
 
 
 def counted(things: str) -> str:

@@ -90,7 +90,7 @@ def differences(setting: Setting, first: Setting) -> Iterator[str]:
         else:
             yield _("Another recipe: {recipe}.", recipe=setting.recipe)
     if (setting.target, setting.size_bytes, setting.members) != (first.target, first.size_bytes, first.members):
-        yield _("Measured {place}.", place=_place(setting))
+        yield p_("kept apart", "Measured {place}.", place=_place(setting))
     if setting.memory_limit_bytes != first.memory_limit_bytes:
         yield _("Another memory limit: {limit}, not {other}.", limit=_limit_size(setting), other=_limit_size(first))
     if setting.disk != first.disk:
@@ -110,7 +110,10 @@ def differences(setting: Setting, first: Setting) -> Iterator[str]:
 
 def _tables(group: Group) -> Iterator[Table]:
     titles = group.titles
-    ahead = {a.candidate: _("{number} of {count}", number=a.ahead, count=a.machines) for a in group.heterogeneity}
+    ahead = {
+        a.candidate: p_("machines", "{number} of {count}", number=a.ahead, count=a.machines)
+        for a in group.heterogeneity
+    }
     compared = [ratio for ratio in group.analysis.overall if ratio.candidate != ratio.baseline]
     overall = tuple((safe(titles[ratio.candidate]), *_cells(ratio), ahead[ratio.candidate]) for ratio in compared)
     title = _("Compared with {candidate}", candidate=safe(group.setting.baseline.title))

@@ -148,7 +148,7 @@ class Row:
         low, high = share_text(self.share.low), share_text(self.share.high)
         if self._at_limit(self.share.high):
             return _("{share} (at least {low})", share=self.share_text, low=low)
-        return _("{share} ({low} to {high})", share=self.share_text, low=low, high=high)
+        return p_("range", "{share} ({low} to {high})", share=self.share_text, low=low, high=high)
 
     def _at_limit(self, share: float) -> bool:
         return self.disks == 1 and share >= 0.995  # more than 1 is chance, or memory below the disk
@@ -221,7 +221,11 @@ class Presentation:
         """Recipe and disk in a line: `Quick look on WDC WD40EFAX-68JH4N1, 4.00 TB, hard disk`."""
         plan = self.findings.result.plan
         recipe = _(plan.recipe.title)
-        return _("{recipe} on {disk}", recipe=recipe, disk=name_drive(plan.drive)) if plan.drive else recipe
+        return (
+            p_("title of a report", "{recipe} on {disk}", recipe=recipe, disk=name_drive(plan.drive))
+            if plan.drive
+            else recipe
+        )
 
     @property
     def below_the_model(self) -> str:
@@ -432,7 +436,7 @@ def present(findings: Findings) -> Presentation:
         card = Card(_("Commands alone: nobody published figures with them"))
     title = _(plan.recipe.title)
     if plan.drive and plan.drive.model:
-        title = _("{recipe} on {disk}", recipe=title, disk=plan.drive.model)
+        title = p_("title of a report", "{recipe} on {disk}", recipe=title, disk=plan.drive.model)
     return Presentation(
         findings=findings,
         title=title,
@@ -496,7 +500,7 @@ def describe_smr(drive: Drive) -> str:
         return ""
     if verdict.kind == "unknown":
         return _("unknown whether it is shingled")
-    evidence = "; ".join(shown(item.text).rstrip(".。") for item in verdict.evidence if verdict.sign(item) == "✓")
+    evidence = "; ".join(shown(item.text).rstrip(".\u3002") for item in verdict.evidence if verdict.sign(item) == "✓")
     return verdict.sentence(flash=drive.flash) + (f": {evidence}" if evidence else "")
 
 
@@ -517,7 +521,9 @@ def place_text(plan: Plan) -> str:
     if target.kind == "image":
         return _images_text(target)
     paths = ", ".join(
-        _("{path} of {size}", path=member.path, size=size_text(member.size_bytes)) for member in members if member.path
+        p_("a device and its size", "{path} of {size}", path=member.path, size=size_text(member.size_bytes))
+        for member in members
+        if member.path
     )
     if target.others:
         devices = n_("{count} device itself", "{count} devices themselves", len(members))
@@ -533,9 +539,9 @@ def _images_text(target: Target) -> str:
     else:
         text = _("a scratch image of {size}", size=size)
     if target.host_filesystem:
-        text = _("{images} on {filesystem}", images=text, filesystem=target.host_filesystem)
+        text = p_("scratch images", "{images} on {filesystem}", images=text, filesystem=target.host_filesystem)
     paths = ", ".join(dict.fromkeys(member.path for member in members if member.path))
-    return _("{images} in {directories}", images=text, directories=paths) if paths else text
+    return p_("scratch images", "{images} in {directories}", images=text, directories=paths) if paths else text
 
 
 def memory_text(plan: Plan) -> str:
@@ -644,14 +650,14 @@ def _measured_on(result: Result) -> str:
         doubt.code == "not-wiped" for doubt in result.doubts
     )
     if plan.target.kind == "device" and wiped:
-        return _("on {place}, left wiped", place=place_text(plan))
-    return _("on {place}", place=place_text(plan))
+        return p_("where, in a list of facts", "on {place}, left wiped", place=place_text(plan))
+    return p_("where, in a list of facts", "on {place}", place=place_text(plan))
 
 
 def _system(result: Result) -> str:
     environment, limit_bytes = result.environment, result.plan.memory_limit_bytes
     limited = limit_bytes and not any(doubt.code == "fits-in-memory" for doubt in result.doubts)
-    memory = _("{size} memory", size=binary_text(environment.memory_bytes))
+    memory = p_("of a machine", "{size} memory", size=binary_text(environment.memory_bytes))
     if limited:
         limit = binary_text(limit_bytes)
         memory = _("{memory}, {size} of it for measured programs", memory=memory, size=limit)
@@ -660,7 +666,7 @@ def _system(result: Result) -> str:
         environment.distribution,
         environment.processor,
         memory if environment.memory_bytes else "",
-        _("host {name}", name=environment.host) if environment.host else "",
+        p_("of a machine", "host {name}", name=environment.host) if environment.host else "",
     )
     return ", ".join(part for part in parts if part)
 
@@ -773,7 +779,7 @@ def _failures(findings: Findings) -> Iterator[str]:
         yield _(
             "{candidate}: {reason} ({where}, round {round}, {kind}).",
             candidate=one.candidate,
-            reason=shown(one.text).rstrip(".。"),
+            reason=shown(one.text).rstrip(".\u3002"),
             where=titles.get(one.workload, _("formatting or mounting")),
             round=one.round,
             kind=one.kind,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fswizard.language import N_, _, shown
+from fswizard.language import N_, _, p_, shown
 from fswizard.model.analysis import Claim, Ratio, Rerun
 from fswizard.model.result import Result
 from fswizard.model.units import ratio_text, rounds_text
@@ -22,8 +22,8 @@ def rerun_texts(rerun: Rerun) -> Iterator[str]:
         return
     yield " ".join((f"{_(rerun.title)}: {shown(rerun.scale)}", machine_text(rerun.result), *again))
     for one in rerun.ratios:
-        published = _("published {ratio}", ratio=cell(one.there)) if one.there else ""
-        here = _("here {ratio}", ratio=cell(one.here)) if one.here else ""
+        published = p_("a ratio", "published {ratio}", ratio=cell(one.there)) if one.there else ""
+        here = p_("a ratio", "here {ratio}", ratio=cell(one.here)) if one.here else ""
         words = ", ".join(filter(None, (published, here)))
         agreement = f": {one.agreement}" if one.agreement else ""
         yield f"{shown(one.work)}, {one.candidate}: {words}{agreement}. {_(one.note)}".rstrip()

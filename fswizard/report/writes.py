@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from fswizard.language import N_, _, number
+from fswizard.language import N_, _, number, p_
 from fswizard.model.drive import Drive
 from fswizard.model.endurance import rated_bytes
 from fswizard.model.estimates import Outlook, expected
@@ -28,7 +28,7 @@ def budget_text(plan: Plan, outlook: Outlook | None = None, *, elapsed_s: float 
 
 def _planned_text(drive: Drive | None, run: Outlook) -> str:
     near, size = run.most_bytes <= NEARLY * run.least_bytes, _writes_text(run)
-    text = _("writes about {size}", size=size) if near else _("writes {size}", size=size)
+    text = p_("bytes", "writes about {size}", size=size) if near else p_("bytes", "writes {size}", size=size)
     share = _share_of_life(drive, run.most_bytes) if drive else ""
     if not share:
         return text
@@ -54,7 +54,7 @@ def _time_text(run: Outlook, elapsed_s: float) -> str:
     most = duration_text(run.most_s)
     if elapsed_s <= run.least_s:
         return _range(_in_minutes(run.least_s) if run.most_s >= 90 else duration_text(run.least_s), most)
-    return _("up to {time}", time=most) if elapsed_s <= run.most_s else _("longer than planned")
+    return p_("range", "up to {time}", time=most) if elapsed_s <= run.most_s else _("longer than planned")
 
 
 def _in_minutes(seconds: float) -> str:
@@ -77,7 +77,7 @@ def _range(low: str, high: str) -> str:
         return high
     if unit == other and " " not in unit:
         return f"{value}–{high}"
-    return _("{low} to {high}", low=low, high=high)
+    return p_("range", "{low} to {high}", low=low, high=high)
 
 
 def _two_digits(size_bytes: float) -> str:
@@ -106,7 +106,7 @@ def written_text(result: Result) -> str:
     written, planned = result.written_bytes, result.plan.writes_bytes_in(len(result.trials_written))
     drive = result.plan.drive
     wear = wear_text(drive, written) if drive else ""
-    text = _("{written}, {planned} planned", written=size_text(written), planned=size_text(planned))
+    text = p_("bytes", "{written}, {planned} planned", written=size_text(written), planned=size_text(planned))
     return f"{text}; {wear}" if wear else text
 
 

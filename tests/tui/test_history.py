@@ -44,7 +44,7 @@ async def test_two_marked_results_stand_side_by_side_the_earlier_one_first() -> 
         await shows(pilot, "Two are marked")
         await pilot.press("c")
         await shows(pilot, "Two results side by side")
-        await shows(pilot, "ext4, XFS and 2 more became 25 % faster at copying a video onto the disk.")
+        await shows(pilot, "ext4, XFS and 2 more became 25 % faster at “Copying a video onto the disk”.")
         await shows(pilot, "Before   2025-06-30 09:41, archive-disk on ST8000AS0002-1NA17Z")
         await shows(pilot, "After    2025-12-31 18:20")
         await shows(pilot, "Changed  kernel 6.1.0-18-amd64 → 6.12.1-1")
@@ -124,7 +124,7 @@ async def test_an_empty_filesystem_is_compared_with_a_full_one_where_a_result_ha
         await pilot.press("h")
         await until(pilot, lambda: "f compare within it" in footer(pilot.app), "the key")
         await pilot.press("f")
-        await shows(pilot, "ext4 is 2× slower at full.")
+        await shows(pilot, "ext4 is 2× slower at “Full”.")
         await shows(pilot, "1.00 → 2.00 s")
 
 

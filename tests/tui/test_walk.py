@@ -404,11 +404,11 @@ async def test_a_run_that_fails_says_why_and_leads_back() -> None:
 async def test_what_the_answer_rests_on_is_one_key_behind_it_and_weights_and_needs_rank_it_anew() -> None:
     async with app("result").run_test(size=SIZE) as pilot:
         await shows(pilot, "Downloading by BitTorrent")
-        assert "Faster than ext4 at" not in screen_text(pilot.app)
+        assert "Faster than ext4:" not in screen_text(pilot.app)
         await pilot.press("d")
-        await shows(pilot, "Faster than ext4 at")
+        await shows(pilot, "Faster than ext4:")
         await pilot.press("d")
-        await until(pilot, lambda: "Faster than ext4 at" not in screen_text(pilot.app), "the answer")
+        await until(pilot, lambda: "Faster than ext4:" not in screen_text(pilot.app), "the answer")
         await pilot.press("w")
         tuning = pilot.app.screen.query_one(PreferenceList)
         assert tuning.has_focus

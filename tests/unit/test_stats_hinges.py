@@ -135,7 +135,7 @@ def test_where_files_of_another_shape_turn_the_answer_there_is_no_winner_and_bot
     card = findings.advice.card
     assert card.verdict == "Keep ext4: which is faster depends on the files"
     assert card.why == "ext4 is faster for “Find mail”, xfs for “Find home”."
-    assert "xfs is faster than ext4 at find home and slower at find mail: it depends on the files." in [
+    assert "xfs is faster than ext4 at “Find home” and slower at “Find mail”: it depends on the files." in [
         reason.text for reason in findings.advice.reasons
     ]
     agreed = conclude(run({"find home": 3.2, "find mail": 1.3, "copy": 1.0, "save": 1.0}))

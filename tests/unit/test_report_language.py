@@ -1,0 +1,68 @@
+"""In which language a report is: the reader's for people, English for programs and where it is asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from babel.messages.catalog import Catalog
+from babel.messages.mofile import write_mo
+
+from fswizard import language
+from fswizard.advice import again, conclude
+from fswizard.cli.report import exported
+from fswizard.report import FORMATS
+from fswizard.tui.backend import Backend
+from tests.builders import make_result
+
+TRANSLATED = {
+    "Use {candidate}: {reason}": "{candidate} nehmen: {reason}",
+    "{comparison} here": "{comparison} hier",
+    "{times} as fast as {candidate}": "{times} so schnell wie {candidate}",
+    "Faster than {candidate}: {tests}.": "Schneller als {candidate}: {tests}.",
+    "How it was measured": "Wie gemessen wurde",
+    "Disk": "Platte",
+}
+RESULT = make_result({"ext4": (100.0, 101.0, 102.0), "xfs": (300.0, 305.0, 299.0)}, elapsed_s=60.0)
+ENGLISH = {name: exported(conclude(RESULT), name) for name, kind in FORMATS.items() if not kind.drawn}
+
+
+@pytest.fixture(autouse=True)
+def _german(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    catalog = Catalog(locale="de")
+    for english, translated in TRANSLATED.items():
+        catalog.add(english, translated)
+    path = tmp_path / "de/LC_MESSAGES/fswizard.mo"
+    path.parent.mkdir(parents=True)
+    with path.open("wb") as file:
+        write_mo(file, catalog)
+    monkeypatch.setattr(language, "DIRECTORY", tmp_path)
+    language.choose("de")
+
+
+@pytest.mark.parametrize("name", ENGLISH)
+def test_people_read_their_language_and_programs_english(name: str) -> None:
+    findings = conclude(RESULT)
+    assert findings.advice.card.verdict == "xfs nehmen: 3× so schnell wie ext4 hier"
+    written = exported(findings, name)
+    assert (written == ENGLISH[name]) == FORMATS[name].english
+    assert exported(findings, name, english=True) == ENGLISH[name]
+    assert Backend().render(findings, name, english=True) == ENGLISH[name]
+
+
+def test_a_page_and_a_picture_name_their_language() -> None:
+    findings = conclude(RESULT)
+    for name in ("html", "svg"):
+        assert 'lang="de"' in exported(findings, name)  # type: ignore[operator]
+        assert 'lang="en"' in ENGLISH[name]  # type: ignore[operator]
+
+
+def test_findings_are_concluded_again_only_in_another_language() -> None:
+    findings = conclude(RESULT)
+    assert again(findings) is findings
+    with language.in_english():
+        assert again(findings).advice.card.verdict == "Use xfs: 3× as fast as ext4 here"
+
+
+def test_a_verdict_of_a_result_file_is_shown_in_the_language() -> None:
+    assert language.shown("Use XFS: 3× as fast as ext4 here") == "XFS nehmen: 3× so schnell wie ext4 hier"
