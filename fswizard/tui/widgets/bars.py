@@ -96,7 +96,8 @@ def _keys(screen: Screen[object], *, hidden: bool = False) -> list[tuple[str, li
     for active in screen.active_bindings.values():
         binding = active.binding
         if (binding.show or hidden) and active.enabled and binding.description:
-            by_description.setdefault(_(binding.description), []).append(binding)
+            words = OF_TEXTUAL.get(binding.description, binding.description)
+            by_description.setdefault(_(words), []).append(binding)
     return sorted(by_description.items(), key=lambda item: RANK.get(item[1][0].key, 50))
 
 
@@ -104,9 +105,7 @@ def all_keys(screen: Screen[object]) -> str:
     """Every key that works on a screen: a line for each thing to do."""
     keys = [(_joined(bindings), words) for words, bindings in _keys(screen, hidden=True)]
     width = max((cell_len(display) for display, __ in keys), default=0)
-    return "\n".join(
-        f"{display:{width}}  {_(OF_TEXTUAL[words]) if words in OF_TEXTUAL else words}" for display, words in keys
-    )
+    return "\n".join(f"{display:{width}}  {words}" for display, words in keys)
 
 
 def _joined(bindings: Sequence[Binding]) -> str:
