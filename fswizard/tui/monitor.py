@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import aclosing
 
 from fswizard.errors import FswizardError
+from fswizard.language import N_
 from fswizard.model.events import Event, RunEnded
 from fswizard.model.run_state import RunState
 from fswizard.system import clock
@@ -56,7 +57,7 @@ class RunMonitor:
         except FswizardError as error:
             self.problem = error
         finally:
-            words = self.problem.message if self.problem else "It stopped unexpectedly."
+            words = self.problem.message if self.problem else N_("It stopped unexpectedly.")
             self.take(ended or RunEnded(self.state.at_s, "failed", words))
             self.problem = self.problem or self.state.problem
 
