@@ -12,12 +12,15 @@ from __future__ import annotations
 import contextlib
 import functools
 import gettext
+import io
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import struct
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 DOMAIN = "fswizard"
 ENGLISH = "en"
@@ -31,15 +34,30 @@ _ANYTHING, _IN_ONE_SENTENCE = ".+?", r"(?:(?!\. ).)+?"
 _AMOUNT, _ITEMS = r"[\d.,]+(?: \w{1,3})?", r"[^\s,]+(?:, [^\s,]+)*"
 """Expressions for what a field holds."""
 _NUMBER = re.compile(r"[\d.,]+")
+_COUNT = "count"
+"""The field of `n_`."""
 
 
 class _Catalogue(gettext.GNUTranslations):
-    """A translation whose English sentences can be listed."""
+    """A translation whose English sentences can be listed, each form of them."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        data = file.read()
+        super().__init__(io.BytesIO(data))
+        order = "<" if data.startswith(b"\xde\x12\x04\x95") else ">"
+        count, start = struct.unpack_from(f"{order}2I", data, 8)
+        places = struct.iter_unpack(f"{order}2I", data[start : start + 8 * count])
+        keys = (data[place : place + length].decode() for length, place in places)
+        self.forms = {form: key.split("\0") for key in keys for form in key.split("\0") if form and "\4" not in form}
 
     @property
-    def sentences(self) -> tuple[str, ...]:
-        catalog: Mapping[object, str] = self.__dict__["_catalog"]
-        return tuple(key for key in catalog if isinstance(key, str) and key)
+    def sentences(self) -> Iterable[str]:
+        return self.forms
+
+    def said(self, sentence: str, count: int) -> str:
+        """Its translation, or that of the form which belongs to `count`."""
+        one, *others = self.forms[sentence]
+        return self.ngettext(one, others[0], count) if others else self.gettext(one)
 
 
 @dataclass
@@ -190,9 +208,14 @@ def _filled(text: str, field: str) -> str:
     """The translation of a sentence with fields, each of which matches the expression `field`; empty without one."""
     for message, longest_piece, own_field in _with_fields(_now.code):
         if longest_piece in text and (match := _pattern(message, own_field or field).fullmatch(text)):
-            say = number if own_field == _AMOUNT and _NUMBER.fullmatch(match[1]) else shown
-            fields = {name: say(value) for name, value in match.groupdict().items()}
-            return _now.translation.gettext(message).format_map(fields)
+            amount = own_field == _AMOUNT and _NUMBER.fullmatch(match[1])
+            fields = {
+                name: number(value) if amount or name == _COUNT else shown(value)
+                for name, value in match.groupdict().items()
+            }
+            count = int(re.sub(r"\D", "", match.groupdict().get(_COUNT, "1")))
+            assert isinstance(_now.translation, _Catalogue)
+            return _now.translation.said(message, count).format_map(fields)
     return ""
 
 
@@ -219,7 +242,7 @@ def _with_fields(code: str) -> tuple[tuple[str, str, str], ...]:
 def _own_field(message: str, pieces: Sequence[str]) -> str:
     if message == _LISTED:
         return _ITEMS
-    return _AMOUNT if len(re.findall(r"\w", "".join(pieces))) < 4 else ""
+    return _AMOUNT if not pieces[0] and len(re.findall(r"\w", "".join(pieces))) < 4 else ""
 
 
 @functools.cache
@@ -234,5 +257,5 @@ def _pattern(message: str, field: str) -> re.Pattern[str]:
             parts.append(f"(?P={part})")
         else:
             known.add(part)
-            parts.append(f"(?P<{part}>{field})")
+            parts.append(f"(?P<{part}>{_NUMBER.pattern if part == _COUNT else field})")
     return re.compile("".join(parts), re.DOTALL)

@@ -87,6 +87,15 @@ def test_a_unit_fits_an_amount_alone_and_a_list_no_sentence(german: None) -> Non
     assert shown("Nobody came and nothing was said.") == "Nobody came and nothing was said."
 
 
+def test_a_sentence_of_a_result_file_has_the_form_of_its_number(german: None) -> None:
+    assert [shown(text) for text in ("1 disk", "3 disks", "12,345 disks")] == [
+        "1 Platte",
+        "3 Platten",
+        "12.345 Platten",
+    ]
+    assert shown("no disks") == "no disks"
+
+
 def test_english_is_left_as_it_is() -> None:
     assert shown("formatting with mkfs.xfs") == "formatting with mkfs.xfs"
     assert number("1,234.5") == "1,234.5"
