@@ -7,7 +7,7 @@ import shlex
 from fswizard.model.analysis import Reason
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Plan
-from fswizard.privileged.commands import LABELS, Commands, DeviceNames, fstab_line, make
+from fswizard.privileged.commands import LABELS, Commands, DeviceNames, crypttab_line, fstab_line, make, volume_path
 
 DISK = "/dev/disk/by-id/DISK"
 """A placeholder, so that nobody pastes a command that erases a disk."""
@@ -25,6 +25,9 @@ def commands(plan: Plan, name: str) -> tuple[str, ...]:
     if only_mount_options_differ(plan):
         return (_fstab_line(candidate, label, point),)
     lines = tuple(map(shlex.join, making(candidate, label)))
+    if how := candidate.encryption:
+        opened = {name: how[name] for name in ("workqueues", "discards")}
+        lines += ("# for /etc/crypttab:", crypttab_line(label, DISK, **opened), "# for /etc/fstab:")
     return lines if candidate.filesystem.pool else (*lines, _fstab_line(candidate, label, point))
 
 
@@ -62,10 +65,12 @@ def only_mount_options_differ(plan: Plan) -> bool:
 
 def making(candidate: Candidate, label: str = LABEL) -> Commands:
     """What makes it on devices that the user names, for use: nothing is marked or left out as in a run."""
-    array, on_md = candidate.array, candidate.on_md
-    devices = [DISK] if array is None else [f"{DISK}-{number}" for number in range(1, array.members + 1)]
-    name = "ARRAY" if on_md else "POOL" if candidate.filesystem.pool else label
-    names = DeviceNames(tuple(devices), f"/dev/md/{name}" if on_md else devices[0], name, "", "", label)
+    array, below = candidate.array, candidate.below
+    devices = [f"{DISK}-{number}" for number in range(1, array.members + 1)] if array and not array.layout.alone else []
+    name, device = ("POOL" if candidate.filesystem.pool else label), DISK
+    if below:
+        name, device = (label, volume_path(label)) if below.layout.alone else ("ARRAY", "/dev/md/ARRAY")
+    names = DeviceNames(tuple(devices) or (DISK,), device, name, "", "", label)
     orders, program = candidate.orders(scratch=False), candidate.filesystem.mkfs_program
     return tuple(
         command for order in orders for command in make(order.verb, names, program, **order.fields, copied=True)

@@ -30,6 +30,7 @@ def reasons(
         *(_by_workload(plan, analysis, ratio) if ratio else ()),
         *(_stall(result, ratio.candidate, ratio.baseline) if ratio else ()),
         *_age(plan, age),
+        *_encryption(result, analysis),
         *_noise(result, analysis, choice, forecast),
         *_slower(plan, analysis, choice),
         *_failures(plan, analysis),
@@ -45,6 +46,20 @@ def _age(plan: Plan, age: Sequence[Ratio]) -> Iterator[Reason]:
     if slower:
         names = [f"{plan.candidate(r.baseline).title} is {speed_text(r.ratio)} than when it was new" for r in slower]
         yield Reason("age", f"Aged, {listing(names)}.")
+
+
+def _encryption(result: Result, analysis: Analysis) -> Iterator[Reason]:
+    """What an encrypted volume costs, where the same filesystem was measured on one and without."""
+    plan = result.plan
+    names = {candidate.name for candidate in plan.candidates}
+    for candidate in plan.candidates:
+        plain = candidate.name.partition("+")[2]
+        pair = analysis.pair(candidate.name, plain) if candidate.encryption and plain in names else None
+        if pair and pair.verdict in ("faster", "slower", "tie"):
+            speed = "as fast as" if pair.verdict == "tie" else f"{speed_text(pair.ratio)} than"
+            where = f" ({result.environment.processor})" if result.environment.processor else ""
+            text = f"On this processor{where}, {candidate.title} is {speed} {plan.candidate(plain).title} without."
+            yield Reason("encryption", text)
 
 
 def _excluded(plan: Plan, analysis: Analysis, choice: Choice) -> Iterator[Reason]:

@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fswizard.model.filesystem import Driver, Filesystem
-from fswizard.model.layout import MD, Layout
+from fswizard.model.layout import Layout
 from fswizard.system import commands, host, programs
-
-MDADM = "mdadm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +46,9 @@ def availability(filesystem: Filesystem) -> Availability:
 
 def layout_availability(layout: Layout) -> Availability:
     """Whether a layout can be made here, beside its filesystem, which is looked at by itself."""
-    if layout.maker != MD:
+    if not layout.program:
         return Availability(True)
-    version = host.tool_version(MDADM)
+    version = host.tool_version(layout.program)
     if not (host.this.kernel_supports(layout.kernel) or host.this.has_module(layout.kernel)):
         return Availability(
             False,
@@ -58,8 +56,8 @@ def layout_availability(layout: Layout) -> Availability:
             "Choose another layout, or start a kernel that has it as a module.",
             version,
         )
-    if commands.find(MDADM) is None:
-        return _not_installed(MDADM, {"": MDADM}, version)
+    if commands.find(layout.program) is None:
+        return _not_installed(layout.program, {"": layout.program}, version)
     return Availability(True, version=version)
 
 

@@ -27,12 +27,12 @@ def layouts() -> Mapping[str, Layout]:
 
 
 def layouts_of(maker: str) -> dict[str, Layout]:
-    """Those that `md`, `zfs` or `btrfs` makes, by the word that names them there."""
+    """Those that `md`, `luks`, `zfs` or `btrfs` makes, by the word that names them there."""
     return {layout.word: layout for layout in layouts().values() if layout.maker == maker}
 
 
 def parse_array(maker: str, tokens: Sequence[str]) -> Array:
-    """The array that the words after `md:` name, the layout first; UsageError otherwise."""
+    """The array or volume that the words after `md:` name, the layout first; UsageError otherwise."""
     known = layouts_of(maker)
     word, *rest = tokens or [""]
     if word not in known:
@@ -44,11 +44,12 @@ def parse_array(maker: str, tokens: Sequence[str]) -> Array:
     chosen = {}
     for token in rest:
         name, _, value = token.partition("=")
-        if token == DEGRADED:
+        if token == DEGRADED and not layout.alone:
             continue
         option = next((option for option in layout.options if option.name == name), None)
         if option is None or name in chosen:
-            offered = ", ".join((*(f"{option.name}=VALUE" for option in layout.options), DEGRADED))
+            offered = ", ".join(f"{option.name}=VALUE" for option in layout.options)
+            offered += "" if layout.alone else f", {DEGRADED}"
             raise UsageError(
                 f"{layout.name} does not take {safe(token) or 'an empty option'}.", f"It takes: {offered}."
             )
@@ -62,11 +63,13 @@ def parse_array(maker: str, tokens: Sequence[str]) -> Array:
 
 
 def require_members(name: str, array: Array | None, members: int) -> None:
-    """UsageError where the candidate `name` can't be spread over `members` devices."""
-    if array is None:
+    """UsageError where the candidate `name` can't be made of `members` devices."""
+    if array is None or array.layout.fits(members):
         return
     layout = array.layout
     devices = f"{members} device{'s' * (members != 1)}"
+    if layout.alone:
+        raise UsageError(f"{name} lies on one device, and the target has {devices}.", "Name one of them as the target.")
     if members == 1:
         raise UsageError(f"{name} is spread over several devices, and the target is one.", SEVERAL)
     if members < layout.minimum_members:
@@ -74,8 +77,7 @@ def require_members(name: str, array: Array | None, members: int) -> None:
             f"{name} needs at least {layout.minimum_members} devices, and the target has {devices}.",
             "Name more of them, or leave it out.",
         )
-    if layout.pairs and members % 2:
-        raise UsageError(
-            f"{name} takes devices in pairs, and the target has {devices}.",
-            "Name one more or one less, or leave it out.",
-        )
+    raise UsageError(
+        f"{name} takes devices in pairs, and the target has {devices}.",
+        "Name one more or one less, or leave it out.",
+    )

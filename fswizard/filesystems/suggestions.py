@@ -10,7 +10,6 @@ from fswizard.errors import UsageError
 from fswizard.filesystems.candidates import parse_candidate
 from fswizard.filesystems.layouts import layouts, require_members
 from fswizard.model.drive import Drive
-from fswizard.model.layout import MD
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,7 @@ def layout_candidates(named: Sequence[str], members: int) -> tuple[str, ...]:
     """
     # without layouts that store everything more than twice although there are disks for more room
     useful = [layout for layout in layouts().values() if layout.copies or members == 2]
-    usual = [f"{layout.name}+ext4" if layout.maker == MD else layout.name for layout in useful]
+    usual = [f"{layout.name}+ext4" if layout.program else layout.name for layout in useful]
     fitting = []
     for name in named or ("ext4", *usual):
         array = parse_candidate(name).array

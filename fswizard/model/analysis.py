@@ -244,7 +244,7 @@ class Reason:
 
     code: str
     """`speed`, `slower`, `beaten`, `cost`, `noise`, `redundancy`, `feature`, `failure`, `stall`, `age`, `excluded`,
-    `use`."""
+    `encryption`, `use`."""
     text: str
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from fswizard.privileged import grammar
 
@@ -50,9 +51,9 @@ class DeviceNames:
     devices: tuple[str, ...]
     """Paths of all devices."""
     device: str
-    """Path of what a single filesystem is made on: the first device, or the array."""
+    """Path of what a single filesystem is made on: the first device, or what is made of the devices."""
     name: str
-    """Name of the pool or array, and label of a btrfs on several devices."""
+    """Name of the pool, array or volume, and label of a btrfs on several devices."""
     uuid: str
     """UUID of the array, as mdadm writes it."""
     directory: str
@@ -84,15 +85,17 @@ def copy(source: str, path: str) -> Command:
 
 def make(
     verb: str, names: DeviceNames, program: str = "", *, filesystem: str = "", arguments: Sequence[str] = (),
-    level: str = "", chunk_kib: int = 0, bitmap: str = "", missing: int = 0, copied: bool = False,
+    level: str = "", chunk_kib: int = 0, bitmap: str = "", missing: int = 0, copied: bool = False, **how: Any,
 ) -> Commands:  # fmt: skip
-    """The commands of the verbs `array`, `mkfs` and `build`, with the fields of their requests.
+    """The commands of the verbs `array`, `encrypt`, `mkfs` and `build`, with the fields of their requests.
 
     `program` is the mkfs of `filesystem`. What is made to be measured is marked as the helper's own, and is without its
     last device where one is `missing`; a command to be `copied` has none of that.
     """
     if verb == "array":
         return (create_array(names, level, chunk_kib=chunk_kib, bitmap=bitmap, missing=missing, copied=copied),)
+    if verb == "encrypt":
+        return encrypt(names, **how, copied=copied)
     if filesystem == grammar.ZFS:
         return create_pool(names, arguments, level, missing=missing, copied=copied)
     if verb == "mkfs":
@@ -185,6 +188,50 @@ def stop_array(array: str, paths: Sequence[str]) -> Commands:
     """Stop an array and have its members forget it."""
     forget = (("mdadm", "--zero-superblock", WITHOUT_CONFIGURATION, path) for path in paths)
     return (("mdadm", "--stop", WITHOUT_CONFIGURATION, array), *forget)
+
+
+def encrypt(
+    names: DeviceNames, *, cipher: str, key_bits: int, sector_bytes: int, workqueues: bool, discards: bool,
+    copied: bool = False,
+) -> Commands:  # fmt: skip
+    """Make an encrypted volume on the device and open it by its name; each command asks for a passphrase.
+
+    The helper's read a random key instead. Nothing is gained there by making it costly to guess.
+    """
+    key: Command = () if copied else ("--batch-mode", "--key-file=-")
+    ours: Command = () if copied else ("--pbkdf=pbkdf2", "--pbkdf-force-iterations=1000")
+    bits = 256 if cipher == "adiantum" else key_bits
+    sector = (f"--sector-size={sector_bytes}",) if sector_bytes else ()
+    queues = () if workqueues else ("--perf-no_read_workqueue", "--perf-no_write_workqueue")
+    device, cipher = names.devices[0], grammar.CIPHERS[cipher]
+    return (
+        (
+            "cryptsetup",
+            "luksFormat",
+            *key,
+            "--type=luks2",
+            f"--cipher={cipher}",
+            f"--key-size={bits}",
+            *sector,
+            *ours,
+            device,
+        ),
+        ("cryptsetup", "open", *key, *queues, *(("--allow-discards",) if discards else ()), device, names.name),
+    )
+
+
+def volume_path(name: str) -> str:
+    return f"/dev/mapper/{name}"
+
+
+def close_volume(name: str) -> Command:
+    return ("cryptsetup", "close", name)
+
+
+def crypttab_line(name: str, device: str, *, workqueues: bool, discards: bool) -> str:
+    """A line of crypttab(5): the passphrase is asked for when the machine starts."""
+    options = ["luks", *(() if workqueues else ("no-read-workqueue", "no-write-workqueue"))]
+    return "  ".join((name, device, "none", ",".join((*options, *(("discard",) if discards else ())))))
 
 
 def pool_directory(name: str) -> str:

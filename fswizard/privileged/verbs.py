@@ -19,6 +19,7 @@ from fswizard.privileged import (
     grammar,
     groups,
     loop_device,
+    mapped,
     mounts,
     names,
     pools,
@@ -134,6 +135,8 @@ class Verbs:
     def _hold(self, device: Held | Group) -> Answer:
         self._last_handle += 1
         volume = Volume(self._last_handle, device, volumes.errors_of(device), pools.new(device.descriptor))
+        if isinstance(device, Group):
+            device.volume = volume.pool.name
         self._volumes[volume.handle] = volume
         return {
             "handle": volume.handle, "name": device.name, "path": device.path, "direct_io": device.direct_io,
@@ -195,6 +198,16 @@ class Verbs:
         self._names.hold(volume.pool.name)
         work = volumes.make(volume, orders, self._empty_directory)
         return self._work(volume, "array", work, keep=(self._empty_directory,))
+
+    def _encrypt(self, handle: int, cipher: str, key_bits: int, sector_bytes: int, **how: bool) -> Answer:
+        volume, group = self._group(handle, "encrypt")
+        grammar.require_encryption(cipher, key_bits, sector_bytes, len(group.members))
+        orders = commands.encrypt(
+            volume.device_names, cipher=cipher, key_bits=key_bits, sector_bytes=sector_bytes, **how
+        )
+        work = mapped.encrypt(orders)
+        self._names.hold(volume.pool.name)
+        return self._work(volume, "encrypt", work)
 
     def _build(self, handle: int, filesystem: str, arguments: list[str], level: str, missing: int) -> Answer:
         volume, group = self._group(handle, "build", missing)
@@ -271,7 +284,7 @@ class Verbs:
         volume = self._volume(handle, "detach")
         if isinstance(volume.device, Group):
             if volume.device.array:
-                raise Refusal("refused", f"{volume.device.name} is still an array")
+                raise Refusal("refused", f"{volume.device.name} is still an array or volume")
             for other in self._volumes.values():
                 other.joined = other.joined and other.device not in volume.parts
         volume.close()
@@ -321,6 +334,7 @@ class Verbs:
         with self._names.reclaiming(pool):
             pools.reclaim(pool)
             groups.reclaim_array(pool)
+            mapped.reclaim(pool)
         return {}
 
     def end(self) -> None:
@@ -346,7 +360,7 @@ class Verbs:
         volume.require(verb)
         return volume
 
-    def _group(self, handle: int, verb: str, missing: int) -> tuple[Volume, Group]:
+    def _group(self, handle: int, verb: str, missing: int = 0) -> tuple[Volume, Group]:
         """The group, on which something is made that misses at most one device."""
         volume = self._volume(handle, verb)
         if not isinstance(volume.device, Group):

@@ -23,6 +23,7 @@ PROGRAMS = (
     Program("smartctl", "health, and whether a disk is shingled", packages={"": "smartmontools"}),
     Program("sudo", "formatting and mounting without being root"),
     Program("mdadm", "RAID arrays of several disks"),
+    Program("cryptsetup", "encrypted volumes"),
     Program("rsvg-convert", "a result as PNG", packages=_LIBRSVG),
 )
 """Beside those of the engines."""

@@ -13,8 +13,8 @@ from fswizard.model.units import binary_size_text
 from fswizard.privileged import commands
 from fswizard.privileged.commands import Command, DeviceNames
 
-ARRAY, POOL, LABEL = "ARRAY", "POOL", "LABEL"
-"""Stand for the name that a run makes up, of an array, a pool or a btrfs."""
+ARRAY, VOLUME, POOL, LABEL = "ARRAY", "VOLUME", "POOL", "LABEL"
+"""Stand for the name that a run makes up, of an array, a volume, a pool or a btrfs."""
 UUID, MD_DEVICE, MOUNT = "UUID", "/dev/mdN", "MOUNT"
 """Stand for what is made of that name, what the kernel calls the array, and where the helper mounts it."""
 
@@ -81,8 +81,10 @@ def making(
     for command in _wiping(devices, zoned=zoned):
         yield _as_root(command, "forget the previous candidate", candidate)
     filesystem, array = candidate.filesystem, candidate.array
-    name = POOL if filesystem.pool else ARRAY if candidate.on_md else LABEL
-    names = DeviceNames(tuple(devices), MD_DEVICE if candidate.on_md else devices[0], name, UUID, MOUNT)
+    name, device = (POOL if filesystem.pool else LABEL), devices[0]
+    if below := candidate.below:
+        name, device = (VOLUME, commands.volume_path(VOLUME)) if below.layout.alone else (ARRAY, MD_DEVICE)
+    names = DeviceNames(tuple(devices), device, name, UUID, MOUNT)
     if kept:
         yield _as_root(commands.copy(kept, devices[0]), FORMAT, candidate)
     for order in () if kept else candidate.orders(scratch=True):
@@ -97,13 +99,15 @@ def making(
 
 
 def ending(candidates: Sequence[Candidate], devices: Sequence[str]) -> Iterator[PlannedCommand]:
-    """Nothing is mounted after that, and of pools and arrays only their contents on the devices are left."""
+    """Nothing is mounted after that, and of pools, arrays and volumes only their contents on the devices are left."""
     yield _as_root(commands.umount(MOUNT), "unmount")
     if any(candidate.filesystem.pool for candidate in candidates):
         yield _as_root(commands.export_pool(POOL), "export the pool")
-    if any(candidate.on_md for candidate in candidates):
-        for command in commands.stop_array(MD_DEVICE, devices):
-            yield _as_root(command, "take the array apart")
+    alone = {candidate.below.layout.alone for candidate in candidates if candidate.below}
+    if True in alone:
+        yield _as_root(commands.close_volume(VOLUME), "close the volume")
+    for command in commands.stop_array(MD_DEVICE, devices) if False in alone else ():
+        yield _as_root(command, "take the array apart")
 
 
 def _wiping(devices: Sequence[str], *, zoned: bool) -> Iterator[Command]:

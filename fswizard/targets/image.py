@@ -358,10 +358,12 @@ async def _images(plan: Plan, emitter: Emitter, helper: Helper) -> list[Attached
 
 async def _look_first(look: Look, plan: Plan, emitter: Emitter, helper: Helper, scratch: str) -> None:
     small = replace(plan, target=replace(plan.target, size_bytes=FIRST_LOOK_BYTES))
-    (attached,) = await _images(small, emitter, helper)
+    parts = await _images(small, emitter, helper)
+    attached = await helper.joined(parts, plan.candidates)
     await look(PreparedImage(small, emitter, helper, attached, scratch))
     with contextlib.suppress(HelperFailed, Refused):  # of one whose driver does not let it go
-        await helper.detach(attached.handle)
+        for each in dict.fromkeys((attached, *parts)):
+            await helper.detach(each.handle)
 
 
 @asynccontextmanager
@@ -378,7 +380,7 @@ async def open_images(
         scratch.mkdir(mode=0o700)
         if look:
             await _look_first(look, plan, emitter, helper, str(scratch))
-        attached = await helper.joined(await _images(plan, emitter, helper))
+        attached = await helper.joined(await _images(plan, emitter, helper), plan.candidates)
         if any(candidate.outlives_a_run for candidate in plan.candidates):
             journal.note_pool(attached.pool)
         prepared = PreparedImage(plan, emitter, helper, attached, str(scratch))

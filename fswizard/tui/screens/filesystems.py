@@ -225,7 +225,7 @@ class FilesystemsScreen(BoxScreen):
 
     def action_options(self) -> None:
         if (candidate := self._highlighted()) is not None:
-            self.wizard.push_screen(OptionsScreen(candidate), self._add)
+            self.wizard.push_screen(OptionsScreen(candidate, across=self._across), self._add)
 
     def _add(self, name: str | None) -> None:
         if not name:

@@ -154,11 +154,7 @@ class MembersScreen(Window[bool]):
 
     def _words(self, width: int) -> Content:
         number, what = len(self._paths) or self._images, "disks" if self._paths else "images"
-        fitting = [
-            layout.title
-            for layout in layouts().values()
-            if number >= layout.minimum_members and not (layout.pairs and number % 2)
-        ]
+        fitting = [layout.title for layout in layouts().values() if layout.fits(number)]
         rule = "The smallest limits how much of each is used. You type the serial number of each in the review."
         names = text((f"{number} {what}: ", "bold"), ", ".join(fitting) or "no layout")
         return paragraphs([names, (rule if self._paths else "", "$muted")], width)
