@@ -6,13 +6,14 @@ import shlex
 
 from fswizard.model.analysis import Reason
 from fswizard.model.filesystem import Candidate
+from fswizard.model.layout import LUKS, MD, THIN
 from fswizard.model.plan import Plan
 from fswizard.privileged.commands import LABELS, Commands, DeviceNames, crypttab_line, fstab_line, make, volume_path
 
 DISK = "/dev/disk/by-id/DISK"
 """A placeholder, so that nobody pastes a command that erases a disk."""
 LABEL = "data"
-"""Where the mount point suggests none."""
+"""Where the mount point suggests none; a volume is then `/dev/mapper/data` or `/dev/data/volume`."""
 
 
 def commands(plan: Plan, name: str) -> tuple[str, ...]:
@@ -69,7 +70,12 @@ def making(candidate: Candidate, label: str = LABEL) -> Commands:
     devices = [f"{DISK}-{number}" for number in range(1, array.members + 1)] if array and not array.layout.alone else []
     name, device = ("POOL" if candidate.filesystem.pool else label), DISK
     if below:
-        name, device = (label, volume_path(label)) if below.layout.alone else ("ARRAY", "/dev/md/ARRAY")
+        made = {
+            MD: ("ARRAY", "/dev/md/ARRAY"),
+            LUKS: (label, volume_path(label)),
+            THIN: (label, f"/dev/{label}/volume"),
+        }
+        name, device = made[below.layout.maker]
     names = DeviceNames(tuple(devices) or (DISK,), device, name, "", "", label)
     orders, program = candidate.orders(scratch=False), candidate.filesystem.mkfs_program
     return tuple(

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-MD, LUKS = "md", "luks"
-PROGRAMS = {MD: "mdadm", LUKS: "cryptsetup"}
+MD, LUKS, THIN = "md", "luks", "lvm-thin"
+PROGRAMS = {MD: "mdadm", LUKS: "cryptsetup", THIN: "dmsetup"}
 """By maker of layouts that lie below any filesystem, the program that makes them."""
 DEGRADED = "degraded"
 """Word for a layout from which one member was taken away before measuring."""

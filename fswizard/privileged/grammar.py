@@ -158,6 +158,7 @@ CHUNKED = ("5", "6", "10")
 CHUNKS_KIB = frozenset(4 << power for power in range(10))
 """4 KiB to 2 MiB; 0 where a level has none."""
 BITMAPS = ("internal", "none")
+THIN_CHUNKS_KIB = (64, 128, 256, 512, 1024)
 CIPHERS = {"aes-xts-plain64": "aes-xts-plain64", "adiantum": "xchacha12,aes-adiantum-plain64"}
 """Of LUKS, as people type them, and as cryptsetup does."""
 KEYS_BITS = (512, 256)
@@ -309,10 +310,8 @@ def require_array(level: str, chunk_kib: int, bitmap: str, members: int) -> None
         raise Refusal("refused", f"the bitmap {bitmap!r:.40} is not allowed")
 
 
-def require_encryption(cipher: str, key_bits: int, sector_bytes: int, members: int) -> None:
+def require_encryption(cipher: str, key_bits: int, sector_bytes: int) -> None:
     """Refusal where anything about an encrypted volume is not on the list."""
-    if members > 1:
-        raise Refusal("refused", "a volume lies on one device")
     if cipher not in CIPHERS or key_bits not in KEYS_BITS or sector_bytes not in ENCRYPTED_SECTORS:
         raise Refusal("refused", f"{cipher!r:.40} with {key_bits} bits on {sector_bytes} bytes is not allowed")
 

@@ -164,6 +164,6 @@ def _held(name: str, holder: str, probed: Probed, usage: Usage) -> Finding:
     if probed.type == "bcache":
         code, kind = "bcache-member", "bcache disk"
     called = tree.text(f"/sys/block/{holder}/dm/name") or holder
-    if names.NAME.fullmatch(called):
+    if names.NAME.match(called):
         hint = "Run `fswizard clean`: a run that was killed left it open."
     return Finding(code, f"{name} holds the {kind} {called}{mounted}", hint)

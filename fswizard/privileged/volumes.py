@@ -46,6 +46,7 @@ ALLOWED: Mapping[str, frozenset[State]] = {
     "bare": frozenset({"bare"}),
     "array": frozenset({"bare"}),
     "encrypt": frozenset({"bare"}),
+    "thin": frozenset({"bare"}),
     "build": frozenset({"bare"}),
     "mkfs": frozenset({"bare", "stacked"}),
     "mount": frozenset({"made"}),

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from fswizard.model.filesystem import Candidate
+from fswizard.model.layout import LUKS, MD, THIN
 from fswizard.model.plan import FORMAT, MOUNTING, Member, Target
 from fswizard.model.recipe import PlannedCommand
 from fswizard.model.units import binary_size_text
@@ -14,7 +15,11 @@ from fswizard.privileged import commands
 from fswizard.privileged.commands import Command, DeviceNames
 
 ARRAY, VOLUME, POOL, LABEL = "ARRAY", "VOLUME", "POOL", "LABEL"
-"""Stand for the name that a run makes up, of an array, a volume, a pool or a btrfs."""
+"""Stand for the name that a run makes up, of an array, a volume, a pool or a btrfs.
+
+A volume is then /dev/mapper/VOLUME, and a thin one is made of /dev/mapper/VOLUME-pool, /dev/mapper/VOLUME-data and
+/dev/mapper/VOLUME-meta.
+"""
 UUID, MD_DEVICE, MOUNT = "UUID", "/dev/mdN", "MOUNT"
 """Stand for what is made of that name, what the kernel calls the array, and where the helper mounts it."""
 
@@ -103,10 +108,11 @@ def ending(candidates: Sequence[Candidate], devices: Sequence[str]) -> Iterator[
     yield _as_root(commands.umount(MOUNT), "unmount")
     if any(candidate.filesystem.pool for candidate in candidates):
         yield _as_root(commands.export_pool(POOL), "export the pool")
-    alone = {candidate.below.layout.alone for candidate in candidates if candidate.below}
-    if True in alone:
-        yield _as_root(commands.close_volume(VOLUME), "close the volume")
-    for command in commands.stop_array(MD_DEVICE, devices) if False in alone else ():
+    makers = {candidate.below.layout.maker for candidate in candidates if candidate.below}
+    if makers & {LUKS, THIN}:
+        parts = commands.volume_parts(VOLUME)
+        yield _as_root(commands.close_volume(parts if THIN in makers else parts[:1]), "close the volume")
+    for command in commands.stop_array(MD_DEVICE, devices) if MD in makers else ():
         yield _as_root(command, "take the array apart")
 
 
