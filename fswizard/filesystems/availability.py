@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fswizard.model.filesystem import Driver, Filesystem
-from fswizard.model.layout import Layout
+from fswizard.model.layout import DMSETUP, Layout
 from fswizard.system import commands, host, programs
+
+PACKAGES = {DMSETUP: {"": "device-mapper", "debian": "dmsetup"}}
+"""Of programs that layouts need, where it has another name than the program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +59,9 @@ def layout_availability(layout: Layout) -> Availability:
             "Choose another layout, or start a kernel that has it as a module.",
             version,
         )
-    if commands.find(layout.program) is None:
-        return _not_installed(layout.program, {"": layout.program}, version)
+    for program in (layout.program, *((DMSETUP,) if layout.alone else ())):
+        if commands.find(program) is None:
+            return _not_installed(program, PACKAGES.get(program, {"": program}), version)
     return Availability(True, version=version)
 
 

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MD, LUKS, THIN = "md", "luks", "lvm-thin"
-PROGRAMS = {MD: "mdadm", LUKS: "cryptsetup", THIN: "dmsetup"}
+DMSETUP = "dmsetup"
+"""Closes volumes, whatever made them."""
+PROGRAMS = {MD: "mdadm", LUKS: "cryptsetup", THIN: DMSETUP}
 """By maker of layouts that lie below any filesystem, the program that makes them."""
 DEGRADED = "degraded"
 """Word for a layout from which one member was taken away before measuring."""

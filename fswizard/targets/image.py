@@ -358,12 +358,10 @@ async def _images(plan: Plan, emitter: Emitter, helper: Helper) -> list[Attached
 
 async def _look_first(look: Look, plan: Plan, emitter: Emitter, helper: Helper, scratch: str) -> None:
     small = replace(plan, target=replace(plan.target, size_bytes=FIRST_LOOK_BYTES))
-    parts = await _images(small, emitter, helper)
-    attached = await helper.joined(parts, plan.candidates)
+    (attached,) = await _images(small, emitter, helper)
     await look(PreparedImage(small, emitter, helper, attached, scratch))
     with contextlib.suppress(HelperFailed, Refused):  # of one whose driver does not let it go
-        for each in dict.fromkeys((attached, *parts)):
-            await helper.detach(each.handle)
+        await helper.detach(attached.handle)
 
 
 @asynccontextmanager

@@ -25,7 +25,7 @@ from fswizard.targets.own_directory import EMPTY, PREFIX, Gone, Identity, NotRem
 
 REMOVAL_S = 60.0
 """For the little that is left of a run at its end."""
-ZFS_MODULE = Path("/sys/module/zfs")
+ZFS_MODULE, BLOCKS = Path("/sys/module/zfs"), Path("/sys/block")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +53,14 @@ class Leftover:
     @property
     def needs_root(self) -> bool:
         """Whether something of it may be in the kernel, where only root can take it away."""
-        held = any(any(Path("/sys/block").glob(f"{kind}*/slaves/*")) for kind in ("md", "dm-"))
-        return bool(self.pools) and (ZFS_MODULE.exists() or held)
+        if not self.pools:
+            return False
+        volumes = (path.read_text() for path in BLOCKS.glob("dm-*/dm/name"))
+        return (
+            ZFS_MODULE.exists()
+            or any(BLOCKS.glob("md*/slaves/*"))
+            or any(name.startswith(self.pools) for name in volumes)
+        )
 
 
 class Journal:

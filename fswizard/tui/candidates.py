@@ -63,6 +63,8 @@ def explain_candidate(
     for each in marked:
         rows += [each] if brief else [Content(""), each]
     options = [bullet((name, "bold $primary"), option_words(option), width) for name, option in options_of(candidate)]
+    if candidate.array and candidate.array.layout.alone:
+        options.insert(0, bullet((candidate.array.layout.name, "bold $primary"), candidate.array.layout.text, width))
     if options and not brief:
         rows += [Content(""), heading("Options", width)]
     rows += options

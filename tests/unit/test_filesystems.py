@@ -328,6 +328,8 @@ def test_room_and_redundancy_follow_from_the_number_of_disks(
 
 def test_a_volume_is_made_with_a_key_on_standard_input_and_by_people_with_a_passphrase() -> None:
     name = "luks,cipher=adiantum,sector=4096,workqueues=off,discards=on+ext4"
+    candidate = parse_candidate(name).on(1)
+    assert from_json(Candidate, to_json(candidate)) == candidate and candidate.survives == 0
     key, queues = "--batch-mode --key-file=-", "--perf-no_read_workqueue --perf-no_write_workqueue --allow-discards"
     cipher = "--cipher=xchacha12,aes-adiantum-plain64 --key-size=256 --sector-size=4096"
     *made, mkfs = planned(name, disks=("A",))
