@@ -293,7 +293,7 @@ def require_mkfs(filesystem: str, arguments: Sequence[str], *, zoned: bool = Fal
 def require_build(filesystem: str, level: str, members: int) -> None:
     """Refusal where a filesystem is not spread over that many devices by itself, or its level is not on the list."""
     if filesystem not in (ZFS, "btrfs") or members < 2:
-        raise Refusal("refused", f"{filesystem} does not spread over several devices by itself")
+        raise Refusal("refused", f"{filesystem} does not spread over {members} devices by itself")
     if filesystem == "btrfs" and level not in BTRFS_LEVELS:
         raise Refusal("refused", f"btrfs cannot be made as {level!r:.40} over several devices")
     if filesystem == ZFS and (level not in ZFS_LEVELS or (level == "mirror" and members % 2)):

@@ -75,7 +75,7 @@ class Helper(Channel):
         )
         return _attached(answer)
 
-    async def joined(self, parts: Sequence[Attached], candidates: Iterable[Candidate]) -> Attached:
+    async def joined(self, parts: Sequence[Attached], candidates: Iterable[Candidate] = ()) -> Attached:
         """Several as one, which alone takes orders from then on; one alone is joined for candidates on a volume."""
         if len(parts) == 1 and not any(candidate.below for candidate in candidates):
             return parts[0]
