@@ -7,16 +7,26 @@ import shlex
 from fswizard.language import N_, _
 from fswizard.model.analysis import Reason
 from fswizard.model.filesystem import TMPFS, Candidate
+from fswizard.model.layout import LUKS, MD, THIN
 from fswizard.model.plan import Plan
 from fswizard.model.units import binary_size_text
-from fswizard.privileged.commands import LABELS, Commands, DeviceNames, encrypt_kept, fstab_line, make
+from fswizard.privileged.commands import (
+    LABELS,
+    Commands,
+    DeviceNames,
+    crypttab_line,
+    encrypt_kept,
+    fstab_line,
+    make,
+    volume_path,
+)
 
 DISK = "/dev/disk/by-id/DISK"
 """A placeholder, so that nobody pastes a command that erases a disk."""
 TMPFS_OPTIONS = ("mode=1777", "nosuid", "nodev")
 """Anybody may make files in it, as in /tmp (tmpfs(5))."""
 LABEL = "data"
-"""Where the mount point suggests none."""
+"""Where the mount point suggests none; a volume is then `/dev/mapper/data` or `/dev/data/volume`."""
 TO_ENCRYPT = N_("Formatted so, it encrypts nothing by itself: fscrypt encrypts directories while they are empty.")
 
 
@@ -33,6 +43,9 @@ def commands(plan: Plan, name: str) -> tuple[str, ...]:
     if only_mount_options_differ(plan):
         return (_fstab_line(candidate, label, point),)
     lines = tuple(map(shlex.join, making(candidate, label)))
+    if how := candidate.encryption:
+        opened = {name: how[name] for name in ("workqueues", "discards")}
+        lines += (f"# {_('for /etc/crypttab:')}", crypttab_line(label, DISK, **opened), f"# {_('for /etc/fstab:')}")
     encrypting = map(shlex.join, encrypt_kept(point)) if candidate.encrypts_directories else ()
     return lines if candidate.filesystem.pool else (*lines, _fstab_line(candidate, label, point), *encrypting)
 
@@ -77,10 +90,17 @@ def only_mount_options_differ(plan: Plan) -> bool:
 
 def making(candidate: Candidate, label: str = LABEL) -> Commands:
     """What makes it on devices that the user names, for use: nothing is marked or left out as in a run."""
-    array, on_md = candidate.array, candidate.on_md
-    devices = [DISK] if array is None else [f"{DISK}-{number}" for number in range(1, array.members + 1)]
-    name = "ARRAY" if on_md else "POOL" if candidate.filesystem.pool else label
-    names = DeviceNames(tuple(devices), f"/dev/md/{name}" if on_md else devices[0], name, "", "", label)
+    array, below = candidate.array, candidate.below
+    devices = [f"{DISK}-{number}" for number in range(1, array.members + 1)] if array and not array.layout.alone else []
+    name, device = ("POOL" if candidate.filesystem.pool else label), DISK
+    if below:
+        made = {
+            MD: ("ARRAY", "/dev/md/ARRAY"),
+            LUKS: (label, volume_path(label)),
+            THIN: (label, f"/dev/{label}/volume"),
+        }
+        name, device = made[below.layout.maker]
+    names = DeviceNames(tuple(devices) or (DISK,), device, name, "", "", label)
     orders, program = candidate.orders(scratch=False), candidate.filesystem.mkfs_program
     return tuple(
         command for order in orders for command in make(order.verb, names, program, **order.fields, copied=True)

@@ -30,6 +30,7 @@ def reasons(
         *(_by_workload(plan, analysis, ratio) if ratio else ()),
         *(_stall(result, ratio.candidate, ratio.baseline) if ratio else ()),
         *_age(plan, age),
+        *_encryption(result, analysis),
         *_noise(result, analysis, choice, forecast),
         *_slower(plan, analysis, choice),
         *_failures(plan, analysis),
@@ -46,6 +47,22 @@ def _age(plan: Plan, age: Sequence[Ratio]) -> Iterator[Reason]:
         if not ratio.workload and ratio.verdict == "slower":
             title, speed = plan.candidate(ratio.baseline).title, speed_text(ratio.ratio)
             yield Reason("age", _(text, candidate=title, speed=speed))
+
+
+def _encryption(result: Result, analysis: Analysis) -> Iterator[Reason]:
+    """What an encrypted volume costs, where the same filesystem was measured on one and without."""
+    plan = result.plan
+    names = {candidate.name for candidate in plan.candidates}
+    for candidate in plan.candidates:
+        plain = candidate.name.partition("+")[2]
+        pair = analysis.pair(candidate.name, plain) if candidate.encryption and plain in names else None
+        if pair and pair.verdict in ("faster", "slower", "tie"):
+            text = N_("On this processor ({processor}), {candidate} is {speed} than {plain} without.")
+            if pair.verdict == "tie":
+                text = N_("On this processor ({processor}), {candidate} is as fast as {plain} without.")
+            fields = {"processor": result.environment.processor or _("unknown"), "speed": speed_text(pair.ratio)}
+            plain_title = plan.candidate(plain).title
+            yield Reason("encryption", _(text, candidate=candidate.title, plain=plain_title, **fields))
 
 
 def _excluded(plan: Plan, analysis: Analysis, choice: Choice) -> Iterator[Reason]:

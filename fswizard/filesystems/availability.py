@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from fswizard.language import _
 from fswizard.model.filesystem import Driver, Filesystem
-from fswizard.model.layout import MD, Layout
+from fswizard.model.layout import DMSETUP, Layout
 from fswizard.system import commands, host, programs
 
-MDADM = "mdadm"
+PACKAGES = {DMSETUP: {"": "device-mapper", "debian": "dmsetup"}}
+"""Of programs that layouts need, where it has another name than the program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +52,9 @@ def availability(filesystem: Filesystem) -> Availability:
 
 def layout_availability(layout: Layout) -> Availability:
     """Whether a layout can be made here, beside its filesystem, which is looked at by itself."""
-    if layout.maker != MD:
+    if not layout.program:
         return Availability(True)
-    version = host.tool_version(MDADM)
+    version = host.tool_version(layout.program)
     if not (host.this.kernel_supports(layout.kernel) or host.this.has_module(layout.kernel)):
         return Availability(
             False,
@@ -61,8 +62,9 @@ def layout_availability(layout: Layout) -> Availability:
             _("Choose another layout, or start a kernel that has it as a module."),
             version,
         )
-    if commands.find(MDADM) is None:
-        return _not_installed(MDADM, {"": MDADM}, version)
+    for program in (layout.program, *((DMSETUP,) if layout.alone else ())):
+        if commands.find(program) is None:
+            return _not_installed(program, PACKAGES.get(program, {"": program}), version)
     return Availability(True, version=version)
 
 

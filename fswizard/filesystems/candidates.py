@@ -9,11 +9,11 @@ from dataclasses import replace
 from itertools import combinations
 
 from fswizard.errors import UsageError
-from fswizard.filesystems.layouts import layouts_of, parse_array
+from fswizard.filesystems.layouts import layouts, layouts_of, parse_array
 from fswizard.filesystems.loader import catalogue, mounted_as
 from fswizard.language import N_, _
 from fswizard.model.filesystem import AGED, Candidate, Filesystem, MkfsOption, MountOption
-from fswizard.model.layout import DEGRADED, MD, Array
+from fswizard.model.layout import DEGRADED, MD, PROGRAMS, Array
 from fswizard.model.text import safe
 
 _NO_CANDIDATES = {
@@ -22,6 +22,8 @@ _NO_CANDIDATES = {
 """Known, but nothing that could be measured, and why."""
 
 
+_BELOW = re.compile(rf"\s*({'|'.join(PROGRAMS)})\s*(?:[:,]|(?=\+)|$)", re.IGNORECASE)
+"""Begins the name of a candidate that lies on an array or volume."""
 _NO_OPTION = "defaults"
 """What a line of fstab has where there are no options."""
 _SENSE = re.compile(r"^(?:no[-_]?|a(?=sync)|\^)|\d+")
@@ -45,9 +47,9 @@ def parse_candidate(text: str) -> Candidate:
 
     Raises UsageError for what is unknown, has a bad value or does not fit together.
     """
+    if below := _BELOW.match(text):
+        return _on_array(below[1].lower(), text[below.end() :])
     maker, colon, rest = text.strip().partition(":")
-    if colon and maker.strip().lower() == MD:
-        return _on_array(rest)
     filesystem = _find_filesystem(maker.strip())
     tokens = [token.strip() for token in rest.split(",")] if colon else []
     tokens = [token for token in tokens if token != _NO_OPTION]
@@ -91,7 +93,7 @@ def aged(candidate: Candidate) -> Candidate:
 
 def _not_aged(what: str) -> UsageError:
     return UsageError(
-        _("{name} can't be aged: only a filesystem on one device can be copied back.", name=what),
+        _("{name} can't be aged: only a filesystem directly on one device can be copied back.", name=what),
         _("Leave {option} out.", option=AGED),
     )
 
@@ -104,10 +106,11 @@ def title_of(name: str) -> str:
         return name
 
 
-def _on_array(text: str) -> Candidate:
-    """`raid5,chunk=64K+ext4:noatime`, which stood after `md:`."""
-    words, plus, on_it = text.partition("+")
-    array = parse_array(MD, [word.strip() for word in words.split(",")])
+def _on_array(maker: str, text: str) -> Candidate:
+    """`raid5,chunk=64K+ext4:noatime`, which stood after `md:`, or `cipher=adiantum+ext4`, which stood after `luks,`."""
+    words, plus, on_it = text.strip().partition("+")
+    tokens = [word.strip() for word in words.split(",")]
+    array = parse_array(maker, tokens if maker == MD or not words else ["", *tokens])
     if not plus:
         raise UsageError(
             _("{array} has no filesystem on it.", array=array.name),
@@ -117,7 +120,7 @@ def _on_array(text: str) -> Candidate:
     if candidate.array is not None or candidate.filesystem.pool:
         raise UsageError(
             _(
-                "{candidate} on {array} would be spread twice: it makes its own arrays.",
+                "{candidate} can't lie on {array}: only a filesystem without arrays or volumes of its own can.",
                 candidate=candidate.name,
                 array=array.name,
             ),
@@ -170,6 +173,13 @@ def _find_filesystem(name: str) -> Filesystem:
         raise UsageError(_(_NO_CANDIDATES[name.lower()]), _("On such a disk, compare btrfs and f2fs."))
     if not name:
         raise UsageError(_("A candidate has no filesystem."), _("Name one of: {names}.", names=", ".join(known)))
+    if "+" in name:
+        known_below = [layout.name for layout in layouts().values() if layout.program]
+        what = name.partition("+")[0].strip()
+        nothing = _("A filesystem can't be put on nothing.")
+        raise UsageError(
+            _("A filesystem can't be put on {what}.", what=safe(what)) if what else nothing, hint(what, known_below)
+        )
     several = re.split(r"[,\s]+", name)
     if len(several) > 1 and all(mounted_as(one.lower()) for one in several):
         raise UsageError(

@@ -23,17 +23,20 @@ def layouts() -> Mapping[str, Layout]:
     """All layouts that the program knows, by name, in the table's order."""
     table = tomli.loads(resources.files(__package__).joinpath("layouts.toml").read_text("utf-8"))
     options = {option["name"]: option for option in table["option"]}
-    rows = [{**row, "options": [options[name] for name in row.get("options", ())]} for row in table["layout"]]
+    rows = [
+        {**row, "options": [options[own] if isinstance(own, str) else own for own in row.get("options", ())]}
+        for row in table["layout"]
+    ]
     return MappingProxyType({row["name"]: from_json(Layout, row) for row in rows})
 
 
 def layouts_of(maker: str) -> dict[str, Layout]:
-    """Those that `md`, `zfs` or `btrfs` makes, by the word that names them there."""
+    """Those that `md`, `luks`, `zfs` or `btrfs` makes, by the word that names them there."""
     return {layout.word: layout for layout in layouts().values() if layout.maker == maker}
 
 
 def parse_array(maker: str, tokens: Sequence[str]) -> Array:
-    """The array that the words after `md:` name, the layout first; UsageError otherwise."""
+    """The array or volume that the words after `md:` name, the layout first; UsageError otherwise."""
     known = layouts_of(maker)
     word, *rest = tokens or [""]
     if word not in known:
@@ -47,11 +50,12 @@ def parse_array(maker: str, tokens: Sequence[str]) -> Array:
     chosen = {}
     for token in rest:
         name, __, value = token.partition("=")
-        if token == DEGRADED:
+        if token == DEGRADED and not layout.alone:
             continue
         option = next((option for option in layout.options if option.name == name), None)
         if option is None or name in chosen:
-            offered = ", ".join((*(f"{option.name}=VALUE" for option in layout.options), DEGRADED))
+            offered = ", ".join(f"{option.name}=VALUE" for option in layout.options)
+            offered += "" if layout.alone else f", {DEGRADED}"
             empty = _("{layout} does not take an empty option.", layout=layout.name)
             wrong = _("{layout} does not take {option}.", layout=layout.name, option=safe(token))
             raise UsageError(wrong if token else empty, _("It takes: {options}.", options=offered))
@@ -69,10 +73,19 @@ def parse_array(maker: str, tokens: Sequence[str]) -> Array:
 
 
 def require_members(name: str, array: Array | None, members: int) -> None:
-    """UsageError where the candidate `name` can't be spread over `members` devices."""
-    if array is None:
+    """UsageError where the candidate `name` can't be made of `members` devices."""
+    if array is None or array.layout.fits(members):
         return
     layout = array.layout
+    if layout.alone:
+        raise UsageError(
+            n_(
+                "{candidate} lies on one device, and the target has {count} device.",
+                "{candidate} lies on one device, and the target has {count} devices.",
+                members, candidate=name,
+            ),
+            _("Name one of them as the target."),
+        )  # fmt: skip
     if members == 1:
         text = _("{candidate} is spread over several devices, and the target is one.", candidate=name)
         raise UsageError(text, _(SEVERAL))
@@ -85,12 +98,11 @@ def require_members(name: str, array: Array | None, members: int) -> None:
             ),
             _("Name more of them, or leave it out."),
         )  # fmt: skip
-    if layout.pairs and members % 2:
-        raise UsageError(
-            n_(
-                "{candidate} takes devices in pairs, and the target has {count} device.",
-                "{candidate} takes devices in pairs, and the target has {count} devices.",
-                members, candidate=name,
-            ),
-            _("Name one more or one less, or leave it out."),
-        )  # fmt: skip
+    raise UsageError(
+        n_(
+            "{candidate} takes devices in pairs, and the target has {count} device.",
+            "{candidate} takes devices in pairs, and the target has {count} devices.",
+            members, candidate=name,
+        ),
+        _("Name one more or one less, or leave it out."),
+    )  # fmt: skip

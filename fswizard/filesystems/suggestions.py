@@ -11,7 +11,6 @@ from fswizard.filesystems.candidates import parse_candidate
 from fswizard.filesystems.layouts import layouts, require_members
 from fswizard.language import N_, _
 from fswizard.model.drive import Drive
-from fswizard.model.layout import MD
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +88,7 @@ def layout_candidates(named: Sequence[str], members: int) -> tuple[str, ...]:
     """
     # without layouts that store everything more than twice although there are disks for more room
     useful = [layout for layout in layouts().values() if layout.copies or members == 2]
-    usual = [f"{layout.name}+ext4" if layout.maker == MD else layout.name for layout in useful]
+    usual = [f"{layout.name}+ext4" if layout.program else layout.name for layout in useful]
     fitting = []
     for name in named or ("ext4", *usual):
         array = parse_candidate(name).array

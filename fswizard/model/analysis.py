@@ -240,7 +240,7 @@ class Reason:
 
     code: str
     """`speed`, `slower`, `behind`, `cost`, `noise`, `redundancy`, `feature`, `failure`, `stall`, `age`, `excluded`,
-    `use`."""
+    `encryption`, `use`."""
     text: str
 
 

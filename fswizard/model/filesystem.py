@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from fswizard.language import _, p_
-from fswizard.model.layout import BITMAP, DEGRADED, MD, Array
+from fswizard.model.layout import BITMAP, DEGRADED, LUKS, MD, Array
 
 AGED = "aged"
 """How people type it, as if it were an option."""
@@ -235,7 +235,7 @@ class Filesystem:
 class Order:
     """One step of making a candidate, as the privileged helper is asked for it."""
 
-    verb: Literal["array", "mkfs", "build"]
+    verb: Literal["array", "encrypt", "thin", "mkfs", "build"]
     fields: Mapping[str, Any]
     """Fields of the request, but for the device."""
 
@@ -252,7 +252,7 @@ class Candidate:
     directory: str = ""
     """For targets that are directories: where it is. Nothing is formatted then."""
     array: Array | None = None
-    """How it is spread over several devices; None: it lies on the first one alone."""
+    """How it is spread over several devices, or what it lies on; None: it lies on the first one alone, and directly."""
     aged: bool = False
     """Files were made, changed and deleted on it before it is measured, as by years of use."""
 
@@ -276,9 +276,9 @@ class Candidate:
             *((AGED,) if self.aged else ()),
         )
         array = self.array
-        title = array.layout.title if array and array.layout.maker != MD else self.filesystem.title
+        title = array.layout.title if array and not self.below else self.filesystem.title
         text = f"{title} ({', '.join(options)})" if options else title
-        if array and array.layout.maker == MD:
+        if array and self.below:
             text = p_("candidate", "{filesystem} on {array}", filesystem=text, array=array.layout.title)
             text = ", ".join((text, *(f"{k}={v}" for k, v in array.options.items())))
         return _("{candidate} with one disk missing", candidate=text) if array and array.degraded else text
@@ -308,8 +308,8 @@ class Candidate:
 
     @property
     def outlives_a_run(self) -> bool:
-        """The kernel keeps what is made of it, a pool or an array, when everything else of a run is gone."""
-        return self.filesystem.pool or self.on_md is not None
+        """The kernel keeps what is made of it, a pool, an array or a volume, when everything else of a run is gone."""
+        return self.filesystem.pool or self.below is not None
 
     def on(self, members: int) -> Candidate:
         """The same on a target of `members` devices."""
@@ -327,7 +327,7 @@ class Candidate:
         if self.filesystem.pool:
             pairs += tuple(("-O", option) for option in self.mount_options)
             return tuple(part for pair in pairs for part in pair)
-        if self.on_md and self.filesystem.stripe_flag and (stripe := self.on_md.stripe):
+        if self.below and self.filesystem.stripe_flag and (stripe := self.below.stripe):
             pairs += ((self.filesystem.stripe_flag, stripe),)
         joined: dict[str, str] = {}
         for flag, value in pairs:
@@ -341,12 +341,15 @@ class Candidate:
         if array is None:
             return (Order("mkfs", mkfs),)
         spread = {"level": array.layout.level, "missing": int(array.degraded and scratch)}
-        if array.layout.maker != MD:
+        if not self.below:
             return (Order("build", {**mkfs, **spread}),)
-        return (
-            Order("array", {**spread, "chunk_kib": array.chunk_kib, "bitmap": array.option(BITMAP)}),
-            Order("mkfs", mkfs),
-        )
+        if array.layout.maker == MD:
+            below = Order("array", {**spread, "chunk_kib": array.chunk_kib, "bitmap": array.option(BITMAP)})
+        elif array.layout.maker == LUKS:
+            below = Order("encrypt", array.encryption)
+        else:
+            below = Order("thin", {"chunk_kib": array.chunk_kib})
+        return below, Order("mkfs", mkfs)
 
     @property
     def scratch_mount_options(self) -> tuple[str, ...]:
@@ -354,6 +357,11 @@ class Candidate:
         return () if self.filesystem.pool else (*self.filesystem.scratch_mount_options, *self.mount_options)
 
     @property
-    def on_md(self) -> Array | None:
-        """The array of md that it lies on; None where there is none."""
-        return self.array if self.array and self.array.layout.maker == MD else None
+    def below(self) -> Array | None:
+        """The array or volume that it lies on; None where it lies on devices directly."""
+        return self.array if self.array and self.array.layout.program else None
+
+    @property
+    def encryption(self) -> Mapping[str, Any]:
+        """How the volume that it lies on is encrypted, as the privileged helper is asked for it; empty without one."""
+        return self.array.encryption if self.array else {}

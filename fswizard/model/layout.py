@@ -1,15 +1,19 @@
-"""How several disks are made one: layouts, what they cost in room, and what they survive."""
+"""Below a filesystem: layouts over several disks, what they cost in room and what they survive, and volumes on one."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any
 
 from fswizard.language import _
 
-MD = "md"
+MD, LUKS, THIN = "md", "luks", "lvm-thin"
+DMSETUP = "dmsetup"
+"""Closes volumes, whatever made them."""
+PROGRAMS = {MD: "mdadm", LUKS: "cryptsetup", THIN: DMSETUP}
+"""By maker of layouts that lie below any filesystem, the program that makes them."""
 DEGRADED = "degraded"
 """Word for a layout from which one member was taken away before measuring."""
 CHUNK, BITMAP = "chunk", "bitmap"
@@ -19,12 +23,12 @@ _BLOCK_BYTES = 4096
 
 @dataclass(frozen=True, slots=True)
 class LayoutOption:
-    """A choice about an array that no filesystem knows of."""
+    """A choice about an array or volume that no filesystem knows of."""
 
     name: str
     """What people type before the `=`, such as `chunk`."""
     flag: str
-    """mdadm's, such as `--chunk`."""
+    """Of the program that makes it, such as `--chunk` of mdadm."""
     values: tuple[str, ...]
     """All that may be chosen, the default first."""
     text: str
@@ -34,13 +38,14 @@ class LayoutOption:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A way of spreading one filesystem over several devices: a row of the table of layouts."""
+    """A way of laying a filesystem on devices, other than directly on one: a row of the table of layouts."""
 
     name: str
-    """What people type: `md:raid5`, `zfs:raidz`, `btrfs:raid1`."""
+    """What people type: `md:raid5`, `zfs:raidz`, `btrfs:raid1`, `luks`."""
     title: str
     """What people read, such as `RAID 5 (md)`."""
     minimum_members: int
+    """1: it lies on one device and never on more."""
     text: str
     """What it is good for, in a sentence."""
     failed: str
@@ -61,14 +66,29 @@ class Layout:
     """The filesystem's own options that cannot stand beside it."""
 
     @property
-    def maker(self) -> Literal["md", "zfs", "btrfs"]:
-        """What spreads the data: an array under any filesystem, or the filesystem itself."""
-        known: dict[str, Literal["md", "zfs", "btrfs"]] = {MD: "md", "zfs": "zfs", "btrfs": "btrfs"}
-        return known[self.name.partition(":")[0]]
+    def maker(self) -> str:
+        """What lays out the data: one of `PROGRAMS` under any filesystem, or the filesystem itself."""
+        return self.name.partition(":")[0]
+
+    @property
+    def program(self) -> str:
+        """What makes it under any filesystem; empty where the filesystem itself does."""
+        return PROGRAMS.get(self.maker, "")
+
+    @property
+    def alone(self) -> bool:
+        """It is a volume on one device."""
+        return self.minimum_members == 1
+
+    def fits(self, members: int) -> bool:
+        """Whether it can be made of that many devices."""
+        if self.alone or members < self.minimum_members:
+            return self.alone and members == 1
+        return not (self.pairs and members % 2)
 
     @property
     def word(self) -> str:
-        """Its name without the maker's: `raid5`, `raidz`, `raid1`."""
+        """Its name without the maker's: `raid5`, `raidz`, `raid1`; empty where the maker has one alone."""
         return self.name.partition(":")[2]
 
     def usable_bytes(self, members: int, member_bytes: int) -> int:
@@ -129,10 +149,23 @@ class Array:
         XFS, F2FS and others ask the kernel for it, or do without.
         """
         data = self.layout.data_members(self.members)
-        if not self.chunk_kib or data < 1:
+        if self.layout.alone or not self.chunk_kib or data < 1:
             return ""
         stride = self.chunk_kib * 1024 // _BLOCK_BYTES
         return f"stride={stride},stripe_width={stride * data}"
+
+    @property
+    def encryption(self) -> Mapping[str, Any]:
+        """Of LUKS, what the privileged helper is asked for; of others nothing."""
+        if self.layout.maker != LUKS:
+            return {}
+        return {
+            "cipher": self.option("cipher"),
+            "key_bits": int(self.option("key")),
+            "sector_bytes": int(self.options.get("sector", 0)),
+            "workqueues": self.option("workqueues") == "on",
+            "discards": self.option("discards") == "on",
+        }
 
 
 def chunk_kib(text: str) -> int:

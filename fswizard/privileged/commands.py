@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from fswizard.privileged import grammar
 
@@ -32,6 +33,7 @@ MISSING = "missing"
 """mdadm's word for a member that is left out (mdadm(8))."""
 WITHOUT_CONFIGURATION = "--config=none"
 """After what says the mode, which mdadm takes as its first option only."""
+DMSETUP = "dmsetup"
 NILFS2, CLEANER = "nilfs2", "nilfs_cleanerd"
 WITHOUT_CLEANER, PROTECTED = "nogc", "pp="
 """Options that mean the cleaner and not the kernel (mount.nilfs2(8))."""
@@ -54,9 +56,9 @@ class DeviceNames:
     devices: tuple[str, ...]
     """Paths of all devices."""
     device: str
-    """Path of what a single filesystem is made on: the first device, or the array."""
+    """Path of what a single filesystem is made on: the first device, or what is made of the devices."""
     name: str
-    """Name of the pool or array, and label of a btrfs on several devices."""
+    """Name of the pool, array or volume, and label of a btrfs on several devices."""
     uuid: str
     """UUID of the array, as mdadm writes it."""
     directory: str
@@ -88,15 +90,19 @@ def copy(source: str, path: str) -> Command:
 
 def make(
     verb: str, names: DeviceNames, program: str = "", *, filesystem: str = "", arguments: Sequence[str] = (),
-    level: str = "", chunk_kib: int = 0, bitmap: str = "", missing: int = 0, copied: bool = False,
+    level: str = "", chunk_kib: int = 0, bitmap: str = "", missing: int = 0, copied: bool = False, **how: Any,
 ) -> Commands:  # fmt: skip
-    """The commands of the verbs `array`, `mkfs` and `build`, with the fields of their requests.
+    """The commands of the verbs `array`, `encrypt`, `thin`, `mkfs` and `build`, with the fields of their requests.
 
     `program` is the mkfs of `filesystem`. What is made to be measured is marked as the helper's own, and is without its
     last device where one is `missing`; a command to be `copied` has none of that.
     """
     if verb == "array":
         return (create_array(names, level, chunk_kib=chunk_kib, bitmap=bitmap, missing=missing, copied=copied),)
+    if verb == "encrypt":
+        return encrypt(names, **how, copied=copied)
+    if verb == "thin":
+        return thin_kept(names, chunk_kib) if copied else thin(names, chunk_kib, ("METADATA", "DATA"))
     if filesystem == grammar.ZFS:
         return create_pool(names, arguments, level, missing=missing, copied=copied)
     if verb == "mkfs":
@@ -123,7 +129,7 @@ def mount(
     if mount_type == grammar.ZFS:
         return (import_pool(source), *((load_key(source),) if encrypted else ()), command)
     if encrypted:
-        return (command, *encrypt(names.directory))
+        return (command, *encrypt_directory(names.directory))
     return (command, *cleaner(options, source, names.directory)) if mount_type == NILFS2 else (command,)
 
 
@@ -132,7 +138,7 @@ def encrypted_directory(root: str) -> str:
     return f"{root}/encrypted"
 
 
-def encrypt(root: str) -> Commands:
+def encrypt_directory(root: str) -> Commands:
     """What does the same as the helper, which asks the kernel itself: an encrypted directory in place of the root."""
     directory = encrypted_directory(root)
     return (
@@ -213,6 +219,83 @@ def stop_array(array: str, paths: Sequence[str]) -> Commands:
     """Stop an array and have its members forget it."""
     forget = (("mdadm", "--zero-superblock", WITHOUT_CONFIGURATION, path) for path in paths)
     return (("mdadm", "--stop", WITHOUT_CONFIGURATION, array), *forget)
+
+
+def encrypt(
+    names: DeviceNames, *, cipher: str, key_bits: int, sector_bytes: int, workqueues: bool, discards: bool,
+    copied: bool = False,
+) -> Commands:  # fmt: skip
+    """Make an encrypted volume on the device and open it by its name; each command asks for a passphrase.
+
+    The helper's read a random key instead. Nothing is gained there by making it costly to guess.
+    """
+    key: Command = () if copied else ("--batch-mode", "--key-file=-")
+    ours: Command = () if copied else ("--pbkdf=pbkdf2", "--pbkdf-force-iterations=1000")
+    bits = 256 if cipher == "adiantum" else key_bits
+    sector = (f"--sector-size={sector_bytes}",) if sector_bytes else ()
+    queues = () if workqueues else ("--perf-no_read_workqueue", "--perf-no_write_workqueue")
+    device, cipher = names.devices[0], grammar.CIPHERS[cipher]
+    return (
+        (
+            "cryptsetup",
+            "luksFormat",
+            *key,
+            "--type=luks2",
+            f"--cipher={cipher}",
+            f"--key-size={bits}",
+            *sector,
+            *ours,
+            device,
+        ),
+        ("cryptsetup", "open", *key, *queues, *(("--allow-discards",) if discards else ()), device, names.name),
+    )
+
+
+def volume_path(name: str) -> str:
+    return f"/dev/mapper/{name}"
+
+
+def volume_parts(name: str) -> tuple[str, ...]:
+    """Names of a volume and of all that it may be made of, in the order in which they can be removed."""
+    return (name, *(f"{name}-{part}" for part in ("pool", "data", "meta")))
+
+
+def close_volume(parts: Sequence[str]) -> Command:
+    return (DMSETUP, "remove", "--retry", *parts)
+
+
+def thin(names: DeviceNames, chunk_kib: int, sectors: Sequence[str]) -> Commands:
+    """Make a thin volume on the device, as large as its pool, as LVM has the kernel do it.
+
+    `sectors` are those of the pool's metadata and of its data.
+    """
+    device, (metadata, data) = names.devices[0], sectors
+    volume, pool, of_data, of_metadata = volume_parts(names.name)
+    tables = {
+        of_metadata: f"0 {metadata} linear {device} 0",
+        of_data: f"0 {data} linear {device} {metadata}",
+        pool: f"0 {data} thin-pool {volume_path(of_metadata)} {volume_path(of_data)} {chunk_kib * 2} 0",
+        volume: f"0 {data} thin {volume_path(pool)} 0",
+    }
+    made = {part: (DMSETUP, "create", part, "--table", table) for part, table in tables.items()}
+    last = made.pop(volume)
+    return (*made.values(), (DMSETUP, "message", pool, "0", "create_thin", "0"), last)
+
+
+def thin_kept(names: DeviceNames, chunk_kib: int) -> Commands:
+    """The same for data that stays, with LVM, in a group of volumes of that name; people fill in the size."""
+    pool = ("--type=thin-pool", f"--chunksize={chunk_kib}K", "--extents=95%FREE", "--name=pool")
+    return (
+        ("vgcreate", names.name, *names.devices),
+        ("lvcreate", *pool, names.name),
+        ("lvcreate", "--type=thin", "--virtualsize=SIZE", "--name=volume", "--thinpool=pool", names.name),
+    )
+
+
+def crypttab_line(name: str, device: str, *, workqueues: bool, discards: bool) -> str:
+    """A line of crypttab(5): the passphrase is asked for when the machine starts."""
+    options = ["luks", *(() if workqueues else ("no-read-workqueue", "no-write-workqueue"))]
+    return "  ".join((name, device, "none", ",".join((*options, *(("discard",) if discards else ())))))
 
 
 def pool_directory(name: str) -> str:

@@ -159,6 +159,12 @@ CHUNKED = ("5", "6", "10")
 CHUNKS_KIB = frozenset(4 << power for power in range(10))
 """4 KiB to 2 MiB; 0 where a level has none."""
 BITMAPS = ("internal", "none")
+THIN_CHUNKS_KIB = (64, 128, 256, 512, 1024)
+CIPHERS = {"aes-xts-plain64": "aes-xts-plain64", "adiantum": "xchacha12,aes-adiantum-plain64"}
+"""Of LUKS, as people type them, and as cryptsetup does."""
+KEYS_BITS = (512, 256)
+ENCRYPTED_SECTORS = (0, 512, 4096)
+"""In bytes; 0: as cryptsetup chooses."""
 
 LOCKING_PROGRAMS = frozenset({"mkfs.btrfs"})
 """Those that wait for a lock on the disk (flock(2), LOCK_EX): mkfs.btrfs from btrfs-progs 6.7.1 on."""
@@ -293,8 +299,8 @@ def encrypts(arguments: Sequence[str]) -> bool:
 
 def require_build(filesystem: str, level: str, members: int) -> None:
     """Refusal where a filesystem is not spread over that many devices by itself, or its level is not on the list."""
-    if filesystem not in (ZFS, "btrfs"):
-        raise Refusal("refused", f"{filesystem} does not spread over several devices by itself")
+    if filesystem not in (ZFS, "btrfs") or members < 2:
+        raise Refusal("refused", f"{filesystem} does not spread over {members} devices by itself")
     if filesystem == "btrfs" and level not in BTRFS_LEVELS:
         raise Refusal("refused", f"btrfs cannot be made as {level!r:.40} over several devices")
     if filesystem == ZFS and (level not in ZFS_LEVELS or (level == "mirror" and members % 2)):
@@ -309,6 +315,12 @@ def require_array(level: str, chunk_kib: int, bitmap: str, members: int) -> None
         raise Refusal("refused", f"a chunk of {chunk_kib} KiB is not allowed")
     if bitmap not in BITMAPS:
         raise Refusal("refused", f"the bitmap {bitmap!r:.40} is not allowed")
+
+
+def require_encryption(cipher: str, key_bits: int, sector_bytes: int) -> None:
+    """Refusal where anything about an encrypted volume is not on the list."""
+    if cipher not in CIPHERS or key_bits not in KEYS_BITS or sector_bytes not in ENCRYPTED_SECTORS:
+        raise Refusal("refused", f"{cipher!r:.40} with {key_bits} bits on {sector_bytes} bytes is not allowed")
 
 
 def require_mount(mount_type: str, options: Sequence[str]) -> None:

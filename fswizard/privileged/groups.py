@@ -1,4 +1,4 @@
-"""Several devices that the helper holds, as one: arrays of md, and what btrfs and ZFS spread over them by themselves.
+"""Devices that the helper holds, as one: arrays of md, what btrfs and ZFS spread over them by themselves, and volumes.
 
 An array of md is made with mdadm and stopped when the run is over. It has a name and a UUID that nobody else's has. It
 is known by its members in sysfs, and stopped only where all of them are the helper's, or, of a killed run, where name
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from fswizard.privileged import block_device, commands, names, programs
+from fswizard.privileged import block_device, commands, mapped, names, programs
 from fswizard.privileged.exclusive_claim import ClaimedDevice
 from fswizard.privileged.loop_device import LoopDevice
 from fswizard.privileged.protocol import Refusal
@@ -45,6 +45,8 @@ class Group:
     """
 
     members: tuple[Held, ...]
+    volume: str = ""
+    """Name of the volume that may be made of one alone."""
     spread: bool = False
     """A btrfs is on all of them, and not on the first alone."""
     missing: bool = False
@@ -52,8 +54,8 @@ class Group:
 
     @property
     def array(self) -> str:
-        """Kernel name of the array that there is of them now; empty where there is none."""
-        return find_array([member.name for member in self.members])
+        """Kernel name of the array or volume that there is of them now; empty where there is none."""
+        return find_array([member.name for member in self.members]) or mapped.find(self.volume)
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -70,7 +72,9 @@ class Group:
 
     @property
     def path(self) -> str:
-        """Of what a filesystem is made on: the array, or the first member."""
+        """Of what a filesystem is made on: the array or volume, or the first member."""
+        if mapped.find(self.volume):
+            return commands.volume_path(self.volume)
         return f"/dev/{self.name}" if self.array else self.members[0].path
 
     @property
@@ -97,14 +101,23 @@ class Group:
         return tuple(dict.fromkeys((*names, *filter(None, [self.array]))))
 
     def require_same(self, *, unused: bool) -> None:
-        """As of each member; while they are an array, that alone uses them."""
+        """As of each member; while they are an array or volume, that alone uses them."""
         array = self.array
         for member in self.members:
             member.require_same(unused=unused and not array)
 
+    @property
+    def stopping(self) -> commands.Commands:
+        """Commands that `disassemble` takes, apart from btrfs."""
+        if parts := mapped.parts(self.volume):
+            return (commands.close_volume(tuple(parts)),)
+        return commands.stop_array(self.path, self.paths) if self.array else ()
+
     def disassemble(self) -> int:
         """Undo what was made of the members; the exit code."""
         unregister_btrfs(self.members)
+        if mapped.find(self.volume):
+            return mapped.close(self.volume)
         array = self.array
         return stop_array(array, self.paths) if array else 0
 
@@ -113,14 +126,17 @@ class Group:
 
 
 def join(devices: Sequence[Held | Group]) -> Group:
-    """Refusal where they are fewer than two, twice the same, on the same disk, joined already, or kept locked."""
+    """Refusal where they are none, twice the same, on the same disk, joined already, or keep to zones.
+
+    One alone can have a volume made of it.
+    """
     members = [device for device in devices if not isinstance(device, Group)]
     if len(members) < len(devices):
         raise Refusal("refused", "a group can't be part of another one")
     own = [member.name for member in members]
     disks = [member.device.disk if isinstance(member, ClaimedDevice) else member.name for member in members]
-    if len(members) < 2 or len(set(own)) < len(own):
-        raise Refusal("refused", "an array needs two or more different devices")
+    if not members or len(set(own)) < len(own):
+        raise Refusal("refused", "an array needs different devices")
     if len(set(disks)) < len(disks):
         raise Refusal("refused", "two of the devices are on one disk")
     if any(isinstance(member, ClaimedDevice) and member.zoned for member in members):

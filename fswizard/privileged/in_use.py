@@ -189,5 +189,7 @@ def _held(name: str, holder: str, probed: Probed, usage: Usage) -> Finding:
     if probed.type == "bcache":
         code, kind = "bcache-member", "bcache disk"
     called = tree.text(f"/sys/block/{holder}/dm/name") or holder
+    if names.NAME.match(called):
+        hint = "Run `fswizard clean`: a run that was killed left it open."
     text = f"{name} holds the {kind} {called}, mounted on {where}" if where else f"{name} holds the {kind} {called}"
     return Finding(code, text, hint)

@@ -27,7 +27,8 @@ from fswizard.privileged.system_calls import closing
 T = TypeVar("T")
 ROOT_PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin"
 """Without /usr/local, which some distributions let a group write."""
-ROOT_ENVIRONMENT = {"PATH": ROOT_PATH, "LC_ALL": "C"}
+ROOT_ENVIRONMENT = {"PATH": ROOT_PATH, "LC_ALL": "C", "DM_DISABLE_UDEV": "1"}
+"""Programs make the node of a volume of the device mapper themselves: udev, which watches another, sees no write."""
 WORKLOAD_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:/run/current-system/sw/bin"
 PASSED_ON = frozenset({"TMPDIR", "HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "BORG_BASE_DIR", "BORG_PASSPHRASE"})
 """Variables that a workload may be given. None of them means anything to the loader."""

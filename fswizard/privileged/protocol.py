@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-VERSION = 12
+VERSION = 13
 """Both sides must speak the same one."""
 MAXIMUM_LINE_BYTES = 1 << 20
 MAXIMUM_DIGITS = 18
@@ -110,6 +110,15 @@ VERBS: Mapping[str, Mapping[str, Callable[[object], bool]]] = {
     "mkfs": {"handle": is_number, "filesystem": is_text, "arguments": is_texts},
     "join": {"handles": is_numbers},
     "array": {"handle": is_number, "level": is_text, "chunk_kib": is_number, "bitmap": is_text, "missing": is_number},
+    "encrypt": {
+        "handle": is_number,
+        "cipher": is_text,
+        "key_bits": is_number,
+        "sector_bytes": is_number,
+        "workqueues": is_truth,
+        "discards": is_truth,
+    },
+    "thin": {"handle": is_number, "chunk_kib": is_number},
     "build": {
         "handle": is_number,
         "filesystem": is_text,

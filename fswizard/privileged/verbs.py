@@ -20,6 +20,7 @@ from fswizard.privileged import (
     grammar,
     groups,
     loop_device,
+    mapped,
     mounts,
     names,
     pools,
@@ -135,6 +136,8 @@ class Verbs:
     def _hold(self, device: Held | Group) -> Answer:
         self._last_handle += 1
         volume = Volume(self._last_handle, device, volumes.errors_of(device), pools.new(device.descriptor))
+        if isinstance(device, Group):
+            device.volume = volume.pool.name
         self._volumes[volume.handle] = volume
         return {
             "handle": volume.handle, "name": device.name, "path": device.path, "direct_io": device.direct_io,
@@ -196,6 +199,31 @@ class Verbs:
         self._names.hold(volume.pool.name)
         work = volumes.make(volume, orders, self._empty_directory)
         return self._work(volume, "array", work, keep=(self._empty_directory,))
+
+    def _encrypt(self, handle: int, cipher: str, key_bits: int, sector_bytes: int, **how: bool) -> Answer:
+        volume = self._alone(handle, "encrypt")
+        grammar.require_encryption(cipher, key_bits, sector_bytes)
+        orders = commands.encrypt(
+            volume.device_names, cipher=cipher, key_bits=key_bits, sector_bytes=sector_bytes, **how
+        )
+        return self._work(volume, "encrypt", mapped.encrypt(orders))
+
+    def _thin(self, handle: int, chunk_kib: int) -> Answer:
+        volume = self._alone(handle, "thin")
+        if chunk_kib not in grammar.THIN_CHUNKS_KIB:
+            raise Refusal("refused", f"a chunk of {chunk_kib} KiB is not allowed")
+        device = volume.device.descriptor
+        sectors = mapped.thin_sectors(os.lseek(device, 0, os.SEEK_END), chunk_kib)
+        work = mapped.thin(commands.thin(volume.device_names, chunk_kib, sectors), device)
+        return self._work(volume, "thin", work)
+
+    def _alone(self, handle: int, verb: str) -> Volume:
+        """The group of one device, on which a volume is made."""
+        volume, group = self._group(handle, verb, 0)
+        if len(group.members) > 1:
+            raise Refusal("refused", "a volume lies on one device")
+        self._names.hold(volume.pool.name)
+        return volume
 
     def _build(self, handle: int, filesystem: str, arguments: list[str], level: str, missing: int) -> Answer:
         volume, group = self._group(handle, "build", missing)
@@ -275,7 +303,7 @@ class Verbs:
         volume = self._volume(handle, "detach")
         if isinstance(volume.device, Group):
             if volume.device.array:
-                raise Refusal("refused", f"{volume.device.name} is still an array")
+                raise Refusal("refused", f"{volume.device.name} is still an array or volume")
             for other in self._volumes.values():
                 other.joined = other.joined and other.device not in volume.parts
         volume.close()
@@ -325,6 +353,7 @@ class Verbs:
         with self._names.reclaiming(pool):
             pools.reclaim(pool)
             groups.reclaim_array(pool)
+            mapped.reclaim(pool)
         return {}
 
     def end(self) -> None:

@@ -39,21 +39,23 @@ from fswizard.privileged.pools import Pool
 from fswizard.privileged.protocol import Refusal
 from fswizard.privileged.scratch_image import EDGE_BYTES
 
-State = Literal["bare", "array", "made", "mounted"]
+State = Literal["bare", "stacked", "made", "mounted"]
 
 ALLOWED: Mapping[str, frozenset[State]] = {
     "join": frozenset({"bare"}),
     "write": frozenset({"bare"}),
     "bare": frozenset({"bare"}),
     "array": frozenset({"bare"}),
+    "encrypt": frozenset({"bare"}),
+    "thin": frozenset({"bare"}),
     "build": frozenset({"bare"}),
-    "mkfs": frozenset({"bare", "array"}),
+    "mkfs": frozenset({"bare", "stacked"}),
     "mount": frozenset({"made"}),
     "sync": frozenset({"mounted"}),
-    "health": frozenset({"bare", "array", "made", "mounted"}),
+    "health": frozenset({"bare", "stacked", "made", "mounted"}),
     "umount": frozenset({"mounted"}),
-    "inspect": frozenset({"bare", "array", "made", "mounted"}),
-    "wipe": frozenset({"bare", "array", "made"}),
+    "inspect": frozenset({"bare", "stacked", "made", "mounted"}),
+    "wipe": frozenset({"bare", "stacked", "made"}),
     "copy": frozenset({"bare"}),
     "detach": frozenset({"bare", "made"}),
 }
@@ -61,7 +63,7 @@ ALLOWED: Mapping[str, frozenset[State]] = {
 
 WORDS: Mapping[State, str] = {
     "bare": "holds no filesystem that was made in this run",
-    "array": "is an array without a filesystem",
+    "stacked": "is an array or volume without a filesystem",
     "made": "holds a filesystem that is not mounted",
     "mounted": "is mounted",
 }
@@ -140,7 +142,7 @@ class Volume:
             return "mounted"
         if self.made:
             return "made"
-        return "array" if isinstance(self.device, Group) and self.device.array else "bare"
+        return "stacked" if isinstance(self.device, Group) and self.device.array else "bare"
 
     def require(self, verb: str) -> None:
         """Refusal where `verb` is not carried out in this state."""
@@ -171,7 +173,7 @@ class Volume:
 
     @property
     def array(self) -> Group | None:
-        """The group, while there is an array of its devices that may be stopped."""
+        """The group, while there is an array or volume of its devices that may be stopped."""
         with contextlib.suppress(Refusal):
             if isinstance(self.device, Group) and self.device.array:
                 return self.device
@@ -210,7 +212,7 @@ def wipe(volume: Volume) -> jobs.Work:
     """Take away every signature, and what programs find at either end; of a group, from all its devices."""
     parts, zoned = volume.parts, volume.zoned
     orders = {part.path: commands.wipe(part.path, zoned=zoned) for part in parts}
-    stop = commands.stop_array(array.path, array.paths) if (array := volume.array) else ()
+    stop = array.stopping if (array := volume.array) else ()
     for command in orders[parts[0].path]:
         programs.find(command[0])
 
@@ -240,7 +242,7 @@ def _wipe(device: Held, orders: commands.Commands, *, zoned: bool) -> int:
 def copy(volume: Volume, source: Volume) -> jobs.Work:
     """Write a scratch image, on which a filesystem was made, over a blank one of the same size."""
     for each in (volume, source):
-        if not isinstance(each.device, LoopDevice) or each.is_pool:
+        if len(each.parts) > 1 or not isinstance(each.parts[0], LoopDevice) or each.is_pool:
             raise Refusal("refused", f"{each.device.name} is not a scratch image with a filesystem of its own")
     if len({os.lseek(each.device.descriptor, 0, os.SEEK_END) for each in (volume, source)}) > 1:
         raise Refusal("refused", f"{source.device.name} and {volume.device.name} differ in size")

@@ -51,7 +51,7 @@ class WorkloadReport(TypedDict):
 
 
 class ArrayReport(TypedDict):
-    """How a candidate is spread over several devices."""
+    """How a candidate is spread over several devices, or the volume that it lies on."""
 
     layout: str
     options: dict[str, str]

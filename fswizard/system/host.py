@@ -15,7 +15,6 @@ from typing import Literal
 import fswizard
 from fswizard.errors import FswizardError, Missing
 from fswizard.language import _
-from fswizard.model.layout import MD
 from fswizard.model.plan import Plan
 from fswizard.model.result import Environment
 from fswizard.model.text import safe
@@ -230,7 +229,7 @@ def environment(plan: Plan, *, root_path: str | None = None, helper_path: str | 
     """
     made = () if plan.target.kind == "directory" else plan.candidates
     makers = {candidate.filesystem.mkfs_program for candidate in made}
-    makers |= {"mdadm" for candidate in made if candidate.array and candidate.array.layout.maker == MD}
+    makers |= {candidate.below.layout.program for candidate in made if candidate.below}
     # Their own speed counts in what is measured, so their version belongs to the result.
     needed = {program.name for workload in plan.recipe.workloads for program in workload.job.programs}
     workers = needed & {command.argv[0] for command in plan.commands}

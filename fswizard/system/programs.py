@@ -24,6 +24,7 @@ PROGRAMS = (
     Program("smartctl", N_("health, and whether a disk is shingled"), packages={"": "smartmontools"}),
     Program("sudo", N_("formatting and mounting without being root")),
     Program("mdadm", N_("RAID arrays of several disks")),
+    Program("cryptsetup", N_("encrypted volumes")),
     Program("rsvg-convert", N_("a result as PNG"), packages=_LIBRSVG),
 )
 """Beside those of the engines."""

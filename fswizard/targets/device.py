@@ -69,7 +69,7 @@ async def open_devices(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncI
             await helper.claim(member.number, member.diskseq, member.size_bytes, member.identifier, kind)
             for member, kind in zip(plan.target.members, shown)
         ]
-        attached = await helper.joined(claimed)
+        attached = await helper.joined(claimed, plan.candidates)
         if any(candidate.outlives_a_run for candidate in plan.candidates):
             journal.note_pool(attached.pool)
         require_unchanged(plan, held=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from fswizard.engines import BareSample, require_unkilled
 from fswizard.language import _, number
+from fswizard.model.filesystem import Candidate
 from fswizard.model.text import safe
 from fswizard.system import timeouts
 from fswizard.system.process import Finished
@@ -27,7 +28,7 @@ class Attached:
     direct_io: bool
     """As read back from the kernel: the image is not cached a second time."""
     pool: str
-    """What a ZFS pool or an array of it is called, if one is made."""
+    """What a ZFS pool, an array or a volume of it is called, if one is made."""
     directory: str
     """Where it is mounted, for programs that the helper starts."""
     names: tuple[str, ...]
@@ -77,9 +78,9 @@ class Helper(Channel):
         )
         return _attached(answer)
 
-    async def joined(self, parts: Sequence[Attached]) -> Attached:
-        """Several as one, which alone takes orders from then on; one alone stays what it is."""
-        if len(parts) == 1:
+    async def joined(self, parts: Sequence[Attached], candidates: Iterable[Candidate] = ()) -> Attached:
+        """Several as one, which alone takes orders from then on; one alone is joined for candidates on a volume."""
+        if len(parts) == 1 and not any(candidate.below for candidate in candidates):
             return parts[0]
         answer = await self.ask("join", handles=[part.handle for part in parts])
         return replace(
@@ -157,7 +158,7 @@ class Helper(Channel):
         return _succeeded(finished)
 
     async def reclaim(self, pool: str) -> None:
-        """Destroy a pool, or stop an array, that a killed run left behind; Refused where it may be another's."""
+        """Destroy a pool, or stop an array or volume, that a killed run left; Refused where it may be another's."""
         await self.ask("reclaim", pool=pool)
 
     async def health(self, handle: int, counted: Sequence[str]) -> dict[str, int]:

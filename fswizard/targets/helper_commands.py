@@ -8,14 +8,19 @@ from itertools import chain
 
 from fswizard.language import _
 from fswizard.model.filesystem import Candidate
+from fswizard.model.layout import LUKS, MD, THIN
 from fswizard.model.plan import FORMAT, MOUNTING, Member, Target
 from fswizard.model.recipe import PlannedCommand
 from fswizard.model.units import binary_size_text
 from fswizard.privileged import commands, grammar
 from fswizard.privileged.commands import Command, DeviceNames
 
-ARRAY, POOL, LABEL = "ARRAY", "POOL", "LABEL"
-"""Stand for the name that a run makes up, of an array, a pool or a btrfs."""
+ARRAY, VOLUME, POOL, LABEL = "ARRAY", "VOLUME", "POOL", "LABEL"
+"""Stand for the name that a run makes up, of an array, a volume, a pool or a btrfs.
+
+A volume is then /dev/mapper/VOLUME, and a thin one is made of /dev/mapper/VOLUME-pool, /dev/mapper/VOLUME-data and
+/dev/mapper/VOLUME-meta.
+"""
 UUID, MD_DEVICE, MOUNT = "UUID", "/dev/mdN", "MOUNT"
 """Stand for what is made of that name, what the kernel calls the array, and where the helper mounts it."""
 
@@ -82,8 +87,10 @@ def making(
     for command in _wiping(devices, zoned=zoned):
         yield _as_root(command, _("forget the previous candidate"), candidate)
     filesystem, array = candidate.filesystem, candidate.array
-    name = POOL if filesystem.pool else ARRAY if candidate.on_md else LABEL
-    names = DeviceNames(tuple(devices), MD_DEVICE if candidate.on_md else devices[0], name, UUID, MOUNT)
+    name, device = (POOL if filesystem.pool else LABEL), devices[0]
+    if below := candidate.below:
+        name, device = (VOLUME, commands.volume_path(VOLUME)) if below.layout.alone else (ARRAY, MD_DEVICE)
+    names = DeviceNames(tuple(devices), device, name, UUID, MOUNT)
     if kept:
         yield _as_root(commands.copy(kept, devices[0]), FORMAT, candidate)
     for order in () if kept else candidate.orders(scratch=True):
@@ -100,13 +107,16 @@ def making(
 
 
 def ending(candidates: Sequence[Candidate], devices: Sequence[str]) -> Iterator[PlannedCommand]:
-    """Nothing is mounted after that, and of pools and arrays only their contents on the devices are left."""
+    """Nothing is mounted after that, and of pools, arrays and volumes only their contents on the devices are left."""
     yield _as_root(commands.umount(MOUNT), "unmount")
     if any(candidate.filesystem.pool for candidate in candidates):
         yield _as_root(commands.export_pool(POOL), _("export the pool"))
-    if any(candidate.on_md for candidate in candidates):
-        for command in commands.stop_array(MD_DEVICE, devices):
-            yield _as_root(command, _("take the array apart"))
+    makers = {candidate.below.layout.maker for candidate in candidates if candidate.below}
+    if makers & {LUKS, THIN}:
+        parts = commands.volume_parts(VOLUME)
+        yield _as_root(commands.close_volume(parts if THIN in makers else parts[:1]), _("close the volume"))
+    for command in commands.stop_array(MD_DEVICE, devices) if MD in makers else ():
+        yield _as_root(command, _("take the array apart"))
 
 
 def _wiping(devices: Sequence[str], *, zoned: bool) -> Iterator[Command]:

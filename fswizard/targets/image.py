@@ -411,7 +411,7 @@ async def open_images(
         scratch.mkdir(mode=0o700)
         if look:
             await _look_first(look, plan, emitter, helper, str(scratch))
-        attached = await helper.joined(await _images(plan, emitter, helper))
+        attached = await helper.joined(await _images(plan, emitter, helper), plan.candidates)
         if any(candidate.outlives_a_run for candidate in plan.candidates):
             journal.note_pool(attached.pool)
         prepared = PreparedImage(plan, emitter, helper, attached, str(scratch))

@@ -26,7 +26,7 @@ from fswizard.targets.own_directory import EMPTY, PREFIX, Gone, Identity, NotRem
 
 REMOVAL_S = 60.0
 """For the little that is left of a run at its end."""
-ZFS_MODULE = Path("/sys/module/zfs")
+ZFS_MODULE, BLOCKS = Path("/sys/module/zfs"), Path("/sys/block")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Leftover:
     directories: tuple[Path, ...]
     result: Path | None
     pools: tuple[str, ...] = ()
-    """Names of ZFS pools and arrays that the kernel may still hold."""
+    """Names of ZFS pools, arrays and volumes that the kernel may still hold."""
     identities: Mapping[Path, Identity | None] = field(default_factory=dict)
     """What each directory was; of one that was just being made, or in entries of earlier versions, it is unknown."""
 
@@ -54,7 +54,14 @@ class Leftover:
     @property
     def needs_root(self) -> bool:
         """Whether something of it may be in the kernel, where only root can take it away."""
-        return bool(self.pools) and (ZFS_MODULE.exists() or any(Path("/sys/block").glob("md*/slaves/*")))
+        if not self.pools:
+            return False
+        volumes = (path.read_text() for path in BLOCKS.glob("dm-*/dm/name"))
+        return (
+            ZFS_MODULE.exists()
+            or any(BLOCKS.glob("md*/slaves/*"))
+            or any(name.startswith(self.pools) for name in volumes)
+        )
 
 
 class Journal:
@@ -95,7 +102,7 @@ class Journal:
             self._write()
 
     def note_pool(self, name: str) -> None:
-        """Write down the name of a ZFS pool, or of an array, before it is made: the kernel would hold it for good."""
+        """Write down the name of a ZFS pool, array or volume before it is made: the kernel would hold it for good."""
         self._pools.append(name)
         self._write()
 
@@ -133,8 +140,8 @@ def leftovers() -> tuple[Leftover, ...]:
 def clean(leftover: Leftover) -> tuple[str, ...]:
     """Remove it. Only directories that a run made are touched, and no living run's.
 
-    Pools and arrays that the kernel still holds come first, as they lie in what is then removed. The sentences name
-    what is gone without this. Refused where something may be another's, Missing where root's rights cannot be had,
+    Pools, arrays and volumes that the kernel still holds come first, as they lie in what is then removed. The sentences
+    name what is gone without this. Refused where something may be another's, Missing where root's rights cannot be had,
     RunFailed where anything may still be there; it stays written down.
     """
     with _held(leftover.entry) as held:

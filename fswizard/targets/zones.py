@@ -31,6 +31,11 @@ def worth_trying_on_zones(names: Sequence[str], target: Target) -> tuple[str, ..
 def made_for_zones(candidate: Candidate, target: Target) -> Candidate:
     """The candidate as it is made on `target`. UsageError where it cannot be."""
     filesystem = candidate.filesystem
+    if candidate.below:
+        raise UsageError(
+            _("{candidate} can't be made on a disk whose zones must be written in order.", candidate=candidate.name),
+            _("Name {filesystem} alone.", filesystem=filesystem.name),
+        )
     if (obstacle := _obstacle(filesystem, target)) or filesystem.zones is None:
         known = ", ".join(name for name, other in catalogue().items() if other.zones)
         raise UsageError(

@@ -1,4 +1,4 @@
-"""How candidates are shown and explained: filesystems, their options, and layouts over several disks."""
+"""How candidates are shown and explained: filesystems, their options, and layouts."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from textual.content import Content
 
+from fswizard.filesystems import layouts
 from fswizard.language import N_, _, n_, p_, shown
 from fswizard.model.filesystem import Candidate, Feature, Filesystem, MkfsOption, MountOption
 from fswizard.model.layout import DEGRADED, Array
@@ -69,6 +70,8 @@ def explain_candidate(
     for each in marked:
         rows += [each] if brief else [Content(""), each]
     options = [bullet((name, "bold $primary"), option_words(option), width) for name, option in options_of(candidate)]
+    if candidate.array and candidate.array.layout.alone:
+        options.insert(0, bullet((candidate.array.layout.name, "bold $primary"), candidate.array.layout.text, width))
     if options and not brief:
         rows += [Content(""), heading(_("Options"), width)]
     rows += options
@@ -202,7 +205,7 @@ def _failing(array: Array) -> str:
 
 
 def layout_tokens(array: Array | None) -> dict[str, MkfsOption]:
-    """What can be chosen about an array, as it is typed, beside the filesystem's own options."""
+    """What can be chosen about an array or volume, as it is typed, beside the filesystem's own options."""
     if array is None:
         return {}
     tokens = {
@@ -210,27 +213,38 @@ def layout_tokens(array: Array | None) -> dict[str, MkfsOption]:
         for option in array.layout.options
         for value in option.values[1:]
     }
+    if array.layout.alone:
+        return tokens
     tokens[DEGRADED] = MkfsOption(DEGRADED, "", "", DEGRADED_TEXT, unsafe=False, source=array.layout.source)
     return tokens
 
 
+def volume_tokens(filesystem: Filesystem) -> dict[str, MkfsOption]:
+    """What the filesystem can be laid on where there is one disk, as it is typed."""
+    return {
+        layout.name: MkfsOption(layout.name, "", "", layout.text, source=layout.source)
+        for layout in layouts().values()
+        if layout.alone and not filesystem.pool
+    }
+
+
 def chosen_tokens(array: Array | None) -> set[str]:
-    """Those of `layout_tokens` that an array has."""
+    """Those of `layout_tokens` and `volume_tokens` that an array or volume has."""
     if array is None:
         return set()
-    chosen = {f"{name}={value}" for name, value in array.options.items()}
+    chosen = {array.layout.name} if array.layout.alone else set()
+    chosen |= {f"{name}={value}" for name, value in array.options.items()}
     return chosen | ({DEGRADED} if array.degraded else set())
 
 
 def short_name(filesystem: str, array: Array | None, layout_words: Sequence[str], options: Sequence[str]) -> str:
-    """What people type for a filesystem with options on an array with words of its own."""
+    """What people type for a filesystem with options on an array or volume with words of its own."""
     on_it = filesystem + (":" + ",".join(options) if options else "")
     if array is None:
         return on_it
-    words = [array.layout.word, *layout_words]
-    if array.layout.maker == "md":
-        return f"md:{','.join(words)}+{on_it}"
-    return f"{filesystem}:{','.join([*words, *options])}"
+    if array.layout.program:
+        return f"{','.join((array.layout.name, *layout_words))}+{on_it}"
+    return f"{filesystem}:{','.join([array.layout.word, *layout_words, *options])}"
 
 
 def best_first(candidates: Sequence[Candidate], members: int, member_bytes: int) -> list[str]:

@@ -32,6 +32,10 @@ BARE: Answer = {
     "depth": 4, "jobs": 1, "io_engine": "libaio", "direct": True, "seed": 1,
 }  # fmt: skip
 """What is asked for on a bare device."""
+ENCRYPTED: Answer = {
+    "cipher": "aes-xts-plain64", "key_bits": 512, "sector_bytes": 512, "workqueues": True, "discards": False,
+}  # fmt: skip
+"""What is asked for of an encrypted volume."""
 SET_UP: Answer = {
     "number": "8:16", "diskseq": 7, "size_bytes": 1 << 30, "serial": "Z84", "shown": "", "filesystem": "ext4",
     "arguments": [], "mount_type": "ext4", "options": [], "fsck_pass": 2, "partition": False, "label": "data",

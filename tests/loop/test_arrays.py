@@ -210,10 +210,14 @@ async def test_only_layouts_on_the_list_are_made(helper: Helper, parts: list[Att
             await helper.ask("build", handle=parts[0].handle, **fields)
 
 
-async def test_a_group_is_of_several_devices_each_of_them_once(helper: Helper, parts: list[Attached]) -> None:
-    for wrong in ([parts[0].handle], [parts[0].handle] * 2, []):
-        with pytest.raises(Refused, match="two or more different devices"):
+async def test_a_group_is_of_different_devices_and_one_alone_is_no_array(helper: Helper, parts: list[Attached]) -> None:
+    for wrong in ([parts[0].handle] * 2, []):
+        with pytest.raises(Refused, match="needs different devices"):
             await helper.ask("join", handles=wrong)
+    alone = await helper.joined(parts[:1], [parse_candidate("luks+ext4")])
+    with pytest.raises(Refused, match="btrfs does not spread"):
+        await helper.ask("build", handle=alone.handle, filesystem="btrfs", arguments=[], level="raid1", missing=0)
+    await helper.detach(alone.handle)
     joined = await helper.joined(parts)
     assert joined.names == tuple(part.name for part in parts)
 

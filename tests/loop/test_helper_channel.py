@@ -16,7 +16,17 @@ import pytest
 
 from fswizard.privileged.protocol import MAXIMUM_LINE_BYTES, VERBS, VERSION, Refusal, request
 from fswizard.privileged.server import MAXIMUM_UNSENT_BYTES
-from tests.loop.channel import BARE, HELPER, SET_UP, Channel, attached, called_directly, changed_helper, children
+from tests.loop.channel import (
+    BARE,
+    ENCRYPTED,
+    HELPER,
+    SET_UP,
+    Channel,
+    attached,
+    called_directly,
+    changed_helper,
+    children,
+)
 from tests.loop.machine_state import LIMIT_S, alive, device_of, process_named, wait_until
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
@@ -42,6 +52,8 @@ def requests(directory: Path) -> dict[str, dict[str, Any]]:
         "mkfs": {"handle": 1, "filesystem": "ext4", "arguments": ["-q"]},
         "join": {"handles": [1, 1]},
         "array": {"handle": 1, "level": "5", "chunk_kib": 64, "bitmap": "none", "missing": 0},
+        "encrypt": {"handle": 1, **ENCRYPTED},
+        "thin": {"handle": 1, "chunk_kib": 64},
         "build": {"handle": 1, "filesystem": "btrfs", "arguments": ["-q"], "level": "raid1", "missing": 0},
         "mount": {"handle": 1, "filesystem": "ext4", "options": []},
         "umount": {"handle": 1},

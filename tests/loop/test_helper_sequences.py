@@ -29,7 +29,7 @@ from fswizard.privileged.mounts import Mount, parse
 from fswizard.privileged.protocol import VERSION
 from fswizard.privileged.scratch_image import MINIMUM_BYTES
 from fswizard.privileged.volumes import ALLOWED, State
-from tests.loop.channel import AS_NOBODY, BARE, NOBODY, SET_UP, Answer, Channel, children, refused
+from tests.loop.channel import AS_NOBODY, BARE, ENCRYPTED, NOBODY, SET_UP, Answer, Channel, children, refused
 from tests.loop.machine_state import lasting, loops_below, wait_until_gone
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
@@ -192,14 +192,14 @@ class Sequences(RuleBasedStateMachine):
     def fitting(self, side: Side, verb: str) -> list[int]:
         """Handles that take the order."""
         found = (volume for handle in side.volumes if (volume := self.allowed(side, verb, handle)))
-        if verb in ("build", "array", "join"):
+        if verb in ("build", "array", "encrypt", "join"):
             return [volume.handle for volume in found if bool(volume.members) == (verb != "join")]
         return [volume.handle for volume in found]
 
     def bring(self, side: Side, verb: str, pick: int) -> None:
         """Do what comes before the verb in a run, as far as that can be done."""
         number = self.sides.index(side)
-        if verb in ("build", "array") and len(self.fitting(side, "join")) >= 2:
+        if verb in ("build", "array", "encrypt") and len(self.fitting(side, "join")) >= 2:
             self.join(number, [0, 1])
         elif "bare" in ALLOWED[verb]:
             self.attach(number, "own", 128)
@@ -280,7 +280,7 @@ class Sequences(RuleBasedStateMachine):
         handles = [self.choose(at, "join", pick) for pick in chosen]
         members = [volume for handle in handles if (volume := self.allowed(at, "join", handle))]
         answer = at.ask("join", handles=handles)
-        distinct = len({*handles}) == len(handles) == len(members) >= 2
+        distinct = len({*handles}) == len(handles) == len(members) >= 1
         if not distinct or any(member.members for member in members):
             refused(answer)
             return
@@ -309,7 +309,7 @@ class Sequences(RuleBasedStateMachine):
         if volume is None:
             return
         fits = works and volume.size_mib >= SIZES_MIB[filesystem]
-        assert succeeded(answer) == fits or volume.state == "array", (answer, volume)
+        assert succeeded(answer) == fits or volume.state == "stacked", (answer, volume)
         volume.after("mkfs", succeeded(answer), filesystem)
 
     @rule(side=sides, pick=picks, level=levels, missing=st.integers(0, 2), arguments=build_arguments)
@@ -317,7 +317,7 @@ class Sequences(RuleBasedStateMachine):
         wrong = missing > 1 or level == "raid5" or "-r" in arguments
         fields = {"filesystem": "btrfs", "arguments": arguments, "level": level, "missing": missing}
         volume, answer = self.ordered(side, "build", pick, wrong=wrong, **fields)
-        if volume is None or not volume.members:
+        if volume is None or len(volume.members) < 2:
             refused(answer)
             return
         roomy = all(member.size_mib >= SIZES_MIB["btrfs"] for member in volume.members)
@@ -336,7 +336,17 @@ class Sequences(RuleBasedStateMachine):
             refused(answer)
             return
         if succeeded(answer):  # where the kernel has md
-            volume.state = "array"
+            volume.state = "stacked"
+
+    @rule(side=sides, pick=picks, cipher=st.sampled_from(["aes-xts-plain64", "null"]), sector=st.sampled_from([512, 1]))
+    def encrypt(self, side: int, pick: int, cipher: str, sector: int) -> None:
+        fields = {**ENCRYPTED, "cipher": cipher, "sector_bytes": sector}
+        volume, answer = self.ordered(side, "encrypt", pick, wrong=cipher == "null" or sector == 1, **fields)
+        if volume is None or len(volume.members) != 1 or "error" in answer:
+            refused(answer)
+            return
+        if succeeded(answer):  # where the kernel has the device mapper
+            volume.state = "stacked"
 
     @rule(side=sides, pick=picks)
     def wipe(self, side: int, pick: int) -> None:
@@ -353,7 +363,7 @@ class Sequences(RuleBasedStateMachine):
         if other and (other.joined or other.state != "made"):
             other = None
         answer = at.ask("copy", handle=handles[0], source=handles[1])
-        alone = volume and other and not volume.members and not other.members
+        alone = volume and other and len(volume.members) < 2 and len(other.members) < 2
         if not volume or not other or not alone or volume.size_mib != other.size_mib:
             refused(answer)
             return
@@ -424,7 +434,7 @@ class Sequences(RuleBasedStateMachine):
         at = self.sides[side]
         handle = self.choose(at, verb, pick)
         volume = self.allowed(at, verb, handle)
-        if not volume or volume.state == "array" or volume.programs:
+        if not volume or volume.state == "stacked" or volume.programs:
             return
         fields: dict[str, Answer] = {
             "mkfs": {"filesystem": "ext4", "arguments": ["-q"]},
@@ -517,7 +527,7 @@ class Sequences(RuleBasedStateMachine):
         refused(at.ask("reclaim", pool=name))
         refused(at.ask("write", handle=handle, blocks=[0], pause_us=0))
         volume = at.volumes.get(handle)
-        if volume and volume.state != "array":
+        if volume and volume.state != "stacked":
             answer = at.ask("reclaim", pool=volume.pool)
             assert "ok" in answer or answer["error"]["code"] == "busy", "there is nothing of that name, or it is held"
 

@@ -21,6 +21,7 @@ from fswizard.model.plan import Member, Target
 from fswizard.model.result import Doubt, Failure, Result, Sample
 from fswizard.report.presentation import present
 from fswizard.stats import analyse
+from fswizard.targets.setting_up import why_not_set_up
 from tests.builders import make_drive, make_plan, make_result, make_samples, make_workload
 
 Figures = Mapping[str, Sequence[float]]
@@ -405,6 +406,33 @@ def test_an_array_that_is_advised_is_made_whole_of_disks_by_their_stable_names()
         "mkfs.ext4 -E stride=16,stripe_width=48 -m 0 -L data /dev/md/ARRAY",
         "LABEL=data  /mnt/data  ext4  noatime  0  2",
     )
+
+
+def test_what_encryption_costs_is_said_of_the_same_filesystem_and_its_commands_open_it_at_each_start() -> None:
+    figures = {"luks,discards=on+xfs": (50.0,) * 4, "xfs": (100.0,) * 4, "ext4": (400.0,) * 4, "luks+f2fs": (1.0,) * 4}
+    result = run(figures)
+    assert texts(result, "encryption") == ["On this processor, XFS on LUKS, discards=on is 2× slower than XFS without."]
+    assert making_of(run({"luks,workqueues=off,discards=on+xfs:noatime": (900.0,) * 3, "ext4": (1.0,) * 3})) == (
+        "cryptsetup luksFormat --type=luks2 --cipher=aes-xts-plain64 --key-size=512 /dev/disk/by-id/DISK",
+        "cryptsetup open --perf-no_read_workqueue --perf-no_write_workqueue --allow-discards /dev/disk/by-id/DISK data",
+        "mkfs.xfs -L data /dev/mapper/data",
+        "# for /etc/crypttab:",
+        "data  /dev/disk/by-id/DISK  none  luks,no-read-workqueue,no-write-workqueue,discard",
+        "# for /etc/fstab:",
+        "LABEL=data  /mnt/data  xfs  noatime  0  0",
+    )
+    assert making_of(run({"lvm-thin,chunk=256K+ext4": (900.0,) * 3, "ext4": (1.0,) * 3}))[:3] == (
+        "vgcreate data /dev/disk/by-id/DISK",
+        "lvcreate --type=thin-pool --chunksize=256K --extents=95%FREE --name=pool data",
+        "lvcreate --type=thin --virtualsize=SIZE --name=volume --thinpool=pool data",
+    )
+
+
+def making_of(result: Result) -> tuple[str, ...]:
+    """The commands for what won, which is not set up by the program itself."""
+    found = conclude(result).advice
+    assert "by hand" in why_not_set_up(result.plan.candidate(found.choice[0]))
+    return found.card.commands
 
 
 def test_over_several_disks_room_and_redundancy_stand_beside_speed() -> None:

@@ -121,6 +121,11 @@ def test_what_is_mounted_is_known_by_the_kernels_name_for_it(kind: str, name: st
         ("zfs:atime=off,raidz,degraded", "zfs:raidz,degraded,atime=off"),
         ("btrfs:noatime,raid1", "btrfs:raid1,noatime"),
         ("md:raid1+btrfs:compress=zstd:1", "md:raid1+btrfs:compress=zstd:1"),
+        ("luks+ext4", "luks+ext4"),
+        (" LUKS: discards=on , sector=4096 + xfs:noatime", "luks,sector=4096,discards=on+xfs:noatime"),
+        ("luks,cipher=aes-xts-plain64,sector=auto+xfs", "luks+xfs"),
+        ("lvm-thin,chunk=64K+xfs", "lvm-thin+xfs"),
+        ("LVM-thin:chunk=1M+xfs", "lvm-thin,chunk=1M+xfs"),
     ],
 )
 def test_a_candidate_gets_its_canonical_name(typed: str, canonical: str) -> None:
@@ -188,8 +193,18 @@ def test_options_reach_the_right_program_unsafe_ones_are_not_offered_and_needs_a
         ("md:raid5,chunk=3K+ext4", "does not take the value 3K", "64K"),
         ("md:raid1,chunk=64K+ext4", "does not take chunk=64K", "bitmap=VALUE"),
         ("md:raid5,degraded,degraded+ext4", "named twice", "once"),
-        ("md:raid5+zfs:raidz", "spread twice", "one or the other"),
-        ("md:raid5+md:raid1+ext4", "spread twice", "one or the other"),
+        ("md:raid5+zfs:raidz", "can't lie on md:raid5", "one or the other"),
+        ("md:raid5+md:raid1+ext4", "can't lie on md:raid5", "one or the other"),
+        ("luks", "no filesystem on it", "luks+ext4"),
+        ("luks,cipher=rot13+ext4", "cipher does not take the value rot13", "aes-xts-plain64, adiantum"),
+        ("luks,degraded+ext4", "does not take degraded", "sector=VALUE"),
+        ("luks,sector=512,sector=4096+ext4", "does not take sector=4096", "It takes"),
+        ("luks+zfs", "zfs can't lie on luks", "one or the other"),
+        ("luks+luks+ext4", "can't lie on luks", "one or the other"),
+        ("md:raid1+luks+ext4", "luks+ext4 can't lie on md:raid1", "one or the other"),
+        ("luks+ext4:aged", "can't be aged", "Leave aged out"),
+        ("lusk+ext4", "can't be put on lusk", "Did you mean luks?"),
+        ("lvm-thin,chunk=4K+ext4", "does not take the value 4K", "64K, 128K"),
         ("zfs:raidz,mirror", "can't be combined", "Leave one"),
         ("btrfs:raid1,data=dup", "can't be combined", "Leave one"),
         ("btrfs:degraded", "none can be missing", "raid1,degraded"),
@@ -258,7 +273,7 @@ def test_suggestions_are_candidates_that_risk_nothing(smr: SmrKind, kind: str, b
 
 
 DISKS = ("A", "B", "C", "D")
-LAYOUTS = list(layouts().values())
+LAYOUTS = [layout for layout in layouts().values() if not layout.alone]
 every_layout = pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
 
 
@@ -311,6 +326,39 @@ def test_room_and_redundancy_follow_from_the_number_of_disks(
     assert (layout.usable_bytes(members, 100), layout.survives(members)) == (usable, survives)
 
 
+def test_a_volume_is_made_with_a_key_on_standard_input_and_by_people_with_a_passphrase() -> None:
+    name = "luks,cipher=adiantum,sector=4096,workqueues=off,discards=on+ext4"
+    candidate = parse_candidate(name).on(1)
+    assert from_json(Candidate, to_json(candidate)) == candidate and candidate.survives == 0
+    key, queues = "--batch-mode --key-file=-", "--perf-no_read_workqueue --perf-no_write_workqueue --allow-discards"
+    cipher = "--cipher=xchacha12,aes-adiantum-plain64 --key-size=256 --sector-size=4096"
+    *made, mkfs = planned(name, disks=("A",))
+    assert made == [
+        f"cryptsetup luksFormat {key} --type=luks2 {cipher} --pbkdf=pbkdf2 --pbkdf-force-iterations=1000 A",
+        f"cryptsetup open {key} {queues} A VOLUME",
+    ]
+    assert mkfs.endswith(" /dev/mapper/VOLUME") and "stride" not in mkfs
+    disk = "/dev/disk/by-id/DISK"
+    assert copied(name) == [
+        f"cryptsetup luksFormat --type=luks2 {cipher} {disk}",
+        f"cryptsetup open {queues} {disk} data",
+        "mkfs.ext4 -m 0 -L data /dev/mapper/data",
+    ]
+    assert copied("luks,key=256+xfs")[0].endswith(f" --cipher=aes-xts-plain64 --key-size=256 {disk}")
+
+
+def test_a_thin_volume_is_as_large_as_its_pool() -> None:
+    *made, mkfs = planned("lvm-thin,chunk=256K+ext4", disks=("A",))
+    assert made == [
+        "dmsetup create VOLUME-meta --table '0 METADATA linear A 0'",
+        "dmsetup create VOLUME-data --table '0 DATA linear A METADATA'",
+        "dmsetup create VOLUME-pool --table '0 DATA thin-pool /dev/mapper/VOLUME-meta /dev/mapper/VOLUME-data 512 0'",
+        "dmsetup message VOLUME-pool 0 create_thin 0",
+        "dmsetup create VOLUME --table '0 DATA thin /dev/mapper/VOLUME-pool 0'",
+    ]
+    assert mkfs.endswith(" /dev/mapper/VOLUME") and "stride" not in mkfs
+
+
 def test_an_array_is_made_of_all_its_disks_or_without_one_and_formatted_with_its_stripes() -> None:
     assert planned("md:raid5,chunk=64K+ext4") == [
         "mdadm --create /dev/md/ARRAY --config=none --run --assume-clean --metadata=1.2 --name=ARRAY --uuid=UUID "
@@ -361,6 +409,7 @@ def test_what_has_no_layout_lies_on_the_first_disk_alone(name: str) -> None:
         ("md:raid6+ext4", 3, "at least 4"),
         ("md:raid10+ext4", 2, "at least 4"), ("md:raid10+ext4", 5, "in pairs"), ("zfs:mirror", 3, "in pairs"),
         ("zfs:raidz2", 3, "at least 4"), ("btrfs:raid10", 3, "at least 4"),
+        ("luks+ext4", 3, "lies on one device"), ("luks+ext4", 1, ""),
         ("ext4", 1, ""), ("ext4", 4, ""), ("md:raid5+ext4", 3, ""), ("btrfs:raid1", 3, ""),
     ],
 )  # fmt: skip

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import fswizard
 from fswizard.cli.doctor import Doctor
-from fswizard.filesystems import Availability, availability, catalogue
+from fswizard.filesystems import Availability, availability, catalogue, layout_availability, layouts
 from fswizard.model.recipe import PlannedCommand
 from fswizard.system import commands, host, programs
 from fswizard.system.host import Host, Load
@@ -383,6 +383,18 @@ def test_zfs_takes_the_kernels_module_and_the_programs_of_openzfs(machine: Path)
     assert whole.usable and whole.driver and whole.driver.name == "OpenZFS"
     (machine / "bin/zpool").unlink()
     assert availability(zfs).package == "zfsutils-linux"
+
+
+def test_a_volume_takes_the_kernels_module_its_program_and_the_one_that_closes_it(machine: Path) -> None:
+    luks = layouts()["luks"]
+    make_machine(machine, "debian", proc__filesystems="\text4\n")
+    assert layout_availability(luks).reason == "The running kernel can't make LUKS (dm_crypt)."
+    make_machine(machine, "debian", sys__module__dm_crypt__refcnt="0")
+    for program, package in (("cryptsetup", "cryptsetup"), ("dmsetup", "dmsetup")):
+        state = layout_availability(luks)
+        assert (state.reason, state.package) == (f"{program} is not installed.", package)
+        make_program(machine / "bin", program, "echo 1.2.3")
+    assert layout_availability(luks) == Availability(True, version="1.2.3")
 
 
 def test_a_program_that_cannot_start_or_is_another_is_told_from_one_that_can(tmp_path: Path) -> None:

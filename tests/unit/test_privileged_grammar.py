@@ -71,6 +71,7 @@ def test_a_field_of_another_type_is_refused(verb: str) -> None:
         "blocks": [7], "pause_us": 0,
         "counted": [], "pool": "x",
         "handles": [1, 2], "level": "5", "chunk_kib": 64, "bitmap": "none", "missing": 1,
+        "cipher": "adiantum", "key_bits": 512, "sector_bytes": 4096, "workqueues": True, "discards": True,
         "rw": "write", "block_bytes": 4096, "io_bytes": 1 << 20, "milliseconds": 500, "depth": 8, "jobs": 1,
         "io_engine": "libaio", "direct": True, "seed": 1,
         "mount_type": "ext4", "fsck_pass": 2, "partition": True, "label": "data", "mount_point": "/mnt/data",

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from fswizard.privileged import commands, grammar, groups, pools, programs, rights
+from fswizard.privileged import commands, grammar, groups, mapped, pools, programs, rights
 from fswizard.privileged.identity import User
 from fswizard.privileged.loop_device import Image, LoopDevice
 from fswizard.privileged.names import NAME as NAME_OF_A_RUN
@@ -190,6 +190,51 @@ def test_arrays_of_other_names_are_passed_over(name: str, root: Root) -> None:
 @pytest.mark.usefixtures("root")
 def test_without_arrays_mdadm_is_not_even_asked(tmp_path: Path) -> None:
     groups.reclaim_array(NAME, blocks(tmp_path))
+
+
+def volumes(root: Root, *named: str) -> Path:
+    """/sys/block of a machine with such volumes of the device mapper."""
+    root.install(dmsetup=f'echo "$*" >> {root.place}/log')
+    for number, name in enumerate(named):
+        (root.place / f"block/dm-{number}/dm").mkdir(parents=True)
+        (root.place / f"block/dm-{number}/dm/name").write_text(f"{name}\n")
+    return root.place / "block"
+
+
+def test_what_there_is_of_a_killed_runs_volume_is_closed_from_above_and_others_are_left_alone(root: Root) -> None:
+    found = volumes(root, f"{NAME}-meta", "vault", f"{NAME}-pool", OTHER, f"{NAME}-data", f"{NAME}-other")
+    assert mapped.parts(NAME, found) == {f"{NAME}-pool": "dm-2", f"{NAME}-data": "dm-4", f"{NAME}-meta": "dm-0"}
+    mapped.reclaim(NAME, found)
+    assert root.told() == [f"remove --retry {NAME}-pool {NAME}-data {NAME}-meta"]
+
+
+@pytest.mark.parametrize("name", ["vault", "", f"{NAME}-pool"])
+def test_a_volume_that_may_be_anothers_is_not_closed(name: str, root: Root) -> None:
+    found = volumes(root, "vault", NAME, f"{NAME}-pool")
+    with pytest.raises(Refusal):
+        mapped.reclaim(name, found)
+    mapped.reclaim(OTHER, found)
+    assert mapped.parts("", found) == {} and root.told() == []
+
+
+@pytest.mark.parametrize("size_bytes", [128 << 20, (1 << 30) + 512, 8 << 30, 4 << 40])
+@pytest.mark.parametrize("chunk_kib", grammar.THIN_CHUNKS_KIB)
+def test_a_pool_has_whole_chunks_and_metadata_for_each_of_them(size_bytes: int, chunk_kib: int) -> None:
+    metadata, data = (int(sectors) * 512 for sectors in mapped.thin_sectors(size_bytes, chunk_kib))
+    assert metadata + data <= size_bytes < metadata + data + 2 * chunk_kib * 1024
+    assert metadata >= max(4 << 20, 64 * data // (chunk_kib * 1024)) and metadata % 4096 == 0
+    assert data % (chunk_kib * 1024) == 0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [("rot13", 512, 512), ("", 512, 512), ("aes-xts-plain64 --test", 512, 512), ("adiantum", 128, 512),
+     ("aes-xts-plain64", 512, 1024)],
+)  # fmt: skip
+def test_only_listed_ways_to_encrypt_are_taken(wrong: tuple[str, int, int]) -> None:
+    grammar.require_encryption("adiantum", 256, 4096)
+    with pytest.raises(Refusal):
+        grammar.require_encryption(*wrong)
 
 
 def test_a_btrfs_that_misses_a_device_is_mounted_with_those_that_are_left() -> None:

@@ -85,6 +85,7 @@ HERE, SWAPS = "proc/self/mountinfo", "Filename\n"
 TYPE, LABEL, USAGE = "ID_FS_TYPE", "ID_FS_LABEL_ENC", "ID_FS_USAGE"
 PART_TYPE = "ID_PART_ENTRY_TYPE"
 NAMED = "sdb1 is named in /etc/"
+LEFT = "fswizard-0123456789abcdef"
 INITRAMFS = "etc/initramfs-tools"
 OURS = "fswizard-0123456789abcdef"
 MATRIX: tuple[Row, ...] = (
@@ -113,6 +114,8 @@ MATRIX: tuple[Row, ...] = (
     ("a kernel table that cannot be read", {"proc/mdstat/x": ""}, {}, "unknown", "/proc/mdstat cannot be read"),
     ("a volume on top", {"BLOCK/sdb1/holders/dm-0": ""}, {}, "holder", "sdb1 holds the volume dm-0"),
     ("an array on top", {"BLOCK/holders/md0": "", "sys/block/md0/md/level": "raid1"}, {}, "raid-member", "array md0"),
+    ("left by a killed run", {"BLOCK/sdb1/holders/dm-0": "", "sys/block/dm-0/dm/name": f"{LEFT}-meta"}, {}, "holder",
+     f"sdb1 holds the volume {LEFT}-meta"),
     ("made of others", {"BLOCK/sdb1/slaves/sdc": ""}, {}, "stacked", "made of sdc"),
     ("array that stands still", {"proc/mdstat": "md1 : inactive sdb1[0](S)"}, {}, "raid-member", "array md1"),
     ("mounted", {HERE: "2 1 8:17 / /srv/a\\040b rw - ext4 /dev/root rw"}, {}, "mounted", "mounted on /srv/a b."),

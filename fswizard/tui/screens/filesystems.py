@@ -39,7 +39,8 @@ class FilesystemsScreen(BoxScreen):
         "Tick what you would consider. Two to four is a good number: each one you add takes its share of the time.\n\n"
         "A candidate is a filesystem with options, so you can also compare ext4 with ext4:noatime. "
         "o shows the options of the highlighted filesystem and explains each; those marked unsafe may lose data in a "
-        "crash and are never recommended. a lets you type a candidate, such as btrfs:noatime,compress=zstd:1.\n\n"
+        "crash and are never recommended. The last ones lay it on a volume: encrypted (luks), or thin (lvm-thin). "
+        "a lets you type a candidate, such as btrfs:noatime,compress=zstd:1.\n\n"
         "Everything is compared with the baseline; b makes the highlighted candidate the baseline.\n\n"
         "m jumps to what you must have, left and right explain each feature, and space sets it. Candidates that lack "
         "it turn grey and are skipped. In the columns, ✓ is yes, ~ in part, – no, and ✗ something you must have. "
@@ -224,7 +225,7 @@ class FilesystemsScreen(BoxScreen):
 
     def action_options(self) -> None:
         if (candidate := self._highlighted()) is not None:
-            self.wizard.push_screen(OptionsScreen(candidate), self._add)
+            self.wizard.push_screen(OptionsScreen(candidate, across=self._across), self._add)
 
     def _add(self, name: str | None) -> None:
         if not name:

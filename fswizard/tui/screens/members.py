@@ -162,11 +162,7 @@ class MembersScreen(Window[bool]):
         number = len(self._paths) or self._images
         disks = n_("{count} disk", "{count} disks", number)
         images = n_("{count} image", "{count} images", number)
-        fitting = [
-            _(layout.title)
-            for layout in layouts().values()
-            if number >= layout.minimum_members and not (layout.pairs and number % 2)
-        ]
+        fitting = [_(layout.title) for layout in layouts().values() if layout.fits(number)]
         rule = _("The smallest limits how much of each is used. You type the serial number of each in the review.")
         names = text((f"{disks if self._paths else images}: ", "bold"), ", ".join(fitting) or _("no layout"))
         return paragraphs([names, (rule if self._paths else "", "$muted")], width)

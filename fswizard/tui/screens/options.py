@@ -13,9 +13,10 @@ from textual.content import Content
 from textual.widgets import Static
 
 from fswizard.errors import FswizardError
-from fswizard.filesystems import parse_candidate, value_error
+from fswizard.filesystems import layouts, parse_candidate, value_error
 from fswizard.language import N_, _
 from fswizard.model.filesystem import Candidate, Filesystem
+from fswizard.model.layout import Array
 from fswizard.tui.candidates import (
     Option,
     chosen_tokens,
@@ -27,6 +28,7 @@ from fswizard.tui.candidates import (
     option_words,
     options_of,
     short_name,
+    volume_tokens,
 )
 from fswizard.tui.drawing import lines, text, wrap
 from fswizard.tui.screens.base import TextBox, Window
@@ -45,17 +47,21 @@ class OptionsScreen(Window[str | None]):
         Binding("escape", "dismiss", N_("back")),
     ]
 
-    def __init__(self, candidate: Candidate) -> None:
+    def __init__(self, candidate: Candidate, *, across: int = 1) -> None:
+        """`across` is the number of devices."""
         super().__init__()
         self._highlighted: Option | None = None
         self.title = _("Options of {filesystem}", filesystem=candidate.filesystem.title)
         self._filesystem = candidate.filesystem
         self._array = candidate.array
         self._of_layout = layout_tokens(candidate.array)
+        self._volumes = volume_tokens(candidate.filesystem) if across == 1 else {}
         replaced = candidate.array.layout.replaces if candidate.array else ()
-        self._options: dict[str, Option] = dict(self._of_layout)
-        self._options |= {t: option for t, option in option_tokens(candidate.filesystem) if option.name not in replaced}
-        self._options |= dict(options_of(candidate))
+        own = {t: option for t, option in option_tokens(candidate.filesystem) if option.name not in replaced}
+        own |= dict(options_of(candidate))
+        self._options: dict[str, Option] = {**self._of_layout, **own}
+        if self._volumes:
+            self._options = {**own, **self._volumes, **self._of_layout}
         self._ticked = {name for name, _ in options_of(candidate)} | chosen_tokens(candidate.array)
 
     def body(self) -> ComposeResult:
@@ -71,7 +77,8 @@ class OptionsScreen(Window[str | None]):
     def _fill(self) -> None:
         rows = []
         for token, option in self._options.items():
-            kind = _("array") if token in self._of_layout else kind_of(option, self._filesystem)
+            below = _("below") if self._volumes else _("array")
+            kind = below if token in (*self._volumes, *self._of_layout) else kind_of(option, self._filesystem)
             rows.append(ListRow(token, partial(option_row, token, option, kind, ticked=token in self._ticked)))
         self.query_one(ChoiceList).rows = tuple(rows)
         self.say(f"{_('compare')}  ", (self._short_name, "bold $primary"))
@@ -80,17 +87,31 @@ class OptionsScreen(Window[str | None]):
     def _short_name(self) -> str:
         chosen = [token for token in self._options if token in self._ticked]
         of_layout = [token for token in chosen if token in self._of_layout]
-        options = [token for token in chosen if token not in self._of_layout]
+        options = [token for token in chosen if token not in (*self._volumes, *self._of_layout)]
         return short_name(self._filesystem.name, self._array, of_layout, options)
 
     @on(ChoiceList.Ticked)
     def _tick(self, event: ChoiceList.Ticked) -> None:
         token, option = event.key, self._options[event.key]
-        if token in self._ticked:
+        state = self.wizard.machine.available.get(token)
+        if token in self._volumes and state and not state.usable:
+            self.refuse(f"{state.reason} {state.hint}")
+        elif token in self._volumes:
+            self._lay_on(None if token in self._ticked else token)
+        elif token in self._ticked:
             self._ticked.discard(token)
             self._fill()
         else:
             self._add(option, token)
+
+    def _lay_on(self, volume: str | None) -> None:
+        """Have it lie on a volume, whose own options are then there to choose, or on the device directly."""
+        own = {token: option for token, option in self._options.items() if token not in self._of_layout}
+        self._ticked = self._ticked.intersection(own).difference(self._volumes) | ({volume} if volume else set())
+        self._array = Array(layouts()[volume]) if volume else None
+        self._of_layout = layout_tokens(self._array)
+        self._options = {**own, **self._of_layout}
+        self._fill()
 
     @on(ChoiceList.Chosen)
     def _explain(self, event: ChoiceList.Chosen) -> None:
