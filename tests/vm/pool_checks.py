@@ -100,7 +100,8 @@ async def errors_are_told_also_after_the_mount_that_saw_them(helper: Helper, att
 async def an_encrypted_one_opens_at_each_mount_and_its_disk_shows_nothing(helper: Helper, attached: Attached) -> None:
     words = b"nobody else reads this\n"
     for name in ("zfs:compression=off,encryption=aes-256-gcm", "zfs:compression=off"):
-        await made_and_mounted(helper, attached, name)
+        await make(helper, attached, name)
+        await mount(helper, attached, "zfs")
         await said(helper, attached.directory, "sh", "-c", f"yes {words.decode().strip()} | head -c 1M > file")
         await umount(helper, attached)
         assert (words * 10 in Path(attached.paths[0]).read_bytes()) == ("encryption" not in name), name
