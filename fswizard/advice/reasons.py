@@ -57,12 +57,11 @@ def _encryption(result: Result, analysis: Analysis) -> Iterator[Reason]:
         plain = candidate.name.partition("+")[2]
         pair = analysis.pair(candidate.name, plain) if candidate.encryption and plain in names else None
         if pair and pair.verdict in ("faster", "slower", "tie"):
-            text = N_("On this processor ({processor}), {candidate} is {speed} than {plain} without.")
+            text = N_("On this processor, {candidate} is {speed} than {plain} without.")
             if pair.verdict == "tie":
-                text = N_("On this processor ({processor}), {candidate} is as fast as {plain} without.")
-            fields = {"processor": result.environment.processor or _("unknown"), "speed": speed_text(pair.ratio)}
-            plain_title = plan.candidate(plain).title
-            yield Reason("encryption", _(text, candidate=candidate.title, plain=plain_title, **fields))
+                text = N_("On this processor, {candidate} is as fast as {plain} without.")
+            titles = {"candidate": candidate.title, "plain": plan.candidate(plain).title}
+            yield Reason("encryption", _(text, speed=speed_text(pair.ratio), **titles))
 
 
 def _excluded(plan: Plan, analysis: Analysis, choice: Choice) -> Iterator[Reason]:
