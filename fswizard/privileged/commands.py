@@ -235,19 +235,11 @@ def encrypt(
     sector = (f"--sector-size={sector_bytes}",) if sector_bytes else ()
     queues = () if workqueues else ("--perf-no_read_workqueue", "--perf-no_write_workqueue")
     device, cipher = names.devices[0], grammar.CIPHERS[cipher]
+    format_words = ("--type=luks2", f"--cipher={cipher}", f"--key-size={bits}", *sector, *ours)
+    open_words = (*queues, *(("--allow-discards",) if discards else ()))
     return (
-        (
-            "cryptsetup",
-            "luksFormat",
-            *key,
-            "--type=luks2",
-            f"--cipher={cipher}",
-            f"--key-size={bits}",
-            *sector,
-            *ours,
-            device,
-        ),
-        ("cryptsetup", "open", *key, *queues, *(("--allow-discards",) if discards else ()), device, names.name),
+        ("cryptsetup", "luksFormat", *key, *format_words, device),
+        ("cryptsetup", "open", *key, *open_words, device, names.name),
     )
 
 
