@@ -70,8 +70,8 @@ def thin_sectors(size_bytes: int, chunk_kib: int) -> tuple[str, str]:
 
 def parts(name: str, blocks: Path = BLOCKS) -> dict[str, str]:
     """Names of the volume and of what it is made of, the volume first, and what the kernel calls them."""
-    found = {_text(block / "dm/name"): block.name for block in blocks.glob("dm-*")} if name else {}
-    return {part: found[part] for part in commands.volume_parts(name) if part in found}
+    opened = {_text(block / "dm/name"): block.name for block in blocks.glob("dm-*")} if name else {}
+    return {part: opened[part] for part in commands.volume_parts(name) if part in opened}
 
 
 def find(name: str) -> str:

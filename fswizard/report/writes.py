@@ -83,7 +83,7 @@ def _range(low: str, high: str) -> str:
 def _two_digits(size_bytes: float) -> str:
     """As precise as an estimate: `12 GB`, `1.2 TB`."""
     text = size_text(float(f"{size_bytes:.1e}"))
-    return re.sub(r"([.,]\d*?)0+(?!\d)", lambda found: found[1].rstrip(".,"), text)
+    return re.sub(r"([.,]\d*?)0+(?!\d)", lambda match: match[1].rstrip(".,"), text)
 
 
 def _share_of_life(drive: Drive, writes_bytes: float) -> str:

@@ -139,9 +139,9 @@ def signed(verdict: Verdict, words: str = "") -> Content:
     return text((f"{SIGNS[verdict].glyph} {words or _(SIGNS[verdict].word)}", ink(verdict)))
 
 
-def answered(found: bool) -> tuple[str, str]:
+def answered(known: bool) -> tuple[str, str]:
     """The mark before the answer of a run: whether it names what to use."""
-    return ("✓ ", "bold $success") if found else ("! ", "bold $warning")
+    return ("✓ ", "bold $success") if known else ("! ", "bold $warning")
 
 
 def filesystem_ink(kind: str) -> str:
