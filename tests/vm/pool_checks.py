@@ -148,7 +148,9 @@ def all_tokens(filesystem: Filesystem) -> list[list[str]]:
     values: dict[str, list[str]] = {}
     for option in filesystem.options:
         values.setdefault(option.name, []).extend(option.tokens)
-    return [[token for token in row if token] for row in zip_longest(*values.values())]
+    # The kernel of Debian 12 crashed with OpenZFS 2.1 where one was mounted with all options and encryption besides.
+    alone = [[token] for token in values.pop("encryption")]
+    return [*([token for token in row if token] for row in zip_longest(*values.values())), *alone]
 
 
 async def health(helper: Helper, attached: Attached) -> dict[str, int]:
