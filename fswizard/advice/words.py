@@ -15,7 +15,7 @@ _FEATURES = {
     "compression": N_("compression"),
     "shrink": N_("shrinking"),
     "reflink": N_("instant, space-saving copies"),
-    "send-receive": N_("sending changes to another disk"),
+    "send-receive": N_("backups by send and receive"),
     "repair": N_("a repair tool"),
     "grow": N_("growing"),
     "windows": N_("Windows support"),

@@ -354,8 +354,8 @@ def test_reasons_name_another_baseline_what_others_offer_and_where_mount_options
     told = texts(run(write, delete, failures=(Failure(1, "ext4", "write", "EIO", "It failed."),)), "failure")
     assert "The baseline ext4 has no figures: ratios are to xfs instead." in told
     assert texts(run({**WRITES, "btrfs": (50.0,) * 3}, {**DELETES, "btrfs": (20.0,) * 3}), "feature") == [
-        "XFS lacks what others have: shrinking (ext4); checksums, snapshots, compression, shrinking and sending "
-        "changes to another disk (Btrfs)."
+        "XFS lacks what others have: shrinking (ext4); checksums, snapshots, compression, shrinking and backups "
+        "by send and receive (Btrfs)."
     ]
     (use,) = texts(run({"ext4": (100.0,) * 3, "ext4:noatime": (200.0,) * 3}), "use")
     assert "put noatime into the fourth column" in use and "unmount it and mount it again" in use
