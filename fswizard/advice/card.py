@@ -155,7 +155,8 @@ class _Answer:
     def _says(self, *reasons: str) -> str:
         """The verdict with the longest of the reasons that fits."""
         title = replace(self.plan.candidate(self.name), aged=False).title
-        return verdict(title, reasons, keep=self.name == self.plan.baseline)
+        keep = self.name == self.plan.baseline and bool(self.plan.candidate(self.name).directory)
+        return verdict(title, reasons, keep=keep)
 
     # By kind of result
 
