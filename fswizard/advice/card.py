@@ -155,8 +155,12 @@ class _Answer:
     def _says(self, *reasons: str) -> str:
         """The verdict with the longest of the reasons that fits."""
         title = replace(self.plan.candidate(self.name), aged=False).title
-        keep = self.name == self.plan.baseline and bool(self.plan.candidate(self.name).directory)
-        return verdict(title, reasons, keep=keep)
+        return verdict(title, reasons, keep=self._kept)
+
+    @property
+    def _kept(self) -> bool:
+        """Whether the choice is there already."""
+        return self.name == self.plan.baseline and bool(self.plan.candidate(self.name).directory)
 
     # By kind of result
 
@@ -199,7 +203,7 @@ class _Answer:
         part = self.analysis.part(self.name, rival, hinge.workloads[0])
         speeds = (speed_against(part.ratio, other), speed_text(part.ratio)) if part else ()
         title = replace(self.plan.candidate(self.name), aged=False).title
-        keep = self.name == self.plan.baseline
+        keep = self._kept
         naming = [_verdict_for(test, title, self._lasting(speed), keep=keep) for speed in speeds]
         naming.append(self._lasting(_verdict_for(test, title, keep=keep)))
         head = verdict(title, (), keep=keep)

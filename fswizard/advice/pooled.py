@@ -32,7 +32,7 @@ def pooled_card(group: Group) -> Card:
         )
     about = next((a for a in group.heterogeneity if a.candidate == (first if first != baseline else rival)), None)
     why, otherwise, wear = (*(_lines(group, about) if about else ()), "", "", "")[:3]
-    text = verdict(group.titles[first], tuple(_reasons(group, first, ratio)), keep=first == baseline)
+    text = verdict(group.titles[first], tuple(_reasons(group, first, ratio)), keep=False)
     return Card(text, why, otherwise, wear, _sure(group, about))
 
 
