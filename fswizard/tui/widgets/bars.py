@@ -25,9 +25,6 @@ NAMES = {
     "enter": "⏎", "escape": "esc", "ctrl+q": "^q", "ctrl+p": "^p", "ctrl+c": "^c", "f1": "F1", "f2": "F2", "f3": "F3",
     "f4": "F4", "slash": "/", "question_mark": "?",
 }  # fmt: skip
-TEXTUALS = (N_("Focus Next"), N_("Focus Previous"), N_("Copy selected text"))
-"""What Textual says of its own keys."""
-
 OF_TEXTUAL = {
     "Focus Next": N_("next part of the screen"),
     "Focus Previous": N_("previous part of the screen"),
