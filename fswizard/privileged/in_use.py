@@ -190,6 +190,6 @@ def _held(name: str, holder: str, probed: Probed, usage: Usage) -> Finding:
         code, kind = "bcache-member", "bcache disk"
     called = tree.text(f"/sys/block/{holder}/dm/name") or holder
     if names.NAME.match(called):
-        hint = "Run `fswizard clean`: a run that was killed left it open."
+        hint = "A run of fswizard made it: wait until that has ended, or run `fswizard clean` if it was killed."
     text = f"{name} holds the {kind} {called}, mounted on {where}" if where else f"{name} holds the {kind} {called}"
     return Finding(code, text, hint)
