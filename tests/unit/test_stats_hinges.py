@@ -133,7 +133,7 @@ def test_needs_that_leave_another_winner_are_judged_for_that_one() -> None:
 def test_where_files_of_another_shape_turn_the_answer_there_is_no_winner_and_both_are_named() -> None:
     findings = conclude(run({"find home": 3.2, "find mail": 0.7, "copy": 1.0, "save": 1.0}))
     card = findings.advice.card
-    assert card.verdict == "Keep ext4: which is faster depends on the files"
+    assert card.verdict == "Use ext4: which is faster depends on the files"
     assert card.why == "ext4 is faster for “Find mail”, xfs for “Find home”."
     assert "xfs is faster than ext4 at find home and slower at find mail: it depends on the files." in [
         reason.text for reason in findings.advice.reasons
