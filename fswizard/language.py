@@ -29,6 +29,8 @@ SETTING = "language"
 VARIABLE = "FSWIZARD_LANGUAGE"
 """What the program there is given where it runs on another machine, on this one's terminal."""
 DIRECTORY = Path(__file__).parent / "locale"
+NOT_FIRST = "、。，．：；？！）」』】"
+"""Signs, two columns wide, that no line begins with (JIS X 4051)."""
 _FIELD = re.compile(r"\{([a-z]\w*)\}")
 _ANYTHING, _IN_ONE_SENTENCE = ".+?", r"(?:(?!\. ).)+?"
 _AMOUNT, _ITEMS = r"[\d.,]+(?: \w{1,3})?", r"[^\s,]+(?:, [^\s,]+)*"

@@ -9,7 +9,7 @@ from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 from textual.style import Style
 
-from fswizard.language import _
+from fswizard.language import NOT_FIRST, _
 from fswizard.model.analysis import SIGNS, Tone, Verdict
 from fswizard.model.drive import DRIVE_KINDS, SMR_KINDS, Drive, SmrVerdict
 from fswizard.model.text import safe, safe_lines
@@ -200,8 +200,15 @@ def arrow(direction: int, *, active: bool) -> Content:
 
 
 def wrap(piece: Piece, width: int) -> list[Content]:
-    """Lines of at most `width` cells."""
-    return [line.rstrip() for line in text(piece).wrap(max(1, width))]
+    """Lines of at most `width` cells, none of which begins with a sign that belongs to the one before."""
+    content = text(piece)
+    rows = content.wrap(max(1, width))
+    if any(row.plain[:1] in NOT_FIRST for row in rows[1:] if row.plain):
+        rows = content.wrap(max(1, width - 2))  # which leaves room for such a sign
+        for number, row in enumerate(rows[1:], 1):
+            if row.plain and row.plain[0] in NOT_FIRST:
+                rows[number - 1], rows[number] = rows[number - 1] + row[:1], row[1:]
+    return [line.rstrip() for line in rows]
 
 
 def side_by_side(words: Iterable[str], width: int, gap: str) -> list[str]:

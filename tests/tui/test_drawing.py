@@ -15,6 +15,7 @@ import fswizard
 from fswizard.cli.verdicts import verdict_lines
 from fswizard.drives.smr import SmrFacts, judge_smr
 from fswizard.filesystems import catalogue
+from fswizard.language import NOT_FIRST
 from fswizard.model.analysis import Ratio
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate
@@ -32,6 +33,7 @@ from fswizard.tui.drawing import (
     side_by_side,
     smr_badge,
     text,
+    wrap,
 )
 from fswizard.tui.drives import explain
 from fswizard.tui.terminal import for_console
@@ -216,3 +218,11 @@ def test_a_virtual_disk_is_called_that_once_and_unknown_not_at_all() -> None:
     assert drawn.count("virtual disk") == 1
     assert "unknown" not in drawn
     assert "on the virtual machine's host" in drawn
+
+
+@pytest.mark.parametrize("width", range(8, 60, 3))
+def test_no_line_begins_with_a_sign_that_belongs_to_the_one_before(width: int) -> None:
+    words = "チェックサム、スナップショットが必要なら、代わりにBtrfsを選んでください。ダウンロード：91 %高速。"
+    rows = wrap(words, width)
+    assert "".join(row.plain for row in rows).replace(" ", "") == words.replace(" ", "")
+    assert all(row.cell_length <= width and row.plain[0] not in NOT_FIRST for row in rows)
