@@ -204,10 +204,14 @@ def wrap(piece: Piece, width: int) -> list[Content]:
     content = text(piece)
     rows = content.wrap(max(1, width))
     if any(row.plain[:1] in NOT_FIRST for row in rows[1:] if row.plain):
-        rows = content.wrap(max(1, width - 2))  # which leaves room for such a sign
-        for number, row in enumerate(rows[1:], 1):
-            if row.plain and row.plain[0] in NOT_FIRST:
-                rows[number - 1], rows[number] = rows[number - 1] + row[:1], row[1:]
+        first, *others = content.wrap(max(1, width - 2))  # which leaves room for such a sign
+        rows = [first]
+        for row in others:
+            hangs = row.plain[:1] in NOT_FIRST and row.plain != ""
+            if hangs:
+                rows[-1] += row[:1]
+            if not hangs or len(row) > 1:
+                rows.append(row[int(hangs) :])
     return [line.rstrip() for line in rows]
 
 

@@ -220,7 +220,7 @@ def test_a_virtual_disk_is_called_that_once_and_unknown_not_at_all() -> None:
     assert "on the virtual machine's host" in drawn
 
 
-@pytest.mark.parametrize("width", range(8, 60, 3))
+@pytest.mark.parametrize("width", range(11, 60, 3))
 def test_no_line_begins_with_a_sign_that_belongs_to_the_one_before(width: int) -> None:
     words = "チェックサム、スナップショットが必要なら、代わりにBtrfsを選んでください。ダウンロード：91 %高速。"
     rows = wrap(words, width)
