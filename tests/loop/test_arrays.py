@@ -217,6 +217,13 @@ async def test_a_group_is_of_different_devices_and_one_alone_is_no_array(helper:
     alone = await helper.joined(parts[:1], [parse_candidate("luks+ext4")])
     with pytest.raises(Refused, match="btrfs does not spread"):
         await helper.ask("build", handle=alone.handle, filesystem="btrfs", arguments=[], level="raid1", missing=0)
+    made = await helper.order("mkfs", alone.handle, filesystem="ext4", arguments=["-q", "-F"])
+    assert made.exit_code == 0, made.output
+    await helper.copy(alone.handle, parts[1].handle)
+    await helper.wipe(alone.handle)
+    await helper.copy(parts[1].handle, alone.handle)
+    for handle in (alone.handle, parts[1].handle):
+        await helper.wipe(handle)
     await helper.detach(alone.handle)
     joined = await helper.joined(parts)
     assert joined.names == tuple(part.name for part in parts)
