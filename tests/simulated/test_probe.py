@@ -107,6 +107,6 @@ def test_a_disturbed_probe_proves_nothing() -> None:
 
 
 def test_a_busy_processor_is_named_where_nothing_was_found_and_takes_nothing_from_what_was(seed: int) -> None:
-    busy = "the processor was busy 80 % of the time."
+    busy = "The processor was busy 80 % of the time."
     assert "The processor was busy 80 %" in probed(PlainDisk(seed=seed), 16.0, 36.0, busy=busy).evidence.text
     assert probed(as_published(), listen_s=81.0, time_limit_s=180.0, busy=busy).outcome == "drive-managed"
