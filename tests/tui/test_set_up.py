@@ -87,7 +87,7 @@ async def test_a_failure_says_what_was_taken_back() -> None:
         await shows(pilot, "set it up")
         await pilot.press("u")
         await shows(pilot, NEW.model)
-        await pilot.press("space", "enter")
+        await pilot.press("enter")  # which means the disk that is highlighted
         await shows(pilot, "To confirm, type its")
         app.screen.query_one("#serial", Input).value = SERIAL
         await pilot.press("enter")

@@ -178,6 +178,10 @@ class SetUpScreen(Window[None]):
 
     @on(Input.Submitted)
     def action_review(self) -> None:
+        row = self.query_one(ChoiceList).key  # Enter there means that disk
+        if not self._path and row in self._usable:
+            self._path = row
+            self._redraw()
         if not self._usable:
             self._say_usual()
         elif not self._path:
