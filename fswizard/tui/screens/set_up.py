@@ -40,7 +40,7 @@ PARTITION, ABSENT = "partition", "absent"
 class FieldBox(TextBox):
     """One of the texts of the form."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", N_("review"))]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", N_("review it"))]
 
 
 class SetUpScreen(Window[None]):
@@ -56,7 +56,7 @@ class SetUpScreen(Window[None]):
         "A partition table lets other programs and systems see that the disk is in use."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "review", N_("review")),
+        Binding("enter", "review", N_("review it")),
         Binding("tab", "app.focus_next", N_("next field")),
         Binding("escape", "dismiss", N_("back")),
     ]
