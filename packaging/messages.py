@@ -21,6 +21,7 @@ from translations import compile_all
 
 from fswizard.cli import Fswizard, completion
 from fswizard.cli.command import message, paragraphs
+from fswizard.demo import stories
 from fswizard.engines import programs
 from fswizard.model.recipe import Job
 
@@ -47,7 +48,7 @@ Found = tuple[str | tuple[str, ...], str | None, tuple[str, int]]
 def extracted() -> Catalog:
     """Every sentence, by file and line."""
     catalog = Catalog(project="fswizard", charset="utf-8", fuzzy=False)
-    for text, context, place in (*in_code(), *in_refusals(), *in_help(), *in_metrics(), *in_tables()):
+    for text, context, place in (*in_code(), *in_refusals(), *in_help(), *in_metrics(), *in_recordings(), *in_tables()):
         catalog.add(text, locations=[place], context=context)
     return catalog
 
@@ -117,6 +118,14 @@ def in_metrics() -> Iterator[Found]:
     programs()  # with which every engine is known
     for metric in sorted({metric.name for kind in Job.kinds.values() for metric in kind.metrics}):
         yield metric.replace("_", " "), None, ("fswizard/model/metrics.py", 1)
+
+
+def in_recordings() -> Iterator[Found]:
+    """What recipes and workloads of the demo's recordings were called."""
+    for story in stories().values():
+        recipe = story.plan.recipe
+        for text in (recipe.title, *(workload.title for workload in recipe.workloads)):
+            yield text, None, ("fswizard/demo/stories.toml", 1)
 
 
 def in_tables() -> Iterator[Found]:

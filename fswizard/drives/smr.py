@@ -51,7 +51,7 @@ _OTHER_DEVICES = {
     "tape": N_("a tape drive"),
     "sequential": N_("a tape drive"),
     "enclosure": N_("a case with slots for disks"),
-    "processor": N_("no disk"),
+    "processor": N_("not a disk"),
     "changer": N_("a changer of media"),
     "storage array": N_("a controller of disks"),
 }

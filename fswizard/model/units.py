@@ -176,7 +176,7 @@ def speed_text(ratio: float, unit: str = "s") -> str:
 
 def times_text(factor: float) -> str:
     """`2.1×`, `8×`, `120×`."""
-    return f"{factor:.0f}×" if factor >= 9.95 else f"{number(f'{factor:.2g}')}×"
+    return _("{number}×", number=f"{factor:.0f}" if factor >= 9.95 else number(f"{factor:.2g}"))
 
 
 def rounds_text(rounds: int) -> str:

@@ -19,7 +19,7 @@ from fswizard.filesystems import (
     parse_candidates,
     require_members,
 )
-from fswizard.language import _, in_english, n_
+from fswizard.language import _, in_english, listing, n_
 from fswizard.model.drive import Drive
 from fswizard.model.endurance import usual_budget_bytes
 from fswizard.model.estimates import LEAST_SHARE, free_when_aged_bytes, memory_limit_bytes
@@ -266,7 +266,7 @@ def _candidates(
             _check_space(candidate, target, choices.recipe)
         candidates = tuple(candidate for candidate, _ in states)
     short = [
-        _("{c} has no {missing}", c=c.name, missing=", no ".join(missing))
+        _("{candidate} lacks {features}", candidate=c.name, features=listing(missing))
         for c in candidates
         if (missing := c.lacking(choices.needs))
     ]

@@ -25,7 +25,7 @@ from fswizard.tui.drawing import (
     tick,
     wrap,
 )
-from fswizard.tui.matrix import FEATURES, feature_sign, room_bytes
+from fswizard.tui.matrix import FEATURES, FURTHER, feature_sign, room_bytes
 
 if TYPE_CHECKING:
     from fswizard.tui.backend import Availability
@@ -92,7 +92,7 @@ def reasons_list(reasons: Mapping[str, str], width: int) -> Content:
 
 
 def _shown(feature: Feature) -> str:
-    return _(FEATURES.get(feature.name, feature.name.replace("-", " ")))
+    return _((FEATURES | FURTHER).get(feature.name, feature.name))
 
 
 def _feature_table(filesystem: Filesystem, width: int) -> Content:

@@ -29,7 +29,7 @@ FEATURES = {
     N_("zoned"): N_("zoned"),
 }
 """Features by their name in the catalogue, with the word above their column: those that decide most often first."""
-FURTHER = (N_("max-file-size"),)
+FURTHER = {"max-file-size": N_("max file size")}
 """Features without a column."""
 NAME = 15
 GAP = 2
