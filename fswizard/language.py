@@ -31,6 +31,8 @@ VARIABLE = "FSWIZARD_LANGUAGE"
 DIRECTORY = Path(__file__).parent / "locale"
 NOT_FIRST = "、。，．：；？！）」』】"
 """Signs, two columns wide, that no line begins with (JIS X 4051)."""
+NOT_LAST = "（「『【"
+"""And those that no line ends with."""
 _FIELD = re.compile(r"\{([a-z]\w*)\}")
 _ANYTHING, _IN_ONE_SENTENCE = ".+?", r"(?:(?!\. ).)+?"
 _AMOUNT, _ITEMS = r"[\d.,]+(?: \w{1,3})?", r"[^\s,]+(?:, [^\s,]+)*"

@@ -9,7 +9,7 @@ from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 from textual.style import Style
 
-from fswizard.language import NOT_FIRST, _
+from fswizard.language import NOT_FIRST, NOT_LAST, _
 from fswizard.model.analysis import SIGNS, Tone, Verdict
 from fswizard.model.drive import DRIVE_KINDS, SMR_KINDS, Drive, SmrVerdict
 from fswizard.model.text import safe, safe_lines
@@ -200,19 +200,32 @@ def arrow(direction: int, *, active: bool) -> Content:
 
 
 def wrap(piece: Piece, width: int) -> list[Content]:
-    """Lines of at most `width` cells, none of which begins with a sign that belongs to the one before."""
-    content = text(piece)
-    rows = content.wrap(max(1, width))
-    if any(row.plain[:1] in NOT_FIRST for row in rows[1:] if row.plain):
-        first, *others = content.wrap(max(1, width - 2))  # which leaves room for such a sign
-        rows = [first]
-        for row in others:
-            hangs = row.plain[:1] in NOT_FIRST and row.plain != ""
-            if hangs:
-                rows[-1] += row[:1]
-            if not hangs or len(row) > 1:
-                rows.append(row[int(hangs) :])
-    return [line.rstrip() for line in rows]
+    """Lines of at most `width` cells; between two wide signs a line may end, and a word of others stays whole."""
+    content, width = text(piece), max(1, width)
+    if content.plain.isascii() or not _WIDE.search(content.plain):
+        return [line.rstrip() for line in content.wrap(width)]
+    return [row for part in content.split("\n") for row in _wrap_wide(part, width)]
+
+
+_WIDE = re.compile(f"[{NOT_LAST}]*[\u1100-\uffe6][{NOT_FIRST}]*")
+_TOKEN = re.compile(f"{_WIDE.pattern}|\\s+|[^\\s\u1100-\uffe6]+")
+"""What stays on one line: a wide sign with the brackets and stops that belong to it, or a word."""
+
+
+def _wrap_wide(content: Content, width: int) -> list[Content]:
+    rows, begin, used = list[Content](), 0, 0
+    for token in _TOKEN.finditer(content.plain):
+        cells = cell_len(token[0])
+        if used and used + cells > width:
+            rows.append(content[begin : token.start()].rstrip())
+            begin, used = (token.end(), 0) if token[0].isspace() else (token.start(), cells)
+        else:
+            used += cells
+        if used > width:  # a word that is longer than a line
+            *whole, last = content[begin : token.end()].wrap(width)
+            rows += whole
+            begin, used = token.end() - len(last), last.cell_length
+    return [*rows, content[begin:].rstrip()]
 
 
 def side_by_side(words: Iterable[str], width: int, gap: str) -> list[str]:

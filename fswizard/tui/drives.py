@@ -181,7 +181,9 @@ def _partition_bar(drive: Drive, partitions: list[Partition], width: int) -> Con
 
 
 def _partition_line(width: int, partition: Partition, style: str) -> Content:
-    name = partition.name + (f" “{partition.label}”" if partition.label else "")
+    name = partition.name
+    if partition.label:
+        name = _("{partition} “{label}”", partition=name, label=partition.label)
     if partition.free_bytes is not None:
         free, size = size_text(partition.free_bytes), size_text(partition.size_bytes)
         room = p_("space on a partition", "{free} free of {size}", free=free, size=size)

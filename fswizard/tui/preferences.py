@@ -11,7 +11,7 @@ from textual import on
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from fswizard.language import N_, _
+from fswizard.language import N_, _, number
 from fswizard.model.recipe import Workload
 from fswizard.tui.choices import WEIGHTS, next_value, toggled
 from fswizard.tui.drawing import cut_among, fit, slider, text, tick
@@ -72,7 +72,7 @@ class PreferenceList(ChoiceList):
 
     def _slider(self, name: str, width: int, on: bool) -> Content:
         weight = self.weights[name]
-        return weight_row(self._titles[name], self._titles.values(), weight, width, words=f"{weight:>4g}", on=on)
+        return weight_row(self._titles[name], self._titles.values(), weight, width, words=number(f"{weight:>4g}"), on=on)
 
     def _tick(self, name: str, width: int, on: bool) -> Content:
         return text(tick(name in self.needs), f" {self._offered[name]}")

@@ -220,9 +220,18 @@ def test_a_virtual_disk_is_called_that_once_and_unknown_not_at_all() -> None:
     assert "on the virtual machine's host" in drawn
 
 
-@pytest.mark.parametrize("width", range(11, 60, 3))
-def test_no_line_begins_with_a_sign_that_belongs_to_the_one_before(width: int) -> None:
-    words = "チェックサム、スナップショットが必要なら、代わりにBtrfsを選んでください。ダウンロード：91 %高速。"
+@given(st.text("チェックサム、スナップ（必）。 Btrfs91%/\n", max_size=60), st.integers(4, 40))
+def test_wide_signs_are_wrapped_without_loss_and_none_that_belongs_to_the_one_before_begins_a_line(
+    words: str, width: int
+) -> None:
     rows = wrap(words, width)
-    assert "".join(row.plain for row in rows).replace(" ", "") == words.replace(" ", "")
-    assert all(row.cell_length <= width and row.plain[0] not in NOT_FIRST for row in rows)
+    kept = "".join(words.split())
+    assert "".join("".join(row.plain.split()) for row in rows) == kept
+    assert all(row.cell_length <= width or row.plain[-1] in NOT_FIRST for row in rows)
+
+
+def test_words_and_numbers_among_wide_signs_stay_whole() -> None:
+    words = "確認するには、シリアル番号WSC0N3W0を入力してください。"
+    for width in range(8, 60):
+        assert any("WSC0N3W0" in row.plain for row in wrap(words, width))
+        assert all(row.plain[0] not in NOT_FIRST for row in wrap(words, width))
