@@ -72,7 +72,8 @@ class PreferenceList(ChoiceList):
 
     def _slider(self, name: str, width: int, on: bool) -> Content:
         weight = self.weights[name]
-        return weight_row(self._titles[name], self._titles.values(), weight, width, words=number(f"{weight:>4g}"), on=on)
+        words = number(f"{weight:>4g}")
+        return weight_row(self._titles[name], self._titles.values(), weight, width, words=words, on=on)
 
     def _tick(self, name: str, width: int, on: bool) -> Content:
         return text(tick(name in self.needs), f" {self._offered[name]}")
