@@ -187,7 +187,7 @@ class RunScreen(StepScreen):
         name = step.candidate
         words = _("{candidate} is not measured any more in this run. Its figures so far are kept.", candidate=name)
         answers = {
-            "stay": _("Go on with {candidate}", candidate=name),
+            "stay": _("Leave {candidate} in", candidate=name),
             "skip": _("Skip {candidate} from now on", candidate=name),
         }
 
