@@ -186,7 +186,11 @@ def main(new: Sequence[str]) -> int:
     for code in sorted({*new, *(path.parts[-3] for path in LOCALE.glob(f"*/{PLACE}"))}):
         path = LOCALE / code / PLACE
         catalog = read(path) if path.exists() else Catalog(locale=code, project="fswizard", fuzzy=False)
-        catalog.update(template, no_fuzzy_matching=True)
+        catalog.update(template, no_fuzzy_matching=True, update_creation_date=False)
+        catalog.header_comment = (
+            "# Of fswizard, under its licence (MIT); fswizard/locale/README.md says how to translate."
+        )
+        catalog.version = catalog.msgid_bugs_address = catalog.last_translator = catalog.language_team = ""
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as file:
             write_po(file, catalog, width=WIDTH, include_lineno=False, ignore_obsolete=True)
