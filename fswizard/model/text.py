@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from typing import Any
 
-from fswizard.language import ENGLISH, _, chosen
+from fswizard.language import _, chosen
 
 _HOSTILE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _PLAIN = str.maketrans("│┼├┤●◂▸─×–±…µ·−▲▼▽═○✗", "||[]o<>-x-~.u.-+-<=?!")
@@ -38,10 +38,15 @@ def cells(text: str) -> int:
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
+CAPITAL_NOUNS = frozenset({"de", "lb"})
+"""Languages in which nouns begin with a capital wherever they stand."""
+
+
 def mid_sentence(title: str) -> str:
     """A title within a sentence, in the reader's language: names such as SQLite, and words of others, keep capitals."""
-    if chosen() != ENGLISH:
-        return _(title)
+    title = _(title)
+    if chosen() in CAPITAL_NOUNS:
+        return title
     return title[:1].lower() + title[1:] if title[1:2].islower() or title.startswith("A ") else title
 
 

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from itertools import groupby
 
-from fswizard.language import ENGLISH, N_, _, chosen, n_, number, p_, shown
+from fswizard.language import N_, _, n_, number, p_, shown
 from fswizard.model.estimates import expected
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Workload
@@ -77,7 +77,7 @@ def _times(count: int) -> str:
 
 
 def _measured(workload: Workload) -> str:
-    title = mid_sentence(workload.title) if chosen() == ENGLISH else _(workload.title)
+    title = mid_sentence(workload.title)
     if workload.weight == 1:
         return title
     return _("{test} (weight {weight})", test=title, weight=number(f"{workload.weight:g}"))

@@ -209,7 +209,7 @@ def wrap(piece: Piece, width: int) -> list[Content]:
 
 _WIDE_SIGNS = r"\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6"
 _WIDE = re.compile(f"[{NOT_LAST}]*[{_WIDE_SIGNS}][{NOT_FIRST}]*")
-_TOKEN = re.compile(rf"{_WIDE.pattern}|\s+|[^\s{_WIDE_SIGNS}]+")
+_TOKEN = re.compile(rf"{_WIDE.pattern}|\s+|[{NOT_LAST}]*[^\s{_WIDE_SIGNS}]+[{NOT_FIRST}]*")
 """What stays on one line: a wide sign with the brackets and stops that belong to it, or a word."""
 
 
