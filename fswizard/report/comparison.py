@@ -29,8 +29,7 @@ SENTENCES = 3
 """Largest number of sentences on changes; others are in the figures."""
 CAUSES = 2
 """Largest number of causes that `summary` names."""
-_NUMBER, _VERSION = re.compile(r"([\d.,]+)?(.*)"), re.compile(r"\d+\.\d+")
-_FIGURE = re.compile(r"([\d.,]*)(.*)")
+_VERSION = re.compile(r"\d+\.\d+")
 
 
 def by_candidate(comparison: Comparison) -> Mapping[str, list[Change]]:
@@ -66,8 +65,14 @@ def figures(change: Change) -> tuple[str, str]:
 
 def both_figures(change: Change) -> str:
     """`188 → 235 MB/s`, `2,580 → 2,610/s`, `950 ms → 1.2 s`: a common unit stands once."""
-    (before, unit), (after, same) = (_FIGURE.fullmatch(figure).groups() for figure in figures(change))  # type: ignore[union-attr]
+    (before, unit), (after, same) = map(_apart, figures(change))
     return f"{before}{'' if unit == same else unit} → {after}{same}"
+
+
+def _apart(figure: str) -> tuple[str, str]:
+    """The number at its beginning, and what follows: `("188", " MB/s")`."""
+    unit = figure.lstrip("0123456789.,")
+    return figure.removesuffix(unit), unit
 
 
 def effect(change: Change) -> str:
@@ -149,7 +154,7 @@ def _in_the_second(count: int, at: str, **fields: str) -> str:
 
 def _from_to(least: str, most: str) -> str:
     """`20–25 % faster`, `90 % faster to 2.1× as fast`."""
-    (one, unit), (other, same) = (_NUMBER.fullmatch(text).groups() for text in (least, most))  # type: ignore[union-attr]
+    (one, unit), (other, same) = map(_apart, (least, most))
     if unit != same:
         return p_("range", "{low} to {high}", low=least, high=most)
     return most if one == other else f"{one}–{most}"
