@@ -7,6 +7,7 @@ from typing import Any
 
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
+from hatchling.builders.config import BuilderConfig
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
@@ -19,7 +20,7 @@ def compile_all(root: Path) -> None:
             write_mo(file, catalog)
 
 
-class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
+class CustomBuildHook(BuildHookInterface[BuilderConfig]):
     """Has packages and checkouts contain them compiled."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:

@@ -53,8 +53,9 @@ def test_people_read_their_language_and_programs_english(name: str) -> None:
 def test_a_page_and_a_picture_name_their_language() -> None:
     findings = conclude(RESULT)
     for name in ("html", "svg"):
-        assert 'lang="de"' in exported(findings, name)  # type: ignore[operator]
-        assert 'lang="en"' in ENGLISH[name]  # type: ignore[operator]
+        written, english = exported(findings, name), ENGLISH[name]
+        assert isinstance(written, str) and 'lang="de"' in written
+        assert isinstance(english, str) and 'lang="en"' in english
 
 
 def test_findings_are_concluded_again_only_in_another_language() -> None:

@@ -222,8 +222,7 @@ def deliver(shape: str, files: int, total_bytes: int, directory: str) -> None:
         os.unlink(tmp)
 
     with ThreadPoolExecutor(DELIVERIES_AT_ONCE) as pool:
-        for _ in pool.map(one, messages):
-            pass  # errors are raised here
+        list(pool.map(one, messages))  # which raises their errors
 
 
 def read(shape: str, files: int, total_bytes: int, directory: str, seed: int) -> None:
