@@ -6,8 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-from babel.messages.catalog import Catalog
-from babel.messages.mofile import write_mo
 
 from fswizard import language
 from fswizard.demo.app import DemoApp
@@ -16,6 +14,7 @@ from fswizard.system import files
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.preferences import PreferenceList
 from fswizard.tui.widgets.choice_list import ChoiceList
+from tests.fakes.translation import catalog_of, known
 from tests.fakes.wizard import Clock, FakeMachine, app, running_state
 from tests.tui.driving import screen_text, settled, until
 
@@ -25,15 +24,9 @@ TRANSLATED = {"Filesystems": "Dateisysteme", "help": "Hilfe", "Help": "Über die
 @pytest.fixture(autouse=True)
 def german(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A translation of few sentences."""
-    catalog = Catalog(locale="de")
-    for english, translated in TRANSLATED.items():
-        catalog.add(english, translated)
+    catalog = catalog_of("de", TRANSLATED)
     catalog.add("English", "Deutsch", context="name of this language")
-    path = tmp_path / "de/LC_MESSAGES/fswizard.mo"
-    path.parent.mkdir(parents=True)
-    with path.open("wb") as file:
-        write_mo(file, catalog)
-    monkeypatch.setattr(language, "DIRECTORY", tmp_path)
+    known(catalog, tmp_path, monkeypatch)
 
 
 async def test_f4_shows_the_step_in_the_next_language_at_the_same_row_and_it_is_kept() -> None:

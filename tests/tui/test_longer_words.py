@@ -8,12 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from babel.messages.mofile import write_mo
 from rich.cells import cell_len
 
 from fswizard import language
-from fswizard.language import DOMAIN
 from fswizard.tui.widgets.bars import _keys
+from tests.fakes.translation import compiled
 from tests.fakes.wizard import app
 from tests.tui.driving import STEPS, at_step, footer, question, screen_text, settled
 
@@ -50,12 +49,7 @@ def spoken(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
             )
         elif message.id:
             catalog.add(message.id, translated(message.id, request.param), context=message.context)
-    directory = tmp_path_factory.mktemp("locale")
-    path = directory / "de/LC_MESSAGES" / f"{DOMAIN}.mo"
-    path.parent.mkdir(parents=True)
-    with path.open("wb") as file:
-        write_mo(file, catalog)
-    return directory
+    return compiled(catalog, tmp_path_factory.mktemp("locale"))
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -8,12 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from babel.messages.catalog import Catalog
-from babel.messages.mofile import write_mo
 
 from fswizard import language
 from fswizard.language import _, listing, n_, number, p_, shown
 from fswizard.model.units import binary_size_text, count_text, decimal_size_text, duration_text, size_text, speed_text
+from tests.fakes.translation import catalog_of, known
 
 TRANSLATED = {
     "{name} needs a value.": "{name} braucht einen Wert.",
@@ -31,17 +30,11 @@ TRANSLATED = {
 @pytest.fixture
 def german(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A translation of few sentences."""
-    catalog = Catalog(locale="de")
-    for english, translated in TRANSLATED.items():
-        catalog.add(english, translated)
+    catalog = catalog_of("de", TRANSLATED)
     catalog.add(("{count} disk", "{count} disks"), ("{count} Platte", "{count} Platten"))
     catalog.add(".", ",", context="decimal separator")
     catalog.add(",", ".", context="thousands separator")
-    path = tmp_path / "de/LC_MESSAGES/fswizard.mo"
-    path.parent.mkdir(parents=True)
-    with path.open("wb") as file:
-        write_mo(file, catalog)
-    monkeypatch.setattr(language, "DIRECTORY", tmp_path)
+    known(catalog, tmp_path, monkeypatch)
     language.choose("de")
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from babel.messages.catalog import Catalog
-from babel.messages.mofile import write_mo
 
 from fswizard import language
 from fswizard.advice import again, conclude
@@ -14,6 +12,7 @@ from fswizard.cli.report import exported
 from fswizard.report import FORMATS
 from fswizard.tui.backend import Backend
 from tests.builders import make_result
+from tests.fakes.translation import catalog_of, known
 
 TRANSLATED = {
     "Use {candidate}: {reason}": "{candidate} nehmen: {reason}",
@@ -29,14 +28,7 @@ ENGLISH = {name: exported(conclude(RESULT), name) for name, kind in FORMATS.item
 
 @pytest.fixture(autouse=True)
 def _german(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    catalog = Catalog(locale="de")
-    for english, translated in TRANSLATED.items():
-        catalog.add(english, translated)
-    path = tmp_path / "de/LC_MESSAGES/fswizard.mo"
-    path.parent.mkdir(parents=True)
-    with path.open("wb") as file:
-        write_mo(file, catalog)
-    monkeypatch.setattr(language, "DIRECTORY", tmp_path)
+    known(catalog_of("de", TRANSLATED), tmp_path, monkeypatch)
     language.choose("de")
 
 

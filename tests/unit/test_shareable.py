@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any, Literal, get_origin, get_type_hints
 
 import pytest
-from babel.messages.catalog import Catalog
-from babel.messages.mofile import write_mo
 
 from fswizard import language, results
 from fswizard.advice import conclude
@@ -35,6 +33,7 @@ from fswizard.report import FORMATS, render
 from fswizard.system.host import Host
 from tests.builders import make_recipe, make_workload
 from tests.fakes.command_line import fswizard
+from tests.fakes.translation import catalog_of, known
 from tests.recorded import machines
 from tests.unit.report_findings import make_findings
 
@@ -314,15 +313,12 @@ def test_the_command_prints_them(words: tuple[str, ...], printed: str) -> None:
 def test_what_is_translated_is_said_and_nothing_else_in_that_language(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    catalog = Catalog(locale="ja")
-    catalog.add("{candidate} is {speed} here.", "ここでは{candidate}が{speed}。")
-    catalog.add("slower", "低速")
-    catalog.add("a filesystem", "Dateisystem")
-    path = tmp_path / "ja/LC_MESSAGES/fswizard.mo"
-    path.parent.mkdir(parents=True)
-    with path.open("wb") as file:
-        write_mo(file, catalog)
-    monkeypatch.setattr(language, "DIRECTORY", tmp_path)
+    sentences = {
+        "{candidate} is {speed} here.": "ここでは{candidate}が{speed}。",
+        "slower": "低速",
+        "a filesystem": "Dateisystem",
+    }
+    known(catalog_of("ja", sentences), tmp_path, monkeypatch)
     language.choose("ja")
     names = {"ST8000AS0002": "ST8000AS0002"}
     assert shareable.sentence("ここではST8000AS0002が低速。", names) == "ここではST8000AS0002が低速。"
