@@ -99,13 +99,18 @@ def test_the_smallest_size_works(filesystem: Filesystem, bench: Bench, tmp_path:
     make_and_use(parse_candidate(filesystem.name), device, tmp_path / "mount")
 
 
+def require_mkfs(filesystem: Filesystem) -> None:
+    """Where Debian has its mkfs, a test without it is skipped, which fails where everything is required."""
+    if commands.find(filesystem.mkfs_program) is None:
+        lack = pytest.xfail if filesystem.name in NOT_IN_DEBIAN else pytest.skip
+        lack(f"{filesystem.mkfs_program} is not installed: {filesystem.packages}")
+
+
 @pytest.mark.parametrize(
     "filesystem", [fs for fs in PLAIN if fs not in MOUNTABLE], ids=lambda filesystem: filesystem.name
 )
 def test_what_this_kernel_cannot_mount_is_formatted_at_least(filesystem: Filesystem, bench: Bench) -> None:
-    if commands.find(filesystem.mkfs_program) is None:
-        lack = pytest.xfail if filesystem.name in NOT_IN_DEBIAN else pytest.skip
-        lack(f"{filesystem.mkfs_program} is not installed: {filesystem.packages}")
+    require_mkfs(filesystem)
     names = [filesystem.name, *(f"{filesystem.name}:{t}" for option in filesystem.mkfs_options for t in option.tokens)]
     device, kinds = bench.disk(IMAGE_BYTES).path, (filesystem.name, filesystem.mount_type)
     for name in names:
@@ -153,8 +158,7 @@ def test_values_at_both_ends_work(name: str, bench: Bench, tmp_path: Path) -> No
 )
 def test_values_at_both_ends_are_taken_by_mkfs(name: str, bench: Bench) -> None:
     candidate = parse_candidate(name)
-    if commands.find(candidate.filesystem.mkfs_program) is None:
-        pytest.skip(f"{candidate.filesystem.mkfs_program} is not installed")
+    require_mkfs(candidate.filesystem)
     run(*planned(candidate, FORMAT, bench.disk(4 << 30).path))
 
 
