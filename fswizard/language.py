@@ -136,7 +136,7 @@ def name_of(code: str) -> str:
     """What speakers of a language call it: `Deutsch`."""
     if code == _now.code:
         return p_("name of this language", "English")
-    own = gettext.NullTranslations() if code == ENGLISH else gettext.translation(DOMAIN, DIRECTORY, [code])
+    own = _UNTRANSLATED if code == ENGLISH else gettext.translation(DOMAIN, DIRECTORY, [code])
     return own.pgettext("name of this language", "English")
 
 
@@ -210,7 +210,7 @@ def _in_readers_language(text: str) -> str:
 
 def _filled(text: str, field: str) -> str:
     """The translation of a sentence with fields, each of which matches the expression `field`; empty without one."""
-    for message, longest_piece, own_field in _with_fields(_now.code):
+    for message, longest_piece, own_field in _with_fields():
         if longest_piece in text and (match := _pattern(message, own_field or field).fullmatch(text)):
             amount = own_field == _AMOUNT and _NUMBER.fullmatch(match[1])
             fields = {
@@ -233,11 +233,11 @@ def _one_by_one(text: str) -> str:
 
 
 @functools.cache
-def _with_fields(code: str) -> tuple[tuple[str, str, str], ...]:
+def _with_fields() -> tuple[tuple[str, str, str], ...]:
     """Every English sentence with fields, the longest of its words between them, and what its fields hold where that is
-    not anything: of units such as `GB` amounts, of a list items of one word. The longest first. Of the language `code`.
+    not anything: of units such as `GB` amounts, of a list items of one word. The longest first.
     """
-    assert code == _now.code and isinstance(_now.translation, _Catalogue)
+    assert isinstance(_now.translation, _Catalogue)
     pieces = {text: _FIELD.split(text)[::2] for text in _now.translation.sentences if _FIELD.search(text)}
     by_length = sorted(pieces.items(), key=lambda item: -sum(map(len, item[1])))
     return tuple((text, max(parts, key=len), _own_field(text, parts)) for text, parts in by_length)
