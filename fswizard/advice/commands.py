@@ -7,7 +7,7 @@ import shlex
 from fswizard.language import N_, _
 from fswizard.model.analysis import Reason
 from fswizard.model.filesystem import TMPFS, Candidate
-from fswizard.model.layout import LUKS, MD, THIN
+from fswizard.model.layout import LUKS, MD
 from fswizard.model.plan import Plan
 from fswizard.model.units import binary_size_text
 from fswizard.privileged.commands import (
@@ -26,7 +26,7 @@ DISK = "/dev/disk/by-id/DISK"
 TMPFS_OPTIONS = ("mode=1777", "nosuid", "nodev")
 """Anybody may make files in it, as in /tmp (tmpfs(5))."""
 LABEL = "data"
-"""Where the mount point suggests none; a volume is then `/dev/mapper/data` or `/dev/data/volume`."""
+"""Where the mount point suggests none; a volume is then `/dev/mapper/data`."""
 TO_ENCRYPT = N_("Formatted so, it encrypts nothing by itself: fscrypt encrypts directories while they are empty.")
 
 
@@ -94,11 +94,7 @@ def making(candidate: Candidate, label: str = LABEL) -> Commands:
     devices = [f"{DISK}-{number}" for number in range(1, array.members + 1)] if array and not array.layout.alone else []
     name, device = ("POOL" if candidate.filesystem.pool else label), DISK
     if below:
-        made = {
-            MD: ("ARRAY", "/dev/md/ARRAY"),
-            LUKS: (label, volume_path(label)),
-            THIN: (label, f"/dev/{label}/volume"),
-        }
+        made = {MD: ("ARRAY", "/dev/md/ARRAY"), LUKS: (label, volume_path(label))}
         name, device = made[below.layout.maker]
     names = DeviceNames(tuple(devices) or (DISK,), device, name, "", "", label)
     orders, program = candidate.orders(scratch=False), candidate.filesystem.mkfs_program

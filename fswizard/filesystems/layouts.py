@@ -23,10 +23,7 @@ def layouts() -> Mapping[str, Layout]:
     """All layouts that the program knows, by name, in the table's order."""
     table = tomli.loads(resources.files(__package__).joinpath("layouts.toml").read_text("utf-8"))
     options = {option["name"]: option for option in table["option"]}
-    rows = [
-        {**row, "options": [options[own] if isinstance(own, str) else own for own in row.get("options", ())]}
-        for row in table["layout"]
-    ]
+    rows = [{**row, "options": [options[name] for name in row.get("options", ())]} for row in table["layout"]]
     return MappingProxyType({row["name"]: from_json(Layout, row) for row in rows})
 
 

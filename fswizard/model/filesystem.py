@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from fswizard.language import _, p_
-from fswizard.model.layout import BITMAP, DEGRADED, LUKS, MD, Array
+from fswizard.model.layout import BITMAP, DEGRADED, MD, Array
 
 AGED = "aged"
 """How people type it, as if it were an option."""
@@ -235,7 +235,7 @@ class Filesystem:
 class Order:
     """One step of making a candidate, as the privileged helper is asked for it."""
 
-    verb: Literal["array", "encrypt", "thin", "mkfs", "build"]
+    verb: Literal["array", "encrypt", "mkfs", "build"]
     fields: Mapping[str, Any]
     """Fields of the request, but for the device."""
 
@@ -345,10 +345,8 @@ class Candidate:
             return (Order("build", {**mkfs, **spread}),)
         if array.layout.maker == MD:
             below = Order("array", {**spread, "chunk_kib": array.chunk_kib, "bitmap": array.option(BITMAP)})
-        elif array.layout.maker == LUKS:
-            below = Order("encrypt", array.encryption)
         else:
-            below = Order("thin", {"chunk_kib": array.chunk_kib})
+            below = Order("encrypt", array.encryption)
         return below, Order("mkfs", mkfs)
 
     @property

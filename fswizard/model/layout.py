@@ -9,10 +9,10 @@ from typing import Any
 
 from fswizard.language import _
 
-MD, LUKS, THIN = "md", "luks", "lvm-thin"
+MD, LUKS = "md", "luks"
 DMSETUP = "dmsetup"
-"""Closes volumes, whatever made them."""
-PROGRAMS = {MD: "mdadm", LUKS: "cryptsetup", THIN: DMSETUP}
+"""Closes volumes."""
+PROGRAMS = {MD: "mdadm", LUKS: "cryptsetup"}
 """By maker of layouts that lie below any filesystem, the program that makes them."""
 DEGRADED = "degraded"
 """Word for a layout from which one member was taken away before measuring."""

@@ -92,7 +92,7 @@ def make(
     verb: str, names: DeviceNames, program: str = "", *, filesystem: str = "", arguments: Sequence[str] = (),
     level: str = "", chunk_kib: int = 0, bitmap: str = "", missing: int = 0, copied: bool = False, **how: Any,
 ) -> Commands:  # fmt: skip
-    """The commands of the verbs `array`, `encrypt`, `thin`, `mkfs` and `build`, with the fields of their requests.
+    """The commands of the verbs `array`, `encrypt`, `mkfs` and `build`, with the fields of their requests.
 
     `program` is the mkfs of `filesystem`. What is made to be measured is marked as the helper's own, and is without its
     last device where one is `missing`; a command to be `copied` has none of that.
@@ -101,8 +101,6 @@ def make(
         return (create_array(names, level, chunk_kib=chunk_kib, bitmap=bitmap, missing=missing, copied=copied),)
     if verb == "encrypt":
         return encrypt(names, **how, copied=copied)
-    if verb == "thin":
-        return thin_kept(names, chunk_kib) if copied else thin(names, chunk_kib, ("METADATA", "DATA"))
     if filesystem == grammar.ZFS:
         return create_pool(names, arguments, level, missing=missing, copied=copied)
     if verb == "mkfs":
@@ -247,41 +245,8 @@ def volume_path(name: str) -> str:
     return f"/dev/mapper/{name}"
 
 
-def volume_parts(name: str) -> tuple[str, ...]:
-    """Names of a volume and of all that it may be made of, in the order in which they can be removed."""
-    return (name, *(f"{name}-{part}" for part in ("pool", "data", "meta")))
-
-
-def close_volume(parts: Sequence[str]) -> Command:
-    return (DMSETUP, "remove", "--retry", *parts)
-
-
-def thin(names: DeviceNames, chunk_kib: int, sectors: Sequence[str]) -> Commands:
-    """Make a thin volume on the device, as large as its pool, as LVM has the kernel do it.
-
-    `sectors` are those of the pool's metadata and of its data.
-    """
-    device, (metadata, data) = names.devices[0], sectors
-    volume, pool, of_data, of_metadata = volume_parts(names.name)
-    tables = {
-        of_metadata: f"0 {metadata} linear {device} 0",
-        of_data: f"0 {data} linear {device} {metadata}",
-        pool: f"0 {data} thin-pool {volume_path(of_metadata)} {volume_path(of_data)} {chunk_kib * 2} 0",
-        volume: f"0 {data} thin {volume_path(pool)} 0",
-    }
-    made = {part: (DMSETUP, "create", part, "--table", table) for part, table in tables.items()}
-    last = made.pop(volume)
-    return (*made.values(), (DMSETUP, "message", pool, "0", "create_thin", "0"), last)
-
-
-def thin_kept(names: DeviceNames, chunk_kib: int) -> Commands:
-    """The same for data that stays, with LVM, in a group of volumes of that name; people fill in the size."""
-    pool = ("--type=thin-pool", f"--chunksize={chunk_kib}K", "--extents=95%FREE", "--name=pool")
-    return (
-        ("vgcreate", names.name, *names.devices),
-        ("lvcreate", *pool, names.name),
-        ("lvcreate", "--type=thin", "--virtualsize=SIZE", "--name=volume", "--thinpool=pool", names.name),
-    )
+def close_volume(name: str) -> Command:
+    return (DMSETUP, "remove", "--retry", name)
 
 
 def crypttab_line(name: str, device: str, *, workqueues: bool, discards: bool) -> str:

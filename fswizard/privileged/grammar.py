@@ -159,7 +159,6 @@ CHUNKED = ("5", "6", "10")
 CHUNKS_KIB = frozenset(4 << power for power in range(10))
 """4 KiB to 2 MiB; 0 where a level has none."""
 BITMAPS = ("internal", "none")
-THIN_CHUNKS_KIB = (64, 128, 256, 512, 1024)
 CIPHERS = {"aes-xts-plain64": "aes-xts-plain64", "adiantum": "xchacha12,aes-adiantum-plain64"}
 """Of LUKS, as people type them, and as cryptsetup does."""
 KEYS_BITS = (512, 256)

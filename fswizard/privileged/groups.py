@@ -109,8 +109,8 @@ class Group:
     @property
     def stopping(self) -> commands.Commands:
         """Commands that `disassemble` takes, apart from btrfs."""
-        if parts := mapped.parts(self.volume):
-            return (commands.close_volume(tuple(parts)),)
+        if mapped.find(self.volume):
+            return (commands.close_volume(self.volume),)
         return commands.stop_array(self.path, self.paths) if self.array else ()
 
     def disassemble(self) -> int:

@@ -118,7 +118,6 @@ VERBS: Mapping[str, Mapping[str, Callable[[object], bool]]] = {
         "workqueues": is_truth,
         "discards": is_truth,
     },
-    "thin": {"handle": is_number, "chunk_kib": is_number},
     "build": {
         "handle": is_number,
         "filesystem": is_text,

@@ -201,29 +201,15 @@ class Verbs:
         return self._work(volume, "array", work, keep=(self._empty_directory,))
 
     def _encrypt(self, handle: int, cipher: str, key_bits: int, sector_bytes: int, **how: bool) -> Answer:
-        volume = self._alone(handle, "encrypt")
+        volume, group = self._group(handle, "encrypt", 0)
+        if len(group.members) > 1:
+            raise Refusal("refused", "a volume lies on one device")
+        self._names.hold(volume.pool.name)
         grammar.require_encryption(cipher, key_bits, sector_bytes)
         orders = commands.encrypt(
             volume.device_names, cipher=cipher, key_bits=key_bits, sector_bytes=sector_bytes, **how
         )
         return self._work(volume, "encrypt", mapped.encrypt(orders))
-
-    def _thin(self, handle: int, chunk_kib: int) -> Answer:
-        volume = self._alone(handle, "thin")
-        if chunk_kib not in grammar.THIN_CHUNKS_KIB:
-            raise Refusal("refused", f"a chunk of {chunk_kib} KiB is not allowed")
-        device = volume.device.descriptor
-        sectors = mapped.thin_sectors(os.lseek(device, 0, os.SEEK_END), chunk_kib)
-        work = mapped.thin(commands.thin(volume.device_names, chunk_kib, sectors), device)
-        return self._work(volume, "thin", work)
-
-    def _alone(self, handle: int, verb: str) -> Volume:
-        """The group of one device, on which a volume is made."""
-        volume, group = self._group(handle, verb, 0)
-        if len(group.members) > 1:
-            raise Refusal("refused", "a volume lies on one device")
-        self._names.hold(volume.pool.name)
-        return volume
 
     def _build(self, handle: int, filesystem: str, arguments: list[str], level: str, missing: int) -> Answer:
         volume, group = self._group(handle, "build", missing)

@@ -47,7 +47,6 @@ ALLOWED: Mapping[str, frozenset[State]] = {
     "bare": frozenset({"bare"}),
     "array": frozenset({"bare"}),
     "encrypt": frozenset({"bare"}),
-    "thin": frozenset({"bare"}),
     "build": frozenset({"bare"}),
     "mkfs": frozenset({"bare", "stacked"}),
     "mount": frozenset({"made"}),

@@ -8,7 +8,7 @@ from itertools import chain
 
 from fswizard.language import _
 from fswizard.model.filesystem import Candidate
-from fswizard.model.layout import LUKS, MD, THIN
+from fswizard.model.layout import LUKS, MD
 from fswizard.model.plan import FORMAT, MOUNTING, Member, Target
 from fswizard.model.recipe import PlannedCommand
 from fswizard.model.units import binary_size_text
@@ -16,11 +16,7 @@ from fswizard.privileged import commands, grammar
 from fswizard.privileged.commands import Command, DeviceNames
 
 ARRAY, VOLUME, POOL, LABEL = "ARRAY", "VOLUME", "POOL", "LABEL"
-"""Stand for the name that a run makes up, of an array, a volume, a pool or a btrfs.
-
-A volume is then /dev/mapper/VOLUME, and a thin one is made of /dev/mapper/VOLUME-pool, /dev/mapper/VOLUME-data and
-/dev/mapper/VOLUME-meta.
-"""
+"""Stand for the name that a run makes up, of an array, a volume, a pool or a btrfs."""
 UUID, MD_DEVICE, MOUNT = "UUID", "/dev/mdN", "MOUNT"
 """Stand for what is made of that name, what the kernel calls the array, and where the helper mounts it."""
 
@@ -112,9 +108,8 @@ def ending(candidates: Sequence[Candidate], devices: Sequence[str]) -> Iterator[
     if any(candidate.filesystem.pool for candidate in candidates):
         yield _as_root(commands.export_pool(POOL), _("export the pool"))
     makers = {candidate.below.layout.maker for candidate in candidates if candidate.below}
-    if makers & {LUKS, THIN}:
-        parts = commands.volume_parts(VOLUME)
-        yield _as_root(commands.close_volume(parts if THIN in makers else parts[:1]), _("close the volume"))
+    if LUKS in makers:
+        yield _as_root(commands.close_volume(VOLUME), _("close the volume"))
     for command in commands.stop_array(MD_DEVICE, devices) if MD in makers else ():
         yield _as_root(command, _("take the array apart"))
 

@@ -60,7 +60,7 @@ class Leftover:
         return (
             ZFS_MODULE.exists()
             or any(BLOCKS.glob("md*/slaves/*"))
-            or any(name.startswith(self.pools) for name in volumes)
+            or any(name.strip() in self.pools for name in volumes)
         )
 
 

@@ -53,7 +53,6 @@ def requests(directory: Path) -> dict[str, dict[str, Any]]:
         "join": {"handles": [1, 1]},
         "array": {"handle": 1, "level": "5", "chunk_kib": 64, "bitmap": "none", "missing": 0},
         "encrypt": {"handle": 1, **ENCRYPTED},
-        "thin": {"handle": 1, "chunk_kib": 64},
         "build": {"handle": 1, "filesystem": "btrfs", "arguments": ["-q"], "level": "raid1", "missing": 0},
         "mount": {"handle": 1, "filesystem": "ext4", "options": []},
         "umount": {"handle": 1},

@@ -421,11 +421,6 @@ def test_what_encryption_costs_is_said_of_the_same_filesystem_and_its_commands_o
         "# for /etc/fstab:",
         "LABEL=data  /mnt/data  xfs  noatime  0  0",
     )
-    assert making_of(run({"lvm-thin,chunk=256K+ext4": (900.0,) * 3, "ext4": (1.0,) * 3}))[:3] == (
-        "vgcreate data /dev/disk/by-id/DISK",
-        "lvcreate --type=thin-pool --chunksize=256K --extents=95%FREE --name=pool data",
-        "lvcreate --type=thin --virtualsize=SIZE --name=volume --thinpool=pool data",
-    )
 
 
 def making_of(result: Result) -> tuple[str, ...]:

@@ -124,8 +124,6 @@ def test_what_is_mounted_is_known_by_the_kernels_name_for_it(kind: str, name: st
         ("luks+ext4", "luks+ext4"),
         (" LUKS: discards=on , sector=4096 + xfs:noatime", "luks,sector=4096,discards=on+xfs:noatime"),
         ("luks,cipher=aes-xts-plain64,sector=auto+xfs", "luks+xfs"),
-        ("lvm-thin,chunk=64K+xfs", "lvm-thin+xfs"),
-        ("LVM-thin:chunk=1M+xfs", "lvm-thin,chunk=1M+xfs"),
     ],
 )
 def test_a_candidate_gets_its_canonical_name(typed: str, canonical: str) -> None:
@@ -204,7 +202,6 @@ def test_options_reach_the_right_program_unsafe_ones_are_not_offered_and_needs_a
         ("md:raid1+luks+ext4", "luks+ext4 can't lie on md:raid1", "one or the other"),
         ("luks+ext4:aged", "can't be aged", "Leave aged out"),
         ("lusk+ext4", "can't be put on lusk", "Did you mean luks?"),
-        ("lvm-thin,chunk=4K+ext4", "does not take the value 4K", "64K, 128K"),
         ("zfs:raidz,mirror", "can't be combined", "Leave one"),
         ("btrfs:raid1,data=dup", "can't be combined", "Leave one"),
         ("btrfs:degraded", "none can be missing", "raid1,degraded"),
@@ -345,18 +342,6 @@ def test_a_volume_is_made_with_a_key_on_standard_input_and_by_people_with_a_pass
         "mkfs.ext4 -m 0 -L data /dev/mapper/data",
     ]
     assert copied("luks,key=256+xfs")[0].endswith(f" --cipher=aes-xts-plain64 --key-size=256 {disk}")
-
-
-def test_a_thin_volume_is_as_large_as_its_pool() -> None:
-    *made, mkfs = planned("lvm-thin,chunk=256K+ext4", disks=("A",))
-    assert made == [
-        "dmsetup create VOLUME-meta --table '0 METADATA linear A 0'",
-        "dmsetup create VOLUME-data --table '0 DATA linear A METADATA'",
-        "dmsetup create VOLUME-pool --table '0 DATA thin-pool /dev/mapper/VOLUME-meta /dev/mapper/VOLUME-data 512 0'",
-        "dmsetup message VOLUME-pool 0 create_thin 0",
-        "dmsetup create VOLUME --table '0 DATA thin /dev/mapper/VOLUME-pool 0'",
-    ]
-    assert mkfs.endswith(" /dev/mapper/VOLUME") and "stride" not in mkfs
 
 
 def test_an_array_is_made_of_all_its_disks_or_without_one_and_formatted_with_its_stripes() -> None:

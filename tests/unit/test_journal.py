@@ -288,7 +288,7 @@ def test_pools_are_written_down_and_need_root_only_where_the_kernel_may_hold_the
     assert not Leftover(entry, (), None).needs_root
     monkeypatch.setattr(journal_module, "ZFS_MODULE", tmp_path / "absent")
     monkeypatch.setattr(journal_module, "BLOCKS", tmp_path)
-    for name, ours in (("vault", False), ("fswizard-0123456789abcdef-meta", True)):
+    for name, ours in (("vault", False), ("fswizard-0123456789abcdef", True)):
         (tmp_path / "dm-0/dm").mkdir(parents=True, exist_ok=True)
         (tmp_path / "dm-0/dm/name").write_text(f"{name}\n")
         assert Leftover(entry, (), None, pools).needs_root == ours

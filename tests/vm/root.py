@@ -20,7 +20,7 @@ PACKAGES = (
     *("linux-image-amd64", "initramfs-tools", "zstd", "systemd-sysv", "udev", "qemu-guest-agent", "python3", "sudo"),
     *("smartmontools", "util-linux", "fdisk", "fio", "e2fsprogs", "xfsprogs", "btrfs-progs", "f2fs-tools"),
     *("nilfs-tools", "jfsutils", "exfatprogs", "dosfstools", "ntfs-3g", "mdadm", "sqlite3", "borgbackup", "rsync"),
-    *("cryptsetup-bin", "lvm2", "thin-provisioning-tools"),
+    *("cryptsetup-bin", "dmsetup"),
 )
 NETWORK_PACKAGES = ("openssh-client", "openssh-server", "iproute2")
 """For tests that reach another machine; in the root of `SUITE` without ZFS."""

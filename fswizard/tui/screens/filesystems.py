@@ -39,7 +39,7 @@ class FilesystemsScreen(BoxScreen):
         "Tick what you would consider. Two to four is a good number: each one you add takes its share of the time.\n\n"
         "A candidate is a filesystem with options, so you can also compare ext4 with ext4:noatime. "
         "o shows the options of the highlighted filesystem and explains each; those marked unsafe may lose data in a "
-        "crash and are never recommended. The last ones lay it on a volume: encrypted (luks), or thin (lvm-thin). "
+        "crash and are never recommended. The last one lays it on an encrypted volume (luks). "
         "a lets you type a candidate, such as btrfs:noatime,compress=zstd:1.\n\n"
         "Everything is compared with the baseline; b makes the highlighted candidate the baseline.\n\n"
         "m jumps to what you must have, left and right explain each feature, and space sets it. Candidates that lack "
