@@ -154,19 +154,6 @@ class Driver:
 
 
 @dataclass(frozen=True, slots=True)
-class Zones:
-    """How a filesystem is made on a disk whose zones must be written in order."""
-
-    arguments: tuple[tuple[str, str], ...]
-    """(flag, value) pairs that mkfs gets there besides."""
-    source: str
-    without: tuple[str, ...] = ()
-    """Flags of a measured mkfs that it does not get there."""
-    conventional: bool = False
-    """It keeps its metadata in zones that can be written anywhere, at the start of the disk."""
-
-
-@dataclass(frozen=True, slots=True)
 class Filesystem:
     """A filesystem that can be made: one table of the catalogue."""
 
@@ -211,8 +198,6 @@ class Filesystem:
     """Flag of its mkfs that takes an array's stripes; empty where it detects them or does without."""
     fsck_pass: int = 2
     """Last column of fstab: 2 when fsck should look at it at boot, else 0."""
-    zones: Zones | None = None
-    """None where it cannot be made on a host-managed disk."""
 
     @property
     def options(self) -> tuple[MountOption | MkfsOption, ...]:
@@ -224,11 +209,6 @@ class Filesystem:
     def price(self, strain: Strain) -> str:
         """Why it may be slow at such work, in a sentence; empty where the catalogue knows nothing."""
         return next((price.text for price in self.prices if strain in price.strains), "")
-
-    def on_zones(self, zones: Zones) -> Filesystem:
-        """The same, as it is made on a host-managed disk."""
-        kept = tuple(pair for pair in self.scratch_arguments if pair[0] not in zones.without)
-        return replace(self, mkfs_arguments=self.mkfs_arguments + zones.arguments, scratch_arguments=kept)
 
 
 @dataclass(frozen=True, slots=True)

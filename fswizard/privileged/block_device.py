@@ -18,12 +18,6 @@ from fswizard.privileged.protocol import Refusal
 
 SECTOR_BYTES = 512
 """Unit of st_blocks and of sizes in sysfs, whatever the disk's own sectors are."""
-BLKREPORTZONE = 0xC0101282
-ZONE_REPORT = struct.Struct("=QII")
-"""linux/blkzoned.h: first sector, number of zones, flags."""
-ZONE = struct.Struct("=QQQBBBB4xQ24x")
-"""Start, length and write pointer in sectors, type, condition, two flags, capacity."""
-CONVENTIONAL_ZONE = 1
 WRITE_BYTES = 1 << 20
 FS_IOC_GETFLAGS, FS_IOC_SETFLAGS, FS_NOCOW_FL = 0x80086601, 0x40086602, 0x00800000
 """linux/fs.h"""
@@ -165,14 +159,6 @@ def find(number: str, tree: Tree = HERE) -> Device:
     directory = tree.real(f"/sys/dev/block/{number}")
     partition = tree.path(f"{directory}/partition").exists()
     return Device(name, directory.split("/")[-2] if partition else name, number, tree)
-
-
-def is_conventional(descriptor: int, offset: int) -> bool:
-    """Whether the zone at byte `offset` of a zoned disk can be written anywhere. OSError where it cannot be asked."""
-    answer = bytearray(ZONE_REPORT.pack(offset // SECTOR_BYTES, 1, 0) + bytes(ZONE.size))
-    fcntl.ioctl(descriptor, BLKREPORTZONE, answer)
-    _, _, _, kind, *_ = ZONE.unpack_from(answer, ZONE_REPORT.size)
-    return bool(kind == CONVENTIONAL_ZONE)
 
 
 def overwrite_in_place(descriptor: int) -> None:

@@ -77,10 +77,9 @@ def make_image(size_bytes: int, length: str, image: str) -> Commands:
     return (("fallocate", "--length", length, image), fill)
 
 
-def wipe(path: str, *, zoned: bool = False) -> Commands:
-    """Empty every zone of a zoned device, then take away every signature."""
-    reset = (("blkzone", "reset", path),) if zoned else ()
-    return (*reset, ("wipefs", "--all", path))
+def wipe(path: str) -> Command:
+    """Take away every signature."""
+    return ("wipefs", "--all", path)
 
 
 def copy(source: str, path: str) -> Command:
@@ -107,7 +106,7 @@ def make(
         kept = make_kept(filesystem, program, arguments, names.label, names.device) if copied else ()
         return (kept or (program, *arguments, names.device),)
     built = (program, *arguments, "-L", names.name, "-d", level, "-m", level, *names.devices)
-    return (built, *(wipe(names.devices[-1]) if missing else ()))
+    return (built, wipe(names.devices[-1])) if missing else (built,)
 
 
 def mount(

@@ -16,8 +16,6 @@ from fswizard.privileged import mounts
 from fswizard.privileged.block_device import HERE, Device, Tree, path_of
 from fswizard.privileged.in_use import MEMBERS, Finding, Probed, Usage, decoded, mounted_devices, read_usage, uses_of
 
-HOST_MANAGED = "host-managed"
-"""Zones that must be written in order: what mkfs may make there is looked at again when it is asked for."""
 MINIMUM_BYTES = 64 << 20
 NO_FILES = ("socket:", "pipe:", "anon_inode:", "/memfd:", "net:", "mnt:")
 SYSTEM_PARTITIONS = {
@@ -215,10 +213,10 @@ def _unfit(device: Device, minimum_bytes: int) -> Iterator[Finding]:
             f"{device.disk} is read-only",
             "A card may have a lock switch; a failing disk may turn read-only.",
         )
-    if zones not in ("none", "host-aware") and not (zones == HOST_MANAGED and device.name == device.disk):
+    if zones not in ("none", "host-aware"):
         yield Finding(
             "zoned", f"{device.disk} has zones ({zones or 'of an unknown kind'}) that must be written in order",
-            "A partition of such a disk cannot be formatted by this version: name the whole disk.",
+            "Filesystems aren't measured on such disks: choose another one.",
         )  # fmt: skip
     if device.size_bytes < (minimum_bytes := max(minimum_bytes, MINIMUM_BYTES)):
         text = f"{device.name} has {device.size_bytes >> 20} MiB, but {minimum_bytes >> 20} MiB are needed"

@@ -40,8 +40,6 @@ class ClaimedDevice:
     size_bytes: int
     empty: bool
     """Whether it has no filesystem, no partition table and no other mark."""
-    zoned: bool = False
-    """Its zones must be written in order."""
     direct_io: bool = True
 
     @property
@@ -139,8 +137,7 @@ def claim(
             _refuse_used(device, probed)
             descriptor = _open(device, os.O_RDWR)
         undo.pop_all()  # the lock is kept
-    zoned = device.zone_model == disk_checks.HOST_MANAGED
-    return ClaimedDevice(descriptor, lock, device, diskseq, size_bytes, empty, zoned)
+    return ClaimedDevice(descriptor, lock, device, diskseq, size_bytes, empty)
 
 
 def _probe_all(descriptor: int, device: Device) -> dict[str, Probed]:

@@ -72,13 +72,13 @@ BTRFS_FLAGS = {
     **dict.fromkeys(("-n", "-s", "--nodesize", "--sectorsize"), SIZE),
     **dict.fromkeys(("-O", "-R", "--features", "--runtime-features"), _features(
         "block-group-tree", "extref", "free-space-tree", "mixed-bg", "no-holes", "quota", "raid1c34", "skinny-metadata",
-        "squota", "zoned",
+        "squota",
     )),
     **dict.fromkeys(("--csum", "--checksum"), "crc32c|xxhash|sha256|blake2"),
 }  # fmt: skip
 
 F2FS_FLAGS = {
-    **dict.fromkeys(("-f", "-i", "-m", "-q", "-r"), BARE),
+    **dict.fromkeys(("-f", "-i", "-q", "-r"), BARE),
     "-a": "[01]",
     "-o": r"\d{1,2}(\.\d{1,4})?",
     "-O": "encrypt|extra_attr|project_quota|inode_checksum|flexible_inline_xattr|quota|inode_crtime|lost_found|verity"
@@ -147,9 +147,6 @@ MKFS = {
     ZFS: Mkfs("zpool", ZFS_FLAGS),
     "jfs": Mkfs("mkfs.jfs", {"-q": BARE, "-O": BARE, "-s": NUMBER}),
 }
-
-ZONED: Mapping[str, tuple[str, ...]] = {"btrfs": ("-O", "zoned"), "f2fs": ("-m",)}
-"""Filesystems that can be made on a disk whose zones must be written in order, and what says that they shall be."""
 
 BTRFS_LEVELS = ("raid1", "raid10")
 ZFS_LEVELS = ("mirror", "raidz", "raidz2")
@@ -264,16 +261,10 @@ def fio_command(path: str, rw: str, io_engine: str, numbers: Mapping[str, int], 
     )  # fmt: skip
 
 
-def require_mkfs(filesystem: str, arguments: Sequence[str], *, zoned: bool = False) -> str:
-    """The program that takes the `arguments`; Refusal where anything is not on the list.
-
-    With `zoned` the device's zones must be written in order.
-    """
+def require_mkfs(filesystem: str, arguments: Sequence[str]) -> str:
+    """The program that takes the `arguments`; Refusal where anything is not on the list."""
     if filesystem not in MKFS:
         raise Refusal("refused", f"no such filesystem: {filesystem!r:.40}")
-    parts = {part for argument in arguments for part in argument.split(",")}
-    if zoned and not (filesystem in ZONED and parts.issuperset(ZONED[filesystem])):
-        raise Refusal("refused", f"{filesystem} with these options does not write zones in order")
     mkfs = MKFS[filesystem]
     rest = list(arguments)
     while rest:

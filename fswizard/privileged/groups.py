@@ -126,7 +126,7 @@ class Group:
 
 
 def join(devices: Sequence[Held | Group]) -> Group:
-    """Refusal where they are none, twice the same, on the same disk, joined already, or keep to zones.
+    """Refusal where they are none, twice the same, on the same disk, or joined already.
 
     One alone can have a volume made of it.
     """
@@ -139,8 +139,6 @@ def join(devices: Sequence[Held | Group]) -> Group:
         raise Refusal("refused", "an array needs different devices")
     if len(set(disks)) < len(disks):
         raise Refusal("refused", "two of the devices are on one disk")
-    if any(isinstance(member, ClaimedDevice) and member.zoned for member in members):
-        raise Refusal("refused", "one of the devices has zones that must be written in order")
     return Group(tuple(members))
 
 

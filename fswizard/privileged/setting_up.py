@@ -111,10 +111,6 @@ def carry_out(request: Request, user: User, say: Say, undone: list[str]) -> dict
         with contextlib.ExitStack() as undo:
             work = _Work(what, claimed, owner, table, undo, undone)
             undo.callback(work.release)
-            if claimed.zoned:
-                raise Refusal(
-                    "refused", f"{claimed.name} has zones that must be written in order", hint="Set it up by hand."
-                )
             work.carry_out(say)
             work.release()
             undo.pop_all()

@@ -185,7 +185,7 @@ class Verbs:
 
     def _mkfs(self, handle: int, filesystem: str, arguments: list[str]) -> Answer:
         volume = self._volume(handle, "mkfs")
-        program = grammar.require_mkfs(filesystem, arguments, zoned=volume.zoned)
+        program = grammar.require_mkfs(filesystem, arguments)
         return self._make(volume, "mkfs", program, filesystem, arguments)
 
     def _array(self, handle: int, level: str, chunk_kib: int, bitmap: str, missing: int) -> Answer:

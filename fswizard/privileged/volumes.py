@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import itertools
 import os
 import subprocess
 import sys
@@ -131,11 +130,6 @@ class Volume:
         return tuple(part.lock for part in self.parts)
 
     @property
-    def zoned(self) -> bool:
-        """Whether it must be written in order, zone by zone."""
-        return isinstance(self.device, ClaimedDevice) and self.device.zoned
-
-    @property
     def state(self) -> State:
         if self.mount is not None:
             return "mounted"
@@ -209,11 +203,10 @@ def errors_of(device: Held | Group) -> DiskErrors:
 
 def wipe(volume: Volume) -> jobs.Work:
     """Take away every signature, and what programs find at either end; of a group, from all its devices."""
-    parts, zoned = volume.parts, volume.zoned
-    orders = {part.path: commands.wipe(part.path, zoned=zoned) for part in parts}
+    parts = volume.parts
+    orders = [commands.wipe(part.path) for part in parts]
     stop = array.stopping if (array := volume.array) else ()
-    for command in orders[parts[0].path]:
-        programs.find(command[0])
+    programs.find(orders[0][0])
 
     def body() -> int:
         if volume.is_pool:
@@ -221,18 +214,17 @@ def wipe(volume: Volume) -> jobs.Work:
             pools.remove_nodes(volume.pool)
         if isinstance(volume.device, Group) and (code := volume.device.disassemble()):
             return code
-        return next((code for part in parts if (code := _wipe(part, orders[part.path], zoned=zoned))), 0)
+        return next((code for part, order in zip(parts, orders) if (code := _wipe(part, order))), 0)
 
-    return jobs.Work((*stop, *itertools.chain(*orders.values())), body)
+    return jobs.Work((*stop, *orders), body)
 
 
-def _wipe(device: Held, orders: commands.Commands, *, zoned: bool) -> int:
-    code = next((code for command in orders if (code := programs.call(command))), 0)
+def _wipe(device: Held, order: commands.Command) -> int:
+    code = programs.call(order)
     if code == 0:
         size = os.lseek(device.descriptor, 0, os.SEEK_END)
         for offset in (0, size - EDGE_BYTES):
-            if not zoned or block_device.is_conventional(device.descriptor, offset):
-                os.pwrite(device.descriptor, bytes(EDGE_BYTES), offset)
+            os.pwrite(device.descriptor, bytes(EDGE_BYTES), offset)
         os.fsync(device.descriptor)
         system_calls.drop_buffers(device.descriptor)
     return code
@@ -275,8 +267,6 @@ def write(volume: Volume, blocks: Sequence[int], pause_s: float) -> jobs.Work:
     device = volume.device
     if not isinstance(device, ClaimedDevice) or not device.empty:
         raise Refusal("refused", f"{device.name} is not empty")
-    if device.zoned:
-        raise Refusal("refused", f"{device.name} has zones that must be written in order")
     if max(blocks, default=0) >= device.size_bytes // block_device.WRITE_BYTES:
         raise Refusal("invalid", f"{device.name} ends before that")
 
@@ -294,8 +284,6 @@ def bare(volume: Volume, command: commands.Command, size_bytes: int, empty_direc
     As root without capabilities: it owns the device and needs no more.
     """
     device = volume.parts[0]
-    if volume.zoned:
-        raise Refusal("refused", f"{device.name} can't be written anywhere")
     if size_bytes > os.lseek(device.descriptor, 0, os.SEEK_END):
         raise Refusal("refused", f"{device.name} ends before that")
     argv = programs.located(command)
@@ -310,7 +298,7 @@ def bare(volume: Volume, command: commands.Command, size_bytes: int, empty_direc
 
 
 def make(volume: Volume, orders: commands.Commands, empty_directory: int) -> jobs.Work:
-    """Make an array or a filesystem with the first command; further ones take the last device away again.
+    """Make an array or a filesystem with the first command; a second one takes the last device away again.
 
     In the empty directory, as mdadm takes some words for files.
     """
@@ -329,7 +317,7 @@ def make(volume: Volume, orders: commands.Commands, empty_directory: int) -> job
         for lock in volume.locks:
             fcntl.flock(lock, fcntl.LOCK_EX)
         if code == 0 and away:
-            code = _wipe(volume.parts[-1], tuple(away), zoned=False)
+            code = _wipe(volume.parts[-1], *away)
             unregister_btrfs(volume.parts[-1:])
         return code
 

@@ -38,11 +38,8 @@ from fswizard.targets import (
     directory_candidates,
     drive_under,
     image_room_bytes,
-    made_for_zones,
-    must_keep_to_zones,
     plan_target,
     planned_commands,
-    worth_trying_on_zones,
 )
 
 DEFAULT_BASELINES = ("ext4", f"ext4:{AGED}")
@@ -87,9 +84,8 @@ def make_plan(choices: Choices, history: Sequence[Entry] = ()) -> Plan:
     recipe = replace(weighed, workloads=tuple(workload for workload in weighed.workloads if workload.weight > 0))
     _check_limits(choices)
     target, losses, drive = plan_target(choices.target, recipe, choices.drive)
-    zoned = must_keep_to_zones(target)
     work = _work(recipe)
-    candidates, left_out = _candidates(choices, target, _packages_of(_absent(work)), zoned=zoned)
+    candidates, left_out = _candidates(choices, target, _packages_of(_absent(work)))
     baseline = choices.baseline
     beside: tuple[Candidate, ...] = ()
     if choices.aged:
@@ -124,7 +120,7 @@ def make_plan(choices: Choices, history: Sequence[Entry] = ()) -> Plan:
     )
     plan = within_budget(estimated(plan, calibrations(plan, history)), choices.write_budget_bytes)
     use = planned_age(plan.churn_bytes, free_when_aged_bytes(plan.recipe)) if plan.aged else None
-    return replace(plan, commands=planned_commands(target, plan.measured, _work(plan.recipe), use, zoned=zoned))
+    return replace(plan, commands=planned_commands(target, plan.measured, _work(plan.recipe), use))
 
 
 def with_age(candidates: Sequence[Candidate]) -> tuple[tuple[Candidate, ...], tuple[Candidate, ...]]:
@@ -246,17 +242,15 @@ def _check_limits(choices: Choices) -> None:
 
 
 def _candidates(
-    choices: Choices, target: Target, packages: Sequence[str], *, zoned: bool
+    choices: Choices, target: Target, packages: Sequence[str]
 ) -> tuple[tuple[Candidate, ...], tuple[LeftOut, ...]]:
     """The candidates, and of those that nobody chose the ones that cannot be made; `packages` are missing, too."""
     left_out: tuple[LeftOut, ...] = ()
     if target.kind == "directory":
         candidates = directory_candidates(choices.target.path)
     else:
-        named = choices.candidates or _defaults(choices.recipe, target, zoned=zoned)
+        named = choices.candidates or _defaults(choices.recipe, target)
         candidates = tuple(candidate.on(len(target.members)) for candidate in named)
-        if zoned:
-            candidates = tuple(made_for_zones(candidate, target) for candidate in candidates)
         states = [(candidate, available(candidate)) for candidate in candidates]
         packages = [*packages, *(state.package for _, state in states)]
         if not choices.candidates:
@@ -283,16 +277,11 @@ def _candidates(
     return fitting, left_out
 
 
-def _defaults(recipe: Recipe, target: Target, *, zoned: bool) -> tuple[Candidate, ...]:
-    """Those of the recipe; on a `zoned` disk those that can be made there.
-
-    On several disks what the recipe names for that, or, where there is space, every layout for that number.
-    """
+def _defaults(recipe: Recipe, target: Target) -> tuple[Candidate, ...]:
+    """Those of the recipe; on several disks those for that number, or, where there is space, every layout for it."""
     names, key = recipe.candidates or ("ext4", "xfs", "btrfs"), "candidates"
     try:
-        if zoned:
-            names = worth_trying_on_zones(names, target)
-        elif target.others:
+        if target.others:
             key = "array_candidates"
             names = layout_candidates(recipe.array_candidates, len(target.members))
         candidates = parse_candidates("; ".join(names))

@@ -16,7 +16,6 @@ from fswizard.results import Entry
 from fswizard.session import harness_ceiling
 from fswizard.session.direct_io import is_buffered
 from fswizard.stats import provable
-from fswizard.targets import can_be_bare
 
 MOST_READ = 4
 """Reading a result takes a tenth of a second where it is a long one."""
@@ -28,7 +27,7 @@ def estimated(plan: Plan, calibrations: Sequence[Calibration] = ()) -> Plan:
         plan,
         calibrations,
         buffered=[candidate.name for candidate in plan.measured if is_buffered(candidate)],
-        bare=can_be_bare(plan.target),
+        bare=plan.target.kind != "directory",
         ceiling_s=harness_ceiling.expected_s(plan.recipe),
     )
 

@@ -2,9 +2,8 @@
 
 Other packages use what stands here, and `privilege` for the rights of the helper that runs as root:
 
-- a target is chosen (`parse_target`), planned on (`plan_target`, `planned_commands`; disks with zones have
-  `must_keep_to_zones` and its like), checked when a run is resumed (`require_still_there`), and its disk is
-  `drive_under` it;
+- a target is chosen (`parse_target`), planned on (`plan_target`, `planned_commands`), checked when a run is resumed
+  (`require_still_there`), and its disk is `drive_under` it;
 - a device is one of several `offers`, loses something, is confirmed (`devices_of`, `confirmed`, `how_to_confirm`,
   `require_confirmation`), or is probed (`run_probe`);
 - a disk is set up for good (`plan_set_up` with `usual_choices`, then `set_up` or a `script`), or `why_not_set_up`;
@@ -28,7 +27,7 @@ from fswizard.targets.device_checks import (
 from fswizard.targets.device_probe import run_probe
 from fswizard.targets.directory import DirectoryContext, open_directories
 from fswizard.targets.helper_commands import planned_commands
-from fswizard.targets.image import can_be_bare, open_images
+from fswizard.targets.image import open_images
 from fswizard.targets.journal import Journal, Leftover, clean, leftovers
 from fswizard.targets.locations import (
     NOT_ON_A_DISK,
@@ -56,15 +55,14 @@ from fswizard.targets.setting_up import (
     usual_choices,
     why_not_set_up,
 )
-from fswizard.targets.zones import made_for_zones, must_keep_to_zones, worth_trying_on_zones
 
 __all__ = [
     "LEAST_MEMORY_LIMIT_BYTES", "NOT_ON_A_DISK", "ROOT_PATH", "WORKLOAD_PATH", "CandidateFailed", "DirectoryContext",
     "Journal", "Leftover", "Offer", "PreparedTarget", "SetUpChoices", "SetUpDone", "SetUpPlan", "TargetChoice",
-    "can_be_bare", "checked_directory", "chosen_set_up", "clean", "confirmed", "default_directory", "devices_of",
+    "checked_directory", "chosen_set_up", "clean", "confirmed", "default_directory", "devices_of",
     "directory_candidates", "drive_under", "filesystem_name", "filesystem_number", "filesystem_type",
-    "how_to_confirm", "image_room_bytes", "leftovers", "located_candidates", "made_for_zones", "memory_limit_ways",
-    "must_keep_to_zones", "offers", "open_devices", "open_directories", "open_images", "parse_target", "plan_set_up",
-    "plan_target", "planned_commands", "require_confirmation", "require_confirmed", "require_still_there",
-    "run_probe", "script", "set_up", "set_up_on", "usual_choices", "why_not_set_up", "worth_trying_on_zones",
+    "how_to_confirm", "image_room_bytes", "leftovers", "located_candidates", "memory_limit_ways", "offers",
+    "open_devices", "open_directories", "open_images", "parse_target", "plan_set_up", "plan_target",
+    "planned_commands", "require_confirmation", "require_confirmed", "require_still_there", "run_probe", "script",
+    "set_up", "set_up_on", "usual_choices", "why_not_set_up",
 ]  # fmt: skip

@@ -111,15 +111,6 @@ def _require_apart(devices: Sequence[DeviceTarget]) -> None:
                 ),
                 _("Name whole disks, or partitions of different ones."),
             )
-    for device in devices:
-        if len(devices) > 1 and device.drive.zone_model == "host-managed":
-            raise Refused(
-                _(
-                    "{disk} has zones that must be written in order; arrays of such disks are not measured.",
-                    disk=device.disk,
-                ),
-                _("Measure it alone: --target device:PATH."),
-            )
 
 
 def _serial_of_each(devices: Sequence[DeviceTarget], typed: str | None) -> list[str | None]:

@@ -26,8 +26,6 @@ def planned_commands(
     candidates: Sequence[Candidate],
     work: Sequence[PlannedCommand],
     use: PlannedCommand | None = None,
-    *,
-    zoned: bool,
 ) -> tuple[PlannedCommand, ...]:
     """All that is run on `target`, with `work` of the workloads; on directories there is nothing else.
 
@@ -37,11 +35,11 @@ def planned_commands(
         return tuple(work)
     devices = target.stand_ins
     kept = {each.name: f"KEPT-{number}" for number, each in enumerate((c for c in candidates if c.aged), 1)}
-    each = (making(candidate, devices, kept.get(candidate.name, ""), zoned=zoned) for candidate in candidates)
+    each = (making(candidate, devices, kept.get(candidate.name, "")) for candidate in candidates)
     before = (_ageing(c, target, devices[0], kept[c.name], use) for c in candidates if use and c.aged)
     whole = (*chain(*before), *chain(*each), *work, *ending(candidates, devices))
     if target.kind == "device":
-        wiping = (_as_root(command, _("leave nothing behind")) for command in _wiping(devices, zoned=zoned))
+        wiping = (_as_root(commands.wipe(device), _("leave nothing behind")) for device in devices)
         return (*whole, *wiping)
     images = [device.replace("DEVICE", "IMAGE") for device in devices]
     return (
@@ -60,7 +58,7 @@ def _ageing(
     candidate: Candidate, target: Target, device: str, kept: str, use: PlannedCommand
 ) -> Iterator[PlannedCommand]:
     """From the device as it is to an image that keeps the candidate."""
-    yield from making(candidate, (device,), zoned=False)
+    yield from making(candidate, (device,))
     yield use
     yield _as_root(commands.umount(MOUNT), "unmount")
     yield from _imaging(_image_of(kept), kept, target.members[0])
@@ -76,12 +74,10 @@ def _imaging(image: str, device: str, member: Member) -> tuple[PlannedCommand, .
     )
 
 
-def making(
-    candidate: Candidate, devices: Sequence[str], kept: str = "", *, zoned: bool
-) -> Iterator[PlannedCommand]:  # fmt: skip
+def making(candidate: Candidate, devices: Sequence[str], kept: str = "") -> Iterator[PlannedCommand]:
     """From the devices as they are to the candidate, mounted; one that is `kept` is copied from there."""
-    for command in _wiping(devices, zoned=zoned):
-        yield _as_root(command, _("forget the previous candidate"), candidate)
+    for device in devices:
+        yield _as_root(commands.wipe(device), _("forget the previous candidate"), candidate)
     filesystem, array = candidate.filesystem, candidate.array
     name, device = (POOL if filesystem.pool else LABEL), devices[0]
     if below := candidate.below:
@@ -112,11 +108,6 @@ def ending(candidates: Sequence[Candidate], devices: Sequence[str]) -> Iterator[
         yield _as_root(commands.close_volume(VOLUME), _("close the volume"))
     for command in commands.stop_array(MD_DEVICE, devices) if MD in makers else ():
         yield _as_root(command, _("take the array apart"))
-
-
-def _wiping(devices: Sequence[str], *, zoned: bool) -> Iterator[Command]:
-    for device in devices:
-        yield from commands.wipe(device, zoned=zoned)
 
 
 def _as_root(argv: Command, text: str, candidate: Candidate | None = None) -> PlannedCommand:

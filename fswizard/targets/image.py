@@ -23,7 +23,7 @@ from fswizard.language import _
 from fswizard.model.estimates import ageing_s, free_when_aged_bytes
 from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import MKFS_TIME, UNPLUG_TIME
-from fswizard.model.plan import FIRST_LOOK_BYTES, Plan, Target
+from fswizard.model.plan import FIRST_LOOK_BYTES, Plan
 from fswizard.model.text import safe
 from fswizard.privileged import commands
 from fswizard.progress.emitter import Emitter
@@ -35,7 +35,6 @@ from fswizard.targets.channel import HelperFailed
 from fswizard.targets.helper import Attached, Helper
 from fswizard.targets.journal import Journal
 from fswizard.targets.prepared import CandidateFailed, PreparedTarget, require_no_errors
-from fswizard.targets.zones import must_keep_to_zones
 
 Look = Callable[[PreparedTarget], Awaitable[None]]
 BUSY_ATTEMPTS = 4
@@ -147,11 +146,6 @@ class Bare:
 
     async def start(self, sample: BareSample) -> Process:
         return await self._helper.bare(self._handle, sample)
-
-
-def can_be_bare(target: Target) -> bool:
-    """Whether there is a device that can be measured without a filesystem, in any order."""
-    return target.kind != "directory" and not must_keep_to_zones(target)
 
 
 def _changed(details: str) -> RunFailed:
@@ -271,10 +265,8 @@ class PreparedImage:
                 require_no_errors([read.output, *await self._helper.disk_errors(handle)])
             await scratch_file.write_beside(self._scratch)
 
-    async def bare(self) -> Bare | None:
+    async def bare(self) -> Bare:
         """The first of several devices: what an array reaches is compared with one of its disks."""
-        if not can_be_bare(self._plan.target):
-            return None
         await self._wipe()
         return Bare(self._helper, self._attached)
 

@@ -47,7 +47,7 @@ class PreparedTarget(Protocol):
     async def bare(self) -> BareDevice | None:
         """The device as it is between two candidates, with nothing left of the one before.
 
-        None where there is no single one, or none that can be measured without a filesystem.
+        None for a directory.
         """
         ...
 

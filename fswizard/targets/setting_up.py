@@ -160,8 +160,6 @@ def plan_set_up(candidate: Candidate, path: str, choices: SetUpChoices) -> SetUp
     what = chosen_set_up(candidate, choices, whole=device.whole)
     if against := refusals(device, None, minimum_bytes=candidate.filesystem.minimum_bytes):
         raise Refused(" ".join(refusal.text for refusal in against), against[0].hint)
-    if device.drive.zone_model == "host-managed":
-        raise Refused(_("{device} has zones that must be written in order; set it up by hand.", device=device.name))
     try:
         owner = setting_up.owner_of(what.owner)
         setting_up.require_free(what, device.name)

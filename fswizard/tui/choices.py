@@ -98,11 +98,6 @@ class WizardChoices:
         return None if other else self.drive
 
     @property
-    def zoned(self) -> bool:
-        """What is formatted is a disk whose zones must be written in order."""
-        return bool(self.device) and self.drive is not None and self.drive.zone_model == "host-managed"
-
-    @property
     def can_age(self) -> bool:
         """Candidates are made in a single scratch image."""
         return not self.comparing and not self.devices and self.images == 1

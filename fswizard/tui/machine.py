@@ -119,8 +119,6 @@ class MachineCache:
 
     def refusal(self, candidate: Candidate, choices: WizardChoices) -> str:
         """Why what was chosen to measure on does not suit a candidate, in a sentence; empty where it does."""
-        if choices.zoned and candidate.filesystem.zones is None:
-            return _("Needs random writes, and this disk's zones must be written in order.")
         recipe, array = choices.recipe, candidate.on(choices.across).array
         size_bytes = choices.device_bytes or (recipe.image_bytes if recipe else 0)
         room_bytes = array.layout.usable_bytes(choices.across, size_bytes) if array else size_bytes

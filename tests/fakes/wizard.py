@@ -402,7 +402,7 @@ class _Script:
 
     def _trial(self, candidate: Candidate, number: int) -> Iterator[Event]:
         if not candidate.directory:
-            made = [*helper_commands.making(candidate, ("/dev/loop0",), zoned=False)]
+            made = [*helper_commands.making(candidate, ("/dev/loop0",))]
             argv = next(command.argv for command in made if command.text == FORMAT)
             title = f"formatting with {candidate.filesystem.mkfs_program}"
             yield from self._simple("format", title, argv, 0.4, number=number, candidate=candidate.name)

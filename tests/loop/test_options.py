@@ -46,7 +46,7 @@ EVERY_OPTION = [
 
 def planned(candidate: Candidate, text: str, device: str) -> tuple[str, ...]:
     """The command of a plan that makes or mounts it, its own cleaner not among them."""
-    return next(c.argv for c in helper_commands.making(candidate, (device,), zoned=False) if c.text == text)
+    return next(c.argv for c in helper_commands.making(candidate, (device,)) if c.text == text)
 
 
 def make_and_use(candidate: Candidate, device: str, directory: Path) -> str:

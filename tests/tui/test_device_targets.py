@@ -223,22 +223,6 @@ async def test_wear_is_told_by_what_the_disk_says_or_else_by_its_rating_and_not_
         assert "SSD's" not in screen_text(pilot.app), "another disk is written to"
 
 
-async def test_on_a_host_managed_disk_only_what_keeps_to_its_zones_can_be_ticked() -> None:
-    zoned = replace(NEW, zone_model="host-managed", zone_count=119)
-    choices = {"drive": zoned, "device": zoned.stable_name, "candidates": ("ext4", "btrfs")}
-    async with app("filesystems", FakeMachine(drives=(zoned,)), **choices).run_test(size=SIZE) as pilot:
-        await at_step(pilot, "filesystems")
-        await shows(pilot, "Not possible on this disk")
-        await until(pilot, lambda: wizard(pilot).choices.candidates == ("btrfs",), "ext4 to be left out")
-        rows = pilot.app.screen.query_one("#candidates", ChoiceList)
-        rows.highlight("xfs")
-        await shows(pilot, "random writes")
-        await pilot.press("space")
-        rows.highlight("btrfs")
-        await until(pilot, lambda: rows.key == "btrfs", "btrfs to be highlighted")
-        assert wizard(pilot).choices.candidates == ("btrfs",)
-
-
 async def test_a_no_to_the_helper_on_the_terminal_leads_back_to_the_review(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where sudo needs no password, too: the helper asks in any case."""
     machine = FakeMachine(drives=(NEW, SSD), privilege="sudo", event_s=0.01)

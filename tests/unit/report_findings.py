@@ -65,7 +65,7 @@ def make_findings(*, intervals: bool = True, **fields: Any) -> Findings:
     """A run as in the program's sketches; without `intervals`, one of a single round."""
     names = ("ext4", "xfs", "btrfs:noatime", "ext4:noatime", "nilfs2")
     plan = make_plan(names, WORKLOADS, drive=make_drive("drive-managed", firmware="RT17"), seed=7)
-    making = (helper_commands.making(each, plan.target.stand_ins, zoned=False) for each in plan.candidates)
+    making = (helper_commands.making(each, plan.target.stand_ins) for each in plan.candidates)
     plan = replace(plan, commands=tuple(chain(*making)))
     rounds = 3 if intervals else 1
     result = make_result(

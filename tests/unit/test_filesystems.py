@@ -30,7 +30,7 @@ from fswizard.filesystems.loader import ORDINARY
 from fswizard.filesystems.suggestions import suggestions
 from fswizard.model.codec import from_json, to_json
 from fswizard.model.drive import SmrKind
-from fswizard.model.filesystem import Candidate, Driver, Feature, Filesystem, MkfsOption, MountOption, Zones
+from fswizard.model.filesystem import Candidate, Driver, Feature, Filesystem, MkfsOption, MountOption
 from fswizard.model.layout import Layout, LayoutOption
 from fswizard.model.plan import FORMAT, MOUNTING
 from fswizard.targets import helper_commands
@@ -54,7 +54,6 @@ def test_tables_have_no_key_that_nobody_reads_and_the_usual_ones_come_first() ->
             for row in table.get(key, ()):
                 assert row.keys() <= fields, (entry.name, row)
         assert table.get("driver", {}).keys() <= {field.name for field in dataclasses.fields(Driver)}, entry.name
-        assert table.get("zones", {}).keys() <= {field.name for field in dataclasses.fields(Zones)}, entry.name
     table = tomli.loads(resources.files("fswizard.filesystems").joinpath("layouts.toml").read_text("utf-8"))
     assert table.keys() == {"option", "layout"}
     for key, kind in (("option", LayoutOption), ("layout", Layout)):
@@ -142,7 +141,7 @@ def test_options_reach_the_right_program_unsafe_ones_are_not_offered_and_needs_a
     assert making(candidate) == (
         ("mkfs.ext4", "-E", "packed_meta_blocks=1", "-m", "0", "-L", "data", "/dev/disk/by-id/DISK"),
     )
-    _, measured, mount = (planned.argv for planned in helper_commands.making(candidate, ("DEVICE",), zoned=False))
+    _, measured, mount = (planned.argv for planned in helper_commands.making(candidate, ("DEVICE",)))
     assert measured[-2:] == ("lazy_itable_init=1,lazy_journal_init=0,nodiscard,packed_meta_blocks=1", "DEVICE")
     assert mount[-3:] == ("noinit_itable,noatime,errors=remount-ro,nosuid,nodev", "DEVICE", "MOUNT")
     assert list(parse_candidate("ext4:nobarrier,noatime,nojournal").unsafe_options) == ["nobarrier", "nojournal"]
@@ -276,7 +275,7 @@ every_layout = pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: lay
 
 def planned(name: str, text: str = FORMAT, disks: tuple[str, ...] = DISKS) -> list[str]:
     """The commands of a plan that make a candidate, or mount it."""
-    each = helper_commands.making(parse_candidate(name).on(len(disks)), disks, zoned=False)
+    each = helper_commands.making(parse_candidate(name).on(len(disks)), disks)
     return [shlex.join(command.argv) for command in each if command.text == text]
 
 

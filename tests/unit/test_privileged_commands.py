@@ -33,9 +33,8 @@ def test_a_mount_looks_nothing_up_and_starts_no_program_but_a_filesystem_that_is
     assert told == f"{MOUNT}{alone} -t {kind} -o noatime,{added} /dev/loop0 /m"
 
 
-def test_zones_are_emptied_members_forget_and_a_missing_device_is_put_out_of_use() -> None:
-    assert words(*commands.wipe("/dev/sda")) == ["wipefs --all /dev/sda"]
-    assert words(*commands.wipe("/dev/sda", zoned=True)) == ["blkzone reset /dev/sda", "wipefs --all /dev/sda"]
+def test_members_forget_and_a_missing_device_is_put_out_of_use() -> None:
+    assert words(commands.wipe("/dev/sda")) == ["wipefs --all /dev/sda"]
     assert words(*commands.stop_array("/dev/md127", ("/dev/sda", "/dev/sdb"))) == [
         "mdadm --stop --config=none /dev/md127",
         "mdadm --zero-superblock --config=none /dev/sda",

@@ -17,6 +17,7 @@ Listing = dict[str, dict[str, Any]]
 """What `fswizard drives --json` says, by serial number."""
 
 NEWCOMER = usb("NEWCOMER")
+NAMESPACE = f"/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_{ZONED.serial}"
 LINK = "/dev/disk/by-id/usb-QEMU_QEMU_HARDDISK_NEWCOMER-0:0"
 
 
@@ -56,6 +57,14 @@ def test_each_disk_is_known_for_what_it_is(listing: Listing) -> None:
     assert "mounted" in {use["code"] for use in listing["ROOT"]["uses"]}
 
 
+def test_a_disk_with_zones_is_refused_before_anything_is_written(machine: Machine) -> None:
+    before = machine.ok("blkzone", "report", NAMESPACE)
+    done = machine.run("fswizard", "run", "quick", "--target", f"device:{NAMESPACE}", "--erase", ZONED.serial)
+    assert done.exit_code == 3, done.output
+    assert b"zones (host-managed)" in done.stderr
+    assert machine.ok("blkzone", "report", NAMESPACE) == before
+
+
 def test_a_disk_behind_a_usb_bridge_is_named_with_it_and_not_taken_for_a_sleeping_one(listing: Listing) -> None:
     """The bridge passes no ATA command."""
     drive = listing[STICK.serial]
@@ -70,7 +79,7 @@ def test_every_disk_has_the_name_that_udev_made(listing: Listing) -> None:
         ARCHIVE.serial: "/dev/disk/by-id/ata-ST8000AS0002-1NA17Z_Z8400ABC",
         RED.serial: "/dev/disk/by-id/ata-WDC_WD60EFAX-68JH4N1_WD-WX11D1",
         PLAIN.serial: "/dev/disk/by-id/ata-WDC_WD80EFZX-68UW8N0_VK0ABCDE",
-        ZONED.serial: "/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_ZNS1",
+        ZONED.serial: NAMESPACE,
         STICK.serial: "/dev/disk/by-id/usb-QEMU_QEMU_HARDDISK_STICK1-0:0",
         VIRTIO.serial: "/dev/disk/by-id/virtio-VIRTIO1",
         MEASURED.serial: "/dev/disk/by-id/ata-TESTDISK_MEASURED",

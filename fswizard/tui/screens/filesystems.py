@@ -75,8 +75,6 @@ class FilesystemsScreen(BoxScreen):
         self._across = self.choices.across
         if self.choices.drive is not None and self._across == 1:
             self._reasons = {item.candidate_name: item.reason for item in suggestions(self.choices.drive)}
-        if self.choices.zoned:
-            self.wizard.choose(candidates=tuple(self._usable(self.choices.candidates)))
         suggested = self.query_one("#suggested", Canvas)
         suggested.border_title = _("★ Suits this disk")
         suggested.set_class(not self._reasons, "-none")
@@ -137,9 +135,8 @@ class FilesystemsScreen(BoxScreen):
         matrix = Matrix(first, self.choices.needs, self._across, self.choices.member_bytes)
         rows = [self._row(matrix, name) for name in first if self._possible(name)]
         also = _("On the first disk alone") if self._across > 1 else _("Also available")
-        never = _("Not possible on this disk") if self.choices.zoned else _("Not possible on this machine")
         refused = [name for name in (*first, *rest) if not self._possible(name)]
-        for title, names in ((also, self._usable(rest)), (never, refused)):
+        for title, names in ((also, self._usable(rest)), (_("Not possible on this machine"), refused)):
             if names:
                 rows += [gap(f"before {title}"), headline(title, title), *(self._row(matrix, name) for name in names)]
         self._list.rows = tuple(rows)
