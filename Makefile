@@ -22,7 +22,7 @@ endif
 endif
 
 .DEFAULT_GOAL := run
-.PHONY: run test quick lint check test-all $(SLOW) test-repeat uml reproduce bench bench-statistics screenshots messages install-helper lock clean
+.PHONY: run test quick lint check test-all $(SLOW) uml reproduce bench bench-statistics screenshots messages install-helper lock clean
 
 run: $(VENV)/.run-ready ## Start the wizard; without a terminal, measure ext4, xfs and btrfs and print the report
 	@$(FSWIZARD) doctor --needed --install > /dev/null || :
@@ -75,9 +75,6 @@ test-uml: $(VENV)/.test-ready ## Real filesystems and the program on simulated d
 
 reproduce: $(VENV)/.test-ready ## Run the published experiments again and write the page on them; hours. DOCUMENT= names one. Needs what test-vm needs
 	$(BIN)/python -m tests.reproduce $(DOCUMENT) $(ARGS)
-
-test-repeat: $(VENV)/.test-ready ## Run the tests twelve times under bad conditions; hours. Needs root and stress-ng
-	$(BIN)/python -m tests.repeat
 
 bench: $(VENV)/.test-ready ## Measure the program itself and its decisions; a quarter of an hour. Needs cc, fio, and root for part of it
 	$(BIN)/python -m tests.bench $(ARGS)
