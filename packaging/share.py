@@ -52,7 +52,7 @@ def _manual_page() -> Iterator[str]:
         yield _text(command.DESCRIPTION)
         if command.DESCRIPTION_MORE:
             yield from _paragraphs(command.DESCRIPTION_MORE)
-        for switch in completion.switches(command):
+        for switch in sorted(completion.switches(command), key=lambda switch: switch.group):
             yield ".TP"
             yield _names(switch)
             yield _text(switch.help or "")

@@ -54,6 +54,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 DEFAULT_RECIPE = "quick"
 TARGETS = N_("image:SIZE@DIR, dir:PATH,PATH or device:PATH; for several disks images:4xSIZE@DIR or devices:PATH,PATH")
+ADVANCED = _("Switches, advanced")
+"""Last group of the help; plumbum sorts groups by name."""
 NO_LIMIT = N_("Write a size, or none for no limit.")
 
 
@@ -76,9 +78,9 @@ class Choosing(OnMachine):
     budget = cli.SwitchAttr(
         "--write-budget", str, argname="SIZE", help=_("end the run before it writes more than this: 50G, or none")
     )
-    seed = cli.SwitchAttr("--seed", str, argname="N", help=_("repeat the order of an earlier run"))
+    seed = cli.SwitchAttr("--seed", str, argname="N", group=ADVANCED, help=_("repeat the order of an earlier run"))
     memory_limit = cli.SwitchAttr(
-        "--memory-limit", str, argname="SIZE",
+        "--memory-limit", str, argname="SIZE", group=ADVANCED,
         help=_("memory limit for measured programs, page cache included (a quarter of their data); or none"),
     )  # fmt: skip
     aged = cli.Flag("--aged", help=_("measure each candidate after years of use as well, and choose by that"))
