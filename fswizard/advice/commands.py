@@ -15,7 +15,6 @@ from fswizard.privileged.commands import (
     Commands,
     DeviceNames,
     crypttab_line,
-    encrypt_kept,
     fstab_line,
     make,
     volume_path,
@@ -27,12 +26,10 @@ TMPFS_OPTIONS = ("mode=1777", "nosuid", "nodev")
 """Anybody may make files in it, as in /tmp (tmpfs(5))."""
 LABEL = "data"
 """Where the mount point suggests none; a volume is then `/dev/mapper/data`."""
-TO_ENCRYPT = N_("Formatted so, it encrypts nothing by itself: fscrypt encrypts directories while they are empty.")
 
 
 def commands(plan: Plan, name: str) -> tuple[str, ...]:
-    """Commands that format, the fstab line if there is one, and those of fscrypt; only the line if nothing needs
-    formatting."""
+    """Commands that format and the fstab line if there is one; only the line if nothing needs formatting."""
     candidate, point = plan.candidate(name), plan.recipe.mount_point
     if candidate.in_memory:
         size = f"size={binary_size_text(plan.recipe.image_bytes)}"
@@ -46,8 +43,7 @@ def commands(plan: Plan, name: str) -> tuple[str, ...]:
     if how := candidate.encryption:
         opened = {name: how[name] for name in ("workqueues", "discards")}
         lines += (f"# {_('for /etc/crypttab:')}", crypttab_line(label, DISK, **opened), f"# {_('for /etc/fstab:')}")
-    encrypting = map(shlex.join, encrypt_kept(point)) if candidate.encrypts_directories else ()
-    return lines if candidate.filesystem.pool else (*lines, _fstab_line(candidate, label, point), *encrypting)
+    return lines if candidate.filesystem.pool else (*lines, _fstab_line(candidate, label, point))
 
 
 def label_for(candidate: Candidate, mount_point: str) -> str:
@@ -62,7 +58,7 @@ def _fstab_line(candidate: Candidate, label: str, point: str) -> str:
 
 
 def how_to_use(plan: Plan, name: str) -> tuple[Reason, ...]:
-    """How to use the fstab line, if nothing needs formatting, and what a filesystem leaves to its user."""
+    """How to use the fstab line, if nothing needs formatting."""
     candidate = plan.candidate(name)
     if candidate.in_memory:
         text = N_(
@@ -70,10 +66,8 @@ def how_to_use(plan: Plan, name: str) -> tuple[Reason, ...]:
             "disk."
         )
         return (Reason("use", _(text)),)
-    if candidate.directory or not candidate.filesystem.mkfs_program:
+    if candidate.directory or not candidate.filesystem.mkfs_program or not only_mount_options_differ(plan):
         return ()
-    if not only_mount_options_differ(plan):
-        return (Reason("use", _(TO_ENCRYPT)),) if candidate.encrypts_directories else ()
     options = ",".join(candidate.mount_options) or "defaults"
     text = N_(
         "Only mount options differ, so nothing needs formatting: put {options} into the fourth column of the "

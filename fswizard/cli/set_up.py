@@ -87,12 +87,11 @@ def review(plan: SetUpPlan) -> str:
     """What would be done, and how to have it done."""
     lost = [f"  {shown(safe(loss))}" for loss in plan.losses]
     commands = [f"  # {safe(command)}" for command in plan.commands]
-    left = (_("Left to do: {what}", what=shown(plan.left_to_do)), "") if plan.left_to_do else ()
     confirm = f"--erase '{safe(plan.identifiers[0])}'" if plan.identifiers else _("nothing that could be typed")
     return "\n".join(
         (
             _("{disk} would be ERASED:", disk=safe(plan.title)), *lost, "",
-            _("Commands, as root:"), *commands, "", *left,
+            _("Commands, as root:"), *commands, "",
             _(
                 "Nothing was changed. To have it done, confirm with its {kind}: {confirmation}",
                 kind=shown(plan.kind), confirmation=confirm,
@@ -104,12 +103,10 @@ def review(plan: SetUpPlan) -> str:
 
 def ended(done: SetUpDone) -> str:
     """Where it is, and how to undo it."""
-    left = (_("Left to do: {what}", what=shown(done.left_to_do)),) if done.left_to_do else ()
     undo = [f"  sudo {command}" for command in done.undo]
     return "\n".join(
         (
             _("Your disk is at {path}; {file} is a test file.", path=done.mount_point, file=done.test_file),
-            *left,
             _("To undo it (the disk keeps its files, and {file} is /etc/fstab as it was):", file=done.backup),
             *undo,
         )

@@ -12,8 +12,6 @@ from fswizard.model.layout import BITMAP, DEGRADED, MD, Array
 
 AGED = "aged"
 """How people type it, as if it were an option."""
-ENCRYPT = "encrypt"
-"""What they type for fscrypt."""
 
 TMPFS = "tmpfs"
 Strain = Literal["sync", "overwrite", "stream", "small-files", "read"]
@@ -280,11 +278,6 @@ class Candidate:
     def survives(self) -> int:
         """Number of its disks that may fail, whichever they are."""
         return self.array.survives if self.array else 0
-
-    @property
-    def encrypts_directories(self) -> bool:
-        """Whether directories of it can be encrypted (fscrypt); where it is measured, all files lie in one."""
-        return any(option.name == ENCRYPT for option in self.mkfs_options)
 
     @property
     def outlives_a_run(self) -> bool:

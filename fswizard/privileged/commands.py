@@ -25,8 +25,6 @@ POOL_PROPERTIES = ("mountpoint=legacy", "canmount=noauto", "setuid=off", "device
 """Nothing of a pool is mounted but by the helper."""
 APART = ("-R", MOUNT_ROOT, "-o", "cachefile=none")
 """Not in the system's list of pools, and all its mountpoints lie below that directory, whoever mounts them."""
-KEY = "KEY"
-"""Placeholder for the number by which the kernel knows a key."""
 RAW_KEY, PASSPHRASE = (("-O", f"keyformat={kind}") for kind in ("raw", "passphrase"))
 """Of an encrypted pool: read from standard input, or asked for (zfsprops(7))."""
 MISSING = "missing"
@@ -125,25 +123,7 @@ def mount(
     command = ("mount", "--no-canonicalize", "--no-mtab", *internal, *words)
     if mount_type == grammar.ZFS:
         return (import_pool(source), *((load_key(source),) if encrypted else ()), command)
-    if encrypted:
-        return (command, *encrypt_directory(names.directory))
     return (command, *cleaner(options, source, names.directory)) if mount_type == NILFS2 else (command,)
-
-
-def encrypted_directory(root: str) -> str:
-    """Of a filesystem whose root is mounted there, such as `MOUNT/encrypted`."""
-    return f"{root}/encrypted"
-
-
-def encrypt_directory(root: str) -> Commands:
-    """What does the same as the helper, which asks the kernel itself: an encrypted directory in place of the root."""
-    directory = encrypted_directory(root)
-    return (
-        ("mkdir", "--parents", directory),
-        ("fscryptctl", "add_key", root),
-        ("fscryptctl", "set_policy", KEY, directory),
-        ("mount", "--bind", directory, root),
-    )
 
 
 def make_kept(filesystem: str, program: str, arguments: Sequence[str], label: str, *device: str) -> Command:
@@ -152,11 +132,6 @@ def make_kept(filesystem: str, program: str, arguments: Sequence[str], label: st
     labelled = (f"{flag}={label}",) if flag.startswith("--") else (flag, label) if flag else ()
     reserve = () if "-m" in arguments else WITHOUT_RESERVE.get(filesystem, ())
     return (program, *arguments, *reserve, *labelled, *device)
-
-
-def encrypt_kept(point: str) -> Commands:
-    """Encrypt an empty directory of a filesystem that is mounted there (README of fscrypt)."""
-    return (("fscrypt", "setup"), ("fscrypt", "setup", point), ("fscrypt", "encrypt", "DIRECTORY"))
 
 
 def fstab_line(source: str, directory: str, mount_type: str, options: Sequence[str], fsck_pass: int) -> str:

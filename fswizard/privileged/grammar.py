@@ -44,7 +44,7 @@ EXT_FLAGS = {
     rf"|mmp_update_interval|desc_size|orphan_file_size)={SIZE}",
     "-O": "none|"
     + _features(
-        "64bit", "bigalloc", "casefold", "dir_index", "dir_nlink", "ea_inode", "encrypt", "ext_attr", "extent",
+        "64bit", "bigalloc", "casefold", "dir_index", "dir_nlink", "ea_inode", "ext_attr", "extent",
         "extents", "extra_isize", "fast_commit", "filetype", "flex_bg", "has_journal", "huge_file", "inline_data",
         "large_dir", "large_file", "meta_bg", "metadata_csum", "metadata_csum_seed", "mmp", "orphan_file", "project",
         "quota", "resize_inode", "sparse_super", "sparse_super2", "stable_inodes", "uninit_bg", "verity",
@@ -81,7 +81,7 @@ F2FS_FLAGS = {
     **dict.fromkeys(("-f", "-i", "-q", "-r"), BARE),
     "-a": "[01]",
     "-o": r"\d{1,2}(\.\d{1,4})?",
-    "-O": "encrypt|extra_attr|project_quota|inode_checksum|flexible_inline_xattr|quota|inode_crtime|lost_found|verity"
+    "-O": "extra_attr|project_quota|inode_checksum|flexible_inline_xattr|quota|inode_crtime|lost_found|verity"
     "|sb_checksum|casefold|compression",
     "-C": r"utf8(:strict)?",
     "-t": "0|1|nodiscard|discard",
@@ -283,8 +283,7 @@ def require_mkfs(filesystem: str, arguments: Sequence[str]) -> str:
 
 def encrypts(arguments: Sequence[str]) -> bool:
     """Whether what mkfs makes with these arguments takes a key."""
-    words = (word for argument in arguments for word in argument.split(","))
-    return any(word == "encrypt" or re.fullmatch("encryption=(?!off).*", word) for word in words)
+    return any(re.fullmatch("encryption=(?!off).*", word) for word in arguments)
 
 
 def require_build(filesystem: str, level: str, members: int) -> None:

@@ -12,9 +12,10 @@ import os
 import re
 import stat
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from fswizard.privileged import commands, names, programs
+from fswizard.privileged import commands, grammar, names, programs
 from fswizard.privileged.jobs import Work
 from fswizard.privileged.protocol import Refusal
 
@@ -25,6 +26,8 @@ OPENZFS = "mount.zfs"
 BUSY_LIMIT_S = 10.0
 """Whoever asks after pools, OpenZFS's own event daemon above all, holds them for a moment."""
 ANSWER_LIMIT_S = 10
+KEY_BYTES = 32
+"""AES-256."""
 COUNTERS = ("read_errors", "write_errors", "checksum_errors")
 
 
@@ -54,6 +57,11 @@ class Pool:
 
 def new(device: int) -> Pool:
     return Pool(names.new(), device)
+
+
+def new_key(arguments: Sequence[str]) -> bytes:
+    """A key for what zpool makes with these arguments; empty where that is not encrypted."""
+    return os.urandom(KEY_BYTES) if grammar.encrypts(arguments) else b""
 
 
 def create(pool: Pool, orders: commands.Commands, key: bytes = b"") -> Work:

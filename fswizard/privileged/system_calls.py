@@ -37,9 +37,6 @@ BLKFLSBUF = 0x1261
 KEEP_SIZE, PUNCH_HOLE = 1, 2
 MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND, MS_REC, MS_SLAVE = 2, 4, 32, 4096, 16384, 1 << 19
 MNT_DETACH, UMOUNT_NOFOLLOW = 2, 8
-OPEN_TREE, MOVE_MOUNT = 428, 429
-"""Numbers in asm-generic/unistd.h: functions of these names came with glibc 2.36."""
-AT_FDCWD, AT_EMPTY_PATH, CLONE_TREE, MOVE_EMPTY_PATH = -100, 0x1000, 1, 4
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -147,18 +144,6 @@ def unmount(target: str) -> None:
 def detach_mount(target: str) -> None:
     """umount2(2), also where whoever served it is gone."""
     _check(_libc.umount2(os.fsencode(target), MNT_DETACH))
-
-
-def clone_mount(directory: int) -> int:
-    """Descriptor of a mount whose root is an open directory, and which is nowhere yet (open_tree(2))."""
-    tree: int = _libc.syscall(OPEN_TREE, directory, b"", AT_EMPTY_PATH | CLONE_TREE | os.O_CLOEXEC)
-    _check(min(tree, 0))
-    return tree
-
-
-def move_mount(mount: int, target: str) -> None:
-    """Put such a mount in its place (move_mount(2))."""
-    _check(_libc.syscall(MOVE_MOUNT, mount, b"", AT_FDCWD, os.fsencode(target), MOVE_EMPTY_PATH))
 
 
 def drop_buffers(device: int) -> None:

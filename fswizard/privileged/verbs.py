@@ -15,7 +15,6 @@ from fswizard.privileged import (
     commands,
     consent,
     disk_errors,
-    encryption,
     exclusive_claim,
     grammar,
     groups,
@@ -223,7 +222,7 @@ class Verbs:
         self, volume: Volume, verb: str, program: str, filesystem: str, arguments: list[str], **words: Any
     ) -> Answer:  # fmt: skip
         """Start making a filesystem, which can be mounted once that went well."""
-        pool, content = volume.pool, Content(encryption.new_key(arguments))
+        pool, content = volume.pool, Content(pools.new_key(arguments))
         orders = commands.make(verb, volume.device_names, program, filesystem=filesystem, arguments=arguments, **words)
         if filesystem == grammar.ZFS:
             further = volume.parts[1:] if verb == "build" else ()

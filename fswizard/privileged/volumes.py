@@ -19,7 +19,6 @@ from fswizard.privileged import (
     block_device,
     commands,
     disk_errors,
-    encryption,
     grammar,
     identity,
     jobs,
@@ -78,7 +77,7 @@ class Content:
     """What was made; copies of it are the same one, with the same UUID."""
 
     key: bytes
-    """What it is encrypted with; empty where it is not."""
+    """Of an encrypted pool; empty where it is not."""
 
 
 @dataclass(slots=True)
@@ -325,7 +324,7 @@ def make(volume: Volume, orders: commands.Commands, empty_directory: int) -> job
 
 
 def mount(volume: Volume, mount_type: str, options: Sequence[str], user: User) -> jobs.Work:
-    """Mount it below /run/fswizard, its encrypted directory if there is a key, and make its top the user's."""
+    """Mount it below /run/fswizard, and make its top the user's."""
     directory, known = volume.directory, mounts.current().keys()
     further = volume.device.mount_options if isinstance(volume.device, Group) else ()
     key, names = volume.content.key, volume.device_names
@@ -342,9 +341,6 @@ def mount(volume: Volume, mount_type: str, options: Sequence[str], user: User) -
             return code
         code = programs.call(mounting)
         mounted = new_mount(volume, known)
-        if mounted and key and not volume.is_pool:
-            encryption.encrypt(directory, key)
-            mounted = new_mount(volume, known)
         if mounted and mount_type not in grammar.OWNERLESS and "ro" not in options:
             root = mounts.open_root(mounted)
             os.fchown(root, user.uid, user.gid)

@@ -17,8 +17,6 @@ BUFFERED_SINCE = (6, 15)
 
 def is_buffered(candidate: Candidate) -> bool:
     """Whether its direct writes are expected to go through memory, as those of Btrfs with checksums do."""
-    if candidate.encrypts_directories:
-        return True
     unchecked = {"nodatasum", "nodatacow"} & set(candidate.mount_options)
     return candidate.filesystem.name == "btrfs" and not unchecked and host.this.kernel() >= BUFFERED_SINCE
 
@@ -58,11 +56,5 @@ def _doubt(plan: Plan, candidate: Candidate, share: float | None) -> Doubt:
         "Linux 6.15: its figures for {titles} say less about the disk, and nothing about programs that write normally, "
         "as most do."
     )
-    kept_encrypted = N_(
-        "{candidate} kept {share} of a direct write (O_DIRECT) in memory, as it does with encrypted files: its figures "
-        "for {titles} say less about the disk, and nothing about programs that write normally, as most do."
-    )
     message = kept_by_btrfs if candidate.filesystem.name == "btrfs" else kept
-    if candidate.encrypts_directories:
-        message = kept_encrypted
     return Doubt(code, _(message, candidate=candidate.name, share=number(f"{share:.0%}"), titles=titles))

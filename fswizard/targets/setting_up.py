@@ -13,13 +13,13 @@ from typing import Any
 from fswizard.drives.devices import DeviceTarget, find_device, losses, refusals
 from fswizard.errors import Missing, Refused, RunFailed
 from fswizard.filesystems import availability
-from fswizard.language import N_, _, in_english
+from fswizard.language import _, in_english
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Plan
 from fswizard.model.text import safe
 from fswizard.privileged import commands as made
-from fswizard.privileged import grammar, rights, set_up_plan, setting_up
+from fswizard.privileged import rights, set_up_plan, setting_up
 from fswizard.privileged.block_device import path_of
 from fswizard.privileged.in_use import Probed
 from fswizard.privileged.protocol import Refusal
@@ -29,7 +29,6 @@ from fswizard.targets import helper_copy, privilege
 from fswizard.targets.channel import BY, ENVIRONMENT
 from fswizard.targets.privilege import Purpose
 
-TO_ENCRYPT = N_("Nothing on it is encrypted yet. To encrypt an empty directory, install fscrypt and run:")
 USUAL_MOUNT_POINT = "/mnt/data"
 COLUMNS = "SIZE,SERIAL,WWN,PARTUUID"
 """By which a script knows the disk again (lsblk(8))."""
@@ -78,12 +77,6 @@ class SetUpPlan:
         return tuple(set_up_plan.shell(step) for step in steps if not step.only_with or os.path.exists(step.only_with))
 
     @property
-    def left_to_do(self) -> str:
-        """By its owner, in sentences; empty where it can be used as it is."""
-        encrypting = "; ".join(map(shlex.join, made.encrypt_kept(self.what.mount_point)))
-        return f"{_(TO_ENCRYPT)} {encrypting}." if grammar.encrypts(self.what.arguments) else ""
-
-    @property
     def purpose(self) -> Purpose:
         """What the helper is started for."""
         return privilege.to_set_up(self.number)
@@ -99,8 +92,6 @@ class SetUpDone:
     """The copy of fstab."""
     undo: tuple[str, ...]
     """Commands, as root."""
-    left_to_do: str = ""
-    """As in the plan."""
 
 
 def why_not_set_up(candidate: Candidate) -> str:
@@ -251,7 +242,7 @@ def set_up(plan: SetUpPlan, typed: str) -> Iterator[str | SetUpDone]:
 def _done(plan: SetUpPlan, said: Mapping[str, str]) -> SetUpDone:
     point = plan.what.mount_point
     undo = set_up_plan.undo(point, said["uuid"])
-    return SetUpDone(point, f"{point}/{set_up_plan.TEST_FILE}", said["backup"], undo, plan.left_to_do)
+    return SetUpDone(point, f"{point}/{set_up_plan.TEST_FILE}", said["backup"], undo)
 
 
 def _failed(error: Mapping[str, Any]) -> Refused | RunFailed:
@@ -319,9 +310,8 @@ def script(plan: SetUpPlan) -> str:
             ]
         lines.append(f"if [ -e {step.only_with} ]; then {command}; fi" if step.only_with else command)
     undo = "; ".join(set_up_plan.undo(what.mount_point, "${uuid}"))
-    ending = filter(None, (f"Done. To undo it: {undo}", plan.left_to_do))
-    said = (f"printf '%s\\n' \"{line}\"" for line in ending)
-    return "\n".join((*lines, "", "trap - EXIT", *said, ""))
+    said = f"printf '%s\\n' \"Done. To undo it: {undo}\""
+    return "\n".join((*lines, "", "trap - EXIT", said, ""))
 
 
 def _comment(text: str) -> str:

@@ -18,7 +18,6 @@ DONE = SetUpDone(
     "/mnt/data/fswizard-test.txt",
     "/etc/fstab.fswizard-1",
     ("umount /mnt/data", "sed …"),
-    "Nothing on it is encrypted yet.",
 )
 
 

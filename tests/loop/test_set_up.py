@@ -257,7 +257,7 @@ CHOICES = SetUpChoices("films", POINT, "daemon", partition=False)
 
 def test_the_script_does_the_same_and_knows_the_disk_again(bench: Bench, machine: PrivateMachine) -> None:
     disk, other = bench.disk(), bench.attach(bench.file("other", SIZE + (1 << 20)))
-    words = script(plan_set_up(parse_candidate("ext4:noatime,encrypt"), disk.path, CHOICES))
+    words = script(plan_set_up(parse_candidate("ext4:noatime"), disk.path, CHOICES))
     path = bench.directory / "set-up.sh"
     for right, wrong, reason in (
         (f"chosen={disk.path}", f"chosen={other}", "is another disk"),
@@ -271,7 +271,6 @@ def test_the_script_does_the_same_and_knows_the_disk_again(bench: Bench, machine
     path.write_text(words)
     said = machine.said("sh", str(path))
     assert "Done. To undo it: umount" in said
-    assert "Nothing on it is encrypted yet." in said and f"fscrypt setup {POINT}; fscrypt encrypt DIRECTORY." in said
     require_in_place(machine, f"{POINT} ext4 noatime,errors=remount-ro,{ALWAYS} 0 2")
     assert "is mounted" in machine.run("sh", str(path)).stderr
 
@@ -285,7 +284,7 @@ def test_a_script_that_fails_leaves_fstab_as_it_was(bench: Bench, machine: Priva
 
 
 @pytest.mark.shellcheck
-@pytest.mark.parametrize("candidate", ["ext4:noatime", "ext4:encrypt", "xfs", "btrfs", "ntfs-3g"])
+@pytest.mark.parametrize("candidate", ["ext4:noatime", "xfs", "btrfs", "ntfs-3g"])
 def test_shellcheck_finds_nothing_in_the_script(bench: Bench, candidate: str) -> None:
     path = bench.directory / "set-up.sh"
     choices = SetUpChoices("films", POINT, "daemon")
@@ -313,7 +312,7 @@ def test_the_command_shows_what_it_would_do_and_does_it_once_confirmed(bench: Be
     disk, result = bench.disk(), bench.directory / "result.jsonl"
     results.write_result(result, RESULT)
     command = [
-        sys.executable, "-m", "fswizard", "set-up", str(result), "--disk", disk.path, "--candidate", "ext4:encrypt",
+        sys.executable, "-m", "fswizard", "set-up", str(result), "--disk", disk.path, "--candidate", "ext4:noatime",
         "--mount-point", "/srv/films", "--label", "films", "--owner", "daemon", "--no-partition",
     ]  # fmt: skip
 
@@ -329,12 +328,8 @@ def test_the_command_shows_what_it_would_do_and_does_it_once_confirmed(bench: Be
 
     shown = said()
     assert shown.returncode == 0, shown.stderr
-    assert (
-        f"  # mkfs.ext4 -O encrypt -m 0 -L films {disk.path}\n" in shown.stdout
-        and "Nothing was changed." in shown.stdout
-    )
-    assert "Left to do: Nothing on it is encrypted yet." in shown.stdout
-    assert '\nmkfs.ext4 -O encrypt -m 0 -L films "$disk"\n' in said("--script").stdout
+    assert f"  # mkfs.ext4 -m 0 -L films {disk.path}\n" in shown.stdout and "Nothing was changed." in shown.stdout
+    assert '\nmkfs.ext4 -m 0 -L films "$disk"\n' in said("--script").stdout
     wrong = said("--erase", "Z84")
     assert wrong.returncode and "'Z84' is not the file's path" in wrong.stderr
     assert (own_etc / "fstab").read_text() == FSTAB
@@ -342,7 +337,6 @@ def test_the_command_shows_what_it_would_do_and_does_it_once_confirmed(bench: Be
     bench.undo.callback(run, "umount", "/srv/films")
     assert done.returncode == 0, done.stderr
     assert "Your disk is at /srv/films" in done.stderr
-    assert "install fscrypt and run: fscrypt setup; fscrypt setup /srv/films;" in done.stderr
     assert Path("/srv/films", set_up_plan.TEST_FILE).owner() == "daemon"
     again = said("--erase", str(disk.file))
     assert again.returncode and "is mounted on /srv/films" in again.stderr

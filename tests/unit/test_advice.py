@@ -359,9 +359,6 @@ def test_reasons_name_another_baseline_what_others_offer_and_where_mount_options
     ]
     (use,) = texts(run({"ext4": (100.0,) * 3, "ext4:noatime": (200.0,) * 3}), "use")
     assert "put noatime into the fourth column" in use and "unmount it and mount it again" in use
-    assert texts(run({"ext4": (100.0,) * 3, "ext4:encrypt": (200.0,) * 3}), "use") == [
-        "Formatted so, it encrypts nothing by itself: fscrypt encrypts directories while they are empty."
-    ]
 
 
 @pytest.mark.parametrize(
@@ -373,14 +370,11 @@ def test_reasons_name_another_baseline_what_others_offer_and_where_mount_options
          ("mkfs.ext4 -E packed_meta_blocks=1 -m 0 -L data /dev/disk/by-id/DISK",
           "LABEL=data  /mnt/data  ext4  defaults  0  2")),
         ("ext4:noatime", ("LABEL=data  /mnt/data  ext4  noatime  0  2",)),
-        ("ext4:encrypt",
-         ("mkfs.ext4 -O encrypt -m 0 -L data /dev/disk/by-id/DISK", "LABEL=data  /mnt/data  ext4  defaults  0  2",
-          "fscrypt setup", "fscrypt setup /mnt/data", "fscrypt encrypt DIRECTORY")),
         ("zfs:encryption=aes-256-gcm",
          ("zpool create -O encryption=aes-256-gcm -O keyformat=passphrase POOL /dev/disk/by-id/DISK",)),
     ],
     ids=["placeholders alone", "options of mkfs", "nothing is formatted where only mount options differ",
-         "fscrypt encrypts a directory", "a pool asks for a passphrase"],
+         "a pool asks for a passphrase"],
 )  # fmt: skip
 def test_the_commands_format_and_mount(fast: str, commands: tuple[str, ...]) -> None:
     assert advice({"ext4": (100.0,) * 3, fast: (200.0,) * 3}).card.commands == commands

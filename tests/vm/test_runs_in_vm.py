@@ -16,7 +16,7 @@ TUNED = {
     "ext4": ("ext4:noatime,commit=60,packed_meta_blocks", "noatime", "commit=60"),
     "xfs": ("xfs:noatime,logbsize=256k", "noatime", "logbsize=256k"),
     "btrfs": ("btrfs:noatime,compress=zstd:1", "noatime", "compress=zstd:1"),
-    "f2fs": ("f2fs:noatime,gc_merge,active_logs=2,encrypt", "noatime", "gc_merge", "active_logs=2"),
+    "f2fs": ("f2fs:noatime,gc_merge,active_logs=2", "noatime", "gc_merge", "active_logs=2"),
     "nilfs2": ("nilfs2:noatime,order=strict", "noatime", "order=strict"),
     "jfs": ("jfs:noatime", "noatime"),
     "exfat": ("exfat:noatime", "noatime"),

@@ -269,7 +269,6 @@ class SetUpReview(Window[None]):
             (_("You lose"), loss),
             (_("You get"), _("{filesystem} “{label}” on {directory}, owned by {owner}", **new)),
             (_("Root"), _root(self._rights) if plan.identifiers else p_("root", "not needed in a demo")),
-            *_then(plan.left_to_do),
         )
         known, title = facts(pairs, width, label=10, gap=False), heading(_("Exact commands, as root"), width)
         return lines((known, Content(""), title, _commands(plan.commands, width)))
@@ -378,13 +377,7 @@ def _ended(done: SetUpDone, width: int) -> Content:
         (_("Mounted"), _("on {directory}, now and whenever this machine starts", directory=done.mount_point)),
         (_("Test file"), _("{file} was written by its owner and can be deleted", file=done.test_file)),
         (p_("setting up", "Before"), _("{file} is /etc/fstab as it was", file=done.backup)),
-        *_then(done.left_to_do),
     )
     undo = _commands(done.undo, width)
     heading = _("To undo it; files on it stay:")
     return lines((facts(pairs, width, label=10, gap=False), Content(""), heading, undo))
-
-
-def _then(left_to_do: str) -> tuple[tuple[str, str], ...]:
-    """What the user has to do afterwards, if there is anything."""
-    return ((_("Then"), shown(left_to_do)),) if left_to_do else ()
