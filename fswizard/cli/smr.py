@@ -8,23 +8,22 @@ import re
 import shutil
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any
 
 from plumbum import cli
 
 from fswizard.cli.command import OnMachine
-from fswizard.cli.smr_export import Reported, TableFormat, report, table
 from fswizard.cli.verdicts import evidence_lines, verdict_document, verdict_lines
 from fswizard.drives.disks import drive_of, members_of
-from fswizard.drives.models import shipped_table, without_serial
+from fswizard.drives.models import without_serial
 from fswizard.drives.probe import ProbePlan, ProbeProgress, ProbeResult
 from fswizard.drives.probe_target import find_target
 from fswizard.drives.smartctl import details
 from fswizard.drives.smartctl_output import parse_each
-from fswizard.drives.smr import SmrFacts, judge_composed, judge_smr, with_evidence
+from fswizard.drives.smr import SmrFacts, judge_composed, judge_smr
 from fswizard.errors import ExitCode, FswizardError, RunFailed, UsageError
 from fswizard.language import N_, _, p_, shown
 from fswizard.model.drive import SMR_KINDS, SmrVerdict
@@ -44,7 +43,6 @@ class Judged:
     source: str
     model: str
     verdict: SmrVerdict
-    about: Reported
     problem: str = ""
     """Why it could not be read or queried, in words."""
     unread: bool = False
@@ -58,15 +56,9 @@ class Smr(OnMachine):
     """
 
     PROGNAME = "fswizard smr"
-    USAGE = (
-        "    fswizard smr [--json | --submit] WHAT...\n"
-        "    fswizard smr --probe TARGET [--time 3m] [--json | --submit]\n"
-        "    fswizard smr --table [markdown | csv]\n"
-    )
+    USAGE = "    fswizard smr [--json] WHAT...\n    fswizard smr --probe TARGET [--time 3m] [--json]\n"
 
     json = cli.Flag("--json", help=_("print JSON"))
-    submit = cli.Flag("--submit", excludes=["--json"], help=_("print a report to share, without personal data"))
-    table = cli.Flag("--table", excludes=["--probe"], help=_("print the table of models with its sources"))
     wake = cli.Flag("--wake", help=_("wake a device that is in standby"))
     probe = cli.SwitchAttr(
         "--probe",
@@ -86,11 +78,7 @@ class Smr(OnMachine):
                 raise UsageError(
                     _("`--probe` takes one target and nothing else."), _("Check the others without --probe.")
                 )
-            return _probe(
-                self.probe, self.time, self.erase, "report" if self.submit else "json" if self.json else "text"
-            )
-        if self.table:
-            return _table(what)
+            return _probe(self.probe, self.time, self.erase, as_json=self.json)
         if not what:
             raise UsageError(_("Name something to check."), _("A model, a file, a device, or - for standard input."))
         failed: list[FswizardError] = []
@@ -101,9 +89,6 @@ class Smr(OnMachine):
                 for it in judged
             ]
             print(json.dumps(documents, indent=1, ensure_ascii=False))
-        elif self.submit:
-            if reports := [report(it.about, it.verdict) for it in judged if it.about.model or it.verdict.evidence]:
-                print("\n\n".join(reports))
         else:
             _print_paragraphs(judged)
         for error in failed:
@@ -134,7 +119,7 @@ def _judge(source: str, wake: bool) -> Iterable[Judged]:
             hint = _("Name a file, a device, or a model such as ST8000AS0002.")
             raise UsageError(_("{path} cannot be read: {reason}.", path=safe(source), reason=reason), hint) from error
         facts = SmrFacts("name", model=without_serial(safe(source).strip()))
-        return (Judged(safe(source), facts.model, judge_smr(facts), Reported.of_facts(facts)),)
+        return (Judged(safe(source), facts.model, judge_smr(facts)),)
     if stat.S_ISBLK(mode):
         return (_device(source, wake),)
     if stat.S_ISCHR(mode):
@@ -158,7 +143,7 @@ def _outputs(source: str, output: bytes) -> Iterator[Judged]:
             problem = N_("Line {line}: {problem}").format(line=reading.line, problem=problem)
         if problem:
             print(f"fswizard: {name}: {shown(problem)}", file=sys.stderr)
-        yield Judged(name, facts.model, judge_smr(facts), Reported.of_facts(facts), problem, reading.unread)
+        yield Judged(name, facts.model, judge_smr(facts), problem, reading.unread)
 
 
 def _device(path: str, wake: bool) -> Judged:
@@ -166,21 +151,13 @@ def _device(path: str, wake: bool) -> Judged:
     if drive is not None and drive.bus == "loop" and os.path.exists(drive.model):
         return replace(_device(drive.model, wake), source=safe(path))
     if drive is None and (members := members_of(path)):
-        return Judged(safe(path), "", judge_composed(members), Reported(""))
+        return Judged(safe(path), "", judge_composed(members))
     if drive is None:
         raise UsageError(_("{path} isn't on a disk.", path=safe(path)), _("`fswizard drives` lists the disks."))
     known = details(drive, wake=wake)
     if known.pending:
         print(f"fswizard: {safe(path)}: {shown(known.pending)}", file=sys.stderr)
-    return Judged(safe(path), known.model, known.smr, Reported.of_drive(known))
-
-
-def _table(words: Sequence[str]) -> int:
-    form = words[0] if words else "markdown"
-    if len(words) > 1 or form not in get_args(TableFormat):
-        raise UsageError(_("`--table` takes `markdown` or `csv` and nothing else."))
-    print(table(shipped_table().rows, cast("TableFormat", form)))
-    return ExitCode.OK
+    return Judged(safe(path), known.model, known.smr)
 
 
 def _print_paragraphs(judged: Iterable[Judged]) -> None:
@@ -192,7 +169,7 @@ def _print_paragraphs(judged: Iterable[Judged]) -> None:
         print("\n".join(verdict_lines(item.verdict)))
 
 
-def _probe(path: str, time: str, serial: str, form: Literal["text", "json", "report"]) -> int:
+def _probe(path: str, time: str, serial: str, *, as_json: bool) -> int:
     """States what will be written, writes it, shows the rate on stderr meanwhile, and prints the result."""
     from fswizard.targets import privilege, run_probe  # only here: a verdict need not wait for it
 
@@ -216,9 +193,7 @@ def _probe(path: str, time: str, serial: str, form: Literal["text", "json", "rep
     if result is None:
         raise RunFailed(_("The probe ended without a result."))
     model = target.drive.model
-    if form == "report":
-        print(report(Reported.of_drive(target.drive), with_evidence(target.drive.smr, result.evidence), result))
-    elif form == "json":
+    if as_json:
         document = {
             "source": safe(path),
             "model": model,

@@ -78,12 +78,6 @@ _PROCESSOR = re.compile(
     r"processor|version|with|@|v\d|[A-Z]\d{1,4}[A-Z]?|i[3579]-\d{3,5}[A-Z]{0,3}\d?|[EW]\d?-\d{4}[A-Z]?|"
     r"\d{3,5}[A-Z]{0,2}\d?[A-Z]?|\d{1,3}-Core|\d\.\d\+?|\d\.\d{1,2}GHz|Cortex-[AX]\d{1,3}|Neoverse-[NV]\d"
 )
-_STANDARD = re.compile(
-    r"(?:,? ?(?:A(?:CS|TA\d?(?:/ATAPI)?)-(?:\d|ACS)(?: published)?|T13/(?:\d{4}-?D|BSR)|(?:ANSI )?INCITS \d{3}"
-    r"(?:-\d{4})?|revision \d{1,2}[a-z]?|\(minor revision not indicated\)|"
-    r"\(unknown minor revision code: 0x[0-9a-f]{4}\)))+"
-)
-"""Versions of the ATA standard as smartctl words them."""
 
 
 def sentence(text: str, names: Mapping[str, str] | None = None) -> str:
@@ -208,11 +202,6 @@ def processor_name(text: str) -> str:
             break
         said.append(word)
     return " ".join(said)
-
-
-def standard_name(text: str) -> str:
-    """Versions of the ATA standard that a disk follows; empty if it doesn't look like any."""
-    return text if _STANDARD.fullmatch(text) else ""
 
 
 def kernel_name(text: str) -> str:

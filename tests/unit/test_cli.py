@@ -45,7 +45,6 @@ WRONG = [
     (("plan", "--tiem", "5m"), "Did you mean --time?"),
     (("plan", "quick", "more"), "Too many arguments: 'quick', 'more'."),
     (("recipes", "--output", "x"), "--output takes effect only with --from."),
-    (("smr", "--json", "--submit", "ST1"), "--submit can't be combined with --json."),
     (("plan", "quick", "--candidates", ""), "No candidates named."),
     (("run", "quick", "--target", "image:lots@/tmp"), "'lots' is not a size"),
     (("run", "quick", "--target", "image:4G@/nowhere/at/all"), "/nowhere/at/all is not a directory"),
@@ -61,6 +60,7 @@ WRONG = [
     (("run", "quick", "--weights", "speed"), "'speed' isn't a weight"),
     (("run", "quick", "--need", "magic"), "magic"),
     (("run", "quick", "--baseline", "ntfs", "--candidates", "ext4; xfs"), "baseline ntfs"),
+    (("recipes", "--json", "--from", "/tmp"), "--from can't be combined with --json."),
     (("smr",), "Name something to check"),
     ((), "fswizard run quick"),
 ]
@@ -180,10 +180,6 @@ def test_what_cannot_be_read_or_is_something_else_is_said(tmp_path: Path) -> Non
     assert "can't be read beyond line" in done.stderr
     done = fswizard("smr", "/dev/null")
     assert (done.returncode, "character device" in done.stderr) == (2, True)
-    submitted = fswizard("smr", "--submit", "ata-WDC_WD40EFAX-68JH4N1_WD-WX00000000").stdout
-    assert "drive-managed" in submitted
-    assert "WX00000000" not in submitted, "no serial number"
-    assert not fswizard("smr", "--submit", str(tmp_path / "absent.txt")).stdout
 
 
 def test_many_files_and_every_disk_in_one_are_told_in_order(tmp_path: Path) -> None:

@@ -8,8 +8,6 @@ complete -c fswizard -n '__fish_seen_subcommand_from smr' -l erase -r -d 'serial
 complete -c fswizard -n '__fish_seen_subcommand_from smr' -l json -d 'print JSON'
 complete -c fswizard -n '__fish_seen_subcommand_from smr' -l on -r -d 'do it on another machine, by ssh: HOST or USER@HOST'
 complete -c fswizard -n '__fish_seen_subcommand_from smr' -l probe -r -d 'write to a directory on the disk, or to an unused device, and look for signs of SMR'
-complete -c fswizard -n '__fish_seen_subcommand_from smr' -l submit -d 'print a report to share, without personal data'
-complete -c fswizard -n '__fish_seen_subcommand_from smr' -l table -d 'print the table of models with its sources'
 complete -c fswizard -n '__fish_seen_subcommand_from smr' -l time -r -d 'stop the probe after this time; the default is 3m'
 complete -c fswizard -n '__fish_seen_subcommand_from smr' -l wake -d 'wake a device that is in standby'
 complete -c fswizard -n __fish_use_subcommand -f -a recipes -d 'List the recipes, with the time they take and what they write, or make one from a directory of yours.'
