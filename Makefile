@@ -83,7 +83,6 @@ bench: $(VENV)/.test-ready ## Measure the program itself and its decisions; a qu
 
 bench-statistics: $(VENV)/.test-ready ## Measure how often intervals err and how soon they decide, in 10,000 simulated runs of each kind
 	$(BIN)/python -m tests.bench.error_rates --write $(ARGS)
-	$(BIN)/python -m tests.bench.pools --write
 
 screenshots: $(VENV)/.test-ready ## Make the screenshots of README from real runs
 	$(BIN)/python -m tests.tui.screenshots

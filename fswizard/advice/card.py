@@ -155,7 +155,7 @@ class _Answer:
     def _says(self, *reasons: str) -> str:
         """The verdict with the longest of the reasons that fits."""
         title = replace(self.plan.candidate(self.name), aged=False).title
-        return verdict(title, reasons, keep=self._kept)
+        return _verdict(title, reasons, keep=self._kept)
 
     @property
     def _kept(self) -> bool:
@@ -206,7 +206,7 @@ class _Answer:
         keep = self._kept
         naming = [_verdict_for(test, title, self._lasting(speed), keep=keep) for speed in speeds]
         naming.append(self._lasting(_verdict_for(test, title, keep=keep)))
-        head = verdict(title, (), keep=keep)
+        head = _verdict(title, (), keep=keep)
         answer = fitting(VERDICT_WIDTH, *naming, self._lasting(head), head)
         if hinge.rest.verdict == "faster":
             why = N_("If you do that more or less often, no lead over {candidate} is proven.")
@@ -484,7 +484,7 @@ class _Answer:
         return min(most, MOST_CONFIDENT - min(2, len(GRAVE & self.doubts)))
 
 
-def verdict(title: str, reasons: Sequence[str], *, keep: bool) -> str:
+def _verdict(title: str, reasons: Sequence[str], *, keep: bool) -> str:
     """`Use XFS: 11 % faster than ext4 here`, with the first of the reasons that fits."""
     sentence = N_("Keep {candidate}: {reason}") if keep else N_("Use {candidate}: {reason}")
     head = _("Keep {candidate}", candidate=title) if keep else _("Use {candidate}", candidate=title)

@@ -91,8 +91,6 @@ class Environment:
     """Program to version, such as `mkfs.xfs` to `6.1.0`."""
     source: str = ""
     """Where the figures come from, when this program did not measure them; empty for its own runs."""
-    machine: str = ""
-    """Keyed hash of the machine ID; empty where there is none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -11,9 +10,8 @@ from typing import Any
 from fswizard.language import _
 from fswizard.model import events
 from fswizard.model.analysis import Analysis
-from fswizard.model.codec import tagged, to_json
+from fswizard.model.codec import tagged
 from fswizard.model.plan import Plan
-from fswizard.model.recipe import Recipe
 from fswizard.model.result import Environment, Result
 from fswizard.model.text import harmless
 
@@ -40,26 +38,13 @@ class Header:
     """Model name of the disk, or empty if unknown."""
     serial: str = ""
     """Serial number of the disk; it never leaves the machine unless asked for."""
-    version: str = ""
-    """Version of the program that wrote it; empty in files of earlier versions, as is the digest."""
-    digest: str = ""
-    """Digest of the recipe (`recipe_digest`)."""
 
     @classmethod
     def of(cls, plan: Plan, environment: Environment) -> Header:
         drive = plan.drive
         names = tuple(candidate.name for candidate in plan.candidates)
         model, serial = (drive.model, drive.serial) if drive else ("", "")
-        return cls(
-            SCHEMA, environment.started, plan.recipe.name, plan.target.kind, names, model, serial,
-            environment.version, recipe_digest(plan.recipe),
-        )  # fmt: skip
-
-
-def recipe_digest(recipe: Recipe) -> str:
-    """The same for recipes that measure the same work with the same weights, whatever they are called."""
-    done = [(w.name, w.engine, to_json(w.job), to_json(w.metric), w.weight) for w in recipe.workloads]
-    return hashlib.sha256(json.dumps(sorted(done), sort_keys=True).encode()).hexdigest()[:16]
+        return cls(SCHEMA, environment.started, plan.recipe.name, plan.target.kind, names, model, serial)
 
 
 def lines(result: Result, analysis: Analysis | None = None, verdict: str = "") -> Iterator[Header | events.Event]:

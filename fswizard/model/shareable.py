@@ -189,11 +189,6 @@ def distribution_name(text: str) -> str:
     return text if _DISTRIBUTION.fullmatch(text) else ""
 
 
-def machine_digest(text: str) -> str:
-    """The digest that tells machines apart without naming them; empty if it doesn't look like a digest."""
-    return text if re.fullmatch(r"[0-9a-f]{16,64}", text) else ""
-
-
 def processor_name(text: str) -> str:
     """The name of a processor as far as its words are known; empty where none is."""
     said: list[str] = []

@@ -181,7 +181,3 @@ def times_text(factor: float) -> str:
 
 def rounds_text(rounds: int) -> str:
     return n_("{count} round", "{count} rounds", rounds)
-
-
-def machines_text(machines: int) -> str:
-    return n_("{count} machine", "{count} machines", machines)

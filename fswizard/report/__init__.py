@@ -63,7 +63,7 @@ FORMATS: Mapping[str, Format] = {
     "html": Format(N_("Web page with charts"), ".html", "fswizard.report.html"),
     "csv": Format(N_("Every figure, as a table"), ".csv", "fswizard.report.csv", english=True),
     "json": Format(N_("Everything, for programs"), ".json", "fswizard.report.json", english=True),
-    "result": Format(N_("A result to share and pool"), ".jsonl", "fswizard.report.result", english=True),
+    "result": Format(N_("A result to share"), ".jsonl", "fswizard.report.result", english=True),
 }
 
 

@@ -57,7 +57,6 @@ def _names(result: Result) -> dict[str, str]:
         shareable.kernel_release(environment.kernel),
         shareable.distribution_name(environment.distribution),
         shareable.processor_name(environment.processor),
-        shareable.machine_digest(environment.machine),
     ]
     if drive := plan.drive:
         secrets = (drive.serial, drive.stable_name)
@@ -110,7 +109,6 @@ def _checked(result: Result, names: Mapping[str, str]) -> Result:
         kernel=shareable.kernel_release(environment.kernel),
         distribution=checked(environment.distribution),
         processor=shareable.processor_name(environment.processor),
-        machine=checked(environment.machine),
     )
     return dataclasses.replace(result, plan=plan, environment=environment)
 

@@ -9,14 +9,12 @@ from fswizard.results.history import (
     all_results,
     by_disk,
     find,
-    header,
     latest,
     new_path,
     remove,
     results_directory,
     write_note,
 )
-from fswizard.results.index import read_once
 from fswizard.results.reading import event_in, load
 from fswizard.results.writing import ResultWriter, is_being_written, write_result
 from fswizard.system.files import state_directory
@@ -29,12 +27,10 @@ __all__ = [
     "by_disk",
     "event_in",
     "find",
-    "header",
     "is_being_written",
     "latest",
     "load",
     "new_path",
-    "read_once",
     "remove",
     "results_directory",
     "state_directory",

@@ -200,12 +200,6 @@ def _file_name_part(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9+-]+", "-", text).strip("-")[:40]
 
 
-def header(path: Path) -> Header:
-    """The first line of a result; OSError or one of UNREADABLE where there is none."""
-    with path.open("rb") as file:
-        return from_json(Header, parse_line(file.readline(LONGEST_HEADER_BYTES)))
-
-
 def _entry(path: Path) -> Entry | None:
     try:
         with path.open("rb") as file:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 from fswizard.model.analysis import TIE, Ratio, Verdict
 from fswizard.model.plan import FIRST_LOOK
-from fswizard.model.pool import Estimate
 from fswizard.stats.constants import LAST_LOOK, PAIRED, PAIRED_FROM, UNPAIRED
 from fswizard.stats.sticky import stickiness
 from fswizard.stats.table import Table
@@ -97,23 +96,6 @@ def compare(
     candidates, which shows best in the `parts`, if any, whose sum the table is.
     """
     ratios = []
-    for pair, half_width in _narrowest(table, workload, started_with, pairs, parts):
-        ratio = Ratio(pair.candidate, pair.baseline, workload, math.exp(pair.mean), rounds=pair.rounds)
-        ratios.append(ratio if half_width is None else with_interval(ratio, pair.mean, half_width))
-    return tuple(ratios)
-
-
-def estimates(
-    table: Table, workload: str, started_with: int, pairs: Iterable[tuple[str, str]], parts: Collection[Table] = ()
-) -> Iterator[Estimate]:
-    """The estimate that `compare` makes an interval of, for each pair that has a round in common."""
-    return (pair for pair, _ in _narrowest(table, workload, started_with, pairs, parts))
-
-
-def _narrowest(
-    table: Table, workload: str, started_with: int, pairs: Iterable[tuple[str, str]], parts: Collection[Table]
-) -> Iterator[tuple[Estimate, float | None]]:
-    """Estimates, each with half of the narrower interval."""
     pools: dict[tuple[int, ...], tuple[tuple[_Spread, _Spread], float, int]] = {}
     for candidate, baseline in pairs:
         one, other = table.get(candidate, {}), table.get(baseline, {})
@@ -123,7 +105,8 @@ def _narrowest(
             continue
         differences = [one[number] - other[number] for number in shared]
         if b < FIRST_LOOK:
-            yield Estimate(candidate, baseline, workload, statistics.fmean(differences), None, b), None
+            mean = statistics.fmean(differences)
+            ratios.append(Ratio(candidate, baseline, workload, math.exp(mean), rounds=b))
             continue
         if shared not in pools:
             pools[shared] = (
@@ -136,9 +119,11 @@ def _narrowest(
         for paired, spread in zip((True, False), spreads):
             mean = statistics.fmean(_without_far_off(differences) if paired else differences)
             error = max(LEAST_DEVIATION, wider * spread.deviation(candidate, baseline)) / math.sqrt(b)
-            ways.append((critical(started_with, b, paired, left=still_in) * error, mean, error))
-        half_width, mean, error = min(ways)
-        yield Estimate(candidate, baseline, workload, mean, error, b), half_width
+            ways.append((critical(started_with, b, paired, left=still_in) * error, mean))
+        half_width, mean = min(ways)
+        ratio = Ratio(candidate, baseline, workload, math.exp(mean), rounds=b)
+        ratios.append(with_interval(ratio, mean, half_width))
+    return tuple(ratios)
 
 
 WIDEST = math.log(1e6)

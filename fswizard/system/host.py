@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 import os
 import platform
 import re
@@ -25,8 +24,6 @@ _MODULES = ("lib/modules", "usr/lib/modules", "run/booted-system/kernel-modules/
 
 DYNAMIC_DRIVERS = frozenset({"intel_pstate", "amd-pstate-epp"})
 """With these, the governor `powersave` still raises the clock under load (kernel admin guide, cpufreq)."""
-_PROGRAM = b"fswizard: machines of pooled results"
-"""What hashes of machine IDs are made with, so that no other program's are the same."""
 _CPUFREQ = "sys/devices/system/cpu/cpu0/cpufreq"
 
 
@@ -93,14 +90,6 @@ class Host:
         """The first two numbers of Linux's version; (0, 0) where it tells none."""
         match = re.match(r"(\d+)\.(\d+)", self._text("proc/sys/kernel/osrelease"))
         return (int(match[1]), int(match[2])) if match else (0, 0)
-
-    def identity(self) -> str:
-        """Tells this machine from others, and nobody which one it is; empty where it has no machine ID.
-
-        machine-id(5): the ID itself is confidential, a hash of it with a key of the program's own may be shared.
-        """
-        machine_id = self._text("etc/machine-id").strip()
-        return hmac.new(machine_id.encode(), _PROGRAM, "sha256").hexdigest()[:16] if machine_id else ""
 
     def memory_bytes(self) -> int:
         """Size of the main memory."""
@@ -243,7 +232,6 @@ def environment(plan: Plan, *, root_path: str | None = None, helper_path: str | 
         processor=this.processor(),
         memory_bytes=this.memory_bytes(),
         tools=tool_versions(sorted(makers), root_path) | tool_versions(sorted(workers), path),
-        machine=this.identity(),
     )
 
 

@@ -257,12 +257,11 @@ def constants_of(alive: Bools, rounds: int, paired: bool) -> Floats:
 
 def narrower(
     seen: Look, errors: tuple[Floats, Floats], constants: tuple[Floats | float, Floats | float]
-) -> tuple[Floats, Floats, Floats]:
-    """Differences, their standard errors and half the intervals, by run and pair, of whichever way is narrower."""
+) -> tuple[Floats, Floats]:
+    """Differences and half the intervals, by run and pair, of whichever way is narrower."""
     paired, unpaired = (constant * error for constant, error in zip(constants, errors))
     taken = unpaired < paired
-    means, error = (np.where(taken, of[1], of[0]) for of in (seen.means, errors))
-    return means, error, np.minimum(paired, unpaired)
+    return np.where(taken, seen.means[1], seen.means[0]), np.minimum(paired, unpaired)
 
 
 def statistics(figures: Floats, ratios: Sequence[float]) -> Floats:
@@ -275,7 +274,7 @@ def statistics(figures: Floats, ratios: Sequence[float]) -> Floats:
     for rounds, ratio in enumerate(ratios, FIRST_LOOK):
         seen = look(figures, rounds)
         _, errors = standing.estimates(seen)
-        differences, _, halves = narrower(seen, errors, (ratio, 1.0))
+        differences, halves = narrower(seen, errors, (ratio, 1.0))
         looks.append((np.abs(differences) / halves).max(axis=1))
     return np.stack(looks, axis=1)
 
@@ -294,10 +293,6 @@ class Outcome:
     cells: npt.NDArray[np.intp]
     told: Floats
     """The difference between the two best, as estimated when they were last compared."""
-    difference: Floats
-    """The same with its sign: the one with the lower number over the other."""
-    error: Floats
-    """Standard error of that difference, by the way whose interval is narrower."""
     half_width: Floats
     rounds: npt.NDArray[np.intp]
     """That it rests on."""
@@ -330,7 +325,7 @@ def play(
     standing = Standing.begin(runs, candidates)
     going, missed = np.ones(runs, bool), np.zeros(runs, bool)
     cells, answer = np.full(runs, (FIRST_LOOK - 1) * candidates), np.full(runs, OPEN)
-    signed, last_errors, half_widths = (np.zeros(runs) for _ in range(3))
+    told, half_widths = np.zeros(runs), np.zeros(runs)
     compared = np.zeros(runs, np.intp)
     doubted = np.zeros(runs, bool)
     best, second = np.argsort(-levels)[:2]
@@ -347,10 +342,10 @@ def play(
             constants[rounds - FIRST_LOOK] if len(constants) else constants_of(standing.alive, rounds, paired)
             for paired in both
         ]
-        differences, error, half_width = narrower(seen, errors, (at[0], at[1]))
+        differences, half_width = narrower(seen, errors, (at[0], at[1]))
         lead = judged[:, closest]
-        for kept, now in ((signed, differences), (last_errors, error), (half_widths, half_width)):
-            kept[lead] = now[lead, closest]
+        told[lead] = np.abs(differences[lead, closest])
+        half_widths[lead] = half_width[lead, closest]
         compared[lead] = rounds
         missed |= (judged & (np.abs(differences - true) > half_width)).any(axis=1)
         tie = (np.abs(differences) + half_width <= math.log(TIE)) & together
@@ -365,4 +360,4 @@ def play(
         tied = going & (left > 1) & (tie | ~still).all(axis=1)
         answer[tied] = TIED
         going &= ~won if to_the_end else ~(won | tied)
-    return Outcome(answer, missed, cells, np.abs(signed), signed, last_errors, half_widths, compared, doubted)
+    return Outcome(answer, missed, cells, told, half_widths, compared, doubted)

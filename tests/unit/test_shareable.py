@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, get_origin, get_type_hints
 
@@ -19,10 +18,7 @@ from fswizard.model import shareable
 from fswizard.model.drive import Drive, DriveUse, Evidence, Partition, SmrVerdict
 from fswizard.model.plan import LeftOut, Member
 from fswizard.model.result import Doubt, Failure, Result
-from fswizard.model.result_file import recipe_digest
 from fswizard.report import FORMATS, render
-from fswizard.system.host import Host
-from tests.builders import make_recipe, make_workload
 from tests.fakes.command_line import fswizard
 from tests.fakes.translation import catalog_of, known
 from tests.unit.report_findings import make_findings
@@ -71,7 +67,7 @@ def whole_result() -> Result:
     left_out = (LeftOut("zfs", "A reason.", "package"),)
     plan = dataclasses.replace(result.plan, drive=drive, target=target, losses=("a loss",), left_out=left_out)
     candidate = plan.candidates[-1].name
-    environment = dataclasses.replace(result.environment, host="host", source="a source", machine="0" * 32)
+    environment = dataclasses.replace(result.environment, host="host", source="a source")
     return dataclasses.replace(
         result,
         plan=plan,
@@ -170,28 +166,7 @@ def test_a_shared_result_is_a_result_like_any_other(tmp_path: Path) -> None:
     assert conclude(back).analysis == conclude(findings.result).analysis
     assert back.samples == findings.result.samples
     assert back.failures == findings.result.failures
-    header = results.header(tmp_path / "shared.jsonl")
-    assert (header.version, header.digest) == ("0.1.0", recipe_digest(findings.result.plan.recipe))
     assert fswizard("report", str(tmp_path / "shared.jsonl")).returncode == 0
-
-
-def test_digests_tell_what_is_measured_and_machines_apart_and_name_nobody(tmp_path: Path) -> None:
-    recipe = make_recipe([make_workload("a"), make_workload("b")])
-    assert recipe_digest(replace(recipe, name="other", title="Other")) == recipe_digest(recipe)
-    assert recipe_digest(replace(recipe, workloads=recipe.workloads[::-1])) == recipe_digest(recipe)
-    assert recipe_digest(replace(recipe, workloads=(make_workload("a", weight=2.0), recipe.workloads[1]))) != (
-        recipe_digest(recipe)
-    )
-    names = []
-    for number in range(2):
-        root = tmp_path / str(number)
-        (root / "etc").mkdir(parents=True)
-        (root / "etc/machine-id").write_text(f"{number}0123456789abcdef0123456789abcde\n")
-        names.append(Host(root).identity())
-        assert Host(root).identity() == names[-1]
-        assert "0123456789" not in names[-1]
-    assert names[0] != names[1]
-    assert Host(tmp_path / "nowhere").identity() == ""
 
 
 def test_what_is_translated_is_said_and_nothing_else_in_that_language(

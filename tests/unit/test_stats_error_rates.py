@@ -84,7 +84,7 @@ def test_arrays_are_judged_as_the_program_judges(truth: tuple[float, ...], noise
             seen = look(run[None], rounds)
             together, errors = standing.estimates(seen, wider[:, None])
             constants = constants_of(standing.alive, rounds, True), constants_of(standing.alive, rounds, False)
-            differences, _, half_widths = narrower(seen, errors, constants)
+            differences, half_widths = narrower(seen, errors, constants)
             table = {
                 f"c{c}": {n: float(run[n, c]) for n in range(rounds if standing.alive[0, c] else 6)}
                 for c in range(len(truth))

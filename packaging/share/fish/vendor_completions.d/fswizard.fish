@@ -73,8 +73,6 @@ complete -c fswizard -n '__fish_seen_subcommand_from history' -l compare -d 'com
 complete -c fswizard -n '__fish_seen_subcommand_from history' -l json -d 'print JSON'
 complete -c fswizard -n '__fish_seen_subcommand_from history' -l note -r -d 'keep a note beside one result; an empty one removes it'
 complete -c fswizard -n '__fish_seen_subcommand_from history' -l on -r -d 'do it on another machine, by ssh: HOST or USER@HOST'
-complete -c fswizard -n __fish_use_subcommand -f -a pool -d 'Make one statement of results from several machines or days: who is ahead, and where not.'
-complete -c fswizard -n '__fish_seen_subcommand_from pool' -l json -d 'print JSON'
 complete -c fswizard -n __fish_use_subcommand -f -a import -d 'Turn figures measured elsewhere into a result, and report it.'
 complete -c fswizard -n '__fish_seen_subcommand_from import' -l baseline -r -d 'candidate that others are compared with (ext4)'
 complete -c fswizard -n '__fish_seen_subcommand_from import' -l format -r -d 'text markdown reddit bbcode svg png png-dark html csv json result; the default is text'
