@@ -25,8 +25,6 @@ POOL_PROPERTIES = ("mountpoint=legacy", "canmount=noauto", "setuid=off", "device
 """Nothing of a pool is mounted but by the helper."""
 APART = ("-R", MOUNT_ROOT, "-o", "cachefile=none")
 """Not in the system's list of pools, and all its mountpoints lie below that directory, whoever mounts them."""
-RAW_KEY, PASSPHRASE = (("-O", f"keyformat={kind}") for kind in ("raw", "passphrase"))
-"""Of an encrypted pool: read from standard input, or asked for (zfsprops(7))."""
 MISSING = "missing"
 """mdadm's word for a member that is left out (mdadm(8))."""
 WITHOUT_CONFIGURATION = "--config=none"
@@ -108,9 +106,8 @@ def make(
 
 
 def mount(
-    names: DeviceNames, mount_type: str, options: Sequence[str], uid: int, gid: int, *, further: Sequence[str] = (),
-    encrypted: bool = False,
-) -> Commands:  # fmt: skip
+    names: DeviceNames, mount_type: str, options: Sequence[str], uid: int, gid: int, *, further: Sequence[str] = ()
+) -> Commands:
     """Mount a device, or a pool by its name, for a user; `further` options come from how it is spread.
 
     NILFS2's cleaner is started by us, to be sure that it ends.
@@ -122,7 +119,7 @@ def mount(
     words = ("-t", mount_type, "-o", ",".join(known), source, names.directory)
     command = ("mount", "--no-canonicalize", "--no-mtab", *internal, *words)
     if mount_type == grammar.ZFS:
-        return (import_pool(source), *((load_key(source),) if encrypted else ()), command)
+        return (import_pool(source), command)
     return (command, *cleaner(options, source, names.directory)) if mount_type == NILFS2 else (command,)
 
 
@@ -257,13 +254,12 @@ def create_pool(
         spread = tuple(word for pair in zip(nodes[::2], nodes[1::2]) for word in (level, *pair))
     elif level:
         spread = (level, *nodes)
-    keyed = grammar.encrypts(arguments)
     if copied:
-        return (("zpool", "create", *arguments, *(PASSPHRASE if keyed else ()), names.name, *spread),)
+        return (("zpool", "create", *arguments, names.name, *spread),)
     ours = [("-o", option) for option in POOL_OPTIONS]
     ours += [("-O", option) for option in (*POOL_PROPERTIES, f"{POOL_MARK}={names.name}")]
     options = [part for pair in ours for part in pair]
-    create = ("zpool", "create", *APART, *options, *arguments, *(RAW_KEY if keyed else ()), names.name, *spread)
+    create = ("zpool", "create", *APART, *options, *arguments, names.name, *spread)
     offline = (("zpool", "offline", names.name, nodes[-1]),) if missing else ()
     return (create, *offline, export_pool(names.name))
 
@@ -271,11 +267,6 @@ def create_pool(
 def import_pool(name: str) -> Command:
     """`-N` leaves all datasets unmounted."""
     return ("zpool", "import", "-N", *APART, "-d", pool_directory(name), name)
-
-
-def load_key(name: str) -> Command:
-    """It reads the key from its standard input."""
-    return ("zfs", "load-key", name)
 
 
 def export_pool(name: str) -> Command:

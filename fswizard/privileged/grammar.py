@@ -126,7 +126,6 @@ ZFS_PROPERTIES = "|".join(
         "dnodesize=(legacy|auto|1k|2k|4k|8k|16k)",
         "direct=(disabled|standard|always)",
         "casesensitivity=(sensitive|insensitive|mixed)",
-        "encryption=(on|off|aes-(128|192|256)-(ccm|gcm))",
     )
 )
 ZFS_FLAGS = {"-o": "ashift=(9|1[0-6])", "-O": ZFS_PROPERTIES}
@@ -279,11 +278,6 @@ def require_mkfs(filesystem: str, arguments: Sequence[str]) -> str:
             if not re.fullmatch(pattern, part, re.ASCII):
                 raise Refusal("refused", f"{mkfs.program} {flag}: {part!r:.60} is not allowed")
     return mkfs.program
-
-
-def encrypts(arguments: Sequence[str]) -> bool:
-    """Whether what mkfs makes with these arguments takes a key."""
-    return any(re.fullmatch("encryption=(?!off).*", word) for word in arguments)
 
 
 def require_build(filesystem: str, level: str, members: int) -> None:

@@ -12,10 +12,9 @@ import os
 import re
 import stat
 import subprocess
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from fswizard.privileged import commands, grammar, names, programs
+from fswizard.privileged import commands, names, programs
 from fswizard.privileged.jobs import Work
 from fswizard.privileged.protocol import Refusal
 
@@ -26,8 +25,6 @@ OPENZFS = "mount.zfs"
 BUSY_LIMIT_S = 10.0
 """Whoever asks after pools, OpenZFS's own event daemon above all, holds them for a moment."""
 ANSWER_LIMIT_S = 10
-KEY_BYTES = 32
-"""AES-256."""
 COUNTERS = ("read_errors", "write_errors", "checksum_errors")
 
 
@@ -59,33 +56,22 @@ def new(device: int) -> Pool:
     return Pool(names.new(), device)
 
 
-def new_key(arguments: Sequence[str]) -> bytes:
-    """A key for what zpool makes with these arguments; empty where that is not encrypted."""
-    return os.urandom(KEY_BYTES) if grammar.encrypts(arguments) else b""
-
-
-def create(pool: Pool, orders: commands.Commands, key: bytes = b"") -> Work:
-    """Make the pool by these commands, the last of which exports it. Refusal where there is no OpenZFS.
-
-    An empty `key` encrypts nothing.
-    """
+def create(pool: Pool, orders: commands.Commands) -> Work:
+    """Make the pool by these commands, the last of which exports it. Refusal where there is no OpenZFS."""
     programs.find(OPENZFS)
 
     def body() -> int:
         _make_nodes(pool)
-        failed = (code for order in orders[:-1] if (code := programs.call(order, given=key)))
+        failed = (code for order in orders[:-1] if (code := programs.call(order)))
         return next(failed, 0) or export_pool(pool)
 
     return Work(orders, body)
 
 
-def import_pool(pool: Pool, key: bytes = b"") -> int:
-    """Import the pool, with the key that it was made with; the exit code."""
+def import_pool(pool: Pool) -> int:
+    """Import the pool; the exit code."""
     _make_nodes(pool)
-    code = programs.call(commands.import_pool(pool.name))
-    if code == 0 and key and (code := programs.call(commands.load_key(pool.name), given=key)):
-        export_pool(pool)
-    return code
+    return programs.call(commands.import_pool(pool.name))
 
 
 def export_pool(pool: Pool) -> int:

@@ -51,10 +51,9 @@ def located(command: Sequence[str]) -> list[str]:
     return [find(command[0]), *command[1:]]
 
 
-def call(command: Sequence[str], stdout: int | None = None, given: bytes | None = None) -> int:
-    """Run a program of root's, which may read what is `given` as its standard input; the exit code."""
-    done = subprocess.run(located(command), env=ROOT_ENVIRONMENT, stdout=stdout, input=given, check=False)
-    return done.returncode
+def call(command: Sequence[str], stdout: int | None = None) -> int:
+    """Run a program of root's; the exit code."""
+    return subprocess.call(located(command), env=ROOT_ENVIRONMENT, stdout=stdout)
 
 
 def run(command: Sequence[str], timeout_s: float | None = None) -> subprocess.CompletedProcess[bytes]:

@@ -37,7 +37,7 @@ from fswizard.privileged.memory_limit import MemoryLimit
 from fswizard.privileged.names import Names
 from fswizard.privileged.protocol import Refusal, Request
 from fswizard.privileged.scratch_image import Making
-from fswizard.privileged.volumes import Content, Volume
+from fswizard.privileged.volumes import Volume
 
 MAXIMUM_VOLUMES = 16
 END_LIMIT_S = 5.0
@@ -222,12 +222,12 @@ class Verbs:
         self, volume: Volume, verb: str, program: str, filesystem: str, arguments: list[str], **words: Any
     ) -> Answer:  # fmt: skip
         """Start making a filesystem, which can be mounted once that went well."""
-        pool, content = volume.pool, Content(pools.new_key(arguments))
+        pool, content = volume.pool, object()
         orders = commands.make(verb, volume.device_names, program, filesystem=filesystem, arguments=arguments, **words)
         if filesystem == grammar.ZFS:
             further = volume.parts[1:] if verb == "build" else ()
             pool.others = tuple(member.descriptor for member in further)
-            work = pools.create(pool, orders, content.key)
+            work = pools.create(pool, orders)
             self._names.hold(pool.name)
             pool.counted.clear()
             volume.is_pool = True

@@ -72,14 +72,6 @@ END_LIMIT_S = 20.0
 CLEANER_LIMIT_S = 10.0
 
 
-@dataclass(eq=False, frozen=True, slots=True)
-class Content:
-    """What was made; copies of it are the same one, with the same UUID."""
-
-    key: bytes
-    """Of an encrypted pool; empty where it is not."""
-
-
 @dataclass(slots=True)
 class Volume:
     handle: int
@@ -91,7 +83,8 @@ class Volume:
     """Whether it did."""
     made: str = ""
     """The filesystem that the helper made on the device and has not wiped since."""
-    content: Content = field(default_factory=lambda: Content(b""))
+    content: object = field(default_factory=object)
+    """Stands for what was made: copies, which have the same UUID, have the same one."""
     mount: Mount | None = None
     root: int = -1
     """Descriptor of the mount's root, held from mount to umount, so that no write error goes unseen."""
@@ -327,8 +320,7 @@ def mount(volume: Volume, mount_type: str, options: Sequence[str], user: User) -
     """Mount it below /run/fswizard, and make its top the user's."""
     directory, known = volume.directory, mounts.current().keys()
     further = volume.device.mount_options if isinstance(volume.device, Group) else ()
-    key, names = volume.content.key, volume.device_names
-    orders = commands.mount(names, mount_type, options, user.uid, user.gid, further=further, encrypted=bool(key))
+    orders = commands.mount(volume.device_names, mount_type, options, user.uid, user.gid, further=further)
     mounting, *after = orders[-1:] if volume.is_pool else orders
 
     def body() -> int:
@@ -337,7 +329,7 @@ def mount(volume: Volume, mount_type: str, options: Sequence[str], user: User) -
             if code == 0:
                 mounts.restrict(directory)
             return code
-        if volume.is_pool and (code := pools.import_pool(volume.pool, key)):
+        if volume.is_pool and (code := pools.import_pool(volume.pool)):
             return code
         code = programs.call(mounting)
         mounted = new_mount(volume, known)

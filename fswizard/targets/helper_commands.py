@@ -12,7 +12,7 @@ from fswizard.model.layout import LUKS, MD
 from fswizard.model.plan import FORMAT, MOUNTING, Member, Target
 from fswizard.model.recipe import PlannedCommand
 from fswizard.model.units import binary_size_text
-from fswizard.privileged import commands, grammar
+from fswizard.privileged import commands
 from fswizard.privileged.commands import Command, DeviceNames
 
 ARRAY, VOLUME, POOL, LABEL = "ARRAY", "VOLUME", "POOL", "LABEL"
@@ -92,9 +92,7 @@ def making(candidate: Candidate, devices: Sequence[str], kept: str = "") -> Iter
     if array and array.layout.maker == "btrfs":
         further = commands.btrfs_options(devices, missing=array.degraded)
     options, user = candidate.scratch_mount_options, (os.getuid(), os.getgid())
-    encrypted = grammar.encrypts(candidate.mkfs_arguments(scratch=True))
-    mounting = commands.mount(names, filesystem.mount_type, options, *user, further=further, encrypted=encrypted)
-    for command in mounting:
+    for command in commands.mount(names, filesystem.mount_type, options, *user, further=further):
         yield _as_root(command, MOUNTING, candidate)
 
 

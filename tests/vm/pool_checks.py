@@ -97,19 +97,6 @@ async def errors_are_told_also_after_the_mount_that_saw_them(helper: Helper, att
     await umount(helper, attached)
 
 
-async def an_encrypted_one_opens_at_each_mount_and_its_disk_shows_nothing(helper: Helper, attached: Attached) -> None:
-    words = b"nobody else reads this\n"
-    for name in ("zfs:compression=off,encryption=aes-256-gcm", "zfs:compression=off"):
-        await make(helper, attached, name)
-        await mount(helper, attached, "zfs")
-        await said(helper, attached.directory, "sh", "-c", f"yes {words.decode().strip()} | head -c 1M > file")
-        await umount(helper, attached)
-        assert (words * 10 in Path(attached.paths[0]).read_bytes()) == ("encryption" not in name), name
-        await mount(helper, attached, "zfs")
-        assert await said(helper, attached.directory, "head", "--lines=1", "file") == words.decode().strip()
-        await umount(helper, attached)
-
-
 async def one_that_a_program_uses_stays_and_the_program_is_named(helper: Helper, attached: Attached) -> None:
     await made_and_mounted(helper, attached, "zfs")
     process = await helper.run(["sleep", "600"], cwd=attached.directory)
@@ -148,9 +135,7 @@ def all_tokens(filesystem: Filesystem) -> list[list[str]]:
     values: dict[str, list[str]] = {}
     for option in filesystem.options:
         values.setdefault(option.name, []).extend(option.tokens)
-    # The kernel of Debian 12 crashed with OpenZFS 2.1 where one was mounted with all options and encryption besides.
-    alone = [[token] for token in values.pop("encryption")]
-    return [*([token for token in row if token] for row in zip_longest(*values.values())), *alone]
+    return [[token for token in row if token] for row in zip_longest(*values.values())]
 
 
 async def health(helper: Helper, attached: Attached) -> dict[str, int]:
@@ -184,7 +169,6 @@ CHECKS = (
     a_dataset_that_somebody_put_in_is_never_mounted,
     sync_reaches_the_disk_and_mounting_again_reads_from_it,
     errors_are_told_also_after_the_mount_that_saw_them,
-    an_encrypted_one_opens_at_each_mount_and_its_disk_shows_nothing,
     one_that_a_program_uses_stays_and_the_program_is_named,
     only_a_pool_is_mounted_as_one,
 )

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.vm, pytest.mark.slow, pytest.mark.xdist_group("zfs")]
 LIMIT = "awk '$1 == \"c_max\" { print $3 }' /proc/spl/kstat/zfs/arcstats"
 SEEN_LIMITS = "/run/arc-limits"
 WATCHER = f"while sleep 0.1; do {LIMIT} >> {SEEN_LIMITS}; done"
-TUNED = "zfs:compression=zstd,recordsize=16k,atime=off,encryption=aes-256-gcm"
+TUNED = "zfs:compression=zstd,recordsize=16k,atime=off"
 
 
 def pools(machine: Machine) -> list[str]:
