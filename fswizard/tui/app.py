@@ -159,6 +159,12 @@ class FswizardApp(Wizard):
         self.push_screen(FindScreen(), found)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        from fswizard.tui.screens.run import RunScreen
+
+        if isinstance(screen, RunScreen):
+            if screen.check_action("pause", ()):
+                yield SystemCommand(_("Pause or resume"), _("Pause before the next filesystem"), screen.action_pause)
+            yield SystemCommand(_("Log"), _("Every program that ran, with its output"), screen.action_log)
         themes = _("Dark, light, high contrast, the terminal's own colours")
         yield SystemCommand(_("Next theme"), themes, self.action_next_theme)
         yield SystemCommand(_("Help"), _("Help on this screen"), self.action_explain)

@@ -81,7 +81,7 @@ def test_a_wrong_password_leads_back_and_the_right_one_to_the_run(terminal: Tmux
         terminal.press("Enter")
         terminal.shows("Nothing has happened yet", timeout_s=TIMEOUT_S)
     answer(terminal, 3, PASSWORD, "Enter")
-    shown = terminal.shows("space pause", full_screen=True, timeout_s=TIMEOUT_S)
+    shown = terminal.shows("x stop", full_screen=True, timeout_s=TIMEOUT_S)
     assert PASSWORD not in shown
     wait_until(lambda: _programs_as_root(asked), TIMEOUT_S, "the helper runs as root, everything else as the user")
     terminal.press("C-q")

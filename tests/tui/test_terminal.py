@@ -124,7 +124,7 @@ def to_a_run(terminal: Tmux) -> None:
     terminal.press("Enter")
     terminal.shows("starts the run")
     terminal.press("Enter")
-    terminal.shows("space pause")
+    terminal.shows("x stop")
     terminal.shows("Round 1 of")
 
 

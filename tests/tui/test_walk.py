@@ -23,7 +23,7 @@ from fswizard.tui.screens.export import ExportScreen
 from fswizard.tui.screens.log import LogScreen
 from fswizard.tui.screens.options import OptionsScreen
 from fswizard.tui.screens.result import ResultScreen
-from fswizard.tui.widgets.bars import StepBar
+from fswizard.tui.widgets.bars import StepBar, all_keys
 from fswizard.tui.widgets.choice_list import ChoiceList
 from tests.fakes.wizard import NEW, RECIPES, FakeMachine, app
 from tests.tui.driving import at_step, click_key, footer, question, screen_text, settled, shows, until, wizard
@@ -356,6 +356,10 @@ async def test_pause_skip_and_log_reach_a_run_that_can_be_left_alone_and_returne
         await until(pilot, lambda: session.skipped == 1, "the order to skip")
         await pilot.press("space")
         assert not session.paused
+        assert "pause" not in footer(pilot.app)
+        assert {"pause", "log"} <= set(all_keys(pilot.app.screen).split())
+        menu = {each.title for each in wizard(pilot).get_system_commands(pilot.app.screen)}
+        assert {"Pause or resume", "Log"} <= menu
         await pilot.press("l")
         await until(pilot, lambda: isinstance(pilot.app.screen, LogScreen), "the log")
         await pilot.press("escape")

@@ -48,9 +48,9 @@ class RunScreen(StepScreen):
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "forward", N_("result")),
-        Binding("space", "pause", N_("pause")),
+        Binding("space", "pause", N_("pause"), show=False),
         Binding("s", "skip", N_("skip")),
-        Binding("l", "log", N_("log")),
+        Binding("l", "log", N_("log"), show=False),
         Binding("x", "stop", N_("stop")),
         Binding("L", "leave_alone", N_("quit, run goes on"), show=False),
         Binding("escape", "back", N_("leave")),
