@@ -8,7 +8,6 @@ from plumbum import cli
 
 from fswizard import results
 from fswizard.advice import conclude
-from fswizard.cli.command import parse_weights
 from fswizard.cli.output import deliver
 from fswizard.cli.report import Reporting, exported
 from fswizard.cli.run import Choosing, measure, new_session
@@ -44,7 +43,7 @@ class Published(Choosing, Reporting):
         self._refuse_what_measures()
         if name:
             chosen = self.format_name()
-            findings = conclude(find(name), weights=parse_weights(self.weights) if self.weights else None)
+            findings = conclude(find(name))
             ours = results.load(results.find(result)) if result else None
             deliver(exported(with_reruns(findings, ours), chosen, english=self.english), self.output)
         elif self.json:

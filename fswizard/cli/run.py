@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 from plumbum import cli
 
 from fswizard import results
-from fswizard.cli.command import OnMachine, parse_weights
+from fswizard.cli.command import OnMachine
 from fswizard.cli.narration import EXIT_CODES, Narration, narrated, print_report
 from fswizard.errors import ExitCode, FswizardError, RunFailed, UsageError
 from fswizard.filesystems import parse_candidates, parse_needs
@@ -67,9 +67,6 @@ class Choosing(OnMachine):
     baseline = cli.SwitchAttr(
         "--baseline", str, argname="NAME", help=_("candidate that others are compared with (ext4)")
     )
-    weights = cli.SwitchAttr(
-        "--weights", str, argname="LIST", help=_('"sqlite=2, copy-video=0": see `fswizard recipes`')
-    )
     need = cli.SwitchAttr("--need", str, argname="LIST", help=_("features it must have: checksums,snapshots,…"))
     time = cli.SwitchAttr("--time", str, argname="TIME", help=_("start no new round after this: 10m, 1h30m"))
     rounds = cli.SwitchAttr(
@@ -101,7 +98,6 @@ class Choosing(OnMachine):
                 target=replace(
                     parse_target(self.target or "image:"), serial=",".join(self.erase) if self.erase else None
                 ),
-                weights=parse_weights(self.weights or ""),
                 needs=parse_needs(self.need or ""),
                 time_limit_s=_option("time", self.time, parse_duration),
                 write_budget_bytes=_option("write-budget", self.budget, _budget, NO_LIMIT),
@@ -165,7 +161,7 @@ class Run(Choosing):
 
     def _resumed(self) -> Resumption:
         """The plan is the earlier run's; only the time and the write budget can be chosen."""
-        chosen = ("target", "candidates", "baseline", "weights", "need", "rounds", "seed", "erase", "output")
+        chosen = ("target", "candidates", "baseline", "need", "rounds", "seed", "erase", "output")
         for name in (*chosen, "memory-limit", "aged"):
             if getattr(self, name.replace("-", "_")) not in (None, [], False):
                 raise UsageError(

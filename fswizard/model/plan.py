@@ -126,7 +126,7 @@ class Plan:
     """A run, decided in full."""
 
     recipe: Recipe
-    """With the weights as the user set them; workloads of weight 0 are left out of the run."""
+    """With the workloads of the run only; those of weight 0 are left out."""
     candidates: tuple[Candidate, ...]
     baseline: str
     target: Target

@@ -257,6 +257,11 @@ class Recipe:
     def workload(self, name: str) -> Workload:
         return next(workload for workload in self.workloads if workload.name == name)
 
+    @property
+    def measured(self) -> tuple[Workload, ...]:
+        """Workloads that take part in a run: those of a weight above 0."""
+        return tuple(workload for workload in self.workloads if workload.weight > 0)
+
     def weighed(self, weights: Mapping[str, float]) -> Recipe:
         """With other weights for some tests, which are named, or several at once by how their names begin: `search` for
         `search-source` and `search-mail`. UsageError if they make no sense."""

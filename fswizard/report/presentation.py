@@ -576,8 +576,6 @@ def repeat_command(plan: Plan) -> str:
     if plan.write_budget_bytes != usual_budget_bytes(plan.drive):
         budget = plan.write_budget_bytes
         words += ["--write-budget", "none" if budget is None else decimal_size_text(budget)]
-    if any(workload.weight != 1 for workload in plan.recipe.workloads):
-        words += ["--weights", ", ".join(f"{w.name}={w.weight:g}" for w in plan.recipe.workloads)]
     if plan.needs:
         words += ["--need", ",".join(plan.needs)]
     return shlex.join(words)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from fswizard.engines import engine, planned_age
@@ -58,8 +58,6 @@ class Choices:
     """Empty: those of the recipe that this machine can make."""
     baseline: str = ""
     target: TargetChoice = field(default_factory=TargetChoice)
-    weights: Mapping[str, float] = field(default_factory=dict)
-    """By workload; 0 leaves a workload out."""
     needs: tuple[str, ...] = ()
     time_limit_s: float | None = None
     write_budget_bytes: float | None = None
@@ -80,8 +78,9 @@ def make_plan(choices: Choices, history: Sequence[Entry] = ()) -> Plan:
     Raises UsageError where choices do not fit together, Missing where a program or a right is absent,
     Refused where data could be lost.
     """
-    weighed = choices.recipe.weighed(choices.weights)
-    recipe = replace(weighed, workloads=tuple(workload for workload in weighed.workloads if workload.weight > 0))
+    recipe = replace(choices.recipe, workloads=choices.recipe.measured)
+    if not recipe.workloads:
+        raise UsageError(_("Every test has weight 0."), _("Give at least one a weight above 0."))
     _check_limits(choices)
     target, losses, drive = plan_target(choices.target, recipe, choices.drive)
     work = _work(recipe)

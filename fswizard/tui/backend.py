@@ -235,7 +235,6 @@ class Backend:
 
         if choices.recipe is None:
             raise UsageError(_("No recipe was chosen."), _("Go back and choose one."))
-        workloads = (workload for workload in choices.recipe.workloads if choices.weight(workload.name) > 0)
         drive, place = choices.written_drive, choices.directory
         if choices.comparing:
             target = Target("directory", "")
@@ -257,7 +256,7 @@ class Backend:
             )
         aged, beside = with_age(fitting) if choices.aged else (fitting, ())
         plan = Plan(
-            replace(choices.recipe, workloads=tuple(workloads)), aged, choices.against, target,
+            replace(choices.recipe, workloads=choices.recipe.measured), aged, choices.against, target,
             drive or drive_under(target, otherwise=place), time_limit_s=choices.budget_s, beside=beside,
         )  # fmt: skip
         return within_budget(estimated(plan, calibrations(plan, self.history())), choices.write_budget_bytes)
@@ -271,7 +270,7 @@ class Backend:
         if choices.recipe is None:
             raise UsageError(_("No recipe was chosen."), _("Go back and choose one."))
         given = partial(
-            Choices, choices.recipe, weights=choices.weights, needs=choices.needs, time_limit_s=choices.time_limit_s,
+            Choices, choices.recipe, needs=choices.needs, time_limit_s=choices.time_limit_s,
             write_budget_bytes=choices.write_budget_bytes,
         )  # fmt: skip
         history = self.history()

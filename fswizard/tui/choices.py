@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from fswizard.model.drive import Drive
@@ -14,7 +13,6 @@ from fswizard.model.recipe import Recipe
 Purpose = Literal["archive-disk", "desktop-ssd", "quick", "compare", "smr", "own"]
 
 WRITE_BUDGETS_BYTES = (5e9, 10e9, 20e9, 50e9, 100e9, 200e9, 500e9, math.inf)
-WEIGHTS = (0.0, 0.5, 1.0, 2.0, 3.0, 5.0)
 TIME_BUDGETS_S = (120.0, 180.0, 300.0, 600.0, 1200.0, 2400.0, 3600.0, 7200.0, 14400.0)
 
 
@@ -56,8 +54,6 @@ class WizardChoices:
     baseline: str = ""
     """What ratios are made against; empty for ext4 where it takes part, else the first."""
     needs: tuple[str, ...] = ()
-    weights: Mapping[str, float] = field(default_factory=dict)
-    """Weights that differ from the recipe's."""
     time_limit_s: float | None = None
     """None: the recipe's own."""
     write_budget_bytes: float | None = None
@@ -119,9 +115,3 @@ class WizardChoices:
         if self.baseline in self.candidates:
             return self.baseline
         return "ext4" if "ext4" in self.candidates else next(iter(self.candidates), "")
-
-    def weight(self, workload: str) -> float:
-        """Weight of a workload as it stands now."""
-        if workload in self.weights:
-            return self.weights[workload]
-        return self.recipe.workload(workload).weight if self.recipe else 1.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -13,20 +13,13 @@ from textual.content import Content
 
 from fswizard.language import N_, _, number
 from fswizard.model.recipe import Workload
-from fswizard.tui.choices import WEIGHTS, next_value, toggled
+from fswizard.tui.choices import next_value, toggled
 from fswizard.tui.drawing import cut_among, fit, slider, text, tick
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
 
+WEIGHTS = (0.0, 0.5, 1.0, 2.0, 3.0, 5.0)
 WEIGHT = "w:"
 NEED = "n:"
-
-
-def weight_row(title: str, titles: Iterable[str], weight: float, width: int, *, words: str, on: bool) -> Content:
-    """A workload among those with `titles`, a slider for its weight, and the weight in words."""
-    room = width - len(WEIGHTS) - 2 - cell_len(words)
-    style = "bold" if weight else "$faint"
-    name = fit((cut_among(title, titles, room - 1), style if on or not weight else ""), room)
-    return text(name, slider(WEIGHTS, weight, active=on), (words, style))
 
 
 class PreferenceList(ChoiceList):
@@ -71,9 +64,15 @@ class PreferenceList(ChoiceList):
         self.rows = tuple(rows)
 
     def _slider(self, name: str, width: int, on: bool) -> Content:
+        """A workload, a slider for its weight, and the weight."""
         weight = self.weights[name]
         words = number(f"{weight:>4g}")
-        return weight_row(self._titles[name], self._titles.values(), weight, width, words=words, on=on)
+        room = width - len(WEIGHTS) - 2 - cell_len(words)
+        style = "bold" if weight else "$faint"
+        title = cut_among(self._titles[name], self._titles.values(), room - 1)
+        return text(
+            fit((title, style if on or not weight else ""), room), slider(WEIGHTS, weight, active=on), (words, style)
+        )
 
     def _tick(self, name: str, width: int, on: bool) -> Content:
         return text(tick(name in self.needs), f" {self._offered[name]}")

@@ -63,10 +63,10 @@ def with_figures(backend: Backend, choices: WizardChoices, item: Offered) -> Off
 
 
 def with_recipe(choices: WizardChoices, recipe: Recipe) -> WizardChoices:
-    """Another recipe, without the weights and the time of the one before."""
+    """Another recipe, without the time of the one before."""
     if choices.recipe is not None and choices.recipe.name == recipe.name:
         return choices
-    return replace(choices, recipe=recipe, weights={}, time_limit_s=None)
+    return replace(choices, recipe=recipe, time_limit_s=None)
 
 
 def matches(recipe: Recipe, typed: str) -> bool:

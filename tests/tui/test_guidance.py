@@ -128,13 +128,12 @@ def test_an_image_that_does_not_fit_is_called_too_large_before_it_is_chosen(free
     "changes",
     [
         {},
-        {"weights": {RECIPES[0].workloads[0].name: 0.0}},
         {"directory": "/home/ada"},
         {"purpose": "compare", "places": tuple(place.directory for place in MOUNTED), "candidates": ()},
         {"drive": NEW, "device": NEW.stable_name, "candidates": ("ext4",)},
         {"images": 4, "member_bytes": 5 << 30, "candidates": ("ext4", "btrfs:raid1")},
     ],
-    ids=("image", "one workload less", "named directory", "directories", "disk", "array of images"),
+    ids=("image", "named directory", "directories", "disk", "array of images"),
 )
 def test_what_a_run_takes_is_told_the_same_before_and_on_the_review(changes: dict[str, Any]) -> None:
     machine, choices = FakeMachine(drives=(ARCHIVE, SSD, NEW)), chosen(**changes)

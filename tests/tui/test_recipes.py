@@ -67,9 +67,8 @@ async def test_recipes_stand_in_groups_with_time_bytes_and_room() -> None:
         assert all(figure in line for figure in ("7–14 min", "27–47 GB")), "the same as beside the question"
 
 
-async def test_a_recipe_is_found_while_typing_and_weights_of_another_are_left_behind() -> None:
-    choices = {"weights": {"store-video": 3.0}, "time_limit_s": 120.0}
-    async with app("workloads", AllRecipes(), **choices).run_test(size=SIZE) as pilot:
+async def test_a_recipe_is_found_while_typing_and_the_time_of_another_is_left_behind() -> None:
+    async with app("workloads", AllRecipes(), time_limit_s=120.0).run_test(size=SIZE) as pilot:
         await the_picker(pilot)
         await pilot.press(*"zzz")
         await shows(pilot, "No recipe has “zzz” in it.")
@@ -84,7 +83,6 @@ async def test_a_recipe_is_found_while_typing_and_weights_of_another_are_left_be
         await pilot.press("enter")
         await at_step(pilot, "workloads")
         assert named(pilot) == "everyday"
-        assert wizard(pilot).choices.weights == {}
         assert wizard(pilot).choices.time_limit_s is None
 
 

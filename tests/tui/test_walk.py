@@ -205,7 +205,7 @@ async def test_what_does_not_exist_or_cannot_be_made_is_no_candidate_and_without
         await at_step(pilot, "filesystems")
 
 
-async def test_weights_time_and_recipe_change_with_left_and_right_and_by_mouse() -> None:
+async def test_time_age_and_recipe_change_with_left_and_right_and_by_mouse() -> None:
     async with app("workloads").run_test(size=(120, 36)) as pilot:
         await at_step(pilot, "workloads")
         await pilot.press("down", "right")
@@ -213,24 +213,16 @@ async def test_weights_time_and_recipe_change_with_left_and_right_and_by_mouse()
         await pilot.press("down", "down", "right")
         assert (wizard(pilot).choices.aged, wizard(pilot).choices.time_limit_s) == (True, 1200.0)
         await shows(pilot, "aged ones, too")
-        await pilot.press("left", "down", "left", "left", "left")
-        assert not wizard(pilot).choices.aged
-        assert wizard(pilot).choices.weights == {"store-video": 0.0}
-        await shows(pilot, "skipped")
         rows = screen_text(pilot.app).splitlines()
-        line = next(i for i, row in enumerate(rows) if "Copying that video elsewhere" in row)
+        line = next(i for i, row in enumerate(rows) if "aged ones, too" in row)
         await pilot.click(offset=(rows[line].index("▸"), line))
-        await until(pilot, lambda: wizard(pilot).choices.weights.get("read-back") == 3.0, "the weight")
-        recipe = wizard(pilot).choices.recipe
-        assert recipe is not None
-        for _ in recipe.workloads:
-            await pilot.press(*["left"] * 6, "down")
-        await shows(pilot, "At least one workload must count.")
+        await until(pilot, lambda: not wizard(pilot).choices.aged, "new filesystems")
+        await pilot.press("down")
+        await shows(pilot, "Measures")
         await pilot.press("home", "right")
         recipe = wizard(pilot).choices.recipe
         assert recipe is not None
         assert recipe.name == "desktop-ssd"
-        assert wizard(pilot).choices.weights == {}, "weights belong to a recipe"
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_manual_page_and_completions_are_those_of_the_commands() -> None:
         assert (SHARE / path).read_text("utf-8") == text, "make them anew: .venv/bin/python packaging/share.py"
     assert completed("fswizard", "dri") == {"drives"}
     assert completed("fswizard", "") >= set(SUBCOMMANDS)
-    assert completed("fswizard", "run", "--we") == {"--weights"}
+    assert completed("fswizard", "run", "--wr") == {"--write-budget"}
     assert {"quick", "archive-disk"} <= completed("fswizard", "run", "")
     assert not completed("fswizard", "clean", "/et"), "bash itself completes files then"
 

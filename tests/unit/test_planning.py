@@ -85,13 +85,13 @@ def test_the_memory_limit_is_chosen_or_a_quarter_of_the_data_and_256_mib_at_leas
     assert "--memory-limit none" in repeat_command(chosen[0])
 
 
-def test_weights_replace_those_of_the_recipe_and_what_has_none_or_lacks_a_need_is_left_out(tmp_path: Path) -> None:
-    made = plan(tmp_path, weights={"write": 0, "read": 5})
-    assert [(workload.name, workload.weight) for workload in made.recipe.workloads] == [("read", 5)]
+def test_what_has_no_weight_or_lacks_a_need_is_left_out(tmp_path: Path) -> None:
+    target = TargetChoice("image", str(tmp_path), 512 << 20)
+    made = make_plan(Choices(RECIPE.weighed({"write": 0}), parse_candidates("ext4"), target=target))
+    assert [workload.name for workload in made.recipe.workloads] == ["read"]
+    nothing = replace(RECIPE, workloads=(replace(RECIPE.workload("read"), weight=0.0),))
     with pytest.raises(UsageError, match="Every test has weight 0"):
-        plan(tmp_path, weights={"write": 0, "read": 0})
-    with pytest.raises(UsageError, match="The weight of read is -1"):
-        plan(tmp_path, weights={"read": -1})
+        make_plan(Choices(nothing, parse_candidates("ext4"), target=target))
     with pytest.raises(UsageError, match="has no test seach") as refused:
         recipes.find("quick").weighed({"seach": 0})
     assert refused.value.hint.endswith("install-scripts; for several at once: install, search, unpack.")

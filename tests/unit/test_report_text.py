@@ -194,7 +194,7 @@ def test_the_command_to_repeat_a_run_names_all_and_that_for_others_nothing_of_th
     assert shlex.split(repeat_command(replace(plan, target=Target("image", "/srv/a b", 3 << 30)))) == [
         *("fswizard", "run", "quick", "--candidates", "ext4; xfs:noatime", "--baseline", "ext4"),
         *("--target", "image:3G@/srv/a b", "--time", "180s", "--rounds", "2..12", "--seed", "7"),
-        *("--weights", "large-files=2, random-append=1, delete-tree=1", "--need", "checksums"),
+        *("--need", "checksums"),
     ]
     plan = make_plan(("ext4", "xfs:noatime"), WORKLOADS, seed=7)
     words = ("fswizard", "run", "quick", "--candidates", "ext4; xfs:noatime")

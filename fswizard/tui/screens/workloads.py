@@ -1,4 +1,4 @@
-"""Fourth step: what is measured, how much each part counts, and for how long."""
+"""Fourth step: what is measured, and for how long."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -18,9 +18,8 @@ from fswizard.errors import UsageError
 from fswizard.language import N_, _, n_, number, p_, shown
 from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.units import binary_text, duration_text, size_text
-from fswizard.tui.choices import TIME_BUDGETS_S, WEIGHTS, WRITE_BUDGETS_BYTES, next_value
-from fswizard.tui.drawing import arrow, cut, cut_among, facts, fit, heading, lines, slider, text, wrap
-from fswizard.tui.preferences import weight_row
+from fswizard.tui.choices import TIME_BUDGETS_S, WRITE_BUDGETS_BYTES, next_value
+from fswizard.tui.drawing import arrow, cut, cut_among, facts, fit, lines, slider, text, wrap
 from fswizard.tui.recipe_list import fitted, with_recipe
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.screens.recipes import RecipesScreen
@@ -28,18 +27,17 @@ from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
 
 AGES = {False: N_("new filesystems"), True: N_("aged ones, too")}
-MEANING = {0.0: N_("skipped"), 0.5: "×½", 1.0: "×1", 2.0: "×2", 3.0: "×3", 5.0: "×5"}
 
 
 class WorkloadsScreen(StepScreen):
-    """Recipe, time, and the weight of each workload: left and right change them."""
+    """Recipe, time, and what may be written: left and right change them. Below are the recipe's tests."""
 
     QUESTION = N_("What do you use it for?")
     HELP = N_(
         "A recipe is a set of tests that represents one way of using a disk. Left and right change the highlighted "
-        "line: the recipe, the time, the cap on writes, how much a test counts.\n\n"
-        "A test of weight 2 counts twice in the overall result; one of weight 0 is skipped and takes no time. "
-        "You can change weights again beside the result, without measuring again.\n\n"
+        "line: the recipe, the time, the cap on writes.\n\n"
+        "How much each test counts is up to the recipe. You can change that with the result, without measuring "
+        "again.\n\n"
         "r shows all recipes in groups, with what each takes, and makes one of your own.\n\n"
         "The run stops early once the result is clear. No new round starts after its time."
     )
@@ -48,8 +46,7 @@ class WorkloadsScreen(StepScreen):
     def body(self) -> ComposeResult:
         with Horizontal(classes="split"):
             with Vertical(classes="left"):
-                yield ChoiceList(id="weights", changes=True, keeps_highlight=True)
-                yield Canvas(id="share", classes="wide-only")
+                yield ChoiceList(id="tests", changes=True, keeps_highlight=True)
                 yield Canvas(id="below", classes="panel brief")
             yield VerticalScroll(Canvas(id="about"), classes="panel", can_focus=False)
 
@@ -58,7 +55,7 @@ class WorkloadsScreen(StepScreen):
             self.wizard.choose(recipe=self.wizard.machine.recipe_for(self.choices.purpose))
         self.query_one(".panel").border_title = _("About this test")
         self._fill()
-        self.query_one("#weights", ChoiceList).focus()
+        self.query_one("#tests", ChoiceList).focus()
 
     @property
     def _recipe(self) -> Recipe:
@@ -81,14 +78,11 @@ class WorkloadsScreen(StepScreen):
             ListRow("writes", partial(_limit, third, WRITE_BUDGETS_BYTES, (self._cap_bytes, cap))),
             *([ListRow("age", partial(_dial, fourth, _(AGES[self.choices.age]), ""))] if self.choices.can_age else []),
             gap("gap"),
-            headline("workloads", _("Tests and how much each one counts")),
+            headline("workloads", _("Time per filesystem and round")),
         ]
-        weight = self.choices.weight
-        titles = [_(workload.title) for workload in recipe.workloads]
-        rows += [ListRow(f"w:{w.name}", partial(_weight_row, w, titles, weight(w.name))) for w in recipe.workloads]
-        self.query_one("#weights", ChoiceList).rows = tuple(rows)
-        workloads = [workload for workload in recipe.workloads if self.choices.weight(workload.name) > 0]
-        self.query_one("#share", Canvas).show(partial(_time_shares, workloads))
+        workloads = recipe.measured
+        rows += [ListRow(f"w:{workload.name}", partial(_test_row, workload, workloads)) for workload in workloads]
+        self.query_one("#tests", ChoiceList).rows = tuple(rows)
         self._estimate()
         self._explain()
 
@@ -120,21 +114,20 @@ class WorkloadsScreen(StepScreen):
             return chosen
         return self.wizard.backend.draft(self.choices).write_budget_bytes or math.inf
 
-    @on(ChoiceList.Chosen, "#weights")
+    @on(ChoiceList.Chosen, "#tests")
     def _explain(self) -> None:
-        key = self.query_one("#weights", ChoiceList).key
+        key = self.query_one("#tests", ChoiceList).key
         recipe = self._recipe
         for canvas in self.query("#about, #below").results(Canvas):
             brief = canvas.id == "below"
             if key.startswith("w:"):
-                workload = recipe.workload(key.removeprefix("w:"))
-                canvas.show(partial(_workload_words, workload, self.choices.weight(workload.name), brief))
+                canvas.show(partial(_workload_words, recipe.workload(key.removeprefix("w:")), brief))
             elif key in LIMIT_WORDS:
                 canvas.show(lambda width: lines(wrap(_(LIMIT_WORDS[key]), width)))
             else:
                 canvas.show(partial(_recipe_words, recipe, brief, self.choices.comparing))
 
-    @on(ChoiceList.Changed, "#weights")
+    @on(ChoiceList.Changed, "#tests")
     def _change(self, event: ChoiceList.Changed) -> None:
         recipe, direction = self._recipe, event.direction
         if event.key == "recipe":
@@ -148,14 +141,6 @@ class WorkloadsScreen(StepScreen):
             self.wizard.choose(age=not self.choices.age)
         elif event.key == "writes":
             self.wizard.choose(write_budget_bytes=next_value(WRITE_BUDGETS_BYTES, self._cap_bytes, direction))
-        else:
-            name = event.key.removeprefix("w:")
-            weight = next_value(WEIGHTS, self.choices.weight(name), direction)
-            weights = {**self.choices.weights, name: weight}
-            if all(weights.get(w.name, w.weight) == 0 for w in recipe.workloads):
-                self.refuse(_("At least one workload must count."))
-                return
-            self.wizard.choose(weights=weights)
         self._fill()
 
     def _take(self, recipe: Recipe | None) -> None:
@@ -165,7 +150,7 @@ class WorkloadsScreen(StepScreen):
             self.wizard.choices = with_recipe(self.choices, self.wizard.machine.recipe_for(self.choices.purpose))
         self._fill()
 
-    @on(ChoiceList.Clicked, "#weights")
+    @on(ChoiceList.Clicked, "#tests")
     def _click(self, event: ChoiceList.Clicked) -> None:
         if event.key == "recipe":
             self.action_recipes()
@@ -207,24 +192,16 @@ def _limit(label: Content, values: tuple[float, ...], limit: tuple[float, str], 
     return text(" ", label, knob, (f"  {words}", "bold"))
 
 
-def _weight_row(workload: Workload, titles: Sequence[str], weight: float, width: int, on: bool) -> Content:
-    words = set_cell_size(f"  {_(MEANING.get(weight, number(f'×{weight:g}')))}", 14)
-    return text(" ", weight_row(_(workload.title), titles, weight, width - 1, words=words, on=on))
-
-
-def _time_shares(workloads: Sequence[Workload], width: int) -> Content:
-    """Where the time of one candidate in one round goes."""
-    longest = max((workload.seconds for workload in workloads), default=1.0) or 1.0
-    titles = [_(workload.title) for workload in workloads]
-    title = min(1 + max(map(cell_len, titles), default=0), 3 * width // 5)
-    rows = [heading(_("Time per filesystem and round"), width)]
-    for workload in workloads:
-        cells = width - 2 - title - 10
-        filled = max(1, round(workload.seconds / longest * cells))
-        name = fit((cut_among(_(workload.title), titles, title - 1), "$muted"), title)
-        seconds = fit((duration_text(workload.seconds), "$muted"), 10, "right")
-        rows.append(text("  ", name, fit(("▆" * filled, "$primary"), cells), seconds))
-    return lines(rows)
+def _test_row(workload: Workload, among: Sequence[Workload], width: int, on: bool) -> Content:
+    """A test, and its time in a round of one filesystem: as a bar, the longest of all tests at full length."""
+    titles = [_(other.title) for other in among]
+    longest_s = max(other.seconds for other in among) or 1.0
+    title = min(2 + max(map(cell_len, titles)), 3 * width // 5)
+    name = fit((cut_among(_(workload.title), titles, title - 2), "bold" if on else ""), title)
+    room = width - 1 - title - 10
+    bar = "▆" * max(1, round(workload.seconds / longest_s * room))
+    duration = fit((duration_text(workload.seconds), "$muted"), 10, "right")
+    return text(" ", name, fit((bar, "$primary"), room), duration)
 
 
 def _recipe_words(recipe: Recipe, brief: bool, comparing: bool, width: int) -> Content:
@@ -240,19 +217,18 @@ def _recipe_words(recipe: Recipe, brief: bool, comparing: bool, width: int) -> C
     return lines(rows if brief else [*rows, Content(""), facts(pairs, width, gap=False)])
 
 
-def _workload_words(workload: Workload, weight: float, brief: bool, width: int) -> Content:
+def _workload_words(workload: Workload, brief: bool, width: int) -> Content:
     metric = _(workload.metric.name.replace("_", " "))
     if workload.metric.better == "higher":
         measures = _("{figure}, higher is better", figure=metric)
     else:
         measures = _("{figure}, lower is better", figure=metric)
-    counts = _("skipped: it doesn't run") if weight == 0 else MEANING.get(weight, "")
     pairs = [
         (_("Does"), shown(workload.job.words)),
         (_("Measures"), measures),
         (_("Takes"), _("about {duration} per filesystem and round", duration=duration_text(workload.seconds))),
         (_("Writes"), _("about {size}", size=size_text(workload.writes_bytes))),
-        (_("Counts"), counts or _("{factor} times", factor=number(f"{weight:g}"))),
+        (_("Counts"), number(f"×{workload.weight:g}")),
     ]
     rows = [text((_(workload.title), "bold")), *wrap(_(workload.why), width)]
     if brief:
