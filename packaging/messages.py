@@ -20,7 +20,7 @@ from babel.messages.pofile import read_po, write_po
 from translations import compile_all
 
 from fswizard.cli import Fswizard, completion
-from fswizard.cli.command import message, paragraphs
+from fswizard.cli.command import paragraphs
 from fswizard.demo import stories
 from fswizard.engines import programs
 from fswizard.model.recipe import Job
@@ -109,7 +109,7 @@ def in_help() -> Iterator[Found]:
     """Of subcommands, whose docstrings are their help."""
     for command in (Fswizard, *completion.subcommands(Fswizard).values()):
         place = f"{command.__module__.replace('.', '/')}.py"
-        for text in filter(None, map(message, paragraphs(command))):
+        for text in paragraphs(command):
             yield text, None, (place, 1)
 
 

@@ -76,11 +76,9 @@ def _names(switch: Any) -> str:
 
 
 def _paragraphs(text: str) -> Iterator[str]:
-    """The paragraphs of a help; lines behind a `/` stay lines."""
+    """The paragraphs of a help."""
     for paragraph in text.strip().split("\n\n"):
-        lines = [line.strip() for line in paragraph.splitlines()]
-        kept = [_text(line[2:]) for line in lines if line.startswith("/ ")]
-        yield ".PP\n" + ("\n.br\n".join(kept) or _text(paragraph))
+        yield f".PP\n{_text(paragraph)}"
 
 
 def _text(words: str) -> str:

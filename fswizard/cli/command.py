@@ -64,7 +64,7 @@ class Command(cli.Application):
     def __init_subclass__(cls, **arguments: Any) -> None:
         """The first paragraph of the docstring says it in the list of subcommands, all of it in the help."""
         super().__init_subclass__(**arguments)
-        first, *more = map(_in_readers_language, paragraphs(cls))
+        first, *more = map(_, paragraphs(cls))
         joined = "\n\n".join(more)
         cls.DESCRIPTION, cls.DESCRIPTION_MORE = first, f"{joined}\n" if more else None
 
@@ -107,17 +107,8 @@ class Command(cli.Application):
 
 
 def paragraphs(command: type) -> list[str]:
-    """What its docstring says."""
-    return inspect.cleandoc(command.__doc__ or "").split("\n\n")
-
-
-def _in_readers_language(paragraph: str) -> str:
-    return _(message(paragraph)) if message(paragraph) else paragraph
-
-
-def message(paragraph: str) -> str:
-    """The sentence of a help that is translated; empty for lines that stay lines."""
-    return "" if paragraph.startswith("/") else " ".join(paragraph.split())
+    """The paragraphs of its docstring, each on one line."""
+    return [" ".join(paragraph.split()) for paragraph in inspect.cleandoc(command.__doc__ or "").split("\n\n")]
 
 
 _WORDS = (

@@ -1,23 +1,19 @@
-"""`fswizard report` and `import`: results in the format that is asked for, wherever they were measured."""
+"""`fswizard report`: a result in the format that is asked for."""
 
 from __future__ import annotations
 
-import sys
 from contextlib import nullcontext
-from pathlib import Path
 
 from plumbum import cli
 
-from fswizard import importers, results
+from fswizard import results
 from fswizard.advice import again, conclude
 from fswizard.cli.command import Command, parse_weights
 from fswizard.cli.output import deliver
-from fswizard.errors import UsageError
 from fswizard.filesystems import parse_needs
 from fswizard.importers.published import with_published
-from fswizard.language import _, in_english, n_
+from fswizard.language import _, in_english
 from fswizard.model.analysis import Findings
-from fswizard.model.text import safe
 from fswizard.report import FORMATS, find_format, format_of, render
 from fswizard.system.pictures import png
 
@@ -56,57 +52,6 @@ class Report(Reporting):
             needs=parse_needs(self.need) if self.need else None,
         )
         deliver(exported(with_published(findings), name, identify=self.identify, english=self.english), self.output)
-        return 0
-
-
-class Import(Command):
-    """Turn figures measured elsewhere into a result, and report it.
-
-    FILE is fio's JSON (--output-format=json), filebench's output, a CSV table, or a directory of such files. The name
-    of fio's or filebench's file or directory says which candidate it is for; or name it: `xfs=FILE`, `xfs=DIRECTORY`.
-    Files that are named alike are repeats.
-
-    A table has a line for each run:
-
-    / candidate,workload,value,unit
-    / ext4,unpacking,41.2,s
-    / xfs:noatime,unpacking,38.9,s
-    / xfs:noatime,copying,512,MB/s
-
-    Units are B/s, kB/s, MB/s, GB/s, 1/s, s and ms. A run without a value has failed.
-    """
-
-    output = cli.SwitchAttr(
-        "--output", str, argname="RESULT", help=_("write the result to this file, not to the history")
-    )
-    baseline = cli.SwitchAttr(
-        "--baseline", str, argname="NAME", help=_("candidate that others are compared with (ext4)")
-    )
-    format = cli.SwitchAttr("--format", str, default="text", argname="FORMAT", help=" ".join(FORMATS))
-
-    def main(self, *files: str) -> int:
-        if not files:
-            text = _("Name at least one file: import reads fio's JSON, filebench's output and CSV tables.")
-            raise UsageError(text, _(importers.HOW))
-        find_format(self.format)
-        by_disk = importers.read(files, baseline=self.baseline or "")
-        if self.output and len(by_disk) > 1:
-            raise UsageError(
-                n_(
-                    "These files are about {count} disk: {disks}.", "These files are about {count} disks: {disks}.",
-                    len(by_disk), disks=", ".join(by_disk),
-                ),
-                _("Import one disk's files at a time, or leave out --output."),
-            )  # fmt: skip
-        for disk, result in by_disk.items():
-            findings = conclude(result)
-            path = Path(self.output) if self.output else results.new_path(result.plan)
-            with in_english():
-                verdict = conclude(result).advice.card.verdict
-            results.write_result(path, result, findings.analysis, verdict)
-            saved = _("saved as {path}", path=safe(str(path)))
-            print(f"{disk}: {saved}" if disk else saved, file=sys.stderr)
-            deliver(exported(findings, self.format), None)
         return 0
 
 

@@ -12,8 +12,8 @@ import tomli
 from fswizard import results
 from fswizard.advice.reruns import Condition, in_their_terms, repeated
 from fswizard.errors import UsageError
-from fswizard.importers.assemble import candidate_of
 from fswizard.importers.published import find
+from fswizard.importers.table import candidate_of
 from fswizard.language import N_, _, p_, shown
 from fswizard.model.analysis import Claim, ClaimVerdict, Findings, Ratio, Rerun
 from fswizard.model.codec import from_json

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import fswizard
+from fswizard.engines.tree import TreeJob
 from fswizard.errors import UsageError
-from fswizard.importers.assemble import candidate_of
-from fswizard.importers.parsed_run import ELSEWHERE
+from fswizard.filesystems import parse_candidate
 from fswizard.language import _
 from fswizard.model.drive import Bus, Drive, DriveKind, Evidence, SmrKind, SmrVerdict
+from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.keys import Expected, Keys, number, one_of, whole
 from fswizard.model.metrics import Better, Metric
 from fswizard.model.plan import Plan, Target
 from fswizard.model.recipe import PlannedCommand, Recipe, Workload
 from fswizard.model.result import Doubt, Environment, Failure, Result, Sample
 from fswizard.model.text import safe
+
+ELSEWHERE = TreeJob("copy", "mixed", 0, 0)
+"""Placeholder, which nobody runs, for work that this program has no job for."""
 
 _TEXT = Expected("text", lambda value: bool(value.strip()))
 _Tables = Annotated[tuple[dict[str, Any], ...], Expected("a list of tables")]
@@ -137,6 +141,15 @@ def parse(text: str, where: str) -> Result:
     )
     doubts = tuple(Doubt(f"caveat-{number}", text) for number, text in enumerate(root.caveats, 1))
     return Result(_environment(root), plan, tuple(samples), tuple(failures), doubts, outcome="finished")
+
+
+def candidate_of(name: str) -> Candidate:
+    """A candidate by its short name, which may be unknown to the catalogue."""
+    name = safe(name)
+    try:
+        return replace(parse_candidate(name), name=name)
+    except UsageError:
+        return Candidate(name, Filesystem(name, name, "", ""))
 
 
 def _environment(root: _Table) -> Environment:

@@ -28,8 +28,6 @@ RETURNED = Metric("returned", "s", "lower")
 FILE_RATE = Metric("file_rate", "1/s", "higher")
 OPERATION_RATE = Metric("operation_rate", "1/s", "higher")
 MEDIAN_LATENCY = Metric("median_latency", "s", "lower")
-MEAN_LATENCY = Metric("mean_latency", "s", "lower")
-"""Figure of imported results; this program has medians."""
 P99_LATENCY = Metric("p99_latency", "s", "lower")
 WORST_LATENCY = Metric("worst_latency", "s", "lower")
 SYNC_MEDIAN = Metric("sync_median", "s", "lower")

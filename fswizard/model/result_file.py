@@ -48,7 +48,7 @@ class Header:
 
 
 def lines(result: Result, analysis: Analysis | None = None, verdict: str = "") -> Iterator[Header | events.Event]:
-    """What a file holds of a whole result, such as one measured elsewhere.
+    """What a file holds of a whole result.
 
     `analysis` and `verdict` are shown in the history; they are not needed to read the result.
     """

@@ -637,7 +637,7 @@ def _facts(findings: Findings) -> Iterator[tuple[str, str]]:
     if tools:
         yield _("Tools"), ", ".join(tools)
     if environment.started:
-        yield _("Imported") if plan.recipe.name == "imported" else _("Date"), environment.started[:10]
+        yield _("Date"), environment.started[:10]
 
 
 def _measured_on(result: Result) -> str:

@@ -1,4 +1,4 @@
-"""A result file like any other, to share: for reports, comparisons and pools elsewhere."""
+"""A result file like any other, to share: for reports and comparisons elsewhere."""
 
 from __future__ import annotations
 

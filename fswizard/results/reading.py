@@ -81,8 +81,8 @@ def load(path: str | Path) -> Result:
 def _wrong(where: str, number: int, error: Exception) -> UsageError:
     """What is wrong with a line, in words that name file and line."""
     reason = _("nested too deeply") if isinstance(error, RecursionError) else safe(str(error))
-    hint = _("This isn't an fswizard result; `fswizard import` reads other programs' output.")
-    return UsageError(_("{file}, line {line}: {reason}.", file=where, line=number, reason=reason), hint)
+    text = _("{file}, line {line}: {reason}.", file=where, line=number, reason=reason)
+    return UsageError(text, _(WHERE_RESULTS_ARE))
 
 
 def _expect(where: str, number: int, line: bytes, kind: type[T]) -> tuple[T, dict[str, Any]]:

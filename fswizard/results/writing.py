@@ -128,7 +128,7 @@ def mend(descriptor: int) -> None:
 
 
 def write_result(path: str | Path, result: Result, analysis: Analysis | None = None, verdict: str = "") -> None:
-    """Write a whole result at once, such as one measured elsewhere. Errors as for ResultWriter.
+    """Write a whole result at once. Errors as for ResultWriter.
 
     `analysis` and `verdict` are shown in the history; they are not needed to read the result.
     """

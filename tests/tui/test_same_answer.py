@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from textual.content import Content
 
-from fswizard import importers, results
+from fswizard import results
 from fswizard.advice import conclude
 from fswizard.filesystems import parse_candidates
 from fswizard.importers.published import published
@@ -83,11 +83,6 @@ def mounted() -> Result:
     return make_result(plan=plan, samples=make_samples(figures))
 
 
-def imported() -> Result:
-    """Files that another program wrote."""
-    return importers.read([str(Path(__file__).parents[1] / "unit" / "data" / "filebench")])["SMR"]
-
-
 RESULTS: dict[str, Callable[[], Result]] = {
     "recorded": recorded_result,
     "stopped early": early,
@@ -98,7 +93,6 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "level": level,
     "an array": array,
     "what is mounted": mounted,
-    "imported": imported,
     "ended by a fault": lambda: replace(early(), outcome="failed"),
     "nothing measured": lambda: replace(early(), samples=(), outcome="killed"),
 }

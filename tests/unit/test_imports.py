@@ -122,7 +122,7 @@ def test_an_installed_wheel_works(wheel: Path, tmp_path: Path) -> None:
 ROOM = Path(fswizard.__file__).parent
 OTHERS_WORDS = {
     "bytes_written": {"engines/fileserver.py", "engines/shared/fileserver_worker.py"},
-    "cpu": {"drives/probe_target.py", "importers/filebench.py", "session/idle_wait.py", "system/host.py"},
+    "cpu": {"drives/probe_target.py", "session/idle_wait.py", "system/host.py"},
     "iops": {"engines/shared/fio_output.py"},
 }
 """Keys of the kernel, of other programs' output and of the worker's answer, that happen to be called the same."""

@@ -6,11 +6,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
-from pathlib import Path
 
 import pytest
 
-from fswizard import importers
 from fswizard.advice import conclude
 from fswizard.advice.published import WORK
 from fswizard.errors import UsageError
@@ -73,15 +71,6 @@ def test_they_are_reported_like_any_result_and_prove_nothing(name: str, format_n
     if format_name == "text" and not repeated:
         assert "–1." not in text
         assert "No intervals" in text or not findings.result.samples
-
-
-@pytest.mark.parametrize(("name", "disk"), [("smr-fileserver", "SMR"), ("pmr-fileserver", "Toshiba")])
-def test_the_file_server_tables_agree_with_the_raw_files(name: str, disk: str) -> None:
-    raw = importers.read([str(Path(__file__).with_name("data") / "filebench")])[disk]
-    measured, kept = (
-        {(s.candidate, s.workload, s.metric): s.value for s in result.samples} for result in (raw, find(name))
-    )
-    assert {key: measured[key] for key in kept} == pytest.approx(kept)
 
 
 def test_the_file_server_leads_to_what_its_author_concluded() -> None:

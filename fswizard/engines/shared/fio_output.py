@@ -72,13 +72,13 @@ class Figures(Direction):
 
 
 def figures(dump: Mapping[str, Any]) -> Figures | None:
-    """The figures of one object of fio's output, or None if it is something else."""
+    """The figures of one object of fio's output (3.16 and later), or None if it is something else."""
     jobs = dump.get("jobs")
     if not isinstance(jobs, list) or not jobs or not all(isinstance(job, dict) for job in jobs):
         return None
     errors = (int(_number(job, "error")) for job in jobs)
     error = next((error for error in errors if error), 0)
-    read, write, sync = (direction(jobs[0].get(name)) for name in ("read", "write", "sync"))
+    read, write, sync = (_direction(jobs[0].get(name)) for name in ("read", "write", "sync"))
     both = {
         field.name: (max if field.name in LATENCIES else sum)((getattr(read, field.name), getattr(write, field.name)))
         for field in fields(Direction)
@@ -86,25 +86,20 @@ def figures(dump: Mapping[str, Any]) -> Figures | None:
     return Figures(at_s=_number(dump, "timestamp_ms") / 1e3, error=error, read=read, write=write, sync=sync, **both)
 
 
-def direction(side: Any) -> Direction:
-    """Counts of one direction, in the units that any version since 2.2 has.
-
-    Latencies are from submission to completion; where only those from acceptance on have percentiles, these count.
-    """
-    old = isinstance(side, Mapping) and ("lat" in side or "clat" in side)  # in µs
-    total, accepted = (_object(side, name if old else f"{name}_ns") for name in ("lat", "clat"))
-    per_s = 1e6 if old else 1e9
-    percentiles = _object(total, "percentile") or _object(accepted, "percentile")
-    worst_s = (_number(total, "max") or _number(accepted, "max")) / per_s
+def _direction(side: Any) -> Direction:
+    """Counts of one direction; latencies are from submission to completion, which older versions call `clat_ns`."""
+    latency = _object(side, "lat_ns")
+    percentiles = _object(latency, "percentile") or _object(_object(side, "clat_ns"), "percentile")
+    worst_s = _number(latency, "max") / 1e9
     # fio's percentiles are bins some percent wide, whose middle may lie beyond the worst value.
     return Direction(
         io_bytes=_number(side, "io_bytes"),
-        operations=_number(side, "total_ios") or _number(total, "N"),  # of syncs, some versions count only the latter
-        bytes_per_s=_number(side, "bw_bytes") or _number(side, "bw") * 1024,
+        operations=_number(side, "total_ios") or _number(latency, "N"),  # of syncs, some versions count only the latter
+        bytes_per_s=_number(side, "bw_bytes"),
         iops=_number(side, "iops"),
-        median_s=min(_number(percentiles, "50.000000") / per_s, worst_s),
-        p99_s=min(_number(percentiles, "99.000000") / per_s, worst_s),
-        p999_s=min(_number(percentiles, "99.900000") / per_s, worst_s),
+        median_s=min(_number(percentiles, "50.000000") / 1e9, worst_s),
+        p99_s=min(_number(percentiles, "99.000000") / 1e9, worst_s),
+        p999_s=min(_number(percentiles, "99.900000") / 1e9, worst_s),
         worst_s=worst_s,
     )
 
