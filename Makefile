@@ -60,7 +60,7 @@ test-hundred: $(VENV)/.test-ready ## A hundred runs of a filesystem against itse
 test-statistics: $(VENV)/.test-ready ## Simulations in full, the wheel, every part of the bench, a browser
 	$(PYTEST) -m slow --slow tests/unit tests/bench $(ARGS)
 
-test-disks: $(VENV)/.test-ready ## Simulated disks at their own speed: the probe ten times out of ten
+test-disks: $(VENV)/.test-ready ## Runs on simulated disks, at the speed of a real one
 	$(BIN)/pytest -m slow --slow tests/simulated $(ARGS)
 
 test-vm: WORKERS = 2

@@ -22,7 +22,6 @@ from fswizard.targets import memory_limit_ways, privilege
 
 RIGHTS = (
     (N_("root's rights"), N_("making and mounting filesystems in scratch images")),
-    (N_("probe a disk"), N_("writing to an empty disk to see whether it is shingled")),
     (N_("erase a disk"), N_("comparing filesystems on a disk of its own")),
 )
 """Name and purpose of each right, in the order of `privilege.PURPOSES`."""

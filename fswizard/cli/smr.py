@@ -5,30 +5,26 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import stat
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from plumbum import cli
 
 from fswizard.cli.command import OnMachine
-from fswizard.cli.verdicts import evidence_lines, verdict_document, verdict_lines
+from fswizard.cli.verdicts import verdict_document, verdict_lines
 from fswizard.drives.disks import drive_of, members_of
 from fswizard.drives.models import without_serial
-from fswizard.drives.probe import ProbePlan, ProbeProgress, ProbeResult
-from fswizard.drives.probe_target import find_target
 from fswizard.drives.smartctl import details
 from fswizard.drives.smartctl_output import parse_each
 from fswizard.drives.smr import SmrFacts, judge_composed, judge_smr
-from fswizard.errors import ExitCode, FswizardError, RunFailed, UsageError
-from fswizard.language import N_, _, p_, shown
-from fswizard.model.drive import SMR_KINDS, SmrVerdict
+from fswizard.errors import ExitCode, FswizardError, UsageError
+from fswizard.language import N_, _, shown
+from fswizard.model.drive import SmrVerdict
 from fswizard.model.text import safe
-from fswizard.model.units import duration_text, figure_text, parse_duration, size_text
 from fswizard.system.files import read_file
 
 _STDIN = "/dev/stdin"
@@ -56,29 +52,15 @@ class Smr(OnMachine):
     """
 
     PROGNAME = "fswizard smr"
-    USAGE = "    fswizard smr [--json] WHAT...\n    fswizard smr --probe TARGET [--time 3m] [--json]\n"
+    USAGE = "    fswizard smr [--json] WHAT...\n"
 
     json = cli.Flag("--json", help=_("print JSON"))
     wake = cli.Flag("--wake", help=_("wake a device that is in standby"))
-    probe = cli.SwitchAttr(
-        "--probe",
-        str,
-        argname="TARGET",
-        help=_("write to a directory on the disk, or to an unused device, and look for signs of SMR"),
-    )
-    time = cli.SwitchAttr("--time", str, "3m", requires=["--probe"], help=_("stop the probe after this time"))
-    erase = cli.SwitchAttr("--erase", str, "", requires=["--probe"], help=_("serial number of the device to overwrite"))
 
     def _parse_args(self, argv: list[str]) -> Any:
         return super()._parse_args([_STDIN if word == "-" else word for word in argv])  # plumbum takes - for a switch
 
     def main(self, *what: str) -> int:
-        if self.probe:
-            if what:
-                raise UsageError(
-                    _("`--probe` takes one target and nothing else."), _("Check the others without --probe.")
-                )
-            return _probe(self.probe, self.time, self.erase, as_json=self.json)
         if not what:
             raise UsageError(_("Name something to check."), _("A model, a file, a device, or - for standard input."))
         failed: list[FswizardError] = []
@@ -167,76 +149,3 @@ def _print_paragraphs(judged: Iterable[Judged]) -> None:
         title = item.source if item.model in ("", item.source) else f"{item.source}: {item.model}"
         print(title)
         print("\n".join(verdict_lines(item.verdict)))
-
-
-def _probe(path: str, time: str, serial: str, *, as_json: bool) -> int:
-    """States what will be written, writes it, shows the rate on stderr meanwhile, and prints the result."""
-    from fswizard.targets import privilege, run_probe  # only here: a verdict need not wait for it
-
-    try:
-        time_limit_s = parse_duration(time)
-    except ValueError as error:
-        raise UsageError(f"{error}.") from error
-    target = find_target(path, serial=serial, time_limit_s=time_limit_s)
-    print(statement(target.plan), file=sys.stderr)
-    if target.device:
-        privilege.authorise(privilege.PROBE)
-    result: ProbeResult | None = None
-    for event in run_probe(target):
-        if isinstance(event, ProbeResult):
-            result = event
-        elif sys.stderr.isatty():
-            line = _progress(event)[: shutil.get_terminal_size().columns - 1]
-            print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
-    if sys.stderr.isatty():
-        print(file=sys.stderr)
-    if result is None:
-        raise RunFailed(_("The probe ended without a result."))
-    model = target.drive.model
-    if as_json:
-        document = {
-            "source": safe(path),
-            "model": model,
-            "verdict": result.outcome,
-            "evidence": [asdict(result.evidence)],
-            "seconds": round(result.elapsed_s, 1),
-            "written_bytes": result.written_bytes,
-        }
-        print(json.dumps([document], indent=1, ensure_ascii=False))
-    else:
-        agrees = result.outcome == "drive-managed"
-        print(f"{safe(path)}: {model}" if model else safe(path))
-        print(f"  {_(SMR_KINDS['drive-managed']) if agrees else _('inconclusive')}")
-        print("\n".join(evidence_lines(result.evidence, "✓" if agrees else "·")))
-    return ExitCode.OK
-
-
-def statement(plan: ProbePlan) -> str:
-    """What the probe will do, in a sentence."""
-    message = N_(
-        "Writes up to {size} to {path}, overwriting its contents, at random places within {span} of it, and stops "
-        "after {duration} at the latest."
-    )
-    if plan.fill:
-        message = N_(
-            "Writes up to {size} to a temporary file in {path}, removed afterwards, at random places within {span} of "
-            "it, and stops after {duration} at the latest."
-        )
-    return _(
-        message,
-        path=safe(plan.path), size=size_text(plan.maximum_bytes), duration=duration_text(plan.time_limit_s),
-        span=size_text(max(plan.listen_bytes, plan.press_bytes)),
-    )  # fmt: skip
-
-
-def _progress(progress: ProbeProgress) -> str:
-    stages = {
-        "fill": p_("of a probe", "filling"),
-        "listen": p_("of a probe", "watching for stalls"),
-        "press": p_("of a probe", "filling the cache"),
-    }
-    worst = _("worst {latency}", latency=f"{duration_text(progress.worst_latency_s):>7}")
-    return (
-        f"{duration_text(progress.elapsed_s):>7}  {size_text(progress.written_bytes):>8}  "
-        f"{figure_text(progress.rate_bytes_s, 'B/s'):>10}  {worst}  {stages[progress.stage]}"
-    )

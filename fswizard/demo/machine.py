@@ -123,7 +123,6 @@ class DemoMachine(Backend):
 
     require_confirmed = set_up = _refuses(N_("A demo sets up no disk."))
     named_place = _refuses(N_("A demo measures where it was recorded."))
-    probe = probe_target = _refuses(N_("A demo probes no disk."))
 
     # What can be measured
 

@@ -185,14 +185,6 @@ def judge_smr(facts: SmrFacts, table: ModelTable | None = None) -> SmrVerdict:
     return SmrVerdict(kind, confidence, evidence, _advice(kind, facts, evidence))
 
 
-def with_evidence(verdict: SmrVerdict, piece: Evidence) -> SmrVerdict:
-    """The verdict with one more piece of evidence, such as a probe's."""
-    evidence = (*verdict.evidence, piece)
-    kind, confidence = _weigh(evidence)
-    advice = verdict.advice if kind == verdict.kind else _advice(kind, SmrFacts("machine"), evidence)
-    return SmrVerdict(kind, confidence, evidence, advice)
-
-
 def judge_composed(members: Sequence[Drive]) -> SmrVerdict:
     """The verdict on several disks, as an array or as paths to one: a shingled member slows down the whole."""
     disks = {(disk.serial or disk.name): disk for disk in members}.values()
@@ -439,7 +431,7 @@ def _advice(kind: SmrKind, facts: SmrFacts, evidence: tuple[Evidence, ...]) -> t
         advice.insert(0, N_("The sources disagree about this disk, so it stays unknown."))
     if facts.source == "machine":
         advice.append(
-            N_("`fswizard smr --probe DIRECTORY` writes to it for a few minutes; a shingled disk may give itself away.")
+            N_("`fswizard run cache-overflow --target image:128G@DIRECTORY` shows overnight whether it slows down.")
         )
     return tuple(advice)
 

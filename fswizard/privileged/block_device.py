@@ -1,16 +1,13 @@
-"""Block devices below a root, the machine's own or a recorded one: as the kernel describes them, and written to."""
+"""Block devices below a root, the machine's own or a recorded one: as the kernel describes them."""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
-import mmap
 import os
 import re
 import stat
 import struct
-import time
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +15,6 @@ from fswizard.privileged.protocol import Refusal
 
 SECTOR_BYTES = 512
 """Unit of st_blocks and of sizes in sysfs, whatever the disk's own sectors are."""
-WRITE_BYTES = 1 << 20
 FS_IOC_GETFLAGS, FS_IOC_SETFLAGS, FS_NOCOW_FL = 0x80086601, 0x40086602, 0x00800000
 """linux/fs.h"""
 
@@ -165,22 +161,3 @@ def overwrite_in_place(descriptor: int) -> None:
     """Have btrfs overwrite a file in place; only before the first write. OSError on most other filesystems."""
     flags = struct.unpack("=l", fcntl.ioctl(descriptor, FS_IOC_GETFLAGS, bytes(struct.calcsize("=l"))))[0]
     fcntl.ioctl(descriptor, FS_IOC_SETFLAGS, struct.pack("=l", flags | FS_NOCOW_FL))
-
-
-def write_random(descriptor: int, blocks: Sequence[int], pause_s: float) -> Iterator[float]:
-    """Write random data, each block for good before the next: what a probe for shingled disks does to a disk.
-
-    The seconds that each write takes, as it ends; `descriptor` is open for direct, synchronous I/O.
-
-    A block is one page again and again. The kernel cuts a write where the pages in memory do not follow each other: so
-    every write reaches the disk in as many pieces as any other, and a disk that counts them counts alike.
-    """
-    with mmap.mmap(-1, mmap.PAGESIZE) as page:  # aligned, as direct I/O wants it
-        page.write(os.urandom(mmap.PAGESIZE))
-        pages = [page] * (WRITE_BYTES // mmap.PAGESIZE)
-        for block in blocks:
-            started = time.perf_counter()
-            if os.pwritev(descriptor, pages, block * WRITE_BYTES) != WRITE_BYTES:
-                raise OSError("a write was cut short")
-            yield time.perf_counter() - started
-            time.sleep(pause_s)

@@ -38,8 +38,6 @@ class ClaimedDevice:
     device: Device
     diskseq: int
     size_bytes: int
-    empty: bool
-    """Whether it has no filesystem, no partition table and no other mark."""
     direct_io: bool = True
 
     @property
@@ -68,12 +66,6 @@ class ClaimedDevice:
         _flock(self.lock, self.device)
         with closing(_open(self.device, os.O_RDONLY | (os.O_EXCL if unused else 0))) as descriptor:
             _check_open(descriptor, self.device, self.diskseq, self.size_bytes)
-
-    def open_alone(self) -> int:
-        """For direct, synchronous writes, while which nobody else can mount it; Refusal as `require_same`."""
-        descriptor = _open(self.device, os.O_WRONLY | os.O_EXCL | os.O_DIRECT | os.O_DSYNC)
-        _check_open(descriptor, self.device, self.diskseq, self.size_bytes)
-        return descriptor
 
     def detach(self) -> None:
         os.close(self.descriptor)
@@ -104,9 +96,7 @@ def inspect(number: str) -> Claimable:
     return Claimable(device, diskseq, size_bytes, probed[device.name])
 
 
-def claim(
-    number: str, diskseq: int, size_bytes: int, serial: str, shown: str, *, only_empty: bool = False
-) -> ClaimedDevice:
+def claim(number: str, diskseq: int, size_bytes: int, serial: str, shown: str) -> ClaimedDevice:
     """The device `number`, for formatting; Refusal, with nothing written, where anything stands against it.
 
     `shown` is the type of what the user was shown, as libblkid names it; empty for nothing.
@@ -131,13 +121,10 @@ def claim(
             if contents.type and contents.type != shown:  # udev's database may be older than the contents
                 text = f"{device.name} holds {contents.type}, but you were shown {shown or 'nothing'}"
                 raise Refusal("refused", text)
-            empty = not (contents.signatures or contents.type or contents.table)
-            if only_empty and not empty:
-                raise Refusal("refused", f"{device.name} is not empty, and the probe overwrites no data")
             _refuse_used(device, probed)
             descriptor = _open(device, os.O_RDWR)
         undo.pop_all()  # the lock is kept
-    return ClaimedDevice(descriptor, lock, device, diskseq, size_bytes, empty)
+    return ClaimedDevice(descriptor, lock, device, diskseq, size_bytes)
 
 
 def _probe_all(descriptor: int, device: Device) -> dict[str, Probed]:

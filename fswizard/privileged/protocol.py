@@ -92,7 +92,6 @@ VERBS: Mapping[str, Mapping[str, Callable[[object], bool]]] = {
     "claim": {"number": is_text, "diskseq": is_number, "size_bytes": is_number, "serial": is_text, "shown": is_text},
     "wipe": {"handle": is_number},
     "inspect": {"handle": is_number, "reading": is_truth},
-    "write": {"handle": is_number, "blocks": is_numbers, "pause_us": is_number},
     "bare": {
         "handle": is_number,
         "rw": is_text,

@@ -11,7 +11,6 @@ from fswizard.privileged import protocol
 from fswizard.privileged.protocol import Refusal
 
 IMAGES = "images"
-PROBE = "probe"
 ERASE = "erase"
 ERASE_UNATTENDED = "erase-unattended"
 """Without the user's yes on a terminal, for scripts."""
@@ -24,15 +23,14 @@ INSTALL, REMOVE = "install", "remove"
 
 ALL = frozenset(protocol.VERBS) - {"set_up"}
 """All that a helper carries out which stays for more than one request."""
-_ON_DISKS = ALL - {"attach", "copy", "write", "reclaim"}
+_ON_DISKS = ALL - {"attach", "copy", "reclaim"}
 VERBS: Mapping[str, frozenset[str]] = {
-    IMAGES: ALL - {"claim", "write"},
-    PROBE: frozenset({"hello", "claim", "write", "inspect", "detach", "kill"}),
+    IMAGES: ALL - {"claim"},
     ERASE: _ON_DISKS,
     ERASE_UNATTENDED: _ON_DISKS,
     SET_UP: frozenset({"set_up"}),
 }
-"""The verbs that each right allows. For the probe a disk can be claimed only where no mark of any content is on it."""
+"""The verbs that each right allows."""
 
 
 def require(right: str, verb: str) -> None:

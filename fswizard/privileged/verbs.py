@@ -42,8 +42,6 @@ from fswizard.privileged.volumes import Volume
 MAXIMUM_VOLUMES = 16
 END_LIMIT_S = 5.0
 """For processes that were killed to be gone."""
-MAXIMUM_BLOCKS = 1024
-MAXIMUM_PAUSE_US = 60_000_000
 
 Answer = dict[str, Any]
 
@@ -117,8 +115,7 @@ class Verbs:
         self._require_room()
         if self._right == rights.ERASE and not self._user.needs_no_consent:
             consent.take(self._user.uid, block_device.find(number), diskseq, size_bytes)
-        only_empty = self._right == rights.PROBE
-        return self._hold(exclusive_claim.claim(number, diskseq, size_bytes, serial, shown, only_empty=only_empty))
+        return self._hold(exclusive_claim.claim(number, diskseq, size_bytes, serial, shown))
 
     def _require_room(self) -> None:
         if len(self._volumes) + self._making >= MAXIMUM_VOLUMES:
@@ -169,12 +166,6 @@ class Verbs:
     def _inspect(self, handle: int, reading: bool) -> Answer:
         volume = self._volume(handle, "inspect")
         return self._work(volume, "inspect", volumes.inspect(volume, reading=reading))
-
-    def _write(self, handle: int, blocks: list[int], pause_us: int) -> Answer:
-        volume = self._volume(handle, "write")
-        if len(blocks) > MAXIMUM_BLOCKS or pause_us > MAXIMUM_PAUSE_US:
-            raise Refusal("invalid", f"{MAXIMUM_BLOCKS} blocks at a time, and a minute between two, are the most")
-        return self._work(volume, "write", volumes.write(volume, blocks, pause_us / 1e6))
 
     def _bare(self, handle: int, rw: str, io_engine: str, direct: bool, **numbers: int) -> Answer:
         volume = self._volume(handle, "bare")

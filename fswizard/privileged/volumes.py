@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from fswizard.privileged import (
-    block_device,
     commands,
     disk_errors,
     grammar,
@@ -28,7 +27,6 @@ from fswizard.privileged import (
     system_calls,
 )
 from fswizard.privileged.disk_errors import DiskErrors
-from fswizard.privileged.exclusive_claim import ClaimedDevice
 from fswizard.privileged.groups import Group, Held, unregister_btrfs, uuid_of
 from fswizard.privileged.identity import User
 from fswizard.privileged.loop_device import LoopDevice
@@ -41,7 +39,6 @@ State = Literal["bare", "stacked", "made", "mounted"]
 
 ALLOWED: Mapping[str, frozenset[State]] = {
     "join": frozenset({"bare"}),
-    "write": frozenset({"bare"}),
     "bare": frozenset({"bare"}),
     "array": frozenset({"bare"}),
     "encrypt": frozenset({"bare"}),
@@ -252,22 +249,6 @@ def inspect(volume: Volume, *, reading: bool) -> jobs.Work:
         return 0
 
     return jobs.Work((("inspect",),), body)
-
-
-def write(volume: Volume, blocks: Sequence[int], pause_s: float) -> jobs.Work:
-    """Write random data over an empty device, and print the seconds that each block took."""
-    device = volume.device
-    if not isinstance(device, ClaimedDevice) or not device.empty:
-        raise Refusal("refused", f"{device.name} is not empty")
-    if max(blocks, default=0) >= device.size_bytes // block_device.WRITE_BYTES:
-        raise Refusal("invalid", f"{device.name} ends before that")
-
-    def body() -> int:
-        for seconds in block_device.write_random(device.open_alone(), blocks, pause_s):
-            print(f"{seconds:.6f}", flush=True)
-        return 0
-
-    return jobs.Work((("write",),), body)
 
 
 def bare(volume: Volume, command: commands.Command, size_bytes: int, empty_directory: int) -> jobs.Work:

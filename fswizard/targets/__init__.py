@@ -5,7 +5,7 @@ Other packages use what stands here, and `privilege` for the rights of the helpe
 - a target is chosen (`parse_target`), planned on (`plan_target`, `planned_commands`), checked when a run is resumed
   (`require_still_there`), and its disk is `drive_under` it;
 - a device is one of several `offers`, loses something, is confirmed (`devices_of`, `confirmed`, `how_to_confirm`,
-  `require_confirmation`), or is probed (`run_probe`);
+  `require_confirmation`);
 - a disk is set up for good (`plan_set_up` with `usual_choices`, then `set_up` or a `script`), or `why_not_set_up`;
 - programs that it measures can be given a memory limit (`memory_limit_ways`, `LEAST_MEMORY_LIMIT_BYTES`);
 - for a run it is prepared (`open_directories`, `open_devices`, `open_images`) under a `Journal`, from which `leftovers`
@@ -24,7 +24,6 @@ from fswizard.targets.device_checks import (
     offers,
     require_confirmation,
 )
-from fswizard.targets.device_probe import run_probe
 from fswizard.targets.directory import DirectoryContext, open_directories
 from fswizard.targets.helper_commands import planned_commands
 from fswizard.targets.image import open_images
@@ -63,6 +62,6 @@ __all__ = [
     "directory_candidates", "drive_under", "filesystem_name", "filesystem_number", "filesystem_type",
     "how_to_confirm", "image_room_bytes", "leftovers", "located_candidates", "memory_limit_ways", "offers",
     "open_devices", "open_directories", "open_images", "parse_target", "plan_set_up", "plan_target",
-    "planned_commands", "require_confirmation", "require_confirmed", "require_still_there", "run_probe", "script",
+    "planned_commands", "require_confirmation", "require_confirmed", "require_still_there", "script",
     "set_up", "set_up_on", "usual_choices", "why_not_set_up",
 ]  # fmt: skip

@@ -35,10 +35,6 @@ class Offer:
     """Whether all of it could be looked at, and nothing is on it."""
     losses: tuple[str, ...]
     """What would be lost, a sentence each."""
-    identifier: str = ""
-    """What has to be typed before anything is written to it."""
-    kind: str = ""
-    """What that is, such as `serial number`."""
     refused: Refused | None = None
     """What stands against it, in the words of the command line."""
 
@@ -59,11 +55,7 @@ def _offer(path: str, minimum_bytes: int, health: str) -> Offer:
     device = find_device(path)
     device = replace(device, drive=replace(device.drive, health=health))
     refused = _refusal(device, None, minimum_bytes)
-    identifier = next(iter(device.identifiers), "")
-    return Offer(
-        device.path, device.name, device.size_bytes, device.whole, device.empty, losses(device), identifier,
-        device.kind, refused,
-    )  # fmt: skip
+    return Offer(device.path, device.name, device.size_bytes, device.whole, device.empty, losses(device), refused)
 
 
 def plan_devices(

@@ -129,14 +129,6 @@ class Helper(Channel):
         """Whether the devices are as they were and, with `reading`, every block of images can be read: exit code 0."""
         return await self.order("inspect", handle, reading=reading)
 
-    async def write(self, handle: int, blocks: Sequence[int], pause_s: float) -> HelperProcess:
-        """Start writing random data to blocks of 1 MiB of a claimed, empty device; each prints the seconds it took.
-
-        Refused where the device was not empty when it was claimed.
-        """
-        job: HelperProcess = await self.ask("write", handle=handle, blocks=list(blocks), pause_us=round(pause_s * 1e6))
-        return job
-
     async def bare(self, handle: int, sample: BareSample) -> HelperProcess:
         """Start fio on a device that holds no filesystem; its contents are overwritten where it writes."""
         if self.waits_for_disk is not None:

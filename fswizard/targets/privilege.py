@@ -44,7 +44,6 @@ IMAGES = Purpose(
     rights.IMAGES, N_("Making and mounting filesystems"),
     N_("Comparing directories on mounted filesystems needs no root: --target dir:PATH,PATH."),
 )  # fmt: skip
-PROBE = Purpose(rights.PROBE, N_("Writing to a device"), N_("Probing a directory on the disk needs no root."))
 ERASE = Purpose(
     rights.ERASE, N_("Erasing a disk"),
     N_("A scratch image (--target image:SIZE@DIR) erases nothing, and directories (--target "
@@ -54,7 +53,7 @@ ERASE_UNATTENDED = replace(
     ERASE, right=rights.ERASE_UNATTENDED, text=N_("Erasing a disk without a terminal to confirm it on")
 )
 SET_UP = Purpose(rights.SET_UP, N_("Setting a disk up"), N_("The script does the same: read it, and have root run it."))
-PURPOSES = (IMAGES, PROBE, ERASE, SET_UP)
+PURPOSES = (IMAGES, ERASE, SET_UP)
 
 
 CARRIED = "FSWIZARD_CARRIED"

@@ -31,8 +31,6 @@ from fswizard.tui.choices import WizardChoices
 
 if TYPE_CHECKING:
     from fswizard.drives.devices import DeviceTarget
-    from fswizard.drives.probe import ProbePlan, ProbeProgress, ProbeResult
-    from fswizard.drives.probe_target import ProbeTarget
     from fswizard.filesystems import Availability
     from fswizard.results import Entry
     from fswizard.session import OngoingRun, Resumption
@@ -41,8 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NO_WAY", "Availability", "Backend", "DeviceTarget", "Entry", "Leftover", "Offer", "OngoingRun", "Order", "Place",
-    "ProbePlan", "ProbeProgress", "ProbeResult", "ProbeTarget", "Purpose", "Resumption", "RunHandle", "SetUpChoices",
-    "SetUpDone", "SetUpPlan", "State",
+    "Purpose", "Resumption", "RunHandle", "SetUpChoices", "SetUpDone", "SetUpPlan", "State",
 ]  # fmt: skip
 
 Order = Literal["pause", "resume", "skip", "stop"]
@@ -165,25 +162,6 @@ class Backend:
         from fswizard.targets import offers
 
         return offers(drive, recipe.image_bytes if recipe else 0)
-
-    def probe_target(self, path: str, serial: str) -> ProbeTarget:
-        """What a probe in a directory, or on an empty device with that serial number, would do; nothing is written."""
-        from fswizard.drives.probe_target import find_target
-
-        return find_target(path, serial=serial)
-
-    def probe(
-        self, target: ProbeTarget, stopped: Callable[[], bool], progress: Callable[[ProbeProgress], object]
-    ) -> ProbeResult:
-        """Carries it out, blocking, and calls `progress` about twice a second."""
-        from fswizard.drives.probe import ProbeResult
-        from fswizard.targets import run_probe
-
-        for report in run_probe(target, stopped=stopped):
-            if isinstance(report, ProbeResult):
-                return report
-            progress(report)
-        raise AssertionError("a probe ends with its result")
 
     def recipes(self) -> tuple[Recipe, ...]:
         from fswizard import recipes

@@ -115,9 +115,9 @@ def explain(drive: Drive, width: int) -> Content:
     rows += [_evidence(evidence, drive, width) for evidence in verdict.evidence]
     if drive.pending:
         rows.append(bullet(("…", "$muted"), (shown(drive.pending), "$muted"), width))
-    if told := [advice for advice in verdict.advice if "fswizard smr --probe" not in advice]:  # a key here
+    if verdict.advice:
         rows += [Content(""), heading(_("Good to know"), width)]
-        rows += [bullet(("›", "$primary"), shown(advice), width) for advice in told]
+        rows += [bullet(("›", "$primary"), shown(advice), width) for advice in verdict.advice]
     facts = _facts(drive)
     if facts:
         rows += [Content(""), *wrap((facts, "$muted"), width)]

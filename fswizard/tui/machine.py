@@ -21,7 +21,7 @@ from fswizard.tui.backend import Backend, Place
 from fswizard.tui.choices import Purpose, WizardChoices
 
 if TYPE_CHECKING:
-    from fswizard.tui.backend import Availability, Offer, ProbeResult, State
+    from fswizard.tui.backend import Availability, Offer, State
 
 GIB = 1 << 30
 IMAGE_STEP_BYTES = 256 << 20
@@ -60,8 +60,6 @@ class MachineCache:
         """How root can be had for making filesystems; None as long as that is unknown."""
         self.offers: dict[str, tuple[Offer, ...]] = {}
         """By kernel name of the disk: its partitions and the whole of it, as targets."""
-        self.probed: dict[tuple[str, str], ProbeResult] = {}
-        """By kernel name and serial number: the result of a probe."""
         self.available: dict[str, Availability] = {}
         """By name of the filesystem, and of the layout over several devices."""
         self.availability_known = False
@@ -166,14 +164,6 @@ class DiskWatcher:
         """Look no more; what is being asked is not waited for."""
         self._stopped.set()
 
-    def probed(self, drive: Drive, result: ProbeResult | None) -> None:
-        """A probe of the disk has ended, without a result where nothing was written."""
-        if result is None:
-            return
-        listed = next((listed for listed in self._listed if listed.name == drive.name), drive)
-        self._cache.probed[identity(listed)] = result
-        self._publish()
-
     def look_for_targets(self, drive: Drive, recipe: Recipe | None) -> None:
         """Look what of a disk can be given up, unless it is as it was at the last look, which was at it."""
         state = target_state(drive)
@@ -204,13 +194,9 @@ class DiskWatcher:
         self._changed()
 
     def _with_details(self, drive: Drive) -> Drive:
-        """The disk with what smartctl and a probe said of it before; its partitions as they are now."""
-        from fswizard.drives.smr import with_evidence
-
+        """The disk with what smartctl said of it before; its partitions as they are now."""
         details = self._cache.details.get(identity(drive))
-        known = drive if details is None else replace(details, partitions=drive.partitions, uses=drive.uses)
-        result = self._cache.probed.get(identity(drive))
-        return known if result is None else replace(known, smr=with_evidence(known.smr, result.evidence))
+        return drive if details is None else replace(details, partitions=drive.partitions, uses=drive.uses)
 
     def _ask(self, drive: Drive) -> None:
         try:

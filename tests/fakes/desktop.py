@@ -19,7 +19,7 @@ from typing import Any
 import psutil
 import pytest
 
-from fswizard.drives import disks, inventory, place_of, probe_target, smartctl
+from fswizard.drives import disks, inventory, place_of, smartctl
 from fswizard.drives.devices import find_device, refusals
 from fswizard.drives.machine import Machine, mount_of, mounts
 from fswizard.errors import Missing
@@ -111,7 +111,7 @@ def at_the_desktop() -> Iterator[None]:
         "refusals": partial(refusals, machine=recorded),
     }
     with use(_Host(root=recorded.root)), pytest.MonkeyPatch.context() as patch:
-        for room in (device_checks, doubts, locations, probe_target, choice):
+        for room in (device_checks, doubts, locations, choice):
             for name, function in here.items():
                 if hasattr(room, name):
                     patch.setattr(room, name, function)

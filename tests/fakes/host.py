@@ -45,7 +45,6 @@ class ModelHost(Host):
     """The governor of the processor's clock."""
     dynamic: bool = True
     """Whether the clock follows the load."""
-    pressure: Mapping[str, float] = field(default_factory=dict)
     """Seconds in which something waited, by resource."""
 
     def space(self, directory: str | Path) -> Space:
@@ -74,7 +73,7 @@ class ModelHost(Host):
         return self.dynamic
 
     def pressure_total_s(self, resource: Literal["cpu", "io", "memory"]) -> float:
-        return self.pressure.get(resource, 0.0)
+        return 0.0
 
     def disk_busy_s(self, name: str) -> float:
         return 0.0

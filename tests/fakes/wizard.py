@@ -10,15 +10,12 @@ import os
 import random
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any
 
 from fswizard.advice import conclude
-from fswizard.drives.probe import ProbePlan, ProbeProgress, ProbeResult, probe
-from fswizard.drives.probe_target import ProbeTarget
 from fswizard.engines import engine
 from fswizard.engines.shared.running import failure
 from fswizard.errors import FswizardError, UsageError
@@ -52,7 +49,6 @@ from fswizard.session import OngoingRun, Resumption, doubts
 from fswizard.session.resuming import COMPLETE
 from fswizard.session.session import WHY_STOPPED, ended_text
 from fswizard.stats import analyse, decide
-from fswizard.system import clock
 from fswizard.system.process import Finished
 from fswizard.targets import helper_commands
 from fswizard.targets.helper_commands import MOUNT
@@ -62,10 +58,7 @@ from fswizard.tui.app import FswizardApp
 from fswizard.tui.backend import Backend, Place
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.monitor import RunMonitor
-from tests.fakes.clock import SimulatedClock
 from tests.fakes.desktop import at_the_desktop, drives
-from tests.simulated.disks import PlainDisk, as_published
-from tests.simulated.writer import ModelWriter
 
 ENVIRONMENT = Environment(
     "0.1.0",
@@ -91,24 +84,6 @@ RECIPES = tuple(
     replace(load(shipped_directory() / f"{name}.toml"), source=SHIPPED)
     for name in ("archive-disk", "desktop-ssd", "quick")
 )
-
-
-@cache
-def probe_of(disk: Literal["shingled", "plain"], moments: int = 1000) -> tuple[ProbeProgress | ProbeResult, ...]:
-    """What the probe says of a simulated disk, on a simulated clock; stopped after `moments` reports."""
-    slow = PlainDisk(turn_s=0.033, transfer_mib_s=0.018)
-    opened = nullcontext(ModelWriter(as_published(cache_bytes=1 << 40) if disk == "shingled" else slow))
-    plan = ProbePlan("/mnt/archive", 512 << 20, 81.0, True, 256 << 30, 180.0, 36 * 10**9)
-    told: list[ProbeProgress | ProbeResult] = []
-    before = random.getstate()
-    random.seed(7)
-    with clock.use(SimulatedClock()):
-        told.extend(probe(plan, opened, stopped=lambda: len(told) >= moments))
-    random.setstate(before)
-    return tuple(told)
-
-
-STALLS = cast(ProbeResult, probe_of("shingled")[-1])
 
 
 class Clock:
@@ -150,10 +125,6 @@ class FakeMachine(Backend):
         self.plans: list[Plan] = []
         self.sessions: list[FakeSession] = []
         self.cleaned: list[Leftover] = []
-        self.probes: list[ProbeTarget] = []
-        self.probe_script = probe_of("shingled")
-        self.probe_waits = False
-        """The last thing that is told, the result, comes when it is stopped."""
 
     def watch(self, stopped: Callable[[], bool]) -> Iterator[tuple[Drive, ...]]:
         shown = None
@@ -168,17 +139,6 @@ class FakeMachine(Backend):
 
     def place(self, drive: Drive | None) -> Place:
         return PLACES[drive.name if drive else ""]
-
-    def probe(
-        self, target: ProbeTarget, stopped: Callable[[], bool], progress: Callable[[ProbeProgress], object]
-    ) -> ProbeResult:
-        self.probes.append(target)
-        *reports, result = self.probe_script
-        for report in reports:
-            progress(cast(ProbeProgress, report))
-        while self.probe_waits and not stopped():
-            time.sleep(0.02)  # the real probe would be writing
-        return cast(ProbeResult, result)
 
     def recipes(self) -> tuple[Recipe, ...]:
         return RECIPES

@@ -52,7 +52,7 @@ def confirm(made: User, answer: str, *cases: Case) -> str:
 def test_who_may_use_images_alone_gets_no_disk(nobody: User, disk: Case) -> None:
     with nobody.allowed(IMAGES_ALONE):
         assert claim_as(nobody, rights.IMAGES, disk) == "claim is not allowed: the helper was started for 'images'"
-        for words in (["erase"], ["erase-unattended"], ["probe"], ["confirm", number(disk)], ["images", "erase"]):
+        for words in (["erase"], ["erase-unattended"], ["confirm", number(disk)], ["images", "erase"]):
             command = [*nobody.become, "sudo", "-n", "--", *HELPER, *words]
             assert subprocess.run(command, capture_output=True, check=False).returncode == 1
     with nobody.allowed(f"NOPASSWD: {COMMAND} erase-unattended"):  # a script needs a rule of its own
@@ -63,11 +63,11 @@ def test_who_may_use_one_right_is_told_the_truth_about_each(nobody: User) -> Non
     own = shlex.join([*HELPER[:-1], str(nobody.home / "fswizard" / "privileged" / "__main__.py")])
     look = "from fswizard.targets import privilege\nprint(*map(privilege.state, privilege.PURPOSES))"
     with nobody.allowed(f"NOPASSWD: {own} images"):
-        assert nobody.run(look).split() == ["sudo", "sudo-refuses", "sudo-refuses", "sudo-refuses"]
-    with nobody.allowed(f"NOPASSWD: {own} probe", f"NOPASSWD: {own} erase"):
-        assert nobody.run(look).split() == ["sudo-refuses", "sudo", "sudo", "sudo-refuses"]
+        assert nobody.run(look).split() == ["sudo", "sudo-refuses", "sudo-refuses"]
+    with nobody.allowed(f"NOPASSWD: {own} erase"):
+        assert nobody.run(look).split() == ["sudo-refuses", "sudo", "sudo-refuses"]
     with nobody.allowed(f"NOPASSWD: {own} set-up"):
-        assert nobody.run(look).split() == ["sudo-refuses", "sudo-refuses", "sudo-refuses", "sudo"]
+        assert nobody.run(look).split() == ["sudo-refuses", "sudo-refuses", "sudo"]
 
 
 def test_a_disk_is_erased_once_after_a_yes_on_the_terminal(nobody: User, disk: Case) -> None:

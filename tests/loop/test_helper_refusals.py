@@ -189,7 +189,7 @@ def test_the_helper_runs_in_namespaces_of_its_own() -> None:
 def test_the_helper_is_started_for_exactly_one_right(words: list[str]) -> None:
     done = subprocess.run([*HELPER, *words], input="", capture_output=True, check=False, text=True)
     assert done.returncode == 1
-    assert "is started for one right (images, probe, erase, erase-unattended, set-up), not for" in done.stderr
+    assert "is started for one right (images, erase, erase-unattended, set-up), not for" in done.stderr
 
 
 @pytest.mark.parametrize("lost", ["sys_admin", "sys_resource,-mknod,-sys_admin"])

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from fswizard import results
 from tests.fakes.host import ROOMY
-from tests.loop.devices import Bench, Case
 from tests.loop.machine_state import (
     names_in,
 )
@@ -63,35 +59,6 @@ def test_without_rights_an_image_explains_itself(nobody: User) -> None:
     assert "needs root" in done.stderr
     assert "--target dir:" in done.stderr
     assert not list(nobody.home.glob("fswizard-*"))
-
-
-def holds_anything(case: Case) -> bool:
-    data = Path(case.path).read_bytes()
-    return data.count(0) < len(data)
-
-
-@pytest.fixture
-def readable(bench: Bench) -> Iterator[Case]:
-    """An empty device that everybody may look at."""
-    case = bench.disk(128 << 20)
-    before = os.stat(case.path).st_mode
-    os.chmod(case.path, 0o644)
-    yield case
-    os.chmod(case.path, before)
-
-
-def test_without_rights_a_probe_of_a_device_explains_itself(nobody: User, readable: Case) -> None:
-    done = run(nobody, "smr", "--probe", readable.path, "--erase", str(readable.file), "--time", "1s", code=4)
-    assert not holds_anything(readable)
-    assert "Writing to a device needs root" in done.stderr
-    assert "directory on the disk" in done.stderr
-
-
-def test_with_sudo_a_probe_of_a_device_is_roots_work(trusted: User, readable: Case) -> None:
-    done = run(trusted, "smr", "--probe", readable.path, "--erase", str(readable.file), "--time", "1s", "--json")
-    assert holds_anything(readable)
-    assert "Writes up to" in done.stderr
-    assert '"verdict"' in done.stdout
 
 
 EACH = """

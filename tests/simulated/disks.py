@@ -8,8 +8,7 @@ Figures of the ST5000AS0011 and ST8000AS0002, and where they come from:
   SMR_model.py; Aghayev et al., FAST 2015 and FAST 2017
 - 0.6 s to clean a band: three passes over 20 tracks at 10.03 ms a turn, SMR_model.py
 
-Everything that takes time is five times as quick here, and the cache holds 600 MiB instead of 20 GB;
-`as_published` keeps the times.
+Everything that takes time is five times as quick here, and the cache holds 600 MiB instead of 20 GB.
 """
 
 from __future__ import annotations
@@ -66,17 +65,13 @@ class ShingledDisk(Disk):
     stall_s: float = 0.300 / SPEED
     clean_band_s: float = 0.6 / SPEED
     bands_at_once: int = 2
-    streams: bool = False
-    """What goes on where the last write ended goes past the cache."""
-    trimmed: bool = False
-    """Everything on it was discarded before: cleaning a band has nothing to read, and one pass of three is left."""
     _log: dict[int, int] = field(default_factory=dict)
     """Bytes in the cache by band, oldest band first."""
     _writes: int = 0
     _streams: Streams = field(default_factory=Streams)
 
     def write_s(self, offset: int, length: int) -> float:
-        if self._streams.goes_on(offset, length) and self.streams:
+        if self._streams.goes_on(offset, length):
             return 0.0
         self._writes += 1
         seconds = self.write_mib_s * max(length, 64 << 10) / _MIB
@@ -87,32 +82,7 @@ class ShingledDisk(Disk):
         if sum(self._log.values()) > self.cache_bytes:
             for oldest in list(self._log)[: self.bands_at_once]:
                 del self._log[oldest]
-                seconds += self.clean_band_s / (3 if self.trimmed else 1)
-        return seconds
-
-
-def as_published(stall_s: float = 0.3, cache_bytes: int = 600 * _MIB, *, trimmed: bool = False) -> ShingledDisk:
-    return ShingledDisk(cache_bytes=cache_bytes, trimmed=trimmed, write_mib_s=0.021, stall_s=stall_s, clean_band_s=0.6)
-
-
-@dataclass
-class PlainDisk(Disk):
-    """Conventional: a seek and part of a turn before each write, now and then a retry, and the host's own flushes."""
-
-    size_bytes: int = 8 << 30
-    seed: int = 0
-    turn_s: float = 0.0111 / SPEED
-    transfer_mib_s: float = 0.006 / SPEED
-    _random: random.Random = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._random = random.Random(self.seed)
-
-    def write_s(self, offset: int, length: int) -> float:
-        seek_s = self._random.uniform(0.004, 0.014) / SPEED
-        seconds = seek_s + self._random.random() * self.turn_s + self.transfer_mib_s * length / _MIB
-        if self._random.random() < 1 / 150:  # a write that is retried, or a calibration
-            seconds += self._random.uniform(0.1, 0.4) / SPEED
+                seconds += self.clean_band_s
         return seconds
 
 

@@ -158,7 +158,7 @@ _DIFFERENT = 1 << 14
 
 
 def _store(content: dict[int, bytes], same: dict[bytes, bytes], offset: int, data: bytes) -> None:
-    """Keeps pages, equal ones once: a probe writes the same megabyte again and again."""
+    """Keeps pages, equal ones once."""
     rest = memoryview(data)
     while rest:
         number, begin = divmod(offset, _PAGE)

@@ -139,7 +139,7 @@ def test_an_ssd_whose_cache_lasts_is_not_suspected(tmp_path: Path) -> None:
 
 def shingled() -> ShingledDisk:
     """A cache so small that a test overflows it."""
-    return ShingledDisk(size_bytes=192 << 20, cache_bytes=6 << 20, band_bytes=1 << 20, streams=True)
+    return ShingledDisk(size_bytes=192 << 20, cache_bytes=6 << 20, band_bytes=1 << 20)
 
 
 @real_run

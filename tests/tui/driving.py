@@ -112,9 +112,8 @@ def _workers(app: FswizardApp) -> list[Worker[Any]]:
 
 
 def _threads() -> list[threading.Thread]:
-    """Those that look something up: watching for disks and probing one go on for as long as they are shown."""
-    lasting = ("(_watch)", "(_write)")
-    return [t for t in threading.enumerate() if t.name.startswith(THREAD_NAME) and not t.name.endswith(lasting)]
+    """Those that look something up: watching for disks goes on for as long as they are shown."""
+    return [t for t in threading.enumerate() if t.name.startswith(THREAD_NAME) and not t.name.endswith("(_watch)")]
 
 
 async def at_step(pilot: Pilot[Any], step: str, *, timeout_s: float = TIMEOUT_S) -> None:

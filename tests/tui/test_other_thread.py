@@ -16,7 +16,7 @@ from tests.fakes.wizard import FakeMachine, app
 from tests.tui.driving import settled, wizard
 
 CALLS = (
-    "details", "place", "named_place", "mounted", "offers", "probe_target", "availability",
+    "details", "place", "named_place", "mounted", "offers", "availability",
     "draft", "make_plan", "settles", "questions", "confirmed", "privilege", "rights_warning", "start",
     "ongoing", "resumable", "why_not_resumed", "history", "load", "write_note", "remove", "leftovers",
 )  # fmt: skip

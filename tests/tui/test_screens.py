@@ -31,7 +31,6 @@ from tests.fakes.wizard import (
     FakeMachine,
     app,
     finished_result,
-    probe_of,
 )
 from tests.tui.conftest import Compare
 from tests.tui.driving import STEPS, at_step, settled, shows
@@ -69,13 +68,6 @@ def disks(*drives: Any) -> Make:
     return lambda: FakeMachine(drives=drives)
 
 
-def pressing() -> FakeMachine:
-    """A probe that has been pressing for the cliff for a while."""
-    machine = FakeMachine(drives=(ARCHIVE, SSD))
-    machine.probe_script, machine.probe_waits = probe_of("plain", 300), True
-    return machine
-
-
 def setting_up() -> FswizardApp:
     machine = SettingUp(DONE)
     return FswizardApp(machine, start="result", result=finished_result(machine), clock=Clock())
@@ -86,7 +78,7 @@ def told(story: Story) -> DemoApp:
 
 
 LEFT = Leftover(Path("/state/run-1.json"), (Path("/mnt/archive/fswizard-1"),), None)
-PROBED, ARRAYS = disks(ARCHIVE, SSD), disks(ARCHIVE, SSD, NEW, TWIN, OLD)
+ARRAYS = disks(ARCHIVE, SSD, NEW, TWIN, OLD)
 ON_TWO = ("ext4", "md:raid1+ext4", "btrfs:raid1")
 WINDOWS: dict[str, State] = {
     "own": at("filesystems", "a"),
@@ -103,14 +95,6 @@ WINDOWS: dict[str, State] = {
     "review-old": at(
         "review", *"WD-1234", "enter", machine=disks(OLD, SSD), drive=OLD, device=OLD.partitions[0].stable_name
     ),
-    "probe-asks": at("drive", "p", words="up to", machine=PROBED, drive=ARCHIVE),
-    "probe-runs": at(
-        "drive", "p", "enter", words="3.65 GB of", machine=pressing, drive=ARCHIVE
-    ),
-    "probe-finds": at(
-        "drive", "p", "enter", words="◆ SMR, drive-managed", machine=PROBED, drive=ARCHIVE,
-    ),
-    "probe-device": at("drive", "p", words="To confirm, type", machine=disks(NEW, SSD), drive=NEW),
     "array-window": at("drive", "a", words="✗ sdb1 is mounted", machine=ARRAYS, drive=NEW),
     "array-filesystems": at("filesystems", "down", words="RAID 5", machine=ARRAYS, **ARRAY),
     "array-review": at(
@@ -161,9 +145,6 @@ async def test_each_state_looks_as_it_did_at_each_size_and_in_the_light(
             wizard.theme = (LOOKS | RACE)[look].name
             await settled(pilot)
             differing += picture(wizard, look)
-        if state == "probe-runs":  # its end would come while the window is taken down
-            await pilot.press("escape")
-            await shows(pilot, "which proves nothing")
     if differing:
         pytest.fail(differing)  # an assertion would tell a part of it alone
 

@@ -254,12 +254,11 @@ def test_what_is_missing_is_told_with_its_command(machine: Path, capsys: pytest.
 def test_how_root_is_had_is_told_with_the_reason(
     state: privilege.State, machine: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(privilege, "state", lambda needed: "root" if needed == privilege.PROBE else state)
+    monkeypatch.setattr(privilege, "state", lambda needed: "root" if needed == privilege.SET_UP else state)
     run()
     shown = " ".join(capsys.readouterr().out.split())
     sign = "✗" if state in privilege.NO_WAY else "✓"
     assert f"{sign} root's rights {privilege.REASONS[state]}" in shown
-    assert f"✓ probe a disk {privilege.REASONS['root']}" in shown
     assert f"{sign} erase a disk {privilege.REASONS[state]}" in shown
 
 

@@ -122,7 +122,7 @@ def test_an_installed_wheel_works(wheel: Path, tmp_path: Path) -> None:
 ROOM = Path(fswizard.__file__).parent
 OTHERS_WORDS = {
     "bytes_written": {"engines/fileserver.py", "engines/shared/fileserver_worker.py"},
-    "cpu": {"drives/probe_target.py", "session/idle_wait.py", "system/host.py"},
+    "cpu": {"session/idle_wait.py", "system/host.py"},
     "iops": {"engines/shared/fio_output.py"},
 }
 """Keys of the kernel, of other programs' output and of the worker's answer, that happen to be called the same."""
@@ -167,7 +167,7 @@ def test_nothing_else_in_the_program_waits_or_tells_the_time() -> None:
     ]
     assert others == []
     waiting = {path.name for path in PACKAGE.glob("privileged/*.py") if "time.sleep(" in path.read_text()}
-    assert waiting == {"programs.py", "block_device.py"}, "of what root runs; the probe rests as it is told to"
+    assert waiting == {"programs.py"}, "of what root runs"
 
 
 async def test_the_real_clock_is_back_afterwards_and_waits_for_the_whole_limit_at_once() -> None:

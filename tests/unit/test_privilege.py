@@ -97,7 +97,7 @@ def test_who_has_no_rights_is_told_which_and_what_needs_none() -> None:
     states: tuple[privilege.State, ...] = (*privilege.NO_WAY, "sudo-asks")
     for error in map(privilege.missing, states):
         assert "needs root" in error.message and "--target dir:" in error.hint
-    for needed in (privilege.PROBE, privilege.ERASE, privilege.ERASE_UNATTENDED):
+    for needed in (privilege.ERASE, privilege.ERASE_UNATTENDED):
         hint = privilege.missing("sudo-refuses", needed).hint
         program = helper_copy.INSTALLED / "__main__.py"
         assert f"`fswizard install-helper` and allow `{program} {needed.right}` in sudoers" in hint
@@ -187,9 +187,9 @@ def test_sudo_is_asked_about_the_command_line_that_will_be_started(
     starts: str, lists: str, state: str, sudo: Callable[..., Path]
 ) -> None:
     log = sudo(starts, lists)
-    assert privilege.state(privilege.PROBE) == state
+    assert privilege.state(privilege.SET_UP) == state
     for line in log.read_text().splitlines():
-        assert line.endswith("/privileged/__main__.py probe")
+        assert line.endswith("/privileged/__main__.py set-up")
 
 
 CONFIRMED = replace(privilege.ERASE, devices=("8:16", "8:32"))

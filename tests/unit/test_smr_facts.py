@@ -22,9 +22,8 @@ from fswizard.drives.models import (
     shipped_table,
     stem,
 )
-from fswizard.drives.smr import SmrFacts, judge_smr, row_text, with_evidence
+from fswizard.drives.smr import SmrFacts, judge_smr, row_text
 from fswizard.errors import UsageError
-from fswizard.model.drive import Evidence, SmrVerdict
 from tests.builders import make_drive
 
 DISK = SmrFacts("smartctl", model="ST4000XX000-1AB104", medium="rotating", trim_would_show=True)
@@ -357,7 +356,7 @@ def test_makers_names_are_told_from_what_bridges_and_controllers_answer(models: 
         assert names_a_hard_disk(model) == makers, model
 
 
-def test_names_are_stripped_the_cache_is_known_or_assumed_and_a_probe_turns_an_open_verdict() -> None:
+def test_names_are_stripped_the_cache_is_known_or_assumed() -> None:
     assert shipped_table() is shipped_table()
     assert bare("WDC  WUH721816ALE6L4") == "WUH721816ALE6L4"
     assert bare("Hitachi HUA722010CLA330") == "HUA722010CLA330"
@@ -366,7 +365,3 @@ def test_names_are_stripped_the_cache_is_known_or_assumed_and_a_probe_turns_an_o
     assert persistent_cache_bytes(make_drive("drive-managed")) == 20_000_000_000
     assert persistent_cache_bytes(make_drive("drive-managed", model="nobody knows")) > 0
     assert persistent_cache_bytes(make_drive("cmr")) == 0
-    cliff = Evidence("write-cliff", "drive-managed", "strong", "the rate fell")
-    assert with_evidence(SmrVerdict("unknown", "weak"), cliff).kind == "drive-managed"
-    clean = Evidence("probe", "unknown", "weak", "nothing was seen")
-    assert with_evidence(SmrVerdict("unknown", "weak"), clean).kind == "unknown"

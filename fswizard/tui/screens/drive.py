@@ -36,7 +36,6 @@ from fswizard.tui.machine import DiskWatcher
 from fswizard.tui.screens.base import BoxScreen, TextBox
 from fswizard.tui.screens.dialogs import AdviceScreen
 from fswizard.tui.screens.members import MembersScreen
-from fswizard.tui.screens.probe import ProbeScreen
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
 
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
 
 NAME_BEGINS = 4
 """Letters of a model's name from which on it is looked up."""
-WITHOUT_PLATTERS = ("ssd", "nvme", "flash-card")
 
 
 class DriveScreen(BoxScreen):
@@ -55,8 +53,6 @@ class DriveScreen(BoxScreen):
     HELP = N_(
         "The list shows every disk and whether it is shingled (SMR). Shingled disks write slowly once their cache is "
         "full. The evidence stands beside the verdict, so you can check it.\n\n"
-        "p probes a disk: it writes to a temporary file for a few minutes and looks for what only shingled disks do. "
-        "You see how much it will write before it begins.\n\n"
         "The test runs in a scratch image: a large file on a filesystem of that disk, removed afterwards. Nothing is "
         "lost. Left and right change its size. If nothing on the disk is mounted and writable, mount something, or "
         "name a directory (d); if that is on another disk, you test that one, and an amber line says so.\n\n"
@@ -71,7 +67,6 @@ class DriveScreen(BoxScreen):
         Binding("r", "rescan", N_("rescan")),
         Binding("d", "directory", N_("directory")),
         Binding("m", "model", N_("model")),
-        Binding("p", "probe", N_("probe")),
         Binding("a", "several", N_("arrays")),
         Binding("s", "shrink", N_("shrink image")),
         Binding("c", "compare", N_("compare what I have")),
@@ -275,23 +270,6 @@ class DriveScreen(BoxScreen):
         self._draw()
         self._drives.focus()
 
-    # The probe
-
-    def action_probe(self) -> None:
-        """Find out by writing whether the highlighted disk is shingled."""
-        drive, menu, machine = self._drive, self._menu, self.wizard.machine
-        if drive is None or self.wizard.measuring:
-            self.refuse(_("A test is running; wait for it before probing."))
-            return
-        place = menu.usable_place
-        target = place.directory if place is not None and not place.remark else menu.empty
-        if target is not None:
-            self.wizard.push_screen(ProbeScreen(drive, target), partial(self._watcher.probed, drive))
-        elif drive.name not in machine.places.keys() & machine.offers.keys():
-            self.say(keyed(_("Looking for free space … press `p` again in a moment.")))
-        else:
-            self.refuse(_("The probe needs a mounted, writable filesystem on this disk. Mount one first."))
-
     # Typing
 
     def action_directory(self) -> None:
@@ -336,9 +314,6 @@ class DriveScreen(BoxScreen):
     # On
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "probe":
-            drive = self._drive if self.is_mounted else None
-            return drive is not None and bool(drive.name) and drive.kind not in WITHOUT_PLATTERS
         if action == "shrink":
             return self.is_mounted and self._fitting_bytes > 0
         if action == "compare":
