@@ -20,7 +20,7 @@ def main() -> None:
     try:
         closed = _output_is_closed()
         _print_in_any_encoding()
-        language.choose(language.asked_for() or files.setting(language.SETTING) or language.of_environment())
+        language.choose(files.setting(language.SETTING) or language.of_environment())
         if closed:
             raise UsageError(_("Standard output is closed."), _("Send it to a file or a program: > FILE, | less."))
         code = _command_line() if sys.argv[1:] else _wizard()

@@ -26,8 +26,6 @@ DOMAIN = "fswizard"
 ENGLISH = "en"
 SETTING = "language"
 """Name of the setting that outlives the program; empty: as the environment says."""
-VARIABLE = "FSWIZARD_LANGUAGE"
-"""What the program there is given where it runs on another machine, on this one's terminal."""
 DIRECTORY = Path(__file__).parent / "locale"
 NOT_FIRST = "、。，．：；？！）」』】"
 """Signs, two columns wide, that no line begins with (JIS X 4051)."""
@@ -96,11 +94,6 @@ def of_environment() -> str:
             if code in known:
                 return code
     return ENGLISH
-
-
-def asked_for() -> str:
-    """The language of whoever has this program run on another machine; empty where it runs here."""
-    return os.environ.get(VARIABLE, "")
 
 
 def choose(code: str) -> None:

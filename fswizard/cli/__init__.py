@@ -35,7 +35,6 @@ class Fswizard(Command):
     """
 
     PROGNAME = "fswizard"
-    on = cli.SwitchAttr("--on", str, argname="HOST", help=_("the disks of another machine, by ssh: HOST or USER@HOST"))
     demo = cli.Flag("--demo", help=_("show recorded runs, without root, disks or fio: nothing here is touched"))
     only_run = cli.Flag("--only-run", requires=["--demo"], help=_("start the demo with its run"))
     real_time = cli.Flag("--real-time", requires=["--demo"], help=_("show the run as slowly as it was, not 10× faster"))
@@ -64,18 +63,7 @@ class Fswizard(Command):
                 else _("Available: {names}.", names=", ".join(SUBCOMMANDS)),
             )
         if self.nested_command:
-            if self.on:
-                command = " ".join(self.nested_command[1])
-                raise UsageError(
-                    _("--on goes after the subcommand."), _("Write `{command}`.", command=f"{command} --on {self.on}")
-                )
             return 0
-        if self.on:
-            from fswizard.remote import Host
-
-            host = Host(self.on)
-            host.prepare()
-            return host.attend()
         from fswizard.tui import run_wizard
 
         return run_wizard()

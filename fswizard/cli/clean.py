@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 
-from fswizard.cli.command import OnMachine
+from fswizard.cli.command import Command
 from fswizard.errors import ExitCode, FswizardError
 from fswizard.language import _, shown
 from fswizard.model.text import cells, safe, safe_lines
@@ -15,7 +15,7 @@ from fswizard.session import why_not
 from fswizard.targets import clean, leftovers, privilege
 
 
-class Clean(OnMachine):
+class Clean(Command):
     """Remove scratch images and directories left behind by killed runs. Runs in progress are left alone."""
 
     def main(self) -> int:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import re
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from plumbum import cli
 from plumbum.cli import application
@@ -16,9 +15,6 @@ from plumbum.cli.switches import SwitchError, UnknownSwitch
 import fswizard
 from fswizard.errors import UsageError
 from fswizard.language import N_, _, shown
-
-if TYPE_CHECKING:
-    from fswizard.remote import Host
 
 HELP_OF_SWITCHES = (
     (cli.Application.help, N_("Prints this help message and quits")),
@@ -139,47 +135,6 @@ def _in_words(error: SwitchError) -> str:
     for said, words in _WORDS:
         text = re.sub(said, words, text)
     return text
-
-
-class OnMachine(Command):
-    """A subcommand that another machine can carry out, too."""
-
-    on = cli.SwitchAttr("--on", str, argname="HOST", help=_("do it on another machine, by ssh: HOST or USER@HOST"))
-
-    def _parse_args(self, argv: list[str]) -> Any:
-        self._words = list(argv)
-        return super()._parse_args(argv)
-
-    def _validate_args(self, *arguments: Any) -> Any:
-        """Once the words are known to be right, another `main` takes the place of this one's."""
-        switches, words = super()._validate_args(*arguments)
-        given = self._switches_by_name["on"].func
-        for function, values in switches:
-            if function is given:
-                self.main = partial(self._elsewhere, values[0])
-        return switches, words
-
-    def _elsewhere(self, host: str, *__: str) -> int:
-        from fswizard.remote import Host
-
-        machine = Host(host)
-        machine.prepare()
-        return self.there(machine, [str(self.PROGNAME).split()[-1], *_without_host(self._words)])
-
-    def there(self, host: Host, words: list[str]) -> int:
-        """Carry it out on another machine, on this terminal; the exit code."""
-        return host.attend(*words)
-
-
-def _without_host(words: list[str]) -> list[str]:
-    """All but --on and its value."""
-    kept, rest = [], iter(words)
-    for word in rest:
-        if word == "--on":
-            next(rest)
-        elif not word.startswith("--on="):
-            kept.append(word)
-    return kept
 
 
 def parse_weights(text: str) -> dict[str, float]:

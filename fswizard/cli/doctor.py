@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from plumbum import cli
 
 from fswizard import engines, filesystems
-from fswizard.cli.command import OnMachine
+from fswizard.cli.command import Command
 from fswizard.cli.output import wrapped
 from fswizard.errors import ExitCode
 from fswizard.language import N_, _, in_english, shown
@@ -104,7 +104,7 @@ def _line(item: Checked) -> str:
     return "\n".join(wrapped(reason, f"  ✗ {name} ", " " * 18, 80))
 
 
-class Doctor(OnMachine):
+class Doctor(Command):
     """List what is missing, what needs it, and the command that installs it."""
 
     PROGNAME = "fswizard doctor"

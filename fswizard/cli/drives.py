@@ -9,7 +9,7 @@ from dataclasses import asdict
 
 from plumbum import cli
 
-from fswizard.cli.command import OnMachine
+from fswizard.cli.command import Command
 from fswizard.cli.output import wrapped
 from fswizard.cli.verdicts import verdict_document, verdict_lines
 from fswizard.drives.disks import inventory
@@ -21,7 +21,7 @@ from fswizard.model.units import size_text
 _TIMEOUT_S = 10.0
 
 
-class Drives(OnMachine):
+class Drives(Command):
     """List the disks, what is on them, what uses them, and whether they are shingled."""
 
     PROGNAME = "fswizard drives"

@@ -10,7 +10,7 @@ from typing import Any
 from plumbum import cli
 
 from fswizard import results
-from fswizard.cli.command import OnMachine
+from fswizard.cli.command import Command
 from fswizard.cli.output import deliver
 from fswizard.errors import FswizardError, UsageError
 from fswizard.filesystems import title_of
@@ -24,7 +24,7 @@ from fswizard.results import Entry
 from fswizard.stats.comparison import compare, compare_within
 
 
-class History(OnMachine):
+class History(Command):
     """List earlier results by disk, newest first: all, or those that contain every WORD (disk, date, recipe, note)."""
 
     json = cli.Flag("--json", help=_("print JSON"))

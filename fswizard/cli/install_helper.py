@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from plumbum import cli
 
-from fswizard.cli.command import OnMachine
+from fswizard.cli.command import Command
 from fswizard.errors import ExitCode
 from fswizard.language import _
 from fswizard.targets import helper_copy
 
 
-class InstallHelper(OnMachine):
+class InstallHelper(Command):
     """Gives root a copy of the part that runs as root, which your account can't change.
 
     fswizard uses that copy from then on, and refuses one that is not its own. Run it again after each update.

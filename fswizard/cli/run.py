@@ -12,14 +12,14 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from plumbum import cli
 
 from fswizard import results
-from fswizard.cli.command import OnMachine
+from fswizard.cli.command import Command
 from fswizard.cli.narration import EXIT_CODES, Narration, narrated, print_report
-from fswizard.errors import ExitCode, FswizardError, RunFailed, UsageError
+from fswizard.errors import ExitCode, FswizardError, UsageError
 from fswizard.filesystems import parse_candidates, parse_needs
 from fswizard.language import N_, _, in_english, n_
 from fswizard.model import plan as model
@@ -48,9 +48,6 @@ from fswizard.session import (
 from fswizard.system.files import turn_away_from
 from fswizard.targets import how_to_confirm, parse_target, privilege, require_confirmation
 
-if TYPE_CHECKING:
-    from fswizard.remote import Host
-
 T = TypeVar("T")
 DEFAULT_RECIPE = "quick"
 TARGETS = N_("image:SIZE@DIR, dir:PATH,PATH or device:PATH; for several disks images:4xSIZE@DIR or devices:PATH,PATH")
@@ -59,7 +56,7 @@ ADVANCED = _("Switches, advanced")
 NO_LIMIT = N_("Write a size, or none for no limit.")
 
 
-class Choosing(OnMachine):
+class Choosing(Command):
     """Options of everything that measures, or says how it would."""
 
     target = cli.SwitchAttr("--target", str, argname="TARGET", help=_(TARGETS))
@@ -147,17 +144,6 @@ class Run(Choosing):
         if plan.expected_s > plan.time_limit_s > 0:
             print(_too_short(plan), file=sys.stderr)
         return detached(session) if self.detach else measure(session)
-
-    def there(self, host: Host, words: list[str]) -> int:
-        """It goes on there whatever becomes of the connection; unless --detach was given, it is watched."""
-        code = host.attend(*words, *([] if self.detach else ["--detach"]))
-        if code or self.detach:
-            return code
-        try:
-            return host.attend("watch", "--plain")
-        except RunFailed as error:
-            hint = _("The run goes on there: `{command}` shows it.", command=f"fswizard watch --on {host.name}")
-            raise RunFailed(error.message, hint) from error
 
     def _resumed(self) -> Resumption:
         """The plan is the earlier run's; only the time and the write budget can be chosen."""

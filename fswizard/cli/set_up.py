@@ -9,7 +9,7 @@ from plumbum import cli
 
 from fswizard import results
 from fswizard.advice import conclude
-from fswizard.cli.command import OnMachine
+from fswizard.cli.command import Command
 from fswizard.errors import ExitCode, Refused, UsageError
 from fswizard.filesystems import parse_candidate
 from fswizard.language import _, shown
@@ -27,7 +27,7 @@ from fswizard.targets import (
 )
 
 
-class SetUp(OnMachine):
+class SetUp(Command):
     """Set a disk up for good as a result recommends: make the filesystem, enter it in /etc/fstab, and mount it.
 
     Without --erase it shows the exact commands and changes nothing. RESULT is the newest, a file, or part of its name

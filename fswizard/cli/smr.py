@@ -14,7 +14,7 @@ from typing import Any
 
 from plumbum import cli
 
-from fswizard.cli.command import OnMachine
+from fswizard.cli.command import Command
 from fswizard.cli.verdicts import verdict_document, verdict_lines
 from fswizard.drives.disks import drive_of, members_of
 from fswizard.drives.models import without_serial
@@ -45,7 +45,7 @@ class Judged:
     """Whether it isn't output of smartctl, or cannot be read."""
 
 
-class Smr(OnMachine):
+class Smr(Command):
     """Tell whether disks are shingled, with the evidence.
 
     WHAT is a model name, a file with the output of smartctl (text, JSON or YAML), a device, or - for standard input.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from plumbum import cli
 
-from fswizard.cli.command import OnMachine
+from fswizard.cli.command import Command
 from fswizard.cli.narration import EXIT_CODES, narrated, print_report
 from fswizard.errors import ExitCode
 from fswizard.language import _
@@ -19,7 +19,7 @@ from fswizard.session import FollowedRun, OngoingRun, find_ongoing
 from fswizard.tui import run_wizard
 
 
-class Watch(OnMachine):
+class Watch(Command):
     """Show a run that is in progress, started with `run --detach` or in another terminal.
 
     Of several the newest, unless you name one by a part of its result file's name. Quitting leaves the run alone.

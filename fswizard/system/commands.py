@@ -40,10 +40,8 @@ def located(program: str) -> str:
     return path
 
 
-def query(
-    argv: Sequence[str], *, timeout_s: float = 10.0, cwd: str | None = None, given: bytes | None = None
-) -> Finished:
-    """Run a short program to its end, in the C locale; its standard input holds what is `given`.
+def query(argv: Sequence[str], *, timeout_s: float = 10.0, cwd: str | None = None) -> Finished:
+    """Run a short program to its end, in the C locale, without standard input.
 
     Raises Missing where the program is absent and RunFailed where it does not answer in time.
     """
@@ -52,7 +50,7 @@ def query(
     try:
         process = subprocess.Popen(
             [path, *argv[1:]],
-            stdin=subprocess.DEVNULL if given is None else subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=cwd,
@@ -62,8 +60,7 @@ def query(
         raise Missing(_("{program} cannot be started: {reason}.", program=argv[0], reason=error.strerror)) from error
     for seconds in turns:
         with contextlib.suppress(subprocess.TimeoutExpired):
-            rest, given = given, None  # what was given is given once
-            stdout, stderr = process.communicate(rest, timeout=seconds)
+            stdout, stderr = process.communicate(timeout=seconds)
             return Finished(tuple(argv), process.returncode, stdout, stderr, clock.monotonic() - started)
     process.kill()  # and not waited for: what hangs in the kernel stays, and what it started may hold the pipes
     raise RunFailed(
@@ -71,12 +68,9 @@ def query(
     )
 
 
-def attend(argv: Sequence[str], *, stdout: int | None = STDERR) -> int:
-    """Run a program on the user's own terminal, with its questions; all its output goes to standard error.
-
-    With `None` as `stdout`, its output goes where that of this program goes.
-    """
-    return subprocess.run([located(argv[0]), *argv[1:]], stdout=stdout, check=False).returncode
+def attend(argv: Sequence[str]) -> int:
+    """Run a program on the user's own terminal, with its questions; all its output goes to standard error."""
+    return subprocess.run([located(argv[0]), *argv[1:]], stdout=STDERR, check=False).returncode
 
 
 def launch(argv: Sequence[str], given: bytes) -> bytes:

@@ -13,9 +13,6 @@ from fswizard.errors import FswizardError, Missing, UsageError
 from fswizard.language import _
 from fswizard.model.text import safe
 
-EXPORTS = "FSWIZARD_EXPORTS"
-"""Environment variable, set when another machine started this program: file with the exports to copy there."""
-
 
 def read_file(path: Path, longest_bytes: int, *, hint: str = "") -> bytes:
     """What the file at `path` holds; UsageError where it is not a regular file, cannot be read, or is too long.
@@ -62,9 +59,6 @@ def write_new(path: Path, content: bytes) -> None:
     """Write a file that the user exports and that does not exist yet; OSError, or ValueError, where that cannot be."""
     with path.open("xb") as file:
         file.write(content)
-    if names := os.environ.get(EXPORTS):
-        with open(names, "a", encoding="utf-8", errors="surrogateescape") as list_of_them:
-            print(path.absolute(), file=list_of_them)
 
 
 def turn_away_from(descriptors: Iterable[int]) -> None:

@@ -56,18 +56,10 @@ SET_UP = Purpose(rights.SET_UP, N_("Setting a disk up"), N_("The script does the
 PURPOSES = (IMAGES, ERASE, SET_UP)
 
 
-CARRIED = "FSWIZARD_CARRIED"
-"""In the environment where this program was brought here by that of another machine."""
-
-
 def purpose(plan: Plan) -> Purpose:
-    """What the helper is started for to carry out `plan`.
-
-    Missing where a disk would be erased by a helper that somebody brought from another machine.
-    """
+    """What the helper is started for to carry out `plan`."""
     if plan.target.kind != "device":
         return IMAGES
-    _require_own_helper()
     if way() != "sudo":
         return ERASE
     if not sys.stdin.isatty():
@@ -76,17 +68,8 @@ def purpose(plan: Plan) -> Purpose:
 
 
 def to_set_up(number: str) -> Purpose:
-    """What the helper is started for to set up the device `major:minor`; Missing as `purpose`."""
-    _require_own_helper()
+    """What the helper is started for to set up the device `major:minor`."""
     return replace(SET_UP, devices=(number,)) if way() == "sudo" else SET_UP
-
-
-def _require_own_helper() -> None:
-    if CARRIED in os.environ and helper_copy.path() == helper_copy.PACKAGE:
-        raise Missing(
-            _("Erasing a disk of another machine needs the privileged helper installed there."),
-            _("`fswizard install-helper --on HOST` installs it. A scratch image erases nothing."),
-        )
 
 
 REASONS: Mapping[State, str] = {

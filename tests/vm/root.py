@@ -22,8 +22,6 @@ PACKAGES = (
     *("nilfs-tools", "jfsutils", "exfatprogs", "dosfstools", "ntfs-3g", "mdadm", "sqlite3", "borgbackup", "rsync"),
     *("cryptsetup-bin", "dmsetup"),
 )
-NETWORK_PACKAGES = ("openssh-client", "openssh-server", "iproute2")
-"""For tests that reach another machine; in the root of `SUITE` without ZFS."""
 NEWER_PACKAGES = ("python3-msgspec", "libpam-systemd", "dbus-user-session")
 """What the newer Python cannot take from the packages of the tests, which are compiled for the one of `SUITE`; and what
 gives each user an instance of systemd."""
@@ -111,7 +109,7 @@ def _command(suite: str, zfs: bool) -> tuple[str, ...]:
 
 
 def _words(suite: str, zfs: bool) -> Iterable[str]:
-    further = NEWER_PACKAGES if suite == NEWER else ZFS_PACKAGES if zfs else NETWORK_PACKAGES
+    further = NEWER_PACKAGES if suite == NEWER else ZFS_PACKAGES if zfs else ()
     packages = PACKAGES + further
     yield from ("mmdebstrap", "--quiet", "--variant=minbase", "--format=ext2", f"--include={','.join(packages)}")
     yield f"--components={'main,contrib' if zfs else 'main'}"
