@@ -23,7 +23,6 @@ from fswizard.targets import privilege
 from fswizard.targets.locations import IN_MEMORY, filesystem_type
 from tests.uml import kernel
 
-ROOT = Path(__file__).parents[1]
 REQUIRE_ALL = bool(os.environ.get("FSWIZARD_REQUIRE_ALL"))
 """Set in CI: a test that cannot run for want of something fails instead of being skipped."""
 
@@ -85,10 +84,6 @@ def _filesystem(name: str) -> Callable[[], Lack | None]:
     return look
 
 
-def _zipapp() -> Lack | None:
-    return None if any((ROOT / "dist").glob("*.pyz")) else Lack("no zipapp was built", "make zipapp")
-
-
 def _nbd() -> Lack | None:
     if commands.find("nbdkit") is None or commands.find("nbdfuse") is None:
         return _package("nbdkit libnbd-bin fuse3")
@@ -127,12 +122,9 @@ NEEDS: dict[str, tuple[str, Callable[[], Lack | None]]] = {
     "sqlite3": ("works with sqlite3", _program("sqlite3", package="sqlite3")),
     "strace": ("watches system calls", _program("strace", package="strace")),
     "dpkg": ("unpacks packages", _program("dpkg", "dpkg-deb", package="dpkg")),
-    "sshd": ("goes to another machine by ssh", _program("ssh", "sshd", package="openssh-client openssh-server")),
     "tmux": ("looks at a real terminal", _program("tmux", package="tmux")),
     "cc": ("compiles C", _program("cc", package="gcc libc6-dev")),
     "rsvg": ("draws an SVG", _program("rsvg-convert", package="librsvg2-bin")),
-    "ansible": ("plays an Ansible role", _program("ansible-playbook", package="ansible-core")),
-    "zipapp": ("copies the zipapp", _zipapp),
     "chromium": ("shows a page in a browser", _program("chromium", package="chromium")),
     "nbd": ("simulates failing and slow disks", _nbd),
     "udevd": ("starts a udevd", _udevd),
