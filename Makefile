@@ -8,8 +8,7 @@ ARGS ?=
 DOCUMENT ?=
 PYTEST = $(BIN)/pytest --numprocesses $(WORKERS) --dist loadgroup
 WORKERS ?= $(shell expr 2 '*' $$(nproc))
-SLOW = test-faults test-runs test-timing test-hundred test-statistics test-disks test-uml test-vm test-bounds test-packages \
-	test-deb test-roots
+SLOW = test-faults test-runs test-timing test-hundred test-statistics test-disks test-uml test-vm test-bounds test-packages
 FAULTS = faults or helper or unprivileged
 TIMED = tests/loop/test_pairs.py tests/loop/test_estimates.py
 HUNDRED = tests/loop/test_same_against_same.py
