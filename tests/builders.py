@@ -8,10 +8,11 @@ from typing import Any
 
 from fswizard.engines.fio import FioJob
 from fswizard.engines.tree import TreeJob
+from fswizard.filesystems import parse_candidate
 from fswizard.model.drive import Drive, Evidence, SmrKind, SmrVerdict
 from fswizard.model.filesystem import Candidate, Feature, Filesystem
 from fswizard.model.metrics import DURATION, THROUGHPUT, Metric
-from fswizard.model.plan import Plan, Target
+from fswizard.model.plan import Member, Plan, Target
 from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.result import Environment, Result, Sample
 
@@ -99,6 +100,15 @@ def make_result(figures: Mapping[str, Sequence[float]] | None = None, **fields: 
         elapsed_s=60.0,
     )
     return replace(result, **fields)
+
+
+def make_array_result() -> Result:
+    """RAID 5 over four disks, and the same with a disk missing, which is slower."""
+    figures = {"md:raid5+ext4": (200.0, 202.0, 198.0), "md:raid5,degraded+ext4": (100.0, 101.0, 99.0)}
+    others = tuple(Member(f"/dev/{disk}", 2 << 30) for disk in ("vdc", "vdd", "vde"))
+    plan = make_plan(tuple(figures), target=Target("device", "/dev/vdb", 2 << 30, others=others))
+    candidates = tuple(parse_candidate(name).on(4) for name in figures)
+    return make_result(figures, plan=replace(plan, candidates=candidates))
 
 
 def make_filled_result(slower: float) -> Result:

@@ -65,14 +65,10 @@ class DemoMachine(Backend):
     def choices(self) -> WizardChoices:
         """What was chosen for the run."""
         plan, target = self.story.plan, self.story.plan.target
-        several = len(target.members) > 1
-        paths = tuple(member.path for member in target.members) if target.kind == "device" else ()
         return WizardChoices(
             purpose="own",
             drive=self._own,
-            device="" if several else "".join(paths),
-            members=paths if several else (),
-            member_bytes=target.size_bytes if several else 0,
+            device=target.path if target.kind == "device" else "",
             recipe=plan.recipe,
             candidates=tuple(candidate.name for candidate in plan.candidates),
             baseline=plan.baseline,
@@ -101,7 +97,7 @@ class DemoMachine(Backend):
         from fswizard.targets import Offer
 
         target = self.story.plan.target
-        if drive.name != self._own.name or target.kind != "device" or target.others:
+        if drive.name != self._own.name or target.kind != "device":
             return ()
         losses = self.story.plan.losses or (N_("everything on it"),)
         return (Offer(target.path, drive.name, target.size_bytes, True, False, losses),)
@@ -132,15 +128,10 @@ class DemoMachine(Backend):
     def availability(self, made: Filesystem | Layout) -> Availability:
         from fswizard.filesystems import Availability
 
-        recorded = self.story.plan.candidates
-        names = {candidate.filesystem.name for candidate in recorded}
-        names |= {candidate.array.layout.name for candidate in recorded if candidate.array}
-        usable = made.name in names
+        usable = made.name in {candidate.filesystem.name for candidate in self.story.plan.candidates}
         return Availability(usable, "" if usable else _("This demo was recorded without it"))
 
-    def layout_candidates(self, recipe: Recipe, members: int) -> tuple[str, ...]:
-        return tuple(candidate.name for candidate in self.story.plan.candidates)
-
+    layout_candidates = _nothing
     recipe_like = remove_recipe = _refuses(N_("A demo keeps no recipes."))
 
     # The run

@@ -23,9 +23,9 @@ from typing import Literal
 from tests.reproduce.experiments import shingled
 from tests.reproduce.simulated import run_program
 from tests.stories.packing import pack, pack_drives
-from tests.vm.disks import GIB, MEMBERS, Disk, sata, usb
+from tests.vm.disks import GIB, sata
 from tests.vm.machine import CHECKOUT, Machine, booted
-from tests.vm.runs import ERASE, TARGET, link
+from tests.vm.runs import link
 
 RECIPES = Path(__file__).parent.relative_to(CHECKOUT)
 INSIDE = "/root/told.jsonl"
@@ -34,7 +34,6 @@ TELL_S = 15.0
 SHINGLED = shingled(100, "size_bytes=2G")
 FLASH = sata("FLASH1", 1, "SSD", size_bytes=2 * GIB, rpm=1, trim=True)
 SSD = FLASH.as_slow_as(bytes_per_s=80 << 20, requests_per_s=800)
-STICK = usb("STICK", size_bytes=GIB, stick=True).as_slow_as(bytes_per_s=12 << 20, requests_per_s=200)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,30 +45,17 @@ class Recorded:
     where: Literal["here", "in simulated time", "in the virtual machine"] = "in the virtual machine"
 
 
-def _on(disk: Disk) -> tuple[str, ...]:
-    """The whole disk is given up."""
-    name = f"/dev/disk/by-id/usb-QEMU_QEMU_HARDDISK_{disk.serial}-0:0" if disk is STICK else link(disk)
-    return ("--target", f"device:{name}", "--erase", disk.serial)
-
-
 STORIES: Mapping[str, Recorded] = {
+    "xfs-searching": Recorded(
+        "quick", ("--candidates", "ext4; xfs; btrfs:noatime", "--rounds", "2..12", "--seed", "1"), where="here"
+    ),
     "smr-fileserver": Recorded(
         "smr", (*SHINGLED.target, "--rounds", "2..2", "--time", "24h", "--seed", "1"), where="in simulated time"
     ),
-    "array-degraded": Recorded(
-        "array",
-        ("--target", TARGET, *ERASE, "--candidates", "md:raid5+ext4; md:raid5,degraded+ext4", "--rounds", "2..2",
-         "--seed", "1"),
+    "ssd-tie": Recorded(
+        "tie", ("--target", f"device:{link(SSD)}", "--erase", SSD.serial, "--rounds", "3..5", "--seed", "1")
     ),
-    "ssd-tie": Recorded("tie", (*_on(SSD), "--rounds", "3..5", "--seed", "1")),
-    "usb-f2fs": Recorded("stick", (*_on(STICK), "--rounds", "2..2", "--seed", "1")),
-    "xfs-deleting": Recorded("deleting", ("--rounds", "5..12", "--seed", "2"), where="here"),
-    "undecided": Recorded(
-        "quick",
-        ("--candidates", "ext4; ext4:noatime", "--rounds", "3..3", "--time", "2m", "--seed", "1"),
-        where="here",
-    ),
-}  # fmt: skip
+}
 
 
 def main() -> None:
@@ -106,7 +92,7 @@ def _words(name: str) -> tuple[str, ...]:
 
 @contextmanager
 def _machine(directory: Path) -> Iterator[Machine]:
-    with booted(directory, (SSD, STICK, *MEMBERS)) as machine:
+    with booted(directory, (SSD,)) as machine:
         yield machine
 
 

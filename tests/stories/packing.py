@@ -69,6 +69,5 @@ def _smaller(told: Iterable[Event], simulated: bool) -> Iterator[Event]:
 
 
 def _shown(drive: Drive, simulated: bool) -> Drive:
-    named = drive.model.replace("QEMU QEMU HARDDISK", "USB stick")
-    model = named if not simulated or SIMULATED in drive.model else f"{SIMULATED} {named}".strip()
+    model = drive.model if not simulated or SIMULATED in drive.model else f"{SIMULATED} {drive.model}".strip()
     return replace(drive, model=model, serial="", pending="")

@@ -2,8 +2,8 @@
 
     python -m tests.tui.screenshots
 
-The disks of the first screens are recorded ones, so that more than this machine's can be seen; runs and results are
-those of tests/recorded/runs.
+The disks of the first screens are recorded ones, so that more than this machine's can be seen; the run is that of the
+demo's first story, and the one to compare it with lies in tests/recorded/runs.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from tests.tui.crisp import crisp
 from tests.tui.driving import handled, settled
 
 FOLDER = Path(__file__).parents[2] / "screenshots"
-RUN, LATER = "quick", "quick-again"
+RUN, LATER = "xfs-searching", "quick-again"
 SIZE = (120, 36)
 FRAMES, FRAME_S, LAST_FRAME_S = 14, 1.0, 5.0
 """Of the picture that moves; the last one is the recommendation."""

@@ -10,8 +10,6 @@ import pytest
 from rich.cells import cell_len
 
 from fswizard.advice import conclude
-from fswizard.demo import stories
-from fswizard.demo.app import DemoApp
 from fswizard.model.metrics import is_stall
 from fswizard.model.result import Doubt, Result
 from fswizard.report.presentation import present
@@ -19,6 +17,7 @@ from fswizard.session.resuming import COMPLETE
 from fswizard.tui import outcome
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.widgets.choice_list import ChoiceList
+from tests.builders import make_array_result
 from tests.fakes.wizard import Clock, FakeMachine
 from tests.tui.driving import at_step, footer, screen_text, settled, shows, until, wizard
 from tests.tui.screenshots import finished, running
@@ -196,16 +195,15 @@ def test_what_could_not_be_removed_stands_with_the_answer() -> None:
 
 
 async def test_what_differs_between_arrays_is_whole_and_commands_that_are_cut_have_a_scroll_bar() -> None:
-    story = stories()["array-degraded"]
-    demo = DemoApp(story, start="result", result=story.result, clock=lambda: 0.0)
-    async with demo.run_test(size=(110, 24)) as pilot:
+    application = opened(make_array_result(), "")
+    async with application.run_test(size=(110, 24)) as pilot:
         for size in ((80, 24), (110, 24), (110, 30), (120, 24), (120, 36)):
             await pilot.resize_terminal(*size)
             await settled(pilot)
-            shown, reports = screen_text(demo), demo.screen.query_one("#reports")
+            shown, reports = screen_text(application), application.screen.query_one("#reports")
             assert any("…with one disk missing" in line and "▆" in line for line in shown.splitlines()), size
             assert reports.show_vertical_scrollbar or "stripe_width=384" in shown, size
-            assert ("scroll" in footer(demo)) == reports.show_vertical_scrollbar, size
+            assert ("scroll" in footer(application)) == reports.show_vertical_scrollbar, size
 
 
 async def test_a_key_copies_a_post_and_the_card_is_shown_before_it_is_written() -> None:

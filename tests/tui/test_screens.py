@@ -34,7 +34,7 @@ from tests.fakes.wizard import (
 )
 from tests.tui.conftest import Compare
 from tests.tui.driving import STEPS, at_step, settled, shows
-from tests.tui.screenshots import finished, running
+from tests.tui.screenshots import running
 
 LOOKS = {"80x24": DARK, "120x36": DARK, "light": LIGHT, "200x60": DARK}
 """Each size in the dark, and the middle one in the light as well."""
@@ -102,7 +102,6 @@ WINDOWS: dict[str, State] = {
     ),
     "set-up": State(setting_up, ("u",), words="On which disk?"),
     "set-up-review": State(setting_up, ("u", "space", "enter"), words="To confirm, type its"),
-    "recorded-result": State(finished),
     **{f"demo-{name}-result": State(partial(told, story)) for name, story in stories().items()},
 }  # fmt: skip
 """Seen at the two sizes that matter."""

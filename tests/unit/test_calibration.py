@@ -56,7 +56,7 @@ def plan(directory: Path, recipe: Recipe, names: str = NAMES, history: Sequence[
 
 
 def test_the_same_again_takes_what_came_and_another_recipe_what_it_shares(tmp_path: Path) -> None:
-    came = kept("quick")
+    came = kept("xfs-searching")
     made = plan(tmp_path, came.plan.recipe)
     trials = len(came.trials)
     assert made.preparation_s + trials * made.seconds_per_trial == pytest.approx(came.elapsed_s, rel=0.01)
@@ -114,7 +114,7 @@ def test_less_is_expected_of_direct_writes_where_btrfs_makes_them_buffered(
 
 @pytest.mark.parametrize("drive", [replace(DISK, serial="another"), replace(DISK, model="", serial=""), None])
 def test_another_disk_tells_nothing(tmp_path: Path, drive: Drive | None) -> None:
-    recipe = kept("quick", drive).plan.recipe
+    recipe = kept("xfs-searching", drive).plan.recipe
     assert plan(tmp_path, recipe) == plan(tmp_path, recipe, history=())
     assert "by the run" not in budget_text(plan(tmp_path, recipe))
 
@@ -123,7 +123,7 @@ def test_another_disk_tells_nothing(tmp_path: Path, drive: Drive | None) -> None
 def test_what_is_damaged_is_passed_over_for_what_is_older(
     tmp_path: Path, damage: Callable[[list[bytes]], Sequence[bytes]]
 ) -> None:
-    recipe = kept("quick").plan.recipe
+    recipe = kept("xfs-searching").plan.recipe
     kept("quick-again", started="2026-02-03T04:05:06Z")
     newest, _ = all_results()
     lines = newest.path.read_bytes().splitlines(keepends=True)

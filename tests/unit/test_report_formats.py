@@ -32,6 +32,7 @@ from fswizard.report.presentation import present
 from fswizard.report.svg import FOOT, GUTTER, HEIGHT, MARGIN, SHORTEST_BAR, WIDTH
 from fswizard.stats import summarise
 from fswizard.system.pictures import png
+from tests.builders import make_array_result
 from tests.result_schema import PATH, schema
 from tests.unit.report_findings import FAILURE, make_findings, renamed, with_result
 
@@ -223,8 +224,8 @@ def test_of_a_card_that_is_not_sure_of_anything_no_confidence_is_told(name: str)
 
 
 def test_long_names_stand_whole_and_there_is_no_box_for_a_command_that_a_result_lacks() -> None:
-    told = render(conclude(find_story("array-degraded").result), "svg")
-    assert told.count(">ext4 on RAID 5 (md) with one disk missing</text>") == 3
+    told = render(conclude(make_array_result()), "svg")
+    assert told.count(">ext4 on RAID 5 (md) with one disk missing</text>") == 1
     findings = conclude(published()["fio-f2fs"])
     assert not present(findings).attempt
     assert "[code]\n[/code]" not in render(findings, "bbcode")
@@ -377,14 +378,14 @@ def test_a_browser_prints_a_run_of_ten_workloads_and_five_candidates_on_two_page
 
 
 def test_the_card_has_the_figures_that_posts_can_compare_and_invents_none() -> None:
-    story = find_story("undecided")
+    story = find_story("xfs-searching")
     findings = conclude(story.result)
     words = drawn_words(findings)
-    (fixed,) = [word for word in words if word.startswith("ext4 writes ")]
-    assert [part.split()[0] for part in fixed.removeprefix("ext4 ").split(" · ")] == [
+    (fixed,) = [word for word in words if word.startswith("XFS writes ")]
+    assert [part.split()[0] for part in fixed.removeprefix("XFS ").split(" · ")] == [
         "writes", "unpacks", "searches", "saves",
     ]  # fmt: skip
     assert all(unit in fixed for unit in ("B/s", "files/s", "/s"))
-    saves = [s.value for s in story.result.samples if (s.candidate, s.metric) == ("ext4", "operation_rate") and s.round]
+    saves = [s.value for s in story.result.samples if (s.candidate, s.metric) == ("xfs", "operation_rate") and s.round]
     assert f"saves {figure_text(statistics.median(saves), '1/s')}" in fixed
-    assert not fixed_figures(find_story("array-degraded").result, "md:raid5+ext4"), "that recipe has none of them"
+    assert not fixed_figures(make_array_result(), "md:raid5+ext4"), "that recipe has none of them"

@@ -45,9 +45,9 @@ def sata(
     return _disk(serial, size_bytes, driver="ide-hd", bus=f"ide.{port}", discard_granularity=granularity, **identity)
 
 
-def usb(serial: str, *, size_bytes: int = 4 * GIB, stick: bool = False) -> Disk:
-    """A disk behind a bridge that passes no ATA commands, called `QEMU HARDDISK`; a stick says that it is removable."""
-    return _disk(serial, size_bytes, driver="usb-storage", bus="usb.0", serial=serial, removable=stick)
+def usb(serial: str, *, size_bytes: int = 4 * GIB) -> Disk:
+    """A disk behind a bridge that passes no ATA commands, called `QEMU HARDDISK`."""
+    return _disk(serial, size_bytes, driver="usb-storage", bus="usb.0", serial=serial)
 
 
 def virtio(serial: str, *, size_bytes: int = 4 * GIB) -> Disk:
