@@ -30,16 +30,13 @@ LOCALE = ROOT / "fswizard/locale"
 TEMPLATE = LOCALE / "fswizard.pot"
 PLACE = "LC_MESSAGES/fswizard.po"
 WIDTH = 120
-TABLES = ("fswizard/**/*.toml", "recipes/**/*.toml")
+TABLES = ("fswizard/**/*.toml", "recipes/*.toml")
 KEYS = frozenset({
     "title", "summary", "text", "risk", "why", "doubt", "failed", "hint", "needs", "value", "note", "by", "via", "disk",
-    "scale",
 })  # fmt: skip
 """Of the tables: what people read."""
 HELPERS_WORDS = {"OTHER_MOUNT_POINT", "MEMBERS", "VOLUMES", "SYSTEM_PARTITIONS", "SERIAL"}
 """Constants of the helper with what its findings say."""
-LISTS = frozenset({"caveats"})
-"""What people read, several sentences each."""
 
 Found = tuple[str | tuple[str, ...], str | None, tuple[str, int]]
 """Sentence or its two forms, context, file and line."""
@@ -145,8 +142,6 @@ def _values(table: object) -> Iterator[str]:
         for key, value in table.items():
             if key in KEYS and isinstance(value, str) and any(map(str.isalpha, value)):
                 yield value
-            elif key in LISTS:
-                yield from value
             else:
                 yield from _values(value)
 

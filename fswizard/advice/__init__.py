@@ -1,6 +1,5 @@
 """From what is proven, what a user needs and what is safe to a recommendation. Pure."""
 
 from fswizard.advice.conclude import again, conclude
-from fswizard.advice.published import beside
 
-__all__ = ["again", "beside", "conclude"]
+__all__ = ["again", "conclude"]

@@ -70,7 +70,4 @@ def _known(plan: Plan, needs: Sequence[str]) -> tuple[str, ...]:
 
 def again(findings: Findings) -> Findings:
     """The same in the language that is spoken now."""
-    if findings.language == chosen():
-        return findings
-    anew = conclude(findings.result)
-    return replace(anew, published=findings.published, reruns=findings.reruns)
+    return findings if findings.language == chosen() else conclude(findings.result)

@@ -20,7 +20,6 @@ SUBCOMMANDS = {
     "report": "fswizard.cli.report.Report",
     "set-up": "fswizard.cli.set_up.SetUp",
     "history": "fswizard.cli.history.History",
-    "published": "fswizard.cli.published.Published",
     "doctor": "fswizard.cli.doctor.Doctor",
     "clean": "fswizard.cli.clean.Clean",
     "install-helper": "fswizard.cli.install_helper.InstallHelper",

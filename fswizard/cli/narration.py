@@ -14,7 +14,6 @@ from typing import TextIO
 from fswizard import results
 from fswizard.advice import conclude
 from fswizard.errors import ExitCode
-from fswizard.importers.published import with_published
 from fswizard.language import N_, _, shown
 from fswizard.model.analysis import Analysis
 from fswizard.model.events import (
@@ -132,7 +131,7 @@ async def narrated(
 
 def print_report(path: str | Path) -> None:
     """The report on a result, and once more what its card says."""
-    findings = with_published(conclude(results.load(path)))
+    findings = conclude(results.load(path))
     print(render(findings, "text"), flush=True)
     print("\n".join(card_lines(findings)), file=sys.stderr)  # the report has scrolled away by now
 

@@ -11,30 +11,18 @@ from fswizard.advice import again, conclude
 from fswizard.cli.command import Command, parse_weights
 from fswizard.cli.output import deliver
 from fswizard.filesystems import parse_needs
-from fswizard.importers.published import with_published
 from fswizard.language import _, in_english
 from fswizard.model.analysis import Findings
 from fswizard.report import FORMATS, find_format, format_of, render
 from fswizard.system.pictures import png
 
 
-class Reporting(Command):
-    """Options that `report` and `published` share."""
+class Report(Command):
+    """Show a result: the newest, a file, or one named by part of its name in `fswizard history`."""
 
     format = cli.SwitchAttr("--format", str, argname="FORMAT", help=" ".join(FORMATS))
     output = cli.SwitchAttr("--output", str, argname="FILE", help=_("write to FILE; its extension sets the format"))
     english = cli.Flag("--english", help=_("in English, whatever your language"))
-
-    def format_name(self) -> str:
-        """UsageError where there is no such format, before anything is read."""
-        name: str = self.format or format_of(self.output or "")
-        find_format(name)
-        return name
-
-
-class Report(Reporting):
-    """Show a result: the newest, a file, or one named by part of its name in `fswizard history`."""
-
     weights = cli.SwitchAttr(
         ["--what-if", "--weights"],
         str,
@@ -45,13 +33,14 @@ class Report(Reporting):
     identify = cli.Flag("--identify", help=_("include serial number, host name and paths"))
 
     def main(self, result: str = "") -> int:
-        name = self.format_name()
+        name = self.format or format_of(self.output or "")
+        find_format(name)  # before anything is read
         findings = conclude(
             results.load(results.find(result)),
             weights=parse_weights(self.weights) if self.weights else None,
             needs=parse_needs(self.need) if self.need else None,
         )
-        deliver(exported(with_published(findings), name, identify=self.identify, english=self.english), self.output)
+        deliver(exported(findings, name, identify=self.identify, english=self.english), self.output)
         return 0
 
 

@@ -46,10 +46,6 @@ class BackupJob(TreeEngine):
         return _("borg create of a second, nearly identical copy: {files}", files=files)
 
     @property
-    def work(self) -> str:
-        return f"backup {self.archive}"
-
-    @property
     def works_on(self) -> Job:
         return replace(self, archive="first")
 

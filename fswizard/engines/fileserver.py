@@ -71,10 +71,6 @@ class FileServerJob(Engine):
         )
 
     @property
-    def work(self) -> str:
-        return "" if self.fill_percent else "file server"
-
-    @property
     def counts(self) -> str:
         return N_("operations")
 

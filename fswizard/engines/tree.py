@@ -116,10 +116,6 @@ class TreeJob(ShapedEngine):
         return _("{work} of {files}", work=work, files=self.in_total)
 
     @property
-    def work(self) -> str:
-        return "" if self.fill_percent else f"{self.operation} {self.shape}"
-
-    @property
     def activity(self) -> str:
         return f"{self.operation} {self.fill_percent}"
 

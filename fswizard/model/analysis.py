@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Literal
@@ -298,110 +298,6 @@ class Advice:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """A ratio that somebody published, beside the one that was measured here."""
-
-    work: str
-    """What they did, in their words."""
-    candidate: str
-    here: Ratio
-    there: float
-    """Theirs, of the same two filesystems: above 1 is better."""
-    runs: int
-    """Number of their runs, of the filesystem with fewer."""
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """What somebody measured on the same kind of disk with the same kind of work."""
-
-    name: str
-    """Name of the figures, for `fswizard published NAME`."""
-    title: str
-    disk: str
-    year: str
-    """Empty if unknown."""
-    source: str
-    ratios: tuple[Beside, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Repeated:
-    """A published ratio, and the same two filesystems at the same work as this program measured them."""
-
-    work: str
-    candidate: str
-    there: Ratio | None
-    """None where no figures were published."""
-    here: Ratio | None
-    """None before it is run again."""
-    note: str = ""
-    """Why the two differ, and which one to believe."""
-    processor_bound: bool = False
-    """An emulated processor held it back, not the disk."""
-
-    @property
-    def agreement(self) -> str:
-        """In direction and in size, in a few words; empty where nothing was published."""
-        if self.here is None or self.there is None:
-            return "" if self.here else _("not run yet")
-        return next(words for holds, words in self._cases(self.there, self.here) if holds)
-
-    def _cases(self, there: Ratio, here: Ratio) -> Iterator[tuple[bool, str]]:
-        yield there.verdict == here.verdict == "failed", _("agrees: it fails")
-        yield here.verdict == "failed", _("failed here")
-        yield there.verdict == "failed", _("disagrees: it works here")
-        yield self.processor_bound, _("not decidable here: the emulated processor is the limit")
-        low, high = here.low or 0.0, here.high or math.inf
-        yield low == 0.0, _("too few rounds to tell")
-        within, same = low <= there.ratio <= high, here.verdict == _side(there.ratio)
-        undecided = _("undecided here, and compatible") if within else _("undecided here")
-        yield here.verdict == "undecided", undecided
-        yield here.verdict == "tie" and not same, _("disagrees: no difference here")
-        yield not same, _("disagrees in direction")
-        yield within or here.verdict == "tie", _("agrees")
-        larger = abs(math.log(here.ratio)) > abs(math.log(there.ratio))
-        yield True, _("agrees in direction, larger here") if larger else _("agrees in direction, smaller here")
-
-
-def _side(ratio: float) -> Verdict:
-    """The verdict on a ratio that is exact."""
-    if 1 / TIE <= ratio <= TIE:
-        return "tie"
-    return "faster" if ratio > 1 else "slower"
-
-
-ClaimVerdict = Literal["confirmed", "not confirmed", "not decidable here", "not run yet"]
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """What the author of published figures concluded, and whether the figures of this program bear it out."""
-
-    text: str
-    verdict: ClaimVerdict
-    figures: str
-    """What the verdict rests on; empty where nothing was measured."""
-    why: str = ""
-    """What decides it, and whom to believe where the two disagree."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rerun:
-    """A published experiment, run again by this program."""
-
-    title: str
-    scale: str
-    """What was scaled down and what could not be, in sentences."""
-    result: Result | None
-    """None before it is run."""
-    ratios: tuple[Repeated, ...]
-    claims: tuple[Claim, ...] = ()
-    again: str = ""
-    """The command that runs it; empty where none does."""
-
-
-@dataclass(frozen=True, slots=True)
 class Findings:
     """Everything that a report says."""
 
@@ -410,10 +306,6 @@ class Findings:
     doubts: tuple[Doubt, ...]
     advice: Advice
     summaries: tuple[Summary, ...] = ()
-    published: tuple[Published, ...] = ()
-    """Never made up for: empty where nothing fits."""
-    reruns: tuple[Rerun, ...] = ()
-    """Of published figures: how they came out here."""
     age: tuple[Ratio, ...] = ()
     """Aged candidates over new ones, overall and by workload; empty where they were not measured beside each other."""
     forecast: Forecast | None = None

@@ -186,11 +186,6 @@ class Job:
         """What it asks of a filesystem before all, by which the catalogue says what costs it."""
         return "small-files"
 
-    @property
-    def work(self) -> str:
-        """The kind of work, which published figures name, too; empty where nobody has published any."""
-        return ""
-
     def part(self, most_bytes: int) -> Job | None:
         """The same work with so few bytes that any disk does it in about a second; None where it can't be cut so."""
         return None

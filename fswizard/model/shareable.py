@@ -142,9 +142,8 @@ def _vocabulary(_spoken: str) -> tuple[frozenset[str], frozenset[str]]:
     words: set[str] = set()
     paths: set[str] = set()
     package = resources.files("fswizard")
-    beside = Path(str(package)).with_name("recipes")  # where they lie in a checkout
-    folders = [package, *([beside] if beside.is_dir() else [])]
-    for text in (*(text for folder in folders for text in _texts(folder)), *language.translations()):
+    recipes = Path(str(package)).with_name("recipes").glob("*.toml")  # where they lie in a checkout
+    for text in (*_texts(package), *(path.read_text("utf-8") for path in recipes), *language.translations()):
         words.update(run.lower() for run in _RUN.findall(text.replace("_", " ")))
         paths.update(chunk.strip(_EDGES) for chunk in text.split() if "/" in chunk)
     return frozenset(word for word in words if not word.isdigit()), frozenset(paths)

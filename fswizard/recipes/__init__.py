@@ -54,7 +54,7 @@ def load(path: Path) -> Recipe:
 
 
 def shipped_directory() -> Path:
-    """The directory of the program's own recipes, with published figures below it."""
+    """The directory of the program's own recipes."""
     package = Path(__file__).parents[1]
     shipped = package / "shipped_recipes"
     return shipped if shipped.is_dir() else package.parent / "recipes"

@@ -12,7 +12,6 @@ from fswizard.model.analysis import (
     SIGNS,
     Card,
     Findings,
-    Published,
     Ratio,
     Reason,
     Summary,
@@ -54,7 +53,6 @@ from fswizard.model.units import (
     stall_text,
     three_digits,
 )
-from fswizard.report import reruns
 from fswizard.report.arrays import WHEN_A_DISK_FAILS, layout_texts
 from fswizard.report.colours import kind_of
 from fswizard.report.document import (
@@ -100,7 +98,6 @@ EACH_ROUND = N_("Dots are single rounds; point at a bar or tap on it to see thei
 POST_LINES = 12
 """Lines of a forum post before anything folded."""
 FAILED, DOUBTS = N_("Failed"), N_("Doubts")
-PUBLISHED = N_("Published for this kind of disk and work")
 
 
 def legend() -> str:
@@ -374,8 +371,6 @@ class Presentation:
             WHEN_A_DISK_FAILS: layout_texts(self.findings.result.plan),
             FAILED: self.failures,
             DOUBTS: (*self.doubts, *self.notes),
-            PUBLISHED: tuple(_published(self.findings)),
-            reruns.TITLE: tuple(text for rerun in self.findings.reruns for text in reruns.rerun_texts(rerun)),
         }
         return {title: items for title, items in sections.items() if items}
 
@@ -806,35 +801,3 @@ def _notes(findings: Findings) -> Iterator[str]:
     decided = [ratio for ratio in ratios if ratio.low is not None and ratio.verdict != "undecided"]
     if len({ratio.workload for ratio in ratios if ratio.low is not None}) > 1 and decided:
         yield _("At most 1 in 20 of what is called faster, slower or a tie by workload may be wrong.")
-
-
-def _published(findings: Findings) -> Iterator[str]:
-    for published in findings.published:
-        yield _(
-            "{title} ({about}). Source: {source}. In full: fswizard published {name}",
-            title=_(published.title),
-            about=published_on(published),
-            source=published.source,
-            name=published.name,
-        )
-        works: dict[str, list[str]] = {}
-        for one in published.ratios:
-            text = _(
-                "{candidate} {ratio} against {baseline}, here {own}",
-                candidate=one.candidate,
-                ratio=ratio_text(one.there),
-                baseline=one.here.baseline,
-                own=with_interval(one.here),
-            )
-            works.setdefault(_(one.work), []).append(text)
-        yield from (f"{work}: {'; '.join(texts)}." for work, texts in works.items())
-
-
-def published_on(published: Published) -> str:
-    """`ST8000AS0002, 2015, one run each: no intervals`."""
-    runs = n_(
-        "one run each: no intervals",
-        "{count} runs or more each: no intervals",
-        min(one.runs for one in published.ratios),
-    )
-    return ", ".join(filter(None, (published.disk, published.year, runs)))

@@ -351,9 +351,8 @@ class Backend:
 
     def conclude(self, result: Result, weights: Mapping[str, float], needs: Sequence[str]) -> Findings:
         from fswizard.advice import conclude
-        from fswizard.importers.published import with_published
 
-        return with_published(conclude(result, weights=weights, needs=needs))
+        return conclude(result, weights=weights, needs=needs)
 
     def render(self, findings: Findings, format_name: str, *, english: bool = False) -> str | bytes:
         """Bytes of a picture; Missing where what draws it is not installed."""

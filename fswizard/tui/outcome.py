@@ -12,11 +12,11 @@ from fswizard.language import _, n_, p_, shown
 from fswizard.model.analysis import SIGNS, Verdict
 from fswizard.model.metrics import is_stall
 from fswizard.model.result import Sample
-from fswizard.model.units import ratio_text, stall_text
+from fswizard.model.units import stall_text
 from fswizard.report.colours import kind_of
 from fswizard.report.document import Bar, Table
 from fswizard.report.layout import tables
-from fswizard.report.presentation import PUBLISHED, SET_UP, WORST_STALL, Presentation, published_on
+from fswizard.report.presentation import SET_UP, WORST_STALL, Presentation
 from fswizard.tui.drawing import (
     WIDEST,
     answered,
@@ -159,34 +159,6 @@ def _with_signs(words: str, style: str = "") -> Content:
     return text(*((piece, _INKS[piece[0]] if number % 2 else style) for number, piece in pieces))
 
 
-def published(view: Presentation, width: int) -> Content:
-    """What others measured on such a disk, beside the ratios of this run."""
-    rows = [
-        heading(_("Published for this kind of disk and work, as ratios to {baseline}", baseline=view.baseline), width)
-    ]
-    for one in view.findings.published:
-        rows.append(bullet(ITEM, text((_(one.title), "bold"), (f" ({published_on(one)})", "$muted")), width))
-        cells, work = [], ""
-        for ratio in one.ratios:
-            glyph = SIGNS[ratio.here.verdict].glyph
-            here = (
-                f"{glyph} {_('failed')}"
-                if ratio.here.verdict == "failed"
-                else f"{ratio_text(ratio.here.ratio)} {glyph}"
-            )
-            title, work = "" if ratio.work == work else ratio.work, ratio.work
-            cells.append((title, ratio.candidate, here, ratio_text(ratio.there)))
-        source = _("Source: {source}. In full: fswizard published {name}", source=one.source, name=one.name)
-        block = Table(
-            ("", "", p_("figures", "here"), p_("figures", "published")),
-            tuple(cells),
-            notes=(source,),
-            longest=min(44, width - 38),
-        )
-        rows.append(table(block, width))
-    return lines(rows)
-
-
 def rounds(view: Presentation, width: int) -> Content:
     """Each round's figure as a dot between the worst and the best of its workload."""
     names = [bar.candidate for row in view.rows for bar in row.bars]
@@ -253,7 +225,7 @@ def details(view: Presentation, width: int) -> Content:
     """What the answer rests on: ratios, intervals, rounds, doubts, programs."""
     compared = any(row.ratios for row in view.rows)
     width = min(width, WIDEST)
-    lists = {title: items for title, items in view.lists.items() if title != PUBLISHED}
+    lists = dict(view.lists)
     doubts = lists.pop("Doubts", ())
     parts = (
         lines(bullet(REASONS.get(reason.code, ITEM), reason.text, width) for reason in view.reasons),
@@ -262,7 +234,6 @@ def details(view: Presentation, width: int) -> Content:
         table(view.by_workload, width) if compared else None,
         *(sentences(title, items, width) for title, items in lists.items()),
         sentences("Doubts", doubts, width) if doubts else None,
-        published(view, width) if view.findings.published else None,
         table(view.also_measured, width) if view.extras else None,
         each_workload(view, width) if compared else None,
         rounds(view, width) if compared else None,

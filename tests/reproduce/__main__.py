@@ -27,17 +27,17 @@ from pathlib import Path
 
 from fswizard import results
 from fswizard.advice import conclude
-from fswizard.importers import reruns
 from fswizard.model.result import Result
 from fswizard.report.privacy import harmless
 from tests.reproduce import page
 from tests.reproduce.by_hand import BY_HAND
 from tests.reproduce.experiments import DOCUMENTS, PLACES, Emulated, Simulated
+from tests.reproduce.published import ROOT, experiment, result_of, result_path
 from tests.reproduce.simulated import LONGEST_S, run_program
+from tests.reproduce.verdicts import in_their_terms
 from tests.uml import machine
 from tests.vm.machine import Machine, booted
 
-ROOT = Path(__file__).parents[2]
 FSWIZARD = (sys.executable, "-m", "fswizard")
 ROUNDS = ("--rounds", "4..8", "--time", "15m")
 """More than four only where the time suffices."""
@@ -76,7 +76,7 @@ def _succeeded(name: str, result: Callable[[], Path]) -> bool:
     except (RuntimeError, OSError, subprocess.CalledProcessError) as error:
         print(f"{name}: {error}", flush=True)
         return False
-    keep(results.load(path), _kept(name))
+    keep(results.load(path), result_path(name))
     page.write()
     print(f"{name}: done", flush=True)
     return True
@@ -90,15 +90,11 @@ def _stop(*_: object) -> None:
 
 
 def _to_do(names: Sequence[str]) -> Iterator[str]:
-    for name in (experiment for asked in names for experiment in DOCUMENTS.get(asked, (asked,))):
-        if (kept := _kept(name)).exists():
+    for name in (one for asked in names for one in DOCUMENTS.get(asked, (asked,))):
+        if (kept := result_path(name)).exists():
             print(f"{name}: done before; remove {kept} to run it again", flush=True)
         else:
             yield name
-
-
-def _kept(name: str) -> Path:
-    return reruns.directory() / f"{name}.jsonl"
 
 
 def _run(name: str, directory: Path) -> Path:
@@ -119,7 +115,8 @@ def keep(result: Result, path: Path) -> None:
     findings = harmless(conclude(result), identify=False)
     results.write_result(path, replace(findings.result, throughput_series=()))
     path.chmod(0o644)
-    reruns.shipped_result.cache_clear()
+    result_of.cache_clear()
+    in_their_terms.cache_clear()
 
 
 def _here(name: str, path: Path) -> None:
@@ -128,15 +125,16 @@ def _here(name: str, path: Path) -> None:
     if path.exists():
         subprocess.run([*FSWIZARD, "run", "--resume", path], check=True)
         return
-    size_bytes = reruns.recipe_of(reruns.find_experiment(name)).image_bytes
+    size_bytes = experiment(name).read_recipe().image_bytes
     target = ("--target", f"image:{size_bytes >> 20}M@{IMAGES}")
-    subprocess.run([*FSWIZARD, "published", name, "--run", *target, *ROUNDS, "--output", path], check=True)
+    argv = (*FSWIZARD, *experiment(name).command, *target, *ROUNDS, "--output", str(path.absolute()))
+    subprocess.run(argv, check=True, cwd=ROOT)
 
 
 def _in_simulated_time(name: str, where: Simulated, path: Path) -> None:
     if name not in BY_HAND:
         rounds = ("--rounds", f"{where.rounds}..{where.rounds}", "--time", "24h")
-        run_program(where, ("published", name, "--run", *where.target, *rounds), path)
+        run_program(where, (*experiment(name).command, *where.target, *rounds), path)
         return
     with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
         script = f"{where.before}\nset -e\n{BY_HAND[name].script}"
@@ -153,8 +151,9 @@ def _emulated(name: str, where: Emulated, path: Path) -> None:
             vm.write("/etc/udev/rules.d/90-published.rules", where.rules)
             vm.ok("udevadm", "control", "--reload")
         rounds = ("--rounds", f"{where.rounds}..{where.rounds}", "--time", "24h")
-        argv = ("fswizard", "published", name, "--run", *where.target, *where.options, *rounds, "--output", INSIDE)
-        running = vm.start("sh", "-c", 'exec "$@" > /root/said 2>&1', "sh", *argv, timeout_s=LONGEST_S)
+        argv = (*experiment(name).command, *where.target, *where.options, *rounds, "--output", INSIDE)
+        script = 'cd /mnt/checkout && exec python3 -m fswizard "$@" > /root/said 2>&1'
+        running = vm.start("sh", "-c", script, "sh", *argv, timeout_s=LONGEST_S)
         while running.alive:
             time.sleep(TELL_S)
             print(f"{name}: {vm.run('tail', '--lines=1', '/root/said').output.strip()}", flush=True)

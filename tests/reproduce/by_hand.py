@@ -8,14 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fswizard.importers import table
-from fswizard.model.result import Result
-from fswizard.model.units import three_digits
-from fswizard.report.reruns import SIMULATED
+import fswizard
+from fswizard.engines.tree import TreeJob
+from fswizard.model.filesystem import Candidate, Filesystem
+from fswizard.model.metrics import DURATION, THROUGHPUT, Metric
+from fswizard.model.plan import Plan, Target
+from fswizard.model.recipe import Recipe, Workload
+from fswizard.model.result import Environment, Result, Sample
 from fswizard.system import clock
+from tests.reproduce.experiments import SIMULATED
 from tests.uml import kernel
 
 ROUNDS = 3
+NO_JOB = TreeJob("copy", "mixed", 0, 0)
+"""Placeholder: no engine did the work."""
 MKFS = "mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0"
 FILL = """
 fill() {
@@ -88,49 +94,44 @@ class ByHand:
     """A script for the simulated machine, and what its figures are."""
 
     script: str
-    metric: str
-    unit: str
-    better: str
+    metric: Metric
     titles: Mapping[str, str]
     """Of workloads."""
 
     def result(self, said: str) -> Result:
-        """The figures as a result like any other; its intervals are those of figures that were not taken in rounds."""
+        """The figures as a result like any other, though nothing was measured in rounds; the first candidate is the
+        baseline."""
         figures: dict[str, dict[str, list[float]]] = {}
         for line in said.splitlines():
             if line.startswith("FIGURE "):
                 _, workload, candidate, value = line.split()
                 figures.setdefault(workload, {}).setdefault(candidate, []).append(float(value))
-        text = f"""
-schema = 1
-name = "by-hand"
-title = "By hand"
-source = "commands in the simulated machine"
-measured = "{clock.utc():%Y-%m-%d}"
-kernel = "{kernel.VERSION}"
-processor = "{SIMULATED}"
-"""
-        for workload, by_candidate in figures.items():
-            told = ", ".join(f"{name} = [{', '.join(map(three_digits, it))}]" for name, it in by_candidate.items())
-            text += f"""
-[[workload]]
-name = "{workload}"
-title = "{self.titles[workload]}"
-metric = "{self.metric}"
-unit = "{self.unit}"
-better = "{self.better}"
-figures = {{ {told} }}
-"""
-        return table.parse(text, "by-hand")
+        metric = self.metric
+        samples = tuple(
+            Sample(number, candidate, workload, metric.name, value, metric.unit, metric.better, primary=True)
+            for workload, by_candidate in figures.items()
+            for candidate, values in by_candidate.items()
+            for number, value in enumerate(values, 1)
+        )
+        names = list(dict.fromkeys(sample.candidate for sample in samples))
+        workloads = tuple(Workload(name, self.titles[name], NO_JOB.engine, NO_JOB, metric) for name in figures)
+        plan = Plan(
+            Recipe("by-hand", "By hand", "", workloads, 0, 0.0),
+            tuple(Candidate(name, Filesystem(name, name, "", "")) for name in names),
+            names[0],
+            Target("device", ""),
+        )
+        environment = Environment(
+            fswizard.__version__, f"{clock.utc():%Y-%m-%d}", kernel=kernel.VERSION, processor=SIMULATED
+        )
+        return Result(environment, plan, samples, outcome="finished")
 
 
 BY_HAND: Mapping[str, ByHand] = {
-    "smr-image": ByHand(COPYING, "duration", "s", "lower", {"copying": "Copying a filesystem"}),
+    "smr-image": ByHand(COPYING, DURATION, {"copying": "Copying a filesystem"}),
     "smr-remount": ByHand(
         REMOUNTING,
-        "throughput",
-        "B/s",
-        "higher",
+        THROUGHPUT,
         {
             "rsync": "Reading with rsync",
             **{str(n): f"{(n - 1) * WINDOW_S} to {n * WINDOW_S} s after it" for n in range(1, AFTER + 1)},

@@ -10,6 +10,8 @@ from tests.vm.disks import GIB, Disk, virtio
 
 SLOW = {"bytes_per_s": 10 << 20, "requests_per_s": 200}
 """So that the emulated processor waits for the disks most of the time."""
+SIMULATED = "UML"
+"""What User-Mode Linux calls its processor; experiments run there on a clock that only disks move."""
 OTHER = SimulatedDisk("other", "memory", "size_bytes=8G")
 """Where data come from or go to that must cost nothing."""
 
@@ -47,7 +49,7 @@ class Emulated:
     rules: str = ""
     """For udev, which sets what fswizard leaves to the administrator."""
     options: tuple[str, ...] = ()
-    """Further options of `fswizard published`."""
+    """Further options of `fswizard run`."""
     rounds: int = 6
 
     @property

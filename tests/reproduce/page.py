@@ -8,19 +8,17 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
-from fswizard.importers.published import find
-from fswizard.importers.reruns import directory, experiments, rerun, shipped_result
-from fswizard.model.analysis import Rerun
 from fswizard.model.metrics import OPERATION_RATE
 from fswizard.model.result import Result
-from fswizard.model.units import three_digits
+from fswizard.model.units import rounds_text, three_digits
 from fswizard.report.markup import no_markdown
-from fswizard.report.reruns import cell, machine_text
-from tests.reproduce.experiments import DOCUMENTS, NOT_RUN
+from tests.reproduce.experiments import DOCUMENTS, NOT_RUN, SIMULATED
 from tests.reproduce.own_figures import SIZE_BYTES, Figure, figures
+from tests.reproduce.published import PUBLISHED, document, experiment, result_of
+from tests.reproduce.verdicts import cell, compared, judged
 from tests.uml.models import Modelled, compiled
 
-PAGE = directory().parent / "README.md"
+PAGE = PUBLISHED / "README.md"
 TITLES = {
     "shingled": "Filesystems on a shingled disk",
     "f2fs": "ext4 and F2FS on flash",
@@ -40,7 +38,8 @@ computes, so that only its simulated disks take time. Their models, with sources
 [models.c](../../tests/uml/driver/models.c). ZFS is measured in a virtual machine.
 
 `make reproduce` makes this page: it measures what has no result yet. `make reproduce DOCUMENT=NAME` runs one document:
-shingled, f2fs, trees or arrays. `fswizard published NAME --run` runs one experiment on a disk of your own.
+shingled, f2fs, trees or arrays. `fswizard run FILE` runs one experiment on a disk of your own, with its recipe of
+[reruns/recipes](reruns/recipes).
 """
 OWN = """## The simulated shingled disk
 
@@ -67,31 +66,45 @@ def text() -> str:
 def _conclusions() -> str:
     """What the documents concluded, in one table."""
     rows = (
-        (TITLES[document], claim.text, claim.verdict, claim.figures, claim.why)
-        for document, names in DOCUMENTS.items()
+        (TITLES[it], one.text, one.verdict, one.figures, one.why)
+        for it, names in DOCUMENTS.items()
         for name in names
-        for claim in rerun(name).claims
+        for one in judged(name)
     )
     return table(("document", "conclusion", "verdict", "figures here", "why"), rows)
 
 
 def _documents() -> Iterator[str]:
-    for document, names in DOCUMENTS.items():
-        sources = dict.fromkeys(find(experiments()[name].published).environment.source for name in names)
-        yield f"## {TITLES[document]}\n\n" + "\n".join(f"- {source}" for source in sources)
+    for it, names in DOCUMENTS.items():
+        sources = dict.fromkeys(document(experiment(name).published).source for name in names)
+        yield f"## {TITLES[it]}\n\n" + "\n".join(f"- {source}" for source in sources)
         for name in names:
-            yield f"### {experiments()[name].title} (`{name}`)"
-            yield from _experiment(rerun(name))
-        for what in NOT_RUN.get(document, ()):
+            yield f"### {experiment(name).title} (`{name}`)"
+            yield from _experiment(name)
+        for what in NOT_RUN.get(it, ()):
             yield f"Not run yet: {what}"
 
 
-def _experiment(one: Rerun) -> Iterator[str]:
-    yield no_markdown(one.scale)
-    yield no_markdown(machine_text(one.result)) if one.result else "Not run yet."
-    rows = ((r.work, r.candidate, cell(r.there), cell(r.here), r.agreement) for r in one.ratios)
+def _experiment(name: str) -> Iterator[str]:
+    yield no_markdown(experiment(name).scale)
+    result = result_of(name)
+    yield no_markdown(_machine_text(result)) if result else "Not run yet."
+    known = list(compared(name))
+    rows = ((one.work, one.candidate, cell(one.there), cell(one.here), one.agreement) for one in known)
     yield table(("work", "candidate", "published", "here", "agreement"), rows)
-    yield "\n".join(f"- {no_markdown(note)}" for note in dict.fromkeys(r.note for r in one.ratios if r.note))
+    yield "\n".join(f"- {no_markdown(note)}" for note in dict.fromkeys(one.note for one in known if one.note))
+
+
+def _machine_text(result: Result) -> str:
+    """When and on what it was measured, in a sentence."""
+    environment = result.environment
+    rounds = len({sample.round for sample in result.samples if sample.round and sample.primary})
+    processor = "in simulated time" if environment.processor == SIMULATED else environment.processor
+    parts = (f"Linux {environment.kernel}", processor, rounds_text(rounds))
+    text = f"Measured {environment.started[:10]}: {', '.join(filter(None, parts))}."
+    if any(doubt.code == "busy-machine" for doubt in result.doubts):
+        text += " Other programs kept the machine busy."
+    return text
 
 
 def _own_figures() -> str:
@@ -106,13 +119,18 @@ def _own_figures() -> str:
 
 def _penalty() -> Iterator[Figure]:
     """How many times slower the shingled disk is, in published runs and in ours, by how long it takes to clean."""
-    published = _rate(find("pmr-fileserver")) / _rate(find("smr-fileserver"))
+    published = _published_rate("pmr-fileserver") / _published_rate("smr-fileserver")
     source = "[joshell](https://github.com/gmatht/joshell/tree/master/benchmarks/SMR)"
-    conventional = shipped_result("pmr-fileserver")
+    conventional = result_of("pmr-fileserver")
     for name, how in CLEANING.items():
-        if conventional and (shingled := shipped_result(name)):
+        if conventional and (shingled := result_of(name)):
             title = f"File server on ext4: the conventional disk over the shingled one{how}"
             yield Figure(title, "times", published, _rate(conventional) / _rate(shingled), source, DECIDES)
+
+
+def _published_rate(name: str) -> float:
+    work = next(work for work in document(name).workload if work.metric == OPERATION_RATE.name)
+    return statistics.median(work.of("ext4"))
 
 
 def _rate(result: Result) -> float:

@@ -15,7 +15,6 @@ from textual.content import Content
 from fswizard import results
 from fswizard.advice import conclude
 from fswizard.filesystems import parse_candidates
-from fswizard.importers.published import published
 from fswizard.model.analysis import SIGNS
 from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import WORST_LATENCY, WORST_STALL
@@ -88,7 +87,6 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "stopped early": early,
     "archive disk": lambda: finished_result(FakeMachine()),
     "one beaten": beaten,
-    "published": lambda: published()["smr-fileserver"],
     "one failed": lambda: make_findings().result,
     "level": level,
     "an array": array,

@@ -13,7 +13,6 @@ import pytest
 from fswizard.advice import conclude
 from fswizard.errors import UsageError
 from fswizard.filesystems import parse_candidates
-from fswizard.importers.published import find
 from fswizard.model.analysis import Advice, Card, Findings, Ratio
 from fswizard.model.codec import from_json, to_json
 from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_WRITTEN, DURATION
@@ -234,17 +233,6 @@ def test_a_baseline_that_is_out_is_not_kept_and_directories_are_never_formatted(
     assert compared.card.verdict == "Use xfs (x) for “Write”: 2× as fast as ext4 (x)"
     assert compared.card.commands == ()
     assert compared.card.otherwise == "ext4 (x) suits “Delete” better: xfs (x) is 40 % slower."
-
-
-def test_single_figures_from_elsewhere_are_not_called_a_run_that_needs_time() -> None:
-    single = find("smr-attic")
-    found = conclude(single)
-    plain = single.plan.candidate(single.plan.baseline).title
-    assert found.advice.card.verdict == f"Use {plain}: too few figures to tell"
-    assert found.advice.card.why.startswith("With one figure each, ")
-    assert not any("more time" in doubt.text for doubt in found.doubts)
-    nothing = conclude(replace(single, samples=()))
-    assert nothing.advice.card.verdict == "Nothing to compare: no two share a figure"
 
 
 def test_what_a_run_that_proves_nothing_shows_is_said_once_and_as_no_fact() -> None:

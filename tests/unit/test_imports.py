@@ -81,21 +81,23 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_carries_recipes_and_catalogue(wheel: Path) -> None:
     inside = set(zipfile.ZipFile(wheel).namelist())
     tables = {path.name for path in (ROOT / "fswizard/filesystems/catalogue").glob("*.toml")}
-    recipes = {path.relative_to(ROOT / "recipes") for path in (ROOT / "recipes").rglob("*") if path.is_file()}
+    recipes = {path.name for path in (ROOT / "recipes").glob("*.toml")}
     assert {f"fswizard/filesystems/catalogue/{name}" for name in tables} <= inside
-    assert {f"fswizard/shipped_recipes/{path}" for path in recipes} <= inside
+    assert {f"fswizard/shipped_recipes/{name}" for name in recipes} <= inside
     assert "fswizard/tui/fswizard.tcss" in inside or not (ROOT / "fswizard/tui/fswizard.tcss").exists()
-    assert not {name for name in inside if name.startswith("tests/")}
+    assert not {name for name in inside if name.startswith("tests/") or "/published/" in name}
 
 
 def test_the_wheel_is_told_what_to_carry_and_the_readme_earns_every_dependency() -> None:
     """What comes of it is looked at with --slow: to build a wheel takes seconds and a network."""
     build = tomli.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]
-    force, shared = {"recipes": "fswizard/shipped_recipes"}, {"packaging/share": "share"}
-    translations = {"artifacts": ["fswizard/locale/**/*.mo"], "exclude": ["*.po", "*.pot"]}
     assert build["wheel"] == {
-        "packages": ["fswizard"], "force-include": force, "shared-data": shared, **translations
-    }  # fmt: skip
+        "only-include": ["fswizard", "recipes"],
+        "sources": {"recipes": "fswizard/shipped_recipes"},
+        "artifacts": ["fswizard/locale/**/*.mo"],
+        "exclude": ["*.po", "*.pot", "/recipes/published"],
+        "shared-data": {"packaging/share": "share"},
+    }
     for dependency in tomli.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]:
         name = dependency.split(">")[0]
         assert f"\n- `{name}`" in (ROOT / "README.md").read_text(), name

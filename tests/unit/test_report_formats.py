@@ -23,7 +23,6 @@ from markdown_it import MarkdownIt
 from fswizard.advice import conclude
 from fswizard.demo import find_story
 from fswizard.errors import UsageError
-from fswizard.importers.published import published
 from fswizard.model.analysis import Card, Findings
 from fswizard.model.units import figure_text
 from fswizard.report import FORMATS, format_of, render
@@ -226,7 +225,8 @@ def test_of_a_card_that_is_not_sure_of_anything_no_confidence_is_told(name: str)
 def test_long_names_stand_whole_and_there_is_no_box_for_a_command_that_a_result_lacks() -> None:
     told = render(conclude(make_array_result()), "svg")
     assert told.count(">ext4 on RAID 5 (md) with one disk missing</text>") == 1
-    findings = conclude(published()["fio-f2fs"])
+    findings = make_findings()
+    findings = with_result(findings, plan={"recipe": replace(findings.result.plan.recipe, source="mine.toml")})
     assert not present(findings).attempt
     assert "[code]\n[/code]" not in render(findings, "bbcode")
 

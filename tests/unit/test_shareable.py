@@ -13,7 +13,6 @@ import pytest
 from fswizard import language, results
 from fswizard.advice import conclude
 from fswizard.demo.stories import stories
-from fswizard.importers.published import with_published
 from fswizard.model import shareable
 from fswizard.model.drive import Drive, DriveUse, Evidence, Partition, SmrVerdict
 from fswizard.model.plan import LeftOut, Member
@@ -109,7 +108,7 @@ def names_of(result: Result, change: Callable[[str, str], str]) -> dict[str, str
 def test_no_secret_of_a_result_is_in_any_report(form: str) -> None:
     result, secrets = whole_result(), Secrets(form)
     names = names_of(result, secrets.into)
-    findings = with_published(conclude(planted(result, secrets, names)))
+    findings = conclude(planted(result, secrets, names))
     assert len(secrets.planted) > 100
     for name in TEXTS:
         secrets.assert_none_in(render(findings, name))

@@ -1,1 +1,0 @@
-"""Published figures that come with the program, and published experiments that were run again."""

@@ -1,0 +1,72 @@
+"""Published experiments that are run again: their files fit one another, and the page shows what was measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import tomli
+
+from fswizard import results
+from fswizard.filesystems import parse_candidate
+from fswizard.model.codec import to_json
+from fswizard.stats import analyse
+from tests.builders import make_result
+from tests.reproduce import page
+from tests.reproduce.__main__ import keep
+from tests.reproduce.by_hand import BY_HAND
+from tests.reproduce.experiments import DOCUMENTS, PLACES
+from tests.reproduce.published import PUBLISHED, RERUNS, document, experiment
+
+EXPERIMENTS = sorted(path.stem for path in RERUNS.glob("*.toml"))
+
+
+def test_every_published_file_has_an_experiment_and_each_of_them_a_place() -> None:
+    assert sorted(name for names in DOCUMENTS.values() for name in names) == EXPERIMENTS
+    assert {experiment(name).published for name in EXPERIMENTS} == {path.stem for path in PUBLISHED.glob("*.toml")}
+    assert PLACES.keys() == set(EXPERIMENTS)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_each_experiment_can_be_run_and_names_what_was_published(name: str) -> None:
+    this = experiment(name)
+    assert to_json(this) == tomli.loads((RERUNS / f"{name}.toml").read_text()), "there is no key that nobody reads"
+    own = {"copying"}
+    if this.recipe:
+        own = {workload.name for workload in this.read_recipe().workloads}
+        assert all(parse_candidate(ours).name == ours for ours in this.candidates.values()), "as results name them"
+    else:
+        assert name in BY_HAND
+    known = own | {work.name for work in document(this.published).workload}
+    for note in this.notes:
+        assert note.candidate in ("", *this.candidates) and note.workload in ("", *known)
+    for condition in (condition for conclusion in this.conclusions for condition in conclusion.holds):
+        assert {condition.candidate, condition.than} <= {"", *this.candidates}
+        assert condition.workload in known
+        assert condition.rerun in ("", *EXPERIMENTS)
+        assert condition.above or condition.below or condition.fails
+
+
+def test_what_a_script_prints_is_a_result() -> None:
+    said = "mkfs: done\nFIGURE copying rsync 5.5\nFIGURE copying dd 6.5\nFIGURE copying rsync 5.6\n"
+    result = BY_HAND["smr-image"].result(said)
+    assert [(s.candidate, s.round, s.value) for s in result.samples] == [
+        ("rsync", 1, 5.5),
+        ("rsync", 2, 5.6),
+        ("dd", 1, 6.5),
+    ]
+    assert result.plan.baseline == "rsync"
+
+
+def test_a_result_that_is_kept_names_no_machine(tmp_path: Path) -> None:
+    measured = make_result()
+    keep(measured, tmp_path / "kept.jsonl")
+    text = (tmp_path / "kept.jsonl").read_text()
+    assert measured.environment.host not in text and "/var/tmp" not in text
+    assert analyse(results.load(tmp_path / "kept.jsonl")).by_workload == analyse(measured).by_workload
+
+
+@pytest.mark.cc
+def test_the_page_shows_what_was_measured() -> None:
+    # `python -m tests.reproduce --page` writes it again.
+    assert page.PAGE.read_text("utf-8") == page.text()
