@@ -17,9 +17,10 @@ from string import Formatter
 import tomli
 from babel.messages.catalog import Catalog, Message
 from babel.messages.pofile import read_po, write_po
+from share import subcommands
 from translations import compile_all
 
-from fswizard.cli import Fswizard, completion
+from fswizard.cli import Fswizard
 from fswizard.cli.command import paragraphs
 from fswizard.demo import stories
 from fswizard.engines import programs
@@ -104,7 +105,7 @@ def _names(node: ast.AST) -> Iterator[str]:
 
 def in_help() -> Iterator[Found]:
     """Of subcommands, whose docstrings are their help."""
-    for command in (Fswizard, *completion.subcommands(Fswizard).values()):
+    for command in (Fswizard, *subcommands().values()):
         place = f"{command.__module__.replace('.', '/')}.py"
         for text in paragraphs(command):
             yield text, None, (place, 1)

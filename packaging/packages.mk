@@ -34,7 +34,6 @@ deb: zipapp ## Build a package for Debian and Ubuntu, with that file inside. Nee
 	rm -rf $(DEB_ROOT) $(DEB)
 	install -D $(ZIPAPP) $(DEB_ROOT)/usr/bin/fswizard
 	cp -r packaging/share $(DEB_ROOT)/usr/share
-	mv $(DEB_ROOT)/usr/share/zsh/site-functions $(DEB_ROOT)/usr/share/zsh/vendor-completions  # Debian's zsh looks there
 	gzip -9 --no-name $(DEB_ROOT)/usr/share/man/man1/fswizard.1
 	install -D --mode=644 --target-directory $(DEB_ROOT)/usr/libexec/fswizard/privileged fswizard/privileged/*.py
 	install -D --mode=644 --target-directory $(DEB_ROOT)/usr/share/polkit-1/actions fswizard/privileged/org.fswizard.policy

@@ -1,8 +1,8 @@
-"""Writes what packages install beside the program and what follows from its commands: manual page and completions.
+"""Writes the manual page, which follows from the commands.
 
     .venv/bin/python packaging/share.py
 
-They lie in `packaging/share`, laid out as below /usr/share; a test says when they are behind the commands.
+It lies in `packaging/share`, laid out as below /usr/share; a test says when it is behind the commands.
 """
 
 from __future__ import annotations
@@ -13,14 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import fswizard
-from fswizard.cli import Fswizard, completion
+from fswizard.cli import Fswizard
 
-SHARE = Path(__file__).with_name("share")
-COMPLETIONS = {
-    "bash": "bash-completion/completions/fswizard",
-    "zsh": "zsh/site-functions/_fswizard",
-    "fish": "fish/vendor_completions.d/fswizard.fish",
-}
+FILE = Path(__file__).with_name("share") / "man/man1/fswizard.1"
+HIDDEN = {"help", "help-all", "completions", "version"}
+"""Switches that plumbum gives every subcommand."""
 EXIT_STATUS = {
     0: "Fine.",
     1: "The run failed.",
@@ -32,13 +29,16 @@ EXIT_STATUS = {
 }
 
 
-def files() -> Mapping[str, str]:
-    """Path below `packaging/share` and text of each file."""
-    made = {path: completion.script(shell, Fswizard) for shell, path in COMPLETIONS.items()}
-    return made | {"man/man1/fswizard.1": "\n".join(_manual_page()) + "\n"}
+def subcommands() -> Mapping[str, Any]:
+    """Each subcommand by its name."""
+    return {name: subcommand.get() for name, subcommand in Fswizard("")._subcommands.items()}
 
 
-def _manual_page() -> Iterator[str]:
+def manual_page() -> str:
+    return "\n".join(_lines()) + "\n"
+
+
+def _lines() -> Iterator[str]:
     yield f'.TH FSWIZARD 1 "" "fswizard {fswizard.__version__}" "User Commands"'
     yield ".SH NAME"
     yield rf"fswizard \- {_text(Fswizard.DESCRIPTION[0].lower() + Fswizard.DESCRIPTION[1:].rstrip('.'))}"
@@ -47,12 +47,12 @@ def _manual_page() -> Iterator[str]:
     yield ".SH DESCRIPTION"
     yield _text(f"{Fswizard.DESCRIPTION_MORE} Each command takes --help.")
     yield ".SH COMMANDS"
-    for name, command in completion.subcommands(Fswizard).items():
+    for name, command in subcommands().items():
         yield f".SS fswizard {name} {' '.join(_arguments(command))}".rstrip()
         yield _text(command.DESCRIPTION)
         if command.DESCRIPTION_MORE:
             yield from _paragraphs(command.DESCRIPTION_MORE)
-        for switch in sorted(completion.switches(command), key=lambda switch: switch.group):
+        for switch in _switches(command):
             yield ".TP"
             yield _names(switch)
             yield _text(switch.help or "")
@@ -70,8 +70,16 @@ def _arguments(command: Any) -> Iterator[str]:
             yield f"[{name.upper()}]"
 
 
+def _switches(command: Any) -> list[Any]:
+    """Those of one subcommand, as plumbum describes them, by their groups and names."""
+    known = command("")._switches_by_func.values()
+    shown = [each for each in known if not HIDDEN & set(each.names)]
+    return sorted(shown, key=lambda each: (each.group, each.names[-1]))
+
+
 def _names(switch: Any) -> str:
-    names = ", ".join(rf"\fB{_text(completion.flag(name))}\fR" for name in switch.names)
+    flags = (f"-{name}" if len(name) == 1 else f"--{name}" for name in switch.names)
+    names = ", ".join(rf"\fB{_text(flag)}\fR" for flag in flags)
     return rf"{names} \fI{switch.argname or 'VALUE'}\fR" if switch.argtype else names
 
 
@@ -88,6 +96,4 @@ def _text(words: str) -> str:
 
 
 if __name__ == "__main__":
-    for path, text in files().items():
-        (SHARE / path).parent.mkdir(parents=True, exist_ok=True)
-        (SHARE / path).write_text(text, "utf-8")
+    FILE.write_text(manual_page(), "utf-8")

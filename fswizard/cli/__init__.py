@@ -38,18 +38,6 @@ class Fswizard(Command):
     only_run = cli.Flag("--only-run", requires=["--demo"], help=_("start the demo with its run"))
     real_time = cli.Flag("--real-time", requires=["--demo"], help=_("show the run as slowly as it was, not 10× faster"))
 
-    @cli.switch(
-        "--completions", cli.Set("bash", "zsh", "fish"), argname="SHELL", group="Meta-switches",
-        help=_("print what bash, zsh or fish reads to complete this command line"),
-    )  # fmt: skip
-    def completions(self, shell: str) -> None:
-        """plumbum calls `_print_completion` instead, before anything else is looked at."""
-
-    def _print_completion(self, shell: str) -> None:
-        from fswizard.cli.completion import script
-
-        print(script(shell, type(self)), end="")
-
     def main(self, *words: str) -> int:
         if self.demo:
             return self._show(*words)

@@ -64,12 +64,6 @@ class Command(cli.Application):
         joined = "\n\n".join(more)
         cls.DESCRIPTION, cls.DESCRIPTION_MORE = first, f"{joined}\n" if more else None
 
-    def __init__(self, *arguments: Any) -> None:
-        """Without the options of plumbum's that others took the names of: help would list them without any."""
-        super().__init__(*arguments)
-        kept = {id(info) for info in self._switches_by_name.values()}
-        self._switches_by_func = {by: info for by, info in self._switches_by_func.items() if id(info) in kept}
-
     def _parse_args(self, argv: list[str]) -> Any:
         return self._explaining(super()._parse_args, argv)
 

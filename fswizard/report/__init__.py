@@ -17,8 +17,8 @@ the table of formats in `fswizard/USAGE.md`, and in `CHANGELOG.md`. `markup.py` 
 - Escape every text for the format's own markup. `tests/unit/test_report_formats.py` tries hostile names on each format
   there is; add there what opens yours, as its readers do.
 
-The manual page and the completions name each format, and the first command makes them again. The wizard's list is in a
-picture of each size, which the last one redraws; look at them before you commit them:
+The manual page names each format, and the first command makes it again. The wizard's list is in a picture of each size,
+which the last one redraws; look at them before you commit them:
 
     .venv/bin/python packaging/share.py
     .venv/bin/pytest tests/unit/test_report_formats.py tests/unit/test_packaging.py
