@@ -12,7 +12,7 @@ from plumbum import cli
 from fswizard.cli.command import Command
 from fswizard.cli.output import wrapped
 from fswizard.cli.verdicts import verdict_document, verdict_lines
-from fswizard.drives.disks import inventory
+from fswizard.drives import inventory
 from fswizard.drives.smartctl import details_each
 from fswizard.language import _, n_, p_, shown
 from fswizard.model.drive import DRIVE_KINDS, Drive, Partition

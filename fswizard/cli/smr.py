@@ -16,11 +16,11 @@ from plumbum import cli
 
 from fswizard.cli.command import Command
 from fswizard.cli.verdicts import verdict_document, verdict_lines
-from fswizard.drives.disks import drive_of, members_of
+from fswizard.drives import drive_of, place_of
 from fswizard.drives.models import without_serial
 from fswizard.drives.smartctl import details
 from fswizard.drives.smartctl_output import parse_each
-from fswizard.drives.smr import SmrFacts, judge_composed, judge_smr
+from fswizard.drives.smr import SmrFacts, judge_smr
 from fswizard.errors import ExitCode, FswizardError, UsageError
 from fswizard.language import N_, _, shown
 from fswizard.model.drive import SmrVerdict
@@ -132,10 +132,11 @@ def _device(path: str, wake: bool) -> Judged:
     drive = drive_of(path)
     if drive is not None and drive.bus == "loop" and os.path.exists(drive.model):
         return replace(_device(drive.model, wake), source=safe(path))
-    if drive is None and (members := members_of(path)):
-        return Judged(safe(path), "", judge_composed(members))
     if drive is None:
-        raise UsageError(_("{path} isn't on a disk.", path=safe(path)), _("`fswizard drives` lists the disks."))
+        several = place_of(path)
+        if several is None:
+            raise UsageError(_("{path} isn't on a disk.", path=safe(path)), _("`fswizard drives` lists the disks."))
+        return Judged(safe(path), "", several.smr)
     known = details(drive, wake=wake)
     if known.pending:
         print(f"fswizard: {safe(path)}: {shown(known.pending)}", file=sys.stderr)

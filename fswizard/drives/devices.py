@@ -1,27 +1,28 @@
-"""A disk or partition that a user named, and the data that would be lost on it."""
+"""A disk or partition that a user named: what would be lost on it, and what stands against formatting it."""
 
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from fswizard.drives.contents import probe, udev_runs
-from fswizard.drives.disks import describe_all, whole_disk
+from fswizard.drives.inventory import describe
 from fswizard.drives.machine import HERE, Machine, Properties
+from fswizard.drives.topology import whole_disk
 from fswizard.errors import Refused, UsageError
 from fswizard.language import _, in_english, shown
 from fswizard.model.drive import Drive
 from fswizard.model.text import safe
 from fswizard.model.units import size_text
 from fswizard.privileged import disk_checks, disk_identity
-from fswizard.privileged.block_device import Device, Tree, path_of
+from fswizard.privileged.block_device import Device, Tree
 from fswizard.privileged.in_use import Finding, Probed
 from fswizard.system import clock
-from fswizard.system.block_stats import SECTOR_BYTES
 
 _ASKING_S = 1.5
+"""Time that smartctl, blkid and their like take to ask a disk."""
+_LASTING = tuple(f"/dev/disk/{directory}/" for directory in ("by-id", "by-partuuid", "by-path", "by-diskseq"))
+"""Names here outlive formatting; those by label or UUID do not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,8 @@ class DeviceTarget:
     size_bytes: int
     drive: Drive
     properties: Mapping[str, Properties]
-    """udev properties of the device, and of each partition of a whole disk."""
+    """udev properties of the device, and of each partition of a whole disk, by kernel name: of all that would be
+    overwritten."""
     identifiers: tuple[str, ...]
     """Texts that confirm the device, the first one shown: the disk's serial number, or if it is not unique or a
     placeholder, the name in /dev/disk/by-id, the WWN or the like; for a loop device its file."""
@@ -67,44 +69,51 @@ class DeviceTarget:
     @property
     def empty(self) -> bool:
         """Whether all contents could be read, and there are none."""
-        return not self.unseen and not any(list(_losses(name, udev, self)) for name, udev in self.properties.items())
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Kernel names of all devices that would be overwritten."""
-        return tuple(self.properties)
+        return not self.unseen and not list(_contents(self))
 
 
 def find_device(path: str, machine: Machine = HERE) -> DeviceTarget:
     """The block device at `path`. Raises UsageError if nothing is there, and Refused if it is something else."""
-    name = _kernel_name(path, machine)
-    directory = machine.real(f"/sys/class/block/{name}")
-    disk = whole_disk(name, machine)
-    (drive,) = describe_all((disk,), machine, timeout_s=5.0)
-    partitions = {part.name for part in drive.partitions} - {name}
-    names = (name, *sorted(partitions)) if name == disk else (name,)
-    answers = {each: _properties(each, machine) for each in names}
-    properties = {each: answer or {} for each, answer in answers.items()}
-    part = next((part for part in drive.partitions if part.name == name), None)
-    best = (drive.stable_name if name == disk else part.stable_name if part else "") or path
-    # Names by label or UUID do not outlive formatting, but these do.
-    directories = (["disk", directory] for directory in ("by-id", "by-partuuid", "by-path", "by-diskseq"))
-    stable = path if path.split("/")[2:4] in directories else best
-    number = machine.text(f"{directory}/dev")
-    identifiers = disk_identity.identifiers(Device(name, disk, number, Tree(machine.root)))
+    device = _device_at(path, machine)
+    (drive,) = describe((device.disk,), machine)
+    parts = {part.name: part for part in drive.partitions}
+    if device.name == device.disk:
+        stable_name, names = drive.stable_name, {device.name, *parts}
+    else:
+        stable_name = parts[device.name].stable_name if device.name in parts else ""
+        names = {device.name}
+    contents = {name: machine.contents(name) for name in sorted(names)}
+    identifiers = disk_identity.identifiers(device)
     return DeviceTarget(
-        path=stable,
-        name=name,
-        disk=disk,
-        number=number,
-        diskseq=machine.number(f"/sys/block/{disk}/diskseq"),
-        size_bytes=machine.number(f"{directory}/size") * SECTOR_BYTES,
+        path=path if path.startswith(_LASTING) else stable_name or path,
+        name=device.name,
+        disk=device.disk,
+        number=device.number,
+        diskseq=machine.number(f"/sys/block/{device.disk}/diskseq"),
+        size_bytes=device.size_bytes,
         drive=drive,
-        properties=properties,
+        properties={name: properties or {} for name, properties in contents.items()},
         identifiers=tuple(identifiers),
         kind=next(iter(identifiers.values()), disk_identity.SERIAL),
-        unseen=tuple(each for each, answer in answers.items() if answer is None),
+        unseen=tuple(name for name, properties in contents.items() if properties is None),
     )
+
+
+def _device_at(path: str, machine: Machine) -> Device:
+    if not path.startswith("/dev/"):
+        raise UsageError(
+            _("'{path}' isn't a device.", path=safe(path)),
+            _("Write device:/dev/disk/by-id/NAME; `fswizard drives` lists them."),
+        )
+    name = machine.device_at(path)
+    if name:
+        number = machine.text(f"/sys/class/block/{name}/dev")
+        return Device(name, whole_disk(name, machine), number, Tree(machine.root))
+    if os.path.exists(machine.path(path)):
+        raise Refused(
+            _("{path} isn't a block device.", path=safe(path)), _("Name a disk or partition below /dev/disk/by-id.")
+        )
+    raise UsageError(_("{path}: there is no such device.", path=safe(path)), _("`fswizard drives` lists the disks."))
 
 
 @in_english()
@@ -112,29 +121,27 @@ def losses(target: DeviceTarget) -> tuple[str, ...]:
     """A sentence for each content of the device that would be lost, in English: a plan has them, and a run compares
     them."""
     sentences = [_("{device}: its contents couldn't be read", device=name) for name in target.unseen]
-    sentences += [loss for name, udev in target.properties.items() for loss in _losses(name, udev, target)]
-    if not sentences:
-        size = size_text(target.size_bytes)
-        sentences.append(
-            _(
-                "Nothing was found on {device} ({size}): no partition table and no filesystem.",
-                device=target.name, size=size,
-            )
-        )  # fmt: skip
-    return tuple(sentences)
+    sentences += _contents(target)
+    if sentences:
+        return tuple(sentences)
+    size = size_text(target.size_bytes)
+    nothing = _(
+        "Nothing was found on {device} ({size}): no partition table and no filesystem.", device=target.name, size=size
+    )
+    return (nothing,)
 
 
-def _losses(name: str, udev: Properties, target: DeviceTarget) -> Iterator[str]:
-    part = next((part for part in target.drive.partitions if part.name == name), None)
-    size = size_text(part.size_bytes if part else target.size_bytes)
-    inside = Probed(udev)
-    if inside.type:
-        label = f' "{safe(inside.label)}"' if inside.label else ""
-        yield f"{name}: {safe(inside.type)}{label}, {size}"
-    elif name != target.disk and target.whole:
-        yield _("{device}: a partition of {size}, apparently empty", device=name, size=size)
-    if inside.table:
-        yield _("{device}: its partition table ({kind})", device=name, kind=safe(inside.table))
+def _contents(target: DeviceTarget) -> Iterator[str]:
+    sizes = {part.name: part.size_bytes for part in target.drive.partitions}
+    for name, properties in target.properties.items():
+        inside, size = Probed(properties), size_text(sizes.get(name, target.size_bytes))
+        if inside.type:
+            label = f' "{safe(inside.label)}"' if inside.label else ""
+            yield f"{name}: {safe(inside.type)}{label}, {size}"
+        elif target.whole and name != target.name:
+            yield _("{device}: a partition of {size}, apparently empty", device=name, size=size)
+        if inside.table:
+            yield _("{device}: its partition table ({kind})", device=name, kind=safe(inside.table))
 
 
 def refusals(
@@ -146,8 +153,8 @@ def refusals(
     before the user has typed it.
     """
     device = Device(target.name, target.disk, target.number, Tree(machine.root))
-    disk = {} if target.disk in target.names else {target.disk: _properties(target.disk, machine) or {}}
-    probed = {name: _probed(name, udev, target, machine) for name, udev in {**target.properties, **disk}.items()}
+    contents = {target.disk: machine.contents(target.disk) or {}, **target.properties}
+    probed = {name: _probed(name, properties, target, machine) for name, properties in contents.items()}
     findings = (
         *disk_checks.findings(device, probed, minimum_bytes=minimum_bytes),
         *_openers(device, machine),
@@ -160,13 +167,13 @@ def refusals(
     )
 
 
-def _probed(name: str, udev: Properties, target: DeviceTarget, machine: Machine) -> Probed:
+def _probed(name: str, properties: Properties, target: DeviceTarget, machine: Machine) -> Probed:
     """The contents with the number of devices of the same filesystem, which needs all of them."""
-    probed, uuid = Probed(udev), udev.get("ID_FS_UUID", "")
+    probed, uuid = Probed(properties), properties.get("ID_FS_UUID", "")
     if probed.type not in ("btrfs", "bcachefs") or not uuid:
         return probed
     others = (other for other in machine.names("/sys/class/block") if other not in (name, target.disk))
-    return Probed(udev, devices=1 + sum(machine.properties(other).get("ID_FS_UUID") == uuid for other in others))
+    return Probed(properties, devices=1 + sum(machine.properties(each).get("ID_FS_UUID") == uuid for each in others))
 
 
 def _openers(device: Device, machine: Machine) -> tuple[Finding, ...]:
@@ -181,10 +188,9 @@ def _unknown(target: DeviceTarget) -> Iterator[Finding]:
     if target.drive.pending:
         hint = _("Try again, or check the disk's health.")
         yield Finding("unknown", shown(target.drive.pending).rstrip(".。"), hint)
-    for name in target.unseen:
-        see, root = _("Run `blkid -p /dev/{device}` to see why.", device=name), _("It may take root.")
-        text = _("The contents of {device} couldn't be read", device=name)
-        yield Finding("unknown", text, see if os.geteuid() == 0 else root)
+    elif target.unseen:
+        text = _("The contents of {device} couldn't be read", device=", ".join(target.unseen))
+        yield Finding("unknown", text, _("Try again, or check the disk's health."))
     if target.drive.health == "failing":
         hint = _("Copy its files elsewhere and stop using it.")
         yield Finding("failing", _("{device} reports that it is failing", device=target.disk), hint)
@@ -199,41 +205,3 @@ def _unconfirmed(target: DeviceTarget, device: Device, typed: str | None) -> Ite
             hint = _("Check which disk it is; its {kind} is {text}", kind=kind, text=target.identifiers[0])
         text = _("'{text}' is not the {kind} of {device}", text=typed, kind=kind, device=target.name)
         yield Finding("wrong-serial", text, hint)
-
-
-def _kernel_name(path: str, machine: Machine) -> str:
-    if not path.startswith("/dev/"):
-        raise UsageError(
-            _("'{path}' isn't a device.", path=safe(path)),
-            _("Write device:/dev/disk/by-id/NAME; `fswizard drives` lists them."),
-        )
-    if machine.live:
-        try:
-            status = os.stat(path)
-        except OSError as error:
-            hint = _("`fswizard drives` lists the disks.")
-            raise UsageError(f"{safe(path)}: {error.strerror}.", hint) from error
-        if not stat.S_ISBLK(status.st_mode):
-            raise Refused(
-                _("{path} isn't a block device.", path=safe(path)),
-                _("Name a disk or partition below /dev/disk/by-id."),
-            )
-        number = f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
-        return os.path.basename(machine.real(f"/sys/dev/block/{number}"))
-    name = machine.real(path).removeprefix("/dev/").replace("/", "!")
-    if not machine.path(f"/sys/class/block/{name}/dev").exists():
-        raise UsageError(
-            _("{path}: there is no such device.", path=safe(path)), _("`fswizard drives` lists the disks.")
-        )
-    return name
-
-
-def _properties(name: str, machine: Machine) -> Properties | None:
-    """Properties by udev, or by blkid if udev does not run; None if neither could read the device."""
-    udev = machine.properties(name)
-    if not machine.live:
-        return udev
-    if udev_runs(machine):
-        return udev if "USEC_INITIALIZED" in udev else None
-    probed = probe(path_of(name))
-    return None if probed is None else {**udev, **probed}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pyudev
 
-from fswizard.drives.disks import inventory
+from fswizard.drives.inventory import inventory
 from fswizard.model.drive import Drive
 from fswizard.system import clock
 

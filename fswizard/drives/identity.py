@@ -1,7 +1,7 @@
-"""Identity and connection of a disk, from sysfs, udev's database and the pages that the kernel keeps of the disk.
+"""What an attached disk is: name, bus, kind and recording, from sysfs, udev and the pages that the kernel read.
 
-Pages are below /sys/block/X/device, readable without root. Layouts: SPC-5 and SBC-4 for the vital product data pages,
-ACS-4 for IDENTIFY DEVICE.
+The pages are below /sys/block/X/device, readable without root. Layouts: SPC-5 and SBC-4 for the vital product data
+pages, ACS-4 for IDENTIFY DEVICE.
 """
 
 from __future__ import annotations
@@ -9,16 +9,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from fswizard.drives.machine import Machine, Properties
+from fswizard.drives.machine import HERE, Machine, Properties
 from fswizard.drives.models import names_a_volume, scsi_name
 from fswizard.drives.smr import Medium, SmrFacts, Zoned
 from fswizard.language import N_
 from fswizard.model.drive import Bus, Drive, DriveKind
 from fswizard.model.text import safe
 from fswizard.privileged import disk_identity
-from fswizard.privileged.block_device import Device
+from fswizard.privileged.block_device import SECTOR_BYTES, Device
 from fswizard.privileged.in_use import decoded
-from fswizard.system.block_stats import SECTOR_BYTES
 
 _BUSES: tuple[tuple[str, Bus], ...] = (
     (r"/usb\d+/", "usb"),
@@ -29,8 +28,12 @@ _BUSES: tuple[tuple[str, Bus], ...] = (
     (r"/end_device-[\d:]+/", "sas"),
     (r"/ide\d+/", "ide"),
     (r"/host\d+/", "scsi"),
+    (r"/virtual/block/loop", "loop"),
+    (r"/virtual/block/md", "md"),
+    (r"/virtual/block/dm-", "dm"),
+    (r"/virtual/block/zram", "zram"),
 )
-_VIRTUAL_BUSES: tuple[tuple[str, Bus], ...] = (("loop", "loop"), ("md", "md"), ("dm-", "dm"), ("zram", "zram"))
+"""By the place of a disk in sysfs."""
 _KINDS: dict[Bus, DriveKind] = {
     "loop": "virtual",
     "zram": "virtual",
@@ -41,80 +44,57 @@ _KINDS: dict[Bus, DriveKind] = {
     "nvme": "nvme",
 }
 _NAMED_BY: dict[Bus, str] = {"loop": "loop/backing_file", "dm": "dm/name", "mmc": "device/name"}
-SSD_ROTATION_RATE = 1
-_IDENTIFY_OFFSET = 60
-_IDENTIFY_BYTES = 512
+_MEDIA: dict[DriveKind, Medium] = {"hdd": "rotating", "ssd": "solid-state", "nvme": "nvme"}
+_MEDIA_BY_BUS: dict[Bus, Medium] = {"mmc": "solid-state", "zram": "memory"}
 _ZONED: dict[int, Zoned] = {1: "host-aware", 2: "drive-managed"}
 _EMULATED_VENDORS = ("QEMU", "VBOX", "VMware", "Msft", "Google", "Xen")
 _VIRTUAL_NAME = re.compile(r"xvd|zd\d|rbd|nbd|drbd")
 """Disks of Xen, ZFS volumes, disks over the network."""
+_SERVED = re.compile(r"/nvme-fabrics/|/session\d+/|/rbd/")
+"""Places in sysfs of disks that another machine serves: NVMe over fabrics, iSCSI, Ceph."""
+_LOCAL_NVME = {"pcie", "apple-nvme", ""}
+"""Transports of NVMe disks in this machine; older kernels have none in sysfs."""
+_NO_MOVING_PARTS = 1
+"""Rotation rate of an SSD."""
+_RPM = range(1025, 65535)
 _SMALLEST_SHINGLED_BYTES = 480_000_000_000
-_SLOWEST_RPM, _FASTEST_RPM = 1025, 65534
+_IDENTIFY_BYTES = 512
+_IDENTIFY = slice(60, 60 + _IDENTIFY_BYTES)
+"""Place of IDENTIFY DEVICE in VPD page 89h."""
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """Fields of `model.drive.Drive`, and the disk's own data on zones and TRIM."""
-
-    bus: Bus
-    kind: DriveKind
-    model: str = ""
-    serial: str = ""
-    firmware: str = ""
-    bridge: str = ""
-    rpm: int | None = None
-    zoned: Zoned = ""
-    """`host-aware`, `drive-managed`, or empty."""
-    zoned_page: str = ""
-    """Name of the page with `zoned`."""
-    trim: bool = False
-    """Whether IDENTIFY DEVICE offers TRIM."""
-    network: bool = False
-    """Whether another machine serves it."""
-    identified: bool = False
-    """Whether IDENTIFY DEVICE could be read."""
-
-
-def identify(name: str, machine: Machine, udev: Properties) -> Identity:
-    """Data on a disk without querying it."""
-    block = f"/sys/block/{name}"
+def identify(name: str, machine: Machine = HERE) -> Drive:
+    """A disk without its contents, and without a verdict on how it records. The disk is not asked."""
+    block, udev = machine.directory(f"/sys/block/{name}"), machine.properties(name)
+    device = Device(name, name, "", machine)
     bus = _bus(name, machine)
-    page = parse_identify(machine.bytes(f"{block}/device/vpd_pg89"))
-    rate, zoned = parse_characteristics(machine.bytes(f"{block}/device/vpd_pgb1"))
-    zoned_page = N_("VPD page B1") if zoned else ""
-    if page is not None:
-        rate = page.rotation_rate or rate
-        if page.zoned and not zoned:
-            zoned, zoned_page = page.zoned, N_("IDENTIFY DEVICE word 69")
-    if not rate and udev.get("ID_ATA_ROTATION_RATE_RPM", "").isdecimal():
-        rate = int(udev["ID_ATA_ROTATION_RATE_RPM"]) or SSD_ROTATION_RATE
-    disk = Device(name, name, "", machine)
-    bridge = _bridge(disk) if bus == "usb" else ""
-    vendor = machine.text(f"{block}/device/vendor")
-    network = _served(name, machine, vendor)
-    return Identity(
+    page, rate, _ = _pages(block)
+    rate = rate or _rate_by_udev(udev)
+    kind = "virtual" if _served(name, machine) else _kind(name, block, bus, rate)
+    return Drive(
+        name=safe(name),
+        size_bytes=device.size_bytes,
+        model=page.model or _model(block, bus, udev),
+        serial=next(filter(None, map(safe, disk_identity.serials(device))), ""),
+        firmware=page.firmware or _firmware(block, udev),
+        kind=kind,
         bus=bus,
-        kind="virtual" if network else _kind(name, machine, bus, rate, vendor),
-        model=(page.model if page else "") or _model(name, machine, bus, vendor, udev),
-        serial=next(filter(None, map(safe, disk_identity.serials(disk))), "") or safe(udev.get("ID_SERIAL_SHORT", "")),
-        firmware=(page.firmware if page else "") or _firmware(name, machine, udev),
-        bridge=bridge,
-        rpm=rate if _SLOWEST_RPM <= rate <= _FASTEST_RPM else None,
-        zoned=zoned,
-        zoned_page=zoned_page,
-        trim=page.trim if page else False,
-        network=network,
-        identified=page is not None,
+        bridge=_bridge(device) if bus == "usb" else "",
+        rotational=kind == "hdd" or (kind in ("array", "virtual") and block.number("queue/rotational") == 1),
+        rpm=rate if rate in _RPM else None,
+        logical_sector_bytes=block.number("queue/logical_block_size", 512),
+        physical_sector_bytes=block.number("queue/physical_block_size", 512),
+        removable=block.number("removable") == 1,
+        read_only=block.number("ro") == 1,
+        discard=block.number("queue/discard_max_bytes") > 0,
+        zone_model=block.text("queue/zoned") or "none",
+        zone_count=block.number("queue/nr_zones") or None,
     )
 
 
-def known_facts(drive: Drive, identity: Identity) -> SmrFacts:
+def known_facts(drive: Drive, machine: Machine = HERE) -> SmrFacts:
     """The kernel's facts about how an attached disk records."""
-    medium: dict[str, Medium] = {"hdd": "rotating", "ssd": "solid-state", "nvme": "nvme"}
-    if drive.bus == "mmc":
-        medium["flash-card"] = "solid-state"
-    if drive.bus == "zram":
-        medium["virtual"] = "memory"
+    page, _, zoned = _pages(machine.directory(f"/sys/block/{drive.name}"))
     discards = drive.discard and drive.bus == "sata" and drive.kind == "hdd"
     return SmrFacts(
         source="machine",
@@ -122,114 +102,121 @@ def known_facts(drive: Drive, identity: Identity) -> SmrFacts:
         firmware=drive.firmware,
         capacity_bytes=drive.size_bytes if drive.bus == "sata" else 0,
         rpm=drive.rpm or 0,
-        medium=medium.get(drive.kind, ""),
+        medium=_MEDIA_BY_BUS.get(drive.bus) or _MEDIA.get(drive.kind, ""),
         zone_model=drive.zone_model if drive.zone_model != "none" else "",
-        zoned=identity.zoned,
-        zoned_where=identity.zoned_page,
-        trim=identity.trim or discards,
-        trim_where=N_("IDENTIFY DEVICE word 169") if identity.trim else N_("queue/discard_max_bytes in sysfs"),
-        trim_would_show=identity.identified or drive.bus == "sata",
+        zoned=zoned or page.zoned,
+        zoned_where=N_("VPD page B1") if zoned else N_("IDENTIFY DEVICE word 69") if page.zoned else "",
+        trim=page.trim or discards,
+        trim_where=N_("IDENTIFY DEVICE word 169") if page.trim else N_("queue/discard_max_bytes in sysfs"),
+        trim_would_show=page.known or drive.bus == "sata",
         bridge=drive.bridge,
         removable=drive.kind == "flash-card",
-        network=identity.network,
+        network=_served(drive.name, machine),
         volume=drive.kind in ("virtual", "array") or names_a_volume(drive.model),
     )
 
 
 def _bus(name: str, machine: Machine) -> Bus:
     path = machine.real(f"/sys/block/{name}") + "/"
-    if "/devices/virtual/block/" in path:
-        return next((bus for prefix, bus in _VIRTUAL_BUSES if name.startswith(prefix)), "other")
-    by_path: Bus = next((bus for pattern, bus in _BUSES if re.search(pattern, path)), "other")
-    behind_sas = by_path in ("sas", "scsi") and machine.text(f"/sys/block/{name}/device/vendor") == "ATA"
-    return "sata" if behind_sas else by_path
+    bus: Bus = next((bus for pattern, bus in _BUSES if re.search(pattern, path)), "other")
+    behind_sas = bus in ("sas", "scsi") and machine.text(f"/sys/block/{name}/device/vendor") == "ATA"
+    return "sata" if behind_sas else bus
 
 
-def _kind(name: str, machine: Machine, bus: Bus, rate: int, vendor: str) -> DriveKind:
-    if vendor.startswith(_EMULATED_VENDORS) or _VIRTUAL_NAME.match(name):
+def _kind(name: str, block: Machine, bus: Bus, rate: int) -> DriveKind:
+    if block.text("device/vendor").startswith(_EMULATED_VENDORS) or _VIRTUAL_NAME.match(name):
         return "virtual"
     if bus in _KINDS:
         return _KINDS[bus]
     if rate:
-        return "ssd" if rate == SSD_ROTATION_RATE else "hdd"
-    rotational = machine.number(f"/sys/block/{name}/queue/rotational")
+        return "ssd" if rate == _NO_MOVING_PARTS else "hdd"
     if bus == "usb":  # the kernel takes every stick for a rotating disk, and bridges say what they like
-        small = machine.number(f"/sys/block/{name}/size") * SECTOR_BYTES < _SMALLEST_SHINGLED_BYTES
-        return "flash-card" if small and machine.number(f"/sys/block/{name}/removable") else "unknown"
+        small = block.number("size") * SECTOR_BYTES < _SMALLEST_SHINGLED_BYTES
+        return "flash-card" if small and block.number("removable") else "unknown"
     if bus == "other":
         return "unknown"
-    return "hdd" if rotational else "ssd"
+    return "hdd" if block.number("queue/rotational") else "ssd"
 
 
-def _model(name: str, machine: Machine, bus: Bus, vendor: str, udev: Properties) -> str:
-    block = f"/sys/block/{name}"
+def _rate_by_udev(udev: Properties) -> int:
+    rate = udev.get("ID_ATA_ROTATION_RATE_RPM", "")
+    return (int(rate) or _NO_MOVING_PARTS) if rate.isdecimal() else 0
+
+
+def _model(block: Machine, bus: Bus, udev: Properties) -> str:
     if bus == "md":
-        return f"{machine.text(f'{block}/md/level')} array".strip()
-    if attribute := _NAMED_BY.get(bus):
-        return machine.text(f"{block}/{attribute}")
-    model = machine.text(f"{block}/device/model")
-    if vendor == "ATA" or not vendor:  # SCSI has room for 16 characters only; udev keeps all 40
-        longer = safe(decoded(udev.get("ID_MODEL_ENC", ""))).strip()
-        return longer if longer.startswith(model) else model
-    return scsi_name(vendor, model) if not vendor.startswith("0x") else model
+        return f"{block.text('md/level')} array".strip()
+    if bus in _NAMED_BY:
+        return block.text(_NAMED_BY[bus])
+    vendor, model = block.text("device/vendor"), block.text("device/model")
+    if vendor and vendor != "ATA":
+        return model if vendor.startswith("0x") else scsi_name(vendor, model)
+    # SCSI has room for 16 characters only; udev has all 40
+    longer = safe(decoded(udev.get("ID_MODEL_ENC", ""))).strip()
+    return longer if longer.startswith(model) else model
 
 
-def _served(name: str, machine: Machine, vendor: str) -> bool:
-    """Whether another machine serves it: NVMe over fabrics, iSCSI, Ceph, a network block device."""
+def _firmware(block: Machine, udev: Properties) -> str:
+    by_udev = safe(udev.get("ID_REVISION", ""))
+    return by_udev or block.text("device/firmware_rev") or block.text("device/fwrev") or block.text("device/rev")
+
+
+def _served(name: str, machine: Machine) -> bool:
+    """Whether another machine serves it."""
     device = f"/sys/block/{name}/device"
-    paths = (device, *(f"{device}/{path}" for path in machine.names(device) if re.fullmatch(r"nvme\d+", path)))
-    carriers = {machine.text(f"{path}/transport") for path in paths} - {""}
-    where = machine.real(f"/sys/block/{name}")
-    return bool(carriers - {"pcie", "apple-nvme"}) or re.search(r"/nvme-fabrics/|/session\d+/|/rbd/", where) is not None
+    controllers = [f"{device}/{each}" for each in machine.names(device) if each.startswith("nvme")]
+    transports = {machine.text(f"{each}/transport") for each in (device, *controllers)}
+    by_place = _SERVED.search(machine.real(f"/sys/block/{name}"))
+    return by_place is not None or not transports <= _LOCAL_NVME
 
 
-def _firmware(name: str, machine: Machine, udev: Properties) -> str:
-    for attribute in ("firmware_rev", "fwrev", "rev"):
-        if firmware := machine.text(f"/sys/block/{name}/device/{attribute}"):
-            longer = safe(udev.get("ID_REVISION", ""))
-            return longer if longer.startswith(firmware) else firmware
-    return safe(udev.get("ID_REVISION", ""))
-
-
-def _bridge(disk: Device) -> str:
+def _bridge(device: Device) -> str:
     """Name and numbers of the USB device."""
-    directory, text = disk.usb_directory, disk.tree.text
-    if not directory:
+    if not device.usb_directory:
         return "USB"
-    words = [text(f"{directory}/{attribute}") for attribute in ("manufacturer", "product")]
-    numbers = ":".join(text(f"{directory}/{attribute}") for attribute in ("idVendor", "idProduct"))
-    return " ".join(word for word in (*words, f"({numbers})") if word)
+    attributes = ("manufacturer", "product", "idVendor", "idProduct")
+    maker, product, *numbers = (device.tree.text(f"{device.usb_directory}/{each}") for each in attributes)
+    return " ".join(filter(None, (maker, product, f"({':'.join(numbers)})")))
 
 
 @dataclass(frozen=True, slots=True)
 class Identify:
     """The parts of ATA IDENTIFY DEVICE data that matter here."""
 
-    model: str
-    firmware: str
-    rotation_rate: int
+    known: bool = False
+    """Whether the kernel has it."""
+    model: str = ""
+    firmware: str = ""
+    rotation_rate: int = 0
     """Rotations per minute; 1 for a disk without moving parts, 0 if not reported."""
-    zoned: Zoned
+    zoned: Zoned = ""
     """`host-aware`, `drive-managed`, or empty: word 69 bits 1:0."""
-    trim: bool
+    trim: bool = False
     """Whether DATA SET MANAGEMENT with TRIM is offered: word 169 bit 0."""
 
 
-def parse_identify(page: bytes) -> Identify | None:
-    """IDENTIFY DEVICE from VPD page 89h (ATA Information); None for anything else."""
-    data = page[_IDENTIFY_OFFSET : _IDENTIFY_OFFSET + _IDENTIFY_BYTES]
+def _pages(block: Machine) -> tuple[Identify, int, Zoned]:
+    """IDENTIFY DEVICE, the rotation rate by whatever page has it, and the zones by page B1."""
+    page = parse_identify(block.bytes("device/vpd_pg89"))
+    rate, zoned = parse_characteristics(block.bytes("device/vpd_pgb1"))
+    return page, page.rotation_rate or rate, zoned
+
+
+def parse_identify(page: bytes) -> Identify:
+    """IDENTIFY DEVICE from VPD page 89h (ATA Information); `known` is False for anything else."""
+    data = page[_IDENTIFY]
     if len(data) < _IDENTIFY_BYTES or page[1] != 0x89 or not any(data):
-        return None
+        return Identify()
 
     def word(number: int) -> int:
         return int.from_bytes(data[2 * number : 2 * number + 2], "little")
 
     def string(first: int, last: int) -> str:
-        swapped = data[2 * first : 2 * last + 2]
-        pairs = (swapped[i : i + 2][::-1] for i in range(0, len(swapped), 2))
-        return safe(b"".join(pairs).strip(b"\0 "))
+        words = b"".join(word(number).to_bytes(2, "big") for number in range(first, last + 1))
+        return safe(words.strip(b"\0 "))
 
     return Identify(
+        known=True,
         model=string(27, 46),
         firmware=string(23, 26),
         rotation_rate=word(217),

@@ -1,52 +1,75 @@
-"""The kernel's and udev's data on block devices and mounts, below one directory, so that machines can be recorded."""
+"""What the kernel and udev know of block devices and mounts, below one directory, so that machines can be recorded."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyudev
-
+from fswizard.errors import FswizardError
 from fswizard.model.text import safe
-from fswizard.privileged.block_device import Tree
+from fswizard.privileged.block_device import Tree, path_of
 from fswizard.privileged.mounts import Mount, parse
+from fswizard.system.commands import query
 
 Properties = Mapping[str, str]
 
-_own = threading.local()
-"""`context` of libudev, one for each thread; making one takes a search for the library."""
-
-
-def udev_properties(name: str) -> Properties:
-    """udev's database entry of the block device `name`; the kernel's few properties if udev does not run."""
-    try:
-        if not hasattr(_own, "context"):
-            _own.context = pyudev.Context()
-        device = pyudev.Devices.from_name(_own.context, "block", name.replace("!", "/"))
-        return dict(device.properties)
-    except (pyudev.DeviceNotFoundError, OSError, UnicodeDecodeError):
-        return {}
+_UDEV = "/run/udev/data"
+_READ_BY_BLKID = (0, 2, 8)
+"""Exit codes of blkid -p: contents, nothing, several contents at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Machine(Tree):
     """A `Tree` with udev's database, and with harmless texts."""
 
-    properties: Callable[[str], Properties] = udev_properties
-
     @property
     def live(self) -> bool:
         """Whether this is the machine that the program runs on."""
         return self.root == Path("/")
 
+    @property
+    def udev_runs(self) -> bool:
+        return bool(self.names(_UDEV))
+
+    def directory(self, path: str) -> Machine:
+        """One directory, to read its files by their names alone."""
+        return Machine(self.path(path))
+
     def text(self, path: str) -> str:
         """One attribute, harmless and without surrounding blanks."""
         return safe(Tree.text(self, path)).strip()
 
+    def udev(self, name: str, kind: str) -> list[str]:
+        """Entries of one kind in udev's record of the block device `name`: E properties, S links below /dev, I age."""
+        number = self.text(f"/sys/class/block/{name}/dev")
+        lines = self.lines(f"{_UDEV}/b{number}")
+        return [line[2:] for line in lines if line.startswith(f"{kind}:")]
+
+    def properties(self, name: str) -> Properties:
+        """udev's properties of the block device `name`; empty if udev does not run."""
+        return dict(entry.split("=", 1) for entry in self.udev(name, "E") if "=" in entry)
+
+    def contents(self, name: str) -> Properties | None:
+        """The properties with the contents, by blkid if udev does not run; None if the device could not be read."""
+        if self.udev_runs or not self.live:
+            return self.properties(name) if self.udev(name, "I") else None
+        return probe(path_of(name))
+
 
 HERE = Machine()
+
+
+def probe(device: str) -> Properties | None:
+    """Output of `blkid` as udev properties, or None if it failed. Needs root."""
+    try:
+        answer = query(("blkid", "-p", "-o", "udev", device), timeout_s=5)
+    except FswizardError:
+        return None
+    if answer.exit_code not in _READ_BY_BLKID or answer.stderr:
+        return None
+    lines = answer.stdout.decode("utf-8", "replace").splitlines()
+    return dict(line.split("=", 1) for line in lines if line.startswith("ID_") and "=" in line)
 
 
 def mounts(machine: Machine = HERE) -> tuple[Mount, ...]:

@@ -8,8 +8,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 
-from fswizard.drives.contents import ask_all
-from fswizard.drives.identity import identify, known_facts
+from fswizard.drives.identity import known_facts
 from fswizard.drives.machine import HERE, Machine
 from fswizard.drives.smartctl_output import Reading, parse
 from fswizard.drives.smr import KIND_OF, SmrFacts, judge_smr
@@ -41,8 +40,7 @@ def details(drive: Drive, *, timeout_s: float = 10.0, wake: bool = False, machin
     if drive.bus not in ("nvme", "sata", "sas", "scsi", "ide", "usb"):
         return drive
     answer = _ask(drive, timeout_s, wake)
-    identity = identify(drive.name, machine, machine.properties(drive.name))
-    known = known_facts(drive, identity)
+    known = known_facts(drive, machine)
     if answer.reading is None:
         return replace(_without(drive, known, answer), temperature_c=_nvme_temperature_c(drive, machine))
     reading = answer.reading
@@ -98,7 +96,7 @@ def _ask(drive: Drive, timeout_s: float, wake: bool) -> _Answer:
 
 
 def _query(drive: Drive, asking: tuple[str, ...], way: str, deadline: float, wake: bool) -> _Answer:
-    """One run of smartctl, until the deadline even if the process cannot be killed."""
+    """One run of smartctl, until the deadline."""
     left_s = deadline - clock.monotonic()
     type_ = ("--device", way) if way else ()
     power = () if wake else ("--nocheck", "standby")
@@ -114,7 +112,7 @@ def _query(drive: Drive, asking: tuple[str, ...], way: str, deadline: float, wak
             return _Answer(missing=error.message, hint=N_("The disk may be busy or failing: try again later."))
 
     given_up = _Answer(missing=N_("smartctl did not answer in time."), hint=N_("The disk may be busy or failing."))
-    return ask_all({"": run}, left_s + 0.2).get("", given_up) if left_s > 0 else given_up
+    return run() if left_s > 0 else given_up
 
 
 def _with_farm(drive: Drive, answer: _Answer, deadline: float, wake: bool) -> _Answer:

@@ -19,7 +19,7 @@ from typing import Any
 import psutil
 import pytest
 
-from fswizard.drives import disks, inventory, place_of, smartctl
+from fswizard.drives import drive_of, inventory, place_of, smartctl
 from fswizard.drives.devices import find_device, refusals
 from fswizard.drives.machine import Machine, mount_of, mounts
 from fswizard.errors import Missing
@@ -104,7 +104,7 @@ def at_the_desktop() -> Iterator[None]:
     recorded = desktop()
     here: dict[str, Callable[..., Any]] = {
         "details": partial(smartctl.details, machine=recorded),
-        "drive_of": lambda path: disks.drive_of(recorded.real(path), recorded),
+        "drive_of": lambda path: drive_of(recorded.real(path), recorded),
         "find_device": partial(find_device, machine=recorded),
         "mounts": lambda: mounts(recorded),
         "place_of": partial(place_of, machine=recorded),

@@ -30,7 +30,7 @@ def machine(name: str, root: Path) -> Machine:
             _directory(root, heading, lines)
     for block in sorted((root / "sys/class/block").iterdir()):
         record(root, block.name, udev.get(block.name, {}))
-    return Machine(root, lambda device: udev.get(device, {}))
+    return Machine(root)
 
 
 def record(root: Path, name: str, properties: Mapping[str, str]) -> None:
@@ -44,7 +44,7 @@ def record(root: Path, name: str, properties: Mapping[str, str]) -> None:
             _link(link, os.path.relpath(device, links))
     number = (root / "sys/class/block" / name / "dev").read_text("utf-8").strip()
     lines = [f"S:disk/by-id/{each}" for each in sorted(names)] + [f"E:{key}={properties[key]}" for key in properties]
-    _write(root / f"run/udev/data/b{number}", "\n".join(lines).encode())
+    _write(root / f"run/udev/data/b{number}", "\n".join(["I:1000000", *lines]).encode())
 
 
 def _sections(text: str) -> Iterator[tuple[str, list[str]]]:

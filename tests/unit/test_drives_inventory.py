@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import os
-import queue
-import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fswizard.drives import contents, drive_of, inventory, is_file_of_others
-from fswizard.drives.disks import describe_all, members_of, place_of
-from fswizard.drives.machine import HERE, Machine, mount_of
+from fswizard.drives import drive_of, inventory, is_file_of_others, place_of
+from fswizard.drives.inventory import _spaces, describe
+from fswizard.drives.machine import HERE, Machine, mount_of, probe
 from fswizard.drives.smr import judge_composed
 from fswizard.model.drive import Confidence, Drive, Partition, SmrKind, SmrVerdict
 from fswizard.privileged.in_use import Probed
 from fswizard.privileged.mounts import Mount, parse, unescape
-from fswizard.system import clock
 from tests.fakes.clock import SimulatedClock
 from tests.fakes.machine import make_program
 from tests.recorded.machines import machine
@@ -120,10 +118,7 @@ def test_bridges_sticks_zones_paths_arrays_and_hostile_text_are_told(recorded: R
     assert drive.model == r"[/b] x\x1b]52;c;aGk=\x07\u202e"
     for text in texts:
         assert text.isprintable(), text
-    nas = recorded("nas")
-    drives = by_name(inventory(nas))
-    assert [member.name for member in members_of("/dev/md0", nas)] == [f"sd{letter}" for letter in "abcdefg"]
-    assert members_of("/dev/sda", nas) == members_of("/dev/sda1", nas) == ()
+    drives = by_name(inventory(recorded("nas")))
     array, members = drives["md0"], [drives[f"sd{letter}"] for letter in "abcdefg"]
     shingled = [member.name for member in members if member.smr.kind == "drive-managed"]
     assert shingled
@@ -171,22 +166,16 @@ def test_this_machines_own_disks_can_be_listed_and_so_can_twenty_four(recorded: 
     assert len(inventory(one)) == 24
 
 
-def test_a_question_that_hangs_holds_nobody_up() -> None:
-    forever, answering = threading.Event(), queue.SimpleQueue[threading.Thread]()
-
-    def hang() -> bool:
-        answering.get().join()
-        clock.sleep(60.0)
-        return forever.wait()
-
-    def answer() -> bool:
-        answering.put(threading.current_thread())
-        return True
-
-    with clock.use(SimulatedClock()):
-        answers = contents.ask_all({"hangs": hang, "answers": answer}, timeout_s=60.0)
-    forever.set()
-    assert answers == {"answers": True}
+def test_the_space_on_a_mounted_disk_is_asked_of_df_which_may_hang(programs: Path, time: SimulatedClock) -> None:
+    make_program(programs, "df", "echo 'Used Avail File'; echo '100 50 /a b'; echo '- - /proc'")
+    assert _spaces(["/a b", "/proc"]) == {"/a b": (100, 50)}
+    make_program(programs, "df", f"echo > {programs}/hangs; exec sleep 1000")
+    os.mkfifo(programs / "hangs")
+    with ThreadPoolExecutor() as pool:
+        answer = pool.submit(_spaces, ["/a b"])
+        (programs / "hangs").read_bytes()
+        time.advance(3.0)
+        assert answer.result() == {}
 
 
 def test_a_label_in_udevs_words_is_read() -> None:
@@ -229,15 +218,15 @@ FAILURES = (NO_RIGHTS, "exit 4", "kill -SEGV $$", "echo ID_FS_TYPE=ext4; echo 'I
 )
 def test_a_failure_is_not_taken_for_nothing(script: str, found: dict[str, str] | None, programs: Path) -> None:
     make_program(programs, "blkid", script)
-    assert contents.probe("/dev/sdx") == found
+    assert probe("/dev/sdx") == found
 
 
 def test_a_disk_that_could_not_be_looked_at_says_so(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_program(programs, "blkid", NO_RIGHTS)
-    monkeypatch.setattr("fswizard.drives.disks.udev_runs", lambda machine: False)
+    monkeypatch.setattr(Machine, "udev_runs", False)
     for user, why in ((0, "blkid failed"), (1000, "that needs root here")):
         monkeypatch.setattr("os.geteuid", lambda user=user: user)
-        (drive,) = describe_all(("sdx",), HERE, timeout_s=60.0)
+        (drive,) = describe(("sdx",), HERE)
         assert f"sdx couldn't be read ({why})" in drive.pending
 
 
@@ -275,7 +264,7 @@ def mounted(point: str, source: str) -> Mount:
 def test_names_cut_in_two_fabrics_removable_and_virtual_disks_are_taken_for_what_they_are(tmp_path: Path) -> None:
     def known(name: str) -> dict[str, Drive]:
         where = machine(name, tmp_path / name)
-        return {drive.name: drive for drive in describe_all(where.names("/sys/block"), where)}
+        return {drive.name: drive for drive in describe(where.names("/sys/block"), where)}
 
     dock = known("usb-dock-split-names")
     assert [(disk.model, disk.smr.kind) for disk in dock.values()] == [

@@ -139,7 +139,7 @@ def test_directories_are_candidates_of_their_own_and_what_is_no_block_device_is_
         make_plan(Choices(RECIPE, target=parse_target(f"dir:{tmp_path / 'first'},{tmp_path}/./first")))
     for path, error, why in (
         ("/dev/null", Refused, "isn't a block device"),
-        ("/dev/disk/by-id/x", UsageError, "No such file"),
+        ("/dev/disk/by-id/x", UsageError, "no such device"),
         (str(tmp_path), UsageError, "isn't a device"),
     ):
         with pytest.raises(error, match=why):

@@ -56,9 +56,9 @@ def stage(root: Path, files: Mapping[str, str], udev: Udev) -> Machine:
     for path, target in LINKS.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).symlink_to(root / target.replace("BLOCK", BLOCK))
-    for name in ("sdb", "sdb1"):
+    for name in {"sdb", "sdb1", *udev}:
         machines.record(root, name, udev.get(name, {}))
-    return Machine(root, lambda name: udev.get(name, {}))
+    return Machine(root)
 
 
 def found(machine: Machine, path: str = f"{BY_ID}-part1", typed: str | None = SERIAL) -> dict[str, str]:
@@ -239,11 +239,12 @@ def test_whoever_has_it_open_is_named(tmp_path: Path) -> None:
 def test_what_could_not_be_looked_at_and_a_failing_disk_are_refused(tmp_path: Path) -> None:
     machine = stage(tmp_path, {}, {})
     target = find_device(f"{BY_ID}-part1", machine)
+    against = refusals(replace(target, unseen=("sdb1",)), machine=machine)
+    assert [finding.text for finding in against] == ["The contents of sdb1 couldn't be read."]
     drive = replace(target.drive, pending="sdb1 did not answer in time.", health="failing")
-    against = refusals(replace(target, drive=drive, unseen=("sdb1",)), machine=machine)
+    against = refusals(replace(target, drive=drive), machine=machine)
     assert [finding.text for finding in against] == [
         "sdb1 did not answer in time.",
-        "The contents of sdb1 couldn't be read.",
         "sdb reports that it is failing.",
     ]
 
@@ -260,7 +261,7 @@ def test_a_whole_disk_with_zones_is_refused(tmp_path: Path) -> None:
 def test_the_helper_refuses_what_the_plan_refuses_and_for_a_reason_of_the_plans(name: str, tmp_path: Path) -> None:
     machine = machines.machine(name, tmp_path)
     for device in machine.names("/sys/class/block"):
-        target = find_device(f"/dev/{device}", machine)
+        target = find_device(block_device.path_of(device), machine)
         shown = [finding.text for finding in refusals(target, machine=machine) if finding.code not in OF_THE_PLAN]
         refused = by_root(machine, device)
         assert (f"{safe(refused)}." in shown) if refused else not shown, (device, refused, shown)

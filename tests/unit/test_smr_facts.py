@@ -189,10 +189,11 @@ def identify_page(**words: int) -> bytes:
 
 def test_identify_zones_and_rotation_are_read_from_vital_product_data() -> None:
     found = parse_identify(identify_page(w217=5980, w69=0b10, w169=1))
-    assert found is not None
     assert (found.model, found.rotation_rate) == ("ST8000AS0002-1NA17Z", 5980)
     assert (found.zoned, found.trim) == ("drive-managed", True)
-    assert parse_identify(identify_page()[:500]) is parse_identify(b"\0" * 572) is None, "short, or of another kind"
+    assert parse_identify(identify_page()).known
+    assert not parse_identify(identify_page()[:500]).known, "short"
+    assert not parse_identify(b"\0" * 572).known, "of another kind"
     page = bytes((0, 0xB1, 0, 60, 0x15, 0x18, 0, 2, 0b0010_0000)) + bytes(55)
     assert parse_characteristics(page) == (5400, "drive-managed")
     assert parse_characteristics(page[:8] + b"\x10" + bytes(55)) == (5400, "host-aware")

@@ -66,7 +66,7 @@ RATIO = re.compile(r"\d × ")
 PROGRAMS = sorted((ROOT / "fswizard").rglob("*.py"))
 DOCUMENTS = ("*.md", "recipes/**/*.toml", "fswizard/**/*.toml", "fswizard/**/*.md")
 RIGHT = {
-    "fswizard/drives/disks.py": ["0 × "],  # a count of disks
+    "fswizard/drives/inventory.py": ["0 × "],  # a count of disks
     "fswizard/filesystems/catalogue/f2fs.toml": ["cold"],  # F2FS's own term for data that is rarely written
 }
 """What is right where it stands."""

@@ -1,0 +1,222 @@
+"""The disks of this machine, what is on them and who uses them. No disk is woken."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from fswizard.drives import topology
+from fswizard.drives.identity import identify, known_facts
+from fswizard.drives.machine import HERE, Machine, Properties
+from fswizard.drives.smr import judge_composed, judge_smr
+from fswizard.errors import FswizardError
+from fswizard.language import N_
+from fswizard.model.drive import Drive, DriveUse, Partition
+from fswizard.model.text import safe
+from fswizard.privileged.block_device import SECTOR_BYTES, Device, path_of
+from fswizard.privileged.disk_identity import NUMBERS_ONLY
+from fswizard.privileged.in_use import Probed, Usage, mounts_on, read_usage, uses_of
+from fswizard.privileged.mounts import Mount
+from fswizard.system.commands import query
+
+_NEVER_LISTED = re.compile(r"ram\d|fd\d|sr\d|nbd\d|mtdblock|mmcblk\d+(boot|rpmb)")
+_ORDER = ("nvme", "sata", "sas", "scsi", "ide", "usb", "mmc", "virtio", "other", "md", "dm", "loop", "zram")
+_WELL_KNOWN = ("ata-", "nvme-", "usb-", "mmc-", "virtio-")
+"""Beginnings of the names in /dev/disk/by-id that people know best."""
+_EXTENDED_PARTITION_BYTES = 1024
+"""Size that Linux gives to the frame of logical partitions."""
+_ENCRYPTED = {
+    "crypto_LUKS": N_("{name} holds an encrypted volume (LUKS)"),
+    "BitLocker": N_("{name} holds an encrypted Windows volume (BitLocker)"),
+}
+
+
+def inventory(machine: Machine = HERE) -> tuple[Drive, ...]:
+    """Every disk, physical ones first. `Drive.pending` names what could not be read."""
+    drives = describe([name for name in machine.names("/sys/block") if _is_listed(name, machine)], machine)
+    if machine.live:
+        spaces = _spaces({part.mount_point for drive in drives for part in drive.partitions} - {""})
+        drives = tuple(_with_space(drive, spaces) for drive in drives)
+    return tuple(sorted(drives, key=_order))
+
+
+def drive_of(path: str, machine: Machine = HERE) -> Drive | None:
+    """The disk of a file or directory, or of a device's path (`/dev/sdb1`); None for tmpfs, network or several
+    disks."""
+    disks = {topology.disk_below(name, machine) for name in topology.devices_at(path, machine)}
+    if len(disks) != 1 or "" in disks:
+        return None
+    return describe(disks, machine)[0]
+
+
+def place_of(path: str, machine: Machine = HERE) -> Drive | None:
+    """As `drive_of`, but several disks as one, judged by the worst of them; None if unknown."""
+    if disk := drive_of(path, machine):
+        return disk
+    devices = topology.devices_at(path, machine)
+    disks = dict.fromkeys(disk for device in devices for disk in topology.disks_of(device, machine))
+    return replace(composed(describe(disks, machine)), kind="array", bus="other") if disks else None
+
+
+def composed(members: Sequence[Drive]) -> Drive:
+    """Several disks as one, judged by the worst of them, with their common kind and bus."""
+    models = Counter(sorted(member.model or member.name for member in members))
+    kinds, buses = {member.kind for member in members}, {member.bus for member in members}
+    return Drive(
+        name="+".join(member.name for member in members),
+        size_bytes=sum(member.size_bytes for member in members),
+        model=" + ".join(f"{count} × {model}" if count > 1 else model for model, count in models.items()),
+        kind=kinds.pop() if len(kinds) == 1 else "array",
+        bus=buses.pop() if len(buses) == 1 else "other",
+        rotational=any(member.rotational for member in members),
+        smr=judge_composed(members),
+        pending=" ".join(filter(None, (member.pending for member in members))),
+    )
+
+
+def is_file_of_others(drive: Drive) -> bool:
+    """Whether it is a loop device on a file that is not the user's, or is gone: no disk to choose from."""
+    if drive.bus != "loop":
+        return False
+    try:
+        owner = os.stat(drive.model).st_uid
+    except OSError:
+        return True
+    return owner not in (os.getuid(), int(os.environ.get("SUDO_UID") or os.getuid()))
+
+
+def _is_listed(name: str, machine: Machine) -> bool:
+    block = machine.directory(f"/sys/block/{name}")
+    if _NEVER_LISTED.match(name) or not block.number("size"):
+        return False
+    if block.number("hidden"):  # one path of an NVMe disk whose head is listed
+        return False
+    if name.startswith("dm-"):  # other volumes are uses of the disks below them
+        return topology.is_multipath(name, machine)
+    if name.startswith("loop"):  # without snaps, mounted images, the scratch image of a run
+        return not (block.number("ro") or block.number("loop/autoclear"))
+    return True
+
+
+def _order(drive: Drive) -> tuple[int, int, str]:
+    """sdaa after sdz, nvme10n1 after nvme9n1."""
+    return (_ORDER.index(drive.bus), len(drive.name), drive.name)
+
+
+def describe(names: Iterable[str], machine: Machine = HERE) -> tuple[Drive, ...]:
+    """Whole disks by their kernel names; arrays and volumes are judged by their members."""
+    reader = _Reader(machine, read_usage(machine), _stable_names(machine))
+    drives = []
+    for name in names:
+        drive = reader.drive(name)
+        members = topology.disks_of(name, machine)
+        if members != (name,):
+            drive = replace(drive, smr=judge_composed([reader.drive(member) for member in members]))
+        drives.append(drive)
+    return tuple(drives)
+
+
+def _stable_names(machine: Machine) -> dict[str, str]:
+    """The best link below /dev/disk by the path of the device that it leads to: PARTUUIDs for partitions."""
+    names: dict[str, str] = {}
+    for directory in ("by-id", "by-partuuid"):
+        for link in sorted(machine.names(f"/dev/disk/{directory}"), key=_link_rank, reverse=True):
+            path = f"/dev/disk/{directory}/{link}"
+            if safe(path) == path:
+                names[machine.real(path)] = path
+    return names
+
+
+def _link_rank(link: str) -> tuple[bool, bool, int, str]:
+    """The lower, the better people know what it names."""
+    return (link.startswith(NUMBERS_ONLY), not link.startswith(_WELL_KNOWN), len(link), link)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads what is on disks, and who uses them."""
+
+    machine: Machine
+    usage: Usage
+    stable_names: dict[str, str]
+    """Links below /dev/disk by the paths of devices."""
+
+    def drive(self, name: str) -> Drive:
+        machine = self.machine
+        names = (name, *Device(name, name, "", machine).partitions)
+        contents = {each: machine.contents(each) for each in names}
+        whole, *parts = [self._partition(each, properties or {}) for each, properties in contents.items()]
+        # A multipath disk or firmware array has the partitions of the path it is made of, too.
+        if whole.uses or (not parts and (whole.filesystem or whole.mount_point)):
+            parts = [whole, *parts]
+        parts.sort(key=lambda part: part.start_bytes)
+        drive = replace(
+            identify(name, machine),
+            stable_name=self.stable_names.get(path_of(name), ""),
+            partitions=tuple(part for part in parts if part.size_bytes > _EXTENDED_PARTITION_BYTES),
+            uses=tuple(dict.fromkeys(use for part in parts for use in part.uses)),
+            pending="" if machine.udev_runs else _pending([each for each in names if contents[each] is None]),
+        )
+        return replace(drive, smr=judge_smr(known_facts(drive, machine)))
+
+    def _partition(self, name: str, contents: Properties) -> Partition:
+        block = self.machine.directory(f"/sys/class/block/{name}")
+        inside = Probed(contents)
+        directly_mounted = self.usage.mounts.get(name)
+        return Partition(
+            name=safe(name),
+            start_bytes=block.number("start") * SECTOR_BYTES,
+            size_bytes=block.number("size") * SECTOR_BYTES,
+            stable_name=self.stable_names.get(path_of(name), ""),
+            filesystem=safe(inside.type or (directly_mounted[0].kind if directly_mounted else "")),
+            label=safe(inside.label),
+            uuid=safe(contents.get("ID_FS_UUID", "")),
+            mount_point=safe(_mount_point(mounts_on(name, inside, self.usage))),
+            uses=self._uses(name, inside),
+        )
+
+    def _uses(self, name: str, inside: Probed) -> tuple[DriveUse, ...]:
+        """Users of a device, and whether it holds a locked volume; in English."""
+        users = [DriveUse(use.code, safe(use.text), safe(use.hint)) for use in uses_of(name, inside, self.usage)]
+        if inside.type in _ENCRYPTED and not self.machine.names(f"/sys/class/block/{name}/holders"):
+            text = _ENCRYPTED[inside.type].format(name=safe(name))
+            users.append(DriveUse("encrypted", text, N_("Using it for something else destroys its contents.")))
+        return tuple(users)
+
+
+def _mount_point(mounted: list[Mount]) -> str:
+    """The mount point to show: of the whole filesystem rather than a bind mount of a part."""
+    whole = [mount for mount in mounted if mount.root == "/"] or mounted
+    return whole[0].path if whole else ""
+
+
+def _pending(unread: Sequence[str]) -> str:
+    """A sentence on devices whose contents are unknown, in English."""
+    if not unread:
+        return ""
+    failed = N_("{devices} couldn't be read (blkid failed), so the contents are unknown.")
+    forbidden = N_("{devices} couldn't be read (that needs root here), so the contents are unknown.")
+    return (failed if os.geteuid() == 0 else forbidden).format(devices=", ".join(unread))
+
+
+def _with_space(drive: Drive, spaces: Mapping[str, tuple[int, int]]) -> Drive:
+    parts = []
+    for part in drive.partitions:
+        used_bytes, free_bytes = spaces.get(part.mount_point, (None, None))
+        parts.append(replace(part, used_bytes=used_bytes, free_bytes=free_bytes))
+    return replace(drive, partitions=tuple(parts))
+
+
+def _spaces(points: Collection[str]) -> dict[str, tuple[int, int]]:
+    """(used, free) bytes by mount point, as far as df says it in time: a filesystem may hang."""
+    if not points:
+        return {}
+    try:
+        answer = query(("df", "--block-size=1", "--output=used,avail,file", *points), timeout_s=2)
+    except FswizardError:
+        return {}
+    rows = re.findall(r"^ *(\d+) +(\d+) +(.+)$", answer.stdout.decode("utf-8", "replace"), re.MULTILINE)
+    return {point: (int(used), int(free)) for used, free, point in rows}
