@@ -23,7 +23,7 @@ from fswizard.language import N_, _
 from fswizard.tui.backend import Backend
 from fswizard.tui.screens.base import StepScreen, WizardScreen
 from fswizard.tui.terminal import Terminal
-from fswizard.tui.theme import DARK, OWN, TERMINAL
+from fswizard.tui.theme import TERMINAL, THEMES, variables
 from fswizard.tui.widgets.choice_list import ChoiceList
 from fswizard.tui.wizard import Wizard
 
@@ -64,11 +64,9 @@ class FswizardApp(Wizard):
     ) -> None:
         """`watching` is a run to show at once; `few_colours`: the terminal has sixteen. The others are the wizard's."""
         super().__init__(backend or Backend(), driver_class=Terminal, **arguments)
-        self.themes = TERMINAL if few_colours else (*OWN, *TERMINAL)
-        for theme in self.themes:
-            self.register_theme(theme)
+        self.themes = TERMINAL if few_colours else THEMES
         chosen = self.backend.setting(THEME)
-        self.theme = chosen if chosen in [theme.name for theme in self.themes] else self.themes[0].name
+        self.theme = chosen if chosen in self.themes else self.themes[0]
         self._input_grace_until_s = self.clock()
         self._watching = watching
 
@@ -95,17 +93,11 @@ class FswizardApp(Wizard):
         self.leave_now()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        return DARK.variables
-
-    def watch_theme(self, name: str) -> None:
-        """Colours of the terminal reach it as they are, all others as red, green and blue."""
-        self.ansi_color = name in [theme.name for theme in TERMINAL]
+        return variables(self.current_theme)
 
     def action_next_theme(self) -> None:
         """The next one of those that this terminal can show; the choice outlives the program."""
-        names = [theme.name for theme in self.themes]
-        place = names.index(self.theme) if self.theme in names else -1
-        self.theme = names[(place + 1) % len(names)]
+        self.theme = self.themes[(self.themes.index(self.theme) + 1) % len(self.themes)]
         self.backend.keep_setting(THEME, self.theme)
 
     @property
@@ -165,7 +157,7 @@ class FswizardApp(Wizard):
             if screen.check_action("pause", ()):
                 yield SystemCommand(_("Pause or resume"), _("Pause before the next filesystem"), screen.action_pause)
             yield SystemCommand(_("Log"), _("Every program that ran, with its output"), screen.action_log)
-        themes = _("Dark, light, high contrast, the terminal's own colours")
+        themes = _("Dark, light, the terminal's own colours")
         yield SystemCommand(_("Next theme"), themes, self.action_next_theme)
         yield SystemCommand(_("Help"), _("Help on this screen"), self.action_explain)
         yield SystemCommand(_("Earlier results"), _("Look at results of earlier runs"), self.action_history)

@@ -61,17 +61,21 @@ def explain_candidate(
     marked: list[Content] = []
     if available is not None and not available.usable:
         marked.append(
-            bullet(("✗", "$error"), text(shown(available.reason), " ", (shown(available.hint), "$muted")), width)
+            bullet(("✗", "$text-error"), text(shown(available.reason), " ", (shown(available.hint), "$muted")), width)
         )
     if refusal:
-        marked.append(bullet(("✗", "$error"), refusal, width))
+        marked.append(bullet(("✗", "$text-error"), refusal, width))
     if why:
-        marked.append(bullet(("★", "$accent"), text((f"{_('Suits this disk:')} ", "bold"), shown(why)), width))
+        marked.append(bullet(("★", "$text-accent"), text((f"{_('Suits this disk:')} ", "bold"), shown(why)), width))
     for each in marked:
         rows += [each] if brief else [Content(""), each]
-    options = [bullet((name, "bold $primary"), option_words(option), width) for name, option in options_of(candidate)]
+    options = [
+        bullet((name, "bold $text-primary"), option_words(option), width) for name, option in options_of(candidate)
+    ]
     if candidate.array and candidate.array.layout.alone:
-        options.insert(0, bullet((candidate.array.layout.name, "bold $primary"), candidate.array.layout.text, width))
+        options.insert(
+            0, bullet((candidate.array.layout.name, "bold $text-primary"), candidate.array.layout.text, width)
+        )
     if options and not brief:
         rows += [Content(""), heading(_("Options"), width)]
     rows += options
@@ -79,7 +83,7 @@ def explain_candidate(
         rows += [Content(""), heading(_("Features"), width), _feature_table(filesystem, width)]
     elif partly := [feature for feature in filesystem.features if feature_sign(feature)[0] == "~"]:
         words = "; ".join(f"{_shown(feature)}: {_(feature.value)}" for feature in partly)
-        rows.append(bullet(("~", "$warning"), text((words, "$muted")), width))
+        rows.append(bullet(("~", "$text-warning"), text((words, "$muted")), width))
     return lines(rows)
 
 
@@ -121,10 +125,12 @@ def options_of(candidate: Candidate) -> list[tuple[str, Option]]:
 
 def option_words(option: Option) -> Content:
     """What an option does, its risk, what it needs."""
-    pieces: list[Piece] = [("⚠ " + _("unsafe: a crash may lose data.") + "  ", "bold $error")] if option.unsafe else []
+    pieces: list[Piece] = (
+        [("⚠ " + _("unsafe: a crash may lose data.") + "  ", "bold $text-error")] if option.unsafe else []
+    )
     pieces.append(_(option.text))
     if option.risk:
-        pieces.append(("  " + _("Risk: {risk}", risk=_(option.risk)), "$warning"))
+        pieces.append(("  " + _("Risk: {risk}", risk=_(option.risk)), "$text-warning"))
     if option.needs:
         pieces.append(("  " + _("Needs {needs}.", needs=_(option.needs)), "$muted"))
     return text(*pieces)
@@ -144,7 +150,7 @@ def kind_of(option: Option, filesystem: Filesystem) -> str:
 
 def option_row(token: str, option: Option, kind: str, width: int, on: bool, *, ticked: bool) -> Content:
     """Tick, name as it is typed, what it does, who takes it, and a mark where it is unsafe."""
-    unsafe = text((f"⚠ {_('unsafe')}  ", "bold $error")) if option.unsafe else Content("")
+    unsafe = text((f"⚠ {_('unsafe')}  ", "bold $text-error")) if option.unsafe else Content("")
     name = min(OPTION_NAME, max(8, width - 3 - 8 - 5 - 6))
     words = max(8, width - 3 - name - 5 - 7)
     meaning = text(unsafe, (cut(_(option.text), max(0, words - unsafe.cell_length)), "$muted"))
@@ -162,7 +168,7 @@ def need_table(candidates: Sequence[Candidate], need: str, width: int, *, brief:
     for candidate in candidates:
         feature = candidate.filesystem.feature(need)
         value, words = (feature.value, "" if brief else _(feature.text)) if feature else ("no", "")
-        glyph, style = ("✓", "$success") if value == "yes" else ("✗", "$error")
+        glyph, style = ("✓", "$text-success") if value == "yes" else ("✗", "$text-error")
         rows.append((candidate.name, text((f"{glyph} ", style), _(value), (f"  {words}", "$muted"))))
     longest = max((cell_len(name) for name, __ in rows), default=0)
     return facts(rows, width, label=min(longest + 2, width // 3), gap=False)

@@ -22,9 +22,9 @@ WIDEST = 110
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 COLOURS: Mapping[Tone, tuple[str, str]] = {
-    "good": ("$success", "$good-bar"),
-    "bad": ("$error", "$bad-bar"),
-    "even": ("$primary", "$even-bar"),
+    "good": ("$text-success", "$success-muted"),
+    "bad": ("$text-error", "$error-muted"),
+    "even": ("$text-primary", "$primary-muted"),
     "muted": ("$muted", "$line"),
 }
 """Of what a sign says: the colour of ink, and of the ground behind a bar."""
@@ -53,7 +53,7 @@ def filled(sentence: str, **pieces: Piece) -> Content:
 def keyed(words: str) -> Content:
     """Words in which keys stand between backticks, such as `space`; shown in the colour that keys have."""
     parts = words.split("`")
-    return text(*((part, "bold $primary" if number % 2 else "") for number, part in enumerate(parts)))
+    return text(*((part, "bold $text-primary" if number % 2 else "") for number, part in enumerate(parts)))
 
 
 def lines(parts: Iterable[Content | str]) -> Content:
@@ -126,7 +126,7 @@ def meter(fraction: float, width: int) -> Content:
     full, part = divmod(eighths, 8)
     edge = EIGHTHS[part] if part else ""
     rest = width - full - len(edge)
-    return text(("█" * full + edge, "$primary on $line"), (" " * rest, "on $line"))
+    return text(("█" * full + edge, "$text-primary on $line"), (" " * rest, "on $line"))
 
 
 def ink(verdict: Verdict) -> str:
@@ -141,7 +141,7 @@ def signed(verdict: Verdict, words: str = "") -> Content:
 
 def answered(known: bool) -> tuple[str, str]:
     """The mark before the answer of a run: whether it names what to use."""
-    return ("✓ ", "bold $success") if known else ("! ", "bold $warning")
+    return ("✓ ", "bold $text-success") if known else ("! ", "bold $text-warning")
 
 
 def filesystem_ink(kind: str) -> str:
@@ -152,7 +152,7 @@ def filesystem_ink(kind: str) -> str:
 def smr_badge(drive: Drive) -> Content:
     """How a disk records, or what kind it is: glyph, word, colour."""
     if drive.smr.kind == "not-a-hard-disk" or (drive.kind not in ("hdd", "unknown") and drive.smr.kind == "unknown"):
-        return text(("● ", "$success"), _(DRIVE_KINDS.get(drive.kind, SMR_KINDS["not-a-hard-disk"])))
+        return text(("● ", "$text-success"), _(DRIVE_KINDS.get(drive.kind, SMR_KINDS["not-a-hard-disk"])))
     return verdict_badge(drive.smr, flash=drive.flash)
 
 
@@ -162,8 +162,8 @@ def verdict_badge(smr: SmrVerdict, *, flash: bool = False) -> Content:
     if smr.kind == "unknown":
         return text((f"? {words}", "$muted"))
     if smr.kind in ("cmr", "not-a-hard-disk"):
-        return text(("● ", "$success"), words)
-    return text((f"◆ {words}", "$warning"))
+        return text(("● ", "$text-success"), words)
+    return text((f"◆ {words}", "$text-warning"))
 
 
 def heading(words: str, width: int = 0) -> Content:
@@ -174,17 +174,17 @@ def heading(words: str, width: int = 0) -> Content:
 
 def tick(on: bool, *, enabled: bool = True) -> Content:
     """A check box."""
-    return text(("[✓]" if on else "[ ]", ("bold $primary" if on else "$muted") if enabled else "$faint"))
+    return text(("[✓]" if on else "[ ]", "bold $text-primary" if on and enabled else "$muted"))
 
 
 def radio(on: bool, *, enabled: bool = True) -> Content:
     """A radio button."""
-    return text(("(•)" if on else "( )", ("bold $primary" if on else "$muted") if enabled else "$faint"))
+    return text(("(•)" if on else "( )", "bold $text-primary" if on and enabled else "$muted"))
 
 
 def slider(values: Sequence[float], value: float, *, active: bool) -> Content:
     """A knob on a rail with a place for each of `values`, with arrows that can be clicked."""
-    style = "$primary" if active else "$muted"
+    style = "$text-primary" if active else "$muted"
     position = min(range(len(values)), key=lambda number: abs(values[number] - value))
     return text(
         arrow(-1, active=active),
@@ -195,7 +195,7 @@ def slider(values: Sequence[float], value: float, *, active: bool) -> Content:
 
 def arrow(direction: int, *, active: bool) -> Content:
     """Left or right: a click on it changes a row of a list as the key does."""
-    shape = text(("◂" if direction < 0 else "▸", "bold $primary" if active else "$faint"))
+    shape = text(("◂" if direction < 0 else "▸", "bold $text-primary" if active else "$muted"))
     return shape.stylize(Style.from_meta({"change": direction}))
 
 

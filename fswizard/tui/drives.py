@@ -46,7 +46,7 @@ from fswizard.tui.widgets.choice_list import Draw, ListRow, headline
 if TYPE_CHECKING:
     from fswizard.tui.backend import Offer
 
-PARTITION_COLOURS = ("$primary", "$secondary", "$success", "$accent")
+PARTITION_COLOURS = ("$text-primary", "$text-secondary", "$text-success", "$text-accent")
 PARTITIONS = 6
 """Partitions that are listed by name."""
 LONG_MODEL = 44
@@ -73,7 +73,7 @@ def _widths(width: int) -> tuple[int, int, int, int, int]:
 def drive_header(width: int, on: bool) -> Content:
     """Names of the columns."""
     names = (f"  {_('Disk')}", _("Model"), _("Size"), _("Kind"), _("Health"))
-    return columns([text((name, "$faint")) for name in names], _widths(width), right=(2,))
+    return columns([text((name, "$muted")) for name in names], _widths(width), right=(2,))
 
 
 def drive_row(drive: Drive, models: Sequence[str], width: int, on: bool) -> Content:
@@ -81,7 +81,7 @@ def drive_row(drive: Drive, models: Sequence[str], width: int, on: bool) -> Cont
     widths = _widths(width + 1)
     widths = (widths[0] - 1, *widths[1:])
     health = _health(drive)
-    style = "$error bold" if drive.health == "failing" else "$muted"
+    style = "$text-error bold" if drive.health == "failing" else "$muted"
     cells = (
         text(" ", (cut(drive.name or _("a model"), widths[0] - 1), "bold")),
         cut_left(drive.model, widths[1])
@@ -117,7 +117,7 @@ def explain(drive: Drive, width: int) -> Content:
         rows.append(bullet(("…", "$muted"), (shown(drive.pending), "$muted"), width))
     if verdict.advice:
         rows += [Content(""), heading(_("Good to know"), width)]
-        rows += [bullet(("›", "$primary"), shown(advice), width) for advice in verdict.advice]
+        rows += [bullet(("›", "$text-primary"), shown(advice), width) for advice in verdict.advice]
     facts = _facts(drive)
     if facts:
         rows += [Content(""), *wrap((facts, "$muted"), width)]
@@ -152,7 +152,7 @@ def _contents(drive: Drive, width: int) -> Content:
     rows = [heading(p_("contents of a disk", "On it"), width)]
     partitions = sorted(drive.partitions, key=lambda partition: partition.start_bytes)
     if not partitions:
-        rows.append(text(("▕" + "·" * max(1, width - 2) + "▏", "$faint")))
+        rows.append(text(("▕" + "·" * max(1, width - 2) + "▏", "$muted")))
         return lines([*rows, text((_("empty: no partitions"), "$muted"))])
     rows.append(_partition_bar(drive, partitions, width))
     rows += map(partial(_partition_line, width), partitions[:PARTITIONS], cycle(PARTITION_COLOURS))
@@ -166,7 +166,7 @@ def _partition_bar(drive: Drive, partitions: list[Partition], width: int) -> Con
     """In proportion: what is free in a partition is lighter, hatched where nobody knows; the rest is dotted."""
     room = max(2, width - 2)
     total = max(drive.size_bytes, sum(partition.size_bytes for partition in partitions), 1)
-    pieces, used = [text(("▕", "$faint"))], 0
+    pieces, used = [text(("▕", "$muted"))], 0
     for partition, style in zip(partitions, cycle(PARTITION_COLOURS)):
         cells = min(max(1, round(partition.size_bytes / total * room)), room - used)
         if cells <= 0:
@@ -176,7 +176,7 @@ def _partition_bar(drive: Drive, partitions: list[Partition], width: int) -> Con
             full, free = round(cells * (1 - min(1.0, partition.free_bytes / partition.size_bytes))), "░"
         pieces.append(text(("█" * full + free * (cells - full), style)))
         used += cells
-    pieces.append(text(("·" * (room - used), "$faint"), ("▏", "$faint")))
+    pieces.append(text(("·" * (room - used), "$muted"), ("▏", "$muted")))
     return Content("").join(pieces)
 
 
@@ -206,7 +206,7 @@ def _partition_line(width: int, partition: Partition, style: str) -> Content:
 def _evidence(evidence: Evidence, drive: Drive, width: int) -> Content:
     """A sentence; of the address at its end the host, which a click opens."""
     sign = drive.smr.sign(evidence)
-    mark = (sign, {"✓": "$success", "·": "$faint", "✗": "$warning"}[sign])
+    mark = (sign, {"✓": "$text-success", "·": "$muted", "✗": "$text-warning"}[sign])
     said = shown(evidence.text)
     sentence, __, address = said.rpartition(" ")
     if not address.startswith(("https://", "http://")):
@@ -279,7 +279,7 @@ def disk_words(choices: WizardChoices, width: int) -> Content:
     words = text((part or drive.name, "bold"), (f" {cut(drive.model, width // 4)}", "$muted"))
     if not choices.elsewhere:
         return words
-    return words + text((" ! " + p_("scratch image", "image on {device}", device=choices.elsewhere), "$warning"))
+    return words + text((" ! " + p_("scratch image", "image on {device}", device=choices.elsewhere), "$text-warning"))
 
 
 def several_words(choices: WizardChoices) -> str:
@@ -294,8 +294,8 @@ def several_words(choices: WizardChoices) -> str:
 def losing(offer: Offer) -> Content:
     """What would be lost on a device that can be given up."""
     if offer.empty:
-        return text((_("nothing was found on it"), "$success"))
-    return text((f"⚠ {p_('writing over a disk', 'erases')} ", "bold $error"), (_losses(offer), "$error"))
+        return text((_("nothing was found on it"), "$text-success"))
+    return text((f"⚠ {p_('writing over a disk', 'erases')} ", "bold $text-error"), (_losses(offer), "$text-error"))
 
 
 def _losses(offer: Offer) -> str:
@@ -370,9 +370,9 @@ class TargetMenu:
             named = partial(self._image_row, self.named, self.key == "named")
         several = text(radio(self.key == "several"), f" {_('several disks or images, for arrays (a)')}")
         if self.choices.across > 1:
-            erased = (f"  ⚠ {p_('disks', 'erased')}", "bold $error")
+            erased = (f"  ⚠ {p_('disks', 'erased')}", "bold $text-error")
             if not self.choices.members:
-                erased = (f"  {_('nothing is lost')}", "$success")
+                erased = (f"  {_('nothing is lost')}", "$text-success")
             several = text(radio(self.key == "several"), f" {several_words(self.choices)}", erased)
         return (
             headline("where", _("Measure on")),
@@ -389,10 +389,10 @@ class TargetMenu:
         if place is None:
             return text(mark, (_("looking for free space …"), "$muted"))
         if isinstance(place, FswizardError):
-            return text(mark, ("✗ ", "$error"), place.message)
+            return text(mark, ("✗ ", "$text-error"), place.message)
         size = binary_text(recipe.image_bytes) if recipe else ""
         resized = text(arrow(-1, active=on), (f" {size} ", "bold"), arrow(1, active=on))
-        loss = (f": {_('nothing is lost')}", "$success")
+        loss = (f": {_('nothing is lost')}", "$text-success")
         within = filled(
             _("a scratch image of {size} in {directory}"), size=resized, directory=(place.directory, "bold")
         )
@@ -410,12 +410,12 @@ class TargetMenu:
                 words = _(
                     "It goes onto {other}: nothing on {disk} is mounted and writable", other=place.drive, disk=drive
                 )
-            below.append((f"! {words}", "$warning"))
+            below.append((f"! {words}", "$text-warning"))
         elif place.drive and place.drive != drive:
             words = _("It goes onto {other}, so {other} is tested, not {disk}", other=place.drive, disk=drive)
-            below.append((f"! {words}", "$warning"))
+            below.append((f"! {words}", "$text-warning"))
         if recipe and (short := too_large(recipe, place)):
-            below.append((f"✗ {short}", "$error"))
+            below.append((f"✗ {short}", "$text-error"))
         return lines((*rows, *(text("    ", line) for words in below for line in wrap(words, width - 4))))
 
     def _device_row(self, offer: Offer, width: int, on: bool) -> Content:
@@ -425,9 +425,9 @@ class TargetMenu:
         name = _("the partition {name}, {size}", name=offer.name, size=size)
         if offer.whole:
             name = _("the whole disk {name}, {size}", name=offer.name, size=size)
-        words = (f" {name}", "$faint" if refused else "")
+        words = (f" {name}", "$muted" if refused else "")
         head = text(radio(self.key == DEVICE + offer.path, enabled=refused is None), words)
-        meaning = text((f"✗ {first_sentences(refused.message, width - 6)}", "$faint")) if refused else losing(offer)
+        meaning = text((f"✗ {first_sentences(refused.message, width - 6)}", "$muted")) if refused else losing(offer)
         if head.cell_length + 2 + meaning.cell_length <= width:
             return text(head, "  ", meaning)
         return lines((head, *(text("    ", line) for line in wrap(meaning, width - 4))))
@@ -455,7 +455,7 @@ class TargetMenu:
             loss = _(
                 "{disks} are formatted for the test and left empty; you confirm each in the review.", disks=several
             )
-            return ("⚠ ", "bold $error"), loss
+            return ("⚠ ", "bold $text-error"), loss
         if self.choices.images > 1:
             return (_("{images}, to try layouts: nothing is lost.", images=several),)
         return (_("Compare RAID, mirrors and raidz on several disks, or on scratch images without losing anything."),)
@@ -463,12 +463,16 @@ class TargetMenu:
 
 def _device_meaning(offer: Offer) -> tuple[Piece, ...]:
     if offer.refused is not None:
-        return ("✗ ", "bold $error"), (offer.refused.message, "$error"), f" {offer.refused.hint_without_switches}"
+        return (
+            ("✗ ", "bold $text-error"),
+            (offer.refused.message, "$text-error"),
+            f" {offer.refused.hint_without_switches}",
+        )
     then = _("It is formatted for the test and left empty; you confirm that in the review.")
     if offer.empty:
         found = _("Nothing was found on {device}:", device=offer.name)
-        return (f"{found} ", "bold $success"), f"{_('nothing is lost.')} {then}"
-    return (f"⚠ {_('You would lose:')} ", "bold $error"), f"{_losses(offer)}. {then}"
+        return (f"{found} ", "bold $text-success"), f"{_('nothing is lost.')} {then}"
+    return (f"⚠ {_('You would lose:')} ", "bold $text-error"), f"{_losses(offer)}. {then}"
 
 
 def _empty_meaning(offer: Offer) -> tuple[Piece, ...]:
@@ -480,4 +484,4 @@ def _empty_meaning(offer: Offer) -> tuple[Piece, ...]:
     if offer.whole:
         words = _("To measure on it, choose the whole disk below (`tab`); the scratch image would lie on another disk.")
     found = _("Nothing was found on {device}.", device=offer.name)
-    return (f"{found} ", "bold $success"), keyed(words)
+    return (f"{found} ", "bold $text-success"), keyed(words)

@@ -46,13 +46,13 @@ STAGES: dict[Stage, str] = {
 }
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 MARKS = {
-    "step": ("·", "$faint"),
-    "doubt": ("!", "bold $warning"),
-    "failed": ("✗", "bold $error"),
+    "step": ("·", "$muted"),
+    "doubt": ("!", "bold $text-warning"),
+    "failed": ("✗", "bold $text-error"),
     "skipped": ("»", "$muted"),
-    "discarded": ("!", "bold $warning"),
-    "round": ("✓", "bold $success"),
-    "end": ("■", "bold $primary"),
+    "discarded": ("!", "bold $text-warning"),
+    "round": ("✓", "bold $text-success"),
+    "end": ("■", "bold $text-primary"),
 }
 
 
@@ -70,15 +70,15 @@ def title(state: RunState) -> Content:
     if step.round <= plan.minimum_rounds:
         rounds = p_("round", "of at least {rounds}", rounds=plan.minimum_rounds)
     return text(
-        _("Round {round}", round=step.round), (f" {rounds}", "$muted"), (" · ", "$faint"),
+        _("Round {round}", round=step.round), (f" {rounds}", "$muted"), (" · ", "$muted"),
         (step.candidate or _(STAGES["raw"]), _ink(plan, step.candidate)),
-        (" · ", "$faint"), (workload, ""),
+        (" · ", "$muted"), (workload, ""),
     )  # fmt: skip
 
 
 def _ink(plan: Plan, candidate: str) -> str:
     """That of the bare device where there is no candidate."""
-    return filesystem_ink(kind_of(plan, candidate)) if candidate else "$primary"
+    return filesystem_ink(kind_of(plan, candidate)) if candidate else "$text-primary"
 
 
 def doing(state: RunState, spinner: int, width: int) -> Content:
@@ -90,7 +90,7 @@ def doing(state: RunState, spinner: int, width: int) -> Content:
     if state.fraction and bar:
         share = text("  ", meter(state.fraction, bar), (f" {state.fraction:4.0%}", "$muted"))
     room = min(width, WIDEST) - 2 - share.cell_length
-    return text((SPINNER[spinner % len(SPINNER)] + " ", "$primary"), fit(cut(words, room), room), share)
+    return text((SPINNER[spinner % len(SPINNER)] + " ", "$text-primary"), fit(cut(words, room), room), share)
 
 
 def progress(state: RunState, elapsed_s: float, width: int, budget: str = "", *, turns: bool = True) -> Content:
@@ -110,15 +110,15 @@ def progress(state: RunState, elapsed_s: float, width: int, budget: str = "", *,
 
 def _turns(state: RunState, width: int) -> Content:
     if not state.tried:
-        return text((_("preparing"), "$faint"))
-    pieces = [text(("✓ ", "$success"), (name, "$muted")) for name in state.tried[:-1]]
+        return text((_("preparing"), "$muted"))
+    pieces = [text(("✓ ", "$text-success"), (name, "$muted")) for name in state.tried[:-1]]
     total = len(state.plan.recipe.workloads)
     dots = "●" * len(state.done) + "◉" + "○" * max(0, total - len(state.done) - 1)
-    pieces.append(text(("▶ ", "bold $primary"), (state.tried[-1], "bold"), (f" {dots}", "$primary")))
+    pieces.append(text(("▶ ", "bold $text-primary"), (state.tried[-1], "bold"), (f" {dots}", "$text-primary")))
     failed = [failure.candidate for failure in state.failures]
     for name in (candidate.name for candidate in state.plan.candidates if candidate.name not in state.tried):
         out = state.out(name) or name in failed
-        pieces.append(text(("✂ " if out else "· ", "$faint"), (name, "$faint strike" if out else "$faint")))
+        pieces.append(text(("✂ " if out else "· ", "$muted"), (name, "$muted strike" if out else "$muted")))
     return fit(Content("   ").join(pieces), width)
 
 
@@ -126,7 +126,7 @@ def now(state: RunState, width: int, *, height: int) -> Content:
     """Throughput as a curve of `height` lines, and latency. A curve that is over stays, fainter, until the next one."""
     step = state.step
     going = step is not None and state.measured == step.number
-    ink = looks_of(state.plan)[step.candidate].ink if step and step.candidate else "$primary"
+    ink = looks_of(state.plan)[step.candidate].ink if step and step.candidate else "$text-primary"
     rate, median, worst = "–", "–", "–"
     if state.rate is not None:
         rate = figure_text(state.rate, state.rate_unit)
@@ -183,7 +183,7 @@ def leaderboard(state: RunState, width: int, *, tall: bool) -> Content:
     if state.forecast:
         rows += wrap((state.forecast.text if tall else cut(state.forecast.text, width), "$muted"), width)
     elif rounds < FIRST_LOOK and not state.ended:
-        rows.append(text((_("first verdict after round {round}", round=FIRST_LOOK), "$faint")))
+        rows.append(text((_("first verdict after round {round}", round=FIRST_LOOK), "$muted")))
     return lines(rows)
 
 
@@ -200,16 +200,16 @@ def first_look(state: RunState, width: int) -> Content:
         head = text((f"{swatch(look.texture)} ", look.ink), (cut_among(each, names, name), f"bold {look.ink}"))
         rows.append(fit(head, name + 3) + fit(bar, room) + text("  ", fit(figure, 9, "right")))
     words = _("A small copy each, for a first impression. It does not count; round 1 begins once the disk is prepared.")
-    return lines((*rows, *wrap((words, "$faint"), width)))
+    return lines((*rows, *wrap((words, "$muted"), width)))
 
 
 def _place(state: RunState, ratio: Ratio, place: int) -> Content:
     """Its number, and whether it went up or down with the last round."""
     if ratio.ratio <= 0:
-        return text(("– ", "$faint"))
+        return text(("– ", "$muted"))
     before = state.order_before
     moved = before.index(ratio.candidate) - place if ratio.candidate in before else 0
-    arrow = ("↑", "$success") if moved > 0 else ("↓", "$error") if moved < 0 else (" ", "")
+    arrow = ("↑", "$text-success") if moved > 0 else ("↓", "$text-error") if moved < 0 else (" ", "")
     return text((f"{place + 1}", "bold"), arrow)
 
 
@@ -222,7 +222,7 @@ def _words(state: RunState, ratio: Ratio) -> Content:
     if ratio.candidate == state.plan.baseline:
         return text((f"◆ {_('baseline')}", "$muted"))
     if ratio.ratio <= 0:
-        return text((f"· {_('waiting')}", "$faint"))
+        return text((f"· {_('waiting')}", "$muted"))
     return signed(ratio.verdict, "" if ratio.verdict == "tie" else speed_text(ratio.ratio))
 
 
@@ -260,11 +260,11 @@ def log_line(entry: LogEntry, width: int, on: bool) -> Content:
         glyph, style = MARKS[entry.kind]
         return text((f"{glyph} ", style), (cut(entry.words, width - 2), "$muted"))
     if entry.exit_code is None:
-        end = text((p_("program", "running"), "$primary"))
+        end = text((p_("program", "running"), "$text-primary"))
     elif entry.exit_code == 0:
-        end = text((duration_text(entry.seconds), "$faint"))
+        end = text((duration_text(entry.seconds), "$muted"))
     else:
-        end = text((p_("program", "exit {code}", code=entry.exit_code), "bold $error"))
-    mark = ("# ", "$warning") if entry.as_root else ("$ ", "$success")
+        end = text((p_("program", "exit {code}", code=entry.exit_code), "bold $text-error"))
+    mark = ("# ", "$text-warning") if entry.as_root else ("$ ", "$text-success")
     room = max(4, width - 2 - end.cell_length - 2)
     return text(mark, fit(cut(shlex.join(entry.argv), room), room), "  ", end)

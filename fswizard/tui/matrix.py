@@ -65,12 +65,12 @@ class Matrix:
     def header(self, width: int) -> Content:
         """The names of the columns."""
         name, features, __ = self._widths(width)
-        cells = [fit((_("Filesystem") if self.members == 1 else _("Layout"), "$faint"), name)]
+        cells = [fit((_("Filesystem") if self.members == 1 else _("Layout"), "$muted"), name)]
         if self.members > 1:
             cells += [
-                fit((words, "$faint"), self._number, "right") for words in (p_("space on disks", "Room"), _("May fail"))
+                fit((words, "$muted"), self._number, "right") for words in (p_("space on disks", "Room"), _("May fail"))
             ]
-        cells += [text((_(FEATURES[f]), "bold $primary" if f in self.needs else "$faint")) for f in features]
+        cells += [text((_(FEATURES[f]), "bold $text-primary" if f in self.needs else "$muted")) for f in features]
         return fit(text(" " * HEAD, Content(" " * GAP).join(cells)), width)
 
     def row(self, candidate: Candidate, mark: Mark, width: int, on: bool) -> Content:
@@ -78,19 +78,19 @@ class Matrix:
         name, features, note = self._widths(width + 1)
         lacks = candidate.lacking(self.needs)
         dim = not mark.usable or bool(lacks)
-        cells = [fit((cut_among(candidate.name, self.among, name), "$faint" if dim else "bold"), name)]
+        cells = [fit((cut_among(candidate.name, self.among, name), "$muted" if dim else "bold"), name)]
         if self.members > 1:
             array = candidate.on(self.members).array
             room = size_text(room_bytes(candidate, self.members, self.member_bytes))
             fail = str(array.survives) if array else p_("disks that may fail", "none")
-            cells += [fit((words, "$faint" if dim else ""), self._number, "right") for words in (room, fail)]
+            cells += [fit((words, "$muted" if dim else ""), self._number, "right") for words in (room, fail)]
         for feature in features:
             glyph, style = feature_sign(candidate.filesystem.feature(feature))
-            sign = ("✗", "bold $error") if feature in lacks else (glyph, "$faint" if dim else style)
+            sign = ("✗", "bold $text-error") if feature in lacks else (glyph, "$muted" if dim else style)
             wide = cell_len(_(FEATURES[feature]))
             cells.append(fit(text(" " * ((wide - 1) // 2), sign), wide))
-        word = (_("baseline"), "$primary") if mark.baseline else ("" if mark.usable else _("not here"), "$faint")
-        star = ("★ " if mark.suggested else "  ", "$accent")
+        word = (_("baseline"), "$text-primary") if mark.baseline else ("" if mark.usable else _("not here"), "$muted")
+        star = ("★ " if mark.suggested else "  ", "$text-accent")
         head = text(tick(mark.ticked, enabled=not dim), " ", star)
         return text(head, Content(" " * GAP).join([*cells, fit(word, note)]))
 
@@ -119,10 +119,10 @@ def _cells(*words: str) -> int:
 def feature_sign(feature: Feature | None) -> tuple[str, str]:
     """Glyph and style: offered, offered in part, a figure, or not offered."""
     if feature is None or feature.value == "no":
-        return "–", "$faint"
+        return "–", "$muted"
     if feature.present:
-        return "✓", "$success"
-    return ("·", "$faint") if feature.value[:1].isdigit() else ("~", "$warning")
+        return "✓", "$text-success"
+    return ("·", "$muted") if feature.value[:1].isdigit() else ("~", "$text-warning")
 
 
 def room_bytes(candidate: Candidate, members: int, member_bytes: int) -> int:

@@ -45,12 +45,12 @@ SIGNED: dict[str, Verdict] = {
 """Reasons that have the sign of a verdict."""
 REASONS = {
     **{code: (SIGNS[verdict].glyph, ink(verdict)) for code, verdict in SIGNED.items()},
-    "feature": ("★", "$accent"),
-    "stall": ("◷", "$warning"),
-    "excluded": ("⊘", "$warning"),
-    "use": ("›", "$primary"),
+    "feature": ("★", "$text-accent"),
+    "stall": ("◷", "$text-warning"),
+    "excluded": ("⊘", "$text-warning"),
+    "use": ("›", "$text-primary"),
 }
-DOUBT = ("!", "bold $warning")
+DOUBT = ("!", "bold $text-warning")
 LEFT_BEHIND = ("not-removed", "not-wiped")
 """Doubts about what a run left on the machine, which stand beside the answer itself."""
 ITEM = ("·", "$muted")
@@ -70,7 +70,7 @@ def headline(view: Presentation, width: int, more: str = "", why_not: str = "") 
     """The verdict, and how sure it is; `more` is what resuming the run would bring, `why_not` why it cannot be."""
     card = view.card
     mark = answered(bool(view.findings.advice.choice))
-    dots = text((card.dots, "bold $success" if card.confidence > 2 else "bold $warning"))
+    dots = text((card.dots, "bold $text-success" if card.confidence > 2 else "bold $text-warning"))
     certainty = _("confidence {dots} {level}") if width >= 72 else "{dots} {level}"
     sure = filled(certainty, dots=dots, level=card.level).stylize_before("$muted") if card.certainty else text()
     width = min(width, CARD_WIDTH)
@@ -84,18 +84,18 @@ def headline(view: Presentation, width: int, more: str = "", why_not: str = "") 
     if view.ended:
         rows.append(bullet(DOUBT, (f"{view.ended} {why_not}".rstrip(), "$muted"), width))
     left = (shown(doubt.text) for doubt in view.findings.result.doubts if doubt.code in LEFT_BEHIND)
-    rows += [bullet(DOUBT, (words, "$warning"), width) for words in left]
+    rows += [bullet(DOUBT, (words, "$text-warning"), width) for words in left]
     if more:
-        rows.append(bullet(("g", "bold $primary"), (more, ""), width))
+        rows.append(bullet(("g", "bold $text-primary"), (more, ""), width))
     return lines(rows)
 
 
 def figures(view: Presentation, width: int, height: int) -> Content:
     """What each candidate reached at each workload: the best first, with the longest bar."""
-    groups = [((row.title, "" if row.weight else "$faint"), [_chart_row(bar) for bar in row.bars]) for row in view.rows]
+    groups = [((row.title, "" if row.weight else "$muted"), [_chart_row(bar) for bar in row.bars]) for row in view.rows]
     blocks = charts(groups, min(width, WIDEST), beside=width >= BESIDE)
     rows = sum(len(block.split("\n")) + 1 for block in blocks)
-    caption = lines(wrap((view.caption, "$faint"), width)) if rows < height else Content("")
+    caption = lines(wrap((view.caption, "$muted"), width)) if rows < height else Content("")
     return Content("\n\n" if rows <= height else "\n").join(filter(None, (caption, *blocks)))
 
 
@@ -151,7 +151,7 @@ def table(block: Table, width: int) -> Content:
             rows.append(text((line, "$line" if number else "$muted")))
             continue
         rows.append(_with_signs(line))
-    return lines([*rows, *(line for note in block.notes for line in wrap(_with_signs(note, "$faint"), width))])
+    return lines([*rows, *(line for note in block.notes for line in wrap(_with_signs(note, "$muted"), width))])
 
 
 def _with_signs(words: str, style: str = "") -> Content:
@@ -216,7 +216,7 @@ def answer(view: Presentation, width: int, height: int) -> Content:
     width_used = min(width, WIDEST)
     parts = [figures(view, width, height), stalls(view, width_used)]
     if view.card.commands:
-        commands = (line for each in view.card.commands for line in wrap((each, "$primary"), width_used))
+        commands = (line for each in view.card.commands for line in wrap((each, "$text-primary"), width_used))
         parts.append(lines((heading(_(SET_UP), width_used), *commands)))
     return Content("\n\n").join(filter(None, parts))
 

@@ -68,7 +68,7 @@ class PreferenceList(ChoiceList):
         weight = self.weights[name]
         words = number(f"{weight:>4g}")
         room = width - len(WEIGHTS) - 2 - cell_len(words)
-        style = "bold" if weight else "$faint"
+        style = "bold" if weight else "$muted"
         title = cut_among(self._titles[name], self._titles.values(), room - 1)
         return text(
             fit((title, style if on or not weight else ""), room), slider(WEIGHTS, weight, active=on), (words, style)

@@ -79,7 +79,7 @@ def matches(recipe: Recipe, typed: str) -> bool:
 
 def header(width: int) -> Content:
     """The names of the columns of `row`."""
-    names = [text((name, "$faint")) for name in _columns()]
+    names = [text((name, "$muted")) for name in _columns()]
     return fit(text("     ", columns(names, _widths(width - 1), right=(1, 2, 3))), width)
 
 
@@ -89,7 +89,7 @@ def _columns() -> tuple[str, ...]:
 
 def row(item: Offered, chosen: bool, width: int, on: bool) -> Content:
     """Whether it is the one in use, its title, time, bytes and room; greyed out where there is no room for it."""
-    recipe, style = item.recipe, "$faint" if item.refused else ""
+    recipe, style = item.recipe, "$muted" if item.refused else ""
     mark, name = text(radio(chosen, enabled=not item.refused), " "), text((_(recipe.title), style or "bold"))
     figures = (item.time, item.writes, binary_text(recipe.image_bytes))
     cells = [text((figure or "…", style or "$muted")) for figure in figures]
@@ -110,12 +110,12 @@ def words(item: Offered, width: int, *, brief: bool) -> Content:
     recipe = item.recipe
     rows = [text((_(recipe.title), "bold")), *wrap(_(recipe.why), width)]
     if item.refused:
-        rows.append(bullet(("✗", "$error"), item.refused, width))
+        rows.append(bullet(("✗", "$text-error"), item.refused, width))
     if brief:
         return lines(rows)
     rows += [Content(""), heading(_("Tests"), width)]
     for workload in recipe.workloads:
-        rows.append(bullet(("•", "$primary"), _(workload.title), width))
+        rows.append(bullet(("•", "$text-primary"), _(workload.title), width))
         if workload.why:
             rows += [text("  ", line) for line in wrap((_(workload.why), "$muted"), width - 2)]
     rows += [Content(""), *wrap(text((f"{p_('recipe', 'Name')}  ", "$muted"), recipe.name), width)]

@@ -15,7 +15,7 @@ from fswizard.demo.app import DemoApp
 from fswizard.privileged import set_up_plan
 from fswizard.targets.journal import Leftover
 from fswizard.tui.app import FswizardApp
-from fswizard.tui.theme import DARK, LIGHT
+from fswizard.tui.theme import THEMES
 from tests.fakes.setting_up import DONE, SettingUp
 from tests.fakes.two_runs import TwoRuns
 from tests.fakes.wizard import (
@@ -36,6 +36,7 @@ from tests.tui.conftest import Compare
 from tests.tui.driving import STEPS, at_step, settled, shows
 from tests.tui.screenshots import running
 
+DARK, LIGHT = THEMES[:2]
 LOOKS = {"80x24": DARK, "120x36": DARK, "light": LIGHT, "200x60": DARK}
 """Each size in the dark, and the middle one in the light as well."""
 RACE = {"80x24": DARK, "80x24 light": LIGHT, "120x36": DARK, "light": LIGHT, "200x50": DARK, "200x50 light": LIGHT}
@@ -141,7 +142,7 @@ async def test_each_state_looks_as_it_did_at_each_size_and_in_the_light(
         for look in drawn.looks:
             if look[0].isdigit():
                 await pilot.resize_terminal(*map(int, look.split()[0].split("x")))
-            wizard.theme = (LOOKS | RACE)[look].name
+            wizard.theme = (LOOKS | RACE)[look]
             await settled(pilot)
             differing += picture(wizard, look)
     if differing:

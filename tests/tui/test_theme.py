@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from fswizard.system.files import state_directory
 from fswizard.tui.app import THEME, FswizardApp
 from fswizard.tui.backend import Backend
-from fswizard.tui.theme import DARK, HIGH_CONTRAST, LIGHT, OWN, TERMINAL
+from fswizard.tui.theme import TERMINAL, THEMES
 from tests.fakes.wizard import Clock, FakeMachine, running_state
 from tests.tui.driving import settled
 
@@ -20,43 +22,45 @@ async def test_f2_goes_through_every_theme_and_the_choice_is_there_again_the_nex
     app = opened()
     seen = [app.theme]
     async with app.run_test() as pilot:
-        for _ in range(7):
+        for _ in range(5):
             await pilot.press("f2")
             seen.append(app.theme)
-    assert seen == [theme.name for theme in (*OWN, *TERMINAL, *OWN)]
-    assert Backend().setting(THEME) == opened().theme == HIGH_CONTRAST.name
+    assert seen == [*THEMES, *THEMES[:2]]
+    assert Backend().setting(THEME) == opened().theme == THEMES[1]
 
 
-def test_a_theme_that_there_is_not_or_that_cannot_be_kept_or_read_is_the_default() -> None:
+@pytest.mark.parametrize("kept", [b"fswizard-high-contrast\n", b"solarized\n", b"\xff\x00"])
+def test_a_theme_that_there_is_not_or_that_cannot_be_read_is_the_default(kept: bytes) -> None:
+    state_directory().mkdir(parents=True)
+    (state_directory() / THEME).write_bytes(kept)
+    assert opened().theme == THEMES[0]
+
+
+def test_a_choice_that_cannot_be_kept_is_no_error() -> None:
     state_directory().parent.mkdir(parents=True, exist_ok=True)
     state_directory().write_text("in the way")
-    Backend().keep_setting(THEME, LIGHT.name)
+    Backend().keep_setting(THEME, THEMES[1])
     assert Backend().setting(THEME) == ""
-    state_directory().unlink()
-    Backend().keep_setting(THEME, "solarized")
-    assert opened().theme == DARK.name
-    (state_directory() / "theme").write_bytes(b"\xff\x00")
-    assert opened().theme == DARK.name
 
 
 async def test_a_terminal_of_sixteen_colours_is_offered_its_own_alone() -> None:
-    Backend().keep_setting(THEME, LIGHT.name)
+    Backend().keep_setting(THEME, THEMES[1])
     app = opened(few_colours=True)
     async with app.run_test() as pilot:
-        assert app.theme == TERMINAL[0].name
+        assert app.theme == TERMINAL[0]
         await pilot.press("f2")
-        assert app.theme == TERMINAL[1].name
+        assert app.theme == TERMINAL[1]
         await pilot.press("f2")
-        assert app.theme == TERMINAL[0].name
+        assert app.theme == TERMINAL[0]
 
 
-async def test_the_terminals_own_theme_sends_no_colour_of_ours() -> None:
+async def test_the_terminals_own_theme_sends_no_other_colour_than_the_terminals_sixteen() -> None:
     app = opened(start="run")
     async with app.run_test(size=(120, 36)) as pilot:
         assert _true_colours(app)
-        await pilot.press("f2", "f2", "f2")
+        await pilot.press("f2", "f2")
         await settled(pilot)
-        assert app.theme == TERMINAL[0].name
+        assert app.theme == TERMINAL[0]
         assert _true_colours(app) == set()
         await pilot.press("l")
         await settled(pilot)
@@ -64,7 +68,7 @@ async def test_the_terminals_own_theme_sends_no_colour_of_ours() -> None:
     app = opened()
     async with app.run_test() as pilot:
         await settled(pilot)
-        assert app.theme == TERMINAL[0].name, "from the first picture on"
+        assert app.theme == TERMINAL[0], "from the first picture on"
         assert _true_colours(app) == set()
 
 

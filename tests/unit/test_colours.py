@@ -4,34 +4,22 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 
 import pytest
-from rich.color import Color
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES
 
 import fswizard
 from fswizard.report.colours import HUES, INK
-from fswizard.tui.theme import DARK, HIGH_CONTRAST, LIGHT, OWN, TERMINAL
+from fswizard.tui.theme import TERMINAL, THEMES, variables
 
-TEXT = ("foreground", "muted", "faint", "primary", "secondary", "accent", "success", "warning", "error")
-GROUNDS = ("background", "surface", "panel", "raised", "cursor", "cursor-blurred")
-"""What text stands on."""
-MARKS = (
-    ("success", "good-bar"),
-    ("error", "bad-bar"),
-    ("primary", "even-bar"),
-    ("foreground", "band"),
-    ("past", "background"),
-)
-"""Marks of bars and bars, on their grounds."""
-DRAWN = ("line", "past", "band", "good-bar", "bad-bar", "even-bar")
-"""No text has these: rules, rails, bars."""
+TEXT = ("foreground", "muted", "text-primary", "text-accent", "text-success", "text-warning", "text-error")
+OWN = [name for name in THEMES if name not in TERMINAL]
+"""Those with colours of their own."""
 COMMON = ("ext4", "xfs", "btrfs", "f2fs", "zfs", "bcachefs")
-READABLE, EASY = 4.5, 7.0
-"""Contrast of text. Source: WCAG 2.2, success criteria 1.4.3 and 1.4.6."""
+READABLE = 4.5
+"""Contrast of text. Source: WCAG 2.2, success criterion 1.4.3."""
 GRAPHICAL = 3.0
 """Of what is no text. Source: WCAG 2.2, success criterion 1.4.11."""
 APART = 0.05
@@ -79,23 +67,24 @@ def oklab(light: Linear) -> tuple[float, ...]:
     return tuple(sum(a * b for a, b in zip(row, cones)) for row in AXES)
 
 
-def colour(theme: Theme, name: str) -> str:
-    found = getattr(theme, name, None) or theme.variables[name]
-    assert isinstance(found, str)
-    return found
+def colours(name: str) -> dict[str, str]:
+    """Variables of a theme, with ours; as `#rrggbb` where they are no colours of the terminal."""
+    theme = BUILTIN_THEMES[name]
+    every = {**variables(theme), **theme.to_color_system().generate()}
+    return {use: value.lower() for use, value in every.items() if len(value) == 7 or value.startswith("ansi_")}
 
 
-@pytest.mark.parametrize("theme", OWN, ids=lambda theme: theme.name)
-def test_all_text_can_be_read_on_every_ground_that_it_stands_on(theme: Theme) -> None:
-    least = EASY if theme is HIGH_CONTRAST else READABLE
-    wanted = {(text, ground): least for ground in GROUNDS for text in TEXT}
-    wanted |= {(f"fs-{name}", ground): READABLE for name in (*HUES, "other") for ground in ("background", "panel")}
-    wanted |= {("ink", "primary"): least, **dict.fromkeys(MARKS, GRAPHICAL)}
-    found = {pair: contrast(*(colour(theme, name) for name in pair)) for pair in wanted}
+@pytest.mark.parametrize("name", OWN)
+def test_text_can_be_read_on_the_ground_and_filesystems_on_panels_as_well(name: str) -> None:
+    known = colours(name)
+    wanted = {(text, "background"): READABLE for text in TEXT}
+    for filesystem in (*HUES, "other"):
+        wanted |= {(f"fs-{filesystem}", "background"): READABLE, (f"fs-{filesystem}", "panel"): GRAPHICAL}
+    found = {(ink, ground): contrast(known[ink], known[ground]) for ink, ground in wanted}
     assert {pair: round(value, 2) for pair, value in found.items() if value < wanted[pair]} == {}
 
 
-def test_text_in_pictures_can_be_read_and_the_wizard_has_no_colours_but_those_that_are_checked() -> None:
+def test_text_in_pictures_can_be_read() -> None:
     for column in (0, 1):
         grounds = ("ground", "soft", "near")
         inks = {name: INK[name][column] for name in INK if name not in (*grounds, "line")}
@@ -106,17 +95,23 @@ def test_text_in_pictures_can_be_read_and_the_wizard_has_no_colours_but_those_th
             if contrast(ink, INK[ground][column]) < READABLE
         }
         assert low == {}
+
+
+def test_every_theme_has_every_colour_that_the_wizard_names() -> None:
     room = Path(fswizard.__file__).parent / "tui"
     used = set()
     for path in (*room.rglob("*.py"), *room.rglob("*.tcss")):
         used |= set(re.findall(r"\$([a-z][a-z-]*[a-z])", path.read_text("utf-8")))
-    assert used - {*TEXT, *GROUNDS, *DRAWN} == {"fs", "ink", "uuid", "stamp"}
+    for name in THEMES:
+        theme = BUILTIN_THEMES[name]
+        assert used - {*variables(theme), *theme.to_color_system().generate()} == {"fs", "uuid", "stamp"}
 
 
-@pytest.mark.parametrize("theme", [DARK, LIGHT, HIGH_CONTRAST], ids=lambda theme: theme.name)
+@pytest.mark.parametrize("name", OWN)
 @pytest.mark.parametrize("vision", VISIONS)
-def test_common_filesystems_are_told_apart_with_every_colour_vision(theme: Theme, vision: str) -> None:
-    found = {name: oklab(seen(colour(theme, f"fs-{name}"), vision)) for name in COMMON}
+def test_common_filesystems_are_told_apart_with_every_colour_vision(name: str, vision: str) -> None:
+    known = colours(name)
+    found = {each: oklab(seen(known[f"fs-{each}"], vision)) for each in COMMON}
     alike = {
         (one, other): round(apart, 3)
         for one, other in combinations(COMMON, 2)
@@ -125,19 +120,8 @@ def test_common_filesystems_are_told_apart_with_every_colour_vision(theme: Theme
     assert alike == {}
 
 
-def _every(theme: Theme) -> Iterator[str]:
-    yield from (getattr(theme, name) for name in ("primary", "foreground", "background", "panel", "error"))
-    yield from theme.variables.values()
-
-
-@pytest.mark.parametrize("theme", TERMINAL, ids=lambda theme: theme.name)
-def test_the_terminals_own_theme_has_no_other_colour_than_the_terminals_sixteen(theme: Theme) -> None:
-    assert all(value.startswith("ansi_") for value in _every(theme))
-    told_apart = {colour(theme, name) for name in ("success", "error", "warning", "primary")}
-    greys = {"ansi_default", "ansi_black", "ansi_white", "ansi_bright_black", "ansi_bright_white"}
-    assert len(told_apart - greys) == 4
-    for name in (*told_apart, *(colour(theme, name) for name in ("muted", "faint"))):
-        assert name not in (colour(theme, "background"), colour(theme, "cursor"))
-    assert len({colour(theme, f"fs-{name}") for name in COMMON[:4]}) == 4
-    assert theme.variables.keys() == DARK.variables.keys()
-    assert all(Color.parse(value.removeprefix("ansi_")) for value in _every(theme))
+@pytest.mark.parametrize("name", TERMINAL)
+def test_the_terminals_own_colours_tell_verdicts_and_common_filesystems_apart(name: str) -> None:
+    known = colours(name)
+    assert len({known[f"text-{use}"] for use in ("success", "error", "warning", "primary")}) == 4
+    assert len({known[f"fs-{each}"] for each in COMMON[:4]}) == 4

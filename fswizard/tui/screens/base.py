@@ -90,12 +90,12 @@ class WizardScreen(Screen[ScreenResultType]):
 
     def refuse(self, words: str) -> None:
         """Say why not; keys stand between backticks."""
-        self.say(("✗ ", "bold $error"), keyed(words))
+        self.say(("✗ ", "bold $text-error"), keyed(words))
 
     def show_error(self, error: FswizardError) -> None:
         """Say what went wrong, and what can be done."""
         hint = shown(error.hint_without_switches)
-        self.say(("✗ ", "bold $error"), (shown(error.message), "$error"), f" {hint}".rstrip())
+        self.say(("✗ ", "bold $text-error"), (shown(error.message), "$text-error"), f" {hint}".rstrip())
 
     def call_in_app(self, function: Callable[..., object], *arguments: Any) -> None:
         """From a thread: call `function` in the wizard's own thread, unless this screen has gone or the wizard ends.
@@ -240,7 +240,7 @@ class StepScreen(Cached, WizardScreen[None]):
         from fswizard.report.writes import budget_text
 
         candidates = n_("{count} candidate", "{count} candidates", count)
-        self.say((candidates, "bold"), f" · {budget_text(draft)}", (warning, "$warning"))
+        self.say((candidates, "bold"), f" · {budget_text(draft)}", (warning, "$text-warning"))
 
     def place(self) -> Callable[[StepScreen], None]:
         """A function that brings another screen of this step to where this one is: highlighted rows, and the focus."""

@@ -90,7 +90,7 @@ def drawing(comparison: Comparison, names: Sequence[str], width: int) -> Content
         *(line.stylize("bold") for line in wrap(headline, width)),
         paragraphs([*more, ""], width),
         facts(known, width, label=9, gap=False),
-        *(bullet(("!", "bold $warning"), caution, width) for caution in cautions(comparison)),
+        *(bullet(("!", "bold $text-warning"), caution, width) for caution in cautions(comparison)),
     )
     ratios = {
         title: [replace(change.ratio, candidate=change.workload or _(TOGETHER)) for change in changes]
@@ -99,7 +99,7 @@ def drawing(comparison: Comparison, names: Sequence[str], width: int) -> Content
     blocks = [lines(head), _bars(comparison, min(width, WIDEST))]
     if ratios:
         blocks.append(ratio_table(ratios, min(width, WIDEST), "1"))
-    blocks.append(paragraphs([(note, "$faint") for note in notes(comparison)], width))
+    blocks.append(paragraphs([(note, "$muted") for note in notes(comparison)], width))
     for title, items in lists(comparison).items():
         blocks.append(lines([heading(title, width), *(bullet(("·", "$muted"), it, width) for it in items)]))
     return Content("\n\n").join(filter(None, blocks))
@@ -110,7 +110,9 @@ def _bars(comparison: Comparison, width: int) -> Content:
     if not (groups := by_workload(comparison)):
         return Content("")
     before, after = map(_, NAMES[comparison.of])
-    legend = text(heading(_("Figures, longer is faster")), "   ", ("▀", "$past"), f" {before}   ", "▄", f" {after}")
+    legend = text(
+        heading(_("Figures, longer is faster")), "   ", ("▀", "$foreground"), f" {before}   ", "▄", f" {after}"
+    )
     rows = {
         title: [
             ChartRow(
@@ -128,5 +130,5 @@ def _pair(change: Change, pair: tuple[float, float], room: int) -> Content:
     before, after = (max(1, round(length * room)) for length in pair)
     both, style = min(before, after), filesystem_ink(key_of(change.kind))
     return text(
-        ("▀" * both, f"$past on {style}"), ("▀" * (before - both), "$past"), ("▄" * (after - both), style)
+        ("▀" * both, f"$foreground on {style}"), ("▀" * (before - both), "$foreground"), ("▄" * (after - both), style)
     )  # fmt: skip

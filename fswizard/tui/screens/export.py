@@ -136,7 +136,7 @@ class ExportScreen(Window[None], WithBox[None]):
             return lines((
                 text((_(PICTURE), "$muted")), Content(""), *model, text((view.subject, "$muted")), Content(""),
                 outcome.headline(view, shown), *(wrap((view.fixed, "bold"), shown) if view.fixed else []), Content(""),
-                outcome.figures(view, shown, PREVIEW_LINES), Content(""), *wrap((view.attempt, "$primary"), shown),
+                outcome.figures(view, shown, PREVIEW_LINES), Content(""), *wrap((view.attempt, "$text-primary"), shown),
                 text((" · ".join((view.length, view.when, "fswizard")), "$muted")),
             ))  # fmt: skip
 
@@ -162,7 +162,7 @@ class ExportScreen(Window[None], WithBox[None]):
     def action_copy(self) -> None:
         if isinstance(self._shown, str):
             self.wizard.copy_to_clipboard(self._shown)
-            self.say(("✓ ", "bold $success"), _("Copied, if your terminal allows it."))
+            self.say(("✓ ", "bold $text-success"), _("Copied, if your terminal allows it."))
 
     def action_save(self) -> None:
         started = self._findings.result.environment.started[:10] or "report"
@@ -179,13 +179,13 @@ class ExportScreen(Window[None], WithBox[None]):
             self.wizard.backend.export(path, content)
         except FileExistsError:
             words = _("{path} exists already; choose another name.", path=safe(str(path)))
-            self.call_in_app(self.say, ("✗ ", "bold $error"), words)
+            self.call_in_app(self.say, ("✗ ", "bold $text-error"), words)
         except OSError as error:
             words = _("{path} cannot be written: {why}.", path=safe(str(path)), why=error.strerror)
-            self.call_in_app(self.say, ("✗ ", "bold $error"), words)
+            self.call_in_app(self.say, ("✗ ", "bold $text-error"), words)
         else:
             self.call_in_app(self.close_box)
-            self.call_in_app(self.say, ("✓ ", "bold $success"), _("Saved as {path}.", path=safe(str(path))))
+            self.call_in_app(self.say, ("✓ ", "bold $text-success"), _("Saved as {path}.", path=safe(str(path))))
 
     def say_usual(self) -> None:
         self.say("")

@@ -194,7 +194,7 @@ class HistoryScreen(Window[None], WithBox[None]):
 def _disk_row(disk: str, count: int, width: int, on: bool) -> Content:
     results = n_("{count} result", "{count} results", count)
     room = width - cell_len(results)
-    return heading(cut(disk, room - 4), room - 1) + text(" ", (results, "$faint"))
+    return heading(cut(disk, room - 4), room - 1) + text(" ", (results, "$muted"))
 
 
 def entry_line(entry: Entry, width: int, *, marked: bool) -> Content:
@@ -208,5 +208,5 @@ def entry_line(entry: Entry, width: int, *, marked: bool) -> Content:
     else:
         parts = [head, text("     ", entry_answer(entry, width - 5))]
     if entry.note:
-        parts.append(text("     ", (f"✎ {cut(entry.note, width - 7)}", "$accent")))
+        parts.append(text("     ", (f"✎ {cut(entry.note, width - 7)}", "$text-accent")))
     return lines(parts)

@@ -50,7 +50,7 @@ def on_one_disk(places: tuple[Place, ...]) -> tuple[str, ...]:
 
 def _refused_row(place: Place, width: int, on: bool) -> Content:
     """Why nothing can be measured in a place, in grey."""
-    return text((f"   {shown(place.refusal)}", "$faint"))
+    return text((f"   {shown(place.refusal)}", "$muted"))
 
 
 def _row(place: Place | None, ticked: bool, note: str, width: int, on: bool) -> Content:
@@ -62,14 +62,14 @@ def _row(place: Place | None, ticked: bool, note: str, width: int, on: bool) -> 
     widths = (3, max(8, min(directory, 44)), *fixed)
     if place is None:
         names = ("", _("Location"), kind, _("Disk"), free, "")
-        return columns([text((name, "$faint")) for name in names], widths, right=(4,))
+        return columns([text((name, "$muted")) for name in names], widths, right=(4,))
     cells = (
         tick(ticked),
         (cut_left(place.directory, widths[1]), "bold"),
         place.filesystem or "?",
         (place.drive, "$muted"),
         (size_text(place.free_bytes), "$muted"),
-        (note, "$primary"),
+        (note, "$text-primary"),
     )
     return columns(cells, widths, right=(4,))
 
@@ -116,7 +116,7 @@ class LocationsScreen(BoxScreen):
             if usable:
                 few = _("There is only one mounted filesystem that you can write to.")
             mend = _("You need two: mount another and come back, or name a directory: `d`.")
-            self.say(("! ", "bold $warning"), keyed(f"{few} {mend}"))
+            self.say(("! ", "bold $text-warning"), keyed(f"{few} {mend}"))
 
     @staticmethod
     def _columns(width: int) -> Content:
@@ -148,11 +148,11 @@ class LocationsScreen(BoxScreen):
         if alike := [place.directory for place in chosen if numbers.count(place.filesystem_number) > 1]:
             words = _("{directories}. A difference between them is chance or the directory's own.",
                       directories=", ".join(alike))  # fmt: skip
-            self.say(("! ", "bold $warning"), (f"{_('On one filesystem:')} ", "$warning"), words)
+            self.say(("! ", "bold $text-warning"), (f"{_('On one filesystem:')} ", "$text-warning"), words)
         elif len(disks) > 1:
             where = _("On different disks ({disks}):", disks=", ".join(disks))
             words = _("this compares the disks along with their filesystems.")
-            self.say(("! ", "bold $warning"), (f"{where} ", "$warning"), words)
+            self.say(("! ", "bold $text-warning"), (f"{where} ", "$text-warning"), words)
         else:
             self.say(_("Each location stands for its filesystem. Nothing is formatted, and you don't need root."))
 

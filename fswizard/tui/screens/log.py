@@ -94,7 +94,7 @@ def _output(entry: LogEntry, width: int) -> Content:
         ended = _("exit {code} after {duration}", code=entry.exit_code, duration=duration_text(entry.seconds))
     who = p_("who ran a command", "as root") if entry.as_root else p_("who ran a command", "as you")
     rows = [*wrap((shlex.join(entry.argv), "bold"), width), text((f"{who}, {ended}", "$muted")), Content("")]
-    return lines([*rows, *(_lines(entry.output, width) or [text((_("It printed nothing."), "$faint"))])])
+    return lines([*rows, *(_lines(entry.output, width) or [text((_("It printed nothing."), "$muted"))])])
 
 
 def _lines(words: str, width: int) -> list[Content]:

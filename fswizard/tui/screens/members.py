@@ -146,11 +146,11 @@ class MembersScreen(Window[bool]):
             words = _("nothing was found there.")
             if lost:
                 words = _("{losses} would be lost.", losses="; ".join(map(shown, lost)))
-            return ("⚠ ", "bold $error"), (f"{n_('{count} disk', '{count} disks', count)}: ", "bold"), words
+            return ("⚠ ", "bold $text-error"), (f"{n_('{count} disk', '{count} disks', count)}: ", "bold"), words
         needed = binary_text(self._images * self._recipe.image_bytes)
         if short := self._too_large:
             words = _("The images take {size}. {why} Take fewer: `←`", size=needed, why=short)
-            return ("✗ ", "bold $error"), keyed(words)
+            return ("✗ ", "bold $text-error"), keyed(words)
         room = (_("{size} free", size=needed), "bold")
         return (filled(_("For a trial without giving up a disk; needs {room}."), room=room),)
 
@@ -186,5 +186,5 @@ class MembersScreen(Window[bool]):
 
 def _line(drive: Drive, words: str, width: int, on: bool) -> Content:
     """A disk that cannot be chosen, or not yet."""
-    head = text(" ", tick(False, enabled=False), " ", (f"{drive.name}, {size_text(drive.size_bytes)}", "$faint"))
-    return text(fit(head, 22), "  ", (first_sentences(words, max(4, width - 24)), "$faint"))
+    head = text(" ", tick(False, enabled=False), " ", (f"{drive.name}, {size_text(drive.size_bytes)}", "$muted"))
+    return text(fit(head, 22), "  ", (first_sentences(words, max(4, width - 24)), "$muted"))

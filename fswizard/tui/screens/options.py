@@ -81,7 +81,7 @@ class OptionsScreen(Window[str | None]):
             kind = below if token in (*self._volumes, *self._of_layout) else kind_of(option, self._filesystem)
             rows.append(ListRow(token, partial(option_row, token, option, kind, ticked=token in self._ticked)))
         self.query_one(ChoiceList).rows = tuple(rows)
-        self.say(f"{_('compare')}  ", (self._short_name, "bold $primary"))
+        self.say(f"{_('compare')}  ", (self._short_name, "bold $text-primary"))
 
     @property
     def _short_name(self) -> str:
@@ -120,7 +120,7 @@ class OptionsScreen(Window[str | None]):
         self.refresh_bindings()
 
         def draw(width: int) -> Content:
-            source = text((_("Source: {source}", source=option.source), "$faint")) if option.source else Content("")
+            source = text((_("Source: {source}", source=option.source), "$muted")) if option.source else Content("")
             beside = [text((event.key, "bold")), Content("")] if not self.has_class("-narrow") else []
             return lines([*beside, *wrap(option_words(option), width), *wrap(source, width)])
 

@@ -73,7 +73,7 @@ class PurposeScreen(StepScreen):
         self._brief: list[tuple[str, str]] = []
         self.say(_("Measured on your own disk, in minutes. Nothing of yours is lost."))
         self.query_one(".panel").border_title = _("What this does")
-        wordmark = lines(text((line, "bold $primary")) for line in WORDMARK)
+        wordmark = lines(text((line, "bold $text-primary")) for line in WORDMARK)
         self.mount(Static(wordmark, id="wordmark", markup=False), before="#heading")
         self._fill()
         rows = self.query_one("#purposes", ChoiceList)
@@ -178,7 +178,7 @@ class PurposeScreen(StepScreen):
 
     def _cleaned(self, leftover: Leftover, not_found: tuple[str, ...]) -> None:
         self._show("left", [item for item in self._past["left"] if item is not leftover])
-        self.say(("✓ ", "bold $success"), " ".join((_("Cleaned up."), *map(shown, not_found))))
+        self.say(("✓ ", "bold $text-success"), " ".join((_("Cleaned up."), *map(shown, not_found))))
 
     def _about(self, purpose: Purpose) -> Sequence[tuple[str, str]]:
         from fswizard.filesystems import title_of
@@ -214,7 +214,7 @@ class PurposeScreen(StepScreen):
 
 def _purpose(name: Purpose, width: int, on: bool) -> Content:
     glyph, title, why = PURPOSES[name]
-    return text((f" {glyph} ", "$primary"), (_(title), "bold"), (f"\n   {cut(_(why), width - 3)}", "$muted"))
+    return text((f" {glyph} ", "$text-primary"), (_(title), "bold"), (f"\n   {cut(_(why), width - 3)}", "$muted"))
 
 
 def entry_answer(entry: Entry, width: int) -> Content:
@@ -227,7 +227,7 @@ def entry_answer(entry: Entry, width: int) -> Content:
 def _entry(entry: Entry, width: int, on: bool, *, remark: str = "") -> Content:
     head = entry.header
     left = max(8, width - 15 - cell_len(head.recipe))
-    end = text((cut(_(remark), left), "$success")) if remark else entry_answer(entry, left)
+    end = text((cut(_(remark), left), "$text-success")) if remark else entry_answer(entry, left)
     room = max(8, width - 15 - end.cell_length)
     disk = cut(head.drive, room - cell_len(head.recipe) - 2)
     words = cut(f"{head.recipe}  {disk}" if cell_len(disk) >= LEAST_DISK else head.recipe, room)
@@ -252,14 +252,14 @@ def _about_entry(entry: Entry) -> Sequence[tuple[str, str]]:
 
 
 def _ongoing(run: OngoingRun, width: int, on: bool) -> Content:
-    return text((" ▶ ", "$success"), cut(_("Watch {run}", run=run.text), width - 3))
+    return text((" ▶ ", "$text-success"), cut(_("Watch {run}", run=run.text), width - 3))
 
 
 def _leftover(item: Leftover, width: int, on: bool) -> Content:
     where = ", ".join(map(str, item.directories))
     if item.size_bytes:
         where = _("{size} in {directories}", size=size_text(item.size_bytes), directories=where)
-    return text((" ⌫ ", "$warning"), cut(_("Clean up {what}", what=where), width - 3))
+    return text((" ⌫ ", "$text-warning"), cut(_("Clean up {what}", what=where), width - 3))
 
 
 PAST: dict[str, tuple[str, Callable[..., Content]]] = {

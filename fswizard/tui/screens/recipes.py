@@ -155,7 +155,7 @@ class RecipesScreen(Window[Recipe | None]):
             return
         self._look()
         self._list.highlight(recipe.name)
-        self.say(("✓ ", "bold $success"), _("Saved as {name} in {file}.", name=recipe.name, file=recipe.source))
+        self.say(("✓ ", "bold $text-success"), _("Saved as {name} in {file}.", name=recipe.name, file=recipe.source))
 
     def action_remove(self) -> None:
         if self._highlighted is not None:
@@ -174,7 +174,7 @@ class RecipesScreen(Window[Recipe | None]):
             self.show_error(error)
             return
         self._look()
-        self.say(("✓ ", "bold $success"), _("Removed {recipe}.", recipe=recipe.title))
+        self.say(("✓ ", "bold $text-success"), _("Removed {recipe}.", recipe=recipe.title))
 
 
 def _remark(words: str, width: int, on: bool) -> Content:

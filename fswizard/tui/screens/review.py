@@ -133,7 +133,7 @@ class ReviewScreen(StepScreen):
         if self.wizard.measuring:
             self.say(keyed(_("A run with this plan is under way. `⏎` returns to it.")))
         elif plan.target.kind != "directory" and rights in NO_WAY:
-            self.say(("! ", "bold $warning"), _("This needs root, which you can't get here."))
+            self.say(("! ", "bold $text-warning"), _("This needs root, which you can't get here."))
         elif self.wizard.taken_up is not None:
             self.say(keyed(_("This resumes an earlier run. `⏎` starts it.")))
         elif questions:
@@ -177,7 +177,7 @@ class ReviewScreen(StepScreen):
         many = len(self._questions)
         number = _("{number} of {count}", number=len(self._answers) + 1, count=many)
         words = to_confirm(question.title, question.kind, question.identifier, empty=question.empty)
-        self.say((f"{number}  " if many > 1 else "", "bold $primary"), words)
+        self.say((f"{number}  " if many > 1 else "", "bold $text-primary"), words)
         box = self.query_one("#serial", SerialBox)
         box.last = len(self._answers) + 1 == many
         box.placeholder = _("{kind} of {disk}", kind=_(question.kind), disk=question.title)
@@ -222,10 +222,10 @@ class ReviewScreen(StepScreen):
 
 def to_confirm(disk: str, kind: str, identifier: str, *, empty: bool) -> Content:
     """What has to be typed before a disk is erased."""
-    loss = (_("nothing was found on it"), "$success") if empty else (_("it is erased"), "bold $error")
+    loss = (_("nothing was found on it"), "$text-success") if empty else (_("it is erased"), "bold $text-error")
     return filled(
         _("{disk}: {loss}. To confirm, type its {kind} {identifier} and press {key}."),
-        disk=disk, loss=loss, kind=_(kind), identifier=(identifier, "bold"), key=("⏎", "bold $primary"),
+        disk=disk, loss=loss, kind=_(kind), identifier=(identifier, "bold"), key=("⏎", "bold $text-primary"),
     )  # fmt: skip
 
 
@@ -249,14 +249,14 @@ def plan_words(
     loses, place = _(LOSES), _(PLACE)
     if kind != "device":
         nothing, colon, why = _(NOTHING).partition(":")
-        rows[loses] = text((nothing, "bold $success"), f"{colon}{why}")
+        rows[loses] = text((nothing, "bold $text-success"), f"{colon}{why}")
     elif questions and all(question.empty for question in questions):
-        rows[loses] = text((p_("you lose", "nothing"), "bold $success"), ". ", " ".join(map(shown, plan.losses)))
+        rows[loses] = text((p_("you lose", "nothing"), "bold $text-success"), ". ", " ".join(map(shown, plan.losses)))
     else:
-        rows[loses] = text((str(rows[loses]), "bold $error"))
+        rows[loses] = text((str(rows[loses]), "bold $text-error"))
     if kind == "image" and chosen is not None and drive is not None and drive.name != chosen.name:
         other = _("This tests {disk}, not {chosen}, which you chose", disk=drive.name, chosen=chosen.name)
-        rows[place] = text(rows[place], (f". {other}", "$warning"))
+        rows[place] = text(rows[place], (f". {other}", "$text-warning"))
     if kind == "directory":
         root = p_("root", "not needed")
     elif rights in NO_WAY:
@@ -272,15 +272,15 @@ def plan_words(
 
 def commands(plan: Plan, width: int) -> Content:
     """The exact commands, their prompts in colour."""
-    colours = {"#": "bold $warning", "$": "bold $success"}
+    colours = {"#": "bold $text-warning", "$": "bold $text-success"}
     split = (command.split(" ", 1) for command in plan_commands(plan))
     return lines(bullet((mark, colours[mark]), words, width) for mark, words in split)
 
 
 def _problem(error: FswizardError, width: int) -> Content:
-    rows = [bullet(("✗", "bold $error"), (shown(error.message), "bold"), width)]
+    rows = [bullet(("✗", "bold $text-error"), (shown(error.message), "bold"), width)]
     if hint := shown(error.hint_without_switches):
-        rows += [Content(""), bullet(("›", "$primary"), hint, width)]
+        rows += [Content(""), bullet(("›", "$text-primary"), hint, width)]
     if error.details:
         rows += [Content(""), *(line for part in error.details.splitlines() for line in wrap((part, "$muted"), width))]
     return lines(rows)

@@ -131,13 +131,13 @@ class RunScreen(StepScreen):
 
     def _doing(self, running: RunMonitor, frame: int, width: int) -> Content:
         if running.stopping:
-            stopping = (f"{_('Stopping:')} ", "bold $warning")
+            stopping = (f"{_('Stopping:')} ", "bold $text-warning")
             words = shown(running.state.step.title) if running.state.step else ""
             return text(stopping, f"{_('removing everything the run made.')} ", (words, "$muted"))
         if running.state.paused:
             return filled(
                 _("{paused} before the next filesystem; the current one finishes first. {key} resumes."),
-                paused=(p_("of a run", "Paused"), "bold $warning"), key=("space", "bold $primary"),
+                paused=(p_("of a run", "Paused"), "bold $text-warning"), key=("space", "bold $text-primary"),
             )  # fmt: skip
         return live.doing(running.state, frame, width)
 
@@ -155,7 +155,7 @@ class RunScreen(StepScreen):
         running, state = self._run, self._run.state
         self.refresh_bindings()
         problem = running.problem
-        head = text(("✗ ", "bold $error"), shown(problem.message)) if problem else text(_("The run has ended"))
+        head = text(("✗ ", "bold $text-error"), shown(problem.message)) if problem else text(_("The run has ended"))
         self.query_one("#question", Static).update(head)
         self.say(shown((problem.hint_without_switches if problem else "") or (state.ended.text if state.ended else "")))
 

@@ -241,14 +241,14 @@ class SetUpReview(Window[None]):
         self.query_one("#plan", Canvas).show(self._review)
         if plan.identifiers and self._rights in NO_WAY:
             words = _("This needs root, which you can't get here. `^s` saves a script for root.")
-            self.say(("! ", "bold $warning"), keyed(words))
+            self.say(("! ", "bold $text-warning"), keyed(words))
             box.display, box.disabled = False, True
         elif plan.identifiers:
             self.say(to_confirm(plan.title, plan.kind, plan.identifiers[0], empty=plan.empty))
             box.placeholder = _("{kind} of {disk}", kind=_(plan.kind), disk=plan.title)
             box.focus()
         else:
-            demo = (f"{_('This is a demo: nothing is done.')} ", "bold $warning")
+            demo = (f"{_('This is a demo: nothing is done.')} ", "bold $text-warning")
             self.say(demo, _("These would be the commands."))
             box.display, box.disabled = False, True
 
@@ -261,9 +261,9 @@ class SetUpReview(Window[None]):
 
     def _review(self, width: int) -> Content:
         plan, what = self._plan, self._plan.what
-        loss = (p_("you lose", "nothing"), "bold $success")
+        loss = (p_("you lose", "nothing"), "bold $text-success")
         if not plan.empty:
-            loss = ("; ".join(map(shown, plan.losses)), "bold $error")
+            loss = ("; ".join(map(shown, plan.losses)), "bold $text-error")
         new = {"filesystem": what.filesystem, "label": what.label, "directory": what.mount_point, "owner": what.owner}
         pairs: tuple[tuple[str, Piece], ...] = (
             (_("You lose"), loss),
@@ -318,7 +318,7 @@ class SetUpReview(Window[None]):
         self._working, self._done = False, done
         self.query_one(".window").border_title = _("Your disk is ready")
         where = filled(_("Your disk is at {directory}."), directory=(done.mount_point, "bold"))
-        self.say(("✓ ", "bold $success"), where)
+        self.say(("✓ ", "bold $text-success"), where)
         self.query_one("#plan", Canvas).show(partial(_ended, done))
         self.refresh_bindings()
 
@@ -335,7 +335,7 @@ class SetUpReview(Window[None]):
     def action_copy(self) -> None:
         if self._done is not None:
             self.wizard.copy_to_clipboard("\n".join(self._done.undo))
-            self.say(("✓ ", "bold $success"), _("Copied, if your terminal allows it."))
+            self.say(("✓ ", "bold $text-success"), _("Copied, if your terminal allows it."))
 
     def action_save(self) -> None:
         path = Path.home() / f"fswizard-set-up-{self._plan.what.label}.sh"
@@ -344,7 +344,7 @@ class SetUpReview(Window[None]):
 
     def _saved(self, path: Path) -> None:
         words = _("Saved as {path}. Read it, then run: sudo sh {path}", path=safe(str(path)))
-        self.say(("✓ ", "bold $success"), words)
+        self.say(("✓ ", "bold $text-success"), words)
 
 
 def _root(rights: State) -> str:
@@ -358,17 +358,17 @@ def _tick_row(key: str, on: bool, words: str) -> ListRow:
 
 
 def _refused_row(drive: Drive, words: str, width: int, on: bool) -> Content:
-    head = text(" ", radio(False, enabled=False), " ", (f"{drive.name}, {size_text(drive.size_bytes)}", "$faint"))
-    return text(fit(head, 24), "  ", (first_sentences(words, max(4, width - 26)), "$faint"))
+    head = text(" ", radio(False, enabled=False), " ", (f"{drive.name}, {size_text(drive.size_bytes)}", "$muted"))
+    return text(fit(head, 24), "  ", (first_sentences(words, max(4, width - 26)), "$muted"))
 
 
 def _commands(commands: Sequence[str], width: int) -> Content:
-    return lines(bullet(("#", "bold $warning"), command, width) for command in commands)
+    return lines(bullet(("#", "bold $text-warning"), command, width) for command in commands)
 
 
 def _progress(steps: Sequence[str], width: int, *, failed: bool = False) -> Content:
-    last = ("✗", "bold $error") if failed else ("…", "bold $primary")
-    marks = [*(("✓", "bold $success") for _ in steps[:-1]), last]
+    last = ("✗", "bold $text-error") if failed else ("…", "bold $text-primary")
+    marks = [*(("✓", "bold $text-success") for _ in steps[:-1]), last]
     return lines(bullet(mark, words, width) for mark, words in zip(marks, steps))
 
 

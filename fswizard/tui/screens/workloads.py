@@ -201,7 +201,7 @@ def _test_row(workload: Workload, among: Sequence[Workload], width: int, on: boo
     room = width - 1 - title - 10
     bar = "▆" * max(1, round(workload.seconds / longest_s * room))
     duration = fit((duration_text(workload.seconds), "$muted"), 10, "right")
-    return text(" ", name, fit((bar, "$primary"), room), duration)
+    return text(" ", name, fit((bar, "$text-primary"), room), duration)
 
 
 def _recipe_words(recipe: Recipe, brief: bool, comparing: bool, width: int) -> Content:

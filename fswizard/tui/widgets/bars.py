@@ -82,7 +82,7 @@ class KeyBar(CachedStatic, can_focus=False):
                 rows.append([])
                 used = 0
             used += wide + (gap if used else 0)
-            entry = text((display, "bold $primary"), " ", (words, "$muted"))
+            entry = text((display, "bold $text-primary"), " ", (words, "$muted"))
             rows[-1].append(entry.stylize(Style.from_meta({"press": keys[0]})))
         self.update(Content("\n").join(Content(" " * gap).join(row) for row in reversed(rows)))
 
@@ -133,22 +133,26 @@ class StepBar(CachedStatic, can_focus=False):
     def _drawn(self, width: int) -> Content:
         names = [_(step.title) for step in self._steps]
         needed = sum(cell_len(name) + 2 for name in names)
-        brand = text(("fswizard", "bold $primary"), "   ") if width >= needed + 2 * len(names) + 11 else Content("")
+        brand = (
+            text(("fswizard", "bold $text-primary"), "   ") if width >= needed + 2 * len(names) + 11 else Content("")
+        )
         room = width - brand.cell_length - needed
         between = max(1, min(4, room // max(1, len(names) - 1)))
         if needed + len(names) - 1 > width:
             number = self._steps.index(self._current) + 1
             words = p_("step of the wizard", "{number} of {count}", number=number, count=len(self._steps))
-            short = text(("● ", "bold $primary"), (_(self._current.title), "bold"), (f"  {words}", "$muted"))
+            short = text(("● ", "bold $text-primary"), (_(self._current.title), "bold"), (f"  {words}", "$muted"))
             return short.truncate(max(1, width))
         rule = text((" " + "─" * (between - 2) + " ", "$line")) if between >= 3 else Content(" " * between)
         return brand + rule.join(self._step(step) for step in self._steps)
 
     def _step(self, step: WizardStep) -> Content:
         if step == self._current:
-            return text(("● ", "bold $primary"), (_(step.title), "bold"))
+            return text(("● ", "bold $text-primary"), (_(step.title), "bold"))
         done = self._steps.index(step) < self._steps.index(self._current)
         if step.name not in self._reachable:
-            return text((f"{'✓' if done and self._current == self._steps[-1] else '○'} {_(step.title)}", "$faint"))
-        content = text(("✓ " if done else "◉ ", "$success" if done else "$primary"), (_(step.title), "$muted"))
+            return text((f"{'✓' if done and self._current == self._steps[-1] else '○'} {_(step.title)}", "$muted"))
+        content = text(
+            ("✓ " if done else "◉ ", "$text-success" if done else "$text-primary"), (_(step.title), "$muted")
+        )
         return content.stylize(Style.from_meta({"visit": step.name}))

@@ -84,8 +84,8 @@ class Chips(Canvas, can_focus=True):
         rows = [text((self._label, "bold $muted"))]
         for key, words in self._words.items():
             on, here = key in self._set, self.has_focus and key == self.key
-            ground = "$primary" if on else "$cursor" if here else "$panel"
-            ink = "bold $ink" if on else "bold $foreground" if here else "$muted"
+            ground = "$block-cursor-background" if on else "$primary-muted" if here else "$panel"
+            ink = "bold $block-cursor-foreground" if on else "bold $foreground" if here else "$muted"
             chip = text(("✓" if on else " ", ink), (words, f"underline {ink}" if here else ink), " ")
             chip = chip.stylize_before(f"on {ground}").stylize(Style.from_meta({"chip": key}))
             if rows[-1].cell_length > indent and rows[-1].cell_length + 1 + chip.cell_length > width:

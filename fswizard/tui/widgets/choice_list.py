@@ -34,7 +34,7 @@ class ListRow:
         """The row at a width in cells, with the cursor where it is highlighted."""
         room = width - 1 if self.choosable else width
         content = self.draw if isinstance(self.draw, Content) else self.draw(room, on)
-        head = text(("▌" if on else " ", "$primary") if self.choosable else "")
+        head = text(("▌" if on else " ", "$text-primary") if self.choosable else "")
         return lines(head + fit(line, room) for line in content.split(allow_blank=True))
 
 

@@ -201,7 +201,7 @@ def _name(lane: Lane, frame: _Frame, width: int) -> Content:
     """What the lane is about, marked where something happens in it."""
     if frame.step is None:
         return text((cut(_(lane.workload.title), width), "$muted"))
-    return text(("▶ ", "bold $primary"), (cut(_(lane.workload.title), width - 2), "bold"))
+    return text(("▶ ", "bold $text-primary"), (cut(_(lane.workload.title), width - 2), "bold"))
 
 
 def _title(lane: Lane, frame: _Frame, width: int) -> Content:
@@ -211,7 +211,7 @@ def _title(lane: Lane, frame: _Frame, width: int) -> Content:
     disk = Content("")
     if lane.bare:
         figure = figure_text(lane.bare, lane.workload.metric.unit)
-        disk = text((p_("without a filesystem", "disk {figure}", figure=figure), "$faint"))
+        disk = text((p_("without a filesystem", "disk {figure}", figure=figure), "$muted"))
     for piece in filter(None, (*_figures(lane, frame), disk)):
         room -= piece.cell_length + 2
         if room < 0:
@@ -229,7 +229,7 @@ def _lane(lane: Lane, frame: _Frame, height: int) -> list[Content]:
     dots = round(bare / _top(height) * 4 * height)
     grounds = [(" ", "")] * (height - 1) + [(LINES[0], "$line")]
     if 0 < dots <= 4 * height:
-        grounds[height - 1 - (dots - 1) // 4] = (LINES[(dots - 1) % 4], "$faint")
+        grounds[height - 1 - (dots - 1) // 4] = (LINES[(dots - 1) % 4], "$muted")
     pieces: list[list[str | tuple[str, str]]] = [[] for _ in range(height)]
     here = 0
     for slot in frame.slots:
@@ -247,7 +247,7 @@ def _lap(lane: Lane, lap: Lap | None, frame: _Frame, slot: Slot, height: int) ->
     if lap is None:
         return nothing, ""
     if lap.failed:
-        return [*nothing[1:], "✗"], "$error"
+        return [*nothing[1:], "✗"], "$text-error"
     level, look, step = lane.level(lap), frame.looks[slot.candidate], frame.step
     if not level:
         return nothing, ""

@@ -20,7 +20,7 @@ def scale(axis: Axis, baseline: str, width: int) -> Content:
     """The axis' figures; at 1 stands the baseline's name."""
     __, start, name = axis.labels(baseline, width)[0]
     named, line = range(start, start + len(name)), axis.line(baseline, width)
-    inks = ("bold $muted" if number in named else "$faint" for number in range(width))
+    inks = ("bold $muted" if number in named else "$muted" for number in range(width))
     return _painted(line, [ink if cell != " " else "" for cell, ink in zip(line, inks)])
 
 
@@ -31,9 +31,13 @@ def bar(ratio: Ratio, axis: Axis, width: int, *, is_baseline: bool = False) -> C
     filled = range(min(one, here), max(one, here) + 1) if ratio.ratio > 0 and not is_baseline else range(0)
     band = range(axis.cell(1 / TIE, width), axis.cell(TIE, width) + 1)
     cells = " " * one + "◆" + " " * (width - one - 1) if is_baseline else figures.bar(ratio, axis, width)
-    inks = {" ": "", "│": "$faint", "◆": "$muted", "●": f"bold {ink}", "○": f"bold {ink}"}
-    grounds = (f"on {ground}" if n in filled else "on $band" if n in band else "" for n in range(width))
-    return _painted(cells, [f"{inks.get(cell, ink)} {ground}".strip() for cell, ground in zip(cells, grounds)])
+    inks = {" ": "", "│": "$muted", "◆": "$muted", "●": f"bold {ink}", "○": f"bold {ink}"}
+    styles = [inks.get(cell, ink) for cell in cells]
+    for number in band:
+        styles[number] += " on $panel"
+    for number in filled:  # the ink of a verdict could not be seen on its ground among sixteen colours
+        styles[number] = f"bold $foreground on {ground}"
+    return _painted(cells, [style.strip() for style in styles])
 
 
 def _painted(cells: str, styles: Sequence[str]) -> Content:
@@ -62,7 +66,7 @@ def ratio_table(groups: Mapping[str, Sequence[Ratio]], width: int, baseline: str
 
 def _head(axis: Axis, widths: Sequence[int], baseline: str) -> Content:
     cells = ("", scale(axis, baseline, widths[1]) if widths[1] else "", _("ratio"), _("95 %") if widths[3] else "", "")
-    return columns([cell if isinstance(cell, Content) else (cell, "$faint") for cell in cells], widths, right=(2, 3))
+    return columns([cell if isinstance(cell, Content) else (cell, "$muted") for cell in cells], widths, right=(2, 3))
 
 
 def _widths(ratios: Sequence[Ratio], width: int) -> tuple[int, int, int, int, int]:
@@ -86,7 +90,7 @@ def _row(ratio: Ratio, shown_name: str, axis: Axis, widths: Sequence[int], basel
         why = fit(text((cut(shown(ratio.text) or _("failed"), widths[1]), "$muted")), widths[1])
         return columns((name, why, "", "", signed(ratio.verdict)), widths)
     if not is_baseline and ratio.ratio <= 0:
-        return columns((name, bar(ratio, axis, widths[1]), "", "", text((f"· {_('waiting')}", "$faint"))), widths)
+        return columns((name, bar(ratio, axis, widths[1]), "", "", text((f"· {_('waiting')}", "$muted"))), widths)
     interval, word = ratio.interval(), signed(ratio.verdict)
     if is_baseline:
         word, interval = text((f"◆ {_('baseline')}", "$muted")), ""
