@@ -69,10 +69,6 @@ def _nothing(result: Result, choice: Choice) -> Card:
         why = fitting(LINE_WIDTH, failed, _("See what failed below."))
         return Card(_("Nothing to choose: every filesystem failed here"), why)
     if choice.kind == "nothing":
-        if result.environment.source:
-            return Card(
-                _("Nothing to compare: no two share a figure"), _("No two filesystems have figures for the same work.")
-            )
         why = failed or _(_ENDED.get(result.outcome, ""))
         enough = _("No filesystem was measured long enough.")
         verdict = _("Run it again: it ended before there was a result")
@@ -270,14 +266,6 @@ class _Answer:
     def _too_early(self, pair: Ratio, other: str) -> tuple[str, str]:
         """Without intervals."""
         speed = speed_text(pair.ratio)
-        if self.result.environment.source:
-            why = n_(
-                "With one figure each, {candidate} looks {speed}; that may be chance.",
-                "With {count} figures each, {candidate} looks {speed}; that may be chance.",
-                pair.rounds, candidate=other, speed=speed,
-            )  # fmt: skip
-            few = n_("There is one figure of each.", "There are {count} figures of each.", pair.rounds)
-            return self._says(_("too few figures to tell")), fitting(LINE_WIDTH, why, few)
         why = n_(
             "After {rounds} of {count} round, {candidate} looks {speed}; that may be chance.",
             "After {rounds} of {count} rounds, {candidate} looks {speed}; that may be chance.",

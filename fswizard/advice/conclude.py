@@ -14,7 +14,7 @@ from fswizard.model.analysis import Advice, Findings
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.model.text import safe
-from fswizard.stats import analyse, doubts, forecast, hinges, rule_of, summarise, tables_of
+from fswizard.stats import analyse, doubts, forecast, hinges, summarise, tables_of
 from fswizard.stats.age import age_ratios
 
 
@@ -41,13 +41,12 @@ def conclude(
     doubtful = tuple({doubt.code: doubt for doubt in reversed(every)}.values())[::-1]
     survivors = analysis.leaders if result.survivors is None else result.survivors
     ahead = forecast(result, analysis, survivors, trial_s=result.trial_s, tables=tables)
-    if not result.environment.source:  # imported figures did not decide when their run ends
-        analysis = analysis.as_shown()
+    analysis = analysis.as_shown()
     failed, age = result.outcome == "failed", age_ratios(result)
     choice = Choice("failed") if failed else choose(result, analysis)
     if choice.kind == "winner" and choice.names != analysis.leaders:
         winner, *rivals = choice.eligible
-        analysis = replace(analysis, hinges=hinges(plan, tables, rule_of(result), winner, rivals))
+        analysis = replace(analysis, hinges=hinges(plan, tables, winner, rivals))
     advice = Advice(
         choice.names,
         choice.kind == "tie",

@@ -170,7 +170,7 @@ def _stall(result: Result, one: str, other: str) -> Iterator[Reason]:
 
 def _noise(result: Result, analysis: Analysis, choice: Choice, forecast: Forecast | None) -> Iterator[Reason]:
     """In an open race, whether more time may end it."""
-    if choice.kind != "undecided" or result.environment.source or not analysis.rounds:
+    if choice.kind != "undecided" or not analysis.rounds:
         return
     if analysis.rounds >= result.plan.maximum_rounds:
         yield Reason("noise", _("The difference is smaller than this machine's noise: more rounds won't settle it."))

@@ -89,8 +89,6 @@ class Environment:
     memory_bytes: int = 0
     tools: Mapping[str, str] = field(default_factory=dict)
     """Program to version, such as `mkfs.xfs` to `6.1.0`."""
-    source: str = ""
-    """Where the figures come from, when this program did not measure them; empty for its own runs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -204,9 +204,9 @@ class Presentation:
     measured: tuple[str, ...]
     """Commands of the run, with the placeholders `DEVICE` and `MOUNT`."""
     repeat: str
-    """Command that measures the same again; empty for imported figures."""
+    """Command that measures the same again."""
     attempt: str
-    """Shorter command for others to try on their disk; empty for imported figures."""
+    """Shorter command for others to try on their disk; empty where the recipe is the user's own."""
 
     @property
     def below(self) -> tuple[str, ...]:
@@ -266,10 +266,8 @@ class Presentation:
 
     @property
     def in_short(self) -> str:
-        """Subject, length, kernel and day, and the source of imported figures."""
-        source = self.findings.result.environment.source
-        text = f"{self.subject}; {self.length}; {self.when}"
-        return text + ". " + _("Source: {source}", source=source) if source else text
+        """Subject, length, kernel and day."""
+        return f"{self.subject}; {self.length}; {self.when}"
 
     def highlights(self, count: int) -> tuple[Row, ...]:
         """At most `count` workloads, in order: those with the largest weighted differences."""
@@ -397,7 +395,7 @@ def document(view: Presentation) -> Document:
         view.also_measured,
         *(Bullets(_(title), items) for title, items in view.lists.items()),
         Commands(_("Commands of the run"), view.measured, folded=len(view.measured) > 1),
-        Commands(_("To repeat it"), (view.repeat,) if view.repeat else ()),
+        Commands(_("To repeat it"), (view.repeat,)),
     )
 
 
@@ -426,16 +424,13 @@ def present(findings: Findings) -> Presentation:
     baseline = findings.baseline
     ranked = [ratio.candidate for ratio in analysis.overall if ratio.candidate != baseline]
     others = [c.name for c in plan.candidates if c.name not in (baseline, *ranked)]
-    card = findings.advice.card
-    if result.environment.source and not result.samples and not result.failures:
-        card = Card(_("Commands alone: nobody published figures with them"))
     title = _(plan.recipe.title)
     if plan.drive and plan.drive.model:
         title = p_("title of a report", "{recipe} on {disk}", recipe=title, disk=plan.drive.model)
     return Presentation(
         findings=findings,
         title=title,
-        card=card,
+        card=findings.advice.card,
         ended=_(ENDED[result.outcome]),
         reasons=findings.advice.reasons,
         facts=tuple(_facts(findings)),
@@ -448,9 +443,9 @@ def present(findings: Findings) -> Presentation:
         failures=tuple(_failures(findings)),
         doubts=tuple(doubt.text for doubt in findings.doubts),
         notes=tuple(_notes(findings)),
-        measured=tuple(shlex.join(c.argv) for c in plan.commands if result.environment.source or c.candidate),
-        repeat="" if result.environment.source else repeat_command(plan),
-        attempt="" if result.environment.source or plan.recipe.own else attempt_command(plan),
+        measured=tuple(shlex.join(c.argv) for c in plan.commands if c.candidate),
+        repeat=repeat_command(plan),
+        attempt="" if plan.recipe.own else attempt_command(plan),
     )
 
 
@@ -609,16 +604,13 @@ def _images(target: Target) -> str:
 def _facts(findings: Findings) -> Iterator[tuple[str, str]]:
     result = findings.result
     plan, environment = result.plan, result.environment
-    if environment.source:
-        yield _("Source"), environment.source
     if plan.drive is not None:
         yield _("Disk"), describe_drive(plan.drive)
         if plan.drive.serial:
             yield _("Serial"), plan.drive.serial
         if smr := describe_smr(plan.drive):
             yield p_("how a disk records", "Recording"), smr
-    if not environment.source:
-        yield p_("where, in a list of facts", "Measured"), _measured_on(result)
+    yield p_("where, in a list of facts", "Measured"), _measured_on(result)
     yield _("Recipe"), f"{_(plan.recipe.title)} ({plan.recipe.name})"
     discarded = len(result.discarded_rounds)
     yield _("Rounds"), run_text(findings.analysis.rounds, result.elapsed_s, result.outcome, discarded)
@@ -627,7 +619,7 @@ def _facts(findings: Findings) -> Iterator[tuple[str, str]]:
     if system := _system(result):
         yield _("System"), system
     tools = [f"{name} {version}" for name, version in environment.tools.items() if version]
-    if environment.version and not environment.source:
+    if environment.version:
         tools.append(f"fswizard {environment.version}")
     if tools:
         yield _("Tools"), ", ".join(tools)

@@ -175,20 +175,19 @@ def _chart(row: Row, left: float, top: float, places: tuple[float, ...], pitch: 
 
 
 def _foot(view: Presentation, selection: str) -> Iterator[str]:
-    """How to try it, or the source of the figures; selection of workloads, duration, and the program's name."""
+    """How to try it; selection of workloads, duration, and the program's name."""
     if view.fixed:
         yield _text(MARGIN, HEIGHT - 85, view.fixed, _fitting(view.fixed, INNER, 15, 20, BOLD), "strong", room=INNER)
     words = " · ".join(filter(None, (selection, view.length, view.when, "fswizard")))
     yield _text(WIDTH - MARGIN, HEIGHT - 42, words, 19, "dim", anchor="end")
-    text, kind = (view.attempt, "fixed") if view.attempt else (view.findings.result.environment.source, "")
-    if text:
+    if view.attempt:
         room = INNER - _width(words, 19) - GUTTER - 32
-        size = _fitting(text, room, 15, 18, FIXED)
-        lines = wrap(text, int(room / FIXED / size))[:2]
+        size = _fitting(view.attempt, room, 15, 18, FIXED)
+        lines = wrap(view.attempt, int(room / FIXED / size))[:2]
         yield f'<rect class="soft" x="{MARGIN}" y="{HEIGHT - 72}" width="{room + 32:.1f}" height="48" rx="8"/>'
         for number, line in enumerate(lines):
             y = HEIGHT - 42 + (number - (len(lines) - 1) / 2) * 1.3 * size
-            yield _text(MARGIN + 16, y, line, size, kind, room=room)
+            yield _text(MARGIN + 16, y, line, size, "fixed", room=room)
 
 
 def _fitting(text: str, room: float, smallest: float, largest: float, each: float = REGULAR) -> float:

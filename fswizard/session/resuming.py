@@ -43,8 +43,8 @@ def take_up(path: Path, *, time_limit_s: float | None = None, write_budget_bytes
     Its limits are the same again, though the time is enough for a round at least, or `time_limit_s` and
     `write_budget_bytes`, which may be infinite.
 
-    Raises UsageError, or Missing, where it cannot go on: it was measured elsewhere, is complete, still runs, what
-    it worked on is not there any more, or not even a round fits into what was given. The file is not trusted:
+    Raises UsageError, or Missing, where it cannot go on: it was started on another machine, is complete, still runs,
+    what it worked on is not there any more, or not even a round fits into what was given. The file is not trusted:
     candidates are made as this program knows them.
     """
     if results.is_being_written(path):
@@ -144,8 +144,6 @@ def with_limits(plan: Plan, earlier: Result, time_limit_s: float | None, write_b
 
 def _check_origin(earlier: Result) -> None:
     environment = earlier.environment
-    if environment.source:
-        raise UsageError(_("These figures were imported; there is no run to resume."), _("`fswizard run` starts one."))
     if (environment.host, environment.processor) != (host.this.name(), host.this.processor()):
         raise UsageError(
             _("This run was started on another machine; rounds of two machines can't be mixed."),

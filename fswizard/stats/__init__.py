@@ -4,10 +4,9 @@ from fswizard.stats.analyse import Decision, analyse, decide
 from fswizard.stats.doubts import doubts
 from fswizard.stats.forecast import forecast, provable
 from fswizard.stats.hinges import hinges
-from fswizard.stats.rules import rule_of
 from fswizard.stats.summary import summarise
 from fswizard.stats.table import tables_of
 
 __all__ = [
-    "Decision", "analyse", "decide", "doubts", "forecast", "hinges", "provable", "rule_of", "summarise", "tables_of",
+    "Decision", "analyse", "decide", "doubts", "forecast", "hinges", "provable", "summarise", "tables_of",
 ]  # fmt: skip

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from fswizard.model.analysis import Ratio
 from fswizard.model.result import Result
-from fswizard.stats.rules import rule_of
+from fswizard.stats.ratios import compare
 from fswizard.stats.table import tables_of, without
 
 
@@ -17,10 +17,10 @@ def age_ratios(result: Result) -> tuple[Ratio, ...]:
 
 
 def _ratios(result: Result) -> Iterator[Ratio]:
-    plan, rule = result.plan, rule_of(result)
+    plan = result.plan
     tables = tables_of(replace(result, plan=replace(plan, candidates=plan.measured, beside=())))
     failed = tables.failed.by_workload
     alone = {name: without(table, failed.get(name, ())) for name, table in tables.by_workload.items()}
     for workload, table, parts in (("", tables.standing, tables.parts), *((n, t, ()) for n, t in alone.items())):
         pairs = [(c.name, c.as_new) for c in plan.aged if c.name in table and c.as_new in table]
-        yield from rule.compare(table, workload, max(2, len(plan.aged)), pairs, parts)
+        yield from compare(table, workload, max(2, len(plan.aged)), pairs, parts)

@@ -10,10 +10,9 @@ from typing import Literal
 from fswizard.model.analysis import Analysis, Ratio
 from fswizard.model.plan import FIRST_LOOK, Plan
 from fswizard.model.result import Result
-from fswizard.stats import ratios, unpaired
 from fswizard.stats.discoveries import AT_THE_END, controlled
 from fswizard.stats.hinges import hinges
-from fswizard.stats.rules import Rule, rule_of
+from fswizard.stats.ratios import compare, ranking
 from fswizard.stats.table import Table, Tables, tables_of, without
 
 
@@ -24,23 +23,21 @@ def analyse(result: Result, tables: Tables | None = None) -> Analysis:
     of the others takes its place. With one candidate there is nothing to compare.
     """
     plan = result.plan
-    rule = rule_of(result)
     names = [candidate.name for candidate in plan.candidates]
     tables = tables or tables_of(result)
     table, failed = tables.standing, tables.failed.overall
-    order = rule.ranking(table)
+    order = ranking(table)
     unmeasured = [name for name in names if name not in table and name not in failed]
     rounds = max((len(cells) for cells in (table or tables.overall).values()), default=0)
     if len(names) < 2:
         return Analysis(leaders=(*order, *unmeasured), rounds=rounds)
     baseline = plan.baseline if plan.baseline in table else next(iter(order), plan.baseline)
-    overall = _against(baseline, table, order, failed, started_with=len(names), rule=rule, parts=tables.parts)
-    each = unpaired.ERROR if result.environment.source else AT_THE_END
-    each_workload = tuple(_by_workload(tables, baseline, names, rule))
-    by_workload = controlled(each_workload, lambda ratio: ratio.workload, each)
-    standing = stand(table, rounds, started_with=len(names), unmeasured=unmeasured, rule=rule, parts=tables.parts)
+    overall = _against(baseline, table, order, failed, started_with=len(names), parts=tables.parts)
+    each_workload = tuple(_by_workload(tables, baseline, names))
+    by_workload = controlled(each_workload, lambda ratio: ratio.workload, AT_THE_END)
+    standing = stand(table, rounds, started_with=len(names), unmeasured=unmeasured, parts=tables.parts)
     alone = len(standing.leaders) == 1
-    weak = hinges(plan, tables, rule, standing.leaders[0], standing.dropped) if alone else {}
+    weak = hinges(plan, tables, standing.leaders[0], standing.dropped) if alone else {}
     return replace(standing, by_workload=by_workload, overall=overall, hinges=weak)
 
 
@@ -50,25 +47,24 @@ def stand(
     *,
     started_with: int,
     unmeasured: Sequence[str] = (),
-    rule: Rule = ratios,
     parts: Collection[Table] = (),
 ) -> Analysis:
     """Who leads and who is proven slower by one table of scores, which is the sum of `parts`, one for each workload."""
-    best_first = rule.ranking(table)
-    pairs = Analysis(pairs=rule.compare(table, "", started_with, combinations(best_first, 2), parts), rounds=rounds)
+    best_first = ranking(table)
+    pairs = Analysis(pairs=compare(table, "", started_with, combinations(best_first, 2), parts), rounds=rounds)
     in_the_run = [*best_first, *unmeasured]
     leaders = pairs.unbeaten(in_the_run)
     dropped = tuple(name for name in in_the_run if name not in leaders)
     return replace(pairs, leaders=leaders, dropped=dropped, tied=pairs.all_tie(leaders))
 
 
-def _by_workload(tables: Tables, baseline: str, names: list[str], rule: Rule) -> Iterator[Ratio]:
+def _by_workload(tables: Tables, baseline: str, names: list[str]) -> Iterator[Ratio]:
     """Each workload's ratios in the plan's order, to the overall baseline or else to the best of that workload."""
     for workload, figures in tables.by_workload.items():
         reasons = tables.failed.by_workload.get(workload, {})
         table = without(figures, reasons)
-        reference = baseline if baseline in table else next(iter(rule.ranking(table)), baseline)
-        for ratio in _against(reference, table, names, reasons, workload=workload, started_with=len(names), rule=rule):
+        reference = baseline if baseline in table else next(iter(ranking(table)), baseline)
+        for ratio in _against(reference, table, names, reasons, workload=workload, started_with=len(names)):
             if ratio.candidate != reference or ratio.verdict == "failed":
                 yield ratio
 
@@ -81,12 +77,11 @@ def _against(
     *,
     workload: str = "",
     started_with: int,
-    rule: Rule,
     parts: Collection[Table] = (),
 ) -> tuple[Ratio, ...]:
     """Ratios to the baseline in the given order, its own among them, then those that failed and why."""
     pairs = ((name, baseline) for name in order if name != baseline)
-    known = {ratio.candidate: ratio for ratio in rule.compare(table, workload, started_with, pairs, parts)}
+    known = {ratio.candidate: ratio for ratio in compare(table, workload, started_with, pairs, parts)}
     if baseline in table:
         rounds = len(table[baseline])
         known[baseline] = Ratio(baseline, baseline, workload, 1.0, rounds=rounds)

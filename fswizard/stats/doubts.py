@@ -24,9 +24,9 @@ def doubts(result: Result, tables: Tables, analysis: Analysis, summaries: Sequen
     titles = {workload.name: _(workload.title) for workload in result.plan.recipe.workloads}
     return (
         *_rounds(result, analysis),
-        *(() if result.environment.source else _drift(tables.standing)),
+        *_drift(tables.standing),
         *_not_steady(result, titles),
-        *(() if result.environment.source else _sticky(tables)),
+        *_sticky(tables),
         *_carried_over(result, tables.standing, analysis),
         *_cache_exhausted(result, summaries, titles),
         *_harness_limited(result, summaries, titles),
@@ -36,17 +36,7 @@ def doubts(result: Result, tables: Tables, analysis: Analysis, summaries: Sequen
 
 
 def _rounds(result: Result, analysis: Analysis) -> Iterator[Doubt]:
-    if len(result.plan.candidates) < 2:
-        return
-    if result.environment.source and result.samples:
-        yield Doubt(
-            "unknown-order",
-            _(
-                "Measured elsewhere, in an unknown order: a disk that filled up, aged or got warm between runs looks "
-                "like a difference between filesystems, and no interval covers that."
-            ),
-        )
-    elif not result.environment.source and 0 < analysis.rounds < FIRST_LOOK:
+    if len(result.plan.candidates) > 1 and 0 < analysis.rounds < FIRST_LOOK:
         text = n_(
             "After one round a difference may be chance; proof takes {needed}, so give it more time.",
             "After {count} rounds a difference may be chance; proof takes {needed}, so give it more time.",

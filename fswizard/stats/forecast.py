@@ -13,7 +13,6 @@ from fswizard.model.analysis import TIE, Analysis, Hinge, Ratio
 from fswizard.model.forecast import LIKELY, Close, Forecast
 from fswizard.model.plan import FIRST_LOOK, Plan
 from fswizard.model.result import Result
-from fswizard.stats import ratios
 from fswizard.stats.analyse import Decision, decide
 from fswizard.stats.hinges import Pair, reweighted
 from fswizard.stats.ratios import LEAST_DEVIATION, all_rounds, critical, fit, in_the_run, with_interval
@@ -42,11 +41,9 @@ def forecast(
 ) -> Forecast | None:
     """What the remaining rounds of the plan would bring to the `candidates` still in the run.
 
-    None before there are intervals, with fewer than two candidates, if no round is left, and for imported figures.
+    None before there are intervals, with fewer than two candidates, and if no round is left.
     `trial_s` is the duration of a trial, `tables` are those of the result.
     """
-    if result.environment.source:
-        return None
     tables = tables or tables_of(result)
     return foresee(tables.standing, analysis, result.plan, candidates, tables=tables, trial_s=trial_s)
 
@@ -90,7 +87,7 @@ def provable(result: Result, candidates: int, rounds: int) -> float | None:
     """
     table = tables_of(result).standing
     noise = fit(table)
-    if candidates < 2 or rounds < FIRST_LOOK or noise.freedom < 1 or result.environment.source:
+    if candidates < 2 or rounds < FIRST_LOOK or noise.freedom < 1:
         return None
     likely, part = NormalDist().inv_cdf(LIKELY), 2 / (9 * noise.freedom)
     least_squares = (1 - part - likely * math.sqrt(part)) ** 3  # chi-square's quantile by Wilson and Hilferty (1931)
@@ -235,7 +232,7 @@ def _reweighted(
 ) -> Iterator[tuple[Pair, list[_Reweighted]]]:
     """Each pair with what its lead, if it had one, may hang on."""
     now = {(pair.candidate, pair.baseline): pair for pair in _among(analysis.pairs, known) if _half(pair)}
-    found = list(reweighted(plan, tables, ratios, list(now)))
+    found = list(reweighted(plan, tables, list(now)))
     for pair, here in now.items():
         changed = [
             (group, leads[0][pair], lead[pair])

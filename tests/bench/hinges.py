@@ -51,7 +51,7 @@ def answer(levels: Sequence[float], noise: float, rng: random.Random) -> str:
         analysis = stand(overall, number, started_with=2, parts=parts)
         if len(analysis.leaders) == 1:
             known = Tables(tables, parts, overall, Failures({}, {}))
-            found = hinges(plan, known, ratios, analysis.leaders[0], analysis.dropped)
+            found = hinges(plan, known, analysis.leaders[0], analysis.dropped)
             each = tuple(r for name in names for r in ratios.compare(tables[name], name, 2, [("c1", "c0")]))
             analysis = replace(analysis, hinges=found, by_workload=each)
         decision = decide(analysis, plan)

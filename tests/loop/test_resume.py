@@ -210,12 +210,10 @@ def test_what_cannot_go_on_says_why(path: Path, tmp_path: Path) -> None:
         return caught.value.message
 
     elsewhere = replace(result.environment, host="somewhere-else")
-    imported = replace(result.environment, source="a table")
     ext4, ext2 = result.plan.candidates
     hostile = replace(ext2, filesystem=replace(ext2.filesystem, scratch_arguments=(("-d", "file=1,name=/etc/passwd"),)))
     unknown = replace(ext2, name="nofs")
     assert "another machine" in refusal(replace(result, environment=elsewhere))
-    assert "imported" in refusal(replace(result, environment=imported))
     assert "is complete" in refusal(replace(result, outcome="finished"))
     assert "A fault ended this run" in refusal(replace(result, outcome="failed"))
     assert "differently" in refusal(replace(result, plan=replace(result.plan, candidates=(ext4, hostile))))

@@ -28,7 +28,7 @@ from fswizard.report.figures import Axis, bar
 from fswizard.report.layout import WIDTH, command_lines
 from fswizard.report.presentation import Row, attempt_command, present, repeat_command
 from tests.builders import make_drive, make_filesystem, make_plan, make_result
-from tests.unit.report_findings import ENVIRONMENT, WORKLOADS, make_findings, renamed, with_result
+from tests.unit.report_findings import WORKLOADS, make_findings, renamed, with_result
 
 
 def lines_of(text: str, start: str, count: int = 20) -> list[str]:
@@ -132,16 +132,11 @@ def test_how_long_a_removable_disk_must_stay_plugged_in_is_told_and_of_no_other(
     assert "safe to" not in told(bus="sata")
 
 
-def test_without_intervals_none_is_invented_and_figures_from_elsewhere_name_their_source() -> None:
+def test_without_intervals_none_is_invented() -> None:
     text = render(make_findings(intervals=False), "text")
     assert "No intervals: they need 2 rounds, and there is only one." in " ".join(text.split())
     assert "1.15" not in text.split("Ratios to ext4")[1]
     assert "95 %" not in text
-    elsewhere = replace(ENVIRONMENT, source="fio on a Raspberry Pi, 2015")
-    text = render(with_result(make_findings(intervals=False), environment=elsewhere), "text")
-    assert "Source     fio on a Raspberry Pi, 2015" in text
-    assert "fswizard run" not in text
-    assert "fswizard 0.1.0" not in text
 
 
 def test_discarded_rounds_memory_limit_and_kind_of_disk_are_told_even_of_a_run_without_figures() -> None:

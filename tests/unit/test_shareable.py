@@ -66,7 +66,7 @@ def whole_result() -> Result:
     left_out = (LeftOut("zfs", "A reason.", "package"),)
     plan = dataclasses.replace(result.plan, drive=drive, target=target, losses=("a loss",), left_out=left_out)
     candidate = plan.candidates[-1].name
-    environment = dataclasses.replace(result.environment, host="host", source="a source")
+    environment = dataclasses.replace(result.environment, host="host")
     return dataclasses.replace(
         result,
         plan=plan,

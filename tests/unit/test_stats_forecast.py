@@ -44,8 +44,6 @@ def test_without_intervals_rounds_to_come_or_another_candidate_nothing_is_foreca
     assert forecast(result, analyse(result), analyse(result).leaders) is None
     result = measured(4, 0.05)
     assert forecast(result, analyse(result), ["ext4"]) is None
-    elsewhere = replace(result, environment=replace(result.environment, source="a notebook"))
-    assert forecast(elsewhere, analyse(elsewhere), analyse(elsewhere).leaders) is None
 
 
 def test_what_shows_already_is_settled_soon_what_noise_holds_is_said_early_and_chances_rise() -> None:
