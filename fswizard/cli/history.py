@@ -25,19 +25,14 @@ from fswizard.stats.comparison import compare, compare_within
 
 
 class History(Command):
-    """List earlier results by disk, newest first: all, or those that contain every WORD (disk, date, recipe, note)."""
+    """List earlier results by disk, newest first: all, or those that contain every WORD (disk, date, recipe)."""
 
     json = cli.Flag("--json", help=_("print JSON"))
     compare = cli.Flag(
         "--compare", help=_("compare two results, each a file or part of a name; or fresh and filled in one")
     )
-    note = cli.SwitchAttr(
-        "--note", str, argname="TEXT", help=_("keep a note beside one result; an empty one removes it")
-    )
 
     def main(self, *words: str) -> int:
-        if self.note is not None:
-            return self._write_note(words)
         if self.compare:
             return self._compare(words)
         entries = [entry for entry in results.all_results() if _mentions(entry, words)]
@@ -49,12 +44,6 @@ class History(Command):
         else:
             none = _("No result matches {words}.", words=safe(" ".join(words))) if words else _("No results yet.")
             print(none, file=sys.stderr)
-        return 0
-
-    def _write_note(self, words: Sequence[str]) -> int:
-        if len(words) != 1:
-            raise UsageError(_("--note takes one result."), _("Name it, or a part of its name: --note TEXT NAME."))
-        results.write_note(results.find(words[0]), self.note)
         return 0
 
     def _compare(self, words: Sequence[str]) -> int:
@@ -73,7 +62,7 @@ class History(Command):
 
 def _mentions(entry: Entry, words: Sequence[str]) -> bool:
     header = entry.header
-    text = " ".join((entry.path.stem, header.started, header.recipe, header.drive, entry.note, *header.candidates))
+    text = " ".join((entry.path.stem, header.started, header.recipe, header.drive, *header.candidates))
     text = text.casefold()
     return all(word.casefold() in text for word in words)
 
@@ -91,9 +80,8 @@ def _of_disk(title: str, entries: Sequence[Entry]) -> Iterator[str]:
         what = f"{entry.when}  {entry.header.recipe}: {'; '.join(map(title_of, entry.header.candidates))}"
         ending = entry.ending
         end = run_text(ending.rounds, ending.at_s, ending.outcome) if ending else _("cut off, or still running")
-        note = _("Note: {note}", note=entry.note) if entry.note else ""
         yield f"  {entry.path.stem}"
-        for text in filter(None, (entry.verdict, what, end, since, note)):
+        for text in filter(None, (entry.verdict, what, end, since)):
             yield from (f"      {line}" for line in wrap(text, WIDTH - 6))
 
 
@@ -114,7 +102,6 @@ def _document(entry: Entry) -> dict[str, Any]:
         "recipe": header.recipe,
         "target": header.target,
         "drive": header.drive,
-        "note": entry.note,
         "candidates": list(header.candidates),
         "outcome": ending.outcome if ending else None,
         "verdict": ending.verdict if ending else "",

@@ -172,4 +172,4 @@ class DemoMachine(Backend):
         """It lasts as long as the demo."""
 
     mounted = broken_recipes = questions = history = ongoing = resumable = leftovers = clean = _nothing
-    write_note = remove = _refuses(N_("A demo keeps no results."))
+    remove = _refuses(N_("A demo keeps no results."))

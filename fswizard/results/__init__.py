@@ -13,7 +13,6 @@ from fswizard.results.history import (
     new_path,
     remove,
     results_directory,
-    write_note,
 )
 from fswizard.results.reading import event_in, load
 from fswizard.results.writing import ResultWriter, is_being_written, write_result
@@ -34,6 +33,5 @@ __all__ = [
     "remove",
     "results_directory",
     "state_directory",
-    "write_note",
     "write_result",
 ]

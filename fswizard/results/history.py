@@ -19,11 +19,9 @@ from fswizard.model.text import safe
 from fswizard.results.earlier_versions import as_event
 from fswizard.results.writing import is_being_written
 from fswizard.system import clock
-from fswizard.system.files import state_directory, without_waiting
+from fswizard.system.files import state_directory
 
-SUFFIX, NOTE_SUFFIX = ".jsonl", ".note"
-LONGEST_NOTE = 200
-"""Characters."""
+SUFFIX = ".jsonl"
 LONGEST_HEADER_BYTES = 65_536
 LONGEST_ENDING_BYTES = 4_096
 
@@ -36,8 +34,6 @@ class Entry:
     header: Header
     ending: RunEnded | None
     """None where the run was killed, or is in progress."""
-    note: str = ""
-    """What the user wrote beside it, in a line."""
 
     @property
     def unfinished(self) -> bool:
@@ -134,23 +130,8 @@ def by_disk(entries: Sequence[Entry]) -> Mapping[str, tuple[Entry, ...]]:
     return by_title
 
 
-def write_note(path: Path, note: str) -> None:
-    """Keep a note of one line beside a result; an empty one takes it away. UsageError where it cannot be written."""
-    beside = path.with_suffix(NOTE_SUFFIX)
-    try:
-        if line := safe(note.strip())[:LONGEST_NOTE]:
-            new = beside.with_suffix(f"{NOTE_SUFFIX}.new")
-            new.write_text(f"{line}\n", "utf-8")
-            new.replace(beside)
-        else:
-            beside.unlink(missing_ok=True)
-    except OSError as error:
-        text = _("The note {path} cannot be written: {reason}.", path=safe(str(beside)), reason=error.strerror)
-        raise UsageError(text) from error
-
-
 def remove(path: Path) -> None:
-    """Delete a result and its note. UsageError while its run is in progress, or where it cannot be deleted."""
+    """Delete a result. UsageError while its run is in progress, or where it cannot be deleted."""
     if is_being_written(path):
         raise UsageError(
             _("The run of {file} is still in progress.", file=safe(str(path))),
@@ -158,7 +139,6 @@ def remove(path: Path) -> None:
         )
     try:
         path.unlink()
-        path.with_suffix(NOTE_SUFFIX).unlink(missing_ok=True)
     except OSError as error:
         text = _("{path} cannot be deleted: {reason}.", path=safe(str(path)), reason=error.strerror)
         raise UsageError(text) from error
@@ -209,15 +189,7 @@ def _entry(path: Path) -> Entry | None:
         header = from_json(Header, parse_line(first))
     except (OSError, *UNREADABLE):
         return None
-    return Entry(path, header, _ending(last), _note(path))
-
-
-def _note(path: Path) -> str:
-    try:
-        with open(path.with_suffix(NOTE_SUFFIX), "rb", opener=without_waiting) as file:
-            return safe(file.readline(4 * LONGEST_NOTE).decode("utf-8", "replace").strip())[:LONGEST_NOTE]
-    except OSError:
-        return ""
+    return Entry(path, header, _ending(last))
 
 
 def _ending(line: bytes) -> RunEnded | None:

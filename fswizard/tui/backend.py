@@ -428,12 +428,6 @@ class Backend:
         result = load(path)
         return with_short_names(result, [candidate.name for candidate in result.plan.candidates])
 
-    def write_note(self, path: Path, note: str) -> None:
-        """Keep a note beside a result; FswizardError where it cannot be written."""
-        from fswizard.results import write_note
-
-        write_note(path, note)
-
     def remove(self, path: Path) -> None:
         """Delete a result; FswizardError where it cannot be."""
         from fswizard.results import remove

@@ -27,11 +27,13 @@ class TwoRuns(FakeMachine):
         ending = RunEnded(540.0, "finished", WHY_STOPPED["one-left"], ("xfs",), 6, verdict())
         header = Header(1, "2025-12-31T18:20:00Z", "archive-disk", "image", NAMES, "ST8000AS0002-1NA17Z")
         return tuple(
-            Entry(Path(f"/results/{name}.jsonl"), replace(header, started=started), ending, note)
-            for name, started, note in (("later", header.started, "after the upgrade to Debian 13"),
-                                        ("earlier", "2025-06-30T09:41:00Z", ""),
-                                        ("first", "2024-12-24T20:00:00Z", "new disk"))
-        )  # fmt: skip
+            Entry(Path(f"/results/{name}.jsonl"), replace(header, started=started), ending)
+            for name, started in (
+                ("later", header.started),
+                ("earlier", "2025-06-30T09:41:00Z"),
+                ("first", "2024-12-24T20:00:00Z"),
+            )
+        )
 
     def load(self, path: Path) -> Result:
         result = finished_result(self)

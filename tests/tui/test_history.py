@@ -27,7 +27,6 @@ class StoredResults(FakeMachine):
 
     history = Backend.history
     load = Backend.load
-    write_note = Backend.write_note
     remove = Backend.remove
 
 
@@ -88,9 +87,7 @@ async def test_two_at_most_are_marked_and_one_is_not_compared() -> None:
         await shows(pilot, "One is marked")
 
 
-async def test_a_note_is_kept_beside_a_result_and_a_result_goes_only_after_a_question(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_result_goes_only_after_a_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     result = make_result()
     path = new_path(result.plan)
@@ -98,15 +95,11 @@ async def test_a_note_is_kept_beside_a_result_and_a_result_goes_only_after_a_que
     async with app("purpose", StoredResults()).run_test(size=(80, 24)) as pilot:
         await pilot.press("h")
         await shows(pilot, "Use xfs")
-        await pilot.press("n", *"new ssd", "enter")
-        await shows(pilot, "✎ new ssd")
-        assert all_results()[0].note == "new ssd"
-        await pilot.press("n", "escape")
-        await until(pilot, lambda: "n note" in footer(pilot.app), "the keys of the list")
         await pilot.press("delete")
         await shows(pilot, "Delete this result?")
         await pilot.press("enter")
-        await shows(pilot, "✎ new ssd")
+        await shows(pilot, "Use xfs")
+        assert [entry.path for entry in all_results()] == [path]
         await pilot.press("delete")
         await shows(pilot, "Delete this result?")
         await pilot.press("down", "enter")

@@ -266,7 +266,7 @@ class StepScreen(Cached, WizardScreen[None]):
 
 
 class WithBox(WizardScreen[ScreenResultType]):
-    """Has a box to type into, such as a note, which opens beside a list and gives it the focus back."""
+    """Has a box to type into, such as a file's name, which opens beside a list and gives it the focus back."""
 
     BOX: ClassVar[str] = "#directory"
     LIST: ClassVar[str]

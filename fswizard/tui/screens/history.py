@@ -1,4 +1,4 @@
-"""The notebook: results of earlier runs by disk, notes, and two results beside each other."""
+"""Results of earlier runs by disk, and two of them compared."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fswizard.results import by_disk
 from fswizard.stats.comparison import compare, compare_within, filled
 from fswizard.tui.choices import toggled
 from fswizard.tui.drawing import columns, cut, heading, lines, text, tick
-from fswizard.tui.screens.base import TextBox, Window, WithBox
+from fswizard.tui.screens.base import Window
 from fswizard.tui.screens.dialogs import QuestionScreen
 from fswizard.tui.screens.purpose import entry_answer
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap
@@ -30,18 +30,16 @@ if TYPE_CHECKING:
     from fswizard.tui.backend import Entry
 
 
-class HistoryScreen(Window[None], WithBox[None]):
+class HistoryScreen(Window[None]):
     """Results by disk; Enter opens one, space marks two of them to be compared."""
 
     TITLE = N_("Earlier results")
     LOOK = "full"
-    BOX, LIST = "#note", "#entries"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", N_("open")),
         Binding("space", "mark", N_("mark"), key_display="space"),
         Binding("c", "compare", N_("compare")),
         Binding("f", "compare_within", N_("compare within it")),
-        Binding("n", "note", N_("note")),
         Binding("delete", "remove", N_("delete"), key_display="del"),
         Binding("escape", "back", N_("back")),
     ]
@@ -55,7 +53,6 @@ class HistoryScreen(Window[None], WithBox[None]):
 
     def body(self) -> ComposeResult:
         yield Static(_("Looking …"), id="message", markup=False)
-        yield TextBox(id="note")
         yield ChoiceList(id="entries", keeps_highlight=True)
 
     def on_mount(self) -> None:
@@ -121,14 +118,14 @@ class HistoryScreen(Window[None], WithBox[None]):
     # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        there = self._highlighted is not None and not self.box_is_open
+        there = self._highlighted is not None
         if action == "mark":
             return there and len(self._entries) > 1
         if action == "compare":
             return there and len(self._marked) == 2
         if action == "compare_within":
             return there and self._within
-        if action in ("open", "note", "remove"):
+        if action in ("open", "remove"):
             return there
         return super().check_action(action, parameters)
 
@@ -165,24 +162,14 @@ class HistoryScreen(Window[None], WithBox[None]):
     def _show_comparison(self, entries: Sequence[Entry], comparison: Comparison) -> None:
         from fswizard.tui.screens.comparison import ComparisonScreen
 
-        names = (f"{entry.when}, {entry.what}{f': {entry.note}' if entry.note else ''}" for entry in entries)
+        names = (f"{entry.when}, {entry.what}" for entry in entries)
         self.wizard.push_screen(ComparisonScreen(comparison, *names))
-
-    def action_note(self) -> None:
-        """Have a note typed, or changed."""
-        if entry := self._highlighted:
-            self.open_box(_("A note, such as: before the kernel upgrade"), entry.note)
-
-    def handle_text(self, typed: str) -> None:
-        if entry := self._highlighted:
-            self.ask(lambda: self.wizard.backend.write_note(entry.path, typed), lambda _: self._look())
-        self.close_box()
 
     def action_remove(self) -> None:
         """Ask before deleting the highlighted result."""
         if entry := self._highlighted:
             words = _("{result}: its figures cannot be brought back.", result=f"{entry.when}, {entry.what}")
-            answers = {"keep": _("Keep it"), "delete": _("Delete it and its note")}
+            answers = {"keep": _("Keep it"), "delete": _("Delete it")}
             window = QuestionScreen(_("Delete this result?"), words, answers)
             self.wizard.push_screen(window, partial(self._remove, entry))
 
@@ -198,15 +185,11 @@ def _disk_row(disk: str, count: int, width: int, on: bool) -> Content:
 
 
 def entry_line(entry: Entry, width: int, *, marked: bool) -> Content:
-    """A result in a line; its verdict below where there is no room beside it, and its note."""
+    """A result in a line; its verdict below where there is no room beside it."""
     recipe = cut(entry.header.recipe, max(16, width // 6))
     widths = (3, 16, max(16, width // 6))
     rest = width - sum(widths) - 2 * len(widths)
     head = columns((tick(marked), (entry.when, "$muted"), (recipe, "bold")), widths)
     if cell_len(shown(entry.verdict)) + 2 <= rest:
-        parts = [text(head, "  ", entry_answer(entry, rest))]
-    else:
-        parts = [head, text("     ", entry_answer(entry, width - 5))]
-    if entry.note:
-        parts.append(text("     ", (f"✎ {cut(entry.note, width - 7)}", "$text-accent")))
-    return lines(parts)
+        return text(head, "  ", entry_answer(entry, rest))
+    return lines((head, text("     ", entry_answer(entry, width - 5))))
