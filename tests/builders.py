@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from fswizard.engines.fio import FioJob
 from fswizard.engines.tree import TreeJob
 from fswizard.filesystems import parse_candidate
+from fswizard.model.analysis import Analysis
 from fswizard.model.drive import Drive, Evidence, SmrKind, SmrVerdict
 from fswizard.model.filesystem import Candidate, Feature, Filesystem
 from fswizard.model.metrics import DURATION, THROUGHPUT, Metric
 from fswizard.model.plan import Member, Plan, Target
 from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.result import Environment, Result, Sample
+from fswizard.model.result_file import lines
+from fswizard.results import ResultWriter
 
 
 def make_drive(smr: SmrKind = "cmr", **fields: Any) -> Drive:
@@ -119,3 +123,10 @@ def make_filled_result(slower: float) -> Result:
     workloads = [make_workload(name, DURATION, engine="tree", job=job) for name, job in jobs.items()]
     samples = [make_samples({"ext4": values}, name, DURATION) for name, values in figures.items()]
     return make_result(plan=make_plan(("ext4",), workloads), samples=tuple(s for some in samples for s in some))
+
+
+def write_result(path: Path, result: Result, analysis: Analysis | None = None, verdict: str = "") -> None:
+    """Write the file of a whole result; `analysis` and `verdict` are shown in the history."""
+    with ResultWriter(path) as writer:
+        for line in lines(result, analysis, verdict):
+            writer.append(line)

@@ -117,7 +117,7 @@ class Keys:
         values = {}
         for key, (field, hint, required) in fields.items():
             if key in self.table:
-                values[field] = self.value(key, hint)
+                values[field] = self._value(key, hint)
             elif required:
                 raise self._missing(key, _expected(hint))
         for key in () if further else self._unknown():
@@ -128,7 +128,7 @@ class Keys:
             )
         return kind(**values, **given)
 
-    def value(self, key: str, hint: Any) -> Any:
+    def _value(self, key: str, hint: Any) -> Any:
         """What stands at a key that is there, as the type and what stands beside it say; UsageError as of `read`."""
         import msgspec
 

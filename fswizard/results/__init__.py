@@ -15,7 +15,7 @@ from fswizard.results.history import (
     results_directory,
 )
 from fswizard.results.reading import event_in, load
-from fswizard.results.writing import ResultWriter, is_being_written, write_result
+from fswizard.results.writing import ResultWriter, is_being_written
 from fswizard.system.files import state_directory
 
 __all__ = [
@@ -33,5 +33,4 @@ __all__ = [
     "remove",
     "results_directory",
     "state_directory",
-    "write_result",
 ]

@@ -10,9 +10,7 @@ from types import TracebackType
 from fswizard.errors import RunFailed, UsageError
 from fswizard.language import _
 from fswizard.model import events
-from fswizard.model.analysis import Analysis
-from fswizard.model.result import Result
-from fswizard.model.result_file import UNREADABLE, Header, encoded, lines, parse_line
+from fswizard.model.result_file import UNREADABLE, Header, encoded, parse_line
 from fswizard.model.text import safe
 from fswizard.system.files import without_waiting
 
@@ -125,13 +123,3 @@ def mend(descriptor: int) -> None:
         os.ftruncate(descriptor, size - len(rest))
     else:
         os.pwrite(descriptor, b"\n", size)
-
-
-def write_result(path: str | Path, result: Result, analysis: Analysis | None = None, verdict: str = "") -> None:
-    """Write a whole result at once. Errors as for ResultWriter.
-
-    `analysis` and `verdict` are shown in the history; they are not needed to read the result.
-    """
-    with ResultWriter(path) as writer:
-        for line in lines(result, analysis, verdict):
-            writer.append(line)

@@ -19,7 +19,7 @@ from fswizard.model.result import Result, Sample
 from fswizard.report import render
 from tests.bench.pairs import Spread, spread
 from tests.bench.table import Line, Size, at_most
-from tests.builders import make_plan, make_result, make_workload
+from tests.builders import make_plan, make_result, make_workload, write_result
 
 TITLE = "Large results"
 SIZES: dict[Size, tuple[int, int, int, int]] = {
@@ -38,7 +38,7 @@ def measure(size: Size) -> Iterator[Line]:
     what = f"{rounds} rounds × {len(NAMES)} candidates × {workloads} workloads, {len(result.samples):,} figures"
     with tempfile.TemporaryDirectory(prefix="fswizard-bench-") as folder:
         path = Path(folder, "large.jsonl")
-        results.write_result(path, result)
+        write_result(path, result)
         whole = _timed(lambda: render(conclude(results.load(path)), "text"), repeats)
         read = _timed(lambda: results.load(path), repeats).median
         yield at_most(f"Loading and reporting {what}", whole, 0.3, "s", f"of it loading {read:.3f} s", why=OBJECTS)
@@ -49,7 +49,7 @@ def measure(size: Size) -> Iterator[Line]:
         with mock.patch.dict(os.environ, {"XDG_STATE_HOME": folder}):
             results.results_directory().mkdir(parents=True)
             for number in range(history):
-                results.write_result(results.results_directory() / f"{number}.jsonl", make_result())
+                write_result(results.results_directory() / f"{number}.jsonl", make_result())
             listed = _timed(results.all_results, repeats)
             assert len(results.all_results()) == history
         yield at_most(f"Listing {history:,} results", listed, 0.5, "s")

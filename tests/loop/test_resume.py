@@ -28,11 +28,11 @@ from fswizard.model.forecast import Forecast
 from fswizard.model.plan import Target
 from fswizard.model.result import Failure, Result
 from fswizard.model.result_file import encoded
-from fswizard.results import write_result
 from fswizard.session import resuming
 from fswizard.session.resuming import Resumption
 from fswizard.session.session import Session
 from fswizard.tui.backend import Backend
+from tests.builders import write_result
 from tests.loop.machine_state import assert_nothing_lives, names_in
 from tests.loop.runs import COPIES, result_of, short_session, watch
 from tests.loop.tiny_run import fswizard, killed

@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input
 
-from fswizard import results
 from fswizard.demo import find_story
 from fswizard.filesystems import parse_candidate
 from fswizard.privileged import rights, set_up_plan
 from fswizard.targets import SetUpChoices, plan_set_up, script
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.widgets.choice_list import ChoiceList
+from tests.builders import write_result
 from tests.fakes.machine import make_program
 from tests.loop.channel import HELPER, called_directly
 from tests.loop.devices import BTRFS_SIZE, SIZE, Bench, Case, digest, run
@@ -310,7 +310,7 @@ RESULT = find_story("ssd-tie").result
 
 def test_the_command_shows_what_it_would_do_and_does_it_once_confirmed(bench: Bench, own_etc: Path) -> None:
     disk, result = bench.disk(), bench.directory / "result.jsonl"
-    results.write_result(result, RESULT)
+    write_result(result, RESULT)
     command = [
         sys.executable, "-m", "fswizard", "set-up", str(result), "--disk", disk.path, "--candidate", "ext4:noatime",
         "--mount-point", "/srv/films", "--label", "films", "--owner", "daemon", "--no-partition",

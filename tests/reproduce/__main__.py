@@ -29,6 +29,7 @@ from fswizard import results
 from fswizard.advice import conclude
 from fswizard.model.result import Result
 from fswizard.report.privacy import harmless
+from tests.builders import write_result
 from tests.reproduce import page
 from tests.reproduce.by_hand import BY_HAND
 from tests.reproduce.experiments import DOCUMENTS, PLACES, Emulated, Simulated
@@ -113,7 +114,7 @@ def _run(name: str, directory: Path) -> Path:
 def keep(result: Result, path: Path) -> None:
     """Without what only this machine need know, and without the rates of each second."""
     findings = harmless(conclude(result), identify=False)
-    results.write_result(path, replace(findings.result, throughput_series=()))
+    write_result(path, replace(findings.result, throughput_series=()))
     path.chmod(0o644)
     result_of.cache_clear()
     in_their_terms.cache_clear()
@@ -141,7 +142,7 @@ def _in_simulated_time(name: str, where: Simulated, path: Path) -> None:
         ended = machine.run(script, where.disks, memory=where.memory, into=Path(directory), limit_s=LONGEST_S)
     if ended.returncode:
         raise RuntimeError(f"it ended with {ended.returncode}:\n{ended.stdout[-2000:]}")
-    results.write_result(path, BY_HAND[name].result(ended.stdout))
+    write_result(path, BY_HAND[name].result(ended.stdout))
 
 
 def _emulated(name: str, where: Emulated, path: Path) -> None:

@@ -30,6 +30,7 @@ from fswizard.tui.app import FswizardApp
 from fswizard.tui.backend import Backend
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.monitor import RunMonitor
+from tests.builders import write_result
 from tests.fakes.desktop import at_the_desktop
 from tests.fakes.wizard import FakeMachine, FakeSession, app
 from tests.recording import recorded
@@ -55,7 +56,7 @@ def main() -> None:
             found = result(name)
             findings = conclude(found)
             path = results.results_directory() / f"{name}.jsonl"
-            results.write_result(path, found, findings.analysis, findings.advice.card.verdict)
+            write_result(path, found, findings.analysis, findings.advice.card.verdict)
         with patch("textual.app.wait_for_idle", handled), patch("textual.pilot.wait_for_idle", handled):
             asyncio.run(_take_all())
     (FOLDER / "card.svg").write_text(render(conclude(result()), "svg"), "utf-8")

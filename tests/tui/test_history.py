@@ -12,11 +12,11 @@ from textual.pilot import Pilot
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Target
 from fswizard.report.presentation import present
-from fswizard.results import all_results, new_path, write_result
+from fswizard.results import all_results, new_path
 from fswizard.stats import analyse
 from fswizard.tui import outcome
 from fswizard.tui.backend import Backend
-from tests.builders import make_filesystem, make_filled_result, make_plan, make_result, make_samples
+from tests.builders import make_filesystem, make_filled_result, make_plan, make_result, make_samples, write_result
 from tests.fakes.two_runs import TwoRuns
 from tests.fakes.wizard import FakeMachine, app, verdict
 from tests.tui.driving import footer, screen_text, shows, until

@@ -31,7 +31,7 @@ from fswizard.tui import live, outcome
 from fswizard.tui.drawing import ink
 from fswizard.tui.screens.comparison import drawing
 from fswizard.tui.screens.history import entry_line
-from tests.builders import make_filesystem, make_plan, make_result, make_samples, make_workload
+from tests.builders import make_filesystem, make_plan, make_result, make_samples, make_workload, write_result
 from tests.fakes.command_line import fswizard
 from tests.fakes.wizard import FakeMachine, finished_result
 from tests.tui.screenshots import result as recorded_result
@@ -181,7 +181,7 @@ def test_the_history_has_the_verdict_who_is_not_out_and_how_long_it_took(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     result = make()
     view = present(conclude(result))
-    results.write_result(results.new_path(result.plan), result, analyse(result), view.card.verdict)
+    write_result(results.new_path(result.plan), result, analyse(result), view.card.verdict)
     (entry,) = results.all_results()
     out = {ratio.candidate for ratio in view.standing if ratio.verdict in ("slower", "behind", "failed")}
     assert set(entry.leaders) == {candidate.name for candidate in result.plan.candidates} - out

@@ -28,6 +28,7 @@ from fswizard.errors import UsageError
 from fswizard.model.events import RatioUpdated
 from fswizard.model.run_state import RunState
 from fswizard.stats import analyse
+from tests.builders import write_result
 from tests.fakes.command_line import fswizard
 from tests.recorded.machines import machine
 from tests.unit.report_findings import make_findings
@@ -214,7 +215,7 @@ RESULT = make_findings().result
 @pytest.fixture
 def newest(state: Path) -> Path:
     path = results.new_path(RESULT.plan)
-    results.write_result(path, RESULT, analyse(RESULT))
+    write_result(path, RESULT, analyse(RESULT))
     return path
 
 
@@ -339,7 +340,7 @@ def test_nobody_is_ahead_who_was_measured_alone_and_the_standing_is_told_in_word
     names = {candidate.name for candidate in plan.candidates}
     samples = tuple(sample for sample in RESULT.samples if sample.candidate in names)
     alone = replace(RESULT, plan=plan, samples=samples, failures=())
-    results.write_result(results.new_path(plan), alone, analyse(alone))
+    write_result(results.new_path(plan), alone, analyse(alone))
     assert fswizard("history").stdout.splitlines()[2] == "      only ext4 was measured"
     stream = io.StringIO()
     Narration(stream).show(RatioUpdated(1.0, analyse(RESULT)), RunState.of(RESULT.plan))

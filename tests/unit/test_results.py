@@ -36,10 +36,9 @@ from fswizard.results import (
     load,
     new_path,
     state_directory,
-    write_result,
 )
 from fswizard.results.reading import MAXIMUM_BYTES
-from tests.builders import make_drive, make_plan, make_result
+from tests.builders import make_drive, make_plan, make_result, write_result
 
 FAILURE = Failure(2, "xfs", "write", "ENOSPC", "The volume was full.", "fio: No space left\nsecond line")
 RESULT = make_result(

@@ -30,6 +30,7 @@ from tests.builders import (
     make_result,
     make_samples,
     make_workload,
+    write_result,
 )
 from tests.fakes.command_line import fswizard
 
@@ -206,8 +207,8 @@ def test_what_was_not_measured_alike_is_compared_with_a_warning(plan: dict[str, 
 
 def test_the_command_compares_two_of_the_history(state: Path) -> None:
     directory = results.new_path(BEFORE.plan).parent
-    results.write_result(directory / "2025.jsonl", BEFORE)
-    results.write_result(directory / "2026.jsonl", FASTER)
+    write_result(directory / "2025.jsonl", BEFORE)
+    write_result(directory / "2026.jsonl", FASTER)
     compared = fswizard("history", "--compare", "2025", "2026")
     document = json.loads(fswizard("history", "--compare", "2025", "2026", "--json").stdout)
     assert "1.50" in compared.stdout
@@ -218,12 +219,10 @@ def test_the_command_compares_two_of_the_history(state: Path) -> None:
 def test_the_command_lists_by_disk_what_changed_since_the_result_before(state: Path) -> None:
     directory = results.new_path(BEFORE.plan).parent
     later = replace(on(kernel="6.12.1"), environment=replace(FASTER.environment, kernel="6.12.1", started="2026-03-01"))
-    results.write_result(directory / "old.jsonl", BEFORE)
-    results.write_result(directory / "new.jsonl", later)
+    write_result(directory / "old.jsonl", BEFORE)
+    write_result(directory / "new.jsonl", later)
     other = run((150.0,), drive=make_drive(serial="X-5555"))
-    results.write_result(
-        directory / "twin.jsonl", replace(other, environment=replace(other.environment, started="2025"))
-    )
+    write_result(directory / "twin.jsonl", replace(other, environment=replace(other.environment, started="2025")))
     listed = fswizard("history").stdout.splitlines()
     heads = [line for line in listed if line and not line.startswith(" ")]
     assert heads == ["ST8000AS0002-1NA17Z, serial number …0000", "ST8000AS0002-1NA17Z, serial number …5555"]

@@ -14,12 +14,12 @@ from fswizard.model.forecast import LIKELY, UNLIKELY, Close, Forecast
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.report.plan import plan_facts
-from fswizard.results import all_results, new_path, write_result
+from fswizard.results import all_results, new_path
 from fswizard.session import settles_text
 from fswizard.stats import analyse, decide, forecast
 from fswizard.stats.forecast import foresee
 from tests.bench.forecasts import Told, drawn, recorded, simulated, spliced
-from tests.builders import make_drive, make_plan, make_recipe, make_result, make_workload
+from tests.builders import make_drive, make_plan, make_recipe, make_result, make_workload, write_result
 
 
 def measured(rounds: int, noise: float, truth: tuple[float, ...] = (100.0, 100.0)) -> Result:
