@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -40,6 +42,10 @@ def for_console(text: str) -> str:
     return text.translate(_TABLE)
 
 
+HANG_UP_MS = 1000
+"""Milliseconds between two looks at the terminal: not every way of hanging up wakes who waits for it."""
+
+
 class Terminal(LinuxDriver):
     """Textual's own driver, except that a terminal that hung up is written to and read from no more."""
 
@@ -49,6 +55,16 @@ class Terminal(LinuxDriver):
         self._lost = False
         self._is_console = os.environ.get("TERM") == "linux"
         signal.signal(signal.SIGHUP, self._hung_up)
+        threading.Thread(target=self._await_hang_up, daemon=True).start()
+
+    def _await_hang_up(self) -> None:
+        """The kernel signals only the leader of the terminal's session: there is none after `setsid`, and `su` does not
+        pass it on. Then reading from the terminal returns nothing, at once and every time."""
+        terminal = select.poll()
+        terminal.register(self.fileno, 0)  # for POLLHUP alone, which is always reported
+        while not terminal.poll(HANG_UP_MS):
+            pass
+        os.kill(os.getpid(), signal.SIGHUP)
 
     def _hung_up(self, *received: object) -> None:
         """Called at once, before anything else can be written: that would be an error from now on."""

@@ -165,6 +165,19 @@ def test_a_terminal_of_sixteen_colours_is_sent_these_alone(
     assert "38;5;" not in codes
 
 
+def test_the_wizard_ends_with_a_terminal_that_sends_it_no_signal(open_terminal: type[Tmux], tmp_path: Path) -> None:
+    """The kernel signals no session but the one that the terminal controls. Seconds, as a wizard has to come up."""
+    state = f"XDG_STATE_HOME={tmp_path}/state XDG_CACHE_HOME={tmp_path}/cache"
+    terminal = open_terminal(program=f"setsid -w env {state} {sys.executable} -m fswizard --demo")
+    terminal.shows("What would you like to know?")
+    terminal.hang_up()
+    try:
+        terminal.ends()
+    finally:
+        if terminal.alive:
+            os.kill(terminal.pid, signal.SIGKILL)
+
+
 @pytest.mark.root
 @pytest.mark.loop
 @pytest.mark.fio
