@@ -158,9 +158,9 @@ def test_a_terminal_of_sixteen_colours_is_sent_these_alone(
     state = f"XDG_STATE_HOME={tmp_path}/state XDG_CACHE_HOME={tmp_path}/cache"
     terminal = open_terminal(program=f"env -u COLORTERM -u NO_COLOR TERM={kind} {state} {sys.executable} -m fswizard")
     terminal.shows("What would you like to know?")
-    wait_until(lambda: "\x1b[44m" in terminal.codes(), TIMEOUT_S, "the colour of the cursor")
+    wait_until(lambda: "\x1b[100m" in terminal.codes(), TIMEOUT_S, "the colour of the cursor")
     codes = terminal.codes()
-    assert "\x1b[96m" in codes, "the colour of what is chosen"
+    assert "\x1b[34m" in codes, "the colour of what is chosen"
     assert "38;2;" not in codes
     assert "38;5;" not in codes
 
