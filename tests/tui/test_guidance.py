@@ -9,11 +9,9 @@ import pytest
 
 from fswizard import recipes
 from fswizard.errors import Refused
-from fswizard.filesystems import NEEDS
 from fswizard.tui.backend import Place
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.drives import TargetMenu
-from fswizard.tui.matrix import FEATURES
 from fswizard.tui.screens.options import OptionsScreen
 from fswizard.tui.screens.review import commands
 from fswizard.tui.widgets.choice_list import ChoiceList
@@ -37,30 +35,6 @@ async def test_options_and_baseline_are_for_filesystems_alone_and_a_baseline_mus
         assert "must have" not in footer(pilot.app)
         await pilot.press("o")
         assert not isinstance(pilot.app.screen, OptionsScreen)
-
-
-async def test_each_feature_is_explained_and_shows_every_candidate_on_a_line_of_its_own() -> None:
-    async with app("filesystems").run_test(size=SIZE) as pilot:
-        await at_step(pilot, "filesystems")
-        await pilot.press("m")
-        titles = {need.name: need.title for need in NEEDS}
-        for name, word in FEATURES.items():
-            await shows(pilot, f"{word}: {titles[name]}.")
-            if name == "checksums":
-                await shows(pilot, "✓ yes")
-                lines = screen_text(pilot.app).splitlines()
-                for candidate in wizard(pilot).choices.candidates:
-                    rows = [line for line in lines if candidate in line.split()]
-                    assert any("yes" in line or "metadata" in line for line in rows), candidate
-            await pilot.press("right")
-
-
-async def test_where_only_one_place_is_mounted_that_is_said_before_anybody_asks(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(FakeMachine, "mounted", lambda machine: MOUNTED[:1])
-    async with app("places", purpose="compare").run_test(size=SIZE) as pilot:
-        await shows(pilot, "There is only one mounted filesystem")
 
 
 async def test_the_verdict_comes_first_where_it_is_what_was_asked_for() -> None:
@@ -99,21 +73,6 @@ def test_a_command_that_is_repeated_at_once_stands_there_once() -> None:
     words = commands(replace(plan, commands=(plan.commands[0], *plan.commands)), 120).plain
     assert "(2 times)" in words
     assert words.count("fallocate --length") == 1
-
-
-async def test_a_small_screen_says_what_each_way_in_does_where_there_is_room_for_all_of_it() -> None:
-    async with app("purpose", FakeMachine(earlier=False)).run_test(size=SIZE) as pilot:
-        await shows(pilot, "administrator rights")
-        await pilot.press("down", "down", "down")
-        await shows(pilot, "no root; nothing is formatted")
-    async with app("purpose").run_test(size=SIZE) as pilot:
-        await shows(pilot, "Earlier results")
-        await shows(pilot, "not finished")
-        await until(pilot, lambda: "Measures" not in screen_text(pilot.app), "the facts to go")
-        await pilot.resize_terminal(80, 40)
-        await shows(pilot, "administrator rights")
-        await pilot.resize_terminal(120, 36)
-        await shows(pilot, "not finished")
 
 
 @pytest.mark.parametrize(("free_bytes", "fits"), [(3 * 10**9, False), (10**12, True)])

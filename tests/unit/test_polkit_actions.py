@@ -1,9 +1,7 @@
-"""What people are told of root's rights is what the code does: the page for auditors, and polkit's actions."""
+"""The actions of polkit fit the rights of the helper."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,41 +9,9 @@ import pytest
 
 from fswizard import privileged
 from fswizard.privileged import install, rights
-from fswizard.privileged.protocol import VERBS
-from fswizard.privileged.system_calls import CAPABILITIES
-from fswizard.privileged.volumes import ALLOWED
 from fswizard.targets import privilege
 
 ROOM = Path(privileged.__file__).parent
-README = (ROOM / "README.md").read_text()
-
-
-def table(first: str) -> Iterator[list[str]]:
-    """The rows of the table whose first heading that is."""
-    lines = README.splitlines()
-    start = next(number for number, line in enumerate(lines) if line.startswith(f"| {first} |"))
-    for line in lines[start + 2 :]:
-        if not line.startswith("|"):
-            return
-        yield [cell.strip() for cell in line.strip("|").split("|")]
-
-
-def test_the_page_has_each_verb_right_capability_and_file() -> None:
-    told = {verb.strip("`"): frozenset(states.split(", ")) - {"–"} for verb, states, _ in table("verb")}
-    assert told == {verb: ALLOWED.get(verb, frozenset()) for verb in VERBS}
-    rights_told = {}
-    for right, words, _ in table("right"):
-        named = {*re.findall(r"`(\w+)`", words)}
-        rights_told[right.strip("`")] = VERBS.keys() - named if words.startswith("all verbs but") else named
-    assert rights_told == rights.VERBS
-    assert {name for names, _ in table("capability") for name in re.findall(r"`(\w+)`", names)} == CAPABILITIES.keys()
-    (denied,) = (names for names, *_ in table("setting") if "CAP_" in names)
-    kept = {f"CAP_{name.upper()}" for name in CAPABILITIES}
-    assert not kept.intersection(re.findall(r"`(\w+)`", denied))
-    order = README.partition("## Reading order")[2].partition("## Tests")[0]
-    assert {*re.findall(r"`(\w+\.py)`", order)} == {path.name for path in ROOM.glob("*.py")} - {"__init__.py"}
-
-
 ACTIONS = ElementTree.parse(ROOM / install.POLICY).getroot().findall("action")
 BY_RIGHT = {action.attrib["id"].removeprefix("org.fswizard."): action for action in ACTIONS}
 
