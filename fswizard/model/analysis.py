@@ -10,7 +10,7 @@ from typing import Literal
 
 from fswizard.language import ENGLISH, N_, _, p_, shown
 from fswizard.model.forecast import Forecast
-from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_WRITTEN, Better
+from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_WRITTEN
 from fswizard.model.plan import MAXIMUM_ROUNDS
 from fswizard.model.result import Doubt, Result
 from fswizard.model.units import ratio_text
@@ -130,8 +130,6 @@ class Analysis:
     """Candidates that nobody is proven to beat, best estimate first."""
     dropped: tuple[str, ...] = ()
     """Candidates proven slower than the leader."""
-    tied: bool = False
-    """All leaders are within ±5 % of each other, proven."""
     rounds: int = 0
     """Rounds that count: the most that any candidate finished."""
     pairs: tuple[Ratio, ...] = ()
@@ -200,8 +198,6 @@ class Summary:
     workload: str
     """Empty for figures of the cell as a whole, such as the time of mkfs."""
     metric: str
-    unit: str
-    better: Better
     median: float
     worst: float
     rounds: int

@@ -180,7 +180,6 @@ class Filesystem:
     packages: Mapping[str, str] = field(default_factory=dict)
     """Package of the mkfs program by distribution: debian, fedora, arch."""
     minimum_bytes: int = 0
-    maximum_bytes: int = 0
     slow_below_bytes: int = 0
     """Below this size it is clearly slower than on a usual disk; 0 where that is unknown."""
     made_bytes: int = 0

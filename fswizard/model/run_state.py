@@ -60,7 +60,6 @@ class LogCommand:
 class LogNote:
     """Something other than a program that is worth a line in the log."""
 
-    at_s: float
     kind: Literal["step", "doubt", "failed", "skipped", "discarded", "round", "end"]
     text: str
     """In English."""
@@ -158,11 +157,6 @@ class RunState:
     @property
     def failures(self) -> tuple[Failure, ...]:
         return self.result.failures
-
-    @property
-    def survivors(self) -> tuple[str, ...] | None:
-        """Who takes part in the next round; None before the end of the first."""
-        return self.result.survivors
 
     @property
     def standing(self) -> tuple[Ratio, ...]:
@@ -321,21 +315,21 @@ class RunState:
 
 def _note(event: Event) -> LogNote | None:
     """The line of the log for an event other than a program's."""
-    at_s, note = event.at_s, None
+    note = None
     match event:
         case StepStarted(step=step):
-            note = LogNote(at_s, "step", step.title, candidate=step.candidate)
+            note = LogNote("step", step.title, candidate=step.candidate)
         case RatioUpdated(analysis=analysis):
-            note = LogNote(at_s, "round", N_("round {round} is complete").format(round=analysis.rounds))
+            note = LogNote("round", N_("round {round} is complete").format(round=analysis.rounds))
         case DoubtRaised(doubt=doubt):
-            note = LogNote(at_s, "doubt", doubt.text)
+            note = LogNote("doubt", doubt.text)
         case StepFailed(failure=failure):
-            note = LogNote(at_s, "failed", failure.text, failure.details[-LOG_OUTPUT:], failure.candidate)
+            note = LogNote("failed", failure.text, failure.details[-LOG_OUTPUT:], failure.candidate)
         case StepSkipped(_, step, reason):
-            note = LogNote(at_s, "skipped", reason, candidate=step.candidate)
+            note = LogNote("skipped", reason, candidate=step.candidate)
         case RoundDiscarded(_, number, reason):
             words = N_("round {round} does not count: {reason}").format(round=number, reason=reason)
-            note = LogNote(at_s, "discarded", words)
+            note = LogNote("discarded", words)
         case RunEnded(text=text):
-            note = LogNote(at_s, "end", text)
+            note = LogNote("end", text)
     return note

@@ -285,7 +285,7 @@ def _be_child(
         inherited.close_all_but({0, 1, 2, *keep, *([report] if contained else [])})
         signal.set_wakeup_fd(-1)
         inherited.reset_signals()
-        code = _contain(body, report, keep) if contained else body()
+        code = _contain(body, report) if contained else body()
         sys.stdout.flush()
     except Refusal as refusal:
         os.write(2, f"{refusal.text}\n".encode())
@@ -313,7 +313,7 @@ def _begin(begin: Begin, saying: int) -> int:
     return work()
 
 
-def _contain(body: Body, report: int, keep: Collection[int]) -> int:
+def _contain(body: Body, report: int) -> int:
     """Be PID 1 of the namespace: start `body`, reap, report how it ended; with the return the kernel ends the rest.
 
     What the kernel takes to clear the namespace away does not count as time of the program.

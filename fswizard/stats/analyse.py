@@ -55,7 +55,7 @@ def stand(
     in_the_run = [*best_first, *unmeasured]
     leaders = pairs.unbeaten(in_the_run)
     dropped = tuple(name for name in in_the_run if name not in leaders)
-    return replace(pairs, leaders=leaders, dropped=dropped, tied=pairs.all_tie(leaders))
+    return replace(pairs, leaders=leaders, dropped=dropped)
 
 
 def _by_workload(tables: Tables, baseline: str, names: list[str]) -> Iterator[Ratio]:

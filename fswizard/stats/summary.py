@@ -41,10 +41,10 @@ def summarise(result: Result, tables: Mapping[str, Table] | None = None) -> tupl
 
 def _summary(first: Sample, values: list[float], of_bare_device: Ratio | None = None) -> Summary:
     worst = min(values) if first.better == "higher" else max(values)
+    median = statistics.median(values)
     return Summary(
-        first.candidate, first.workload, first.metric, first.unit, first.better, statistics.median(values), worst,
-        len(values), first.primary, of_bare_device,
-    )  # fmt: skip
+        first.candidate, first.workload, first.metric, median, worst, len(values), first.primary, of_bare_device
+    )
 
 
 def _of_bare_device(result: Result, tables: Mapping[str, Table]) -> Mapping[tuple[str, str], Ratio]:

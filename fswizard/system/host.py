@@ -42,7 +42,6 @@ class Space:
     """How full a filesystem is."""
 
     total_bytes: int
-    used_bytes: int
     free_bytes: int
     """For users other than root."""
 
@@ -80,7 +79,8 @@ class Host:
 
     def space(self, directory: str | Path) -> Space:
         """Of the filesystem that `directory` lies on. OSError where it cannot be asked."""
-        return Space(*shutil.disk_usage(directory))
+        usage = shutil.disk_usage(directory)
+        return Space(usage.total, usage.free)
 
     def name(self) -> str:
         """What the machine is called in its network."""

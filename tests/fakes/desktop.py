@@ -81,7 +81,7 @@ class _Host(ModelHost):
     def space(self, directory: str | Path) -> Space:
         mount = _mount(str(directory))
         used, free = USED_AND_FREE[mount.path]
-        return Space(used + free, used, free)
+        return Space(used + free, free)
 
 
 @cache

@@ -15,7 +15,7 @@ from fswizard.system.host import Host, Load, Space
 _ROOMY = """
 from fswizard.system import host
 class Roomy(host.Host):
-    def space(self, directory): return host.Space(2 << 40, 1 << 40, 1 << 40)
+    def space(self, directory): return host.Space(2 << 40, 1 << 40)
     def pressure_total_s(self, resource): return 0.0
     def disk_busy_s(self, name): return 0.0
     def unwritten_bytes(self): return 0
@@ -49,7 +49,7 @@ class ModelHost(Host):
 
     def space(self, directory: str | Path) -> Space:
         free_bytes = self.free_in.get(str(directory), self.free_bytes)
-        return Space(self.total_bytes, self.total_bytes - free_bytes, free_bytes)
+        return Space(self.total_bytes, free_bytes)
 
     def memory_bytes(self) -> int:
         return self.memory

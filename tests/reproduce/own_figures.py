@@ -14,7 +14,7 @@ from tests.fakes.clock import SimulatedClock
 
 AICODIX = "[aicodix/smr](https://github.com/aicodix/smr)"
 SSSL = "[sssl/SMR-simulation](https://github.com/sssl/SMR-simulation)"
-MIB, GIB = 1 << 20, 1 << 30
+MIB = 1 << 20
 SIZE_BYTES = 8_001_563_222_016
 PLATEAUS = {2: 4.0, 4: 8.0, 8: 14.0, 16: 20.0, 32: 30.0}
 """MiB at a time to MiB/s beyond the cache."""

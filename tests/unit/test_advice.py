@@ -200,7 +200,7 @@ def test_in_a_tie_all_are_the_choice_and_what_the_user_compares_with_comes_first
     rng = random.Random(10)
     result = make_result({name: [100 * math.exp(rng.gauss(0, 0.033)) for _ in range(8)] for name in ("ext4", "xfs")})
     analysis = analyse(result)
-    assert not analysis.tied and analysis.all_near(analysis.leaders)
+    assert not analysis.all_tie(analysis.leaders) and analysis.all_near(analysis.leaders)
     near = conclude(result).advice
     assert near.card.verdict.startswith("Use ext4: xfs is within ") and "matters little" in near.card.verdict
     assert set(near.choice) == set(analysis.leaders) and not near.tie

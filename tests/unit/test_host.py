@@ -93,7 +93,7 @@ def test_pressure_unwritten_data_room_memory_and_processor_are_read(tmp_path: Pa
     assert Host(tmp_path / "none").unwritten_bytes() == 0
     here = Host()
     room = here.space(tmp_path)
-    assert 0 <= room.free_bytes <= room.total_bytes and 0 < room.used_bytes <= room.total_bytes
+    assert 0 <= room.free_bytes <= room.total_bytes
     assert here.memory_bytes() > 1 << 28
     assert here.processor()
     assert here.on_battery() in (True, False)

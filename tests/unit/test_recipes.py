@@ -27,7 +27,7 @@ from fswizard.model.codec import from_json, to_json
 from fswizard.model.recipe import GROUPS, TITLES, Recipe, Workload
 from tests.fakes.command_line import fswizard
 
-KIB, MIB = 1 << 10, 1 << 20
+MIB = 1 << 20
 SHIPPED = (
     "quick", "archive-disk", "backup", "build-tree", "cache-overflow", "container-layers", "databases",
     "desktop-programs", "desktop-ssd", "everyday", "fileserver", "fill", "four-jobs", "game-library", "kdiskmark",
