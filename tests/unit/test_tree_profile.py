@@ -239,7 +239,7 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def text_titled(title: str) -> str:
-    return own.like(tree_profile.look(Path(__file__).with_name("data")), title)
+    return own.like(tree_profile.look(Path(__file__).parents[1] / "recorded/smartctl"), title)
 
 
 def shipped() -> list[Recipe]:
