@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from fswizard.errors import UsageError
 from fswizard.filesystems import parse_candidate
-from fswizard.tui.backend import Backend
 from fswizard.tui.candidates import best_first, short_name
-from fswizard.tui.choices import WizardChoices
 from fswizard.tui.screens.members import MembersScreen
 from fswizard.tui.screens.options import OptionsScreen
 from fswizard.tui.widgets.choice_list import ChoiceList
@@ -195,13 +190,3 @@ def test_a_short_name_is_put_together_as_it_is_typed(name: str) -> None:
     words = [f"{key}={value}" for key, value in candidate.array.options.items()]
     words += ["degraded"] * candidate.array.degraded
     assert short_name(candidate.filesystem.name, candidate.array, words, candidate.mount_options) == name
-
-
-def test_the_real_plan_is_over_as_many_images_as_were_chosen(tmp_path: Path) -> None:
-    choices = WizardChoices("own", directory=str(tmp_path), images=3, member_bytes=4 << 30, recipe=RECIPES[2])
-    plan = Backend().make_plan(replace(choices, candidates=("ext4", "btrfs:raid1")))
-    assert len(plan.target.members) == 3
-    assert plan.candidates[1].array is not None
-    assert plan.candidates[1].array.members == 3
-    with pytest.raises(UsageError, match="at least 4"):
-        Backend().make_plan(replace(choices, candidates=("ext4", "btrfs:raid10")))

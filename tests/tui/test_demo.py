@@ -17,18 +17,16 @@ from fswizard.demo import Story, find_story, stories
 from fswizard.demo.app import DemoApp
 from fswizard.demo.machine import DemoMachine
 from fswizard.demo.replay import Replay
-from fswizard.demo.stories import HERE, other_drives
 from fswizard.model.analysis import TIE
 from fswizard.model.events import RunEnded, StepStarted
 from fswizard.stats import analyse
 from fswizard.tui.backend import Backend
 from fswizard.tui.screens.gallery import GalleryScreen
 from tests.fakes.wizard import Clock
-from tests.stories.packing import SIMULATED, beside
+from tests.stories.packing import SIMULATED
 from tests.tui.driving import at_step, screen_text, shows, until, wizard
 
 SIZE = (100, 32)
-ROOM_BYTES = 300_000
 ASKS_NOBODY = {
     "conclude",
     "confirmed",
@@ -177,16 +175,6 @@ def test_what_a_story_promises_is_what_its_result_says_and_a_simulated_disk_says
     }[name]()
 
 
-def test_the_disks_beside_a_story_are_those_of_the_recorded_machine() -> None:
-    assert other_drives() == beside()
-
-
-def test_all_recordings_are_small_and_each_belongs_to_a_story() -> None:
-    files = [*(HERE / "recordings").iterdir()]
-    assert sum(path.stat().st_size for path in files) < ROOM_BYTES
-    assert {path.name.removesuffix(".jsonl.gz") for path in files} - {"drives.json.gz"} == stories().keys()
-
-
 async def test_a_disk_is_set_up_up_to_the_review_where_it_says_that_nothing_is_done() -> None:
     story = find_story("ssd-tie")
     machine = DemoApp(story, start="result", result=story.result, clock=Clock())
@@ -202,14 +190,3 @@ async def test_a_disk_is_set_up_up_to_the_review_where_it_says_that_nothing_is_d
         assert "save as a script" not in shown and "erase and start" not in shown
         await pilot.press("escape", "escape")
         await at_step(pilot, "result")
-
-
-async def test_a_story_on_a_whole_disk_says_what_that_disk_loses() -> None:
-    story = next(each for each in stories().values() if each.plan.target.kind == "device")
-    application = DemoApp(story, start="review", clock=lambda: 0.0)
-    async with application.run_test(size=(120, 36)) as pilot:
-        await shows(pilot, "You lose")
-        shown = screen_text(pilot.app)
-        assert "everything on it" in shown
-        assert "nothing: none" not in shown
-        assert "left empty" in shown

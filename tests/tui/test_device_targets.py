@@ -206,23 +206,6 @@ async def test_a_disk_that_is_mounted_meanwhile_is_not_the_target_any_more() -> 
             await shows(pilot, "(•) a scratch image")
 
 
-async def test_wear_is_told_by_what_the_disk_says_or_else_by_its_rating_and_not_where_nothing_wears() -> None:
-    worn = replace(SSD, written_bytes=30 * 10**12, life_used_percent=3)
-    for drive, words in {worn: "% of this SSD's life", SSD: "% of this SSD's rated life", ARCHIVE: ""}.items():
-        machine = FakeMachine(drives=(drive,))
-        async with app("workloads", machine, drive=drive).run_test(size=WIDE) as pilot:
-            await shows(pilot, " · writes ")
-            assert ("SSD's" in screen_text(pilot.app)) == bool(words), screen_text(pilot.app)
-            assert words in screen_text(pilot.app)
-            await pilot.press("enter")
-            await at_step(pilot, "review")
-            await shows(pilot, "starts the run")
-            assert ("SSD's" in screen_text(pilot.app)) == bool(words)
-    async with app("workloads", FakeMachine(drives=(worn,)), drive=worn, elsewhere="vda").run_test(size=WIDE) as pilot:
-        await shows(pilot, " · writes ")
-        assert "SSD's" not in screen_text(pilot.app), "another disk is written to"
-
-
 async def test_a_no_to_the_helper_on_the_terminal_leads_back_to_the_review(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where sudo needs no password, too: the helper asks in any case."""
     machine = FakeMachine(drives=(NEW, SSD), privilege="sudo", event_s=0.01)

@@ -13,15 +13,9 @@ from rich.cells import cell_len
 
 import fswizard
 from fswizard.cli.verdicts import verdict_lines
-from fswizard.drives.smr import SmrFacts, judge_smr
-from fswizard.filesystems import catalogue
 from fswizard.language import NOT_FIRST
 from fswizard.model.analysis import Ratio
-from fswizard.model.drive import Drive
-from fswizard.model.filesystem import Candidate
-from fswizard.model.text import mid_sentence
 from fswizard.report.figures import Axis
-from fswizard.tui.candidates import explain_candidate, kind_of, option_tokens
 from fswizard.tui.drawing import (
     bullet,
     columns,
@@ -35,7 +29,6 @@ from fswizard.tui.drawing import (
     text,
     wrap,
 )
-from fswizard.tui.drives import explain
 from fswizard.tui.terminal import for_console
 from fswizard.tui.widgets.braille import area, nice_top
 from fswizard.tui.widgets.ratios import bar, ratio_table
@@ -106,17 +99,6 @@ def test_what_stands_side_by_side_is_whole_and_takes_few_lines(words: list[str],
     assert [word for row in rows for word in row.split(" · ")] == words
     assert all(cell_len(row) <= width for row in rows)
     assert all(cell_len(f"{row} · {after.split(' · ')[0]}") > width for row, after in pairwise(rows))
-
-
-@pytest.mark.parametrize("width", [30, 37, 44, 60])
-@pytest.mark.parametrize("name", catalogue())
-def test_what_a_filesystem_offers_is_not_cut(name: str, width: int) -> None:
-    filesystem = catalogue()[name]
-    drawn = explain_candidate(Candidate(name, filesystem), None, width).plain
-    assert "…" not in drawn.partition("Features")[2]
-    assert max(map(cell_len, drawn.splitlines())) <= width
-    flat = "".join(drawn.split())
-    assert all("".join(f.value.split()) in flat for f in filesystem.features if f.value not in ("yes", "no"))
 
 
 def test_better_stands_right_of_the_line_and_worse_left_of_it() -> None:
@@ -203,23 +185,6 @@ def test_zones_of_flash_are_not_called_shingles() -> None:
     assert verdict_lines(namespace.smr, flash=namespace.flash)[0].startswith("  host-managed zones")
 
 
-def test_what_zpool_sets_is_not_called_a_mount_option() -> None:
-    zfs = catalogue()["zfs"]
-    assert {kind_of(option, zfs) for _, option in option_tokens(zfs)} == {"zpool"}
-
-
-def test_a_title_within_a_sentence_keeps_the_capitals_of_names() -> None:
-    assert [*map(mid_sentence, ("Saving in SQLite", "SQLite commits"))] == ["saving in SQLite", "SQLite commits"]
-
-
-def test_a_virtual_disk_is_called_that_once_and_unknown_not_at_all() -> None:
-    verdict = judge_smr(SmrFacts("machine", volume=True))
-    drawn = explain(Drive("vda", 1 << 38, kind="virtual", bus="virtio", smr=verdict), 76).plain
-    assert drawn.count("virtual disk") == 1
-    assert "unknown" not in drawn
-    assert "on the virtual machine's host" in drawn
-
-
 @given(st.text("チェックサム、スナップ（必）。 Btrfs91%/\n", max_size=60), st.integers(4, 40))
 def test_wide_signs_are_wrapped_without_loss_and_none_that_belongs_to_the_one_before_begins_a_line(
     words: str, width: int
@@ -228,10 +193,3 @@ def test_wide_signs_are_wrapped_without_loss_and_none_that_belongs_to_the_one_be
     kept = "".join(words.split())
     assert "".join("".join(row.plain.split()) for row in rows) == kept
     assert all(row.cell_length <= width or row.plain[-1] in NOT_FIRST for row in rows)
-
-
-def test_words_and_numbers_among_wide_signs_stay_whole() -> None:
-    words = "確認するには、シリアル番号WSC0N3W0を入力してください。"
-    for width in range(8, 60):
-        assert any("WSC0N3W0" in row.plain for row in wrap(words, width))
-        assert all(row.plain[0] not in NOT_FIRST for row in wrap(words, width))

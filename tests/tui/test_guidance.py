@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from fswizard import recipes
-from fswizard.errors import Refused
 from fswizard.tui.backend import Place
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.drives import TargetMenu
@@ -16,7 +15,7 @@ from fswizard.tui.screens.options import OptionsScreen
 from fswizard.tui.screens.review import commands
 from fswizard.tui.widgets.choice_list import ChoiceList
 from tests.fakes.wizard import ARCHIVE, MOUNTED, NEW, RECIPES, SSD, FakeMachine, app, chosen
-from tests.tui.driving import at_step, footer, screen_text, shows, until, wizard
+from tests.tui.driving import at_step, footer, shows, until, wizard
 
 SIZE = (80, 24)
 
@@ -35,37 +34,6 @@ async def test_options_and_baseline_are_for_filesystems_alone_and_a_baseline_mus
         assert "must have" not in footer(pilot.app)
         await pilot.press("o")
         assert not isinstance(pilot.app.screen, OptionsScreen)
-
-
-async def test_the_verdict_comes_first_where_it_is_what_was_asked_for() -> None:
-    async with app("drive", purpose="smr").run_test(size=SIZE) as pilot:
-        await shows(pilot, "strong evidence")
-        assert "Measure on" not in screen_text(pilot.app), "it stands below, as something to do afterwards"
-        await pilot.press("tab")
-        await shows(pilot, "Measure on")
-
-
-async def test_the_serial_number_of_a_disk_stands_there_whole_at_every_width() -> None:
-    async with app("drive", FakeMachine(drives=(NEW, SSD)), drive=NEW).run_test(size=(120, 60)) as pilot:
-        for width in (60, 80, 110, 120):
-            await pilot.resize_terminal(width, 60)
-            await shows(pilot, NEW.serial)
-
-
-async def test_a_refusal_is_cut_between_sentences_at_every_width() -> None:
-    refused = Refused("sdb1 is mounted on /mnt/archive. " + "It is needed by something else, too. " * 3, "Unmount it.")
-
-    class Busy(FakeMachine):
-        def offers(self, drive, recipe):  # type: ignore[no-untyped-def]
-            return tuple(replace(offer, refused=refused) for offer in super().offers(drive, recipe))
-
-    async with app("drive", Busy()).run_test(size=(120, 40)) as pilot:
-        for width in (60, 80, 120):
-            await pilot.resize_terminal(width, 40)
-            await shows(pilot, "✗ sdb1 is mounted on /mnt/archive.")
-            refusals = [line.split("✗")[1] for line in screen_text(pilot.app).splitlines() if "✗" in line]
-            assert refusals
-            assert not any("…" in words for words in refusals)
 
 
 def test_a_command_that_is_repeated_at_once_stands_there_once() -> None:

@@ -8,15 +8,13 @@ from pathlib import Path
 import pytest
 
 from fswizard import language
-from fswizard.demo.app import DemoApp
-from fswizard.demo.stories import find_story
 from fswizard.system import files
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.preferences import PreferenceList
 from fswizard.tui.widgets.choice_list import ChoiceList
 from tests.fakes.translation import catalog_of, known
 from tests.fakes.wizard import Clock, FakeMachine, app, running_state
-from tests.tui.driving import screen_text, settled, until
+from tests.tui.driving import screen_text, settled
 
 TRANSLATED = {"Filesystems": "Dateisysteme", "help": "Hilfe", "Help": "Über diese Seite", "Run": "Lauf"}
 
@@ -88,17 +86,6 @@ async def test_a_run_goes_on_in_another_language() -> None:
         assert "Lauf" in screen_text(wizard)
         assert wizard.running is running
         assert not running.stopping
-
-
-async def test_a_demo_speaks_it_too_and_keeps_nothing() -> None:
-    wizard = DemoApp(find_story("ssd-tie"), straight=True)
-    async with wizard.run_test(size=(120, 36)) as pilot:
-        await until(pilot, lambda: wizard.measuring, "the run")
-        await pilot.press("f4")
-        await settled(pilot)
-        assert "Dateisysteme" in screen_text(wizard)
-        assert wizard.measuring
-    assert files.setting(language.SETTING) == ""
 
 
 async def test_the_ranking_stays_as_it_was_adjusted() -> None:

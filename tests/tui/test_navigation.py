@@ -83,21 +83,6 @@ async def test_find_goes_to_the_row_and_letters_move_as_arrows_do() -> None:
         await shows(pilot, "Help")
 
 
-async def test_home_and_end_scroll_the_report_and_a_short_notice_covers_no_key() -> None:
-    async with app("result").run_test(size=(80, 24), notifications=True) as pilot:
-        await settled(pilot)
-        reports = pilot.app.screen.query_one("#reports")
-        await pilot.press("end")
-        assert reports.scroll_offset.y == reports.max_scroll_y > 0
-        await pilot.press("home")
-        assert reports.scroll_offset.y == 0
-        await pilot.press("c")
-        await shows(pilot, "clipboard")
-        rows = screen_text(pilot.app).splitlines()
-        notice = max(number for number, row in enumerate(rows) if "clipboard" in row)
-        assert notice < min(number for number, row in enumerate(rows) if "⏎" in row)
-
-
 async def test_a_directory_is_named_and_what_was_wrong_with_it_goes_with_the_box() -> None:
     for step in ("drive", "places"):
         async with app(step, purpose="compare" if step == "places" else "archive-disk").run_test(size=SIZE) as pilot:

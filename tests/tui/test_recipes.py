@@ -51,22 +51,6 @@ def named(pilot: Pilot[Any]) -> str:
     return recipe.name if recipe else ""
 
 
-async def test_recipes_stand_in_groups_with_time_bytes_and_room() -> None:
-    async with app("workloads", AllRecipes()).run_test(size=SIZE) as pilot:
-        rows = await the_picker(pilot)
-        assert rows.key == "archive-disk", "the one in use"
-        keys = keys_of(pilot.app, "#recipes")
-        groups = ["Desktop", "Archive and backup", "Server", "Like KDiskMark", "From published comparisons"]
-        assert [key for key in keys if key in groups] == groups
-        await settled(pilot)
-        line = next(line for line in screen_text(pilot.app).splitlines() if "(•) Archive disk " in line)
-        await until(pilot, lambda: "PgUp/PgDn scroll" in footer(pilot.app), "the keys that scroll its tests")
-        assert all(unit in line for unit in ("(•)", " min ", " GB ", " 5 GiB"))
-        await pilot.press("escape")
-        await shows(pilot, "4 candidates · 7–14 min · writes 27–47 GB")
-        assert all(figure in line for figure in ("7–14 min", "27–47 GB")), "the same as beside the question"
-
-
 async def test_a_recipe_is_found_while_typing_and_the_time_of_another_is_left_behind() -> None:
     async with app("workloads", AllRecipes(), time_limit_s=120.0).run_test(size=SIZE) as pilot:
         await the_picker(pilot)
@@ -183,11 +167,3 @@ async def test_removing_asks_first_keeps_by_default_is_for_ones_own_alone_and_le
         await pilot.press("escape")
         await at_step(pilot, "workloads")
         await until(pilot, lambda: named(pilot) == "archive-disk", "the usual recipe")
-
-
-async def test_a_file_of_ones_own_that_is_no_recipe_is_told_where_it_would_be_listed(directory: Path) -> None:
-    directory.mkdir(parents=True)
-    (directory / "mine.toml").write_text("schema = 7")
-    async with app("workloads", AllRecipes()).run_test(size=(200, 50)) as pilot:
-        await the_picker(pilot)
-        await shows(pilot, "✗ mine.toml: 'schema' must be 1, not 7.")

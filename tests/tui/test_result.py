@@ -20,26 +20,9 @@ from fswizard.tui.widgets.choice_list import ChoiceList
 from tests.builders import make_array_result
 from tests.fakes.wizard import Clock, FakeMachine
 from tests.tui.driving import at_step, footer, screen_text, settled, shows, until, wizard
-from tests.tui.screenshots import finished, running
+from tests.tui.screenshots import finished
 from tests.tui.screenshots import result as recorded_result
-from tests.tui.test_same_answer import array, early
-
-WIDTHS = (60, 64, 71, 72, 76, 79, 80, 81, 90, 99, 100, 120, 160, 200)
-
-
-async def test_the_dots_and_their_word_stand_side_by_side_at_every_width() -> None:
-    async with finished().run_test(size=(60, 24)) as pilot:
-        for width in WIDTHS:
-            await pilot.resize_terminal(width, 24)
-            await settled(pilot)
-            assert "●●○○ fair" in screen_text(pilot.app), width
-
-
-def test_where_nothing_is_certain_no_confidence_is_told_and_no_line_is_empty() -> None:
-    view = present(conclude(replace(recorded_result(), samples=())))
-    assert view.card.confidence == 0
-    for width in WIDTHS:
-        assert not any(word in outcome.headline(view, width).plain for word in ("○", "confidence", "\n\n")), width
+from tests.tui.test_same_answer import early
 
 
 def opened(result: Result, file: str) -> FswizardApp:
@@ -69,22 +52,6 @@ async def test_what_cannot_be_resumed_is_not_offered() -> None:
         assert "resume" not in footer(pilot.app)
         assert "chance of a clear result" not in screen_text(pilot.app)
         assert f"Stopped early. {COMPLETE}" in " ".join(screen_text(pilot.app).split())
-
-
-async def test_the_keys_find_room_on_two_lines_of_120_columns_and_do_what_they_say() -> None:
-    async with opened(early(), "early.jsonl").run_test(size=(120, 36)) as pilot:
-        await until(pilot, lambda: "g resume" in footer(pilot.app), "its keys")
-        assert "scroll" not in footer(pilot.app), "there is room for all"
-        await pilot.resize_terminal(120, 24)
-        await until(pilot, lambda: "↑↓ scroll" in footer(pilot.app), "all keys")
-        keys = "⏎ export  ↑↓ scroll  u set it up  d details  w weights  m must have  s share  c copy  g resume"
-        assert footer(pilot.app) == f"^p menu  ^q quit\n{keys}  F1 help  esc back"
-        for key, words in (("w", "←→ change"), ("m", "⏎/space tick")):
-            await pilot.press(key)
-            await until(pilot, lambda words=words: words in footer(pilot.app), words)
-            assert len(footer(pilot.app).splitlines()) <= 2
-            assert "share" not in footer(pilot.app), "of the report, which has lost the focus"
-            await pilot.press("escape")
 
 
 async def test_share_opens_with_the_text_for_a_forum() -> None:
@@ -126,17 +93,6 @@ def test_the_worst_stalls_of_each_round_stand_on_one_scale(width: int) -> None:
     assert max(map(cell_len, (head, *rows))) <= width
 
 
-def test_no_figure_of_a_pause_is_broken_and_a_single_round_has_no_course() -> None:
-    result = with_stalls()
-    view = present(conclude(result))
-    for width in range(40, 80):
-        drawn = outcome.stalls(view, width)
-        assert drawn is not None
-        assert not any(line.rstrip().endswith(tuple("0123456789")) for line in drawn.plain.splitlines()), drawn.plain
-    first = replace(result, samples=tuple(s for s in result.samples if s.round <= 1))
-    assert outcome.stalls_by_round(present(conclude(first)), 80) is None
-
-
 async def test_a_large_terminal_shows_what_the_answer_rests_on_below_it() -> None:
     async with finished().run_test(size=(200, 50)) as pilot:
         await until(pilot, lambda: "s share" in footer(pilot.app), "the result")
@@ -147,44 +103,6 @@ async def test_a_large_terminal_shows_what_the_answer_rests_on_below_it() -> Non
         await pilot.resize_terminal(120, 50)
         await until(pilot, lambda: "d details" in footer(pilot.app), "a key for what is folded")
         assert "Faster than ext4:" not in screen_text(pilot.app)
-
-
-@pytest.mark.parametrize("size", [(100, 30), (120, 36), (200, 50)])
-async def test_from_100_columns_on_the_race_stands_beside_the_leaderboard_and_fills_the_screen(
-    size: tuple[int, int],
-) -> None:
-    async with running().run_test(size=size) as pilot:
-        await settled(pilot)
-        standing, now, race = (pilot.app.screen.query_one(name).region for name in ("#standing", "#now", "#race"))
-        assert standing.bottom <= now.y < now.bottom
-        assert max(standing.right, now.right) < race.x
-        assert race.y == standing.y
-        assert race.width > size[0] / 2
-        assert race.bottom >= size[1] - 4
-        shown = screen_text(pilot.app)
-        assert all(f"{workload.title}" in shown for workload in recorded_result().plan.recipe.workloads)
-
-
-async def test_at_80_columns_the_line_of_now_and_the_leaderboard_come_first() -> None:
-    async with running().run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
-        standing, now, race = (pilot.app.screen.query_one(name).region for name in ("#standing", "#now", "#race"))
-        assert standing.bottom <= now.y < now.bottom <= race.y
-        assert now.height == 1
-
-
-def test_the_names_of_layouts_stand_whole_beside_their_bars_at_80_columns() -> None:
-    drawn = outcome.figures(present(conclude(array())), 76, 20).plain
-    assert all(title in drawn for title in ("ext4 on RAID 10 (md)", "ext4 on RAID 6 (md)"))
-
-
-async def test_features_to_ask_for_have_the_words_of_the_card() -> None:
-    async with finished().run_test(size=(120, 36)) as pilot:
-        await shows(pilot, "[ ] instant, space-saving copies")
-        assert "reflink" not in screen_text(pilot.app)
-        await pilot.press("m", "space")
-        await shows(pilot, "[✓] checksums")
-        await shows(pilot, "the only one here that has checksums")
 
 
 def test_what_could_not_be_removed_stands_with_the_answer() -> None:

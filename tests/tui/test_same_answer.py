@@ -17,18 +17,15 @@ from fswizard.advice import conclude
 from fswizard.filesystems import parse_candidates
 from fswizard.model.analysis import SIGNS
 from fswizard.model.filesystem import Candidate
-from fswizard.model.metrics import WORST_LATENCY, WORST_STALL
 from fswizard.model.places import short_names
 from fswizard.model.plan import Member, Target
 from fswizard.model.result import Result
-from fswizard.model.run_state import RunState
-from fswizard.model.units import ratio_text, speed_text
+from fswizard.model.units import ratio_text
 from fswizard.report import FORMATS, comparison, render
 from fswizard.report.presentation import Presentation, present
 from fswizard.stats import analyse
 from fswizard.stats.comparison import compare
-from fswizard.tui import live, outcome
-from fswizard.tui.drawing import ink
+from fswizard.tui import outcome
 from fswizard.tui.screens.comparison import drawing
 from fswizard.tui.screens.history import entry_line
 from tests.builders import make_filesystem, make_plan, make_result, make_samples, make_workload, write_result
@@ -195,63 +192,10 @@ def test_the_history_has_the_verdict_who_is_not_out_and_how_long_it_took(
     assert dict(view.facts)["Rounds"] in flat(said(view)["text"])
 
 
-def styles_of(content: Content, words: str, at: int = 0) -> set[str]:
-    """How `words` are painted, from the cell `at` of them on."""
-    start = content.plain.index(words) + at
-    return {str(span.style) for span in content.spans if span.start <= start < span.end}
-
-
 def mark_of(content: Content, words: str) -> tuple[str, set[str]]:
     """The sign before `words`, and its colour."""
     start = content.plain.index(words) - 2
     return content.plain[start], {str(span.style) for span in content.spans if span.start <= start < span.end}
-
-
-def test_a_run_that_goes_on_has_the_words_of_its_report() -> None:
-    for result in (early(), beaten()):
-        state = replace(
-            RunState.of(result.plan, replace(result, survivors=analyse(result).leaders)),
-            analysis=analyse(result).as_shown(),
-        )
-        lines = live.leaderboard(state, 120, tall=False).plain.splitlines()
-        ratios = [ratio for ratio in present(conclude(result)).overall if ratio.verdict != "baseline"]
-        for place, ratio in enumerate(present(conclude(result)).standing, 1):
-            assert stand([str(place), ratio.candidate], lines[place])
-        for ratio in ratios:
-            (line,) = (line for line in lines if f" {ratio.candidate} " in line)
-            told = f"{SIGNS[ratio.verdict].glyph} {speed_text(ratio.ratio)}"
-            assert line.endswith("dropped" if state.out(ratio.candidate) else told)
-
-
-def test_verdicts_and_filesystems_have_one_colour_in_run_result_and_comparison() -> None:
-    result = recorded_result("six-rounds")
-    changed = (replace(s, value=s.value * (1.3 if s.candidate == "xfs" else 1.0)) for s in result.samples)
-    later = replace(result, samples=tuple(changed))
-    view, both = present(conclude(result)), compare(result, later)
-    state = replace(RunState.of(result.plan, result), analysis=analyse(result).as_shown())
-    compared, of_result = drawing(both, ("one", "other"), 160), outcome.details(view, 160)
-    bars, run = outcome.figures(view, 160, 99), live.leaderboard(state, 120, tall=False)
-    ratios = {ratio.verdict: ratio for row in view.rows for ratio in row.ratios.values()}
-    inks: dict[str, set[str]] = {verdict: set() for verdict in SIGNS}
-    for verdict in ratios:
-        inks[verdict] |= styles_of(of_result, f"{SIGNS[verdict].glyph} {verdict}")
-    for bar in (bar for row in view.rows for bar in row.bars if bar.remark and bar.figure):
-        inks[bar.verdict] |= styles_of(bars, f"{bar.figure}  {bar.remark}", len(bar.figure) + 2)
-    for change in both.changes:
-        inks[change.ratio.verdict] |= styles_of(compared, f"{SIGNS[change.ratio.verdict].glyph} {change.ratio.verdict}")
-        if change.workload and comparison.effect(change):
-            words = f"{comparison.both_figures(change)}  {comparison.effect(change)}"
-            inks[change.ratio.verdict] |= styles_of(compared, words, len(words) - 1)
-    for ratio in state.analysis.overall:
-        if ratio.candidate != result.plan.baseline:
-            inks[ratio.verdict] |= styles_of(run, f"{SIGNS[ratio.verdict].glyph} ")
-    assert {verdict: styles for verdict, styles in inks.items() if styles and styles != {ink(verdict)}} == {}
-    assert sum(map(bool, inks.values())) >= 3
-    of_bars, of_run, of_comparison = (
-        set(re.findall(r"\$fs-\w+", " ".join(str(span.style) for span in content.spans)))
-        for content in (bars, run, compared)
-    )
-    assert len(of_bars) > 1 and of_bars == of_run == of_comparison
 
 
 @COMPARED
@@ -271,12 +215,3 @@ def test_a_comparison_has_the_figures_of_both_results(make: Callable[[], Result]
         assert stand([*figures, *words], report), words
         assert stand(words, shown), words
         assert not figures or stand([comparison.both_figures(change)], shown)
-
-
-@pytest.mark.parametrize("metric", [WORST_LATENCY.name, WORST_STALL.name, f"append_{WORST_LATENCY.name}"])
-def test_the_worst_stall_whatever_measured_it(metric: str) -> None:
-    findings = make_findings()
-    summaries = (replace(s, metric=metric) if s.metric == WORST_LATENCY.name else s for s in findings.summaries)
-    findings = replace(findings, summaries=tuple(summaries))
-    for text in (outcome.details(present(findings), 100).plain, render(findings, "text")):
-        assert any(line.split()[:6] == ["worst", "stall", "0.6", "s", "0.3", "s"] for line in text.splitlines())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from textual.widgets import Input
 
 from fswizard.errors import Missing, UsageError
 from fswizard.filesystems import Availability, suggestions
-from fswizard.model.run_state import LogCommand
 from fswizard.targets.journal import Leftover
 from fswizard.targets.own_directory import Identity
 from fswizard.tui.preferences import PreferenceList
@@ -114,18 +112,6 @@ async def test_the_mouse_alone_gets_to_a_run() -> None:
         await until(pilot, lambda: isinstance(pilot.app.screen, LeaveScreen), "the question")
         await pilot.press("down", "enter")
         await until(pilot, lambda: machine.sessions[0].left, "clean-up")
-
-
-async def test_clicks_tick_a_candidate_and_set_what_one_must_have() -> None:
-    async with app("filesystems", candidates=("ext4", "btrfs")).run_test(size=SIZE) as pilot:
-        await at_step(pilot, "filesystems")
-        line = pilot.app.screen.query_one("#needs").region
-        at = screen_text(pilot.app).splitlines()[line.y].index("compression")
-        await pilot.click(offset=(at + 2, line.y))
-        await until(pilot, lambda: wizard(pilot).choices.needs == ("compression",), "the must-have")
-        await shows(pilot, "1 without what you must have")
-        await pilot.click("#candidates", offset=(6, 0))
-        await until(pilot, lambda: wizard(pilot).choices.candidates == ("btrfs",), "ext4 to be taken out")
 
 
 async def test_candidates_options_needs_and_own_ones_are_chosen_by_keyboard() -> None:
@@ -374,16 +360,6 @@ async def test_pause_skip_and_log_reach_a_run_that_can_be_left_alone_and_returne
         assert wizard(pilot).running.state.outcome == "stopped"
 
 
-async def test_a_run_names_no_time_that_has_passed() -> None:
-    async with app("run").run_test(size=(120, 36)) as pilot:
-        monitor = wizard(pilot).running
-        assert monitor is not None
-        run = monitor.state.outlook
-        for elapsed_s, words in ((run.least_s + 1, "Takes up to "), (run.most_s + 1, "Takes longer than planned · ")):
-            monitor.state = replace(monitor.state, at_s=elapsed_s)
-            await shows(pilot, words)
-
-
 async def test_a_run_that_fails_says_why_and_leads_back() -> None:
     machine = FakeMachine(event_s=0.01)
     async with app(machine=machine).run_test(size=SIZE) as pilot:
@@ -516,20 +492,6 @@ async def test_a_run_that_was_ended_early_goes_on_after_a_review() -> None:
         assert not machine.plans, "no new plan is made"
         wizard(pilot).leave_now()
         await until(pilot, lambda: machine.sessions[-1].left, "clean-up")
-
-
-async def test_the_log_offers_to_scroll_only_what_does_not_fit() -> None:
-    async with app("run").run_test(size=SIZE) as pilot:
-        monitor = wizard(pilot).running
-        assert monitor is not None
-        for output, offered in (("one line", False), ("line\n" * 100, True)):
-            entry = LogCommand(monitor.state.at_s, ("mkfs.ext4",), True, 0, 1.0, output)
-            monitor.state = replace(monitor.state, log=(entry,))
-            await pilot.press("l")
-            await until(pilot, lambda: isinstance(pilot.app.screen, LogScreen), "the log")
-            scrolls = partial(lambda offered: ("scroll output" in screen_text(pilot.app)) == offered, offered)
-            await until(pilot, scrolls, f"keys: {offered}")
-            await pilot.press("escape")
 
 
 async def test_a_volume_is_ticked_among_the_options_and_brings_its_own() -> None:
