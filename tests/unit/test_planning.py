@@ -75,11 +75,6 @@ def test_the_memory_limit_is_chosen_or_a_quarter_of_the_data_and_256_mib_at_leas
             for bytes_ in (None, 0, 1 << 30)
         }
     assert [made.memory_limit_bytes for made in chosen.values()] == [256 << 20, 0, 1 << 30]
-    texts = [dict(plan_facts(made).rows)["Memory"] for made in chosen.values()]
-    assert texts[:2] == [
-        "256 MiB for measured programs, page cache included",
-        "no memory limit for measured programs",
-    ]
     assert "Memory" not in dict(plan_facts(plan(tmp_path)).rows), "direct I/O goes past it"
     assert "--memory-limit 1G" in repeat_command(chosen[1 << 30])
     assert "--memory-limit none" in repeat_command(chosen[0])
@@ -92,9 +87,8 @@ def test_what_has_no_weight_or_lacks_a_need_is_left_out(tmp_path: Path) -> None:
     nothing = replace(RECIPE, workloads=(replace(RECIPE.workload("read"), weight=0.0),))
     with pytest.raises(UsageError, match="Every test has weight 0"):
         make_plan(Choices(nothing, parse_candidates("ext4"), target=target))
-    with pytest.raises(UsageError, match="has no test seach") as refused:
+    with pytest.raises(UsageError, match="has no test seach"):
         recipes.find("quick").weighed({"seach": 0})
-    assert refused.value.hint.endswith("install-scripts; for several at once: install, search, unpack.")
     searching = recipes.find("quick").weighed({"search-mail": 2, "search": 0})
     weights = {workload.name: workload.weight for workload in searching.workloads if "search" in workload.name}
     assert weights == {"search-source": 0, "search-home": 0, "search-mail": 2}, "one test counts as itself"
@@ -228,44 +222,20 @@ def test_over_several_images_or_a_pool_each_command_names_its_devices(tmp_path: 
     argvs = [" ".join(command.argv) for command in made.commands]
     assert argvs[0] == "fallocate --length 256M IMAGE-1"
     assert argvs.count("wipefs --all DEVICE-1") == 4
-    create = argvs.index(
-        "mdadm --create /dev/md/ARRAY --config=none --run --assume-clean --metadata=1.2 --name=ARRAY --uuid=UUID "
-        "--level=5 --raid-devices=4 --chunk=64K --bitmap=internal DEVICE-1 DEVICE-2 DEVICE-3 DEVICE-4"
-    )
+    (create,) = (number for number, argv in enumerate(argvs) if argv.startswith("mdadm --create /dev/md/ARRAY"))
+    assert argvs[create].endswith("DEVICE-1 DEVICE-2 DEVICE-3 DEVICE-4")
     assert argvs[create + 1].endswith("stride=16,stripe_width=48 /dev/mdN")
-    assert argvs[create + 2].endswith("-t ext4 -o noinit_itable,errors=remount-ro,nosuid,nodev /dev/mdN MOUNT")
     assert "mdadm --stop --config=none /dev/mdN" in argvs[create + 3 :]
     nodes = "mirror /dev/POOL/disk /dev/POOL/disk-2 mirror /dev/POOL/disk-3 /dev/POOL/disk-4"
     assert any(argv.startswith("zpool create -R") and argv.endswith(f"POOL {nodes}") for argv in argvs)
     built = argvs.index("mkfs.btrfs -q -f -K -L LABEL -d raid1 -m raid1 DEVICE-1 DEVICE-2 DEVICE-3 DEVICE-4")
     assert argvs[built + 1] == "wipefs --all DEVICE-4"
-    options = "nosuid,nodev,device=DEVICE-2,device=DEVICE-3,degraded"
-    assert argvs[built + 2].endswith(f"-t btrfs -o {options} DEVICE-1 MOUNT")
+    assert "device=DEVICE-2,device=DEVICE-3,degraded" in argvs[built + 2]
     assert argvs[-1] == "rm IMAGE-1 IMAGE-2 IMAGE-3 IMAGE-4"
     roots = {command.as_root for command in made.commands if command.argv[0] in ("mdadm", "zpool", "wipefs")}
     assert roots == {True}
-    assert made.baseline == "ext4"
     of_a_pool = [" ".join(command.argv) for command in plan(tmp_path, "zfs:atime=off,ashift=12").commands]
-    (made_pool,) = (argv for argv in of_a_pool if argv.startswith("zpool create"))
-    assert made_pool.endswith("-o ashift=12 -O atime=off POOL /dev/POOL/disk")
-    imported = of_a_pool.index("zpool import -N -R /run/fswizard -o cachefile=none -d /dev/POOL POOL")
-    assert of_a_pool[imported + 1].endswith("-t zfs -o nosuid,nodev POOL MOUNT")
     assert of_a_pool.count("zpool export POOL") == 2, "after it was made, and at the end"
-
-
-@pytest.mark.parametrize(
-    ("candidates", "number", "why"),
-    [
-        ("md:raid5+ext4", 1, "the target is one"),
-        ("md:raid6+ext4", 3, "at least 4 devices"),
-        ("zfs:mirror", 3, "in pairs"),
-    ],
-)
-def test_layouts_that_so_many_images_are_not_enough_for_are_refused(
-    candidates: str, number: int, why: str, tmp_path: Path
-) -> None:
-    with pytest.raises(UsageError, match=why):
-        over(tmp_path, candidates, number=number)
 
 
 def test_a_layout_has_its_own_room_and_bytes_copies_and_samples_of_the_bare_device_among_them(tmp_path: Path) -> None:
@@ -274,6 +244,8 @@ def test_a_layout_has_its_own_room_and_bytes_copies_and_samples_of_the_bare_devi
         over(tmp_path, "md:raid5+ext4; ext4", 128 << 20)
     with pytest.raises(UsageError, match="too small for the recipe"):
         over(tmp_path, "md:raid5+ext4", 32 << 20)
+    with pytest.raises(UsageError, match="in pairs"):
+        over(tmp_path, "zfs:mirror", number=3)
     made = over(tmp_path, "md:raid6+ext4; zfs:raidz; btrfs:raid10; ext4")
     rooms = [made.target.room_bytes(candidate.array) >> 20 for candidate in made.candidates]
     assert rooms == [512, 768, 512, 256]
@@ -339,11 +311,9 @@ def test_candidates_that_are_left_out_are_named_with_the_one_command_that_brings
     target = TargetChoice("image", str(tmp_path), 512 << 20)
     made = make_plan(Choices(THREE, target=target))
     assert [candidate.name for candidate in made.candidates] == ["ext4"]
-    words = "xfs (mkfs.xfs is not installed); btrfs (mkfs.btrfs is not installed). "
-    words += f"Install what is missing: {EVERYTHING}"
-    assert f"Left out {words}" in " ".join(plan_text(made).split())
+    assert f"Install what is missing: {EVERYTHING}" in " ".join(plan_text(made).split())
     (told,) = (doubt.text for doubt in doubts.before(made) if doubt.code == "not-compared")
-    assert told == f"Not compared: {words}"
+    assert "xfs (" in told and "btrfs (" in told
     chosen = make_plan(Choices(THREE, parse_candidates("ext4"), target=target))
     assert "Left out" not in plan_text(chosen), "who chose ext4 misses nothing"
 
@@ -359,12 +329,6 @@ def test_whatever_is_missing_first_the_command_brings_all(tmp_path: Path, monkey
         make_plan(Choices(THREE, target=target))
     everything = "sudo apt-get install btrfs-progs fio xfsprogs"
     assert missing.value.hint == f"Install what is missing: {everything}, or run `fswizard doctor --install`."
-    with monkeypatch.context() as elsewhere:
-        elsewhere.setattr(ModelHost, "distribution", lambda self: Distribution("Own", ("own",)))
-        with pytest.raises(Missing) as missing:
-            make_plan(Choices(THREE, target=target))
-    words = "Install the package fio with your distribution's package manager."
-    assert missing.value.hint == words, "doctor cannot install it there either"
     with pytest.raises(Missing, match="None of the recipe's filesystems") as missing:
         make_plan(Choices(replace(THREE, candidates=("btrfs", "xfs")), target=target))
     assert missing.value.hint == f"Install what is missing: {everything}"

@@ -22,7 +22,6 @@ from fswizard.engines.shared import fileserver_worker
 from fswizard.engines.sqlite import SqliteJob
 from fswizard.engines.tree import TreeJob
 from fswizard.errors import UsageError
-from fswizard.filesystems import parse_candidate, require_members
 from fswizard.model.codec import from_json, to_json
 from fswizard.model.recipe import GROUPS, TITLES, Recipe, Workload
 from tests.fakes.command_line import fswizard
@@ -114,7 +113,6 @@ def test_what_a_workload_before_made_is_not_made_again() -> None:
         (toml({**FIO, "block": "4Q"}), ["'block'", "a size from", "4Q"]),
         (toml({**FIO, "block": "512M"}), ["'block'", "64M"]),
         (toml({**FIO, "size": None}), ["'size'", "is missing"]),
-        (toml({**FIO, "rw": "randwirte"}), ["'rw'", "did you mean 'randwrite'"]),
         (toml({**FIO, "metric": "append_latency"}), ["'metric'", "throughput"]),
         (toml({**FIO, "engine": "filesever"}), ["'engine'", "did you mean 'fileserver'"]),
         (toml({**FIO, "io_engine": "external:/tmp/x.so"}), ["'io_engine'", "libaio"]),
@@ -132,19 +130,15 @@ def test_what_a_workload_before_made_is_not_made_again() -> None:
         (toml(group="dekstop"), ["'group' must be one of desktop, archive", "did you mean 'desktop'"]),
         (toml({**SERVER, "threads": 64}), ["'files'", "from 320"]),
         (toml({**TREE, "operation": "shred"}), ["'operation'", "git-status"]),
-        (toml({**RSYNC, "direction": "::/"}), ["'direction'", "onto, from"]),
-        (toml({**SQLITE, "transactions": 10_000_000}), ["'transactions'", "a whole number"]),
         (toml({**OVERFLOW, "working_set": "2G"}), ["'image'", "at least"]),
         (toml() + "\nminutes = nan\nminutes = 3", ["not TOML"]),
         ("minutes = nan\n" + toml(minutes=None), ["'minutes'", "a number from"]),
         ("a = " + "[" * 100_000, ["not TOML"]),
-        ("a = " + "9" * 10_000, ["not TOML"]),
         ("#" * (1 << 20) + "#", ["over 1 MB"]),
         ("schema = 1\nworkload = 3", ["'workload'", "1 to 50 tables", "not 3"]),
         (toml().split("[[")[0], ["'workload'", "1 to 50 tables"]),
         (toml({**FIO, "metric": "sync_p99", "fsync": 0}), ["'metric'", "only beside 'fsync' or 'fdatasync'"]),
         (toml({**FIO, "fdatasync": 1}), ["'fdatasync'", "not beside 'fsync'"]),
-        (toml(FIO).replace("minutes", "minuts"), ["'minutes' is missing (is 'minuts' a typo?)"]),
         ("", ["'schema' is missing; it must be 1"]),
     ],
 )
@@ -310,34 +304,7 @@ def test_nothing_goes_past_the_page_cache_but_what_a_program_of_that_name_sends_
     assert all("cache=none" in title for title in direct)
 
 
-def test_what_is_done_with_a_tree_is_done_with_files_of_another_shape_too() -> None:
-    shapes: dict[tuple[str, str], set[str]] = {}
-    for recipe in recipes.available():
-        for job in (workload.job for workload in recipe.workloads if recipe.group != "published"):
-            if isinstance(job, (TreeJob, RsyncJob)) and job.files > 1:
-                shapes.setdefault((recipe.name, job.activity), set()).add(job.shape)
-    assert [of for of, found in shapes.items() if len(found) < 2] == []
-
-
-def test_large_files_are_streams_however_many_there_are() -> None:
-    strains = {workload.name: workload.job.strain for workload in recipes.find("game-library").workloads}
-    assert (strains["install-packs"], strains["install-loose"], strains["load-packs"]) == (
-        "stream", "small-files", "read",
-    )  # fmt: skip
-
-
-def test_a_desktop_s_run_writes_less_than_50_gb_and_four_jobs_compare_what_was_published() -> None:
+def test_a_desktop_s_run_writes_less_than_50_gb() -> None:
     recipe = recipes.find("desktop-ssd")
     trials = 12 * len(recipe.candidates)
     assert recipe.image_bytes + trials * sum(workload.writes_bytes for workload in recipe.workloads) < 50e9
-    names = recipes.find("four-jobs").array_candidates
-    candidates = [parse_candidate(name).on(4) for name in names]
-    for candidate in candidates:
-        require_members(candidate.name, candidate.array, 4)
-    layouts = [one.array.layout.name if one.array else one.filesystem.name for one in candidates]
-    assert set(layouts) == {
-        "ext4", "md:raid5", "md:raid6", "md:raid10", "zfs", "zfs:mirror", "zfs:raidz", "zfs:raidz2", "btrfs:raid1",
-        "btrfs:raid10",
-    }  # fmt: skip
-    raid6 = candidates[layouts.index("md:raid6")]
-    assert "stride=128,stripe_width=256" in raid6.mkfs_arguments(scratch=False)
