@@ -47,7 +47,6 @@ def requests(directory: Path) -> dict[str, dict[str, Any]]:
         "wipe": {"handle": 1},
         "copy": {"handle": 1, "source": 1},
         "inspect": {"handle": 1, "reading": True},
-        "write": {"handle": 1, "blocks": [0], "pause_us": 0},
         "bare": {"handle": 1, **BARE},
         "mkfs": {"handle": 1, "filesystem": "ext4", "arguments": ["-q"]},
         "join": {"handles": [1, 1]},

@@ -521,11 +521,10 @@ class Sequences(RuleBasedStateMachine):
     # ------------------------------------------------------- what is not ours
 
     @rule(side=sides, name=names, pick=picks)
-    def reclaim_or_write(self, side: int, name: str, pick: int) -> None:
+    def reclaim(self, side: int, name: str, pick: int) -> None:
         at = self.sides[side]
-        handle = self.choose(at, "write", pick)
+        handle = self.choose(at, "detach", pick)
         refused(at.ask("reclaim", pool=name))
-        refused(at.ask("write", handle=handle, blocks=[0], pause_us=0))
         volume = at.volumes.get(handle)
         if volume and volume.state != "stacked":
             answer = at.ask("reclaim", pool=volume.pool)
