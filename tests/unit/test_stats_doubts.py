@@ -43,8 +43,8 @@ def drifting(per_round: float, rounds: int = 8, random_writes: float = 0.01) -> 
 
 def test_a_calm_run_raises_no_doubt_noise_seldom_looks_like_drift_and_one_round_is_too_few() -> None:
     assert told(drifting(0.0)) == {}
-    ((code, text),) = told(make_result({"ext4": (100.0,), "xfs": (120.0,)})).items()
-    assert code == "few-rounds" and text.startswith("After one round a difference may be chance")
+    ((code, _),) = told(make_result({"ext4": (100.0,), "xfs": (120.0,)})).items()
+    assert code == "few-rounds"
     result = drifting(0.002, rounds=12, random_writes=0.001)
     trend = drift(tables_of(result).standing)
     assert trend is not None and trend.proven
@@ -84,7 +84,7 @@ def carried(slowed: float, lead: float, itself: bool = False, names: Sequence[st
 
 def test_a_lead_that_comes_from_slowing_down_the_next_one_is_doubted() -> None:
     text = told(carried(math.log(0.8), lead=0.06))["carry-over"]
-    assert text.startswith("Others ran 26% slower right after ext4, which explains 67% of the difference")
+    assert "26%" in text and "67%" in text
     assert analyse(carried(math.log(0.8), lead=0.0, itself=True)).leaders == ("ext4", "xfs")
     result = carried(math.log(0.8), lead=0.0)
     assert told(replace(result, samples=tuple(replace(s, predecessor="") for s in result.samples))) == {}
