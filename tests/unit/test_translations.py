@@ -51,18 +51,3 @@ def test_a_broken_field_is_a_fault(messages: ModuleType) -> None:
     assert len(messages.faults(catalog)) == 1
     catalog.add(("{count} run", "{count} runs"), ("{count} Lauf", ""))
     assert len(messages.faults(catalog)) == 2
-
-
-def test_a_new_language_is_merged_with_all_sentences(
-    messages: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(messages, "LOCALE", tmp_path)
-    monkeypatch.setattr(messages, "TEMPLATE", tmp_path / "fswizard.pot")
-    monkeypatch.setattr(messages, "compile_all", lambda root: None)
-    assert messages.main(["pl"]) == 0
-    catalog = messages.read(tmp_path / "pl" / messages.PLACE)
-    assert catalog.num_plurals == 3
-    assert len(catalog) == len(messages.extracted()) > 1000
-    assert "pl: " in capsys.readouterr().out
-    for sentence in ("The disk may be failing.", "{program} failed.", "there is no block device {number}"):
-        assert catalog.get(sentence) is not None

@@ -101,13 +101,6 @@ def test_a_tree_made_twice_is_identical_and_of_the_size_asked_for(tmp_path: Path
     assert (len(sizes), sum(sizes)) == (400, 3 * MIB)
 
 
-def test_small_files_are_small_and_mixed_files_have_a_few_large_ones() -> None:
-    small = [size for _, size, _ in tree_worker.entries("small-files", 3000, 12 * MIB)]
-    mixed = [size for _, size, _ in tree_worker.entries("mixed", 3000, 350 * MIB)]
-    assert max(small) < 40 * statistics.median(small)
-    assert max(mixed) > 300 * statistics.median(mixed)
-
-
 @pytest.mark.parametrize("shape", ["small-files", "mixed"])
 def test_of_what_is_generated_as_much_is_left_by_compression_as_is_stated(shape: str, tmp_path: Path) -> None:
     # By the kernel's pages, as filesystems compress at the least, and as a whole.
@@ -175,12 +168,6 @@ async def test_workloads_that_name_the_same_size_share_the_file(context: LocalCo
     assert [path.name for path in Path(context.directory).iterdir()] == ["fio-8M"]
     assert [process._argv[0] for process in context.started] == ["fio"] * 3
     assert context.remounts == 2
-
-
-@pytest.mark.parametrize(("shape", "files", "words"), [("video", 1, "1 video"), ("source", 4000, "4,000 source files")])
-def test_what_is_made_is_told_in_words_for_one_and_for_many(shape: Any, files: int, words: str) -> None:
-    made, *_ = TreeJob("copy", shape, files, 512 * MIB).commands()
-    assert made.text == f"making {words}, 537 MB, if it isn't there yet"
 
 
 async def test_nothing_is_asked_or_moved_beside_the_work(context: LocalContext) -> None:
