@@ -18,7 +18,7 @@ from fswizard.tui.screens.recipes import NEW, RecipesScreen
 from fswizard.tui.widgets.choice_list import ChoiceList
 from tests.fakes.wizard import NEW as NEW_DISK
 from tests.fakes.wizard import AllRecipes, app
-from tests.tui.driving import at_step, footer, keys_of, screen_text, settled, shows, until, wizard
+from tests.tui.driving import at_step, footer, keys_of, settled, shows, until, wizard
 
 SIZE = (120, 36)
 
@@ -30,7 +30,7 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def mine(title: str) -> Path:
-    data = Path(__file__).parents[1] / "unit" / "data"
+    data = Path(__file__).parents[1] / "recorded" / "smartctl"
     return Path(own.save(own.like(tree_profile.look(data), title)).source)
 
 
@@ -68,20 +68,6 @@ async def test_a_recipe_is_found_while_typing_and_the_time_of_another_is_left_be
         await at_step(pilot, "workloads")
         assert named(pilot) == "everyday"
         assert wizard(pilot).choices.time_limit_s is None
-
-
-async def test_the_mouse_shows_a_recipe_with_one_click_and_picks_it_with_the_next() -> None:
-    async with app("workloads", AllRecipes()).run_test(size=SIZE) as pilot:
-        await at_step(pilot, "workloads")
-        line = next(n for n, line in enumerate(screen_text(pilot.app).splitlines()) if "r shows all" in line)
-        await pilot.click(offset=(50, line))
-        await until(pilot, lambda: isinstance(pilot.app.screen, RecipesScreen), "the picker")
-        line = next(n for n, line in enumerate(screen_text(pilot.app).splitlines()) if " Desktop SSD " in line)
-        await pilot.click(offset=(20, line))
-        await shows(pilot, "System and home on one fast disk")
-        await pilot.click(offset=(20, line))
-        await at_step(pilot, "workloads")
-        assert named(pilot) == "desktop-ssd"
 
 
 async def test_a_recipe_that_has_no_room_is_told_and_cannot_be_picked_or_passed() -> None:
