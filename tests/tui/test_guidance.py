@@ -7,14 +7,10 @@ from typing import Any
 
 import pytest
 
-from fswizard import recipes
-from fswizard.tui.backend import Place
-from fswizard.tui.choices import WizardChoices
-from fswizard.tui.drives import TargetMenu
 from fswizard.tui.screens.options import OptionsScreen
 from fswizard.tui.screens.review import commands
 from fswizard.tui.widgets.choice_list import ChoiceList
-from tests.fakes.wizard import ARCHIVE, MOUNTED, NEW, RECIPES, SSD, FakeMachine, app, chosen
+from tests.fakes.wizard import ARCHIVE, MOUNTED, NEW, SSD, FakeMachine, app, chosen
 from tests.tui.driving import at_step, footer, shows, until, wizard
 
 SIZE = (80, 24)
@@ -43,14 +39,6 @@ def test_a_command_that_is_repeated_at_once_stands_there_once() -> None:
     assert words.count("fallocate --length") == 1
 
 
-@pytest.mark.parametrize(("free_bytes", "fits"), [(3 * 10**9, False), (10**12, True)])
-def test_an_image_that_does_not_fit_is_called_too_large_before_it_is_chosen(free_bytes: int, fits: bool) -> None:
-    place = Place("/home/ada", "ext2", free_bytes, "sdb", free_bytes - 10**8)
-    menu = TargetMenu(WizardChoices(recipe=RECIPES[0]), ARCHIVE, place)
-    drawn = menu.rows()[1].draw(70, False).plain
-    assert ("Too large: there is room for 1.15 GiB in /home/ada" in drawn) is not fits
-
-
 @pytest.mark.parametrize(
     "changes",
     [
@@ -67,11 +55,3 @@ def test_what_a_run_takes_is_told_the_same_before_and_on_the_review(changes: dic
     draft, plan = machine.draft(choices), machine.make_plan(choices)
     assert draft.expected_s == plan.expected_s > 0
     assert draft.writes_bytes == plan.writes_bytes > 0
-
-
-def test_a_hard_disk_is_not_told_to_write_what_only_a_fast_ssd_could() -> None:
-    machine = FakeMachine()
-    recipe = recipes.find("kdiskmark")
-    on_a_hard_disk = machine.draft(chosen(drive=ARCHIVE, recipe=recipe)).writes_bytes
-    on_a_fast_ssd = machine.draft(chosen(drive=SSD, recipe=recipe)).writes_bytes
-    assert on_a_hard_disk < on_a_fast_ssd / 2

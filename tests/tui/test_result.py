@@ -17,7 +17,6 @@ from fswizard.session.resuming import COMPLETE
 from fswizard.tui import outcome
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.widgets.choice_list import ChoiceList
-from tests.builders import make_array_result
 from tests.fakes.wizard import Clock, FakeMachine
 from tests.tui.driving import at_step, footer, screen_text, settled, shows, until, wizard
 from tests.tui.screenshots import finished
@@ -93,35 +92,11 @@ def test_the_worst_stalls_of_each_round_stand_on_one_scale(width: int) -> None:
     assert max(map(cell_len, (head, *rows))) <= width
 
 
-async def test_a_large_terminal_shows_what_the_answer_rests_on_below_it() -> None:
-    async with finished().run_test(size=(200, 50)) as pilot:
-        await until(pilot, lambda: "s share" in footer(pilot.app), "the result")
-        shown = [line.strip() for line in screen_text(pilot.app).splitlines()]
-        assert any(line.startswith("Saving in SQLite") for line in shown)
-        assert any(line.startswith("▲ Faster than ext4") for line in shown)
-        assert "d details" not in footer(pilot.app)
-        await pilot.resize_terminal(120, 50)
-        await until(pilot, lambda: "d details" in footer(pilot.app), "a key for what is folded")
-        assert "Faster than ext4:" not in screen_text(pilot.app)
-
-
 def test_what_could_not_be_removed_stands_with_the_answer() -> None:
     left = "/mnt/x/fswizard-1 could not be removed. `fswizard clean` removes what is left."
     result = replace(recorded_result(), doubts=(Doubt("not-removed", left),))
     shown = outcome.headline(present(conclude(result)), 80).plain
     assert left in " ".join(shown.split())
-
-
-async def test_what_differs_between_arrays_is_whole_and_commands_that_are_cut_have_a_scroll_bar() -> None:
-    application = opened(make_array_result(), "")
-    async with application.run_test(size=(110, 24)) as pilot:
-        for size in ((80, 24), (110, 24), (110, 30), (120, 24), (120, 36)):
-            await pilot.resize_terminal(*size)
-            await settled(pilot)
-            shown, reports = screen_text(application), application.screen.query_one("#reports")
-            assert any("…with one disk missing" in line and "▆" in line for line in shown.splitlines()), size
-            assert reports.show_vertical_scrollbar or "stripe_width=384" in shown, size
-            assert ("scroll" in footer(application)) == reports.show_vertical_scrollbar, size
 
 
 async def test_a_key_copies_a_post_and_the_card_is_shown_before_it_is_written() -> None:

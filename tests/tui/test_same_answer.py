@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import random
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,12 +20,10 @@ from fswizard.model.places import short_names
 from fswizard.model.plan import Member, Target
 from fswizard.model.result import Result
 from fswizard.model.units import ratio_text
-from fswizard.report import FORMATS, comparison, render
+from fswizard.report import FORMATS, render
 from fswizard.report.presentation import Presentation, present
 from fswizard.stats import analyse
-from fswizard.stats.comparison import compare
 from fswizard.tui import outcome
-from fswizard.tui.screens.comparison import drawing
 from fswizard.tui.screens.history import entry_line
 from tests.builders import make_filesystem, make_plan, make_result, make_samples, make_workload, write_result
 from tests.fakes.command_line import fswizard
@@ -91,8 +88,6 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "ended by a fault": lambda: replace(early(), outcome="failed"),
     "nothing measured": lambda: replace(early(), samples=(), outcome="killed"),
 }
-MEASURED = [name for name in RESULTS if name not in ("ended by a fault", "nothing measured")]
-COMPARED = pytest.mark.parametrize("make", [RESULTS[name] for name in MEASURED], ids=MEASURED)
 EACH = pytest.mark.parametrize("make", RESULTS.values(), ids=RESULTS)
 
 
@@ -196,22 +191,3 @@ def mark_of(content: Content, words: str) -> tuple[str, set[str]]:
     """The sign before `words`, and its colour."""
     start = content.plain.index(words) - 2
     return content.plain[start], {str(span.style) for span in content.spans if span.start <= start < span.end}
-
-
-@COMPARED
-def test_a_comparison_has_the_figures_of_both_results(make: Callable[[], Result]) -> None:
-    first = make()
-    chance = random.Random(3)
-    changed = (replace(s, value=s.value * 1.3 * chance.lognormvariate(0, 0.002)) for s in first.samples)
-    second = replace(first, samples=tuple(changed))
-    both = compare(first, second)
-    views = [{row.title: row.figures for row in present(conclude(result)).rows} for result in (first, second)]
-    report, shown = comparison.render(both, "one", "other"), drawing(both, ("one", "other"), 160).plain
-    for change in both.changes:
-        sign = f"{SIGNS[change.ratio.verdict].glyph} {change.ratio.verdict}"
-        figures = [view[change.workload][change.candidate] for view in views] if change.workload else []
-        figures = [re.sub(r" [a-z]+/s", "/s", figure) for figure in figures]  # there is no room for what rates count
-        words = [ratio_text(change.ratio.ratio), change.ratio.interval(), sign]
-        assert stand([*figures, *words], report), words
-        assert stand(words, shown), words
-        assert not figures or stand([comparison.both_figures(change)], shown)

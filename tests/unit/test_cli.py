@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import pwd
-import random
 import re
 import shlex
 import subprocess
@@ -301,16 +300,6 @@ def test_wrong_choices_get_one_clear_message(newest: Path, arguments: tuple[str,
     assert (done.returncode, done.stdout) == (2, "")
     assert words in done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_every_cut_of_a_result_still_gives_a_report(newest: Path, tmp_path: Path) -> None:
-    data = newest.read_bytes()
-    header = data.index(b"\n", data.index(b"\n") + 1) + 1
-    cut = tmp_path / "cut.jsonl"
-    for place in random.Random(8).sample(range(header, len(data)), 200):
-        cut.write_bytes(data[:place])
-        findings = conclude(results.load(cut))
-        assert findings.advice.card.verdict in " ".join(report.render(findings, "text").split())
 
 
 def test_the_history_lists_who_was_ahead_and_is_searched(newest: Path) -> None:
