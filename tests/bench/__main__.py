@@ -22,7 +22,7 @@ from fswizard.system.host import environment
 from tests.bench.table import Line, Size, not_measured, table
 from tests.builders import make_plan
 
-PARTS = ("fio_jobs", "by_hand", "generators", "startup", "running", "large")
+PARTS = ("fio_jobs", "generators", "startup", "running", "large")
 RESULTS = Path(__file__).with_name("RESULTS.md")
 MENDED = Path(__file__).with_name("mended.md")
 """What was changed because a profile showed it, and what it gave."""

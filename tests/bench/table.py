@@ -52,11 +52,6 @@ def _explained(remark: str, why: str) -> str:
     return "; ".join(filter(None, (remark, f"why: {why or 'not known yet'}")))
 
 
-def told(figure: str, measured: str, remark: str = "") -> Line:
-    """A figure without a bound."""
-    return Line(figure, "", measured, "", remark)
-
-
 def not_measured(figure: str, why: str) -> Line:
     """What this machine does not allow."""
     return Line(figure, "", "not measured", "", why)

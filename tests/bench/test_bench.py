@@ -9,10 +9,10 @@ import pytest
 from tests.bench.__main__ import PARTS
 from tests.bench.pairs import spread
 
-LINES = {"fio_jobs": 6, "by_hand": 23, "generators": 4, "startup": 3, "running": 5, "large": 3}
-SLOW = ("fio_jobs", "by_hand", "generators", "startup", "running")
+LINES = {"fio_jobs": 6, "generators": 4, "startup": 3, "running": 5, "large": 3}
+SLOW = ("fio_jobs", "generators", "startup", "running")
 """Parts that start hundreds of programs or look at them for seconds."""
-NEEDS = {"fio_jobs": ("loop", "fio"), "by_hand": ("loop", "xfs", "btrfs", "dpkg", "sqlite3"), "generators": ("loop",)}
+NEEDS = {"fio_jobs": ("loop", "fio"), "generators": ("loop",)}
 
 
 def marks_of(part: str) -> tuple[str, ...]:
