@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,7 @@ class Judged:
 class Smr(Command):
     """Tell whether disks are shingled, with the evidence.
 
-    WHAT is a model name, a file with the output of smartctl (text, JSON or YAML), a device, or - for standard input.
+    WHAT is a model name, a file with the output of smartctl (text or JSON), a device, or - for standard input.
     """
 
     PROGNAME = "fswizard smr"
@@ -63,36 +63,33 @@ class Smr(Command):
     def main(self, *what: str) -> int:
         if not what:
             raise UsageError(_("Name something to check."), _("A model, a file, a device, or - for standard input."))
-        failed: list[FswizardError] = []
-        judged = list(_judge_all(what, self.wake, failed))
+        judged: list[Judged] = []
+        exit_code = ExitCode.OK
+        for source in what:
+            try:
+                judged += _judge(source, self.wake)
+            except FswizardError as error:  # the rest is judged none the less
+                print(f"fswizard: {shown(error.message)} {shown(error.hint)}".rstrip(), file=sys.stderr)
+                exit_code = exit_code or error.exit_code
         if self.json:
             documents = [
                 {"source": it.source, "model": it.model, "problem": it.problem, **verdict_document(it.verdict)}
                 for it in judged
             ]
             print(json.dumps(documents, indent=1, ensure_ascii=False))
-        else:
-            _print_paragraphs(judged)
-        for error in failed:
-            print(f"fswizard: {shown(error.message)} {shown(error.hint)}".rstrip(), file=sys.stderr)
-        if failed:
-            return failed[0].exit_code
+        elif judged:
+            print("\n\n".join(map(_paragraph, judged)))
         unread = [it.unread for it in judged]
-        return ExitCode.OK if not any(unread) else ExitCode.RUN_FAILED if all(unread) else ExitCode.PARTIAL
+        if exit_code == ExitCode.OK and any(unread):
+            return ExitCode.RUN_FAILED if all(unread) else ExitCode.PARTIAL
+        return exit_code
 
 
-def _judge_all(what: Iterable[str], wake: bool, failed: list[FswizardError]) -> Iterator[Judged]:
-    """Judges each in turn; what cannot be read is put into `failed`, and the rest goes on."""
-    for source in what:
-        try:
-            yield from _judge(source, wake)
-        except FswizardError as error:
-            failed.append(error)
-
-
-def _judge(source: str, wake: bool) -> Iterable[Judged]:
+def _judge(source: str, wake: bool) -> Iterator[Judged]:
+    """Raises UsageError for what can neither be read nor queried."""
     if source == _STDIN:
-        return _outputs("-", sys.stdin.buffer.read(_MAXIMUM_BYTES))
+        yield from _outputs("-", sys.stdin.buffer.read(_MAXIMUM_BYTES))
+        return
     try:
         mode = os.stat(source).st_mode
     except (OSError, ValueError) as error:
@@ -101,31 +98,30 @@ def _judge(source: str, wake: bool) -> Iterable[Judged]:
             hint = _("Name a file, a device, or a model such as ST8000AS0002.")
             raise UsageError(_("{path} cannot be read: {reason}.", path=safe(source), reason=reason), hint) from error
         facts = SmrFacts("name", model=without_serial(safe(source).strip()))
-        return (Judged(safe(source), facts.model, judge_smr(facts)),)
+        yield Judged(safe(source), facts.model, judge_smr(facts))
+        return
     if stat.S_ISBLK(mode):
-        return (_device(source, wake),)
-    if stat.S_ISCHR(mode):
-        disk = f"{source}n1" if re.fullmatch(r"/dev/nvme\d+", source) else ""
+        yield _device(source, wake)
+    elif stat.S_ISCHR(mode):
         hint = _("`fswizard drives` lists the disks.")
-        if disk:
-            hint = _("Name the disk: `fswizard smr {disk}`.", disk=disk)
+        if re.fullmatch(r"/dev/nvme\d+", source):
+            hint = _("Name the disk: `fswizard smr {disk}`.", disk=f"{source}n1")
         raise UsageError(_("{path} is a character device, on which nothing is stored.", path=safe(source)), hint)
-    hint = _("Name files one by one: `fswizard smr DIRECTORY/*`.")
-    return _outputs(source, read_file(Path(source), _MAXIMUM_BYTES, hint=hint))
+    else:
+        hint = _("Name files one by one: `fswizard smr DIRECTORY/*`.")
+        yield from _outputs(source, read_file(Path(source), _MAXIMUM_BYTES, hint=hint))
 
 
 def _outputs(source: str, output: bytes) -> Iterator[Judged]:
     """One for each disk in a file; from the second on with its number behind the file's name."""
-    readings = parse_each(output)
-    for number, reading in enumerate(readings, start=1):
+    for number, reading in enumerate(parse_each(output), start=1):
         name = safe(source) if number == 1 else f"{safe(source)} ({number})"
-        facts = reading.facts
-        problem = facts.problem
+        problem = reading.facts.problem
         if problem and reading.line > 1 and "line" not in problem.lower():
             problem = N_("Line {line}: {problem}").format(line=reading.line, problem=problem)
         if problem:
             print(f"fswizard: {name}: {shown(problem)}", file=sys.stderr)
-        yield Judged(name, facts.model, judge_smr(facts), problem, reading.unread)
+        yield Judged(name, reading.facts.model, judge_smr(reading.facts), problem, reading.unread)
 
 
 def _device(path: str, wake: bool) -> Judged:
@@ -143,10 +139,6 @@ def _device(path: str, wake: bool) -> Judged:
     return Judged(safe(path), known.model, known.smr)
 
 
-def _print_paragraphs(judged: Iterable[Judged]) -> None:
-    for number, item in enumerate(judged):
-        if number:
-            print()
-        title = item.source if item.model in ("", item.source) else f"{item.source}: {item.model}"
-        print(title)
-        print("\n".join(verdict_lines(item.verdict)))
+def _paragraph(item: Judged) -> str:
+    title = item.source if item.model in ("", item.source) else f"{item.source}: {item.model}"
+    return "\n".join((title, *verdict_lines(item.verdict)))

@@ -1,4 +1,4 @@
-"""What smartctl says instead of an answer, and the way on from there."""
+"""The way on from what smartctl says instead of an answer."""
 
 from __future__ import annotations
 
@@ -27,6 +27,10 @@ _WAYS = (
         ),
     ),
     (
+        r"/dev/mmcblk",
+        N_("It is a memory card or built-in flash, which smartctl cannot query."),
+    ),
+    (
         r"megaraid|cciss|3ware|areca|hpsa|aacraid|Smart Array|MegaRaid",
         N_(
             "A RAID controller hides the disks. `smartctl --scan-open` lists them; query each with its type, such as "
@@ -50,7 +54,7 @@ _WAYS = (
         N_("Name the disk last: `smartctl -x /dev/sdX`; `smartctl --scan-open` lists the disks."),
     ),
     (
-        r"command not found|not recogni[sz]ed|[Nn]o such command|not installed",
+        r"command not found|not recogni[sz]ed|[Nn]o such command|not installed|: not found",
         N_("Install smartmontools, which smartctl is part of, and run `smartctl -x DEVICE` again."),
     ),
     (
@@ -70,14 +74,15 @@ _WAYS = (
         N_("The disk or its connection may be failing: save its data first, then try another cable and port."),
     ),
     (
-        r"Input/output error|[Tt]imed? ?out|No medium|not ready|Error=(?:21|1117)\b|NVME_IOCTL|Read NVMe",
+        r"Input/output error|[Tt]imed? ?out|No medium|not ready|Error=(?:21|1117)\b|NVME_IOCTL|"
+        r"Read NVMe(?!.*scsi error unsupported)",
         N_(
             "The disk does not answer. Query it again; if that fails, too, save its data and try another cable or port."
         ),
     ),
     (
-        r"device type|Identity failed|Inquiry|USB bridge|mandatory|no model name|-d (?:ata|sat)|Error=(?:1|50|87)\b|"
-        r"open device|No Information",
+        r"device type|Identity failed|Inquiry|INQUIRY|USB bridge|mandatory|no model name|-d (?:ata|sat)|open device|"
+        r"Error=(?:1|50|87)\b|No Information|scsi error unsupported",
         N_(
             "Query it with the type of its adapter: `smartctl -x DEVICE` with `-d sat` (some USB adapters need "
             "`-d sntasmedia`, `-d usbjmicron` or `-d sntrealtek`), or with that shown by "
@@ -85,18 +90,8 @@ _WAYS = (
         ),
     ),
 )
-_COMPILED = tuple((re.compile(pattern), way) for pattern, way in _WAYS)
-MESSAGE = re.compile(
-    r"^(?:[ \t]*(?:Smartctl open device|Read Device Identity failed|Read NVMe|Standard Inquiry|"
-    r"Device is in (?:STANDBY|SLEEP|IDLE)|Short INQUIRY|CHECK POWER|ERROR: smartctl|=+> (?:UNRECOGNIZED|INVALID))|"
-    r"/dev/\S+?:? ?.*?(?:Unable to detect device type|(?:Unknown|Unsupported|Broken) USB bridge|[Uu]nable to open)|"
-    r"[^\n]{0,60}smartctl\S*: (?:command )?not found|[^\n]{0,60}smartctl\S* is not recogni[sz]ed|"
-    r"[^\n]{0,40}(?:No such device|Unable to detect device type|device successfully opened|Error=\d+))[^\n]*",
-    re.MULTILINE,
-)
-"""A line in which smartctl, or the shell in its place, says that there is no answer."""
 
 
 def way_on(problem: str) -> str:
     """What to do about a message; empty if there is no advice."""
-    return next((way for pattern, way in _COMPILED if pattern.search(problem)), "")
+    return next((way for pattern, way in _WAYS if re.search(pattern, problem)), "")

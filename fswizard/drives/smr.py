@@ -22,14 +22,25 @@ Medium = Literal["", "rotating", "solid-state", "nvme", "memory"]
 Zoned = Literal["", "host-aware", "drive-managed"]
 Recording = Literal["", "SMR", "CMR"]
 
+KIND_OF: dict[str, DriveKind] = {"rotating": "hdd", "solid-state": "ssd", "nvme": "nvme"}
+"""Medium to kind of drive."""
 SHINGLED: tuple[SmrKind, ...] = ("host-managed", "host-aware", "drive-managed")
 """Kinds of shingled disks, the most specific first."""
 DISPUTED = "model-disputed"
 """Code of the evidence that sources disagree about a model, which hints do not settle."""
+_STRENGTHS: tuple[Confidence, ...] = ("certain", "strong", "weak")
 _ATA_VERSIONS = re.compile(r"ACS-([2-9])|ATA(?:/ATAPI)?-?([1-8])\b|^([1-9]|1\d)$")
 """Versions in smartctl's words; `ATA8-ACS` and older smartctl's bare `8` are the eighth, `ACS-2` the ninth."""
 _ACS_2 = re.compile(r"ACS-2(?: \(minor revision not indicated\)|, ATA8-ACS T13/1699-D revision \w+)")
 """Standard of disks that follow no later version; a damaged line has other words."""
+_ATA8 = 8
+_LEAST_SHINGLED_BYTES = 480_000_000_000
+_MEDIA = {
+    "nvme": ("nvme", N_("It is an NVMe device: flash, not platters.")),
+    "memory": ("memory", N_("It is compressed memory (zram), which has no platters.")),
+    "solid-state": ("rotation-rate", N_("It reports no rotation: flash, not platters.")),
+}
+"""Media without platters: code and words of the evidence."""
 _ARE: dict[SmrKind, str] = {
     "host-managed": N_("shingled, host-managed (SMR)"),
     "host-aware": N_("shingled, host-aware (SMR)"),
@@ -55,6 +66,7 @@ _OTHER_DEVICES = {
     "changer": N_("a changer of media"),
     "storage array": N_("a controller of disks"),
 }
+"""SCSI device types that are no disks."""
 _SAYS = (
     N_("{source} ({document}) says that this model is {recording}."),
     N_("{source} ({document}) says that this model is {recording}: {note}."),
@@ -92,7 +104,6 @@ _HYBRID = (
     N_("{source} ({document}) counts this model among hybrid disks and does not say how its platters record."),
     N_("{source} ({document}) counts this model among hybrid disks and does not say how its platters record: {note}."),
 )
-_STRENGTHS: tuple[Confidence, ...] = ("certain", "strong", "weak")
 _KNOW: dict[SmrKind, tuple[str, ...]] = {
     "drive-managed": (
         N_(
@@ -170,112 +181,137 @@ class SmrFacts:
     problem: str = ""
     """Why smartctl could not report more, in words."""
 
-
-KIND_OF: dict[str, DriveKind] = {"rotating": "hdd", "solid-state": "ssd", "nvme": "nvme"}
-"""Medium to kind of drive."""
+    @property
+    def identifies_itself(self) -> bool:
+        """Whether facts are those of the disk, not of a bridge, a controller or an emulation."""
+        return not self.volume and not self.network and (bool(self.maker) or names_a_hard_disk(self.model))
 
 
 @in_english()
 def judge_smr(facts: SmrFacts, table: ModelTable | None = None) -> SmrVerdict:
     """The verdict by facts, with the evidence in words; `table` replaces the shipped table of models."""
     evidence = tuple(_evidence(facts, table or shipped_table()))
-    if not any(item.says != "unknown" for item in evidence):
-        evidence += tuple(_no_trim(facts))
+    silent = facts.trim_would_show and not facts.trim
+    if facts.medium == "rotating" and silent and all(item.says == "unknown" for item in evidence):
+        text = N_(
+            "It offers no TRIM and reports no zones, but neither do 4 in 10 drive-managed disks: this proves nothing."
+        )
+        evidence += (_says("no-trim", "unknown", "weak", text),)
     kind, confidence = _weigh(evidence)
-    return SmrVerdict(kind, confidence, evidence, _advice(kind, facts, evidence))
+    return SmrVerdict(kind, confidence, evidence, _KNOW.get(kind, ()) or tuple(_advice(kind, facts, evidence)))
 
 
 def judge_composed(members: Sequence[Drive]) -> SmrVerdict:
     """The verdict on several disks, as an array or as paths to one: a shingled member slows down the whole."""
     disks = {(disk.serial or disk.name): disk for disk in members}.values()
-    evidence = tuple(_of_member(disk) for disk in disks)
     kinds = {disk.smr.kind for disk in disks}
-    shingled = next((kind for kind in SHINGLED if kind in kinds), None)
-    platters: SmrKind = "cmr" if "cmr" in kinds else "not-a-hard-disk"
-    kind: SmrKind = shingled or ("unknown" if "unknown" in kinds else platters)
+    order: tuple[SmrKind, ...] = (*SHINGLED, "unknown", "cmr", "not-a-hard-disk")
+    kind: SmrKind = next((kind for kind in order if kind in kinds), "unknown")
     known = [_STRENGTHS.index(disk.smr.confidence) for disk in disks if disk.smr.kind == kind]
-    confidence = "weak" if kind == "unknown" else _STRENGTHS[min(known) if shingled else max(known)]
-    advice = (N_("Check the disks it is made of, one by one."),) if kind == "unknown" else ()
-    return SmrVerdict(kind, confidence, evidence, advice or _advice(kind, SmrFacts("machine"), evidence))
+    confidence: Confidence = "weak"
+    if kind != "unknown":  # one shingled member is enough; all are as conventional as the least known of them
+        confidence = _STRENGTHS[min(known) if kind in SHINGLED else max(known)]
+    advice = (N_("Check the disks it is made of, one by one."),) if kind == "unknown" else _KNOW.get(kind, ())
+    return SmrVerdict(kind, confidence, tuple(map(_of_member, disks)), advice)
 
 
 def _of_member(disk: Drive) -> Evidence:
-    named = f"{disk.name} ({disk.model})" if disk.model else disk.name
+    text = _MEMBER[disk.smr.confidence]
     if disk.smr.kind == "unknown":
-        text = N_("It is made of {disk}, whose verdict is unknown.").format(disk=named)
-    else:
-        text = _MEMBER[disk.smr.confidence].format(disk=named, verdict=disk.smr.kind)
-    return Evidence("member", disk.smr.kind, disk.smr.confidence, text)
+        text = N_("It is made of {disk}, whose verdict is unknown.")
+    named = f"{disk.name} ({disk.model})" if disk.model else disk.name
+    return _says("member", disk.smr.kind, disk.smr.confidence, text, disk=named, verdict=disk.smr.kind)
+
+
+def _says(code: str, says: SmrKind, strength: Confidence, text: str, **fields: str) -> Evidence:
+    return Evidence(code, says, strength, text.format(**fields))
 
 
 def _evidence(facts: SmrFacts, table: ModelTable) -> Iterator[Evidence]:
-    yield from _own_words(facts)
-    yield from _medium(facts)
-    if facts.recording:
-        shingled = facts.recording == "SMR"
-        yield Evidence(
-            "farm",
-            _kind_by_table(facts, table) if shingled else "cmr",
-            "certain",
-            N_("The disk itself reports the recording type {type} (Seagate's FARM log).").format(type=facts.recording),
-        )
-    named = (*_family(facts, table), *_rows(facts, table))
+    rows = table.find(facts.model)
+    yield from _own_words(facts, rows)
+    named = (*_family(facts, rows), *_by_table(facts, table))
     yield from named
     if not any(item.says in SHINGLED for item in named):  # the name is better evidence than the age
         yield from _marks(facts)
-    yield from _trim(facts, table)
+    if facts.medium == "rotating" and facts.trim:
+        yield _trim(facts, rows)
 
 
-def _own_words(facts: SmrFacts) -> Iterator[Evidence]:
-    if facts.zone_model in SHINGLED:
-        kind: SmrKind = "host-managed" if facts.zone_model == "host-managed" else "host-aware"
-        text = N_("The kernel reports {kind} zones (queue/zoned in sysfs).").format(kind=facts.zone_model)
-        yield Evidence("queue-zoned", kind, "certain", text)
-    if "host managed zoned" in facts.peripheral:
-        text = N_("The SCSI device type is '{type}'.").format(type=facts.peripheral)
-        yield Evidence("device-type", "host-managed", "certain", text)
-    if other := next((words for type_, words in _OTHER_DEVICES.items() if type_ in facts.peripheral), ""):
-        text = N_("The SCSI device type is '{type}': {device}.").format(type=facts.peripheral, device=other)
-        yield Evidence("device-type", "not-a-hard-disk", "certain", text)
+def _own_words(facts: SmrFacts, rows: Sequence[ModelRow]) -> Iterator[Evidence]:
+    """What the disk and the kernel say of its zones, its medium and its recording."""
+    type_, zones, recording = facts.peripheral, facts.zone_model, facts.recording
+    if zones in ("host-managed", "host-aware"):
+        kind: SmrKind = "host-managed" if zones == "host-managed" else "host-aware"
+        yield _says(
+            "queue-zoned", kind, "certain", N_("The kernel reports {kind} zones (queue/zoned in sysfs)."), kind=zones
+        )
+    if "host managed zoned" in type_:
+        yield _says("device-type", "host-managed", "certain", N_("The SCSI device type is '{type}'."), type=type_)
+    if other := next((words for name, words in _OTHER_DEVICES.items() if name in type_), ""):
+        text = N_("The SCSI device type is '{type}': {device}.")
+        yield _says("device-type", "not-a-hard-disk", "certain", text, type=type_, device=other)
     if facts.zoned:
-        zones = facts.zoned.replace("drive", "device")
-        text = N_("The disk itself reports {kind} zones ({place}).").format(kind=zones, place=facts.zoned_where)
-        yield Evidence("zoned", facts.zoned, "certain", text)
-
-
-def _medium(facts: SmrFacts) -> Iterator[Evidence]:
-    if facts.zone_model == "host-managed":
-        return
-    if facts.medium == "nvme":
-        yield Evidence("nvme", "not-a-hard-disk", "certain", N_("It is an NVMe device: flash, not platters."))
-    elif facts.medium == "memory":
-        text = N_("It is compressed memory (zram), which has no platters.")
-        yield Evidence("memory", "not-a-hard-disk", "certain", text)
+        text = N_("The disk itself reports {kind} zones ({place}).")
+        words = facts.zoned.replace("drive", "device")
+        yield _says("zoned", facts.zoned, "certain", text, kind=words, place=facts.zoned_where)
+    if facts.medium in _MEDIA and zones != "host-managed":
+        code, text = _MEDIA[facts.medium]
+        yield _says(code, "not-a-hard-disk", "certain", text)
     elif facts.removable and not facts.medium:
         text = N_("It is a small removable medium, as sticks and cards are.")
-        yield Evidence("removable", "not-a-hard-disk", "weak", text)
-    elif facts.medium == "solid-state":
-        text = N_("It reports no rotation: flash, not platters.")
-        yield Evidence("rotation-rate", "not-a-hard-disk", "certain", text)
-    elif not facts.medium and facts.flash_attributes:
+        yield _says("removable", "not-a-hard-disk", "weak", text)
+    elif facts.flash_attributes and not facts.medium:
         text = N_("Its SMART attributes count flash wear, which no hard disk has.")
-        yield Evidence("flash-attributes", "not-a-hard-disk", "strong", text)
+        yield _says("flash-attributes", "not-a-hard-disk", "strong", text)
+    if recording:
+        text = N_("The disk itself reports the recording type {type} (Seagate's FARM log).")
+        kinds = [kind for kind in SHINGLED for row in rows if row.kind == kind] or ["drive-managed"]
+        yield _says("farm", kinds[0] if recording == "SMR" else "cmr", "certain", text, type=recording)
 
 
-def _family(facts: SmrFacts, table: ModelTable) -> Iterator[Evidence]:
+def _family(facts: SmrFacts, rows: Sequence[ModelRow]) -> Iterator[Evidence]:
+    """What smartctl's own database says."""
     family = facts.family.upper()
     text = N_("smartctl's database names the family '{family}'.").format(family=facts.family)
     if "(SMR)" in family or "(CMR" in family:
         says: SmrKind = "drive-managed" if "(SMR)" in family else "cmr"
-        later = any(row.strength == "database" and row.kind != says for row in table.find(facts.model))
-        if later:
-            disagrees = N_("A later release of that database disagrees.")
-            text = f"{text} {disagrees}"
-            yield Evidence("smartctl-family", "unknown", "weak", text)
+        if any(row.strength == "database" and row.kind != says for row in rows):
+            later = N_("A later release of that database disagrees.")
+            yield Evidence("smartctl-family", "unknown", "weak", f"{text} {later}")
         else:
             yield Evidence("smartctl-family", says, "strong", text)
     elif not facts.medium and ("SSD" in family.replace("SSHD", "") or "FLASH" in family):
         yield Evidence("smartctl-family", "not-a-hard-disk", "strong", text)
+
+
+def _by_table(facts: SmrFacts, table: ModelTable) -> Iterator[Evidence]:
+    rows = table.find(facts.model)
+    for row in rows:
+        if row.kind != "not-a-hard-disk" or not facts.medium:
+            strength = "weak" if row.kind == "unknown" else row.confidence
+            code = DISPUTED if row.disputed else "model-table"
+            yield Evidence(code, row.kind, strength, row_text(row, table.sources.get(row.source)))
+    if not rows and facts.source == "name" and facts.model:
+        meant = table.meant(facts.model)
+        nearest = N_("Models that it may be: {models}.") if meant else N_("The nearest names: {models}.")
+        models = "; ".join(_IS[kind].format(model=name) for name, kind in meant or table.near(facts.model))
+        text = N_("This name is not in the table of models.")
+        if models:
+            text = f"{text} {nearest.format(models=models)}"
+        yield Evidence("near-names", "unknown", "weak", text)
+
+
+def row_text(row: ModelRow, source: Source | None = None) -> str:
+    """A sentence on a source's statement about a model, with document, year and address."""
+    said = source or Source(row.source, urlsplit(row.source).netloc)
+    statements = _STATEMENTS[row.strength]
+    if row.kind == "unknown":
+        statements = _DISPUTE if row.disputed else _HYBRID
+    text = statements[bool(row.note)].format(
+        source=said.by, document=said.where, recording=_ARE.get(row.kind, ""), note=row.note
+    )
+    return f"{text} {row.source}"
 
 
 def _marks(facts: SmrFacts) -> Iterator[Evidence]:
@@ -283,36 +319,34 @@ def _marks(facts: SmrFacts) -> Iterator[Evidence]:
 
     The figures are those of 7,250 published outputs of smartctl, 619 of them of shingled disks.
     """
-    if facts.medium not in ("rotating", "") or facts.flash_attributes or not _own_identity(facts):
+    if facts.medium not in ("rotating", "") or facts.flash_attributes or not facts.identifies_itself:
         return
-    version = ata_version(facts.standard)
-    if 0 < version <= 8:  # ATA8-ACS
+    if 0 < ata_version(facts.standard) <= _ATA8:
         text = N_(
             "It follows an ATA standard older than shingled disks ({standard}), as do 4,140 of 7,250 disks "
             "whose details people published, but none of the 619 shingled ones among them."
-        ).format(standard=facts.standard)
-        yield Evidence("ata-standard", "cmr", "strong", text)
+        )
+        yield _says("ata-standard", "cmr", "strong", text, standard=facts.standard)
     if facts.medium != "rotating" and not (facts.maker and facts.capacity_bytes >= 10**12):
         return  # flash has small sectors, too, and often holds little
     if _ACS_2.fullmatch(facts.standard):
         text = N_("It follows ACS-2, an older ATA standard. Every drive-managed disk we have seen follows a later one.")
-        yield Evidence("ata-standard", "cmr", "weak", text)
+        yield _says("ata-standard", "cmr", "weak", text)
     if facts.sector_bytes == 512:
         text = N_(
             "It has 512-byte sectors, as do 2,771 of 7,250 disks whose details people published, "
             "but none of the 619 shingled ones among them."
         )
-        yield Evidence("sectors-of-512", "cmr", "strong", text)
-    if 0 < facts.capacity_bytes < 480_000_000_000:
+        yield _says("sectors-of-512", "cmr", "strong", text)
+    if 0 < facts.capacity_bytes < _LEAST_SHINGLED_BYTES:
         text = N_(
             "It holds {size}. 1,543 of 7,250 disks whose details people published hold "
             "less than 480 GB, but none of the 619 shingled ones among them."
-        ).format(size=size_text(facts.capacity_bytes))
-        yield Evidence("capacity", "cmr", "strong", text)
+        )
+        yield _says("capacity", "cmr", "strong", text, size=size_text(facts.capacity_bytes))
     if 10_000 <= facts.rpm <= 15_100:
         text = N_("It spins at {rate} rpm. No shingled disk is known to spin faster than 7,200.")
-        text = text.format(rate=f"{facts.rpm:,}")
-        yield Evidence("fast-rotation", "cmr", "strong", text)
+        yield _says("fast-rotation", "cmr", "strong", text, rate=f"{facts.rpm:,}")
 
 
 def ata_version(standard: str) -> int:
@@ -321,140 +355,71 @@ def ata_version(standard: str) -> int:
     return max((int(acs) + 7 if acs else int(ata or number) for acs, ata, number in versions), default=0)
 
 
-def _own_identity(facts: SmrFacts) -> bool:
-    """Whether facts are those of the disk, not of a bridge, a controller or an emulation."""
-    return not facts.volume and not facts.network and (bool(facts.maker) or names_a_hard_disk(facts.model))
-
-
-def _rows(facts: SmrFacts, table: ModelTable) -> Iterator[Evidence]:
-    rows = table.find(facts.model)
-    for row in rows:
-        if row.kind == "not-a-hard-disk" and facts.medium:
-            continue
-        strength = "weak" if row.kind == "unknown" else row.confidence
-        yield Evidence(DISPUTED if row.disputed else "model-table", row.kind, strength, row_text(row))
-    if not rows and facts.source == "name" and facts.model:
-        meant = table.meant(facts.model)
-        near = meant or table.near(facts.model)
-        models = "; ".join(_IS[kind].format(model=name) for name, kind in near)
-        text = N_("This name is not in the table of models.")
-        if models:
-            nearest = N_("Models that it may be: {models}.") if meant else N_("The nearest names: {models}.")
-            text = f"{text} {nearest.format(models=models)}"
-        yield Evidence("near-names", "unknown", "weak", text)
-
-
-def row_text(row: ModelRow) -> str:
-    """A sentence on a source's statement about a model, with document, year and address."""
-    said = row.said or Source(row.source, urlsplit(row.source).netloc)
-    statements = _STATEMENTS[row.strength]
-    if row.kind == "unknown":
-        statements = _DISPUTE if row.disputed else _HYBRID
-    statement = statements[bool(row.note)]
-    recording = _ARE.get(row.kind, "")
-    text = statement.format(source=said.by, document=said.where, recording=recording, note=row.note)
-    return f"{text} {row.source}"
-
-
-def _no_trim(facts: SmrFacts) -> Iterator[Evidence]:
-    silent = facts.trim_would_show and not facts.trim and not facts.zoned and not facts.recording
-    if facts.medium == "rotating" and silent:
-        text = N_(
-            "It offers no TRIM and reports no zones, but neither do 4 in 10 drive-managed disks: this proves nothing."
-        )
-        yield Evidence("no-trim", "unknown", "weak", text)
-
-
-def _trim(facts: SmrFacts, table: ModelTable) -> Iterator[Evidence]:
-    if facts.medium != "rotating" or not facts.trim:
-        return
-    if not _own_identity(facts):
-        text = N_("TRIM is offered ({place}), but perhaps by a bridge or RAID controller, not by the disk.")
-        text = text.format(place=facts.trim_where)
-        yield Evidence("trim-not-of-the-disk", "unknown", "weak", text)
-    elif _hybrid(facts, table):
-        text = N_("TRIM is offered ({place}), but this is a hybrid disk: it may be meant for its flash.")
-        text = text.format(place=facts.trim_where)
-        yield Evidence("trim-of-a-hybrid", "unknown", "weak", text)
-    elif any(row.may_trim for row in table.find(facts.model)):
-        text = N_("It offers TRIM ({place}), but so do some disks of this family that are called conventional.")
-        text = text.format(place=facts.trim_where)
-        yield Evidence("trim", "drive-managed", "weak", text)
-    else:
-        text = N_(
-            "It has platters and offers TRIM ({place}), as do 273 of 503 drive-managed disks "
-            "and none of 3,451 conventional ones."
-        ).format(place=facts.trim_where)
-        yield Evidence("trim", "drive-managed", "strong", text)
-
-
-def _hybrid(facts: SmrFacts, table: ModelTable) -> bool:
+def _trim(facts: SmrFacts, rows: Sequence[ModelRow]) -> Evidence:
+    """What it means that platters offer TRIM."""
+    place = facts.trim_where
     names = f"{facts.family} {facts.model}".upper()
-    named = "SSHD" in names or "HYBRID" in names or "MOMENTUS XT" in names
-    return named or any(row.hybrid for row in table.find(facts.model))
+    if not facts.identifies_itself:
+        text = N_("TRIM is offered ({place}), but perhaps by a bridge or RAID controller, not by the disk.")
+        return _says("trim-not-of-the-disk", "unknown", "weak", text, place=place)
+    if re.search("SSHD|HYBRID|MOMENTUS XT", names) or any(row.hybrid for row in rows):
+        text = N_("TRIM is offered ({place}), but this is a hybrid disk: it may be meant for its flash.")
+        return _says("trim-of-a-hybrid", "unknown", "weak", text, place=place)
+    if any(row.may_trim for row in rows):
+        text = N_("It offers TRIM ({place}), but so do some disks of this family that are called conventional.")
+        return _says("trim", "drive-managed", "weak", text, place=place)
+    text = N_(
+        "It has platters and offers TRIM ({place}), as do 273 of 503 drive-managed disks "
+        "and none of 3,451 conventional ones."
+    )
+    return _says("trim", "drive-managed", "strong", text, place=place)
 
 
-def _kind_by_table(facts: SmrFacts, table: ModelTable) -> SmrKind:
-    """Kind of shingled disk by the table, or else drive-managed."""
-    kinds = {row.kind for row in table.find(facts.model)}
-    return next((kind for kind in SHINGLED if kind in kinds), "drive-managed")
-
-
-def _weigh(evidence: tuple[Evidence, ...]) -> tuple[SmrKind, Confidence]:
+def _weigh(evidence: Sequence[Evidence]) -> tuple[SmrKind, Confidence]:
     """The verdict of the strongest evidence, unknown if that is contradictory."""
+    disputed = any(item.code == DISPUTED for item in evidence)
     for strength in _STRENGTHS:
-        kinds = {item.says for item in evidence if item.strength == strength and item.says != "unknown"}
-        if strength == "weak" and any(item.code == DISPUTED for item in evidence):
-            return "unknown", "weak"
-        if kinds and kinds <= set(SHINGLED):
-            return next(kind for kind in SHINGLED if kind in kinds), strength
-        if len(kinds) == 1:
-            return kinds.pop(), strength
-        if kinds:
-            return "unknown", "weak"
+        kinds = {item.says for item in evidence if item.strength == strength} - {"unknown"}
+        if not kinds:
+            continue
+        if (strength == "weak" and disputed) or (len(kinds) > 1 and not kinds <= set(SHINGLED)):
+            break
+        return min(kinds, key=(*SHINGLED, *kinds).index), strength
     return "unknown", "weak"
 
 
-def _advice(kind: SmrKind, facts: SmrFacts, evidence: tuple[Evidence, ...]) -> tuple[str, ...]:
-    """Sentences, the most useful first."""
-    if kind != "unknown":
-        return _KNOW.get(kind, ())
-    if facts.network:
-        return (N_("Another machine serves it over the network. Check the disks on that machine."),)
-    if facts.problem and not facts.model:
-        return (way,) if (way := way_on(facts.problem)) else ()
-    if facts.volume:
-        return (N_("Check the real disk on the virtual machine's host, or query the RAID controller."),)
-    said = {item.says for item in evidence if item.says != "unknown"}
-    advice = _ways_to_learn(facts)
-    if len(said) > 1 or any(item.code == DISPUTED for item in evidence):
-        advice.insert(0, N_("The sources disagree about this disk, so it stays unknown."))
-    if facts.source == "machine":
-        advice.append(
-            N_("`fswizard run cache-overflow --target image:128G@DIRECTORY` shows overnight whether it slows down.")
-        )
-    return tuple(advice)
+def _advice(kind: SmrKind, facts: SmrFacts, evidence: Sequence[Evidence]) -> Iterator[str]:
+    """Sentences on how to learn more, the most useful first."""
+    refused = facts.problem and not facts.model
+    if facts.network and kind == "unknown":
+        yield N_("Another machine serves it over the network. Check the disks on that machine.")
+    elif refused and (kind == "unknown" or facts.removable):
+        yield from filter(None, (way_on(facts.problem),))
+    elif kind == "unknown" and facts.volume:
+        yield N_("Check the real disk on the virtual machine's host, or query the RAID controller.")
+    elif kind == "unknown":
+        said = {item.says for item in evidence} - {"unknown"}
+        if len(said) > 1 or any(item.code == DISPUTED for item in evidence):
+            yield N_("The sources disagree about this disk, so it stays unknown.")
+        yield from _ways_to_learn(facts)
 
 
-def _ways_to_learn(facts: SmrFacts) -> list[str]:
+def _ways_to_learn(facts: SmrFacts) -> Iterator[str]:
     """Commands and adapters that would give more evidence."""
-    if facts.bridge or (facts.model and facts.source != "name" and not _own_identity(facts)):
-        return [
-            N_(
-                "A USB adapter or controller may hide the disk's name. Query through it with `smartctl -d sat -x "
-                "DEVICE` (some need `-d sntasmedia`, `-d usbjmicron` or `-d megaraid,N`), or attach the disk to a SATA "
-                "port."
-            ),
-        ]
-    if facts.source == "name":
-        if shipped_table().meant(facts.model):
-            return [N_("Look for the model's own name on the label or with `fswizard drives`, and name that.")]
-        return [
-            N_("To be sure, query the disk itself: `fswizard smr DEVICE`, or `smartctl -x DEVICE | fswizard smr -`.")
-        ]
-    ways = []
-    if facts.source == "smartctl" and not facts.trim_would_show and not facts.recent:
-        ways.append(N_("Use smartctl 7.2 or later, which also shows TRIM and zones: `smartctl -x DEVICE`."))
-    if (facts.maker == "Seagate" or bare(facts.model).startswith("ST")) and not facts.recording:
-        ways.append(N_("Newer Seagate disks say how they record: `smartctl -l farm DEVICE` (smartctl 7.4 or later)."))
-    return ways
+    if facts.bridge or (facts.model and facts.source != "name" and not facts.identifies_itself):
+        yield N_(
+            "A USB adapter or controller may hide the disk's name. Query through it with `smartctl -d sat -x "
+            "DEVICE` (some need `-d sntasmedia`, `-d usbjmicron` or `-d megaraid,N`), or attach the disk to a SATA "
+            "port."
+        )
+    elif facts.source == "name" and shipped_table().meant(facts.model):
+        yield N_("Look for the model's own name on the label or with `fswizard drives`, and name that.")
+    elif facts.source == "name":
+        yield N_("To be sure, query the disk itself: `fswizard smr DEVICE`, or `smartctl -x DEVICE | fswizard smr -`.")
+    else:
+        if facts.source == "smartctl" and not facts.trim_would_show and not facts.recent:
+            yield N_("Use smartctl 7.2 or later, which also shows TRIM and zones: `smartctl -x DEVICE`.")
+        if (facts.maker == "Seagate" or bare(facts.model).startswith("ST")) and not facts.recording:
+            yield N_("Newer Seagate disks say how they record: `smartctl -l farm DEVICE` (smartctl 7.4 or later).")
+    if facts.source == "machine":
+        yield N_("`fswizard run cache-overflow --target image:128G@DIRECTORY` shows overnight whether it slows down.")

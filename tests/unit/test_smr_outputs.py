@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fswizard.drives.pastes import pieces
-from fswizard.drives.smartctl_output import parse, parse_each, parse_json, parse_text
-from fswizard.drives.smartctl_wear import Wear, wear
+from fswizard.drives.pastes import calls
+from fswizard.drives.smartctl_output import Reading, parse, parse_each
+from fswizard.drives.smartctl_wear import Wear
 from fswizard.drives.smr import SmrFacts, judge_smr
 
 RECORDED = Path(__file__).parents[1] / "recorded" / "smartctl"
@@ -27,6 +27,10 @@ TRUTH = dict(line.split("\t") for line in (RECORDED / "truth.tsv").read_text().s
 
 def judged(output: bytes) -> str:
     return judge_smr(parse(output).facts).kind
+
+
+def answered(document: dict[str, Any]) -> Reading:
+    return parse(json.dumps(document).encode())
 
 
 def kind_of(name: str) -> str:
@@ -54,16 +58,11 @@ def test_no_disk_is_called_what_it_is_not_nor_by_the_lines_of_another() -> None:
 SAVED: dict[str, Callable[[bytes], bytes]] = {
     "line ends of DOS": lambda output: output.replace(b"\n", b"\r\n"),
     "line ends of a Mac": lambda output: output.replace(b"\n", b"\r"),
-    "a byte order mark": lambda output: b"\xef\xbb\xbf" + output,
     "UTF-16": lambda output: b"\xff\xfe" + output.decode("utf-8", "replace").encode("utf-16-le"),
-    "indented": lambda output: b"\n".join(b"    " + line for line in output.split(b"\n")),
     "blanks at the ends of lines": lambda output: output.replace(b"\n", b"  \n"),
     "bytes of no character": lambda output: output + b"\n\xff\xfe\xe9",
 }
 AS_TEXT: dict[str, Callable[[bytes], bytes]] = {
-    "what was typed before it": lambda output: b"root@nas:~# smartctl -x /dev/sda\n" + output,
-    "quoted": lambda output: b"\n".join(b"> " + line for line in output.split(b"\n")),
-    "in a forum's tags": lambda output: b"[code]" + output + b"[/code]",
     "decimal commas": lambda output: re.sub(rb"(\d)\.(\d)", rb"\1,\2", output),
     "tabulators": lambda output: re.sub(rb": +", b":\t", output),
     "the head alone": lambda output: output.partition(b"=== START OF READ SMART")[0],
@@ -133,13 +132,13 @@ def test_most_models_that_outputs_were_silent_about_have_an_answer_now() -> None
         count, model, standard, rate, _form, capacity, sectors = line.split("\t")
         number, unit = capacity.split()
         size_bytes = round(float(number) * {"GB": 1e9, "TB": 1e12}[unit])
-        facts = parse_text(
+        output = (
             f"{HEADER}Device Model:     {model}\nUser Capacity:    {size_bytes:,} bytes [{capacity}]\n"
             f"Sector Size{'' if 'logical/physical' in sectors else 's'}:      {sectors}\n"
             + (f"Rotation Rate:    {rate}\n" if rate else "")
             + f"ATA Version is:   {standard}\n"
         )
-        counts[judge_smr(facts).kind] += int(count)
+        counts[judged(output.encode())] += int(count)
         counts["by name alone"] += int(count) * (judge_smr(SmrFacts("name", model=model)).kind != "unknown")
     assert sum(counts.values()) - counts["by name alone"] == 1730
     assert set(counts) == {"cmr", "unknown", "by name alone"}
@@ -149,6 +148,8 @@ def test_most_models_that_outputs_were_silent_about_have_an_answer_now() -> None
 
 HEADER = "smartctl 7.3 2022-02-28 r5338 [x86_64-linux-6.1.0] (local build)\n\n=== START OF INFORMATION SECTION ===\n"
 ATA = "Device Model:     ST4000XX000\nRotation Rate:    5400 rpm\n"
+FARM = "\tFARM Log Page 1: Drive Information\n"
+IDENTIFY = "Word     Bit     Value   Description\n"
 SCSI = "Vendor:               SEAGATE\nProduct:              ST4000XX\n"
 
 
@@ -166,10 +167,15 @@ SCSI = "Vendor:               SEAGATE\nProduct:              ST4000XX\n"
         (ATA + "ATA Version is:   8\n", "cmr"),
         (ATA + "Zoned Device:     Host Aware Zones\n", "host-aware"),
         ((ATA + "Zoned Device:     Device managed zones\n").replace("\n", "\r\n"), "drive-managed"),
-        (ATA + "\n\tRecording Type: SMR\n", "drive-managed"),
-        (ATA + "\n\tDrive Recording Type: CMR\n", "cmr"),
-        (ATA + " 169      0          1   Trim bit in DATA SET MANAGEMENT command supported\n", "drive-managed"),
-        (ATA + "  69    1:0         0x2   Zoned Capabilities [OBS-ACS-5]\n", "drive-managed"),
+        (ATA + FARM + "\tRecording Type: SMR\n", "drive-managed"),
+        (ATA + FARM + "\t\tDrive Recording Type: CMR\n", "cmr"),
+        (ATA + FARM + "\t\tDrive Recording Type: UNKNOWN\n", "unknown"),
+        (
+            ATA + IDENTIFY + " 169      0          1   Trim bit in DATA SET MANAGEMENT command supported\n",
+            "drive-managed",
+        ),
+        (ATA + IDENTIFY + "  69    1:0         0x2   Zoned Capabilities [OBS-ACS-5]\n", "drive-managed"),
+        (ATA + IDENTIFY + "  69    1:0         0x1   Zoned Capabilities [OBS-ACS-5]\n", "host-aware"),
         (ATA.replace("ST4000XX000", "ASMT109x- Safe") + "TRIM Command:     Available\n", "unknown"),
         (ATA.replace("5400 rpm", "Solid State Device") + "TRIM Command:     Available\n", "not-a-hard-disk"),
         (SCSI + "Host aware zoned block capable\n", "host-aware"),
@@ -178,27 +184,28 @@ SCSI = "Vendor:               SEAGATE\nProduct:              ST4000XX\n"
     ],
 )
 def test_each_line_that_smartctl_prints_about_it_counts(body: str, kind: str) -> None:
-    assert judge_smr(parse_text(HEADER + body)).kind == kind
+    assert judged((HEADER + body).encode()) == kind
 
 
 def test_what_else_an_output_says_is_read_and_the_wear_of_an_nvme_disk_in_its_units() -> None:
-    facts = parse_text(HEADER.replace("7.3 2022-02-28 r5338", "5.41 2011-06-09 r3365") + ATA)
+    facts = parse((HEADER.replace("7.3 2022-02-28 r5338", "5.41 2011-06-09 r3365") + ATA).encode()).facts
     assert not facts.trim_would_show
     assert any("7.2" in sentence for sentence in judge_smr(facts).advice)
-    scsi = parse_text("smartctl 5.38\nDevice: SEAGATE  ST373307LC       Version: 0006\n")
+    scsi = parse(b"smartctl version 5.38 [i686-linux]\nDevice: SEAGATE  ST373307LC       Version: 0006\n").facts
     assert scsi.model == "SEAGATE  ST373307LC"
-    assert parse_text("smartctl 7.3 2022\n\nDevice is in STANDBY mode, exit(2)\n").asleep
-    bridge = parse_text("smartctl 7.3 2022\n\n/dev/sdb: Unknown USB bridge [0x152d:0x0578 (0x209)]\nPlease specify\n")
+    banner = HEADER.partition("\n")[0]
+    assert parse(f"{banner}\n\nDevice is in STANDBY mode, exit(2)\n".encode()).facts.asleep
+    bridge = parse(f"{banner}\n\n/dev/sdb: Unknown USB bridge [0x152d:0x0578 (0x209)]\n".encode()).facts
     assert bridge.bridge == "Unknown USB bridge [0x152d:0x0578 (0x209)]"
-    assert judged(b"---\n" + (RECORDED / "WDC_WD40EFAX-68JH4N1.txt").read_bytes()) == "drive-managed"
     told = {"smart_status": {"passed": False}, "temperature": {"current": 41}, "power_on_time": {"hours": 9}}
-    reading = parse_json({**BASE, **told})
-    assert (reading.health, reading.temperature_c, reading.power_on_hours, reading.rpm) == ("failing", 41, 9, 5400)
+    reading = answered({**BASE, **told})
+    assert (reading.health, reading.temperature_c, reading.power_on_hours) == ("failing", 41, 9)
+    assert reading.facts.rpm == 5400
     # Figures of a real INTEL SSDPE2KE020T7.
     log = {"data_units_written": 577364942, "percentage_used": 3}
-    reading = parse_json({**VERSION, "nvme_smart_health_information_log": log})
+    reading = answered({**VERSION, "nvme_smart_health_information_log": log})
     assert reading.wear == Wear(life_used_percent=3, written_bytes=295_610_850_304_000)
-    assert parse_json(BASE).wear == Wear()
+    assert answered(BASE).wear == Wear()
 
 
 VERSION = {"smartctl": {"version": [7, 3]}}
@@ -227,11 +234,12 @@ BASE = {**VERSION, "device": {"protocol": "ATA"}, "model_name": "ST4000XX000", "
         ({"logical_block_size": 512, "user_capacity": {"blocks": 15628053168, "bytes": 250059350016}}, "unknown"),
         ({"rotation_rate": 15000}, "cmr"),
         ({"rotation_rate": 0}, "not-a-hard-disk"),
-        ({"device": {"protocol": "NVMe"}}, "not-a-hard-disk"),
+        ({"rotation_rate": None, "device": {"protocol": "NVMe"}, "nvme_number_of_namespaces": 1}, "not-a-hard-disk"),
+        ({"rotation_rate": None, "device": {"protocol": "NVMe"}, "nvme_number_of_namespaces": 0}, "unknown"),
     ],
 )
 def test_each_key_of_the_json_counts(more: dict[str, object], kind: str) -> None:
-    assert judge_smr(parse_json({**BASE, **more}).facts).kind == kind
+    assert judge_smr(answered({**BASE, **more}).facts).kind == kind
 
 
 @pytest.mark.parametrize(
@@ -243,7 +251,7 @@ def test_each_key_of_the_json_counts(more: dict[str, object], kind: str) -> None
     ],
 )
 def test_the_names_of_scsi_disks_in_every_version(names: dict[str, str]) -> None:
-    assert parse_json({"smartctl": {"version": [7, 0]}, **names}).facts.model == "SEAGATE ST4000"
+    assert answered({"smartctl": {"version": [7, 0]}, **names}).facts.model == "SEAGATE ST4000"
 
 
 JSON = st.recursive(
@@ -272,107 +280,12 @@ def test_any_bytes_give_a_verdict_and_harmless_text(output: bytes) -> None:
         assert piece.text.isprintable()
 
 
-RECORDINGS = sorted(path.name for path in RECORDED.glob("*.json"))
-SHINGLED: dict[str, Any] = {
-    "json_format_version": [1, 0],
-    "smartctl": {"version": [7, 4], "messages": [{"string": 'it\'s "odd": yes', "severity": "information"}]},
-    "device": {"name": "/dev/sdx", "protocol": "ATA"},
-    "model_name": "WDC WD40EFAX-68JH4N1",
-    "rotation_rate": 5400,
-    "trim": {"supported": True},
-    "zoned_device": {"capabilities": "Device managed zones"},
-    "sparse": [None, [1, 2], {}, []],
-}
-HOST_MANAGED = {**SHINGLED, "model_name": "HSH721414ALN6M0", "device_type": {"name": "host managed zoned block device"}}
-
-
-def assignments(value: Any, path: str = "json") -> Iterator[str]:
-    """As `smartctl --json=g` prints it."""
-    if isinstance(value, dict | list):
-        yield f"{path} = {'{}' if isinstance(value, dict) else '[]'};"
-        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from assignments(inner, f"{path}.{key}" if isinstance(value, dict) else f"{path}[{key}]")
-    else:
-        yield f"{path} = {json.dumps(value)};"
-
-
-def yaml(value: Any) -> Iterator[str]:
-    """As `smartctl --json=y` prints it."""
-    for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
-        mark = f"{key}:" if isinstance(value, dict) else "-"
-        if isinstance(inner, dict | list) and inner:
-            nested = list(yaml(inner))
-            if mark == "-":
-                yield f"- {nested.pop(0)}"
-            else:
-                yield mark
-            yield from (f"  {line}" for line in nested)
-        elif isinstance(inner, str):
-            quoted = inner.replace("'", "''")
-            yield f"{mark} '{quoted}'"
-        else:
-            yield f"{mark} {json.dumps(inner)}"
-
-
-def spelled(document: Any) -> dict[str, str]:
-    return {
-        "json": json.dumps(document),
-        "assignments": "\n".join(assignments(document)) + "\n",
-        "yaml": "\n".join(["---", *yaml(document)]) + "\n",
-    }
-
-
-@pytest.mark.parametrize("name", RECORDINGS)
-def test_each_form_of_a_recording_says_the_same(name: str) -> None:
-    document = json.loads((RECORDED / name).read_text("utf-8"))
-    readings = {form: parse(text.encode()) for form, text in spelled(document).items()}
-    assert readings["assignments"] == readings["yaml"] == readings["json"]
-    assert readings["json"].facts.model
-
-
-@pytest.mark.parametrize("form", ["json", "assignments", "yaml"])
-def test_lists_nesting_and_quotes_come_through(form: str) -> None:
-    text = spelled(SHINGLED)[form]
-    assert [piece.document for piece in pieces(text.encode())] == [SHINGLED]
-    assert judged(text.encode()) == "drive-managed"
-
-
-@pytest.mark.parametrize("form", ["json", "assignments", "yaml"])
-def test_several_in_one_file_are_told_apart(form: str) -> None:
-    text = spelled(SHINGLED)[form] + spelled(HOST_MANAGED)[form]
-    readings = list(parse_each(text.encode()))
-    assert [judge_smr(reading.facts).kind for reading in readings] == ["drive-managed", "host-managed"]
-
-
 @pytest.mark.skipif(shutil.which("smartctl") is None, reason="smartctl is not installed")
 def test_what_smartctl_itself_prints_is_read() -> None:
-    def printed(form: str) -> dict[str, Any]:
-        done = subprocess.run(["smartctl", f"--json={form}", "-i", "/dev/null"], capture_output=True, check=False)
-        (document,) = (piece.document for piece in pieces(done.stdout))
-        return {**document, "local_time": None, "smartctl": {**document["smartctl"], "argv": None}}
-
-    assert printed("g") == printed("gs") == printed("y") == printed("ys") == printed("c")
-    assert printed("y")["smartctl"]["messages"][0]["severity"] == "error"
-
-
-@pytest.mark.parametrize("form", ["assignments", "yaml"])
-def test_a_cut_file_makes_no_disk_what_it_is_not(form: str) -> None:
-    text = spelled(SHINGLED)[form]
-    for end in range(0, len(text), 3):
-        assert judged(text[:end].encode()) in ("unknown", "drive-managed")
-
-
-@pytest.mark.parametrize(
-    "text", ["---\nsmartctl:\n - :\n  x", "json = {};\njson.a = {;\n", "---\nsmartctl:\n" + "- " * 999]
-)
-def test_nonsense_is_no_output_of_smartctl(text: str) -> None:
-    facts = parse(text.encode()).facts
-    assert facts.problem
-    assert judge_smr(facts).kind == "unknown"
-
-
-def test_a_text_for_people_below_a_rule_is_still_read() -> None:
-    assert judged(b"---\n" + (RECORDED / "WDC_WD40EFAX-68JH4N1.txt").read_bytes()) == "drive-managed"
+    done = subprocess.run(["smartctl", "--json=c", "-i", "/dev/null"], capture_output=True, check=False)
+    (call,) = calls(done.stdout)
+    assert call.document["smartctl.messages"][0]["severity"] == "error"
+    assert parse(done.stdout).facts.problem
 
 
 def statistics(used: int, sectors: int, **flags: bool) -> dict[str, Any]:
@@ -381,6 +294,10 @@ def statistics(used: int, sectors: int, **flags: bool) -> dict[str, Any]:
     written = {"offset": 24, "name": "Logical Sectors Written", "value": sectors, "flags": valid}
     worn = {"offset": 8, "name": "Percentage Used Endurance Indicator", "value": used, "flags": valid}
     return {"ata_device_statistics": {"pages": [{"number": 1, "table": [written]}, {"number": 7, "table": [worn]}]}}
+
+
+def worn(document: dict[str, Any]) -> Wear:
+    return answered({**VERSION, **document}).wear
 
 
 def attributes(family: str, *rows: tuple[int, str, int, int]) -> dict[str, Any]:
@@ -422,13 +339,13 @@ UNKNOWN = attributes(
     ],
 )
 def test_the_wear_of_real_sata_disks(data: dict[str, Any], used: int | None, written: int | None) -> None:
-    assert wear(data) == Wear(used, written)
+    assert worn(data) == Wear(used, written)
 
 
 def test_the_standard_goes_before_the_makers_own_attributes_and_so_do_smartctl_and_a_sas_disk() -> None:
-    assert wear({**SAMSUNG, **statistics(0, 27300548917)}) == Wear(0, 27300548917 * 512)
-    assert wear({**SAMSUNG, **statistics(0, 5, valid=False)}) == wear(SAMSUNG)
-    assert wear({"endurance_used": {"current_percent": 7}}).life_used_percent == 7
-    assert wear({"scsi_percentage_used_endurance_indicator": 12}).life_used_percent == 12
-    assert wear({**SAMSUNG, "rotation_rate": 5400}) == Wear()
-    assert wear(attributes("Samsung based SSDs", (177, "Another_Name", 40, 0))) == Wear()
+    assert worn({**SAMSUNG, **statistics(0, 27300548917)}) == Wear(0, 27300548917 * 512)
+    assert worn({**SAMSUNG, **statistics(0, 5, valid=False)}) == worn(SAMSUNG)
+    assert worn({"endurance_used": {"current_percent": 7}}).life_used_percent == 7
+    assert worn({"scsi_percentage_used_endurance_indicator": 12}).life_used_percent == 12
+    assert worn({**SAMSUNG, "rotation_rate": 5400}) == Wear()
+    assert worn(attributes("Samsung based SSDs", (177, "Another_Name", 40, 0))) == Wear()
