@@ -11,16 +11,10 @@ from itertools import combinations
 from fswizard.errors import UsageError
 from fswizard.filesystems.layouts import layouts, layouts_of, parse_array
 from fswizard.filesystems.loader import catalogue, mounted_as
-from fswizard.language import N_, _
+from fswizard.language import _
 from fswizard.model.filesystem import AGED, Candidate, Filesystem, MkfsOption, MountOption
 from fswizard.model.layout import DEGRADED, MD, PROGRAMS, Array
 from fswizard.model.text import safe
-
-_NO_CANDIDATES = {
-    "zonefs": N_("zonefs shows each zone of a disk as one file and allows no others, so no workload can run on it."),
-}
-"""Known, but nothing that could be measured, and why."""
-
 
 _BELOW = re.compile(rf"\s*({'|'.join(PROGRAMS)})\s*(?:[:,]|(?=\+)|$)", re.IGNORECASE)
 """Begins the name of a candidate that lies on an array or volume."""
@@ -169,8 +163,6 @@ def _find_filesystem(name: str) -> Filesystem:
     known = catalogue()
     if found := mounted_as(name.lower()):
         return found
-    if name.lower() in _NO_CANDIDATES:
-        raise UsageError(_(_NO_CANDIDATES[name.lower()]), _("On such a disk, compare btrfs and f2fs."))
     if not name:
         raise UsageError(_("A candidate has no filesystem."), _("Name one of: {names}.", names=", ".join(known)))
     if "+" in name:

@@ -21,10 +21,6 @@ class Suggestion:
     reason: str
 
 
-_ON_ZONES = (
-    Suggestion("btrfs:noatime", N_("It writes zones in order since Linux 5.12; ext4 doesn't work on such a disk.")),
-    Suggestion("f2fs:noatime", N_("It writes in order; the disk needs some zones that can be written anywhere.")),
-)
 _ON_SHINGLES = (
     Suggestion(
         "ext4:noatime,packed_meta_blocks",
@@ -64,14 +60,17 @@ _LONG_KEPT = Suggestion(
 
 
 def suggestions(drive: Drive) -> tuple[Suggestion, ...]:
-    """Candidates worth comparing on `drive`, the likeliest first; the reasons name their sources."""
+    """Candidates worth comparing on `drive`, the likeliest first; the reasons name their sources.
+
+    Empty for a host-managed disk, on which nothing is measured: the advice of its verdict says what works there.
+    """
     return tuple(replace(each, reason=_(each.reason)) for each in _suited(drive))
 
 
 def _suited(drive: Drive) -> tuple[Suggestion, ...]:
     kind = drive.smr.kind
     if kind == "host-managed":
-        return _ON_ZONES
+        return ()
     if kind in ("drive-managed", "host-aware"):
         return _ON_SHINGLES
     if drive.kind in ("ssd", "nvme"):

@@ -125,8 +125,10 @@ def explain(drive: Drive, width: int) -> Content:
 
 
 def suits(drive: Drive, width: int) -> Content:
-    """What is worth a try on it, and what measuring adds."""
+    """What is worth a try on it, and what measuring adds; empty where nothing can be measured."""
     reasons = {item.candidate_name: item.reason for item in suggestions(drive)}
+    if not reasons:
+        return Content("")
     then = _("Measuring on it shows the fastest one for your work, and by how much.")
     if not drive.name:
         then = _("Measuring on it, once it is attached, shows the fastest one for your work, and by how much.")
