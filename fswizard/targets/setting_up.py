@@ -99,9 +99,7 @@ def why_not_set_up(candidate: Candidate) -> str:
     if candidate.directory or not candidate.filesystem.mkfs_program:
         return _("This result compares filesystems that exist already, so there is nothing to set up.")
     if candidate.array and candidate.array.layout.alone:
-        return _(
-            "Its volume's passphrase or size is yours to choose; set it up by hand, with the commands of the report."
-        )
+        return _("Its volume's passphrase is yours to choose; set it up by hand, with the commands of the report.")
     if candidate.array:
         return _("It spreads over several disks; set it up by hand, with the commands of the report.")
     if candidate.filesystem.pool:
