@@ -77,7 +77,7 @@ def _paragraph(recipe: Recipe) -> str:
         image=binary_text(recipe.image_bytes), limit=duration_text(recipe.minutes * 60),
     )  # fmt: skip
     lines = [f"{recipe.name}: {_(recipe.title)}", *wrapped(_(recipe.why)), *wrapped(costs)]
-    lines += ["  " + _("Tests, named as --weights takes them:")]
+    lines += ["  " + _("Tests, named as `report --what-if` takes them:")]
     titles = [_(workload.title) for workload in recipe.workloads]
     for workload, title in zip(recipe.workloads, titles, strict=True):
         weight = _("weight {weight}", weight=number(f"{workload.weight:g}"))
