@@ -51,7 +51,8 @@ TELL_S = 30.0
 
 def main(words: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.reproduce")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(DOCUMENTS)}, or an experiment")
+    known = [*DOCUMENTS, *PLACES]
+    parser.add_argument("names", nargs="*", choices=[*known, []], metavar="NAME", help=", ".join(known))
     parser.add_argument("--directory", type=Path, default=Path("build/reproduce"), help="for results under way")
     parser.add_argument("--page", action="store_true", help="only write the page")
     options = parser.parse_args(words)
