@@ -110,9 +110,7 @@ def _bars(comparison: Comparison, width: int) -> Content:
     if not (groups := by_workload(comparison)):
         return Content("")
     before, after = map(_, NAMES[comparison.of])
-    legend = text(
-        heading(_("Figures, longer is faster")), "   ", ("▀", "$foreground"), f" {before}   ", "▄", f" {after}"
-    )
+    legend = text(heading(_("Figures, longer is faster")), "   ", ("▀", "$muted"), f" {before}   ", "▄", f" {after}")
     rows = {
         title: [
             ChartRow(
@@ -129,6 +127,4 @@ def _bars(comparison: Comparison, width: int) -> Content:
 def _pair(change: Change, pair: tuple[float, float], room: int) -> Content:
     before, after = (max(1, round(length * room)) for length in pair)
     both, style = min(before, after), filesystem_ink(key_of(change.kind))
-    return text(
-        ("▀" * both, f"$foreground on {style}"), ("▀" * (before - both), "$foreground"), ("▄" * (after - both), style)
-    )  # fmt: skip
+    return text(("▀" * both, f"$muted on {style}"), ("▀" * (before - both), "$muted"), ("▄" * (after - both), style))
