@@ -95,6 +95,14 @@ def _udevd() -> Lack | None:
     return None if there else _package("udev")
 
 
+def _udisks() -> Lack | None:
+    if (lack := _root()) is not None:
+        return lack
+    there = Path("/usr/libexec/udisks2/udisksd").exists() and Path("/usr/lib/polkit-1/polkitd").exists()
+    programs_there = all(map(commands.find, ("dbus-daemon", "dbus-send", "udiskie")))
+    return None if there and programs_there and _udevd() is None else _package("udisks2 dbus polkitd udev udiskie")
+
+
 def _uml() -> Lack | None:
     there = kernel.SOURCES.exists() and all(map(commands.find, ("cc", "make", "flex", "bison", "bc")))
     return None if there else _package(kernel.PACKAGES)
@@ -128,6 +136,7 @@ NEEDS: dict[str, tuple[str, Callable[[], Lack | None]]] = {
     "chromium": ("shows a page in a browser", _program("chromium", package="chromium")),
     "nbd": ("simulates failing and slow disks", _nbd),
     "udevd": ("starts a udevd", _udevd),
+    "udisks": ("has the services of a desktop session", _udisks),
     "uml": ("runs a simulated machine", _uml),
     "vm": ("boots a virtual machine", _program("qemu-system-x86_64", "mmdebstrap", "genext2fs", package=_VM_PACKAGES)),
 }

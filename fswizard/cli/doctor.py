@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from plumbum import cli
 
 from fswizard import engines, filesystems
 from fswizard.cli.command import Command
 from fswizard.cli.output import wrapped
+from fswizard.disks import way
 from fswizard.errors import ExitCode
 from fswizard.language import N_, _, in_english, shown
 from fswizard.model.text import cells
@@ -48,6 +50,7 @@ def examine() -> tuple[Checked, ...]:
     """Everything that measuring needs or profits from."""
     rights = [privilege.state(purpose) for purpose in privilege.PURPOSES]
     images, *further = map(_right, RIGHTS, rights)
+    images = _udisks(images)
     present, ways = host.this.has_loop_devices(), memory_limit_ways()
     reason = "" if present else N_("The kernel has none: run `modprobe loop` as root, or leave the container.")
     loop_devices = Checked(N_("loop devices"), N_("scratch images"), True, present, reason=reason)
@@ -83,6 +86,17 @@ def _right(right: tuple[str, str], state: privilege.State) -> Checked:
     usable, how = state not in privilege.NO_WAY, privilege.REASONS[state]
     version, reason = (how, "") if usable else ("", f"{how}.")
     return Checked(name, purpose, right == RIGHTS[0], usable, version, reason=reason)
+
+
+def _udisks(otherwise: Checked) -> Checked:
+    """Scratch images, which udisks2 can do; `otherwise` is how root's rights can be had for them."""
+    version, reason = way.udisks()
+    if reason or not os.geteuid():
+        return otherwise
+    text = _("udisks2 {version}, without a password", version=".".join(map(str, version)))
+    if otherwise.found:
+        text = _("{udisks2}; what that lacks {way}", udisks2=text, way=shown(otherwise.version))
+    return replace(otherwise, found=True, version=text, reason="")
 
 
 def report(checked: Sequence[Checked]) -> str:

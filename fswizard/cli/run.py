@@ -137,7 +137,9 @@ class Run(Choosing):
         else:
             session = new_session(self.plan(find(recipe or DEFAULT_RECIPE)), self.output)
         plan = session.plan
-        if plan.target.kind != "directory":
+        if plan.by_udisks:
+            print(_("No password needed: udisks2 attaches and mounts the image."), file=sys.stderr)
+        elif plan.target.kind != "directory":
             way = privilege.authorise(privilege.purpose(plan))
             print(_("Root's rights: {reason}.", reason=_(privilege.REASONS[way])), file=sys.stderr)
         print(budget_text(plan, expected(plan, session.earlier)), file=sys.stderr)

@@ -150,6 +150,12 @@ class DemoMachine(Backend):
     def privilege(self, needed: Purpose) -> State:
         return "root"
 
+    def way(self) -> State:
+        return "root"
+
+    def why_root(self, plan: Plan) -> str:
+        return ""
+
     def authorise(self, needed: Purpose) -> None:
         """Nothing needs root."""
 

@@ -155,6 +155,8 @@ class Plan:
     """Measured in the same rounds to show what age costs, and not chosen among: aged candidates when they were new."""
     looks_first: bool = False
     """A first look at each candidate, on a small image, comes before the scratch image is written; it never counts."""
+    by_udisks: bool = False
+    """udisks2 attaches and mounts the images, so nothing needs root's rights."""
     left_out: tuple[LeftOut, ...] = ()
     """Where the user chose no candidates: those that would have been among them."""
 

@@ -7,6 +7,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from fswizard.disks.way import why_root
 from fswizard.engines import engine, planned_age
 from fswizard.engines import programs as engine_programs
 from fswizard.errors import Missing, UsageError
@@ -119,7 +120,9 @@ def make_plan(choices: Choices, history: Sequence[Entry] = ()) -> Plan:
     )
     plan = within_budget(estimated(plan, calibrations(plan, history)), choices.write_budget_bytes)
     use = planned_age(plan.churn_bytes, free_when_aged_bytes(plan.recipe)) if plan.aged else None
-    return replace(plan, commands=planned_commands(target, plan.measured, _work(plan.recipe), use))
+    by_udisks = target.kind == "image" and not why_root(target, plan.measured)
+    work = _work(plan.recipe)
+    return replace(plan, by_udisks=by_udisks, commands=planned_commands(target, plan.measured, work, use, by_udisks))
 
 
 def with_age(candidates: Sequence[Candidate]) -> tuple[tuple[Candidate, ...], tuple[Candidate, ...]]:

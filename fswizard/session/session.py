@@ -7,9 +7,10 @@ import contextlib
 import random
 import socket
 import traceback
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from fswizard.advice import conclude
@@ -42,7 +43,6 @@ from fswizard.session.order import trial_order
 from fswizard.session.rest import let_rest
 from fswizard.session.trial import run_bare, run_trial
 from fswizard.stats import analyse, decide, forecast
-from fswizard.system.block_stats import Counters, counters, device_under
 from fswizard.system.host import environment
 from fswizard.targets import (
     ROOT_PATH,
@@ -287,8 +287,8 @@ class Session:
     async def _try(self, prepared: PreparedTarget) -> bool:
         """Carry out a trial; False when the candidate is out of the run."""
         trial = self._emitter.trial
-        devices = prepared.devices or (device_under(self.plan.candidate(trial.candidate).directory),)
-        before = counters(*devices)
+        written = partial(prepared.written_bytes, self.plan.candidate(trial.candidate))
+        before = written()
         self._eta.trial_begins(self._emitter.now_s)
         looked_at = {sample.candidate for sample in self.result.samples if sample.metric == DIRECT_CACHED.name}
         first = trial.candidate not in looked_at
@@ -297,10 +297,10 @@ class Session:
         )
         try:
             stays = await self._trial
-            self._emit_written(TRIAL_WRITTEN, before, devices)
+            self._emit_written(TRIAL_WRITTEN, before, written())
             return stays
         except WorkloadDisturbed:
-            self._emit_written(TRIAL_WRITTEN, before, devices)
+            self._emit_written(TRIAL_WRITTEN, before, written())
             raise
         except asyncio.CancelledError:
             if trial.candidate not in self._skipped or self._ended_by:
@@ -317,16 +317,15 @@ class Session:
     async def _try_bare(self, prepared: PreparedTarget, number: int, seconds: float) -> None:
         """A sample of the device without a filesystem, in round `number`."""
         self._emitter.trial = Trial(number, "")
-        before = counters(*prepared.devices)
+        before = prepared.written_bytes()
         try:
             await run_bare(self.plan, number, prepared, self._emitter, seconds=seconds, samples=self.result.samples)
         finally:
-            if before and (after := counters(*prepared.devices)) and after.written_bytes > before.written_bytes:
-                self._emitter.sample(BARE_WRITTEN, after.written_bytes - before.written_bytes)
+            self._emit_written(BARE_WRITTEN, before, prepared.written_bytes())
 
-    def _emit_written(self, metric: Metric, before: Counters | None, devices: Sequence[str]) -> None:
-        if before and (after := counters(*devices)):
-            self._emitter.sample(metric, after.written_bytes - before.written_bytes)
+    def _emit_written(self, metric: Metric, before: int | None, after: int | None) -> None:
+        if before is not None and after is not None:
+            self._emitter.sample(metric, after - before)
 
 
 def ended_text(result: Result) -> str:

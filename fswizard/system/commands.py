@@ -112,6 +112,16 @@ def dialogue(argv: Sequence[str], given: bytes, env: Mapping[str, str]) -> Itera
         yield from output
 
 
+def watcher(argv: Sequence[str]) -> subprocess.Popen[bytes]:
+    """Start a program that reads its standard input until this program ends, however it ends, and then does something.
+
+    No signal for this program's process group or terminal reaches it.
+    """
+    return subprocess.Popen(
+        argv, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+
+
 _launched: list[subprocess.Popen[bytes]] = []
 """Nobody waits for their end."""
 
@@ -159,9 +169,13 @@ class LocalProcess:
 
 
 async def start(
-    argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None, prefix: Sequence[str] = ()
-) -> LocalProcess:
-    """Start a program that is watched while it runs; `prefix` are words before its own that become it."""
+    argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None, prefix: Sequence[str] = (),
+    pass_fds: Sequence[int] = (),
+) -> LocalProcess:  # fmt: skip
+    """Start a program that is watched while it runs; `prefix` are words before its own that become it.
+
+    It has the descriptors `pass_fds` open, by the same numbers.
+    """
     path = located(argv[0])
     started = clock.monotonic()
     process = await asyncio.create_subprocess_exec(
@@ -174,6 +188,7 @@ async def start(
         cwd=cwd,
         env={**os.environ, "LC_ALL": "C.UTF-8", **(env or {})},
         start_new_session=True,
+        pass_fds=pass_fds,
     )
     return LocalProcess(tuple(argv), process, started)
 

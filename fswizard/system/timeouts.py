@@ -65,9 +65,11 @@ def no_answer(program: str) -> RunFailed:
     )
 
 
-async def finish(argv: Sequence[str], *, limit_s: float = LIMIT_S, cwd: str | None = None) -> Finished:
+async def finish(
+    argv: Sequence[str], *, limit_s: float = LIMIT_S, cwd: str | None = None, pass_fds: Sequence[int] = ()
+) -> Finished:
     """Run a program of this machine to its end; RunFailed where it does not come to it in time."""
-    process = await commands.start(argv, cwd=cwd)
+    process = await commands.start(argv, cwd=cwd, pass_fds=pass_fds)
     try:
         return await within(limit_s, process.wait())
     except asyncio.TimeoutError:

@@ -12,6 +12,7 @@ Other packages use what stands here, and `privilege` for the rights of the helpe
   of a killed run are listed for `clean`.
 """
 
+from fswizard.disks.memory_limit import ways as memory_limit_ways
 from fswizard.privileged.memory_limit import LEAST_BYTES as LEAST_MEMORY_LIMIT_BYTES
 from fswizard.privileged.programs import ROOT_PATH, WORKLOAD_PATH
 from fswizard.targets.choice import TargetChoice, drive_under, parse_target, plan_target, require_still_there
@@ -39,7 +40,6 @@ from fswizard.targets.locations import (
     image_room_bytes,
     located_candidates,
 )
-from fswizard.targets.memory_limit import ways as memory_limit_ways
 from fswizard.targets.prepared import CandidateFailed, PreparedTarget
 from fswizard.targets.setting_up import (
     SetUpChoices,

@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from fswizard.disks.disk import DiskFailed
 from fswizard.errors import FswizardError, Missing, OutOfMemory, Refused, RunFailed
 from fswizard.language import _
 from fswizard.model.text import safe, safe_lines
@@ -45,7 +46,7 @@ BY: Mapping[privilege.State, tuple[str, ...]] = {
 """What the helper is started by."""
 
 
-class HelperFailed(RunFailed):
+class HelperFailed(DiskFailed):
     """The helper carried out an order, and it failed; it takes further orders."""
 
 

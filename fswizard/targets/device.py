@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from fswizard.disks.disk import Disk, DiskFailed
 from fswizard.drives.machine import HERE
 from fswizard.errors import FswizardError, Refused, RunFailed
 from fswizard.language import _
@@ -16,9 +17,8 @@ from fswizard.progress.emitter import Emitter
 from fswizard.results import state_directory
 from fswizard.system import clock
 from fswizard.targets import privilege
-from fswizard.targets.channel import HelperFailed
 from fswizard.targets.device_checks import require_confirmation, require_unchanged
-from fswizard.targets.helper import Attached, Helper
+from fswizard.targets.helper_disk import HelperDisks
 from fswizard.targets.image import PreparedImage
 from fswizard.targets.journal import Journal
 from fswizard.targets.prepared import require_no_errors
@@ -34,14 +34,13 @@ class PreparedDevices(PreparedImage):
         """With `reading`, both ends are written and read: reading a whole disk would take hours."""
         for name, member in zip(self.devices, self._plan.target.members):
             _check_member(name, member)
-        handle = self._attached.handle
-        require_no_errors(await self._helper.disk_errors(handle))
+        require_no_errors(await self._disk.disk_errors())
         if reading:
             try:
                 with contextlib.suppress(Refused):  # it may still be mounted
-                    await self._helper.wipe(handle)
-            except HelperFailed as error:
-                require_no_errors([error.details, *await self._helper.disk_errors(handle)])
+                    await self._disk.wipe()
+            except DiskFailed as error:
+                require_no_errors([error.details, *await self._disk.disk_errors()])
 
 
 def _check_member(name: str, member: Member) -> None:
@@ -63,36 +62,33 @@ async def open_devices(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncI
     scratch = directory / "scratch"
     scratch.mkdir(mode=0o700)
     emitter.begin("prepare", privilege.starting())
-    async with Helper.start(privilege.purpose(plan)) as helper:
+    async with HelperDisks.start(privilege.purpose(plan)) as disks:
         emitter.begin("prepare", _("checking the device with the privileged helper"))
-        claimed = [
-            await helper.claim(member.number, member.diskseq, member.size_bytes, member.identifier, kind)
-            for member, kind in zip(plan.target.members, shown)
-        ]
-        attached = await helper.joined(claimed, plan.candidates)
+        claimed = [await disks.claim(member, kind) for member, kind in zip(plan.target.members, shown)]
+        disk = await disks.joined(claimed, plan.candidates)
         if any(candidate.outlives_a_run for candidate in plan.candidates):
-            journal.note_pool(attached.pool)
+            journal.note_pool(disk.pool)
         require_unchanged(plan, held=True)
-        prepared = PreparedDevices(plan, emitter, helper, attached, str(scratch))
+        prepared = PreparedDevices(plan, emitter, disks, disk, str(scratch))
         try:
             yield prepared
         finally:
             if prepared.touched:
                 emitter.begin("clean", _("wiping the device"), expected_s=0.5)
-                await _leave_wiped(helper, attached, emitter)
+                await _leave_wiped(disk, emitter)
 
 
-async def _leave_wiped(helper: Helper, attached: Attached, emitter: Emitter) -> None:
+async def _leave_wiped(disk: Disk, emitter: Emitter) -> None:
     """A run that was stopped may have left something mounted, or an order that is still being carried out."""
     deadline = clock.monotonic() + WIPE_LIMIT_S
-    while clock.monotonic() < deadline and helper.waits_for_disk is None:
+    while clock.monotonic() < deadline and not disk.hangs:
         with contextlib.suppress(FswizardError):
-            await helper.umount(attached.handle)
+            await disk.umount()
         with contextlib.suppress(FswizardError):
-            await helper.wipe(attached.handle)
+            await disk.wipe()
             return
         await clock.pause(0.1)
-    names = ", ".join(attached.names)
+    names = ", ".join(disk.names)
     emitter.doubt(
         Doubt("not-wiped", _("{names} could not be wiped at the end: the last filesystem is still on it.", names=names))
     )

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from fswizard.disks.memory_limit import Limited, limited
 from fswizard.engines import WorkloadContext, forget_cell, require_unkilled
 from fswizard.errors import RunFailed
 from fswizard.language import N_, _
@@ -25,10 +26,9 @@ from fswizard.privileged.system_calls import closing
 from fswizard.progress.emitter import Emitter
 from fswizard.results import state_directory
 from fswizard.system import commands, host, timeouts
-from fswizard.system.block_stats import device_under
+from fswizard.system.block_stats import counters, device_under
 from fswizard.system.process import Finished, Process
 from fswizard.targets.journal import Journal
-from fswizard.targets.memory_limit import Limited, limited
 from fswizard.targets.prepared import CandidateFailed, errors_under, require_no_errors
 
 CACHES_KEPT = Doubt(
@@ -148,6 +148,11 @@ class PreparedDirectories:
                 free=size_text(free_bytes),
             )
             raise CandidateFailed("memory", text)
+
+    def written_bytes(self, candidate: Candidate | None = None) -> int | None:
+        under = device_under(candidate.directory) if candidate else ""
+        counted = counters(under) if under else None
+        return counted.written_bytes if counted else None
 
     async def bare(self) -> None:
         return None

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
+from fswizard.disks import commands as unprivileged
 from fswizard.language import _
 from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import LUKS, MD
@@ -26,6 +27,7 @@ def planned_commands(
     candidates: Sequence[Candidate],
     work: Sequence[PlannedCommand],
     use: PlannedCommand | None = None,
+    by_udisks: bool = False,
 ) -> tuple[PlannedCommand, ...]:
     """All that is run on `target`, with `work` of the workloads; on directories there is nothing else.
 
@@ -33,6 +35,8 @@ def planned_commands(
     """
     if target.kind == "directory":
         return tuple(work)
+    if by_udisks:
+        return unprivileged.planned(target, candidates, work, use, uid=os.getuid(), gid=os.getgid())
     devices = target.stand_ins
     kept = {each.name: f"KEPT-{number}" for number, each in enumerate((c for c in candidates if c.aged), 1)}
     each = (making(candidate, devices, kept.get(candidate.name, "")) for candidate in candidates)

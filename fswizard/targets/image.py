@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from fswizard.disks.disk import Disk, DiskFailed, Disks
+from fswizard.disks.udisks import open_udisks
 from fswizard.engines import (
     BareSample,
     WorkloadContext,
@@ -31,8 +33,7 @@ from fswizard.progress.workload_events import Progress, Ran, WorkloadEvent
 from fswizard.system import clock, host, timeouts
 from fswizard.system.process import Finished, Process
 from fswizard.targets import privilege, scratch_file
-from fswizard.targets.channel import HelperFailed
-from fswizard.targets.helper import Attached, Helper
+from fswizard.targets.helper_disk import HelperDisks
 from fswizard.targets.journal import Journal
 from fswizard.targets.prepared import CandidateFailed, PreparedTarget, require_no_errors
 
@@ -44,67 +45,69 @@ NO_SPACE = "space allocation error"
 
 
 class ImageContext:
-    """A candidate, mounted from the image inside the helper's namespaces."""
+    """A candidate that is mounted from a disk."""
 
     def __init__(
-        self, helper: Helper, attached: Attached, candidate: Candidate, scratch: str, laid_out: set[str],
-        *, memory_limit_bytes: int,
-    ) -> None:  # fmt: skip
-        self._helper = helper
+        self, disk: Disk, candidate: Candidate, scratch: str, laid_out: set[str], *, memory_limit_bytes: int
+    ) -> None:
+        self._disk = disk
         self._memory_limit_bytes = memory_limit_bytes
-        self._attached = attached
         self.candidate = candidate
-        self.directory = attached.directory
         self.scratch = scratch
-        self.devices = attached.names
         self.laid_out = laid_out
         self.mounted = False
         self.synced_s = 0.0
         """What writing back took after each workload so far."""
+
+    @property
+    def directory(self) -> str:
+        return self._disk.directory
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        return self._disk.names
 
     async def start(
         self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None,
         limited: bool = False,
     ) -> Process:  # fmt: skip
         environment, limit = {"TMPDIR": self.scratch, **(env or {})}, self._memory_limit_bytes if limited else 0
-        return await self._helper.run(argv, cwd=cwd or self.directory, env=environment, memory_bytes=limit)
+        return await self._disk.start(argv, cwd=cwd or self.directory, env=environment, memory_bytes=limit)
 
     async def remount(self) -> None:
         await self.umount()
         await self.mount()
 
     async def used_bytes(self) -> int | None:
-        """The helper says so after its sync, as the host does not see the mount; btrfs counts only what was synced."""
+        """After a sync, as btrfs counts only what was synced."""
         return int((await self.sync()).stdout)
 
     async def sync(self) -> Finished:
         """CandidateFailed where that, or an earlier write-back, failed: the kernel reports it once."""
         with self._blamed_for_health():
-            finished = await self._helper.sync(self._attached.handle)
+            finished = await self._disk.sync()
         self.synced_s += finished.wall_s
         return finished
 
-    async def errors(self) -> dict[str, int]:
+    async def errors(self) -> Mapping[str, int]:
         """What the candidate and the kernel have counted against it."""
         with self._blamed_for_health():
-            return await self._helper.health(self._attached.handle, self.candidate.filesystem.error_counters)
+            return await self._disk.errors(self.candidate)
 
     @contextlib.contextmanager
     def _blamed_for_health(self) -> Iterator[None]:
         try:
             yield
-        except HelperFailed as error:
+        except DiskFailed as error:
             text = _("{candidate} could not write everything back.", candidate=self.candidate.name)
             raise CandidateFailed("health", text, str(error)) from error
 
     async def mount(self) -> Finished:
-        candidate = self.candidate
-        kind, options = candidate.filesystem.mount_type, list(candidate.scratch_mount_options)
-        finished = await self._helper.order("mount", self._attached.handle, filesystem=kind, options=options)
+        finished = await self._disk.mount(self.candidate)
         require_unkilled(finished)
         if finished.exit_code:
             raise CandidateFailed(
-                "mount", _("{candidate} could not be mounted.", candidate=candidate.name), finished.output
+                "mount", _("{candidate} could not be mounted.", candidate=self.candidate.name), finished.output
             )
         self.mounted = True
         return finished
@@ -117,10 +120,10 @@ class ImageContext:
         return await timeouts.to_the_end(self._umount())
 
     async def _umount(self) -> Finished:
-        finished, attempts = await self._helper.umount(self._attached.handle), 0
+        finished, attempts = await self._disk.umount(), 0
         while (busy := finished.exit_code and "busy" in finished.output) and attempts < BUSY_ATTEMPTS:
             await clock.pause(BUSY_PAUSE_S)
-            finished, attempts = await self._helper.umount(self._attached.handle), attempts + 1
+            finished, attempts = await self._disk.umount(), attempts + 1
         if busy:
             raise RunFailed(
                 _("{candidate} cannot be unmounted: another program uses it.", candidate=self.candidate.name),
@@ -137,15 +140,15 @@ class ImageContext:
 
 
 class Bare:
-    """The device that candidates are made on, or the first of them, without one; root's fio alone touches it."""
+    """The device that candidates are made on, or the first of them, without one; fio alone touches it."""
 
-    def __init__(self, helper: Helper, attached: Attached) -> None:
-        self._helper = helper
-        self._handle = attached.handle
-        self.devices = attached.names[:1]
+    def __init__(self, disk: Disk) -> None:
+        self._disk = disk
+        self.devices = disk.names[:1]
+        self.as_root = disk.as_root
 
     async def start(self, sample: BareSample) -> Process:
-        return await self._helper.bare(self._handle, sample)
+        return await self._disk.sample(sample)
 
 
 def _changed(details: str) -> RunFailed:
@@ -173,22 +176,28 @@ def _full(path: str) -> RunFailed:
 class PreparedImage:
     """Candidates made in turn on the same image, or on the same several."""
 
-    def __init__(self, plan: Plan, emitter: Emitter, helper: Helper, attached: Attached, scratch: str) -> None:
+    def __init__(self, plan: Plan, emitter: Emitter, disks: Disks, disk: Disk, scratch: str) -> None:
         self._plan = plan
         self._emitter = emitter
-        self._helper = helper
-        self._attached = attached
+        self._disks = disks
+        self._disk = disk
         self._scratch = scratch
         self._laid_out: set[str] = set()
         self._context: ImageContext | None = None
         """The last candidate's."""
-        self._kept: dict[str, Attached] = {}
+        self._kept: dict[str, Disk] = {}
         """An image for each aged candidate, which holds it as it was before anything was measured on it."""
         self._not_aged: dict[str, CandidateFailed] = {}
-        self.devices = attached.names
-        self.limits_memory = helper.limits_memory
+        self.limits_memory = disks.limits_memory
         self.touched = False
         """What lay on the devices is gone; until then the end of the run leaves them alone."""
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        return self._disk.names
+
+    def written_bytes(self, candidate: Candidate | None = None) -> int | None:
+        return self._disk.written_bytes()
 
     @asynccontextmanager
     async def open(self, candidate: Candidate) -> AsyncIterator[WorkloadContext]:
@@ -200,20 +209,19 @@ class PreparedImage:
                 "format", _("copying the aged {candidate} back", candidate=candidate.as_new), expected_s=2.0
             )
             await self._wipe()
-            self._emitter.command_ended(await self._helper.copy(kept.handle, self._attached.handle), as_root=True)
+            self._emitter.command_ended(await kept.copy_to(self._disk), as_root=self._disk.as_root)
         else:
             await self._make(candidate)
         forget_cell(self._laid_out, self._scratch)
         context = self._context = ImageContext(
-            self._helper,
-            self._attached,
+            self._disk,
             candidate,
             self._scratch,
             self._laid_out,
             memory_limit_bytes=self._plan.memory_limit_bytes,
         )
         self._emitter.begin("mount", _("mounting {candidate}", candidate=candidate.name), expected_s=0.1)
-        self._emitter.command_ended(await context.mount(), as_root=True)
+        self._emitter.command_ended(await context.mount(), as_root=self._disk.as_root)
         try:
             yield context
             await self._check(candidate, context)
@@ -233,7 +241,7 @@ class PreparedImage:
         before = self._context.candidate
         try:
             await self._context.umount()
-        except (HelperFailed, CandidateFailed) as error:
+        except (DiskFailed, CandidateFailed) as error:
             text = _("{candidate} could not be unmounted: its driver does not release it.", candidate=before.name)
             if before == candidate:
                 raise CandidateFailed("umount", text, error.details) from error
@@ -248,27 +256,26 @@ class PreparedImage:
 
     async def check_device(self, *, reading: bool) -> None:
         _check_space(self._plan)
-        handle = self._attached.handle
         try:
-            same = await self._helper.inspect(handle, reading=False)
-        except HelperFailed as error:
+            same = await self._disk.inspect(reading=False)
+        except DiskFailed as error:
             raise _changed(str(error)) from error
         if same.exit_code:
             raise _changed(same.output)
-        reported = await self._helper.disk_errors(handle)
+        reported = await self._disk.disk_errors()
         if any(NO_SPACE in line for line in reported):
             raise _full(self._plan.target.path)
         require_no_errors(reported)
         if reading:
-            read = await self._helper.inspect(handle, reading=True)
+            read = await self._disk.inspect(reading=True)
             if read.exit_code:
-                require_no_errors([read.output, *await self._helper.disk_errors(handle)])
+                require_no_errors([read.output, *await self._disk.disk_errors()])
             await scratch_file.write_beside(self._scratch)
 
     async def bare(self) -> Bare:
         """The first of several devices: what an array reaches is compared with one of its disks."""
         await self._wipe()
-        return Bare(self._helper, self._attached)
+        return Bare(self._disk)
 
     async def age(self) -> None:
         """Make each aged candidate, use it for years, and keep it; rounds begin with a copy of it.
@@ -283,9 +290,9 @@ class PreparedImage:
                 text = _("{candidate} could not be aged: {text}", candidate=candidate.as_new, text=problem.text)
                 self._not_aged[candidate.name] = CandidateFailed(problem.kind, text, problem.details)
                 continue
-            (kept,) = await _images(self._plan, self._emitter, self._helper)
+            (kept,) = await _images(self._plan, self._emitter, self._disks)
             self._emitter.begin("fill", _("keeping the aged {candidate}", candidate=candidate.as_new))
-            self._emitter.command_ended(await self._helper.copy(self._attached.handle, kept.handle), as_root=True)
+            self._emitter.command_ended(await self._disk.copy_to(kept), as_root=kept.as_root)
             self._kept[candidate.name] = kept
 
     async def _use_for_years(self, candidate: Candidate, context: WorkloadContext) -> None:
@@ -303,7 +310,7 @@ class PreparedImage:
 
     async def _wipe(self) -> None:
         self.touched = True
-        self._emitter.command_ended(await self._helper.wipe(self._attached.handle), as_root=True)
+        self._emitter.command_ended(await self._disk.wipe(), as_root=self._disk.as_root)
 
     async def _make(self, candidate: Candidate) -> None:
         self._emitter.begin(
@@ -312,11 +319,10 @@ class PreparedImage:
             expected_s=1.0,
         )
         await self._wipe()
-        begun = functools.partial(self._emitter.command_begins, as_root=True)
+        begun = functools.partial(self._emitter.command_begins, as_root=self._disk.as_root)
         took_s = 0.0
-        for order in candidate.orders(scratch=True):
-            finished = await self._helper.order(order.verb, self._attached.handle, begun=begun, **order.fields)
-            self._emitter.command_ended(finished, as_root=True)
+        for finished in await self._disk.make(candidate, begun):
+            self._emitter.command_ended(finished, as_root=self._disk.as_root)
             require_unkilled(finished)
             if finished.exit_code:
                 raise CandidateFailed(
@@ -332,44 +338,26 @@ class PreparedImage:
         await context.sync()
         errors = await context.errors()
         unmounted = await context.umount()
-        self._emitter.command_ended(unmounted, as_root=True)
+        self._emitter.command_ended(unmounted, as_root=self._disk.as_root)
         self._emitter.sample(UNPLUG_TIME, context.synced_s + unmounted.wall_s)
         if errors:
             text = ", ".join(f"{name} {count}" for name, count in errors.items())
-            log = "\n".join(self._helper.kernel_log)
+            log = "\n".join(self._disk.log)
             raise CandidateFailed(
                 "health", _("{candidate} counted errors of its own: {text}.", candidate=candidate.name, text=text), log
             )
 
 
-async def _images(plan: Plan, emitter: Emitter, helper: Helper) -> list[Attached]:
-    """Images that the helper makes: nobody else ever has them open, and nothing is left of them."""
-    parts = []
+async def _images(plan: Plan, emitter: Emitter, disks: Disks) -> list[Disk]:
+    """Images of which nothing is left when nobody uses them any more."""
+    made = []
     for member in plan.target.members:
         emitter.begin("fill", _(scratch_file.FILLING), expected_s=scratch_file.expected_s(plan))
-        watch = functools.partial(scratch_file.watch, member.size_bytes, emitter)
-        try:
-            part = await helper.attach(member.path, member.size_bytes, watch)
-        except (HelperFailed, Refused) as error:
-            raise RunFailed(
-                _(
-                    "No scratch image can be made in {directory}: {reason}",
-                    directory=safe(member.path),
-                    reason=error.message,
-                ),
-                _("Choose a directory on a disk of this machine with --target image:SIZE@DIRECTORY."),
-                error.details,
-            ) from error
-        except OSError as error:
-            text = _(
-                "No scratch image can be made in {directory}: {reason}.",
-                directory=safe(member.path),
-                reason=error.strerror,
-            )
-            raise RunFailed(text, _("Was its disk unplugged?")) from error
-        parts.append(part)
-        emitter.command_ended(Finished(commands.attach(part.path, commands.IMAGE), 0, b"", b"", 0.0), as_root=True)
-        if not part.direct_io:
+        disk = await disks.image(member.path, member.size_bytes, scratch_file.Filling(member.size_bytes, emitter))
+        made.append(disk)
+        words = commands.attach(f"/dev/{disk.names[0]}", commands.IMAGE)
+        emitter.command_ended(Finished(words, 0, b"", b"", 0.0), as_root=disk.as_root)
+        if not disk.direct_io:
             raise RunFailed(
                 _(
                     "The filesystem under the image ({filesystem}) refuses direct I/O, so the image would be "
@@ -378,35 +366,40 @@ async def _images(plan: Plan, emitter: Emitter, helper: Helper) -> list[Attached
                 ),
                 _("Choose a directory on another filesystem with --target image:SIZE@DIRECTORY."),
             )
-    return parts
+    return made
 
 
-async def _look_first(look: Look, plan: Plan, emitter: Emitter, helper: Helper, scratch: str) -> None:
+async def _look_first(look: Look, plan: Plan, emitter: Emitter, disks: Disks, scratch: str) -> None:
     small = replace(plan, target=replace(plan.target, size_bytes=FIRST_LOOK_BYTES))
-    (attached,) = await _images(small, emitter, helper)
-    await look(PreparedImage(small, emitter, helper, attached, scratch))
-    with contextlib.suppress(HelperFailed, Refused):  # of one whose driver does not let it go
-        await helper.detach(attached.handle)
+    (disk,) = await _images(small, emitter, disks)
+    await look(PreparedImage(small, emitter, disks, disk, scratch))
+    with contextlib.suppress(DiskFailed, Refused):  # of one whose driver does not let it go
+        await disk.detach()
 
 
 @asynccontextmanager
 async def open_images(
     plan: Plan, emitter: Emitter, journal: Journal, look: Look | None = None
 ) -> AsyncIterator[PreparedImage]:
-    """Have the helper make the images; leaving takes everything away. `look` gets a small one before they are written.
+    """Have the images made; leaving takes everything away. `look` gets a small one before they are written.
 
-    The helper starts first, so that a missing right or a password comes up before anything takes time.
+    A missing right or a password comes up before anything takes time.
     """
-    emitter.begin("prepare", privilege.starting())
-    async with Helper.start() as helper:
+    if plan.by_udisks:
+        emitter.begin("prepare", _("asking udisks2 for a loop device"))
+        opened: AbstractAsyncContextManager[Disks] = open_udisks(plan.memory_limit_bytes, journal.note_image)
+    else:
+        emitter.begin("prepare", privilege.starting())
+        opened = HelperDisks.start()
+    async with opened as disks:
         scratch = journal.make_directory(Path(plan.target.path)) / "scratch"
         scratch.mkdir(mode=0o700)
         if look:
-            await _look_first(look, plan, emitter, helper, str(scratch))
-        attached = await helper.joined(await _images(plan, emitter, helper), plan.candidates)
+            await _look_first(look, plan, emitter, disks, str(scratch))
+        disk = await disks.joined(await _images(plan, emitter, disks), plan.candidates)
         if any(candidate.outlives_a_run for candidate in plan.candidates):
-            journal.note_pool(attached.pool)
-        prepared = PreparedImage(plan, emitter, helper, attached, str(scratch))
+            journal.note_pool(disk.pool)
+        prepared = PreparedImage(plan, emitter, disks, disk, str(scratch))
         try:
             await prepared.age()
             yield prepared

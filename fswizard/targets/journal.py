@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fswizard.disks.undo import release
 from fswizard.errors import FswizardError, Refused, RunFailed, UsageError
 from fswizard.language import _
 from fswizard.model.text import safe
@@ -40,6 +41,8 @@ class Leftover:
     """Names of ZFS pools, arrays and volumes that the kernel may still hold."""
     identities: Mapping[Path, Identity | None] = field(default_factory=dict)
     """What each directory was; of one that was just being made, or in entries of earlier versions, it is unknown."""
+    images: tuple[str, ...] = ()
+    """Names that the kernel gives the files of images, which may still have a loop device by udisks2."""
 
     @property
     def size_bytes(self) -> int:
@@ -72,6 +75,7 @@ class Journal:
         self._result = result
         self._directories: dict[Path, Identity | None] = {}
         self._pools: list[str] = []
+        self._images: list[str] = []
         self._write()
 
     def make_directory(self, parent: Path) -> Path:
@@ -106,6 +110,11 @@ class Journal:
         self._pools.append(name)
         self._write()
 
+    def note_image(self, name: str) -> None:
+        """Write down an image before it becomes a device, as the kernel names its file."""
+        self._images.append(name)
+        self._write()
+
     def close(self) -> str:
         """Remove everything that the run made, and the entry itself; what of it is left, in words, and why."""
         problems = _remove(self._directories, REMOVAL_S)
@@ -120,7 +129,7 @@ class Journal:
 
     def _write(self) -> None:
         try:
-            _write(self._descriptor, self._directories, self._pools, self._result)
+            _write(self._descriptor, self._directories, self._pools, self._images, self._result)
         except OSError as error:
             raise RunFailed(
                 _(
@@ -149,6 +158,11 @@ def clean(leftover: Leftover) -> tuple[str, ...]:
             return ()
         if leftover.needs_root:
             asyncio.run(_reclaim(leftover.pools))
+        if kept := release(leftover.images):
+            raise RunFailed(
+                _("{devices} could not be detached.", devices=", ".join(f"/dev/{loop.name}" for loop in kept)),
+                _("End what uses it, then clean up again."),
+            )
         directories = {each: leftover.identities.get(each) for each in leftover.directories}
         problems = _remove(directories, timeouts.LIMIT_S)
         left = _left(problems)
@@ -157,7 +171,7 @@ def clean(leftover: Leftover) -> tuple[str, ...]:
         if not left:
             leftover.entry.unlink(missing_ok=True)
             return sentences
-        _write(held, {each: directories[each] for each in left}, (), leftover.result)
+        _write(held, {each: directories[each] for each in left}, (), (), leftover.result)
         hints = filter(None, dict.fromkeys(problems[each].hint for each in left))
         raise RunFailed(
             " ".join(sentences), " ".join((*hints, _("To forget it, delete {entry}.", entry=safe(str(leftover.entry)))))
@@ -209,10 +223,14 @@ def _held(entry: Path) -> Iterator[int | None]:
         yield held if held is not None and os.fstat(held).st_nlink else None
 
 
-def _write(entry: int, directories: Mapping[Path, Identity | None], pools: Sequence[str], result: Path | None) -> None:
+def _write(
+    entry: int, directories: Mapping[Path, Identity | None], pools: Sequence[str], images: Sequence[str],
+    result: Path | None,
+) -> None:  # fmt: skip
     """One line: what a kill leaves of an earlier, longer one is another."""
     noted = {str(path): identity for path, identity in directories.items()}
-    text = json.dumps({"directories": noted, "pools": pools, "result": str(result or "")}).encode() + b"\n"
+    content = {"directories": noted, "pools": pools, "images": images, "result": str(result or "")}
+    text = json.dumps(content).encode() + b"\n"
     os.pwrite(entry, text, 0)
     os.ftruncate(entry, len(text))
     os.fsync(entry)
@@ -234,7 +252,8 @@ def _dead(entry: Path) -> Iterator[Leftover]:
         whole = isinstance(known, list) and len(known) == len(Identity._fields)
         identities[Path(path)] = Identity(*known) if whole else None
     result = Path(data["result"]) if data.get("result") else None
-    yield Leftover(entry, tuple(map(Path, noted)), result, tuple(map(str, data.get("pools", ()))), identities)
+    pools, images = (tuple(map(str, data.get(key, ()))) for key in ("pools", "images"))
+    yield Leftover(entry, tuple(map(Path, noted)), result, pools, identities, images)
 
 
 def _remove(directories: Mapping[Path, Identity | None], limit_s: float) -> dict[Path, FswizardError]:

@@ -40,6 +40,10 @@ class PreparedTarget(Protocol):
         """Whether measured programs can be given a memory limit."""
         ...
 
+    def written_bytes(self, candidate: Candidate | None = None) -> int | None:
+        """Bytes written so far to what a candidate is measured on; None where nobody counts."""
+        ...
+
     def open(self, candidate: Candidate) -> AbstractAsyncContextManager[WorkloadContext]:
         """Make the candidate afresh; leaving checks its health. Raises CandidateFailed."""
         ...

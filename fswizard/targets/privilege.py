@@ -19,10 +19,19 @@ from fswizard.system import commands
 from fswizard.targets import helper_copy
 
 State = Literal[
-    "root", "sudo", "sudo-asks", "sudo-refuses", "pkexec", "unknown-caller", "wrong-helper", "unreadable-helper", "none"
+    "udisks",
+    "root",
+    "sudo",
+    "sudo-asks",
+    "sudo-refuses",
+    "pkexec",
+    "unknown-caller",
+    "wrong-helper",
+    "unreadable-helper",
+    "none",
 ]
 READY = ("root", "sudo", "pkexec")
-"""The helper can be started without a question on the terminal."""
+"""The helper can be started without a question on the terminal; `udisks` is that it is not needed."""
 NO_WAY: tuple[State, ...] = ("sudo-refuses", "unknown-caller", "wrong-helper", "unreadable-helper", "none")
 
 
@@ -73,6 +82,7 @@ def to_set_up(number: str) -> Purpose:
 
 
 REASONS: Mapping[State, str] = {
+    "udisks": N_("not needed for scratch images: udisks2 attaches and mounts them"),
     "root": N_("as root, who started fswizard"),
     "sudo": N_("with sudo, which needs no password now"),
     "sudo-asks": N_("with sudo, which asks for your password once"),

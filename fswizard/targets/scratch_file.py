@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import errno
 import os
-from collections.abc import AsyncIterator
 
 from fswizard.errors import RunFailed
 from fswizard.language import N_, _
@@ -16,7 +14,6 @@ from fswizard.model.text import safe
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.workload_events import Progress
 from fswizard.system import clock, timeouts
-from fswizard.targets.channel import HelperProcess
 from fswizard.targets.prepared import require_no_errors
 
 FILLING = N_("writing the whole scratch image once")
@@ -29,24 +26,19 @@ def expected_s(plan: Plan) -> float:
     return filling_s(plan.target.size_bytes, plan.drive.kind if plan.drive else "unknown")
 
 
-async def watch(size_bytes: int, emitter: Emitter, process: HelperProcess) -> None:
-    """Say how far the image of `size_bytes` is written, as its lines say; RunFailed where none comes for long."""
-    for command in (process.argv, *process.further):
-        emitter.command_begins(command)
-    lines, before, began = process.chunks().__aiter__(), 0, clock.monotonic()
-    while chunk := await _next(lines, process):
-        written, now = int(chunk.split()[-1]), clock.monotonic()
-        emitter.progress(_(FILLING), Progress(written / size_bytes, (written - before) / max(now - began, 1e-3)))
-        before, began = written, now
-    emitter.command_ended(await process.wait())
+class Filling:
+    """Takes how far an image is written, and turns it into progress."""
 
+    def __init__(self, size_bytes: int, emitter: Emitter) -> None:
+        self._size_bytes = size_bytes
+        self._emitter = emitter
+        self._before_bytes, self._at_s = 0, clock.monotonic()
 
-async def _next(chunks: AsyncIterator[bytes], process: HelperProcess) -> bytes:
-    """What it says next; empty at its end."""
-    try:
-        return await timeouts.within(timeouts.LIMIT_S, anext(chunks, b""))
-    except asyncio.TimeoutError:
-        raise timeouts.no_answer(process.argv[0]) from None
+    def __call__(self, written_bytes: int) -> None:
+        now_s = clock.monotonic()
+        rate = (written_bytes - self._before_bytes) / max(now_s - self._at_s, 1e-3)
+        self._emitter.progress(_(FILLING), Progress(written_bytes / self._size_bytes, rate))
+        self._before_bytes, self._at_s = written_bytes, now_s
 
 
 async def write_beside(scratch: str) -> None:

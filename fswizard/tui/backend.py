@@ -293,6 +293,19 @@ class Backend:
 
         return privilege.state(needed)
 
+    def way(self) -> State:
+        """How scratch images are attached and mounted: by udisks2 or, where that can't be had, with root's rights."""
+        from fswizard.disks.way import udisks
+        from fswizard.targets import privilege
+
+        return "udisks" if not udisks()[1] and os.geteuid() else privilege.state()
+
+    def why_root(self, plan: Plan) -> str:
+        """Why a plan for scratch images needs root's rights, in a few words; empty where it does not."""
+        from fswizard.disks.way import why_root
+
+        return why_root(plan.target, plan.measured)
+
     def rights_warning(self, rights: State) -> str:
         """What to know before root is had this way; empty for nothing."""
         from fswizard.targets import privilege

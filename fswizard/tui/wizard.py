@@ -135,7 +135,7 @@ class Wizard(App[int]):
             return
         self._beginning = True
         try:
-            if plan.target.kind != "directory":
+            if plan.target.kind != "directory" and not plan.by_udisks:
                 from fswizard.targets import privilege
 
                 task = _("making and mounting filesystems on {device}", device=plan.target.path)

@@ -121,6 +121,9 @@ class _Open:
     async def check_device(self, *, reading: bool) -> None:
         return
 
+    def written_bytes(self, candidate: Candidate | None = None) -> None:
+        return None
+
 
 @asynccontextmanager
 async def _place(place: str) -> AsyncIterator[tuple[Plan, PreparedTarget, _Listener]]:

@@ -116,6 +116,7 @@ class FakeMachine(Backend):
         self.drives = drives
         self.rights = privilege
         self.warning = ""
+        self.because = ""
         self.earlier = earlier
         self.left = list(leftovers)
         self.elsewhere: tuple[OngoingRun, ...] = ()
@@ -155,6 +156,12 @@ class FakeMachine(Backend):
 
     def privilege(self, needed: Purpose) -> Any:
         return self.rights
+
+    def way(self) -> Any:
+        return self.rights
+
+    def why_root(self, plan: Plan) -> str:
+        return self.because
 
     def rights_warning(self, rights: Any) -> str:
         return self.warning

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from fswizard.targets.memory_limit import limited
 
 from fswizard.advice.commands import commands, how_to_use
 from fswizard.engines.shared.running import interpreter
@@ -28,7 +29,6 @@ from fswizard.session.planning import Choices, TargetChoice, make_plan
 from fswizard.system.process import Finished
 from fswizard.targets.directory import DirectoryContext
 from fswizard.targets.helper import Helper
-from fswizard.targets.memory_limit import limited
 from tests.fakes.host import ModelHost, use
 from tests.loop.channel import Channel
 from tests.loop.machine_state import LIMIT_S, wait_until

@@ -25,6 +25,7 @@ from fswizard.targets import device
 from fswizard.targets.channel import HelperFailed
 from fswizard.targets.device import WIPE_LIMIT_S, PreparedDevices, _leave_wiped
 from fswizard.targets.helper import Attached, Begun, Helper
+from fswizard.targets.helper_disk import HelperDisk, HelperDisks
 from fswizard.targets.image import BUSY_ATTEMPTS, BUSY_PAUSE_S, PreparedImage, open_images
 from fswizard.targets.journal import Journal, leftovers
 from fswizard.targets.prepared import CandidateFailed
@@ -53,6 +54,7 @@ class StuckHelper:
     wipes: int = 0
     waits_for_disk = None
     limits_memory = True
+    kernel_log: tuple[str, ...] = ()
 
     async def wipe(self, handle: int) -> Finished:
         self.wipes += 1
@@ -89,7 +91,8 @@ def done(program: str, stdout: bytes = b"") -> Finished:
 
 
 def prepared(helper: StuckHelper, scratch: Path, kind: type[PreparedImage] = PreparedImage) -> PreparedImage:
-    return kind(PLAN, Emitter(lambda _: None, Eta(PLAN)), cast(Any, helper), ATTACHED, str(scratch))
+    disks = HelperDisks(cast(Any, helper))
+    return kind(PLAN, Emitter(lambda _: None, Eta(PLAN)), disks, HelperDisk(disks.helper, ATTACHED), str(scratch))
 
 
 async def used(there: PreparedImage, candidate: int = 0) -> int | None:
@@ -129,7 +132,7 @@ async def test_one_that_is_busy_is_tried_again_for_a_while(attempts: int, tmp_pa
 @pytest.mark.usefixtures("time")
 async def test_a_device_that_cannot_be_wiped_or_stays_busy_is_tried_for_a_while_and_then_told(tmp_path: Path) -> None:
     helper, told, began_s = StuckHelper(wiping=HelperFailed("The device is in use.")), list[Event](), clock.monotonic()
-    await _leave_wiped(cast(Any, helper), ATTACHED, Emitter(told.append, Eta(PLAN)))
+    await _leave_wiped(HelperDisk(cast(Any, helper), ATTACHED), Emitter(told.append, Eta(PLAN)))
     assert clock.monotonic() - began_s == pytest.approx(WIPE_LIMIT_S, abs=0.2)
     assert helper.wipes == pytest.approx(WIPE_LIMIT_S / 0.1, abs=2)
     (event,) = told

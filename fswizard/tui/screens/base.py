@@ -235,12 +235,13 @@ class StepScreen(Cached, WizardScreen[None]):
         self.problem = None
         return draft
 
-    def say_estimate(self, count: int, draft: Plan, warning: str) -> None:
-        """How many candidates, what the run takes, and what to beware of."""
+    def say_estimate(self, count: int, draft: Plan, warning: str, good: str = "") -> None:
+        """How many candidates, what the run takes, what to beware of, and what is `good` to know."""
         from fswizard.report.writes import budget_text
 
         candidates = n_("{count} candidate", "{count} candidates", count)
-        self.say((candidates, "bold"), f" · {budget_text(draft)}", (warning, "$text-warning"))
+        takes = f" · {budget_text(draft)}" + (f" · {good}" if good else "")
+        self.say((candidates, "bold"), takes, (warning, "$text-warning"))
 
     def place(self) -> Callable[[StepScreen], None]:
         """A function that brings another screen of this step to where this one is: highlighted rows, and the focus."""

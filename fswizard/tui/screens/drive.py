@@ -16,7 +16,6 @@ from fswizard.errors import FswizardError
 from fswizard.language import N_, _
 from fswizard.model.drive import Drive
 from fswizard.model.units import binary_text
-from fswizard.targets import privilege
 from fswizard.tui.backend import NO_WAY, Place
 from fswizard.tui.choices import WizardChoices, next_value
 from fswizard.tui.drawing import Piece, keyed
@@ -110,7 +109,7 @@ class DriveScreen(BoxScreen):
         self._watcher.start()
         if self.wizard.machine.rights is None:
             backend = self.wizard.backend
-            self.ask(lambda: backend.privilege(privilege.IMAGES), self._know_rights, group="rights")
+            self.ask(backend.way, self._know_rights, group="rights")
         self._drives.focus()
 
     def _know_rights(self, rights: State) -> None:

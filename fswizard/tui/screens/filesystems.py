@@ -16,6 +16,7 @@ from fswizard.errors import FswizardError
 from fswizard.filesystems import NEEDS, catalogue, parse_candidate, require_members, suggestions
 from fswizard.language import N_, _, n_
 from fswizard.model.filesystem import Candidate
+from fswizard.model.plan import Plan
 from fswizard.tui.candidates import best_first, explain_candidate, explain_layout, need_table, reasons_list
 from fswizard.tui.choices import toggled
 from fswizard.tui.drawing import keyed, lines, text
@@ -212,7 +213,18 @@ class FilesystemsScreen(BoxScreen):
             return
         lacking = count - len(draft.candidates)
         words = n_("{count} without what you must have", "{count} without what you must have", lacking)
-        self.say_estimate(count, draft, f" · {words}" if lacking else "")
+        warning = f" · {words}" if lacking else ""
+        self.say_estimate(count, draft, warning)
+        if draft.target.kind == "image":
+            backend = self.wizard.backend
+            self.ask(lambda: backend.why_root(draft), partial(self._say_way, count, draft, warning), group="way")
+
+    def _say_way(self, count: int, draft: Plan, warning: str, reason: str) -> None:
+        """Add whether the run asks for a password, and because of what."""
+        if reason:
+            self.say_estimate(count, draft, f"{warning} · {_('needs administrator rights ({reason})', reason=reason)}")
+        else:
+            self.say_estimate(count, draft, warning, _("no password needed"))
 
     # Keys
 

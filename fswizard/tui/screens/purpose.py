@@ -199,7 +199,7 @@ class PurposeScreen(StepScreen):
         else:
             compares = _("{filesystems}, or your choice", filesystems=", ".join(map(title_of, recipe.candidates)))
             size = binary_text(recipe.image_bytes)
-            needs = _("administrator rights, once, and {size} free for a scratch image", size=size)
+            needs = _("{size} free for a scratch image, and no administrator rights on a desktop", size=size)
         longest = duration_text(recipe.minutes * 60)
         return (
             (p_("purpose", "For"), _(recipe.why)),

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     Planned = tuple[Plan, str, tuple[DeviceTarget, ...], State, str]
 
 ROOT = {
+    "udisks": N_("Not needed: udisks2 attaches and mounts the scratch image, and everything runs as you."),
     "root": N_("fswizard runs as root; the workloads themselves run without root."),
     "sudo": N_("sudo is used once, for formatting and mounting; everything else runs as you."),
     "sudo-asks": N_("sudo asks for your password once, before the run begins; it is used for formatting and mounting."),
@@ -116,8 +117,11 @@ class ReviewScreen(StepScreen):
         backend, taken_up = self.wizard.backend, self.wizard.taken_up
         plan = backend.make_plan(self.choices) if taken_up is None else taken_up.plan
         questions = backend.questions(plan) if taken_up is None and plan.target.kind == "device" else ()
-        rights = backend.privilege(privilege.purpose(plan))
-        return plan, backend.settles(plan), questions, rights, backend.rights_warning(rights)
+        rights = "udisks" if plan.by_udisks else backend.privilege(privilege.purpose(plan))
+        because = backend.why_root(plan) if plan.target.kind == "image" and rights not in ("udisks", "root") else ""
+        because = _("It is because of {reason}.", reason=because) if because else ""
+        warning = " ".join(filter(None, (because, backend.rights_warning(rights))))
+        return plan, backend.settles(plan), questions, rights, warning
 
     def _cannot(self, error: FswizardError) -> None:
         self.problem = error

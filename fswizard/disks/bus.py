@@ -1,0 +1,163 @@
+"""udisks2 over D-Bus: what the active user of a desktop may do to a loop device on a file of theirs.
+
+Nothing here waits for a password: every call says `auth.no_user_interaction`, so polkit answers yes or no at once.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jeepney import DBusAddress, HeaderFields, MessageType, new_method_call
+from jeepney.io.blocking import DBusConnection, open_dbus_connection
+
+from fswizard.errors import FswizardError
+
+UDISKS = "org.freedesktop.UDisks2"
+OBJECTS = "/org/freedesktop/UDisks2"
+POLKIT = "org.freedesktop.PolicyKit1"
+LIMIT_S = 25.0
+"""For one call, as D-Bus programs usually have it; unmounting may take longer."""
+ACTIONS = ("loop-setup", "filesystem-mount", "modify-device")
+"""Of polkit's actions of udisks2: what a run on an image asks for."""
+
+
+class BusError(FswizardError):
+    """A call that was not carried out."""
+
+    def __init__(self, name: str, text: str) -> None:
+        super().__init__(text or name)
+        self.name = name
+        """The last part of D-Bus' name for it, such as `AlreadyMounted`, `DeviceBusy`, `OptionNotPermitted`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop device that is attached to a file."""
+
+    name: str
+    """Kernel name, such as `loop0`."""
+    file: str
+    """The file as the kernel names it; behind that of a file without a name stands ` (deleted)`."""
+
+
+class Bus:
+    """A connection to the system's bus. Its calls block; it may be used by several threads in turn."""
+
+    def __init__(self) -> None:
+        """Raises BusError where there is no bus."""
+        self._lock = threading.Lock()
+        try:
+            self._connection: DBusConnection = open_dbus_connection(bus="SYSTEM", enable_fds=True)
+        except (OSError, ValueError) as error:
+            raise BusError("NoBus", str(error)) from error
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def version(self) -> tuple[int, ...]:
+        """Version of udisks2, such as (2, 9, 4); starts it where it is installed. BusError where it is not."""
+        text = self._property(f"{OBJECTS}/Manager", f"{UDISKS}.Manager", "Version")
+        return tuple(int(part) for part in text.split(".") if part.isdecimal())
+
+    def refused_action(self) -> str:
+        """The first of `ACTIONS` that polkit does not allow this process without a password; empty for none."""
+        pid = os.getpid()
+        started = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+        subject = ("unix-process", {"pid": ("u", pid), "start-time": ("t", started)})
+        for action in ACTIONS:
+            words: tuple[Any, ...] = (subject, f"org.freedesktop.udisks2.{action}", {}, 0, "")
+            answer = self._call(
+                POLKIT, f"/{POLKIT.replace('.', '/')}/Authority", f"{POLKIT}.Authority", "CheckAuthorization",
+                "(sa{sv})sa{ss}us", *words,
+            )  # fmt: skip
+            if not answer[0][0]:
+                return action
+        return ""
+
+    def set_up(self, file: int) -> str:
+        """Attach a loop device to an open file; its kernel name. Direct I/O where the file is open with O_DIRECT."""
+        options = {"no-part-scan": ("b", True)}
+        answer = self._order("Manager", "Manager", "LoopSetup", "h", file, options=options)
+        return str(answer[0]).rpartition("/")[2]
+
+    def format(self, name: str, kind: str) -> None:
+        """Make a filesystem with its default options, whose root directory is the user's."""
+        options = {"take-ownership": ("b", True), "no-discard": ("b", True)}
+        self._order(f"block_devices/{name}", "Block", "Format", "s", kind, options=options, limit_s=600.0)
+
+    def mount(self, name: str, options: str) -> str:
+        """Mount it with these options, separated by commas, besides those that udisks2 always adds; the directory."""
+        words = {"options": ("s", options)}
+        return str(self._order(f"block_devices/{name}", "Filesystem", "Mount", "", options=words)[0])
+
+    def rescan(self, name: str) -> None:
+        """Have udev look at what is on the device."""
+        self._order(f"block_devices/{name}", "Block", "Rescan", "")
+
+    def unmount(self, name: str, limit_s: float = 600.0) -> None:
+        self._order(f"block_devices/{name}", "Filesystem", "Unmount", "", limit_s=limit_s)
+
+    def delete(self, name: str) -> None:
+        """Detach a loop device that this user has attached."""
+        self._order(f"block_devices/{name}", "Loop", "Delete", "")
+
+    def mount_points(self, name: str) -> tuple[str, ...]:
+        """Where a device is mounted; nowhere where udisks2 knows no filesystem on it."""
+        try:
+            found = self._property(f"{OBJECTS}/block_devices/{name}", f"{UDISKS}.Filesystem", "MountPoints")
+        except BusError:
+            return ()
+        return tuple(os.fsdecode(bytes(each).rstrip(b"\0")) for each in found)
+
+    def is_own(self, name: str) -> bool:
+        """Whether this user has attached the loop device, as udisks2 knows."""
+        return bool(self._property(f"{OBJECTS}/block_devices/{name}", f"{UDISKS}.Loop", "SetupByUID") == os.getuid())
+
+    def _order(
+        self, path: str, interface: str, method: str, signature: str, *values: Any,
+        options: Mapping[str, tuple[str, Any]] | None = None, limit_s: float = LIMIT_S,
+    ) -> tuple[Any, ...]:  # fmt: skip
+        """A method of udisks2, all of which take options last."""
+        words = {"auth.no_user_interaction": ("b", True), **(options or {})}
+        place = f"{OBJECTS}/{path}"
+        interface = f"{UDISKS}.{interface}"
+        return self._call(UDISKS, place, interface, method, f"{signature}a{{sv}}", *values, words, limit_s=limit_s)
+
+    def _property(self, path: str, interface: str, name: str) -> Any:
+        answer = self._call(UDISKS, path, "org.freedesktop.DBus.Properties", "Get", "ss", interface, name)
+        return answer[0][1]
+
+    def _call(
+        self, bus_name: str, path: str, interface: str, method: str, signature: str, *values: Any,
+        limit_s: float = LIMIT_S,
+    ) -> tuple[Any, ...]:  # fmt: skip
+        address = DBusAddress(path, bus_name=bus_name, interface=interface)
+        message = new_method_call(address, method, signature, values)
+        with self._lock:
+            try:
+                reply = self._connection.send_and_get_reply(message, timeout=limit_s)
+            except TimeoutError as error:
+                raise BusError("NoReply", f"{bus_name} did not answer within {limit_s:g} s") from error
+            except (OSError, EOFError) as error:
+                raise BusError("Disconnected", str(error)) from error
+        body: tuple[Any, ...] = reply.body
+        if reply.header.message_type == MessageType.error:
+            name = str(reply.header.fields[HeaderFields.error_name])
+            raise BusError(name.rpartition(".")[2], str(body[0]) if body else "")
+        return body
+
+
+def loops() -> tuple[Loop, ...]:
+    """The loop devices of this machine that are attached to a file."""
+    found = []
+    for path in Path("/sys/block").glob("loop*/loop/backing_file"):
+        try:
+            found.append(Loop(path.parts[3], path.read_text().rstrip("\n")))
+        except OSError:  # detached meanwhile
+            continue
+    return tuple(found)

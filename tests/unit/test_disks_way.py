@@ -1,0 +1,98 @@
+"""Which runs do without root's rights, and what is run instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fswizard.disks import commands, way
+from fswizard.filesystems import parse_candidate, parse_candidates
+from fswizard.model.plan import Member, Target
+from fswizard.model.recipe import PlannedCommand
+
+IMAGE = Target("image", "/home/you", 1 << 30)
+
+
+@pytest.fixture(autouse=True)
+def _a_user_of_udisks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    monkeypatch.setattr(way.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(way, "CONFIGURATION", tmp_path / "mount_options.conf")
+    monkeypatch.setattr(way, "udisks", lambda: ((2, 9, 4), ""))
+    way._configured.cache_clear()
+    yield
+    way._configured.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("names", "reason"),
+    [
+        ("ext4:noatime; xfs; btrfs:compress=zstd:1", ""),
+        ("ext4:fast_commit,inode-ratio=64k; xfs:agcount=16; f2fs", ""),
+        ("ext4:data=writeback", "data=writeback"),
+        ("xfs; xfs:logbsize=256k", "logbsize=256k"),
+        ("btrfs:discard=async", "discard=async"),
+        ("ext4:commit=30", "commit=30"),
+        ("zfs", "ZFS"),
+        ("nilfs2", "NILFS2"),
+        ("luks+ext4", "LUKS"),
+    ],
+)
+def test_what_a_run_needs_root_for(names: str, reason: str) -> None:
+    said = way.why_root(IMAGE, parse_candidates(names))
+    assert (reason in said) if reason else said == ""
+
+
+def test_several_images_and_root_itself_do_not_go_through_udisks(monkeypatch: pytest.MonkeyPatch) -> None:
+    several = Target("image", "/home/you", 1 << 30, others=(Member("/mnt/other", 1 << 30),))
+    assert way.why_root(several, parse_candidates("ext4"))
+    monkeypatch.setattr(way.os, "geteuid", lambda: 0)
+    assert way.why_root(IMAGE, parse_candidates("ext4"))
+
+
+def test_without_a_session_the_reason_is_that_of_udisks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(way, "udisks", lambda: ((), "no D-Bus"))
+    assert way.why_root(IMAGE, parse_candidates("ext4")) == "no D-Bus"
+
+
+def test_later_versions_and_administrators_allow_more_and_never_discard(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(way, "udisks", lambda: ((2, 11, 0), ""))
+    assert "commit" in way.allowed_options("ext4")
+    way.CONFIGURATION.write_text("[defaults]\next4_allow=errors=remount-ro,data,discard\nallow=noatime\n")
+    way._configured.cache_clear()
+    assert way.allowed_options("ext4") == {"noatime", "errors", "data"}
+    assert "compress" in way.allowed_options("btrfs")
+
+
+def test_a_configuration_that_cannot_be_read_changes_nothing() -> None:
+    way.CONFIGURATION.write_bytes(b"\xff\x00 no section")
+    assert "noatime" in way.allowed_options("ext4")
+
+
+def test_the_user_owns_what_is_made() -> None:
+    def words(name: str) -> str:
+        return " ".join(commands.mkfs(parse_candidate(name), 1000, 1001, "OWNER"))
+
+    ext4 = words("ext4:inode-ratio=64k")
+    assert ext4.count("-E ") == 1 and "root_owner=1000:1001" in ext4
+    assert words("xfs").endswith("-p OWNER")
+    assert words("btrfs").endswith("--rootdir OWNER")
+    assert words("f2fs").endswith("-R 1000:1001")
+    assert "1000 1001" in commands.prototype(1000, 1001)
+
+
+def test_no_discard_reaches_the_image() -> None:
+    for name, least in {"btrfs:noatime": "nodiscard", "f2fs": "nodiscard", "ext4": "", "xfs": ""}.items():
+        options = commands.mount_options(parse_candidate(name))
+        assert "noinit_itable" not in options
+        assert (least in options) if least else "discard" not in " ".join(options)
+
+
+def test_a_plan_shows_no_command_of_roots() -> None:
+    work = (PlannedCommand(("cp", "a", "MOUNT/a")),)
+    planned = commands.planned(IMAGE, parse_candidates("ext4; btrfs"), work, None, uid=1000, gid=1000)
+    assert not any(command.as_root for command in planned)
+    programs = [command.argv[0] for command in planned]
+    assert programs.count("udisksctl") == 2 * 2 + 2
+    assert programs[-1] == "rm"
