@@ -48,7 +48,7 @@ class ScratchFile:
 
         Raises RunFailed where the disk is full or fails, and Refused where the filesystem below stores it otherwise.
         """
-        await self.run(["fallocate", "--length", str(self.size_bytes), self.path])
+        await self._reserve()
         count = self.size_bytes // IMAGE_UNIT_BYTES
         argv = ["dd", "if=/dev/zero", f"of={self.path}", "bs=4M", f"count={count}", *self._flags("oflag")]
         process = await commands.start(argv, pass_fds=(self.descriptor,))
@@ -73,6 +73,13 @@ class ScratchFile:
                 _("Choose a directory on another filesystem with --target image:SIZE@DIRECTORY."),
             )
         return finished
+
+    async def _reserve(self) -> None:
+        """Take its room beforehand where the filesystem below can: ext2 and ext3 cannot, and writing takes it there."""
+        argv = ["fallocate", "--length", str(self.size_bytes), self.path]
+        finished = await timeouts.finish(argv, pass_fds=(self.descriptor,))
+        if os.strerror(errno.EOPNOTSUPP) not in finished.output:
+            _succeeded(finished)
 
     async def wipe(self) -> Finished:
         """Take away every signature, and zero both ends."""
