@@ -57,7 +57,7 @@ class ScratchFile:
         try:
             while not ended.done():
                 await clock.ended(ended, LOOK_S)
-                if (now := _position(process.pid)) != written:
+                if (now := _position(process.pid)) > written:
                     written, moved_at = now, clock.monotonic()
                     emit(written)
                 elif clock.monotonic() - moved_at > timeouts.LIMIT_S:

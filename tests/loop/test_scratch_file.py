@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -20,3 +21,14 @@ async def test_an_image_is_filled_where_no_room_can_be_reserved(bench: Bench) ->
     with closing(scratch_file.new(str(bench.mount(case.path)), IMAGE_BYTES)) as file:
         assert (await file.fill(lambda written_bytes: None)).exit_code == 0
         assert (await file.read()).exit_code == 0
+
+
+async def test_what_is_written_never_becomes_less(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a program that has ended meanwhile, the kernel says nothing."""
+    said = [IMAGE_BYTES // 2]
+    written: list[int] = []
+    monkeypatch.setattr(scratch_file, "_position", lambda pid: said.pop() if said else 0)
+    monkeypatch.setattr(scratch_file, "LOOK_S", 0.001)
+    with closing(scratch_file.new(str(tmp_path), IMAGE_BYTES)) as file:
+        await file.fill(written.append)
+    assert written == [IMAGE_BYTES // 2]
