@@ -36,6 +36,8 @@ from fswizard.system.process import Finished, Process
 APPEAR_S = 5.0
 """For udev to have looked at a device, and for a mount to be usable."""
 LOOK_S = 0.02
+REFUSALS = ("NotAuthorized", "NotAuthorizedCanObtain", "NotAuthorizedDismissed")
+"""What udisks2 calls it where polkit does not allow something to this session."""
 
 
 class UdisksDisk:
@@ -157,6 +159,8 @@ class UdisksDisk:
         try:
             self._mounted = await self._mount(",".join(options))
         except BusError as error:
+            if error.name in (*REFUSALS, "NoReply", "Disconnected"):
+                raise _unserved(error) from error
             return Finished(argv, 1, b"", error.message.encode(), clock.monotonic() - began_s)
         took_s = clock.monotonic() - began_s
         await _until(lambda: os.path.ismount(self._mounted) and os.access(self.directory, os.W_OK))
@@ -241,7 +245,18 @@ class UdisksDisk:
         try:
             return str(await asyncio.to_thread(call, *words))  # type: ignore[arg-type]
         except BusError as error:
-            raise DiskFailed(_("udisks2 refused: {reason}", reason=error.message)) from error
+            raise _unserved(error) from error
+
+
+def _unserved(error: BusError) -> DiskFailed:
+    """No candidate is to blame for it."""
+    if error.name in REFUSALS:
+        return DiskFailed(
+            _("udisks2 serves the session at this machine's own screen alone, and this one no longer is."),
+            _("Start a new run, and neither log out nor switch to another session while it measures."),
+            error.message,
+        )
+    return DiskFailed(_("udisks2 refused: {reason}", reason=error.message))
 
 
 class UdisksDisks:

@@ -1,0 +1,42 @@
+"""What becomes of an answer of udisks2's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fswizard.disks import scratch_file, udisks
+from fswizard.disks.bus import BusError
+from fswizard.disks.disk import DiskFailed
+from fswizard.disks.udisks import UdisksDisk
+from fswizard.filesystems import parse_candidate
+
+
+class Refusing:
+    """A bus on which mounting fails."""
+
+    def __init__(self, name: str) -> None:
+        self.error = BusError(name, "for a test")
+
+    def mount(self, name: str, options: str) -> str:
+        raise self.error
+
+
+@pytest.fixture
+def disk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[UdisksDisk]:
+    file = scratch_file.new(str(tmp_path), 0)
+    yield UdisksDisk(Refusing(request.param), file, None)  # type: ignore[arg-type]
+    file.close()
+
+
+@pytest.mark.parametrize("disk", [*udisks.REFUSALS, "NoReply"], indirect=True)
+async def test_no_candidate_is_to_blame_where_udisks2_serves_the_session_no_longer(disk: UdisksDisk) -> None:
+    with pytest.raises(DiskFailed):
+        await disk.mount(parse_candidate("ext4"))
+
+
+@pytest.mark.parametrize("disk", ["Failed"], indirect=True)
+async def test_a_candidate_that_the_kernel_does_not_mount_has_failed(disk: UdisksDisk) -> None:
+    assert (await disk.mount(parse_candidate("ext4"))).output == "for a test"
