@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fswizard import results
-from fswizard.errors import FswizardError, UsageError
+from fswizard.disks.way import why_root
+from fswizard.errors import FswizardError, Missing, UsageError
 from fswizard.filesystems import parse_candidate, require_members
 from fswizard.language import N_, _, in_english
 from fswizard.model.estimates import affordable_rounds, expected, round_bytes
@@ -62,6 +63,7 @@ def take_up(path: Path, *, time_limit_s: float | None = None, write_budget_bytes
     for candidate in plan.candidates if plan.target.kind == "image" else ():
         _check_candidate(candidate, plan)
     require_programs(plan.commands, _("the run"))
+    _check_way(plan)
     plan = with_limits(_as_measured(plan, earlier), earlier, time_limit_s, write_budget_bytes)
     return Resumption(path, plan, earlier)
 
@@ -160,6 +162,15 @@ def _check_incomplete(earlier: Result) -> None:
     stop = decide(analyse(counted), earlier.plan, earlier.candidates_left).stop
     if earlier.outcome == "finished" or (stop and earlier.finished_rounds):
         raise UsageError(COMPLETE, _("`fswizard report` shows its result."))
+
+
+def _check_way(plan: Plan) -> None:
+    """As root, candidates are made and mounted otherwise than by udisks2."""
+    if plan.by_udisks and (reason := why_root(plan.target, plan.measured)):
+        raise Missing(
+            _("This run's scratch image was mounted by udisks2, which can't be had here: {reason}.", reason=reason),
+            _("Resume it where it was started, or start a new run."),
+        )
 
 
 def _check_candidate(candidate: Candidate, plan: Plan) -> None:

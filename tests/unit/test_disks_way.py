@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fswizard.disks import commands, way
+from fswizard.errors import Missing
 from fswizard.filesystems import parse_candidate, parse_candidates
 from fswizard.model.plan import Member, Target
 from fswizard.model.recipe import PlannedCommand
+from fswizard.session import resuming
+from tests.builders import make_plan
 
 IMAGE = Target("image", "/home/you", 1 << 30)
 
@@ -96,3 +100,12 @@ def test_a_plan_shows_no_command_of_roots() -> None:
     programs = [command.argv[0] for command in planned]
     assert programs.count("udisksctl") == 2 * 2 + 2
     assert programs[-1] == "rm"
+
+
+def test_a_run_by_udisks2_is_not_resumed_where_it_serves_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = replace(make_plan(), target=IMAGE, by_udisks=True)
+    resuming._check_way(plan)
+    monkeypatch.setattr(way, "udisks", lambda: ((2, 9, 4), "no D-Bus"))
+    resuming._check_way(replace(plan, by_udisks=False))
+    with pytest.raises(Missing, match="no D-Bus"):
+        resuming._check_way(plan)

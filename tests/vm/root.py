@@ -20,11 +20,10 @@ PACKAGES = (
     *("linux-image-amd64", "initramfs-tools", "zstd", "systemd-sysv", "udev", "qemu-guest-agent", "python3", "sudo"),
     *("smartmontools", "util-linux", "fdisk", "fio", "e2fsprogs", "xfsprogs", "btrfs-progs", "f2fs-tools"),
     *("nilfs-tools", "jfsutils", "exfatprogs", "dosfstools", "ntfs-3g", "mdadm", "sqlite3", "borgbackup", "rsync"),
-    *("cryptsetup-bin", "dmsetup"),
+    *("cryptsetup-bin", "dmsetup", "udisks2", "polkitd", "libpam-systemd", "dbus-user-session"),
 )
-NEWER_PACKAGES = ("python3-msgspec", "libpam-systemd", "dbus-user-session")
-"""What the newer Python cannot take from the packages of the tests, which are compiled for the one of `SUITE`; and what
-gives each user an instance of systemd."""
+NEWER_PACKAGES = ("python3-msgspec",)
+"""What the newer Python cannot take from the packages of the tests, which are compiled for the one of `SUITE`."""
 ZFS_PACKAGES = ("linux-headers-amd64", "zfs-dkms", "zfsutils-linux")
 """OpenZFS, whose module is built in the root: many minutes that only the tests of ZFS pay."""
 LEFT_OUT = (
@@ -52,6 +51,7 @@ _HOOKS = {
         'chmod 755 "$1/usr/local/bin/fswizard"',
         'echo test-machine > "$1/etc/hostname"',
         'chroot "$1" passwd --delete root',
+        'chroot "$1" systemctl --quiet disable udisks2',  # D-Bus starts it for those who ask
         "copy-out /boot .",
     ),
 }
