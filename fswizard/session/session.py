@@ -321,7 +321,8 @@ class Session:
         try:
             await run_bare(self.plan, number, prepared, self._emitter, seconds=seconds, samples=self.result.samples)
         finally:
-            self._emit_written(BARE_WRITTEN, before, prepared.written_bytes())
+            if (after := prepared.written_bytes()) != before:
+                self._emit_written(BARE_WRITTEN, before, after)
 
     def _emit_written(self, metric: Metric, before: int | None, after: int | None) -> None:
         if before is not None and after is not None:
