@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import math
+import os
 import re
 import shlex
 import signal
@@ -19,6 +20,7 @@ from plumbum import cli
 from fswizard import results
 from fswizard.cli.command import Command
 from fswizard.cli.narration import EXIT_CODES, Narration, narrated, print_report
+from fswizard.disks.way import why_root
 from fswizard.errors import ExitCode, FswizardError, UsageError
 from fswizard.filesystems import parse_candidates, parse_needs
 from fswizard.language import N_, _, in_english, n_
@@ -140,6 +142,8 @@ class Run(Choosing):
         if plan.by_udisks:
             print(_("No password needed: udisks2 attaches and mounts the image."), file=sys.stderr)
         elif plan.target.kind != "directory":
+            if plan.target.kind == "image" and os.geteuid() and (reason := why_root(plan.target, plan.measured)):
+                print(_("This run needs root's rights: {reason}.", reason=reason), file=sys.stderr)
             way = privilege.authorise(privilege.purpose(plan))
             print(_("Root's rights: {reason}.", reason=_(privilege.REASONS[way])), file=sys.stderr)
         print(budget_text(plan, expected(plan, session.earlier)), file=sys.stderr)
