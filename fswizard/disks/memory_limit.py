@@ -1,4 +1,4 @@
-"""The memory limit of programs that the privileged helper does not start: those that are measured in directories.
+"""The memory limit of programs that the privileged helper does not start: in directories, and on images by udisks2.
 
 Root makes a cgroup as the helper does. For others systemd makes one for each program (systemd-run(1)), where the user's
 own instance of it runs and may limit memory.
@@ -75,7 +75,7 @@ def ways() -> tuple[str, ...]:
     """How programs can be given a memory limit on this machine, in words."""
     version = memory_limit.version()
     by_root = (f"cgroup {version}",) if version else ()
-    by_user = ("systemd-run in directories",) if os.geteuid() and _systemd_limits(LEAST_BYTES) else ()
+    by_user = ("systemd-run without root",) if os.geteuid() and _systemd_limits(LEAST_BYTES) else ()
     return by_root + by_user
 
 
