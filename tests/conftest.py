@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -147,6 +149,8 @@ def lack_of(marker: str) -> Lack | None:
     return NEEDS[marker][1]()
 
 
+LOCKED = ("conftest.py", "builders.py")
+"""Files that say whose turn it is, and who uses devices."""
 ROOMS = ("simulated", "loop", "tui", "bench", "unit")
 """The order of the rooms: long tests first, so that at the end no worker waits for another one's long test."""
 
@@ -212,6 +216,26 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         lack = lack_of(marker) if item.get_closest_marker(marker) else None
         if lack is not None:
             pytest.skip(f"{marker}: {lack}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """A desktop session has a udevd, which looks at every device: no other test has one meanwhile.
+
+    Whoever wants all devices for itself holds up who comes later, so that its turn comes.
+    """
+    alone = item.get_closest_marker("udisks") is not None
+    if not alone and item.get_closest_marker("loop") is None:
+        return (yield)
+    with ExitStack() as held:
+        turn, devices = (held.enter_context(Path(__file__).with_name(name).open()) for name in LOCKED)
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        fcntl.flock(devices, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        fcntl.flock(turn, fcntl.LOCK_UN)
+        try:
+            return (yield)
+        finally:
+            fcntl.flock(devices, fcntl.LOCK_UN)  # a child that is left may have it open, too
 
 
 @pytest.hookimpl(wrapper=True)
