@@ -22,6 +22,7 @@ from fswizard.advice import conclude
 from fswizard.demo.app import DemoApp
 from fswizard.model.events import Event, RunStarted, StepProgressed, fold
 from fswizard.model.plan import Plan
+from fswizard.model.recipe import SHIPPED
 from fswizard.model.result import Result
 from fswizard.model.run_state import RunState
 from fswizard.report import render
@@ -40,6 +41,8 @@ from tests.tui.driving import handled, settled
 
 FOLDER = Path(__file__).parents[2] / "screenshots"
 RUN, LATER = "xfs-searching", "quick-again"
+SERIAL = "overlayblk"
+"""Of the disk of both; the demo's recording is without it."""
 SIZE = (120, 36)
 FRAMES, FRAME_S, LAST_FRAME_S = 14, 1.0, 5.0
 """Of the picture that moves; the last one is the recommendation."""
@@ -75,8 +78,9 @@ class _Machine(FakeMachine):
 
 
 async def _take_all() -> None:
-    for name in ("purpose", "drive", "filesystems", "workloads", "review"):
+    for name in ("purpose", "drive", "filesystems", "workloads"):
         await _take(name, app(name, _Machine(), recipe=recipes.find("archive-disk")))
+    await _take("review", app("review", _Machine(), drive=_started().plan.drive))
     await _take("demo", DemoApp())
     await _take("arrays", app("filesystems", images=4, member_bytes=5 << 30, candidates=()), "down")
     await _take("run", running())
@@ -161,9 +165,13 @@ def finished() -> FswizardApp:
 
 
 def _started(name: str = RUN) -> RunStarted:
+    """How a recorded run began, with what the demo leaves out: the serial number, and that the recipe is shipped."""
     started = next(recorded(name))
     assert isinstance(started, RunStarted)
-    return started
+    plan = started.plan
+    assert plan.drive is not None
+    drive, recipe = replace(plan.drive, serial=SERIAL), replace(plan.recipe, source=SHIPPED)
+    return replace(started, plan=replace(plan, drive=drive, recipe=recipe))
 
 
 if __name__ == "__main__":
