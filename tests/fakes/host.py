@@ -45,7 +45,6 @@ class ModelHost(Host):
     """The governor of the processor's clock."""
     dynamic: bool = True
     """Whether the clock follows the load."""
-    """Seconds in which something waited, by resource."""
 
     def space(self, directory: str | Path) -> Space:
         free_bytes = self.free_in.get(str(directory), self.free_bytes)

@@ -296,6 +296,8 @@ class FakeSession:
             yield RunEnded(at_s + 0.4, "stopped", ended_text(self.result))
 
 
+FAILS = "nilfs2"
+"""The filesystem that runs out of room in a script."""
 TILT = {"xfs": (1.2, 1.15, 1.9, 1.01, 0.72, 0.8), "btrfs": (1.03, 1.0, 0.74, 0.97, 0.95, 1.08)}
 
 
@@ -308,9 +310,9 @@ def figure(candidate: Candidate, workload: Workload, number: int, chance: random
     return value * math.exp(chance.gauss(0, 0.02))
 
 
-def script(plan: Plan, rounds: int = 4, *, fail: str = "nilfs2", endless: bool = False) -> Iterator[Event]:
-    """The events of a run that goes well, except that `fail` runs out of room; an endless one settles nothing."""
-    return _Script(plan, rounds, fail, endless).events()
+def script(plan: Plan, rounds: int = 4, *, endless: bool = False) -> Iterator[Event]:
+    """The events of a run that goes well, except that NILFS2 runs out of room; an endless one settles nothing."""
+    return _Script(plan, rounds, endless).events()
 
 
 def _main(workload: Workload) -> PlannedCommand:
@@ -319,11 +321,10 @@ def _main(workload: Workload) -> PlannedCommand:
 
 
 class _Script:
-    def __init__(self, plan: Plan, rounds: int, fail: str, endless: bool) -> None:
+    def __init__(self, plan: Plan, rounds: int, endless: bool) -> None:
         self.plan = plan
         self.endless = endless
         self.rounds = rounds
-        self.fail = fail
         self.chance = random.Random(plan.seed)
         self.at_s = 0.0
         self.steps = 0
@@ -354,7 +355,7 @@ class _Script:
             for candidate in self.plan.candidates:
                 if candidate.name in survivors:
                     yield from self._trial(candidate, number)
-                    if candidate.filesystem.name == self.fail:
+                    if candidate.filesystem.name == FAILS:
                         survivors.discard(candidate.name)
             analysis = analyse(self.result)
             yield RatioUpdated(self.at_s, analysis)
@@ -379,7 +380,7 @@ class _Script:
             )
         for position, workload in enumerate(self.plan.recipe.workloads):
             yield from self._work(candidate, number, position, workload)
-            if candidate.filesystem.name == self.fail:
+            if candidate.filesystem.name == FAILS:
                 argv = _main(workload).argv
                 full = failure(Finished(argv, 1, b"", os.strerror(errno.ENOSPC).encode(), 1.0))
                 told = Failure(number, candidate.name, workload.name, full.kind, full.text, full.details)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,15 +12,11 @@ import pytest
 
 from fswizard import engines, recipes, report, results
 from fswizard.advice import conclude
-from fswizard.cli import doctor
 from fswizard.engines.shared.engine import MIB
 from fswizard.engines.shared.timed import Timed, TimedEngine, Work, duration_s
-from fswizard.errors import UsageError
-from fswizard.model.codec import from_json, to_json
-from fswizard.model.estimates import expected_s, room
 from fswizard.model.keys import size, whole
 from fswizard.model.metrics import DURATION, WORST_STALL, Metric
-from fswizard.model.recipe import Cost, Job, Program, Recipe, Workload
+from fswizard.model.recipe import Cost, Job, Program, Recipe
 from fswizard.progress.workload_events import Measured
 from fswizard.session.session import Session
 from fswizard.system.process import Finished
@@ -96,35 +91,6 @@ def test_every_file_of_the_directory_is_an_engine_of_its_name() -> None:
     files = {path.stem for path in Path(engines.__file__).parent.glob("*.py")} - {"__init__"}
     assert files | {CountingJob.engine} == set(Job.kinds)
     assert all(kind.engine == name and kind.metrics for name, kind in Job.kinds.items())
-
-
-def test_its_keys_are_read_from_a_recipe_and_what_it_costs_is_known(recipe: Recipe) -> None:
-    (workload,) = recipe.workloads
-    assert workload.job == CountingJob(40, 4096)
-    assert workload.metric is COUNTED
-    assert workload.seconds == expected_s(workload.job) > 0.4
-    assert workload.writes_bytes == room([workload.job]) == 40 * 4096
-
-
-@pytest.mark.parametrize(
-    ("keys", "words"),
-    [("files = 4000", "a whole number from 1 to 1000"), ('files = 4\norder = "upp"', "did you mean 'up'")],
-)
-def test_its_keys_are_checked_as_those_of_others(keys: str, words: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        recipes.parse(RECIPE.replace("files = 40", keys), "many-files.toml")
-    assert words in caught.value.message
-
-
-def test_its_job_survives_a_result_file(recipe: Recipe) -> None:
-    data = json.loads(json.dumps(to_json(recipe)))
-    assert from_json(Recipe, data) == recipe
-    with pytest.raises(ValueError, match=r"a workload of one of .*counting was expected"):
-        from_json(Workload, {**data["workloads"][0], "engine": "countign"})
-
-
-def test_what_it_needs_is_looked_for() -> None:
-    assert "sh" in [item.name for item in doctor.examine()]
 
 
 @pytest.mark.root

@@ -15,8 +15,6 @@ from fswizard.model.events import Event, SampleTaken, StepStarted
 from fswizard.model.metrics import DURATION, FIRST_LOOK_RATE
 from fswizard.model.run_state import RunState
 from fswizard.targets import image
-from fswizard.tui import live
-from fswizard.tui.widgets.lanes import picture
 from tests.builders import make_workload
 from tests.loop.runs import TINY, session_in, short_plan, watch
 
@@ -71,16 +69,6 @@ class TestTheFirstLook:
         assert result.outcome == "finished"
         assert not [sample for sample in result.samples if sample.candidate and not sample.round]
         assert {trial.round for trial in result.trials} == {1}
-
-    def test_stands_where_the_leaderboard_will_and_the_lanes_say_what_is_done(
-        self, looked: tuple[list[Event], Path, RunState]
-    ) -> None:
-        state = looked[2]
-        shown = live.leaderboard(state, 60, tall=True).plain
-        assert "First look" in shown
-        assert shown.count("MB/s") == 2
-        assert "does not count" in " ".join(shown.split())
-        assert "before round 1: " in picture(state, 100, 20).plain
 
 
 def test_small_images_and_long_work_alone_get_no_first_look(tmp_path: Path) -> None:

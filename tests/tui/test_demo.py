@@ -57,8 +57,8 @@ def recorded_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterato
     assert not (tmp_path / "state").exists()
 
 
-def demo(story: Story | None, *, straight: bool = False, speed: float = math.inf) -> DemoApp:
-    wizard = DemoApp(story, straight=straight, clock=Clock())
+def demo(story: Story | None, *, speed: float = math.inf) -> DemoApp:
+    wizard = DemoApp(story, clock=Clock())
     assert isinstance(wizard.backend, DemoMachine)
     wizard.backend.speed = speed
     return wizard

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
-
-import pytest
 
 from fswizard.tui.screens.options import OptionsScreen
 from fswizard.tui.screens.review import commands
 from fswizard.tui.widgets.choice_list import ChoiceList
-from tests.fakes.wizard import ARCHIVE, MOUNTED, NEW, SSD, FakeMachine, app, chosen
+from tests.fakes.wizard import FakeMachine, app, chosen
 from tests.tui.driving import at_step, footer, shows, until, wizard
 
 SIZE = (80, 24)
@@ -37,21 +34,3 @@ def test_a_command_that_is_repeated_at_once_stands_there_once() -> None:
     words = commands(replace(plan, commands=(plan.commands[0], *plan.commands)), 120).plain
     assert "(2 times)" in words
     assert words.count("fallocate --length") == 1
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {},
-        {"directory": "/home/ada"},
-        {"purpose": "compare", "places": tuple(place.directory for place in MOUNTED), "candidates": ()},
-        {"drive": NEW, "device": NEW.stable_name, "candidates": ("ext4",)},
-        {"images": 4, "member_bytes": 5 << 30, "candidates": ("ext4", "btrfs:raid1")},
-    ],
-    ids=("image", "named directory", "directories", "disk", "array of images"),
-)
-def test_what_a_run_takes_is_told_the_same_before_and_on_the_review(changes: dict[str, Any]) -> None:
-    machine, choices = FakeMachine(drives=(ARCHIVE, SSD, NEW)), chosen(**changes)
-    draft, plan = machine.draft(choices), machine.make_plan(choices)
-    assert draft.expected_s == plan.expected_s > 0
-    assert draft.writes_bytes == plan.writes_bytes > 0

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fswizard.model.analysis import Ratio
 from fswizard.model.events import (
     Event,
     RoundDiscarded,
@@ -24,7 +23,6 @@ from fswizard.model.plan import Plan
 from fswizard.model.race import POINTS, Curve, Race
 from fswizard.model.result import Failure, Sample, ThroughputSeries
 from fswizard.model.run_state import RunState
-from fswizard.tui import live
 from fswizard.tui.widgets.braille import area
 from fswizard.tui.widgets.lanes import ROUNDS_SHOWN, looks_of, picture, time_line
 from tests.builders import make_plan, make_result, make_workload
@@ -106,24 +104,10 @@ def test_a_latency_is_not_drawn_as_a_throughput() -> None:
     assert all(len(set(row)) <= 1 for row in drawn), "a level top"
 
 
-def test_a_lap_that_goes_on_is_drawn_as_far_as_it_is() -> None:
-    half = lane(state_after(begun(1, "ext4"), told(1, 1e6, fraction=0.5)))[-1]
-    whole = lane(state_after(begun(1, "ext4"), told(1, 1e6, fraction=1.0)))[-1]
-    filled = [sum(character in "⣿⡇" for character in row) for row in (half, whole)]
-    assert 0 < filled[0] <= filled[1] / 2 + 1
-
-
 def test_while_it_is_measured_its_rate_is_set_against_what_others_made_of_theirs() -> None:
     ended = (begun(1, "ext4", "copy"), told(1, 100e6), sample("ext4", 2.0, "copy"))
     race = state_after(*ended, begun(2, "xfs", "copy"), told(2, 50e6)).race
     assert race.lanes[1].level(race.lanes[1].laps[1]) == pytest.approx(0.5)
-
-
-def test_the_bare_device_is_a_line_in_the_ground_and_named() -> None:
-    state = state_after(sample("", 50e6, round_=0), sample("ext4", 100e6))
-    rows, without = lane(state, width=60), lane(state_after(sample("ext4", 100e6)), width=60)
-    assert [row != other for row, other in zip(rows, without)].count(True) == 1
-    assert "disk 50.0 MB/s" in picture(state, 60, 14).plain.split("\n")[SMALL]
 
 
 def test_a_failed_lap_is_marked_and_has_no_figure() -> None:
@@ -218,17 +202,6 @@ def test_candidates_of_one_filesystem_share_its_colour_and_differ_in_texture() -
     assert looks["ext4"].ink == looks["ext4:noatime"].ink != looks["xfs"].ink
     assert looks["ext4"].texture != looks["ext4:noatime"].texture
     assert area([1.0], 1, 2, looks["ext4"].texture) != area([1.0], 1, 2, looks["ext4:noatime"].texture)
-
-
-@pytest.mark.parametrize(
-    ("low", "ratio", "high", "drawn"),
-    [(0.5, 1.0, 1.5, "█████▓▓▓▓▓▒▒▒░░"), (1.0, 1.0, 1.0, "██████████"), (None, 1.0, None, "██████████")],
-)
-def test_a_bar_fades_over_its_interval(low: float | None, ratio: float, high: float | None, drawn: str) -> None:
-    look = looks_of(PLAN)["xfs"]
-    shown = live.fading(Ratio("xfs", "ext4", "", ratio, low, high, 3), 2.0, 20, look)
-    assert shown.plain.rstrip() == drawn
-    assert shown.cell_length == 20
 
 
 def test_a_recorded_run_leaves_a_lap_with_a_figure_for_every_trial_of_every_workload() -> None:

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from textual.strip import Strip
 
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.filesystems import Availability
@@ -22,7 +21,6 @@ from fswizard.tui.app import FswizardApp
 from fswizard.tui.backend import Place
 from fswizard.tui.monitor import RunMonitor
 from fswizard.tui.screens.run import RunScreen
-from fswizard.tui.widgets.canvas import LiveCanvas
 from fswizard.tui.widgets.choice_list import ChoiceList
 from tests.fakes.wizard import (
     ARCHIVE,
@@ -226,30 +224,6 @@ async def test_a_flood_of_events_and_a_hanging_smartctl_keep_nobody_from_looking
         machine.let_go.set()
         running.stop()
         await until(pilot, lambda: running.state.ended, "the end")
-
-
-async def test_a_frame_draws_only_the_lines_that_changed(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[tuple[str | None, int]] = []
-    draw = LiveCanvas.render_line
-
-    def noted(canvas: LiveCanvas, y: int) -> Strip:
-        drawn.append((canvas.id, y))
-        return draw(canvas, y)
-
-    monkeypatch.setattr(LiveCanvas, "render_line", noted)
-    async with app("run").run_test(size=(120, 36)) as pilot:
-        await shows(pilot, "Leaderboard")
-        running = wizard(pilot).running
-        assert running is not None
-        before = -1
-        while len(drawn) != before:
-            before = len(drawn)
-            await pilot.pause(0.4)
-        drawn.clear()
-        running.state = replace(running.state, run_fraction=running.state.run_fraction + 0.05)
-        await until(pilot, lambda: bool(drawn), "a frame")
-        await pilot.pause(0.4)
-        assert set(drawn) == {("progress", 0)}
 
 
 async def test_a_result_that_cannot_be_read_is_told() -> None:

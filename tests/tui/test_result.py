@@ -53,18 +53,6 @@ async def test_what_cannot_be_resumed_is_not_offered() -> None:
         assert f"Stopped early. {COMPLETE}" in " ".join(screen_text(pilot.app).split())
 
 
-async def test_share_opens_with_the_text_for_a_forum() -> None:
-    async with finished().run_test(size=(120, 36)) as pilot:
-        await until(pilot, lambda: "s share" in footer(pilot.app), "the result")
-        await pilot.press("s")
-        await shows(pilot, "Export: BBCode: phpBB and others")
-        await until(pilot, lambda: "⏎ copy" in footer(pilot.app), "the text")
-        await pilot.press("enter")
-        await until(pilot, lambda: pilot.app.clipboard.startswith("["), "the text in the clipboard")
-        await pilot.press("escape", "enter")
-        await shows(pilot, "Export: Plain text, 80 columns")
-
-
 def with_stalls() -> Result:
     """The recorded run, as if it had stalled: longer in each round, longest for XFS in the third one."""
     result = recorded_result("six-rounds")
@@ -104,7 +92,9 @@ async def test_a_key_copies_a_post_and_the_card_is_shown_before_it_is_written() 
         await until(pilot, lambda: "s share" in footer(pilot.app), "the result")
         await pilot.press("y")
         await until(pilot, lambda: pilot.app.clipboard.startswith("**"), "a short post")
-        await pilot.press("enter")
+        await pilot.press("s")
+        await shows(pilot, "Export: BBCode")
+        await pilot.press("escape", "enter")
         await shows(pilot, "Export: Plain text")
         pilot.app.screen.query_one("#formats", ChoiceList).highlight("svg")
         await shows(pilot, "A picture of 1200×630 pixels")

@@ -18,7 +18,7 @@ from fswizard.report.writes import budget_text, limits_text
 from fswizard.session.resuming import with_limits
 from tests.builders import make_result
 from tests.fakes.desktop import at_the_desktop
-from tests.fakes.wizard import ARCHIVE, SSD, FakeMachine, chosen
+from tests.fakes.wizard import ARCHIVE, MOUNTED, NEW, SSD, FakeMachine, chosen
 
 GB = 10**9
 
@@ -110,11 +110,20 @@ def test_a_round_corrects_it_and_one_that_was_discarded_leaves_as_many_to_come(p
     assert resumed.outlook == outlook(plan, 2, 2, elapsed_s=30.0, written_bytes=2 * GB, trial_s=10.0, trial_bytes=GB)
 
 
-@pytest.mark.parametrize("changes", [{}, {"time_limit_s": 120.0}, {"write_budget_bytes": 100e9}, {"drive": ARCHIVE}])
+DISK = {"drive": NEW, "device": NEW.stable_name, "candidates": ("ext4",)}
+LOCATIONS = {"purpose": "compare", "places": tuple(place.directory for place in MOUNTED), "candidates": ()}
+IMAGES = {"images": 4, "member_bytes": 5 << 30, "candidates": ("ext4", "btrfs:raid1")}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"time_limit_s": 120.0}, {"write_budget_bytes": 100e9}, {"drive": ARCHIVE}, DISK, LOCATIONS, IMAGES],
+)
 def test_wizard_plan_and_run_tell_the_same_line(changes: dict[str, Any]) -> None:
     with at_the_desktop():
-        machine, choices = FakeMachine(), chosen(**{"drive": SSD, **changes})
-        made = machine.make_plan(choices)
-        before = budget_text(machine.draft(choices))
-    assert before == budget_text(made) == budget_text(made, RunState.of(made).outlook)
-    assert dict(plan_facts(made).rows)["Takes"] == before
+        machine, choices = FakeMachine(drives=(ARCHIVE, SSD, NEW)), chosen(**{"drive": SSD, **changes})
+        draft, made = machine.draft(choices), machine.make_plan(choices)
+    assert draft.expected_s == made.expected_s > 0
+    assert draft.writes_bytes == made.writes_bytes > 0
+    assert budget_text(draft) == budget_text(made) == budget_text(made, RunState.of(made).outlook)
+    assert dict(plan_facts(made).rows)["Takes"] == budget_text(draft)

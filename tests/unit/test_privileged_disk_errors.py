@@ -56,14 +56,6 @@ def write(tree: Tree, path: str, text: str) -> None:
     tree.path(path).write_text(f"{text}\n")
 
 
-@pytest.mark.parametrize("line", [EXT4_ERROR.format("loop0"), XFS_ERROR.format("loop0")])
-def test_an_error_of_the_filesystem_is_none_of_the_disk(log: Log, nas: Tree, line: str) -> None:
-    errors = DiskErrors(loop, ["md0"], nas)
-    log(line)
-    assert errors.of_disks() == []
-    assert errors.lines == [line]
-
-
 @pytest.mark.parametrize(
     "line",
     [

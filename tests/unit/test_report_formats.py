@@ -356,14 +356,6 @@ def test_a_browser_shows_the_page_within_a_phones_width(tmp_path: Path) -> None:
     assert int(match[1]) <= int(match[2])
 
 
-@pytest.mark.slow
-@pytest.mark.chromium
-def test_a_browser_prints_a_run_of_ten_workloads_and_five_candidates_on_two_pages(tmp_path: Path) -> None:
-    (tmp_path / "a.html").write_text(render(with_many_workloads(10), "html"), "utf-8")
-    browse(tmp_path / "a.html", f"--print-to-pdf={tmp_path}/a.pdf")
-    assert len(re.findall(rb"/Type\s*/Page\b", (tmp_path / "a.pdf").read_bytes())) == 2
-
-
 def test_the_card_has_the_figures_that_posts_can_compare_and_invents_none() -> None:
     story = find_story("xfs-searching")
     findings = conclude(story.result)

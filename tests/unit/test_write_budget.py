@@ -18,7 +18,6 @@ from fswizard.model.estimates import affordable_rounds
 from fswizard.model.metrics import TRIAL_WRITTEN
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result, Sample
-from fswizard.report.presentation import repeat_command
 from fswizard.report.writes import wear_text, written_text
 from fswizard.session import Choices, make_plan
 from fswizard.targets import TargetChoice
@@ -164,11 +163,3 @@ def test_a_budget_is_given_on_the_command_line_and_the_report_tells_what_was_wri
     assert "at most" not in fswizard("plan", "quick", *target, "--write-budget", "none").stdout
     wrong = fswizard("plan", "quick", *target, "--write-budget", "much")
     assert (wrong.returncode, "In --write-budget: 'much' is not a size" in wrong.stderr) == (2, True)
-
-
-@pytest.mark.parametrize(("budget_bytes", "words"), [(50 * GB, ""), (20 * GB, "20G"), (None, "none")])
-def test_the_command_to_repeat_a_run_has_a_budget_that_was_chosen(
-    tmp_path: Path, budget_bytes: int | None, words: str
-) -> None:
-    told = repeat_command(replace(plan(tmp_path), write_budget_bytes=budget_bytes))
-    assert told.partition("--write-budget ")[2] == words
