@@ -13,7 +13,6 @@ from fswizard.engines.tree import TreeJob
 from fswizard.model import plan as plans
 from fswizard.model.events import Event, SampleTaken, StepStarted
 from fswizard.model.metrics import DURATION, FIRST_LOOK_RATE
-from fswizard.model.run_state import RunState
 from fswizard.targets import image
 from tests.builders import make_workload
 from tests.loop.runs import TINY, session_in, short_plan, watch
@@ -27,8 +26,8 @@ RECIPE = replace(TINY, workloads=(UNPACK,))
 
 
 @pytest.fixture(scope="module")
-def looked(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Event], Path, RunState]:
-    """What a run told, its file, and its state when the scratch image was begun."""
+def looked(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Event], Path]:
+    """What a run told, and its file."""
     directory = tmp_path_factory.mktemp("looked")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(directory / "state"))
@@ -39,36 +38,29 @@ def looked(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Event], Path,
         assert plan.looks_first
         session = session_in(directory, plan)
         events = asyncio.run(watch(session))
-    state = RunState.of(plan)
-    for event in events:
-        if isinstance(event, StepStarted) and event.step.round:
-            break
-        state = state.after(event)
-    return events, session.path, state
+    return events, session.path
 
 
 @pytest.mark.xdist_group("session")
-class TestTheFirstLook:
-    def test_has_a_figure_of_every_candidate_before_the_large_image(
-        self, looked: tuple[list[Event], Path, RunState]
-    ) -> None:
-        events, _, _ = looked
-        written = [n for n, e in enumerate(events) if isinstance(e, StepStarted) and e.step.stage == "fill"]
-        figures = [
-            (n, e.sample.candidate)
-            for n, e in enumerate(events)
-            if isinstance(e, SampleTaken) and e.sample.metric == FIRST_LOOK_RATE.name and e.sample.value > 0
-        ]
-        assert [name for _, name in figures] == ["ext4", "ext2"]
-        assert len(written) == 2
-        assert all(written[0] < n < written[1] for n, _ in figures)
+def test_there_is_a_figure_of_every_candidate_before_the_large_image(looked: tuple[list[Event], Path]) -> None:
+    events, _ = looked
+    written = [n for n, e in enumerate(events) if isinstance(e, StepStarted) and e.step.stage == "fill"]
+    figures = [
+        (n, e.sample.candidate)
+        for n, e in enumerate(events)
+        if isinstance(e, SampleTaken) and e.sample.metric == FIRST_LOOK_RATE.name and e.sample.value > 0
+    ]
+    assert [name for _, name in figures] == ["ext4", "ext2"]
+    assert len(written) == 2
+    assert all(written[0] < n < written[1] for n, _ in figures)
 
-    def test_counts_for_nothing(self, looked: tuple[list[Event], Path, RunState]) -> None:
-        _, path, _ = looked
-        result = results.load(path)
-        assert result.outcome == "finished"
-        assert not [sample for sample in result.samples if sample.candidate and not sample.round]
-        assert {trial.round for trial in result.trials} == {1}
+
+@pytest.mark.xdist_group("session")
+def test_it_counts_for_nothing(looked: tuple[list[Event], Path]) -> None:
+    result = results.load(looked[1])
+    assert result.outcome == "finished"
+    assert not [sample for sample in result.samples if sample.candidate and not sample.round]
+    assert {trial.round for trial in result.trials} == {1}
 
 
 def test_small_images_and_long_work_alone_get_no_first_look(tmp_path: Path) -> None:

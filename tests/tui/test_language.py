@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -46,16 +45,10 @@ async def test_f4_shows_the_step_in_the_next_language_at_the_same_row_and_it_is_
     assert files.setting(language.SETTING) == "en"
 
 
-async def test_help_tells_of_the_key_and_the_menu_has_the_languages_by_their_own_names() -> None:
+async def test_the_menu_has_the_languages_by_their_own_names() -> None:
     wizard = FswizardApp(FakeMachine(), start="purpose", clock=Clock())
     assert [language.name_of(code) for code in language.languages()] == ["English", "Deutsch"]
     async with wizard.run_test(size=(120, 36)) as pilot:
-        await pilot.press("f1")
-        await settled(pilot)
-        await pilot.press("end")
-        await settled(pilot)
-        assert re.search(r"F4 +language", screen_text(wizard))
-        await pilot.press("escape")
         command = next(each for each in wizard.get_system_commands(wizard.screen) if each.title == "Deutsch")
         command.callback()
         await settled(pilot)
@@ -66,12 +59,10 @@ async def test_without_a_translation_there_is_no_key_for_it(tmp_path: Path, monk
     monkeypatch.setattr(language, "DIRECTORY", tmp_path / "none")
     wizard = FswizardApp(FakeMachine(), start="purpose", clock=Clock())
     async with wizard.run_test(size=(120, 36)) as pilot:
-        await pilot.press("f4", "f1")
+        await pilot.press("f4")
         await settled(pilot)
-        await pilot.press("end")
-        await settled(pilot)
-        assert re.search(r"F2 +theme", screen_text(wizard))
-        assert "F4" not in screen_text(wizard)
+        assert "Dateisysteme" not in screen_text(wizard)
+        assert "f4" not in wizard.screen.active_bindings
     assert files.setting(language.SETTING) == ""
 
 

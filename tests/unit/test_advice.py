@@ -239,18 +239,16 @@ def test_what_a_winner_gains_and_what_it_costs(write: Figures, delete: Figures, 
 @pytest.mark.parametrize(
     ("felt", "told"),
     [
-        (
-            stalls(("ext4", 1, 0.6), ("ext4", 2, 0.2), ("xfs", 1, 0.1), ("xfs", 2, 0.3), ("xfs", 4, 30.0)),
-            ["Its worst stall was 0.3 s, 2× shorter than that of ext4 (0.6 s)."],
-        ),
-        (stalls(("ext4", 1, 0.06), ("xfs", 1, 0.01)), []),
-        (stalls(("ext4", 1, 0.6), ("xfs", 1, 0.5)), []),
+        (stalls(("ext4", 1, 0.6), ("xfs", 1, 0.1), ("xfs", 2, 0.3), ("ext4", 2, 0.2), ("xfs", 4, 30.0)), 1),
+        (stalls(("ext4", 1, 0.06), ("xfs", 1, 0.01)), 0),
+        (stalls(("ext4", 1, 0.6), ("xfs", 1, 0.5)), 0),
     ],
     ids=["over the rounds that both have", "that nobody feels", "that hardly differ"],
 )
-def test_the_worst_stall_is_told_where_it_matters(felt: tuple[Sample, ...], told: list[str]) -> None:
+def test_the_worst_stall_is_told_where_it_matters(felt: tuple[Sample, ...], told: int) -> None:
     result = run(WRITES, DELETES)
-    assert texts(replace(result, samples=result.samples + felt), "stall") == told
+    found = texts(replace(result, samples=result.samples + felt), "stall")
+    assert len(found) == told and all("0.3 s" in text for text in found)
 
 
 def test_reasons_name_another_baseline_what_others_offer_and_where_mount_options_go() -> None:

