@@ -17,12 +17,6 @@ NAMES = ("ext4", "xfs", "btrfs", "ext4:noatime")
 
 
 class TwoRuns(FakeMachine):
-    """`image_bytes` is the size of the later run's image, where it differs."""
-
-    def __init__(self, image_bytes: int = 0) -> None:
-        super().__init__()
-        self._image_bytes = image_bytes
-
     def history(self) -> tuple[Entry, ...]:
         ending = RunEnded(540.0, "finished", WHY_STOPPED["one-left"], ("xfs",), 6, verdict())
         header = Header(1, "2025-12-31T18:20:00Z", "archive-disk", "image", NAMES, "ST8000AS0002-1NA17Z")
@@ -47,6 +41,5 @@ class TwoRuns(FakeMachine):
             replace(s, value=s.value * chance.lognormvariate(0, 0.005) / (FASTER if s.workload == writing else 1.0))
             for s in result.samples
         )
-        target = replace(result.plan.target, size_bytes=self._image_bytes or result.plan.target.size_bytes)
         environment = replace(result.environment, kernel="6.12.1-1")
-        return replace(result, samples=samples, plan=replace(result.plan, target=target), environment=environment)
+        return replace(result, samples=samples, environment=environment)

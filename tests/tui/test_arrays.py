@@ -37,36 +37,6 @@ async def the_window(pilot: Pilot[Any]) -> ChoiceList:
     return pilot.app.screen.query_one("#members", ChoiceList)
 
 
-async def test_layouts_are_compared_on_scratch_images_by_a_few_keys() -> None:
-    fake = machine()
-    async with app(machine=fake).run_test(size=SIZE) as pilot:
-        await at_step(pilot, "purpose")
-        await pilot.press("enter")
-        await the_window(pilot)
-        await pilot.press("left", "enter")
-        await shows(pilot, "3 scratch images of 5 GiB")
-        await pilot.press("enter")
-        await at_step(pilot, "filesystems")
-        await until(pilot, lambda: wizard(pilot).machine.availability_known, "what can be made here")
-        await until(
-            pilot, lambda: wizard(pilot).choices.candidates == ("ext4", "md:raid5+ext4", "btrfs:raid1"), "a proposal"
-        )
-        assert "10.7 GB" in screen_text(pilot.app), "the room of RAID 5 on three"
-        assert "md:raid6+ext4" not in keys_of(pilot.app, "#candidates"), "three are too few for it"
-        for step in ("filesystems", "workloads", "review"):
-            await at_step(pilot, step)
-            await pilot.press("enter")
-            if step == "workloads":
-                await shows(pilot, "3 scratch images")
-                await shows(pilot, "starts the run")
-        await at_step(pilot, "run")
-        (plan,) = fake.plans
-        assert [member.path for member in plan.target.members] == ["/mnt/archive"] * 3
-        assert plan.candidates[1].array is not None
-        wizard(pilot).leave_now()
-        await until(pilot, lambda: fake.sessions[0].left, "clean-up")
-
-
 async def test_each_disk_is_given_up_by_its_own_serial_number() -> None:
     fake = machine()
     async with app("drive", fake, drive=NEW, candidates=()).run_test(size=SIZE) as pilot:

@@ -56,14 +56,6 @@ async def test_two_marked_results_stand_side_by_side_the_earlier_one_first() -> 
         await shows(pilot, "Two are marked")
 
 
-async def test_what_cannot_be_compared_is_refused_with_the_reason() -> None:
-    async with app("purpose", TwoRuns(image_bytes=1 << 30)).run_test(size=(80, 24)) as pilot:
-        await history(pilot)
-        await pilot.press("space", "down", "space", "c")
-        await shows(pilot, "The targets had")
-        await shows(pilot, "a filesystem's speed depends on its size")
-
-
 async def test_two_at_most_are_marked_and_one_is_not_compared() -> None:
     async with app("purpose", TwoRuns()).run_test(size=(80, 24)) as pilot:
         await history(pilot)

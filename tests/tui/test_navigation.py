@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import replace
 
 from textual.widgets import Input
@@ -97,30 +96,6 @@ async def test_a_directory_is_named_and_what_was_wrong_with_it_goes_with_the_box
             box.value = "/srv/scratch"
             await pilot.press("enter")
             await shows(pilot, "in /srv/scratch" if step == "drive" else "v/scratch")
-
-
-async def test_what_is_found_wrong_after_the_box_was_closed_is_not_shown() -> None:
-    asked, looked, answered = threading.Event(), threading.Event(), threading.Event()
-
-    class Slow(FakeMachine):
-        def named_place(self, directory: str) -> Place:
-            asked.set()
-            looked.wait(60)
-            try:
-                return super().named_place(directory)
-            finally:
-                answered.set()
-
-    async with app("drive", Slow()).run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        await pilot.press("d", *"/nowhere", "enter")
-        await until(pilot, asked.is_set, "the question")
-        await pilot.press("escape")
-        await until(pilot, lambda: not pilot.app.screen.query_one("#directory", Input).display, "the box to go")
-        looked.set()
-        await until(pilot, answered.is_set, "the answer")
-        await settled(pilot)
-        assert "nowhere" not in screen_text(pilot.app)
 
 
 async def test_enter_on_a_need_ticks_it_and_exports_nothing() -> None:

@@ -107,13 +107,9 @@ async def test_a_recipe_like_a_directory_is_saved_picked_and_measured(directory:
         pilot.app.screen.query_one("#like", Input).value = str(files)
         box = pilot.app.screen.query_one("#recipe-name", Input)
         assert box.value == "My files"
-        for name, said in (
-            ("quick", "There is already a recipe called 'quick'"),
-            ("?", "'?' can't be a recipe's name"),
-        ):
-            box.value = name
-            await pilot.press("enter")
-            await shows(pilot, said)
+        box.value = "quick"
+        await pilot.press("enter")
+        await shows(pilot, "There is already a recipe called 'quick'")
         box.value = "Ada's photos"
         await pilot.press("enter")
         await shows(pilot, "✓ Saved as ada-s-photos in ")

@@ -1,4 +1,4 @@
-"""Published experiments that are run again: their files fit one another, and the page shows what was measured."""
+"""Published experiments that are run again: their files fit one another."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from fswizard.filesystems import parse_candidate
 from fswizard.model.codec import to_json
 from fswizard.stats import analyse
 from tests.builders import make_result
-from tests.reproduce import page
 from tests.reproduce.__main__ import keep
 from tests.reproduce.by_hand import BY_HAND
 from tests.reproduce.experiments import DOCUMENTS, PLACES
@@ -64,9 +63,3 @@ def test_a_result_that_is_kept_names_no_machine(tmp_path: Path) -> None:
     text = (tmp_path / "kept.jsonl").read_text()
     assert measured.environment.host not in text and "/var/tmp" not in text
     assert analyse(results.load(tmp_path / "kept.jsonl")).by_workload == analyse(measured).by_workload
-
-
-@pytest.mark.cc
-def test_the_page_shows_what_was_measured() -> None:
-    # `python -m tests.reproduce --page` writes it again.
-    assert page.PAGE.read_text("utf-8") == page.text()
