@@ -82,7 +82,9 @@ async def _take_all() -> None:
         await _take(name, app(name, _Machine(), recipe=recipes.find("archive-disk")))
     await _take("review", app("review", _Machine(), drive=_started().plan.drive))
     await _take("demo", DemoApp())
-    await _take("arrays", app("filesystems", images=4, member_bytes=5 << 30, candidates=()), "down")
+    several = FakeMachine()
+    several.because = "several images"
+    await _take("arrays", app("filesystems", several, images=4, member_bytes=5 << 30, candidates=()), "down")
     await _take("run", running())
     await _take("result", finished())
     await _take("export", finished(), "enter")
