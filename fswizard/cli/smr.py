@@ -17,7 +17,6 @@ from plumbum import cli
 from fswizard.cli.command import Command
 from fswizard.cli.verdicts import verdict_document, verdict_lines
 from fswizard.drives import drive_of, place_of
-from fswizard.drives.models import without_serial
 from fswizard.drives.smartctl import details
 from fswizard.drives.smartctl_output import parse_each
 from fswizard.drives.smr import SmrFacts, judge_smr
@@ -97,8 +96,8 @@ def _judge(source: str, wake: bool) -> Iterator[Judged]:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else _("not a path")
             hint = _("Name a file, a device, or a model such as ST8000AS0002.")
             raise UsageError(_("{path} cannot be read: {reason}.", path=safe(source), reason=reason), hint) from error
-        facts = SmrFacts("name", model=without_serial(safe(source).strip()))
-        yield Judged(safe(source), facts.model, judge_smr(facts))
+        model = safe(source).strip()
+        yield Judged(model, model, judge_smr(SmrFacts("name", model=model)))
         return
     if stat.S_ISBLK(mode):
         yield _device(source, wake)

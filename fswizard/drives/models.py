@@ -133,15 +133,6 @@ def names_a_volume(model: str) -> bool:
     return _VOLUME.search(model) is not None
 
 
-def without_serial(name: str) -> str:
-    """A model's name out of one in /dev/disk/by-id, which ends with the serial number; any other name as it is."""
-    link = _LINK.match(name.upper())
-    model, _, serial = name[link.end() if link else 0 :].rpartition("_")
-    is_cut = _CUT.match(bare(name.replace("_", " ")))
-    ends_with_serial = model and (link or (len(serial) > 7 and names_a_hard_disk(model) and not is_cut))
-    return model.replace("_", " ") if ends_with_serial else name
-
-
 def scsi_name(vendor: str, product: str, more: str = "") -> str:
     """A name from SCSI's fields, of which a bridge may have filled the vendor's eight letters with the model's."""
     apart = " ".join(filter(None, (vendor, product, more)))
@@ -202,13 +193,13 @@ class ModelTable:
         if not size or not series:
             return []
         begins = (f"ST{size[1]}000", f"WD{size[1]}0", f"WD{size[1]}1")
-        names = [name for name in self.names if name.startswith(begins)]
+        names = [name for name in sorted(self.names, key=len) if name.startswith(begins)]
         models = [
             (name, self._kind(name)) for name in names if any(series <= _series(row.note) for row in self.find(name))
         ]
         conventional = [model for model in models if model[1] in ("cmr", "unknown")]
         shingled = [model for model in models if model not in conventional]
-        return [*shingled[: max(3, 6 - len(conventional))], *conventional][:6]
+        return [*shingled[:3], *conventional[:3]]
 
 
 def _series(text: str) -> set[str]:

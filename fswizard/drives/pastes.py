@@ -40,16 +40,17 @@ _DIALECT = {name: dialect for dialect, names in _DIALECTS.items() for name in na
 _OPENING = (*NAMES - {"Product"}, "Model Family")
 """Lines that may be the first about a disk."""
 _DATA = ("READ SMART DATA", "SMART DATA")
+_LATER_TITLES = frozenset((FARM, *_DATA))
 """Titles below the lines that identify a disk."""
 _OTHER_NAMES = (
     "Serial Number", "Serial number", "Form Factor", "SATA Version is", "Local Time is", "SMART support is",
     "Compliance", "Logical block size", "Physical block size", "Lowest aligned LBA", "PCI Vendor Subsystem ID",
     "Unallocated NVM Capacity", "Controller ID", "NVMe Version", "Nominal Media Rotation Rate",
 )  # fmt: skip
-_UNNAMED_LINES = re.compile("provision|LBPME|Formattedwith|zonedblock|protection|>>|scsi")
-"""Lines that stand between those with names."""
-_ELISION = re.compile(r"\W*(?:snip\w*|cut)?\W*", re.IGNORECASE)
-"""A line in place of those that were left out, or a blank one."""
+_BETWEEN = re.compile(
+    r"\W*(?:snip\w*|cut)?\W*|.*(?:provision|LBPME|Formattedwith|zonedblock|protection|>>|scsi).*", re.IGNORECASE
+)
+"""A line, without its blanks, that may stand between those with names: smartctl's, or in place of some left out."""
 _KEYS = ("json_format_version", "model_name", "scsi_model_name", "model_family", "firmware_version", "rotation_rate")
 """Keys that are read line by line where JSON cannot be read as a whole: damaged, or each line quoted."""
 _REFUSALS = (
@@ -76,26 +77,27 @@ _EVENT = re.compile(
     r"hdparm -[^\n]{0,80}?(?P<hdparm>/dev/\w+)|"
     r"/dev/\S{1,60} -d \S{1,40} (?P<listed># )|"
     + _by_first_letter(
-        FARM, *_REFUSALS, *(f"{name} ?:" for name in (*_DIALECT, *_OTHER_NAMES)),
+        FARM, *_REFUSALS, *(f"{name} ?:" for name in (*_DIALECT.keys() - {"Device"}, *_OTHER_NAMES)),
+        r"Device:(?=[^\n]{0,80} Version:)",
         *(rf"{key}\\?[\"']? ?[:=]" for key in _KEYS),
     )
 )  # fmt: skip
 """All that is read of a text."""
 
 _QUOTED_PRINTABLE = re.compile(r"=(?:3D|20\n|E2=80|C2=A0)")
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[ -/]*[0-~])")
 _ODD_LETTERS = (
-    (r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[ -/]*[0-~])", ""),
-    ("[\f\xad\u200b\ufeff]", ""),
-    ("[\v\x85\u2028\u2029]", "\n"),
+    ("[\xad\u200b\ufeff]", ""),
+    ("[\x85\u2028\u2029]", "\n"),
     ("[\xa0\u2002-\u200a\u202f\u205f\u3000]", " "),
     ("[\u2010-\u2013]", "-"),
     ("\uff1a", ":"),
 )
-"""Escape codes, and letters for which smartctl has plainer ones."""
+"""Letters for which smartctl has plainer ones."""
 _TAGS = re.compile(r"</?[a-zA-Z][^<>\n]{0,300}>|\[/?[A-Za-z]+(?:=[^\]\n]{0,100})?\]")
 _DEVICE_BEFORE = re.compile(r"/dev/[^\s:]{1,60}:? $")
 _VALUE_ENDS = re.compile(r'\n|\\|",| ====|<(?!\d)')
-_AROUND_VALUES = " \t*|│`\"',;>_"
+_AROUND_VALUES = " \t\v\f*|│`\"',;>_"
 _OPENS_JSON = re.compile(r'\{\s*"')
 _NEXT = re.compile(rf'\{{\s*"json_format_version"|{_BANNER}|START OF INFO')
 _DOCUMENT_KEYS = frozenset(("smartctl", "json_format_version", "model_name", "scsi_model_name"))
@@ -126,14 +128,12 @@ class Call:
     @property
     def identified(self) -> bool:
         """Whether the lines that identify a disk are over."""
-        return any(title in self.lines for title in (FARM, *_DATA))
+        return not _LATER_TITLES.isdisjoint(self.lines)
 
-    def leaves_out(self, name: str, value: str) -> bool:
-        """Whether words are not those of the line that they look like."""
-        if name == "Device":
-            return "Version:" not in value
+    def leaves_out(self, name: str) -> bool:
+        """Whether a line stands below those that identify the disk and is not the first about another one."""
         opens = name in _OPENING and not (name == "Model Number" and FARM in self.lines)
-        return self.identified and not opens
+        return name in _DIALECT and self.identified and not opens
 
     def ends_before(self, name: str, value: str) -> bool:
         """Whether a line is the first of another call, or belongs to one that lost its beginning."""
@@ -169,7 +169,8 @@ def cleaned(output: bytes) -> str:
         text = quopri.decodestring(text.encode()).decode("utf-8", "ignore")
     for _ in range(2):  # some forums escape what was escaped
         text = html.unescape(text)
-    for odd, plain in _ODD_LETTERS:
+    text = _ESCAPES.sub("", text)
+    for odd, plain in () if text.isascii() else _ODD_LETTERS:
         text = re.sub(odd, plain, text)
     return _TAGS.sub(" ", text) if "[/" in text or "</" in text or "<br" in text else text
 
@@ -240,9 +241,7 @@ class _Paste:
             at, after = event.start(), event.end()
             stop = min(after + LONGEST_VALUE, following.start() if following else end)
             name, value = _read(event, text[after:stop])
-            if (name in _DIALECT and call.leaves_out(name, value)) or (
-                name != "banner" and text[at - 1 : at].isalnum()
-            ):
+            if call.leaves_out(name) or (name != "banner" and text[at - 1 : at].isalnum()):
                 continue
             if name == "ATA Version is" and "\n" not in text[after:stop] and stop == len(text):
                 continue  # it may be cut, and seem older than it is
@@ -278,7 +277,7 @@ class _Paste:
             return False
         if len(between) > call.blank_lines and not any(between):
             return True
-        return not all(_ELISION.fullmatch(line) or _UNNAMED_LINES.search(line) for line in between)
+        return not all(map(_BETWEEN.fullmatch, between))
 
 
 def _read(event: re.Match[str], rest: str) -> tuple[str, str]:
@@ -299,7 +298,7 @@ def _read(event: re.Match[str], rest: str) -> tuple[str, str]:
 
 def _shape(line: str) -> str:
     """What stands before smartctl's lines, without the numbers and blanks that differ."""
-    return re.sub(r"[\d\s]+", "", line)
+    return re.sub(r"[\d\s]+", "", line[:LONGEST_VALUE])
 
 
 def _documents_in(value: Any, deep: int = 0) -> Iterator[dict[str, Any]]:

@@ -71,26 +71,30 @@ _NVME = (
     "Number of Namespaces",
 )
 """Lines in which an NVMe disk says who made it; they hold zeros where another disk was asked as NVMe."""
-_KEYS = {
-    "Model Family": ("model_family",),
-    "Vendor": ("scsi_vendor", "vendor"),
-    "Product": ("scsi_product", "product"),
-    "Device Model": ("model_name", "scsi_model_name"),
-    "Firmware Version": ("firmware_version",),
-    "Revision": ("scsi_revision", "revision"),
-    "Serial Number": ("serial_number",),
-    "ATA Version is": ("ata_version.string",),
-    "Rotation Rate": ("rotation_rate",),
-    "Device type": ("device_type.name",),
-    "Zoned Device": ("zoned_device.capabilities",),
-    "TRIM Command": ("trim.supported",),
-    "Logical Unit id": ("logical_unit_id",),
-    "Transport protocol": ("scsi_transport_protocol.name",),
-    "PCI Vendor ID": ("nvme_pci_vendor.id",),
-    "IEEE OUI Identifier": ("nvme_ieee_oui_identifier",),
-    "Total NVM Capacity": ("nvme_total_capacity",),
-    "Number of Namespaces": ("nvme_number_of_namespaces",),
-}
+_KEYS = (
+    ("Model Family", "model_family"),
+    ("Vendor", "scsi_vendor"),
+    ("Vendor", "vendor"),
+    ("Product", "scsi_product"),
+    ("Product", "product"),
+    ("Device Model", "model_name"),
+    ("Device Model", "scsi_model_name"),
+    ("Firmware Version", "firmware_version"),
+    ("Revision", "scsi_revision"),
+    ("Revision", "revision"),
+    ("Serial Number", "serial_number"),
+    ("ATA Version is", "ata_version.string"),
+    ("Rotation Rate", "rotation_rate"),
+    ("Device type", "device_type.name"),
+    ("Zoned Device", "zoned_device.capabilities"),
+    ("TRIM Command", "trim.supported"),
+    ("Logical Unit id", "logical_unit_id"),
+    ("Transport protocol", "scsi_transport_protocol.name"),
+    ("PCI Vendor ID", "nvme_pci_vendor.id"),
+    ("IEEE OUI Identifier", "nvme_ieee_oui_identifier"),
+    ("Total NVM Capacity", "nvme_total_capacity"),
+    ("Number of Namespaces", "nvme_number_of_namespaces"),
+)
 """Names of smartctl's lines with the keys that say the same in its JSON, which changed from 7.0 to 7.5."""
 
 _FOREIGN = N_("This isn't output of smartctl; `smartctl -x DEVICE` prints it.")
@@ -154,10 +158,9 @@ def _may_be_one(disk: Call, part: Call) -> bool:
 def _take_document(call: Call) -> None:
     """Add the lines that say the same as a document, and the device that is named where there is no answer."""
     answers = call.document
-    for name, keys in _KEYS.items():
-        values = [_text(answers[key]) for key in keys if isinstance(answers.get(key), str | int)]
-        if values:
-            call.lines.setdefault(name, values[0])
+    for name, key in _KEYS:
+        if isinstance(answers.get(key), str | int):
+            call.lines.setdefault(name, _text(answers[key]))
     if "Product" in call.lines:
         call.lines.pop("Device Model", None)
     if isinstance(answers.get("wwn.oui"), int):
@@ -178,7 +181,7 @@ def _reading(call: Call) -> Reading:
     return Reading(
         facts,
         serial=call.lines.get("Serial Number", ""),
-        health={True: "good", False: "failing"}.get(passed, "") if isinstance(passed, bool) else "",
+        health="good" if passed is True else "failing" if passed is False else "",
         temperature_c=whole(answers.get("temperature.current")),
         power_on_hours=whole(answers.get("power_on_time.hours")),
         wear=wear(answers),
@@ -202,7 +205,7 @@ def _facts(call: Call) -> SmrFacts:
     recorded = [farm[1]] if farm else [answers[key] for key in answers if key.endswith("drive_recording_type")]
     trim = lines.get("TRIM Command", "").startswith(("Available", "True"))
     zoned, zoned_where = _zoned(call, identify)
-    worn = _FLASH.search(text) is not None and not _PLATTERS.search(text)
+    worn = not medium and _FLASH.search(text) is not None and not _PLATTERS.search(text)
     refusal = lines.get("refusal", "")
     bridge = _BRIDGE.search(refusal)
     mode = f"{answers.get('power_mode.name')} {answers.get('power_mode.ata_string')}".upper()
@@ -226,7 +229,7 @@ def _facts(call: Call) -> SmrFacts:
         trim_where=N_("TRIM Command in smartctl's output") if trim else N_("IDENTIFY DEVICE word 169"),
         trim_would_show=recent and is_ata,
         recent=recent,
-        flash_attributes=worn and not medium and (bool(answers) or "Device is" in lines),
+        flash_attributes=worn and (bool(answers) or "Device is" in lines),
         bridge=bridge[0] if bridge else "",
         volume=names_a_volume(model),
         removable=_CARD in refusal,

@@ -185,6 +185,7 @@ HOSTILE = {
     "tags": b"[/b]<a</pre>&amp;" * 60_000,
     "soft breaks": b"=3D\n" + b"a=\n" * 300_000,
     "commands": b"smartctl " * 100_000,
+    "signs": b"Device Model: ST1\n" + b"#" * (1 << 20) + b"a\nRotation Rate: 7200 rpm\n",
     "a gap": b"Device Model: ST1\n" + b"talk\n" * 200_000 + b"Rotation Rate: 7200 rpm\n",
 }
 

@@ -20,7 +20,6 @@ from fswizard.drives.models import (
     names_a_hard_disk,
     shipped_table,
     stem,
-    without_serial,
 )
 from fswizard.drives.smr import SmrFacts, judge_smr, row_text
 from fswizard.model.drive import SmrKind
@@ -297,7 +296,6 @@ def test_well_known_models_and_their_twins(model: str, kind: str) -> None:
 )
 def test_names_are_read_as_bridges_links_and_sellers_write_them(written: str, kind: str) -> None:
     assert judge_smr(SmrFacts("name", model=written)).kind == kind
-    assert judge_smr(SmrFacts("name", model=without_serial(written))).kind == kind
 
 
 def test_what_stands_on_a_box_leads_to_the_models_that_it_may_be() -> None:
