@@ -119,7 +119,7 @@ class ReviewScreen(StepScreen):
         questions = backend.questions(plan) if taken_up is None and plan.target.kind == "device" else ()
         rights = "udisks" if plan.by_udisks else backend.privilege(privilege.purpose(plan))
         because = backend.why_root(plan) if plan.target.kind == "image" and rights not in ("udisks", "root") else ""
-        because = _("Needed for {reason}.", reason=because) if because else ""
+        because = _("Reason: {reason}.", reason=because) if because else ""
         warning = " ".join(filter(None, (because, backend.rights_warning(rights))))
         return plan, backend.settles(plan), questions, rights, warning
 
