@@ -13,8 +13,22 @@ from fswizard.system.process import Finished, Process
 
 Begun = Callable[[tuple[str, ...]], None]
 """Gets each command of a mkfs as it begins."""
-Written = Callable[[int], None]
-"""Gets the bytes of an image that are written so far."""
+
+
+class Filling(Protocol):
+    """Gets what happens while an image is written."""
+
+    def begins(self, argv: tuple[str, ...]) -> None:
+        """A program starts."""
+        ...
+
+    def written(self, size_bytes: int) -> None:
+        """So many bytes are written so far."""
+        ...
+
+    def ended(self, finished: Finished) -> None:
+        """The last program has ended."""
+        ...
 
 
 class DiskFailed(RunFailed):
@@ -128,7 +142,7 @@ class Disks(Protocol):
         """Whether measured programs can be given a memory limit."""
         ...
 
-    async def image(self, directory: str, size_bytes: int, written: Written) -> Disk:
+    async def image(self, directory: str, size_bytes: int, filling: Filling) -> Disk:
         """A new scratch image in a directory of the user's, of which every byte is written.
 
         Raises RunFailed or Refused where it cannot be made there.

@@ -7,10 +7,11 @@ import contextlib
 import errno
 import os
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fswizard.disks.disk import Filling
 from fswizard.errors import Refused, RunFailed
 from fswizard.language import _
 from fswizard.model.text import safe
@@ -43,14 +44,15 @@ class ScratchFile:
         """The file as the kernel names it in /sys/block/loop*; no other file has this name while the file exists."""
         return os.readlink(self.path)
 
-    async def fill(self, emit: Callable[[int], None]) -> Finished:
-        """Take all its room and write zeros to all of it; `emit` gets the number of bytes written so far.
+    async def fill(self, filling: Filling) -> None:
+        """Take all its room and write zeros to all of it.
 
         Raises RunFailed where the disk is full or fails, and Refused where the filesystem below stores it otherwise.
         """
         await self._reserve()
         count = self.size_bytes // IMAGE_UNIT_BYTES
         argv = ["dd", "if=/dev/zero", f"of={self.path}", "bs=4M", f"count={count}", *self._flags("oflag")]
+        filling.begins(tuple(argv))
         process = await commands.start(argv, pass_fds=(self.descriptor,))
         ended = asyncio.ensure_future(process.wait())
         written, moved_at = 0, clock.monotonic()
@@ -59,20 +61,19 @@ class ScratchFile:
                 await clock.ended(ended, LOOK_S)
                 if (now := _position(process.pid)) > written:
                     written, moved_at = now, clock.monotonic()
-                    emit(written)
+                    filling.written(written)
                 elif clock.monotonic() - moved_at > timeouts.LIMIT_S:
                     raise timeouts.no_answer("dd")
         finally:
             if not ended.done():
                 await timeouts.end(process, "dd")
-        finished = _succeeded(await ended)
+        filling.ended(_succeeded(await ended))
         status = os.fstat(self.descriptor)
         if status.st_blocks * block_device.SECTOR_BYTES < status.st_size:
             raise Refused(
                 _("The filesystem below the image compresses it or doesn't store its zeros."),
                 _("Choose a directory on another filesystem with --target image:SIZE@DIRECTORY."),
             )
-        return finished
 
     async def _reserve(self) -> None:
         """Take its room beforehand where the filesystem below can: ext2 and ext3 cannot, and writing takes it there."""

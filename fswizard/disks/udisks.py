@@ -19,7 +19,7 @@ from pathlib import Path
 from fswizard.disks import commands as words
 from fswizard.disks import scratch_file
 from fswizard.disks.bus import Bus, BusError, loops
-from fswizard.disks.disk import Begun, Disk, DiskFailed, Written
+from fswizard.disks.disk import Begun, Disk, DiskFailed, Filling
 from fswizard.disks.memory_limit import Limited, limited
 from fswizard.disks.scratch_file import ScratchFile
 from fswizard.disks.undo import IMAGE, Undoer
@@ -269,10 +269,10 @@ class UdisksDisks:
         self.limits_memory = limit is not None
         self._disks: list[UdisksDisk] = []
 
-    async def image(self, directory: str, size_bytes: int, written: Written) -> UdisksDisk:
+    async def image(self, directory: str, size_bytes: int, filling: Filling) -> UdisksDisk:
         file = scratch_file.new(directory, size_bytes)
         try:
-            await file.fill(written)
+            await file.fill(filling)
             self._note(file.identity)
             disk = UdisksDisk(self._bus, file, self._limit)
             await disk.attach()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
-from fswizard.disks.disk import Begun, Disk, Written
-from fswizard.engines import BareSample, require_unkilled
+from fswizard.disks.disk import Begun, Disk, Filling
+from fswizard.engines import BareSample
 from fswizard.errors import Refused, RunFailed
 from fswizard.language import _
 from fswizard.model.filesystem import Candidate
@@ -101,11 +101,13 @@ class HelperDisks:
         self.helper = helper
         self.limits_memory = helper.limits_memory
 
-    async def image(self, directory: str, size_bytes: int, written: Written) -> HelperDisk:
+    async def image(self, directory: str, size_bytes: int, filling: Filling) -> HelperDisk:
         async def watch(process: HelperProcess) -> None:
+            for command in (process.argv, *process.further):
+                filling.begins(command)
             async for chunk in process.chunks():
-                written(int(chunk.split()[-1]))
-            require_unkilled(await process.wait())
+                filling.written(int(chunk.split()[-1]))
+            filling.ended(await process.wait())
 
         try:
             return HelperDisk(self.helper, await self.helper.attach(directory, size_bytes, watch))

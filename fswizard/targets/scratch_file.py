@@ -14,6 +14,7 @@ from fswizard.model.text import safe
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.workload_events import Progress
 from fswizard.system import clock, timeouts
+from fswizard.system.process import Finished
 from fswizard.targets.prepared import require_no_errors
 
 FILLING = N_("writing the whole scratch image once")
@@ -34,7 +35,13 @@ class Filling:
         self._emitter = emitter
         self._before_bytes, self._at_s = 0, clock.monotonic()
 
-    def __call__(self, written_bytes: int) -> None:
+    def begins(self, argv: tuple[str, ...]) -> None:
+        self._emitter.command_begins(argv)
+
+    def ended(self, finished: Finished) -> None:
+        self._emitter.command_ended(finished)
+
+    def written(self, written_bytes: int) -> None:
         now_s = clock.monotonic()
         rate = (written_bytes - self._before_bytes) / max(now_s - self._at_s, 1e-3)
         self._emitter.progress(_(FILLING), Progress(written_bytes / self._size_bytes, rate))

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from fswizard.targets.memory_limit import limited
 
 from fswizard.advice.commands import commands, how_to_use
+from fswizard.disks.memory_limit import limited
 from fswizard.engines.shared.running import interpreter
 from fswizard.engines.shared.timed import Timed, TimedEngine, Work, duration_s
 from fswizard.errors import OutOfMemory
