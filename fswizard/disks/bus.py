@@ -21,7 +21,9 @@ UDISKS = "org.freedesktop.UDisks2"
 OBJECTS = "/org/freedesktop/UDisks2"
 POLKIT = "org.freedesktop.PolicyKit1"
 LIMIT_S = 25.0
-"""For one call, as D-Bus programs usually have it; unmounting may take longer."""
+"""For one question, as D-Bus programs usually have it."""
+WORK_S = 600.0
+"""For what may wait for a busy disk, or for a driver to be loaded."""
 ACTIONS = ("loop-setup", "filesystem-mount", "modify-device")
 """Of polkit's actions of udisks2: what a run on an image asks for."""
 
@@ -88,7 +90,7 @@ class Bus:
     def format(self, name: str, kind: str) -> None:
         """Make a filesystem with its default options, whose root directory is the user's."""
         options = {"take-ownership": ("b", True), "no-discard": ("b", True)}
-        self._order(f"block_devices/{name}", "Block", "Format", "s", kind, options=options, limit_s=600.0)
+        self._order(f"block_devices/{name}", "Block", "Format", "s", kind, options=options)
 
     def mount(self, name: str, options: str) -> str:
         """Mount it with these options, separated by commas, besides those that udisks2 always adds; the directory."""
@@ -99,7 +101,7 @@ class Bus:
         """Have udev look at what is on the device."""
         self._order(f"block_devices/{name}", "Block", "Rescan", "")
 
-    def unmount(self, name: str, limit_s: float = 600.0) -> None:
+    def unmount(self, name: str, limit_s: float = WORK_S) -> None:
         self._order(f"block_devices/{name}", "Filesystem", "Unmount", "", limit_s=limit_s)
 
     def delete(self, name: str) -> None:
@@ -120,7 +122,7 @@ class Bus:
 
     def _order(
         self, path: str, interface: str, method: str, signature: str, *values: Any,
-        options: Mapping[str, tuple[str, Any]] | None = None, limit_s: float = LIMIT_S,
+        options: Mapping[str, tuple[str, Any]] | None = None, limit_s: float = WORK_S,
     ) -> tuple[Any, ...]:  # fmt: skip
         """A method of udisks2, all of which take options last."""
         words = {"auth.no_user_interaction": ("b", True), **(options or {})}

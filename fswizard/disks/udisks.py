@@ -33,7 +33,7 @@ from fswizard.privileged.disk_errors import DiskErrors
 from fswizard.system import block_stats, clock, commands, timeouts
 from fswizard.system.process import Finished, Process
 
-APPEAR_S = 5.0
+APPEAR_S = 30.0
 """For udev to have looked at a device, and for a mount to be usable."""
 LOOK_S = 0.02
 REFUSALS = ("NotAuthorized", "NotAuthorizedCanObtain", "NotAuthorizedDismissed")
