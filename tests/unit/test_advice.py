@@ -84,9 +84,14 @@ CARDS: dict[str, tuple[Figures, dict[str, Any], str, int]] = {
         {"ext4": (100.0, 104.0, 99.0), "xfs": (103.0, 101.0, 109.5), "btrfs": (31.0, 31.0, 29.0)}, {},
         "Use ext4: XFS is within 21 % of it, no clear winner", 0),
     "where anything may be true, no percentage is named": (OPEN, {}, "Use ext4: no clear winner", 0),
+    "of several that may be anything, more than one are undecided": (
+        {"exfat": (100.0, 130.0, 90.0), "ext4": (101.0, 88.0, 135.0), "f2fs": (99.0, 128.0, 101.0)}, {},
+        "Use exFAT: no clear winner", 0),
     "too few rounds are called so": ({"ext4": (100.0,), "xfs": (110.0,)}, {}, "Use ext4: too early to tell", 0),
     "one candidate has nothing to be compared with": (
         {"ext4": (100.0,) * 3}, {}, "Use ext4: nothing else was measured", 0),
+    "cancelled before the others were measured": (
+        {"ext4": (100.0,) * 3, "xfs": ()}, {"outcome": "cancelled"}, "Use ext4: nothing else was measured", 0),
     "nothing measured before it was cancelled": (
         NOTHING, {"outcome": "cancelled"}, "Run it again: it ended before there was a result", 0),
     "everything failed": (NOTHING, full("ext4", "xfs"), "Nothing to choose: every filesystem failed here", 0),
@@ -95,6 +100,9 @@ CARDS: dict[str, tuple[Figures, dict[str, Any], str, int]] = {
     "nobody meets the needs": (CLEAR, {"needs": ["windows"]}, "Nothing fits: none here has Windows support", 0),
     "needs come before speed": (
         CLEAR, {"needs": ["checksums"]}, "Use Btrfs: the only one here that has checksums", 4),
+    "needs come before speed, also after one round": (
+        {"ext4": (100.0,), "btrfs": (80.0,)}, {"needs": ["checksums"]},
+        "Use Btrfs: the only one here that has checksums", 4),
     "among those that meet the needs the fastest": (
         CLEAR, {"needs": ["shrink"]}, "Use ext4: 25 % faster than Btrfs, the fastest with shrinking", 4),
     "after a fault the disk comes first": (
@@ -164,6 +172,9 @@ def test_an_open_race_has_all_who_may_win_for_its_choice_and_says_whether_time_m
     found = advice(OPEN)
     assert "XFS" in texts(found, "noise")[0]
     assert (found.choice, found.tie) == (("ext4", "xfs"), False)
+    rng = random.Random(2)
+    many = {name: [math.exp(rng.gauss(4, 0.2)) for _ in range(12)] for name in ("ext4", "xfs")}
+    assert len(texts(advice(many), "noise")) == 1, "all rounds are over"
 
 
 def test_a_baseline_that_is_out_is_not_kept_and_directories_are_never_formatted() -> None:
