@@ -99,11 +99,6 @@ class Disk(Protocol):
         """Counts above 0 of the candidate's own errors, by name."""
         ...
 
-    @property
-    def log(self) -> tuple[str, ...]:
-        """The kernel's lines about the filesystem that was made last, as far as they can be read."""
-        ...
-
     async def disk_errors(self) -> Sequence[str]:
         """In words, every error that the disks below have reported since the run began."""
         ...

@@ -46,7 +46,6 @@ class UdisksDisk:
     as_root = False
     hangs = False
     pool = ""
-    log: tuple[str, ...] = ()
 
     def __init__(self, bus: Bus, file: ScratchFile, limit: Limited | None) -> None:
         self._bus = bus

@@ -1,4 +1,4 @@
-"""Errors as the kernel counts and logs them: of disks, of what is made of disks, and of the filesystem on them.
+"""Errors as the kernel counts and logs them: of disks, and of the filesystem on them.
 
 What filesystems count is read from a closed list of places, chosen by the catalogue.
 """
@@ -11,7 +11,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from fswizard.privileged import pools
@@ -29,119 +29,71 @@ CP_ERROR, CP_FSCK = 0x8, 0x10
 KERNEL_ERROR = 3
 """Priority in the kernel log: errors and worse (linux/kern_levels.h), of the kernel itself: what programs write to its
 log has a facility, and with that a higher number."""
+FAILED_REQUEST = re.compile(r"(?:\w+: )?[\w/ ]+ error, dev ([\w!.-]+), sector \d")
+"""How the kernel's block layer logs a request that a disk did not carry out (block/blk-mq.c; until 5.15 blk-core.c)."""
 NO_FAULT = re.compile(r"operation not supported error|:\((DISCARD|SECURE_ERASE|WRITE_ZEROES)\)")
 """A way of zeroing or discarding that the device lacks: zeros are written instead (block/blk-core.c)."""
-Writer = Literal["disk", "filesystem"]
-FORMS: Sequence[tuple[Writer, str]] = (
-    ("disk", r"(?:\w+: )?[\w/ ]+ error, dev DEVICE, sector \d"),  # block/blk-mq.c; until 5.15 blk-core.c
-    ("disk", r"Buffer I/O error on dev(?:ice)? DEVICE, logical block "),  # fs/buffer.c; fs/ext4/page-io.c
-    ("disk", r"sd \d+:\d+:\d+:\d+: \[DEVICE\] "),  # drivers/scsi
-    ("disk", r"virtio_blk virtio\d+: \[DEVICE\] "),  # drivers/block/virtio_blk.c
-    ("disk", r"DEVICE: [^:]+\(0x[0-9a-f]+\) @ LBA \d+, "),  # drivers/nvme/host/core.c
-    ("disk", r"md/(?:raid\d*|linear):?DEVICE: (?:Disk failure on )?DEVICE"),  # drivers/md/raid*.c, md-linear.c
-    ("disk", r"device-mapper: [\w -]+: DEVICE: "),  # drivers/md/dm-*.c
-    ("filesystem", r"EXT[234]-fs (?:error )?\((?:device )?DEVICE\)"),
-    ("filesystem", r"JBD2: .* (?:for|on) DEVICE-\d+(?: is corrupt)?\.?$"),
-    ("filesystem", r"Aborting journal on device DEVICE-\d+\.$"),  # fs/jbd2/journal.c
-    ("filesystem", r"BTRFS:? \w+ \(device DEVICE[) ]"),
-    ("filesystem", r"XFS \(DEVICE\): "),
-    ("filesystem", r"DEVICE: writeback error on inode \d+, offset \d+, sector "),  # fs/iomap
-    ("filesystem", r"bcachefs \(DEVICE[) ]"),
-    ("filesystem", r"F2FS-fs \(DEVICE\): "),
-    ("filesystem", r"NILFS (?:error )?\((?:device )?DEVICE\): "),
-    ("filesystem", r"(?:ex)?FAT-fs \(DEVICE\): "),
-    ("filesystem", r"ntfs3(?:: DEVICE|\(DEVICE\)): "),
-    ("filesystem", r"NTFS-fs error \(device DEVICE\): "),
-    ("filesystem", r"UDF-fs: error \(device DEVICE\): "),
-    ("filesystem", r"ERROR: \(device DEVICE\): "),  # fs/jfs/super.c
-    ("filesystem", r"VFS: Busy inodes after unmount of DEVICE[. ]"),  # fs/super.c
-)
-"""How errors begin in the kernel's log, Linux 5.10 to 6.18, and who writes them. No other line counts: those about
-processes hold names that anybody may choose, such as that of a disk, but none begins like these."""
-_FORMS = [(writer, re.compile(form.replace("DEVICE", r"([\w!.-]+)"))) for writer, form in FORMS]
 MAXIMUM_LINES = 100
 FS_INFO, UUID_AT = 0x8400941F, 16
 """BTRFS_IOC_FS_INFO and its field `fsid` (linux/btrfs.h)."""
 
 
 class DiskErrors:
-    """What the kernel has reported, since this was made, of disks and of the filesystem on them."""
+    """What speaks of disks that erred since this was made: requests that failed, and counters that grew."""
 
     def __init__(self, devices: Callable[[], Sequence[str]], hosts: Sequence[str] = (), tree: Tree = HERE) -> None:
-        """`devices` names those that the filesystem lies on now, and `hosts` are those that its image lies on.
+        """`devices` names those that a filesystem lies on now, and `hosts` are those that its image lies on.
 
-        Of `hosts`, errors of the filesystem count as the disk's, too.
+        What the filesystem on `hosts` counts is the disk's fault, too.
         """
         self._tree = tree
         self._devices = devices
         self._hosts = self._with_lower(hosts)
         self._all = list(dict.fromkeys((*self._with_lower(devices()), *self._hosts)))
-        self.log = _open_log()
-        self.lines: list[str] = []
-        """Of the kernel's log, naming one of the devices, since `forget`."""
-        self._disk_lines: list[str] = []
-        self._before = [*self._counted()]
-        self._shared_before = [*self._shared_counts()]
+        self._log = _open_log()
+        self._found: list[str] = []
+        self._before = dict(self._counted())
+        self._shared_before = dict(self._shared_counts())
 
     def _with_lower(self, names: Sequence[str]) -> list[str]:
         return list(dict.fromkeys(lower for name in names for lower in lower_devices(name, self._tree)))
 
-    def read(self) -> list[str]:
-        """New lines of the kernel's log that are errors of the devices, or of what is below them."""
-        own = set(self._devices())
-        disks, hosts = own.union(self._all), set(self._hosts)
-        new = []
-        for line, writer, names in self._errors():
-            of_disk = names & (disks if writer == "disk" else hosts)
-            about = [(names & own, self.lines), (of_disk, self._disk_lines)]
-            kept = [lines for named, lines in about if named and len(lines) < MAXIMUM_LINES]
-            for lines in kept:
-                lines.append(line)
-            if kept:
-                new.append(line)
-        return new
-
-    def forget(self) -> None:
-        """Another filesystem is on the devices from here on."""
-        self.read()
-        self.lines.clear()
-
     def note(self, counted: Mapping[str, int]) -> None:
-        """What the filesystem has counted speaks of its disk where that did not do what it was asked to."""
-        names = [name for name in OF_DISKS if counted.get(name)]
-        self._disk_lines += [f"{name}: {counted[name]}" for name in names if len(self._disk_lines) < MAXIMUM_LINES]
+        """What a filesystem has counted speaks of its disk where that did not do what it was asked to."""
+        self._add(f"{name}: {counted[name]}" for name in OF_DISKS if counted.get(name))
 
     def of_disks(self, *, suspected: bool = False) -> list[str]:
         """In words, all that speaks of a disk that erred; empty where nothing does.
 
         Where one is `suspected`, as after an I/O error, a count that others add to as well is enough.
         """
-        self.read()
-        certain = [*self._disk_lines, *_grown(self._before, self._counted())]
+        self._add(self._failed_requests())
+        certain = [*self._found, *_grown(self._before, self._counted())]
         shared = _grown(self._shared_before, self._shared_counts())
         return [*certain, *shared] if certain or suspected else []
 
     def close(self) -> None:
-        if self.log is not None:
-            os.close(self.log)
+        if self._log is not None:
+            os.close(self._log)
 
-    def _errors(self) -> Iterator[tuple[str, Writer, set[str]]]:
-        """New errors, who wrote them, and the devices they name. Records are `priority,sequence,time,flags;text`."""
-        while self.log is not None:
+    def _add(self, lines: Iterable[str]) -> None:
+        self._found = [*self._found, *lines][:MAXIMUM_LINES]
+
+    def _failed_requests(self) -> Iterator[str]:
+        """New lines of the kernel's log about the devices. Records are `priority,sequence,time,flags;text`."""
+        names = {*self._devices(), *self._all}
+        while self._log is not None:
             try:
-                record = os.read(self.log, 8192).decode("utf-8", "backslashreplace")
+                record = os.read(self._log, 8192).decode("utf-8", "backslashreplace")
             except BlockingIOError:
                 break
             except BrokenPipeError:
                 continue  # older records were overwritten; the next read goes on after them
             head, _, text = record.partition(";")
             line = text.partition("\n")[0]
-            if int(head.split(",")[0]) > KERNEL_ERROR or NO_FAULT.search(line):
-                continue
-            for writer, form in _FORMS:
-                if match := form.match(line):
-                    yield line, writer, set(filter(None, match.groups()))
-                    break
+            match = FAILED_REQUEST.match(line)
+            if int(head.split(",")[0]) <= KERNEL_ERROR and match and match[1] in names and not NO_FAULT.search(line):
+                yield line
 
     def _counted(self) -> Iterator[tuple[str, int]]:
         for name in self._hosts:
@@ -192,9 +144,8 @@ def _open_log() -> int | None:
     return log
 
 
-def _grown(before: Iterable[tuple[str, int]], now: Iterable[tuple[str, int]]) -> list[str]:
-    then = dict(before)
-    return [f"{counter} grew by {count - then[counter]}" for counter, count in now if count > then.get(counter, count)]
+def _grown(before: Mapping[str, int], now: Iterable[tuple[str, int]]) -> list[str]:
+    return [f"{name} grew by {count - before[name]}" for name, count in now if count > before.get(name, count)]
 
 
 def read_counters(volume: Volume, kinds: Sequence[str]) -> dict[str, int]:

@@ -143,7 +143,6 @@ class Verbs:
     def _wipe(self, handle: int) -> Answer:
         volume = self._volume(handle, "wipe")
         work = volumes.wipe(volume)
-        volume.errors.forget()
         volume.unmake()
         return self._work(volume, "wipe", work)
 
@@ -152,7 +151,6 @@ class Verbs:
         volume, other = self._volume(handle, "copy"), self._volume(source, "mount")
         work = volumes.copy(volume, other)
         other.device.require_same(unused=True)
-        volume.errors.forget()
 
         def finish(ending: Ending) -> None:
             other.busy = ""
@@ -246,11 +244,9 @@ class Verbs:
 
         def finish(ending: Ending) -> None:
             mounted = volumes.new_mount(volume, known)
-            if ending["exit_code"]:  # the kernel alone knows why it would not mount
-                ending["error"] = "\n".join(volume.errors.read())
-                if mounted:  # by a program that was killed before it was done
-                    mounts.unmount(mounted.path)
-                    mounted = mounts.current().get(mounted.id)
+            if ending["exit_code"] and mounted:  # by a program that was killed before it was done
+                mounts.unmount(mounted.path)
+                mounted = mounts.current().get(mounted.id)
             volume.hold(mounted)
 
         return self._work(volume, "mount", volumes.mount(volume, filesystem, options, self._user), finish)
@@ -291,9 +287,7 @@ class Verbs:
         volume = self._volume(handle, "health")
         counters = disk_errors.read_counters(volume, counted)
         volume.errors.note(counters)
-        of_disks = volume.errors.of_disks()
-        lines = volume.errors.lines
-        return {"counters": {**counters, "kernel_errors": len(lines)}, "lines": lines, "disks": of_disks}
+        return {"counters": counters, "disks": volume.errors.of_disks()}
 
     def _sync(self, handle: int) -> Answer:
         volume = self._volume(handle, "sync")

@@ -154,15 +154,9 @@ class Helper(Channel):
         await self.ask("reclaim", pool=pool)
 
     async def health(self, handle: int, counted: Sequence[str]) -> dict[str, int]:
-        """Error counters above 0: those that the filesystem has, named by the catalogue, and the kernel's log.
-
-        `kernel_errors` counts the log's lines about the filesystem that was made last; `kernel_log` has them.
-        """
+        """Counts above 0 of those errors that the catalogue names."""
         answer = await self.ask("health", handle=handle, counted=list(counted))
-        self.kernel_log = tuple(safe(line) for line in answer["lines"])
         return {str(name): int(count) for name, count in answer["counters"].items() if count}
-
-    kernel_log: tuple[str, ...] = ()
 
     async def disk_errors(self, handle: int) -> tuple[str, ...]:
         """In words, every error that the disks below have reported since they came to the helper."""

@@ -31,7 +31,6 @@ class HelperDisk:
         self.directory = attached.directory
         self.direct_io = attached.direct_io
         self.pool = attached.pool
-        self.log: tuple[str, ...] = ()
         self._before_bytes = self._counted_bytes() or 0
 
     async def wipe(self) -> Finished:
@@ -60,9 +59,7 @@ class HelperDisk:
         return await self._helper.sync(self.attached.handle)
 
     async def errors(self, candidate: Candidate) -> Mapping[str, int]:
-        counted = await self._helper.health(self.attached.handle, candidate.filesystem.error_counters)
-        self.log = self._helper.kernel_log
-        return counted
+        return await self._helper.health(self.attached.handle, candidate.filesystem.error_counters)
 
     async def disk_errors(self) -> Sequence[str]:
         return await self._helper.disk_errors(self.attached.handle)

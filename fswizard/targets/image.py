@@ -342,9 +342,8 @@ class PreparedImage:
         self._emitter.sample(UNPLUG_TIME, context.synced_s + unmounted.wall_s)
         if errors:
             text = ", ".join(f"{name} {count}" for name, count in errors.items())
-            log = "\n".join(self._disk.log)
             raise CandidateFailed(
-                "health", _("{candidate} counted errors of its own: {text}.", candidate=candidate.name, text=text), log
+                "health", _("{candidate} counted errors of its own: {text}.", candidate=candidate.name, text=text)
             )
 
 
