@@ -22,7 +22,6 @@ SUBCOMMANDS = {
     "history": "fswizard.cli.history.History",
     "doctor": "fswizard.cli.doctor.Doctor",
     "clean": "fswizard.cli.clean.Clean",
-    "install-helper": "fswizard.cli.install_helper.InstallHelper",
 }
 
 

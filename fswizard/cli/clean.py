@@ -6,13 +6,14 @@ import shlex
 import sys
 
 from fswizard.cli.command import Command
+from fswizard.disks import rights
 from fswizard.errors import ExitCode, FswizardError
 from fswizard.language import _, shown
 from fswizard.model.text import cells, safe, safe_lines
 from fswizard.model.units import size_text
 from fswizard.report.layout import pad
 from fswizard.session import why_not
-from fswizard.targets import clean, leftovers, privilege
+from fswizard.targets import clean, leftovers
 
 
 class Clean(Command):
@@ -27,7 +28,7 @@ class Clean(Command):
             size, there = size_text(leftover.size_bytes), leftover.present
             try:
                 if leftover.needs_root:
-                    privilege.authorise()
+                    rights.authorise()
                 for sentence in clean(leftover):
                     print(shown(sentence), file=sys.stderr)
             except FswizardError as error:

@@ -14,19 +14,13 @@ from plumbum import cli
 from fswizard import engines, filesystems
 from fswizard.cli.command import Command
 from fswizard.cli.output import wrapped
-from fswizard.disks import way
+from fswizard.disks import rights, way
 from fswizard.errors import ExitCode
 from fswizard.language import N_, _, in_english, shown
 from fswizard.model.text import cells
 from fswizard.system import commands, host, programs
 from fswizard.system.install import obstacle, offer
-from fswizard.targets import memory_limit_ways, privilege
-
-RIGHTS = (
-    (N_("root's rights"), N_("making and mounting filesystems in scratch images")),
-    (N_("erase a disk"), N_("comparing filesystems on a disk of its own")),
-)
-"""Name and purpose of each right, in the order of `privilege.PURPOSES`."""
+from fswizard.targets import memory_limit_ways
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +42,14 @@ class Checked:
 @in_english()
 def examine() -> tuple[Checked, ...]:
     """Everything that measuring needs or profits from."""
-    rights = [privilege.state(purpose) for purpose in privilege.PURPOSES]
-    images, *further = map(_right, RIGHTS, rights)
-    images = _udisks(images)
+    root = rights.state()
     present, ways = host.this.has_loop_devices(), memory_limit_ways()
     reason = "" if present else N_("The kernel has none: run `modprobe loop` as root, or leave the container.")
     loop_devices = Checked(N_("loop devices"), N_("scratch images"), True, present, reason=reason)
     reason = "" if ways else N_("The kernel has no memory cgroup that root can use.")
     purpose = N_("measuring beyond what memory can cache")
     limit = Checked(N_("memory limit"), purpose, False, bool(ways), ", ".join(ways), reason=reason)
-    return (*_filesystems(), *_programs(rights[0]), loop_devices, images, *further, limit)
+    return (*_filesystems(), *_programs(root), loop_devices, _images(root), _root(root), limit)
 
 
 def _filesystems() -> Iterator[Checked]:
@@ -68,35 +60,35 @@ def _filesystems() -> Iterator[Checked]:
         yield Checked(name, filesystem.summary, required, state.usable, version, state.package, state.reason)
 
 
-def _programs(rights: privilege.State) -> Iterator[Checked]:
+def _programs(root: rights.State) -> Iterator[Checked]:
     system = host.this.distribution()
     for program in (*programs.PROGRAMS, *engines.programs()):
         path = commands.find(program.name)
         reason = host.why_not_started(path) if path else ""
         present = path is not None and not reason
-        required = program.required or (program.name == "sudo" and rights == "none")
+        required = program.required or (program.name == "sudo" and root == "none")
         package = "" if present else programs.package_of({"": program.name, **program.packages}, system)
         version = host.tool_version(program.name) if present else ""
         yield Checked(program.name, program.purpose, required, present, version, package, reason)
 
 
-def _right(right: tuple[str, str], state: privilege.State) -> Checked:
-    """Which way the helper would be started for one purpose, and why. Scratch images alone are needed by default."""
-    name, purpose = right
-    usable, how = state not in privilege.NO_WAY, privilege.REASONS[state]
-    version, reason = (how, "") if usable else ("", f"{how}.")
-    return Checked(name, purpose, right == RIGHTS[0], usable, version, reason=reason)
-
-
-def _udisks(otherwise: Checked) -> Checked:
-    """Scratch images, which udisks2 can do; `otherwise` is how root's rights can be had for them."""
+def _images(root: rights.State) -> Checked:
+    """Scratch images, which the default run needs: by udisks2, or else as root."""
     version, reason = way.udisks()
+    name, purpose = N_("scratch images"), N_("making and mounting filesystems in scratch images")
     if reason or not os.geteuid():
-        return otherwise
+        return replace(_root(root), name=name, purpose=purpose, required=True)
     text = _("udisks2 {version}, without a password", version=".".join(map(str, version)))
-    if otherwise.found:
-        text = _("{udisks2}; what that lacks {way}", udisks2=text, way=shown(otherwise.version))
-    return replace(otherwise, found=True, version=text, reason="")
+    return Checked(name, purpose, True, True, text)
+
+
+def _root(root: rights.State) -> Checked:
+    """How root's rights are had, for what udisks2 does not do."""
+    name, purpose = N_("root's rights"), N_("disks of their own, arrays, and mount options that udisks2 refuses")
+    how = rights.REASONS[root]
+    if root == "none":
+        return Checked(name, purpose, False, False, reason=f"{how}.")
+    return Checked(name, purpose, False, True, how)
 
 
 def report(checked: Sequence[Checked]) -> str:

@@ -20,13 +20,14 @@ from plumbum import cli
 from fswizard import results
 from fswizard.cli.command import Command
 from fswizard.cli.narration import EXIT_CODES, Narration, narrated, print_report
+from fswizard.disks import rights
 from fswizard.disks.way import why_root
 from fswizard.errors import ExitCode, FswizardError, UsageError
 from fswizard.filesystems import parse_candidates, parse_needs
 from fswizard.language import N_, _, in_english, n_
 from fswizard.model import plan as model
 from fswizard.model.estimates import expected
-from fswizard.model.events import StepStarted
+from fswizard.model.events import Event, StepStarted
 from fswizard.model.recipe import Recipe
 from fswizard.model.run_state import RunState
 from fswizard.model.text import safe
@@ -48,7 +49,7 @@ from fswizard.session import (
     why_not,
 )
 from fswizard.system.files import turn_away_from
-from fswizard.targets import how_to_confirm, parse_target, privilege, require_confirmation
+from fswizard.targets import how_to_confirm, parse_target, require_confirmation
 
 T = TypeVar("T")
 DEFAULT_RECIPE = "quick"
@@ -141,15 +142,16 @@ class Run(Choosing):
         plan = session.plan
         if plan.by_udisks:
             print(_("No password needed: udisks2 attaches and mounts the image."), file=sys.stderr)
-        elif plan.target.kind != "directory":
+        elif plan.needs_root:
             if plan.target.kind == "image" and os.geteuid() and (reason := why_root(plan.target, plan.measured)):
                 print(_("This run needs root's rights: {reason}.", reason=reason), file=sys.stderr)
-            way = privilege.authorise(privilege.purpose(plan))
-            print(_("Root's rights: {reason}.", reason=_(privilege.REASONS[way])), file=sys.stderr)
+            print(_("Root's rights: {reason}.", reason=_(rights.REASONS[rights.authorise()])), file=sys.stderr)
         print(budget_text(plan, expected(plan, session.earlier)), file=sys.stderr)
         if plan.expected_s > plan.time_limit_s > 0:
             print(_too_short(plan), file=sys.stderr)
-        return detached(session) if self.detach else measure(session)
+        if self.detach or plan.needs_root:
+            return followed(session, detach=self.detach)
+        return measure(session)
 
     def _resumed(self) -> Resumption:
         """The plan is the earlier run's; only the time and the write budget can be chosen."""
@@ -173,20 +175,24 @@ def new_session(plan: model.Plan, path: str | None) -> Session:
     return Session(plan, Path(path) if path else results.new_path(plan))
 
 
-def detached(session: Session) -> int:
-    """Carry out a run in a process of its own, which is followed until it measures; the exit code.
+def followed(session: Session, *, detach: bool) -> int:
+    """Carry out a run in a process of its own, which is followed to its end, or until it measures; the exit code.
 
-    Until then Ctrl-C ends it.
+    As long as it is followed, the first Ctrl-C or TERM ends it in good order.
     """
     plan, path, resumed = session.plan, session.path, session.earlier is not None
     before_bytes = path.stat().st_size if resumed else 0
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run gets it, too, and ends in good order
     start(plan, path, resumed=resumed)
-    events = FollowedRun(path, after_bytes=before_bytes).events()
-    measures = narrated(
-        events, RunState.of(plan, session.result), lambda event: isinstance(event, StepStarted) and event.step.round > 0
-    )
-    state = asyncio.run(measures)
+    run = FollowedRun(path, after_bytes=before_bytes)
+
+    def measures(event: Event) -> bool:
+        return detach and isinstance(event, StepStarted) and event.step.round > 0
+
+    async def follow() -> RunState:
+        _on_signals(lambda: run.order("stop"))
+        return await narrated(run.events(), RunState.of(plan, session.result), measures)
+
+    state = asyncio.run(follow())
     if state.ended:
         return _ended(path, state, state.problem)
     words = _("The run goes on without this terminal: `fswizard watch` shows it. Its result is in {path}", path=path)
@@ -217,18 +223,23 @@ def _ended(path: Path, state: RunState, error: FswizardError | None) -> int:
 
 async def _carry_out(session: Session, readers: contextvars.Context) -> RunState:
     """Watch `session` to its end; the first Ctrl-C or TERM ends it in good order. `readers` has the language."""
+    _on_signals(lambda: session.stop("cancelled"))
+    return await narrated(session.events(), RunState.of(session.plan, session.result), readers=readers)
+
+
+def _on_signals(stop: Callable[[], None]) -> None:
+    """Have Ctrl-C, TERM and the end of the terminal stop a run."""
     loop = asyncio.get_running_loop()
     terminals = [stream.fileno() for stream in (sys.stdout, sys.stderr) if stream.isatty()]
 
     def end(number: int) -> None:
         if number == signal.SIGHUP:
             turn_away_from(terminals)
-        session.stop("cancelled")
+        stop()
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # as nohup leaves it
             loop.add_signal_handler(number, end, number)
-    return await narrated(session.events(), RunState.of(session.plan, session.result), readers=readers)
 
 
 def plan_text(plan: model.Plan, settles: str = "") -> str:

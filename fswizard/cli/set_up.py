@@ -10,6 +10,7 @@ from plumbum import cli
 from fswizard import results
 from fswizard.advice import conclude
 from fswizard.cli.command import Command
+from fswizard.disks import rights
 from fswizard.errors import ExitCode, Refused, UsageError
 from fswizard.filesystems import parse_candidate
 from fswizard.language import _, shown
@@ -18,7 +19,6 @@ from fswizard.targets import (
     SetUpDone,
     SetUpPlan,
     plan_set_up,
-    privilege,
     require_confirmed,
     script,
     set_up,
@@ -60,7 +60,7 @@ class SetUp(Command):
             print(review(plan))
         else:
             require_confirmed(plan, self.erase)
-            privilege.authorise(plan.purpose)
+            rights.authorise()
             for step in set_up(plan, self.erase):
                 print(ended(step) if isinstance(step, SetUpDone) else f"{shown(step)} …", file=sys.stderr)
         return ExitCode.OK

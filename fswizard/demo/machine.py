@@ -22,7 +22,7 @@ from fswizard.tui.backend import Backend, Place
 from fswizard.tui.choices import WizardChoices
 
 if TYPE_CHECKING:
-    from fswizard.tui.backend import Availability, Offer, Purpose, SetUpChoices, SetUpPlan, State
+    from fswizard.tui.backend import Availability, Offer, SetUpChoices, SetUpPlan, State
 
 LOOK_S = 0.1
 
@@ -147,7 +147,7 @@ class DemoMachine(Backend):
     def settles(self, plan: Plan) -> str:
         return ""
 
-    def privilege(self, needed: Purpose) -> State:
+    def rights(self) -> State:
         return "root"
 
     def way(self) -> State:
@@ -156,7 +156,7 @@ class DemoMachine(Backend):
     def why_root(self, plan: Plan) -> str:
         return ""
 
-    def authorise(self, needed: Purpose) -> None:
+    def authorise(self) -> None:
         """Nothing needs root."""
 
     def start(self, plan: Plan, path: Path | None = None) -> Replay:

@@ -17,10 +17,15 @@ from fswizard.language import _
 from fswizard.model.text import safe
 from fswizard.privileged import block_device
 from fswizard.privileged.commands import IMAGE_UNIT_BYTES
-from fswizard.privileged.scratch_image import EDGE_BYTES, WITHOUT_NAMES
 from fswizard.system import clock, commands, timeouts
 from fswizard.system.process import Finished
 
+EDGE_BYTES = 1 << 20
+"""Superblocks and partition tables lie within so much of either end."""
+FUSE = 0x65735546
+"""Type of the filesystems that a program serves (linux/magic.h)."""
+WITHOUT_NAMES = (errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT)
+"""What open(2) says of O_TMPFILE where it is unknown: by the filesystem, or by the kernel."""
 LOOK_S = 0.25
 """How often it is looked how far an image is written."""
 

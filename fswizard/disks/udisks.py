@@ -13,11 +13,11 @@ import resource
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict
 from pathlib import Path
 
 from fswizard.disks import commands as words
 from fswizard.disks import scratch_file
+from fswizard.disks.bare import READS, fio_command
 from fswizard.disks.bus import Bus, BusError, loops
 from fswizard.disks.disk import Begun, Disk, DiskFailed, Filling
 from fswizard.disks.memory_limit import Limited, limited
@@ -27,7 +27,7 @@ from fswizard.engines import BareSample
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.language import _
 from fswizard.model.filesystem import Candidate
-from fswizard.privileged import disk_errors, grammar, mounts
+from fswizard.privileged import disk_errors, mounts
 from fswizard.privileged.block_device import HERE
 from fswizard.privileged.disk_errors import DiskErrors
 from fswizard.system import block_stats, clock, commands, timeouts
@@ -225,12 +225,9 @@ class UdisksDisk:
 
     async def sample(self, sample: BareSample) -> Process:
         await self._drop_loop()
-        numbers = asdict(sample)
-        rw, engine, direct = numbers.pop("rw"), numbers.pop("io_engine"), numbers.pop("direct")
-        argv = grammar.fio_command(self._file.path, rw, engine, numbers, direct=direct)
-        if rw not in ("read", "randread"):
+        if sample.rw not in READS:
             self._counted_bytes += sample.io_bytes
-        return await commands.start(argv, pass_fds=(self._file.descriptor,))
+        return await commands.start(fio_command(self._file.path, sample), pass_fds=(self._file.descriptor,))
 
     async def start(
         self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], memory_bytes: int = 0

@@ -160,6 +160,11 @@ class Plan:
     left_out: tuple[LeftOut, ...] = ()
     """Where the user chose no candidates: those that would have been among them."""
 
+    @property
+    def needs_root(self) -> bool:
+        """The run's process is started as root."""
+        return self.target.kind != "directory" and not self.by_udisks
+
     def candidate(self, name: str) -> Candidate:
         return next(candidate for candidate in self.measured if candidate.name == name)
 

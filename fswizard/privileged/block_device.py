@@ -11,7 +11,7 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
-from fswizard.privileged.protocol import Refusal
+from fswizard.privileged.refusal import Refusal
 
 SECTOR_BYTES = 512
 """Unit of st_blocks and of sizes in sysfs, whatever the disk's own sectors are."""

@@ -5,6 +5,7 @@ Pure. Whether the words are allowed is checked where they come in, by `grammar`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +35,8 @@ NILFS2, CLEANER = "nilfs2", "nilfs_cleanerd"
 WITHOUT_CLEANER, PROTECTED = "nogc", "pp="
 """Options that mean the cleaner and not the kernel (mount.nilfs2(8))."""
 
+RUN_NAME = re.compile(r"fswizard-[0-9a-f]{16}")
+"""What a run calls a pool, an array or a volume of its own."""
 LABELS: Mapping[str, tuple[str, int]] = {
     **dict.fromkeys(("ext2", "ext3", "ext4"), ("-L", 16)),
     "xfs": ("-L", 12), "btrfs": ("-L", 64), "f2fs": ("-l", 64), "nilfs2": ("-L", 64), "exfat": ("-L", 11),

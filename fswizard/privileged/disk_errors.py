@@ -11,15 +11,9 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 from uuid import UUID
 
-from fswizard.privileged import pools
 from fswizard.privileged.block_device import HERE, Tree
-from fswizard.privileged.protocol import Refusal
-
-if TYPE_CHECKING:
-    from fswizard.privileged.volumes import Volume
 
 WARNINGS = "warning_count"
 OF_DISKS = ("read_errs", "write_errs", "flush_errs", "read_errors", "write_errors")
@@ -146,19 +140,6 @@ def _open_log() -> int | None:
 
 def _grown(before: Mapping[str, int], now: Iterable[tuple[str, int]]) -> list[str]:
     return [f"{name} grew by {count - before[name]}" for name, count in now if count > before.get(name, count)]
-
-
-def read_counters(volume: Volume, kinds: Sequence[str]) -> dict[str, int]:
-    """Counters by name; Refusal where a kind is not on the list, or where the kernel writes something new."""
-    counters: dict[str, int] = {}
-    for kind in kinds:
-        if kind not in (*KINDS, ZPOOL):
-            raise Refusal("refused", f"no such counters: {kind!r:.40}")
-        try:
-            counters |= pools.counters(volume.pool) if kind == ZPOOL else KINDS[kind](volume.device.name, HERE)
-        except ValueError as error:
-            raise Refusal("failed", f"the kernel's counters cannot be read: {error}") from error
-    return counters
 
 
 def of_filesystem(device: str, tree: Tree = HERE) -> dict[str, int]:

@@ -12,10 +12,12 @@ import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from fswizard.privileged import block_device, disk_checks, disk_identity, programs
+from fswizard.disks import as_root
+from fswizard.errors import Missing
+from fswizard.privileged import block_device, disk_checks, disk_identity
 from fswizard.privileged.block_device import Device
 from fswizard.privileged.in_use import Finding, Probed
-from fswizard.privileged.protocol import Refusal
+from fswizard.privileged.refusal import Refusal
 from fswizard.privileged.system_calls import closing
 
 BLKROGET, BLKGETSIZE64, BLKGETDISKSEQ = 0x125E, 0x80081272, 0x80081280
@@ -200,7 +202,7 @@ def _ask_kernel(descriptor: int, request: int, length: int) -> int:
 
 def _run(argv: list[str]) -> subprocess.CompletedProcess[bytes]:
     try:
-        return programs.run(argv, LOOK_LIMIT_S)
+        return as_root.run(argv, LOOK_LIMIT_S)
     except subprocess.TimeoutExpired as error:
         text = f"{argv[0]} did not answer within {LOOK_LIMIT_S} s: the disk may be failing"
         raise Refusal("refused", text) from error
@@ -235,9 +237,7 @@ def _check_health(device: Device) -> None:
     with contextlib.suppress(FileNotFoundError):
         try:
             code = _run(["smartctl", "--health", device.disk_path]).returncode
-        except Refusal as refusal:
-            if refusal.code == "missing":
-                return
-            raise
+        except Missing:
+            return
         if code & FAILING:
             raise Refusal("refused", f"{device.disk} reports that it is failing")

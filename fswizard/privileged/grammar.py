@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fswizard.privileged.protocol import Refusal
+from fswizard.privileged.refusal import Refusal
 
 BARE = ""
 NUMBER = r"\d{1,12}"
@@ -216,48 +216,6 @@ ON_ERROR = {
 }
 """Said at every mount, as a superblock may ask for a kernel panic. The others have no such superblock: f2fs, which has
 the option from Linux 6.5 on, carries on, xfs shuts the filesystem down, and btrfs turns read-only."""
-
-FIO_RW = ("read", "write", "randread", "randwrite", "randrw")
-FIO_ENGINES = ("psync", "libaio", "io_uring")
-FIO_BOUNDS: Mapping[str, tuple[int, int]] = {
-    "block_bytes": (512, 64 << 20),
-    "size_bytes": (1 << 20, 1 << 44),
-    "io_bytes": (512, 1 << 44),
-    "milliseconds": (1, 60_000),
-    "depth": (1, 1024),
-    "jobs": (1, 256),
-    "seed": (0, (1 << 31) - 1),
-}
-"""Of what is measured on a bare device, the least and the most."""
-FIO_MOST_MEMORY_BYTES = 1 << 30
-"""Of its buffers together: it runs outside the user's limits."""
-FIO_DISTINCT_BYTES = 128 << 10
-"""From this size on, fio's few buffers differ enough from one another."""
-
-
-def fio_command(path: str, rw: str, io_engine: str, numbers: Mapping[str, int], *, direct: bool) -> tuple[str, ...]:
-    """What measures the bare device at `path`; Refusal where one of `numbers` is out of `FIO_BOUNDS`."""
-    if rw not in FIO_RW or io_engine not in FIO_ENGINES:
-        raise Refusal("refused", f"fio: {rw!r:.40} with {io_engine!r:.40} is not allowed")
-    for name, (least, most) in FIO_BOUNDS.items():
-        if not least <= numbers[name] <= most:
-            raise Refusal("refused", f"fio: {name} is not from {least} to {most}")
-    if numbers["block_bytes"] * numbers["depth"] * numbers["jobs"] > FIO_MOST_MEMORY_BYTES:
-        raise Refusal("refused", "fio: these jobs, depth and block size take too much memory")
-    if numbers["block_bytes"] > numbers["size_bytes"]:
-        raise Refusal("refused", "fio: a block is larger than the file")
-    writes = rw not in ("read", "randread")
-    repeats = writes and not (direct and numbers["block_bytes"] >= FIO_DISTINCT_BYTES)
-    escaped = path.replace("\\", "\\\\").replace(":", "\\:")
-    return (
-        "fio", f"--name={rw}", f"--filename={escaped}", f"--rw={rw}", f"--bs={numbers['block_bytes']}",
-        f"--size={numbers['size_bytes']}", f"--io_size={max(numbers['io_bytes'] // numbers['jobs'], 512)}",
-        f"--runtime={numbers['milliseconds']}ms", f"--ioengine={io_engine}", f"--iodepth={numbers['depth']}",
-        f"--numjobs={numbers['jobs']}", f"--direct={int(direct)}", "--randrepeat=0", f"--randseed={numbers['seed']}",
-        "--invalidate=0", "--thread", "--group_reporting", "--clat_percentiles=0", "--lat_percentiles=1",
-        "--output-format=json", "--status-interval=250ms", *(["--end_fsync=1"] if writes else []),
-        *(["--refill_buffers"] if repeats else []),
-    )  # fmt: skip
 
 
 def require_mkfs(filesystem: str, arguments: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from fswizard.privileged import mounts, names
+from fswizard.privileged import commands, mounts
 from fswizard.privileged.block_device import Tree
 from fswizard.privileged.mounts import Mount, unescape
 
@@ -94,7 +94,7 @@ class Probed:
     def left_by_a_run(self) -> bool:
         """Runs give pools, arrays and what they spread over several disks a name of ours; mdadm puts the machine's
         name before it."""
-        return names.NAME.fullmatch(self.label.rpartition(":")[2]) is not None
+        return commands.RUN_NAME.fullmatch(self.label.rpartition(":")[2]) is not None
 
     def values(self, *keys: str) -> frozenset[str]:
         return frozenset(decoded(self.properties.get(key, "")).casefold() for key in keys) - {""}
@@ -189,7 +189,7 @@ def _held(name: str, holder: str, probed: Probed, usage: Usage) -> Finding:
     if probed.type == "bcache":
         code, kind = "bcache-member", "bcache disk"
     called = tree.text(f"/sys/block/{holder}/dm/name") or holder
-    if names.NAME.match(called):
+    if commands.RUN_NAME.match(called):
         hint = "A run of fswizard made it: wait until that has ended, or run `fswizard clean` if it was killed."
     text = f"{name} holds the {kind} {called}, mounted on {where}" if where else f"{name} holds the {kind} {called}"
     return Finding(code, text, hint)

@@ -1,16 +1,16 @@
-"""What is mounted (mountinfo in proc(5)), and where the helper mounts."""
+"""What is mounted (mountinfo in proc(5)), by whom it is looked at."""
 
 from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from fswizard.privileged import commands, system_calls
+from fswizard.disks import as_root
 from fswizard.privileged.block_device import HERE
+
+UMOUNT_LIMIT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,26 +51,6 @@ def current() -> dict[int, Mount]:
     return {mount.id: mount for mount in parse(HERE.lines("/proc/self/mountinfo"))}
 
 
-def prepare(directory: str) -> None:
-    """Have an empty directory below `MOUNT_ROOT`, where a program that was killed may have left something mounted.
-
-    The helper's namespace alone has the tmpfs there, and root alone can write to it.
-    """
-    mounted = [mount.path for mount in current().values()]
-    if commands.MOUNT_ROOT not in mounted:
-        os.makedirs(commands.MOUNT_ROOT, 0o755, exist_ok=True)
-        system_calls.mount("fswizard", commands.MOUNT_ROOT, "tmpfs", 0, "mode=0755")
-    for _ in range(mounted.count(directory)):
-        system_calls.detach_mount(directory)
-    os.makedirs(directory, 0o700, exist_ok=True)
-
-
-def restrict(directory: str) -> None:
-    """Have what a FUSE program mounted there give neither programs nor device nodes any rights."""
-    flags = system_calls.MS_REMOUNT | system_calls.MS_BIND | system_calls.MS_NOSUID | system_calls.MS_NODEV
-    system_calls.mount("none", directory, "none", flags)
-
-
 def open_root(mount: Mount) -> int:
     """Descriptor of the mount's root; OSError where its path leads elsewhere by now."""
     descriptor = os.open(mount.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -82,42 +62,7 @@ def open_root(mount: Mount) -> int:
 
 def unmount(path: str) -> int:
     """0, or the error number; the reason goes to standard error. Never lazily."""
-    try:
-        system_calls.unmount(path)
-    except OSError as error:
-        print(f"umount: {path}: {error.strerror}", file=sys.stderr)
-        return error.errno or 1
-    return 0
-
-
-def users(mount: Mount) -> list[str]:
-    """In words, which processes of this PID namespace have something of `mount` open."""
-    namespace = os.stat("/proc/self/ns/pid").st_ino
-    return [text for pid in os.listdir("/proc") if pid.isdigit() for text in _uses(pid, namespace, mount)]
-
-
-def _uses(pid: str, namespace: int, mount: Mount) -> list[str]:
-    """A process may end while it is looked at: then it uses nothing."""
-    try:
-        if not _is_inside(pid, namespace):
-            return []
-        name = Path(f"/proc/{pid}/comm").read_text(errors="backslashreplace").strip()
-        links = [f"/proc/{pid}/{link}" for link in ("cwd", "root", "exe")]
-        links += [f"/proc/{pid}/fd/{number}" for number in os.listdir(f"/proc/{pid}/fd")]
-        targets = [os.readlink(link) for link in links if os.path.lexists(link)]
-    except OSError:
-        return []
-    below = mount.path.rstrip("/") + "/"
-    return [f"{name} (process {pid}): {target}" for target in targets if (target + "/").startswith(below)]
-
-
-def _is_inside(pid: str, namespace: int) -> bool:
-    """Of this PID namespace, or of one below it: those have more than one number."""
-    if os.stat(f"/proc/{pid}/ns/pid").st_ino == namespace:
-        return True
-    with open(f"/proc/{pid}/status") as file:
-        numbers = next(line for line in file if line.startswith("NSpid:")).split()[1:]
-    return len(numbers) > 2
+    return as_root.run(("umount", path), UMOUNT_LIMIT_S).returncode
 
 
 def id_of(descriptor: int) -> int:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from fswizard.privileged import grammar
 from fswizard.privileged.commands import LABELS, Command, fstab_line, make_kept
-from fswizard.privileged.protocol import Refusal
+from fswizard.privileged.refusal import Refusal
 
 FSTAB = "/etc/fstab"
 TEST_FILE, TEST_WORDS = "fswizard-test.txt", "This file was written to see whether the disk works. You can delete it."

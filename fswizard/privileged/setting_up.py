@@ -17,38 +17,35 @@ import stat
 import subprocess
 import sys
 import time
-import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, NoReturn
+from typing import Any
 
+from fswizard.disks import as_root, rights
+from fswizard.disks.as_root import ROOT
+from fswizard.errors import FswizardError, Refused, RunFailed
 from fswizard.privileged import (
     block_device,
-    consent,
     disk_checks,
     exclusive_claim,
     grammar,
     in_use,
     mounts,
-    programs,
-    protocol,
-    rights,
     set_up_plan,
-    system_calls,
 )
 from fswizard.privileged.block_device import HERE, Device
 from fswizard.privileged.commands import Command
 from fswizard.privileged.exclusive_claim import ClaimedDevice
-from fswizard.privileged.identity import ROOT, User
-from fswizard.privileged.install import OTHERS
-from fswizard.privileged.protocol import Refusal, Request
+from fswizard.privileged.refusal import Refusal
 from fswizard.privileged.set_up_plan import FSTAB, OTHER_MOUNT_POINT, Names, SetUp, Step
 from fswizard.privileged.system_calls import closing
 
+OTHERS = stat.S_IWGRP | stat.S_IWOTH
 MAXIMUM_FSTAB_BYTES = 1 << 20
 PARTITION_LIMIT_S = 10.0
 """Until the kernel has the new partition."""
 ENTERED_BY_ALL = stat.S_IROTH | stat.S_IXOTH
+WRITE_NEW = 'set -C; cat > "$0"; sync "$0"'
 NEW_FSTAB = "/etc/.fstab.fswizard"
 CLAIM = ("number", "diskseq", "size_bytes", "serial", "shown")
 """Fields of the request that say which disk; the others are those of `SetUp`."""
@@ -58,41 +55,29 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 Say = Callable[[dict[str, Any]], None]
 
 
-def serve(begin: Callable[[], User]) -> None:
-    """Carry out the request on standard input for whom `begin` says.
-
-    Each step is named as it begins: `{"step": "make"}`; then `{"done": {...}}` with UUID and copy of fstab, or
-    `{"error": {"code": "...", "text": "...", "undone": [...]}}`, with a `hint` where it is a refusal.
-    """
-    line = sys.stdin.buffer.readline(protocol.MAXIMUM_LINE_BYTES)
-    if not line:  # as whoever only looks whether this can be started has it
-        return
+def main() -> None:
+    """Carry out the order on standard input; what it says is `{"step": NAME}` for each step as it begins, and `done`."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP):
         signal.signal(number, lambda *_: None)  # not ignored: what is started would inherit that
-    undone: list[str] = []
+    os.umask(0o022)
+    order, undone = json.load(sys.stdin.buffer), list[str]()
     try:
-        user, request = begin(), protocol.request(line.removesuffix(b"\n"))
-        rights.require(rights.SET_UP, request.verb)
-        _say({"done": carry_out(request, user, _say, undone)})
+        rights.say("", {"done": carry_out(order, lambda step: rights.say("", step), undone)})
     except Refusal as refusal:
-        _say({"error": {"code": refusal.code, "text": refusal.text, "hint": refusal.hint, "undone": undone}})
+        if refusal.code == "failed":
+            rights.say_error(RunFailed(refusal.text, "; ".join(undone)))
+        else:
+            rights.say_error(Refused(refusal.text, refusal.hint))
+    except FswizardError as error:
+        rights.say_error(error)
     except OSError as error:
         text = ": ".join(str(part) for part in (error.filename, error.strerror or error) if part)
-        _say({"error": {"code": "failed", "text": text, "undone": undone}})
-    except Exception as error:
-        traceback.print_exc()
-        _say({"error": {"code": "failed", "text": f"an unexpected error: {error!r:.200}", "undone": undone}})
+        rights.say_error(RunFailed(text, "; ".join(undone)))
 
 
-def _say(message: dict[str, Any]) -> None:
-    """To a client that may be gone."""
-    with contextlib.suppress(OSError):
-        os.write(1, json.dumps(message).encode() + b"\n")
-
-
-def carry_out(request: Request, user: User, say: Say, undone: list[str]) -> dict[str, str]:
+def carry_out(order: Mapping[str, Any], say: Say, undone: list[str]) -> dict[str, str]:
     """The UUID and the copy of fstab, once all is done; Refusal or OSError, with what was taken back in `undone`."""
-    chosen = {field.name: request.fields[field.name] for field in fields(SetUp)}
+    chosen = {field.name: order[field.name] for field in fields(SetUp)}
     what = SetUp(**{**chosen, "arguments": tuple(chosen["arguments"]), "options": tuple(chosen["options"])})
     set_up_plan.require(what)
     with closing(os.open(os.path.dirname(FSTAB), _DIRECTORY)) as etc:
@@ -100,13 +85,11 @@ def carry_out(request: Request, user: User, say: Say, undone: list[str]) -> dict
             fcntl.flock(etc, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise Refusal("busy", "another disk is being set up") from None
-        device = block_device.find(request.fields["number"])
+        device = block_device.find(order["number"])
         require_free(what, device.name)
         table, owner = read_fstab(), owner_of(what.owner)
         _require_fit(what, device)
-        claim = {name: request.fields[name] for name in CLAIM}
-        if not user.needs_no_consent:
-            consent.take(user.uid, device, claim["diskseq"], claim["size_bytes"])
+        claim = {name: order[name] for name in CLAIM}
         claimed = exclusive_claim.claim(**claim)
         with contextlib.ExitStack() as undo:
             work = _Work(what, claimed, owner, table, undo, undone)
@@ -212,9 +195,9 @@ def _require_fit(what: SetUp, device: Device) -> None:
     inside = ("directory", "backup", "fstab", "own", "test")
     for step in set_up_plan.steps(what, Names(device.path, device.path, 0, 0)):
         if step.name not in inside and not (step.only_with and not os.path.exists(step.only_with)):
-            programs.find(step.command[0])
+            as_root.find(step.command[0])
     if what.mount_type in grammar.FUSE:
-        programs.find(f"mount.{what.mount_type}")
+        as_root.find(f"mount.{what.mount_type}")
 
 
 @dataclass
@@ -256,7 +239,9 @@ class _Work:
     def _reread(self, step: Step) -> None:
         self._run(step)
         disk = self.claimed.device
-        there = programs.poll(lambda: disk.partitions, self._has_node, PARTITION_LIMIT_S)
+        deadline = time.monotonic() + PARTITION_LIMIT_S
+        while not self._has_node(there := disk.partitions) and time.monotonic() < deadline:
+            time.sleep(0.02)
         if not self._has_node(there):
             raise Refusal("failed", f"{disk.name} has {len(there)} partitions after it was given one")
         self.device = block_device.find(HERE.text(f"/sys/class/block/{there[0]}/dev"))
@@ -345,16 +330,14 @@ class _Work:
             os.fchown(root, self.owner.pw_uid, self.owner.pw_gid)
 
     def _test(self, step: Step) -> None:
-        """As the owner, in a child."""
-        reader, writer = os.pipe()
-        child = os.fork()
-        if child == 0:
-            _write_as(self.owner, step.command[-1], f"{step.given}\n".encode(), writer)
-        os.close(writer)
-        with open(reader, "rb") as said:
-            reason = said.read().decode(errors="replace")
-        if os.waitpid(child, 0)[1]:
-            raise Refusal("failed", f"{self.what.owner} can't write to {self.what.mount_point}: {reason}")
+        """As the owner."""
+        drop = (f"--reuid={self.owner.pw_uid}", f"--regid={self.owner.pw_gid}", "--init-groups")
+        write = ("setpriv", *drop, *as_root.WITHOUT_RIGHTS, "sh", "-c", WRITE_NEW, step.command[-1])
+        try:
+            _call(write, step.given)
+        except Refusal as refusal:
+            text = f"{self.what.owner} can't write to {self.what.mount_point}: {refusal.text}"
+            raise Refusal("failed", text) from refusal
 
     def _undo(self, words: str, function: Callable[[Any], None], argument: object) -> None:
         """Have it taken back in case of need; what could not be is said, too."""
@@ -370,21 +353,6 @@ class _Work:
         self.undo.callback(take_back)
 
 
-def _write_as(owner: pwd.struct_passwd, path: str, data: bytes, said: int) -> NoReturn:
-    code = 1
-    try:
-        os.umask(0o022)
-        system_calls.become(owner.pw_uid, owner.pw_gid, os.getgrouplist(owner.pw_name, owner.pw_gid))
-        with closing(os.open(path, _NEW, 0o644)) as file:
-            os.write(file, data)
-            os.fsync(file)
-        code = 0
-    except OSError as error:
-        os.write(said, (error.strerror or str(error)).encode())
-    finally:
-        os._exit(code)
-
-
 @contextlib.contextmanager
 def _unlocked(lock: int) -> Iterator[None]:
     """For a program that locks the disk itself."""
@@ -398,7 +366,7 @@ def _unlocked(lock: int) -> Iterator[None]:
 def _call(command: Command, given: str) -> str:
     """What a program of root's says; Refusal with its reason where it fails."""
     done = subprocess.run(
-        programs.located(command), env=programs.ROOT_ENVIRONMENT, input=given.encode() + b"\n", capture_output=True,
+        command, executable=as_root.find(command[0]), env=as_root.ROOT_ENVIRONMENT, input=given.encode() + b"\n", capture_output=True,
         check=False,
     )  # fmt: skip
     if done.returncode:

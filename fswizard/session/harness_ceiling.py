@@ -53,7 +53,7 @@ async def measure_limits(plan: Plan, emitter: Emitter, journal: Journal) -> None
 
 def _limited(recipe: Recipe) -> Iterator[tuple[Workload, Job]]:
     """The workloads whose limit can be measured here, each with the job that does so."""
-    if filesystem_type(str(MEMORY)) != "tmpfs" or not os.access(MEMORY, os.W_OK):
+    if filesystem_type(str(MEMORY)) != "tmpfs" or not os.access(MEMORY, os.W_OK, effective_ids=True):
         return
     most_bytes = min(LARGEST_BYTES, SHARE_OF_FREE * host.this.space(MEMORY).free_bytes)
     for workload in recipe.workloads:

@@ -154,9 +154,10 @@ def who(before: Mapping[int, Load], now: Mapping[int, Load], passed_s: float, *,
 
 
 def _is_ours(number: int, loads: Mapping[int, Load]) -> bool:
-    while number in loads and number != os.getpid():
+    own = int(os.readlink("/proc/self"))
+    while number in loads and number != own:
         number = loads[number].parent
-    return number == os.getpid()
+    return number == own
 
 
 def worked_s() -> dict[str, float]:

@@ -104,7 +104,8 @@ def entered(plan: Plan, result: Path) -> Iterator[socket.socket]:
                 undo.callback(entry.unlink, missing_ok=True)
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
                 model = drive.model if drive else ""
-                run = OngoingRun(str(result.absolute()), plan.recipe.name, disk, model, now, os.getpid())
+                pid = int(os.readlink("/proc/self"))  # as the user sees it
+                run = OngoingRun(str(result.absolute()), plan.recipe.name, disk, model, now, pid)
                 os.write(descriptor, json.dumps(asdict(run)).encode())
                 orders = undo.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK))
                 with _short(listens) as short:

@@ -10,64 +10,77 @@ import sys
 from contextlib import aclosing
 from pathlib import Path
 
-from fswizard import errors, results
+from fswizard import results
+from fswizard.disks import as_root, rights
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.model.codec import from_json, to_json
-from fswizard.model.events import RunStarted, StepStarted
+from fswizard.model.events import RunStarted
 from fswizard.model.plan import Plan
+from fswizard.model.text import safe_lines
+from fswizard.session.checked import checked
 from fswizard.session.session import Session
 from fswizard.system import commands
 from fswizard.system.files import turn_away_from
 
-BEGUN = "begun"
 PROGRAM = "from fswizard.session.process import main; main()"
+NAMESPACES = (
+    "setsid", "--fork", "unshare", "--mount", "--propagation", "slave", "--pid", "--fork", "--kill-child", "--",
+)  # fmt: skip
+"""Before a run as root: whatever it mounts or starts ends with it. It follows what the host mounts and unmounts."""
+PASSED_ON = ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME")
+"""Where the user's own files are."""
 
 
 def start(plan: Plan, path: Path, *, resumed: bool = False) -> None:
     """Start a run that writes to the result file at `path`; it returns when the log has begun.
 
-    Root's rights must be had before: the run asks for nothing. It keeps the terminal until it measures, as sudo goes
-    by that. FswizardError where it cannot begin.
+    Where the run needs root's rights, a password was asked for before (`rights.authorise`). FswizardError where it
+    cannot begin.
     """
-    code = f"import sys; sys.path[:] = {sys.path!r}; {PROGRAM}"
-    order = {"plan": to_json(plan), "path": os.fspath(path.absolute()), "resumed": resumed}
-    answer = commands.launch((sys.executable, "-c", code), json.dumps(order).encode())
+    argv = (sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}; {PROGRAM}")
+    environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    order = {
+        "plan": to_json(plan), "path": os.fspath(path.absolute()), "resumed": resumed, "environment": environment,
+    }  # fmt: skip
+    given = json.dumps(order).encode()
+    run = rights.start((*NAMESPACES, *argv), given) if plan.needs_root else commands.begin(argv, given)
+    assert run.stdout is not None and run.stderr is not None
+    with run.stdout, run.stderr:
+        answer = run.stdout.readline()
+        said = b"" if answer else run.stderr.read()
+    if not answer and plan.needs_root and run.wait():
+        raise rights.missing(rights.state(), said)
     try:
-        kind, error = json.loads(answer)
+        list(rights.answer(answer))
     except ValueError as wrong:
-        raise RunFailed("The process of the run ended before it began.", "This is a bug in fswizard.") from wrong
-    if kind != BEGUN:
-        raise from_json(getattr(errors, kind), error)
+        raise RunFailed(
+            "The process of the run ended before it began.", "This is a bug in fswizard.", safe_lines(said).strip()
+        ) from wrong
 
 
 def main() -> None:
-    """The process of a run: its order is read from the descriptor that the one argument names."""
-    with open(int(sys.argv[1]), "rb") as file:
-        order = json.load(file)
+    """The process of a run: its order is on standard input."""
+    order = json.load(sys.stdin.buffer)
+    turn_away_from((0,))
     path = Path(order["path"])
     try:
+        plan = from_json(Plan, order["plan"])
+        if plan.needs_root:
+            known = {name: value for name, value in order["environment"].items() if name in PASSED_ON}
+            as_root.become(as_root.caller(os.environ), known)
+            plan = checked(plan)
         earlier = results.load(path) if order["resumed"] else None
-        asyncio.run(_carry_out(Session(from_json(Plan, order["plan"]), path, earlier=earlier)))
+        asyncio.run(_carry_out(Session(plan, path, earlier=earlier)))
     except FswizardError as error:
-        _answer(type(error).__name__, error)
+        rights.say_error(error)
 
 
 async def _carry_out(session: Session) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, session.stop, "cancelled")
-    on_terminal = True
     async with aclosing(session.events()) as events:
         async for event in events:
             if isinstance(event, RunStarted):
-                _answer(BEGUN)
-            elif on_terminal and isinstance(event, StepStarted) and event.step.round:
-                on_terminal = False
-                os.setsid()
-                turn_away_from((0,))
-
-
-def _answer(kind: str, error: FswizardError | None = None) -> None:
-    """To who started the run, once: after that nobody listens."""
-    print(json.dumps([kind, to_json(error)]), flush=True)
-    turn_away_from((1,))
+                rights.say("", None)
+                turn_away_from((1, 2))

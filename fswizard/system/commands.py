@@ -8,11 +8,9 @@ import os
 import resource
 import shutil
 import signal
-import socket
 import subprocess
 import sys
-import tempfile
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from fswizard.errors import Missing, RunFailed
@@ -21,8 +19,6 @@ from fswizard.system import clock
 from fswizard.system.process import Finished
 
 STDERR = 2
-LONGEST_LINE_BYTES = 4 << 20
-"""Of what a program answers that is talked to."""
 SYSTEM_PATH = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 """Where distributions keep mkfs and friends, which are not on every user's PATH."""
 
@@ -55,6 +51,7 @@ def query(argv: Sequence[str], *, timeout_s: float = 10.0, cwd: str | None = Non
             stderr=subprocess.PIPE,
             cwd=cwd,
             env={**os.environ, "LC_ALL": "C.UTF-8"},
+            **_effective_user(),
         )
     except OSError as error:
         raise Missing(_("{program} cannot be started: {reason}.", program=argv[0], reason=error.strerror)) from error
@@ -73,43 +70,22 @@ def attend(argv: Sequence[str]) -> int:
     return subprocess.run([located(argv[0]), *argv[1:]], stdout=STDERR, check=False).returncode
 
 
-def launch(argv: Sequence[str], given: bytes) -> bytes:
-    """Start a program that outlives this one, and wait for one line of its standard output; empty where it ends before.
+def begin(argv: Sequence[str], given: bytes, *, own_session: bool = True) -> subprocess.Popen[bytes]:
+    """Start a program that outlives this one if need be, with `given` on its standard input.
 
-    It keeps the terminal as its standard input. What is `given` it reads from the descriptor that its last argument,
-    which is added, names.
+    Its standard output and error can be read. The terminal's Ctrl-C never reaches it. A session of its own also takes
+    the terminal away from it, by which sudo knows that the password was given there.
     """
-    theirs, ours = os.pipe()
-    try:
-        process = subprocess.Popen(
-            [*argv, str(theirs)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, pass_fds=(theirs,)
-        )
-    finally:
-        os.close(theirs)
+    apart: dict[str, Any] = {"start_new_session": True}
+    if not own_session:
+        apart = {"process_group": 0} if sys.version_info >= (3, 11) else {"preexec_fn": os.setpgrp}
+    pipe = subprocess.PIPE
+    process = subprocess.Popen([located(argv[0]), *argv[1:]], stdin=pipe, stdout=pipe, stderr=pipe, **apart)
     _launched.append(process)
-    with contextlib.suppress(BrokenPipeError), open(ours, "wb") as file:
-        file.write(given)
-    assert process.stdout is not None
-    with process.stdout as output:
-        return output.readline()
-
-
-def dialogue(argv: Sequence[str], given: bytes, env: Mapping[str, str]) -> Iterator[bytes]:
-    """Start a program that outlives this one if need be, and yield the lines of its output as they come.
-
-    What is `given` is its standard input, and `env` its whole environment. The terminal's Ctrl-C never reaches it.
-    """
-    apart: dict[str, Any] = {"process_group": 0} if sys.version_info >= (3, 11) else {"preexec_fn": os.setpgrp}
-    process = subprocess.Popen(
-        [located(argv[0]), *argv[1:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        env=dict(env), **apart,
-    )  # fmt: skip
-    _launched.append(process)
-    assert process.stdin is not None and process.stdout is not None
+    assert process.stdin is not None
     with contextlib.suppress(BrokenPipeError), process.stdin as line:
         line.write(given)
-    with process.stdout as output:
-        yield from output
+    return process
 
 
 def watcher(argv: Sequence[str]) -> subprocess.Popen[bytes]:
@@ -126,26 +102,13 @@ _launched: list[subprocess.Popen[bytes]] = []
 """Nobody waits for their end."""
 
 
-def ask_user(argv: Sequence[str]) -> Finished:
-    """As `attend`, for a program that asks on the terminal and writes its result to standard output.
-
-    That is a file: with a pipe sudo would take it for part of a pipeline, and keep the terminal from it.
-    """
-    path = located(argv[0])
-    started = clock.monotonic()
-    with tempfile.TemporaryFile() as file:
-        done = subprocess.run([path, *argv[1:]], stdout=file, check=False)
-        file.seek(0)
-        return Finished(tuple(argv), done.returncode, file.read(), b"", clock.monotonic() - started)
-
-
 class LocalProcess:
     """A program that runs here, in a process group of its own."""
 
     def __init__(self, argv: tuple[str, ...], process: asyncio.subprocess.Process, started: float) -> None:
         self._argv = argv
         self._process = process
-        self.pid = process.pid
+        self.pid = _number_in_proc(process.pid)
         self._started = started
         self._cpu_before = children_cpu_s()
         self._stderr = asyncio.create_task(_read_all(process.stderr))
@@ -189,32 +152,28 @@ async def start(
         env={**os.environ, "LC_ALL": "C.UTF-8", **(env or {})},
         start_new_session=True,
         pass_fds=pass_fds,
+        **_effective_user(),
     )
     return LocalProcess(tuple(argv), process, started)
 
 
-async def converse(
-    argv: Sequence[str], *, line: socket.socket, env: Mapping[str, str], own_session: bool
-) -> asyncio.subprocess.Process:
-    """Start a program whose standard input is `line`, and whose output is read; `env` is its whole environment.
+def _effective_user() -> dict[str, Any]:
+    """What a program is started with in a run that was started as root: not even its real user is root then."""
+    uid, gid = os.geteuid(), os.getegid()
+    return {} if os.getuid() == uid else {"user": uid, "group": gid}
 
-    The terminal's Ctrl-C never reaches it. A session of its own also takes the terminal away from it,
-    which sudo needs in order to recognise that the user gave the password there.
-    """
-    path = located(argv[0])
-    apart: dict[str, Any] = {"start_new_session": True}
-    if not own_session:
-        apart = {"process_group": 0} if sys.version_info >= (3, 11) else {"preexec_fn": os.setpgrp}
-    return await asyncio.create_subprocess_exec(
-        path,
-        *argv[1:],
-        stdin=line.fileno(),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env=dict(env),
-        limit=LONGEST_LINE_BYTES,
-        **apart,
-    )
+
+def _number_in_proc(pid: int) -> int:
+    """What /proc calls a child: this program may be in a PID namespace below that of /proc (pidfd_open(2))."""
+    if os.readlink("/proc/self") == str(os.getpid()):
+        return pid
+    with contextlib.suppress(OSError):  # it has ended
+        descriptor = os.pidfd_open(pid)
+        with open(f"/proc/self/fdinfo/{descriptor}") as file:
+            lines = dict(line.split(":", 1) for line in file)
+        os.close(descriptor)
+        return int(lines["Pid"])
+    return pid
 
 
 async def _read_all(stream: asyncio.StreamReader | None) -> bytes:

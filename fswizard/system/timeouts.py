@@ -69,17 +69,21 @@ async def finish(
     argv: Sequence[str], *, limit_s: float = LIMIT_S, cwd: str | None = None, pass_fds: Sequence[int] = ()
 ) -> Finished:
     """Run a program of this machine to its end; RunFailed where it does not come to it in time."""
-    process = await commands.start(argv, cwd=cwd, pass_fds=pass_fds)
+    return await ended(await commands.start(argv, cwd=cwd, pass_fds=pass_fds), argv[0], limit_s)
+
+
+async def ended(process: Process, program: str, limit_s: float = LIMIT_S) -> Finished:
+    """How a program ends, which is killed where that takes too long; RunFailed then."""
     try:
         return await within(limit_s, process.wait())
     except asyncio.TimeoutError:
-        await end(process, argv[0])
+        await end(process, program)
         raise RunFailed(
-            _("{program} did not end within {limit} s.", program=argv[0], limit=number(f"{limit_s:g}")),
+            _("{program} did not end within {limit} s.", program=program, limit=number(f"{limit_s:g}")),
             _("The disk may be failing."),
         ) from None
     except asyncio.CancelledError:
-        await end(process, argv[0])
+        await end(process, program)
         raise
 
 

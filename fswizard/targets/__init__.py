@@ -12,9 +12,9 @@ Other packages use what stands here, and `privilege` for the rights of the helpe
   of a killed run are listed for `clean`.
 """
 
+from fswizard.disks.as_root import ROOT_PATH, WORKLOAD_PATH
+from fswizard.disks.memory_limit import LEAST_BYTES as LEAST_MEMORY_LIMIT_BYTES
 from fswizard.disks.memory_limit import ways as memory_limit_ways
-from fswizard.privileged.memory_limit import LEAST_BYTES as LEAST_MEMORY_LIMIT_BYTES
-from fswizard.privileged.programs import ROOT_PATH, WORKLOAD_PATH
 from fswizard.targets.choice import TargetChoice, drive_under, parse_target, plan_target, require_still_there
 from fswizard.targets.device import open_devices
 from fswizard.targets.device_checks import (

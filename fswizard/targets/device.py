@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fswizard.disks.disk import Disk, DiskFailed
+from fswizard.disks.root import open_root
 from fswizard.drives.machine import HERE
 from fswizard.errors import FswizardError, Refused, RunFailed
 from fswizard.language import _
@@ -16,9 +17,7 @@ from fswizard.privileged.in_use import Probed
 from fswizard.progress.emitter import Emitter
 from fswizard.results import state_directory
 from fswizard.system import clock
-from fswizard.targets import privilege
 from fswizard.targets.device_checks import require_confirmation, require_unchanged
-from fswizard.targets.helper_disk import HelperDisks
 from fswizard.targets.image import PreparedImage
 from fswizard.targets.journal import Journal
 from fswizard.targets.prepared import require_no_errors
@@ -61,9 +60,8 @@ async def open_devices(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncI
     directory = journal.make_directory(state_directory())
     scratch = directory / "scratch"
     scratch.mkdir(mode=0o700)
-    emitter.begin("prepare", privilege.starting())
-    async with HelperDisks.start(privilege.purpose(plan)) as disks:
-        emitter.begin("prepare", _("checking the device with the privileged helper"))
+    emitter.begin("prepare", _("checking the device as root"))
+    async with open_root(plan.memory_limit_bytes) as disks:
         claimed = [await disks.claim(member, kind) for member, kind in zip(plan.target.members, shown)]
         disk = await disks.joined(claimed, plan.candidates)
         if any(candidate.outlives_a_run for candidate in plan.candidates):

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fswizard.disks.disk import Disk, DiskFailed, Disks
+from fswizard.disks.root import open_root
 from fswizard.disks.udisks import open_udisks
 from fswizard.engines import (
     BareSample,
@@ -32,8 +33,7 @@ from fswizard.progress.emitter import Emitter
 from fswizard.progress.workload_events import Progress, Ran, WorkloadEvent
 from fswizard.system import clock, host, timeouts
 from fswizard.system.process import Finished, Process
-from fswizard.targets import privilege, scratch_file
-from fswizard.targets.helper_disk import HelperDisks
+from fswizard.targets import scratch_file
 from fswizard.targets.journal import Journal
 from fswizard.targets.prepared import CandidateFailed, PreparedTarget, require_no_errors
 
@@ -388,8 +388,8 @@ async def open_images(
         emitter.begin("prepare", _("asking udisks2 for a loop device"))
         opened: AbstractAsyncContextManager[Disks] = open_udisks(plan.memory_limit_bytes, journal.note_image)
     else:
-        emitter.begin("prepare", privilege.starting())
-        opened = HelperDisks.start()
+        emitter.begin("prepare", _("preparing what root mounts"))
+        opened = open_root(plan.memory_limit_bytes)
     async with opened as disks:
         scratch = journal.make_directory(Path(plan.target.path)) / "scratch"
         scratch.mkdir(mode=0o700)

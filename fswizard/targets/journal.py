@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import fcntl
 import json
@@ -13,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fswizard.disks import reclaim
 from fswizard.disks.undo import release
 from fswizard.errors import FswizardError, Refused, RunFailed, UsageError
 from fswizard.language import _
@@ -21,7 +21,6 @@ from fswizard.results import state_directory
 from fswizard.system import timeouts
 from fswizard.system.commands import query
 from fswizard.targets import own_directory
-from fswizard.targets.helper import Helper
 from fswizard.targets.locations import changeable_by_others
 from fswizard.targets.own_directory import EMPTY, PREFIX, Gone, Identity, NotRemoved
 
@@ -157,7 +156,7 @@ def clean(leftover: Leftover) -> tuple[str, ...]:
         if held is None:
             return ()
         if leftover.needs_root:
-            asyncio.run(_reclaim(leftover.pools))
+            reclaim.ask(leftover.pools)
         if kept := release(leftover.images):
             raise RunFailed(
                 _("{devices} could not be detached.", devices=", ".join(f"/dev/{loop.name}" for loop in kept)),
@@ -176,12 +175,6 @@ def clean(leftover: Leftover) -> tuple[str, ...]:
         raise RunFailed(
             " ".join(sentences), " ".join((*hints, _("To forget it, delete {entry}.", entry=safe(str(leftover.entry)))))
         )
-
-
-async def _reclaim(pools: tuple[str, ...]) -> None:
-    async with Helper.start() as helper:
-        for pool in pools:
-            await helper.reclaim(pool)
 
 
 def _folder() -> Path:

@@ -107,7 +107,7 @@ def _found(path: Path, identity: Identity | None, undo: ExitStack) -> tuple[int,
             raise _replaced(name) from error
         raise _absent(path, identity) from error
     status = os.fstat(held)
-    same = status.st_ino == identity.inode if identity and identity.lasting else status.st_uid == os.getuid()
+    same = status.st_ino == identity.inode if identity and identity.lasting else status.st_uid == os.geteuid()
     if not (same and path.name.startswith(PREFIX)):
         raise _replaced(name)
     return above, held

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pwd
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
+from fswizard.disks import rights
 from fswizard.drives.devices import DeviceTarget, find_device, losses, refusals
 from fswizard.errors import Missing, Refused, RunFailed
 from fswizard.filesystems import availability
@@ -19,15 +18,12 @@ from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Plan
 from fswizard.model.text import safe
 from fswizard.privileged import commands as made
-from fswizard.privileged import rights, set_up_plan, setting_up
+from fswizard.privileged import set_up_plan, setting_up
 from fswizard.privileged.block_device import path_of
 from fswizard.privileged.in_use import Probed
-from fswizard.privileged.protocol import Refusal
+from fswizard.privileged.refusal import Refusal
 from fswizard.privileged.set_up_plan import FSTAB, Names, SetUp
 from fswizard.system import commands
-from fswizard.targets import helper_copy, privilege
-from fswizard.targets.channel import BY, ENVIRONMENT
-from fswizard.targets.privilege import Purpose
 
 USUAL_MOUNT_POINT = "/mnt/data"
 COLUMNS = "SIZE,SERIAL,WWN,PARTUUID"
@@ -75,11 +71,6 @@ class SetUpPlan:
         """As root, in order; those left out that this machine has no use for."""
         steps = set_up_plan.steps(self.what, self.names)
         return tuple(set_up_plan.shell(step) for step in steps if not step.only_with or os.path.exists(step.only_with))
-
-    @property
-    def purpose(self) -> Purpose:
-        """What the helper is started for."""
-        return privilege.to_set_up(self.number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +192,7 @@ def require_confirmed(plan: SetUpPlan, typed: str) -> None:
 
 
 def set_up(plan: SetUpPlan, typed: str) -> Iterator[str | SetUpDone]:
-    """Have the helper do it: yields what is done now, at last a SetUpDone. Blocks; call `privilege.authorise` before.
+    """Have it done as root: yields what is done now, at last a SetUpDone. Blocks; call `rights.authorise` before.
 
     Once begun it goes on to its end, whoever listens. Refused, Missing or RunFailed say what was taken back.
     """
@@ -213,45 +204,22 @@ def set_up(plan: SetUpPlan, typed: str) -> Iterator[str | SetUpDone]:
         "number": plan.number, "diskseq": plan.diskseq, "size_bytes": plan.size_bytes, "serial": typed,
         "shown": plan.shown,
     }  # fmt: skip
-    request = {"id": 1, "verb": "set_up", **claim, **asdict(plan.what)}
-    way = privilege.way()
-    if way not in BY:
-        raise privilege.missing(way, plan.purpose)
-    begun = False
     words = {step.name: step.text for step in set_up_plan.steps(plan.what, plan.names)}
-    argv = (*BY[way], *helper_copy.command(rights.SET_UP))
-    for line in commands.dialogue(argv, json.dumps(request).encode() + b"\n", ENVIRONMENT):
-        message = json.loads(line)
-        begun = True
+    for message in rights.ask("fswizard.privileged.setting_up", {**claim, **asdict(plan.what)}):
         if "step" in message:
             yield words[message["step"]]
-        elif "error" in message:
-            raise _failed(message["error"])
         else:
             yield _done(plan, message["done"])
             return
-    if begun:
-        raise RunFailed(
-            _("The helper ended before it was done."), _("Look at {fstab} and the disk before you go on.", fstab=FSTAB)
-        )
-    raise Missing(_("Root's rights were not given, so nothing was changed."), _(privilege.SET_UP.otherwise))
+    raise RunFailed(
+        _("Setting the disk up ended before it was done."), _("Look at {fstab} and the disk before you go on.", fstab=FSTAB)
+    )
 
 
 def _done(plan: SetUpPlan, said: Mapping[str, str]) -> SetUpDone:
     point = plan.what.mount_point
     undo = set_up_plan.undo(point, said["uuid"])
     return SetUpDone(point, f"{point}/{set_up_plan.TEST_FILE}", said["backup"], undo)
-
-
-def _failed(error: Mapping[str, Any]) -> Refused | RunFailed:
-    text = f"{safe(error['text'])}."
-    if error["code"] == "failed":
-        back = "; ".join(map(safe, error["undone"]))
-        return RunFailed(
-            f"{text[:1].upper()}{text[1:]}",
-            _("Taken back: {back}.", back=back) if back else _("Look at the disk first."),
-        )
-    return _refused(Refusal(error["code"], error["text"], hint=error["hint"]))
 
 
 def _refused(refusal: Refusal) -> Refused:

@@ -30,22 +30,20 @@ from fswizard.system.files import home_directory, keep_setting, setting, write_n
 from fswizard.tui.choices import WizardChoices
 
 if TYPE_CHECKING:
+    from fswizard.disks.rights import State
     from fswizard.drives.devices import DeviceTarget
     from fswizard.filesystems import Availability
     from fswizard.results import Entry
     from fswizard.session import OngoingRun, Resumption
     from fswizard.targets import Leftover, Offer, SetUpChoices, SetUpDone, SetUpPlan
-    from fswizard.targets.privilege import Purpose, State
 
 __all__ = [
-    "NO_WAY", "Availability", "Backend", "DeviceTarget", "Entry", "Leftover", "Offer", "OngoingRun", "Order", "Place",
-    "Purpose", "Resumption", "RunHandle", "SetUpChoices", "SetUpDone", "SetUpPlan", "State",
+    "Availability", "Backend", "DeviceTarget", "Entry", "Leftover", "Offer", "OngoingRun", "Order", "Place",
+    "Resumption", "RunHandle", "SetUpChoices", "SetUpDone", "SetUpPlan", "State",
 ]  # fmt: skip
 
 Order = Literal["pause", "resume", "skip", "stop"]
 """Orders to a run."""
-NO_WAY = ("sudo-refuses", "unknown-caller", "wrong-helper", "unreadable-helper", "none")
-"""States of `Backend.privilege` in which root cannot be had."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,17 +286,16 @@ class Backend:
 
         return confirmed(plan, typed)
 
-    def privilege(self, needed: Purpose) -> State:
-        from fswizard.targets import privilege
+    def rights(self) -> State:
+        """How root's rights can be had."""
+        from fswizard.disks import rights
 
-        return privilege.state(needed)
+        return rights.state()
 
     def way(self) -> State:
         """How scratch images are attached and mounted: by udisks2 or, where that can't be had, with root's rights."""
         from fswizard.disks.way import udisks
-        from fswizard.targets import privilege
-
-        return "udisks" if not udisks()[1] and os.geteuid() else privilege.state()
+        return "udisks" if not udisks()[1] and os.geteuid() else self.rights()
 
     def why_root(self, plan: Plan) -> str:
         """Why a plan for scratch images needs root's rights, in a few words; empty where it does not."""
@@ -306,16 +303,11 @@ class Backend:
 
         return why_root(plan.target, plan.measured)
 
-    def rights_warning(self, rights: State) -> str:
-        """What to know before root is had this way; empty for nothing."""
-        from fswizard.targets import privilege
+    def authorise(self) -> None:
+        """Have the password asked for on the terminal, where that is needed."""
+        from fswizard.disks import rights
 
-        return privilege.warning(rights)
-
-    def authorise(self, needed: Purpose) -> None:
-        from fswizard.targets import privilege
-
-        privilege.authorise(needed)
+        rights.authorise()
 
     def start(self, plan: Plan, path: Path | None = None) -> RunHandle:
         """Start a run, or resume the one in the result file at `path`. FswizardError where it cannot begin."""

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any
 from textual.app import App, SuspendNotSupported
 from textual.screen import ModalScreen
 
-from fswizard.errors import ExitCode, FswizardError, Missing, Refused
+from fswizard.errors import ExitCode, FswizardError, Missing
 from fswizard.language import _
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.system import clock
-from fswizard.tui.backend import NO_WAY, Backend, RunHandle
+from fswizard.tui.backend import Backend, RunHandle
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.machine import MachineCache
 from fswizard.tui.monitor import RunMonitor
 from fswizard.tui.steps import WizardStep, steps_for
 
 if TYPE_CHECKING:
-    from fswizard.tui.backend import OngoingRun, Purpose, Resumption
+    from fswizard.tui.backend import OngoingRun, Resumption
 
 
 class Wizard(App[int]):
@@ -135,14 +135,11 @@ class Wizard(App[int]):
             return
         self._beginning = True
         try:
-            if plan.target.kind != "directory" and not plan.by_udisks:
-                from fswizard.targets import privilege
-
+            if plan.needs_root:
                 task = _("making and mounting filesystems on {device}", device=plan.target.path)
                 if plan.target.kind == "image":
                     task = _("making and mounting filesystems on the scratch image")
-                needed = await asyncio.to_thread(privilege.purpose, plan)
-                await self.authorise(needed, task)
+                await self.authorise(task)
             path = self.taken_up.path if self.taken_up else None
             run = await asyncio.to_thread(self.backend.start, plan, path)
         finally:
@@ -166,37 +163,32 @@ class Wizard(App[int]):
         self.run_worker(self.running.follow(), name="run", group="run", exclusive=True, exit_on_error=True)
         self.visit("run")
 
-    async def authorise(self, needed: Purpose, task: str) -> None:
-        """Have sudo ask for the password on the terminal where it has to, and the helper whether a disk be erased.
-
-        Missing where root cannot be had, Refused where the user says no.
-        """
-        state = await asyncio.to_thread(self.backend.privilege, needed)
-        if state in ("root", "pkexec") or (state == "sudo" and not needed.devices):
+    async def authorise(self, task: str) -> None:
+        """Have sudo or doas ask for the password on the terminal where it has to; Missing where root cannot be had."""
+        state = await asyncio.to_thread(self.backend.rights)
+        if not state.endswith("asks"):
+            if state == "none":
+                self.backend.authorise()  # says what is missing
             return
-        if state in NO_WAY:
-            self.backend.authorise(needed)  # says what is missing
         try:
             with self.suspend():
-                error = self._ask_on_the_terminal(needed)  # not raised: the screen would not come back
+                error = self._ask_on_the_terminal()  # not raised: the screen would not come back
         except SuspendNotSupported as unsupported:
             raise Missing(
                 _("This needs root, and the password cannot be asked for here: {task}.", task=task),
                 _("Run `sudo -v` in this terminal first, or log in as root."),
             ) from unsupported
-        if isinstance(error, Refused):
-            raise error
         if error:
             raise Missing(
                 _("sudo refused: the password was wrong, or your account may not use sudo. Nothing has started."),
                 _("⏎ asks again; “Compare what I have” on the first screen needs no root."),
             )
 
-    def _ask_on_the_terminal(self, needed: Purpose) -> FswizardError | None:
+    def _ask_on_the_terminal(self) -> FswizardError | None:
         print(flush=True)
         before = signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is meant for sudo alone
         try:
-            self.backend.authorise(needed)
+            self.backend.authorise()
         except FswizardError as error:
             return error
         finally:

@@ -16,7 +16,7 @@ from fswizard.errors import FswizardError
 from fswizard.language import N_, _
 from fswizard.model.drive import Drive
 from fswizard.model.units import binary_text
-from fswizard.tui.backend import NO_WAY, Place
+from fswizard.tui.backend import Place
 from fswizard.tui.choices import WizardChoices, next_value
 from fswizard.tui.drawing import Piece, keyed
 from fswizard.tui.drives import (
@@ -316,7 +316,7 @@ class DriveScreen(BoxScreen):
         if action == "shrink":
             return self.is_mounted and self._fitting_bytes > 0
         if action == "compare":
-            return self.wizard.machine.rights in NO_WAY
+            return self.wizard.machine.rights == "none"
         return super().check_action(action, parameters)
 
     def action_forward(self) -> None:
@@ -350,7 +350,7 @@ class DriveScreen(BoxScreen):
     def _refuses(self, drive: Drive | None, menu: TargetMenu) -> bool:
         """Say what stands against the choice, and which key mends it."""
         recipe, place = self.choices.recipe, menu.image_place
-        if self.wizard.machine.rights in NO_WAY:
+        if self.wizard.machine.rights == "none":
             self.refuse(_("Making filesystems needs administrator rights, which you can't get here. "
                           "`c` compares filesystems you already use, which needs none."))  # fmt: skip
         elif drive is not None and self._given_drive == drive.name != "" and menu.chosen is None:

@@ -21,8 +21,6 @@ from fswizard.model.drive import Drive
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.report.plan import LOSES, NOTHING, PLACE, plan_commands, plan_facts
-from fswizard.targets import privilege
-from fswizard.tui.backend import NO_WAY
 from fswizard.tui.drawing import bullet, facts, filled, keyed, lines, text, wrap
 from fswizard.tui.screens.base import AIRY, SCROLL_LINES, SCROLL_PAGES, StepScreen, TextBox
 from fswizard.tui.widgets.canvas import Canvas
@@ -35,26 +33,19 @@ if TYPE_CHECKING:
 ROOT = {
     "udisks": N_("Not needed: udisks2 attaches and mounts the scratch image, and everything runs as you."),
     "root": N_("fswizard runs as root; the workloads themselves run without root."),
-    "sudo": N_("sudo is used once, for formatting and mounting; everything else runs as you."),
-    "sudo-asks": N_("sudo asks for your password once, before the run begins; it is used for formatting and mounting."),
-    "pkexec": N_("pkexec asks for your password in a window, as sudo is not installed; everything else runs as you."),
-    "sudo-refuses": N_("Formatting and mounting need root, and sudo won't give it to you."),
-    "unknown-caller": N_("fswizard runs as root for somebody else. Start it as yourself; it calls sudo when needed."),
-    "wrong-helper": N_("The installed helper is not this version's: run `fswizard install-helper` and come back."),
-    "unreadable-helper": N_("Root can't read this copy of fswizard: run `fswizard install-helper` and come back."),
+    "sudo": N_("sudo starts the run, for formatting and mounting; the workloads run as you."),
+    "sudo-asks": N_("sudo asks for your password once, before the run begins; the workloads run as you."),
+    "doas": N_("doas starts the run, for formatting and mounting; the workloads run as you."),
+    "doas-asks": N_("doas asks for your password once, before the run begins; the workloads run as you."),
+    "pkexec": N_("pkexec asks for your password in a window, as sudo is not installed; the workloads run as you."),
     "none": N_("Formatting and mounting need root, and sudo is not installed."),
 }
-CONFIRMED = N_(
-    "sudo asks for your password on the plain terminal, where you are asked once more whether to erase; everything "
-    "else runs as you."
-)
-COMPARE = N_("go back to the first step and choose “Compare what I have”: comparing mounted filesystems needs no root.")
 NO_ROOT = N_(
     "log in as root, or have sudo installed and your account allowed to use it, or go back to the first step and "
     "choose “Compare what I have”: comparing mounted filesystems needs no root."
 )
 KINDS = (N_("serial number"), N_("name in /dev/disk/by-id"), N_("file's path"))
-"""What confirms a disk, in the words of the helper, which has no translations."""
+"""What confirms a disk."""
 
 
 class SerialBox(TextBox):
@@ -117,10 +108,9 @@ class ReviewScreen(StepScreen):
         backend, taken_up = self.wizard.backend, self.wizard.taken_up
         plan = backend.make_plan(self.choices) if taken_up is None else taken_up.plan
         questions = backend.questions(plan) if taken_up is None and plan.target.kind == "device" else ()
-        rights = "udisks" if plan.by_udisks else backend.privilege(privilege.purpose(plan))
+        rights = "udisks" if plan.by_udisks else backend.rights()
         because = backend.why_root(plan) if plan.target.kind == "image" and rights not in ("udisks", "root") else ""
-        because = _("Reason: {reason}.", reason=because) if because else ""
-        warning = " ".join(filter(None, (because, backend.rights_warning(rights))))
+        warning = _("Reason: {reason}.", reason=because) if because else ""
         return plan, backend.settles(plan), questions, rights, warning
 
     def _cannot(self, error: FswizardError) -> None:
@@ -136,7 +126,7 @@ class ReviewScreen(StepScreen):
         self.wizard.choose(plan=plan)
         if self.wizard.measuring:
             self.say(keyed(_("A run with this plan is under way. `⏎` returns to it.")))
-        elif plan.target.kind != "directory" and rights in NO_WAY:
+        elif plan.target.kind != "directory" and rights == "none":
             self.say(("! ", "bold $text-warning"), _("This needs root, which you can't get here."))
         elif self.wizard.taken_up is not None:
             self.say(keyed(_("This resumes an earlier run. `⏎` starts it.")))
@@ -263,13 +253,11 @@ def plan_words(
         rows[place] = text(rows[place], (f". {other}", "$text-warning"))
     if kind == "directory":
         root = p_("root", "not needed")
-    elif rights in NO_WAY:
-        instead = COMPARE if rights in ("wrong-helper", "unreadable-helper") else NO_ROOT
-        refused = {_("Root"): f"{_(ROOT[rights])} {warning}", _("Instead"): _(instead)}
+    elif rights == "none":
+        refused = {_("Root"): f"{_(ROOT[rights])} {warning}", _("Instead"): _(NO_ROOT)}
         return facts({**refused, **rows}.items(), width, label=11, gap=gap)
     else:
-        asks = kind == "device" and rights in ("sudo", "sudo-asks")
-        root = f"{_(CONFIRMED if asks else ROOT[rights])} {warning}"
+        root = f"{_(ROOT[rights])} {warning}"
     rows = {loses: rows.pop(loses), _("Root"): root, **rows}
     return facts(rows.items(), width, label=11, gap=gap)
 

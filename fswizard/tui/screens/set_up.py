@@ -22,12 +22,12 @@ from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Plan
 from fswizard.model.text import safe
 from fswizard.model.units import size_text
-from fswizard.tui.backend import NO_WAY, Backend
+from fswizard.tui.backend import Backend
 from fswizard.tui.drawing import Piece, bullet, cut, facts, filled, fit, heading, keyed, lines, radio, text, tick
 from fswizard.tui.drives import first_sentences, losing
 from fswizard.tui.machine import DiskWatcher, in_background, target_state
 from fswizard.tui.screens.base import SCROLL_LINES, SCROLL_PAGES, TextBox, Window
-from fswizard.tui.screens.review import CONFIRMED, ROOT, SerialBox, to_confirm
+from fswizard.tui.screens.review import ROOT, SerialBox, to_confirm
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
 
@@ -196,7 +196,7 @@ class SetUpScreen(Window[None]):
 
         def look() -> tuple[SetUpPlan, State]:
             plan = backend.plan_set_up(candidate, path, choices)
-            return plan, backend.privilege(plan.purpose) if plan.identifiers else "root"
+            return plan, backend.rights() if plan.identifiers else "root"
 
         self.ask(look, self._planned)
 
@@ -239,7 +239,7 @@ class SetUpReview(Window[None]):
     def on_mount(self) -> None:
         plan, box = self._plan, self.query_one("#serial", SerialBox)
         self.query_one("#plan", Canvas).show(self._review)
-        if plan.identifiers and self._rights in NO_WAY:
+        if plan.identifiers and self._rights == "none":
             words = _("This needs root, which you can't get here. `^s` saves a script for root.")
             self.say(("! ", "bold $text-warning"), keyed(words))
             box.display, box.disabled = False, True
@@ -283,7 +283,7 @@ class SetUpReview(Window[None]):
     @work(group="begin")
     async def _begin(self, typed: str) -> None:
         try:
-            await self.wizard.authorise(self._plan.purpose, _("setting up a disk"))
+            await self.wizard.authorise(_("setting up a disk"))
         except FswizardError as error:
             self.show_error(error)
             return
@@ -350,7 +350,7 @@ class SetUpReview(Window[None]):
 def _root(rights: State) -> str:
     if rights == "root":
         return _("fswizard runs as root.")
-    return _(CONFIRMED if rights in ("sudo", "sudo-asks") else ROOT[rights])
+    return _(ROOT[rights])
 
 
 def _tick_row(key: str, on: bool, words: str) -> ListRow:

@@ -1,7 +1,7 @@
-"""ZFS's own page cache, the ARC: held to a memory limit while a measured program runs on a pool of this helper.
+"""ZFS's own page cache, the ARC: held to a memory limit while a measured program runs on a pool of this run.
 
 It is one for all pools of a machine, and no cgroup counts it. What its limits were is kept in a file that only root can
-open, locked while a helper holds the ARC down: after SIGKILL the next helper that is asked for a limit puts them back.
+open, locked while a run holds the ARC down: after SIGKILL the next run that limits it puts them back.
 
 A limit of 0 means the module's own, and cannot be set back to that while the module is loaded (zfs(4), zfs_arc_max):
 so the limits that were in force are set, then the parameters as they read before.
@@ -23,7 +23,7 @@ LEAST_MINIMUM_BYTES = 32 << 20
 
 
 class Arc:
-    """The ARC, as far as this helper holds it down."""
+    """The ARC, as far as this run holds it down."""
 
     def __init__(self, parameters: str = PARAMETERS, statistics: str = STATISTICS, file: str = FILE) -> None:
         self._parameters = Path(parameters)
@@ -33,7 +33,7 @@ class Arc:
         self._holders = 0
 
     def hold(self, memory_bytes: int) -> None:
-        """Until `release` was called as often; nothing where there is no ZFS, or another helper holds it already."""
+        """Until `release` was called as often; nothing where there is no ZFS, or another run holds it already."""
         self._holders += 1
         with contextlib.suppress(OSError, KeyError, ValueError):
             if self._descriptor < 0 and (self._parameters / "zfs_arc_max").exists():
@@ -60,7 +60,7 @@ class Arc:
         self._descriptor = -1
 
     def _kept(self) -> int:
-        """The locked file with the limits as they were: those that a killed helper noted, where it left them."""
+        """The locked file with the limits as they were: those that a killed run noted, where it left them."""
         descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

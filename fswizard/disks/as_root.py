@@ -1,0 +1,154 @@
+"""The rights of a run that was started as root: all it does, it does as its user, but for what goes through here.
+
+The effective user of the process is the user; root is its real one. So a file is opened, and a directory made, with the
+user's rights alone, and no path that others can change leads root anywhere. Programs get root's rights back one by one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import pwd
+import shutil
+import signal
+import stat
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from fswizard.errors import Missing, Refused
+from fswizard.language import _
+from fswizard.model.text import safe
+from fswizard.system import clock, timeouts
+from fswizard.system.commands import LocalProcess
+from fswizard.system.process import Finished
+
+ROOT = 0
+ROOT_PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin"
+"""Without /usr/local, which some distributions let a group write."""
+ROOT_ENVIRONMENT = {"PATH": ROOT_PATH, "LC_ALL": "C.UTF-8", "DM_DISABLE_UDEV": "1"}
+"""All that programs of root's get. They make the node of a volume of the device mapper themselves: udev, which watches
+another, sees no write."""
+WORKLOAD_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:/run/current-system/sw/bin"
+PASSED_ON = frozenset({"TMPDIR", "HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "BORG_BASE_DIR", "BORG_PASSPHRASE"})
+"""Variables that a workload is given. None of them means anything to the loader."""
+NIX_STORE = "/nix/store"
+"""Its group adds packages; the sticky bit and the owner keep those that are there as they are."""
+WITHOUT_RIGHTS = ("--no-new-privs", "--bounding-set=-all", "--inh-caps=-all", "--")
+
+
+def caller(environment: Mapping[str, str]) -> pwd.struct_passwd:
+    """Who called sudo, doas or pkexec; root where nobody else is known. Refused where there is no such account."""
+    try:
+        for name in ("SUDO_UID", "PKEXEC_UID"):
+            if name in environment:
+                return pwd.getpwuid(int(environment[name]))
+        if "DOAS_USER" in environment:
+            return pwd.getpwnam(environment["DOAS_USER"])
+        return pwd.getpwuid(ROOT)
+    except (KeyError, ValueError) as error:
+        raise Refused(_("The account that asked for root's rights is not in the user database.")) from error
+
+
+def become(user: pwd.struct_passwd, further: Mapping[str, str]) -> None:
+    """Act as `user` from here on, with an environment of `further` variables and the usual ones."""
+    os.umask(0o022)
+    os.setgroups(os.getgrouplist(user.pw_name, user.pw_gid))
+    os.setegid(user.pw_gid)
+    os.seteuid(user.pw_uid)
+    os.environ.clear()
+    os.environ.update(PATH=WORKLOAD_PATH, HOME=user.pw_dir, USER=user.pw_name, LC_ALL="C.UTF-8", **further)
+
+
+@contextlib.contextmanager
+def root() -> Iterator[None]:
+    """Root's rights for what cannot be left to a program, such as a request to a device: no path of others' in it."""
+    uid, gid = os.geteuid(), os.getegid()
+    os.seteuid(ROOT)
+    os.setegid(ROOT)
+    try:
+        yield
+    finally:
+        os.setegid(gid)
+        os.seteuid(uid)
+
+
+@cache
+def find(name: str) -> str:
+    """Path of a program that nobody but root can change; Missing or Refused where there is none."""
+    path = shutil.which(name, path=ROOT_PATH)
+    if path is None:
+        raise Missing(
+            _("{program} is not installed where root alone can write, such as in /usr/sbin.", program=name),
+            _("`fswizard doctor` says how to get it."),
+        )
+    real = Path(os.path.realpath(path))
+    for entry in (Path(path).parent, real, *real.parents):
+        status = entry.stat()
+        writable = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        if status.st_uid != ROOT or (writable and not (str(entry) == NIX_STORE and status.st_mode & stat.S_ISVTX)):
+            raise Refused(
+                _("{path} is not run as root: others can change {entry}.", path=safe(path), entry=safe(str(entry)))
+            )
+    return path
+
+
+async def start(
+    argv: Sequence[str], *, cwd: str = "/", env: Mapping[str, str] = ROOT_ENVIRONMENT, given: bytes = b"",
+    prefix: Sequence[str] = (), pass_fds: Sequence[int] = (),
+) -> LocalProcess:  # fmt: skip
+    """Start a program as root, which reads what is `given`; `prefix` are words before its own that become it."""
+    words = (*prefix, *argv)
+    path, started, pipe = find(words[0]), clock.monotonic(), asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(
+        *words, executable=path, stdin=pipe if given else asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe,
+        cwd=cwd, env=dict(env), start_new_session=True, pass_fds=pass_fds, user=ROOT, group=ROOT,
+    )  # fmt: skip
+    if process.stdin is not None:
+        with contextlib.suppress(OSError):
+            process.stdin.write(given)
+            process.stdin.close()
+    return LocalProcess(tuple(argv), process, started)
+
+
+async def finish(argv: Sequence[str], *, given: bytes = b"", pass_fds: Sequence[int] = ()) -> Finished:
+    """Run a program as root to its end; RunFailed where it does not come to it in time."""
+    return await timeouts.ended(await start(argv, given=given, pass_fds=pass_fds), argv[0])
+
+
+def run(argv: Sequence[str], limit_s: float) -> subprocess.CompletedProcess[bytes]:
+    """Run a short program as root; what it says and its exit code. TimeoutExpired where it takes longer."""
+    return subprocess.run(
+        argv, executable=find(argv[0]), env=ROOT_ENVIRONMENT, stdin=subprocess.DEVNULL, capture_output=True,
+        timeout=limit_s, check=False, user=ROOT, group=ROOT,
+    )  # fmt: skip
+
+
+def end(name: str) -> None:
+    """End the processes of this PID namespace that are called `name`."""
+    namespace = os.stat("/proc/self/ns/pid").st_ino
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError, ValueError), root():  # it has ended
+            inside = os.stat(process / "ns/pid").st_ino == namespace
+            if inside and (process / "comm").read_text().strip() == name[:15]:
+                lines = (process / "status").read_text().splitlines()
+                number = next(line for line in lines if line.startswith("NSpid:")).split()[-1]
+                os.kill(int(number), signal.SIGTERM)
+
+
+async def start_workload(
+    argv: Sequence[str], *, cwd: str, env: Mapping[str, str], prefix: Sequence[str] = ()
+) -> LocalProcess:
+    """Start a program as the user, without any right but theirs; `prefix` is run before, as root, and becomes it."""
+    uid, gid = os.geteuid(), os.getegid()
+    user = pwd.getpwuid(uid)
+    environment = {"PATH": WORKLOAD_PATH, "HOME": user.pw_dir, "TMPDIR": "/tmp", "LC_ALL": "C.UTF-8", **env}
+    if shutil.which(argv[0], path=WORKLOAD_PATH) is None:
+        raise Missing(
+            _("{program} is not installed.", program=argv[0]), _("`fswizard doctor` says how to get it.")
+        )
+    drop = ("setpriv", f"--reuid={uid}", f"--regid={gid}", "--init-groups", *WITHOUT_RIGHTS)
+    passed = {name: value for name, value in environment.items() if name in {"PATH", "LC_ALL", *PASSED_ON}}
+    return await start(argv, cwd=cwd, env=passed, prefix=(*prefix, *drop))

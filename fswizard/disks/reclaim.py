@@ -1,0 +1,24 @@
+"""Takes down, as root, what a killed run left in the kernel: pools, arrays and volumes, by their names."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+
+from fswizard.disks import rights
+from fswizard.disks.stack import reclaim
+
+
+def ask(names: Sequence[str]) -> None:
+    """Have it done; Refused where one may be another's, Missing where root's rights cannot be had."""
+    list(rights.ask(__name__, list(names)))
+
+
+def main() -> None:
+    rights.serve(_carry_out)
+
+
+def _carry_out(names: Sequence[str]) -> Iterator[str]:
+    for name in names:
+        asyncio.run(reclaim(name))
+        yield name
