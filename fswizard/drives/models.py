@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from importlib import resources
 from typing import Literal
 
@@ -76,8 +76,6 @@ class ModelRow:
     may_trim: bool = False
     """Whether some conventional disks of the family offer TRIM, such as those for cameras, so that it is only a
     hint."""
-    cache_bytes: int = 0
-    """Size of the persistent cache, or 0 if unknown."""
 
     @property
     def disputed(self) -> bool:
@@ -111,7 +109,7 @@ def stem(model: str) -> str:
     return re.split(r"[- ]", model, maxsplit=1)[0]
 
 
-@lru_cache(maxsize=8192)
+@cache
 def spellings(model: str) -> tuple[str, ...]:
     """A bare model name, and as its maker spells it: without an OEM's or a series' name before it, with underscores as
     blanks, whole where a bridge cut it in two, out of a name in /dev/disk/by-id."""
@@ -141,35 +139,26 @@ def scsi_name(vendor: str, product: str, more: str = "") -> str:
 
 
 class ModelTable:
-    """Rows with an index for looking up thousands of names."""
+    """Rows to look up names in."""
 
     def __init__(self, rows: Iterable[ModelRow], sources: Iterable[Source] = (), names: Iterable[str] = ()) -> None:
         self.rows = tuple(rows)
+        self._patterns = [re.compile(row.pattern, re.ASCII) for row in self.rows]
         self.sources = {source.url: source for source in sources}
-        self._exact: dict[str, list[ModelRow]] = {}
-        self._patterns: list[tuple[re.Pattern[str], ModelRow]] = []
-        for row in self.rows:
-            if row.pattern.isalnum():
-                self._exact.setdefault(row.pattern, []).append(row)
-            else:
-                self._patterns.append((re.compile(row.pattern, re.ASCII), row))
-        self.names = sorted({*self._exact, *names})
+        self.names = sorted({*names, *(row.pattern for row in self.rows if row.pattern.isalnum())})
         """Names of models that have a row, for suggestions."""
-        self.find = lru_cache(maxsize=8192)(self._find)
 
-    def _find(self, model: str) -> tuple[ModelRow, ...]:
+    def find(self, model: str) -> tuple[ModelRow, ...]:
         """Rows about a model: those that name it, then those whose pattern covers it."""
-        cut = len(model) == _SCSI_LETTERS
-        for name in (*spellings(model), *(f"{name}0" for name in spellings(model) if cut)):
-            short = stem(name)
-            written = tuple(dict.fromkeys((short, name, " ".join(model.upper().split()))))
-            matching = (row for pattern, row in self._patterns if any(map(pattern.fullmatch, written)))
-            if rows := (*self._exact.get(short, ()), *matching):
-                return rows
+        names = spellings(model)
+        if len(model) == _SCSI_LETTERS:
+            names += tuple(f"{name}0" for name in names)
+        for name in names:
+            written = {stem(name), name, " ".join(model.upper().split())}
+            patterns = zip(self._patterns, self.rows, strict=True)
+            if rows := [row for pattern, row in patterns if any(map(pattern.fullmatch, written))]:
+                return tuple(sorted(rows, key=lambda row: row.pattern not in written))
         return ()
-
-    def _kind(self, name: str) -> SmrKind:
-        return self.find(name)[0].kind
 
     def near(self, model: str) -> list[tuple[str, SmrKind]]:
         """Up to three models with their kinds that a misspelt or unfinished name may mean."""
@@ -177,14 +166,14 @@ class ModelTable:
         near = difflib.get_close_matches(typed, self.names, 3, 0.85) if len(typed) >= 6 else []
         if not near and len(typed) >= 4:
             near = [name for name in self.names if name.startswith(typed)][:3]
-        return [(name, self._kind(name)) for name in sorted(near)]
+        return [(name, self.find(name)[0].kind) for name in sorted(near)]
 
     def may_be_cut(self, model: str) -> bool:
         """Whether a name is the beginning of longer ones, which record in another way: `WD20SD` of `WD20SDZW`."""
         name = stem(spellings(model)[-1])
         kinds = {row.kind for row in self.find(name)}
         longer = (other for other in self.names if other.startswith(name) and other != name)
-        return bool(kinds) and any(self._kind(other) not in kinds for other in longer)
+        return bool(kinds) and any(self.find(other)[0].kind not in kinds for other in longer)
 
     def meant(self, title: str) -> list[tuple[str, SmrKind]]:
         """Up to six models that a series and a size may mean, as on a box: `Seagate BarraCuda 8TB`. Shingled ones come
@@ -193,13 +182,13 @@ class ModelTable:
         if not size or not series:
             return []
         begins = (f"ST{size[1]}000", f"WD{size[1]}0", f"WD{size[1]}1")
-        names = [name for name in sorted(self.names, key=len) if name.startswith(begins)]
-        models = [
-            (name, self._kind(name)) for name in names if any(series <= _series(row.note) for row in self.find(name))
-        ]
-        conventional = [model for model in models if model[1] in ("cmr", "unknown")]
-        shingled = [model for model in models if model not in conventional]
-        return [*shingled[:3], *conventional[:3]]
+        shingled, others = list[tuple[str, SmrKind]](), list[tuple[str, SmrKind]]()
+        for name in sorted(self.names, key=len):
+            rows = self.find(name) if name.startswith(begins) else ()
+            if any(series <= _series(row.note) for row in rows):
+                group = others if rows[0].kind in ("cmr", "unknown") else shingled
+                group.append((name, rows[0].kind))
+        return [*shingled[:3], *others[:3]]
 
 
 def _series(text: str) -> set[str]:
@@ -214,11 +203,5 @@ def shipped_table() -> ModelTable:
 
 
 def persistent_cache_bytes(drive: Drive) -> int:
-    """Size of the cache for a shingled disk's random writes, or 0 for other disks.
-
-    If it is unknown, it is assumed to be 20 GB, as measured on disks of the Archive family.
-    """
-    if drive.smr.kind not in ("drive-managed", "host-aware"):
-        return 0
-    known = (row.cache_bytes for row in shipped_table().find(drive.model) if row.cache_bytes)
-    return next(known, 20_000_000_000)
+    """Size of a shingled disk's cache, as measured on disks of the Archive family; 0 for other disks."""
+    return 20_000_000_000 if drive.smr.kind in ("drive-managed", "host-aware") else 0

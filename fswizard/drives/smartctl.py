@@ -7,7 +7,7 @@ import queue
 import shlex
 import threading
 from collections.abc import Iterable, Iterator
-from dataclasses import fields, replace
+from dataclasses import asdict, replace
 
 from fswizard.drives.identity import known_facts
 from fswizard.drives.machine import HERE, Machine
@@ -23,6 +23,7 @@ from fswizard.system.commands import query
 _BUSES = ("nvme", "sata", "sas", "scsi", "ide", "usb")
 _BRIDGE_TYPES = ("", "sat", "sat,12", "sntasmedia", "sntjmicron", "sntrealtek")
 """Device types for USB bridges, smartctl's own choice first; none of them writes to the disk (smartctl(8), -d)."""
+_ASKING = ("--info", "--health", "--attributes")
 _FARM_VERSION = (7, 4)
 
 
@@ -58,8 +59,8 @@ def details(drive: Drive, *, timeout_s: float = 10.0, wake: bool = False, machin
         health=reading.health,
         temperature_c=reading.temperature_c,
         power_on_hours=reading.power_on_hours,
-        written_bytes=reading.wear.written_bytes,
-        life_used_percent=reading.wear.life_used_percent,
+        written_bytes=reading.written_bytes,
+        life_used_percent=reading.life_used_percent,
         smr=verdict,
     )
 
@@ -81,7 +82,7 @@ def details_each(drives: Iterable[Drive], *, timeout_s: float = 10.0, wake: bool
 def _ask(drive: Drive, deadline: float, wake: bool) -> tuple[Reading, str]:
     """smartctl's answer and the device type that it needed. Raises FswizardError if the disk says nothing."""
     for type_ in _BRIDGE_TYPES if drive.bridge else ("",):
-        reading = _query(drive, ("--info", "--health", "--attributes"), type_, deadline, wake)
+        reading = _query(drive, _ASKING, type_, deadline, wake)
         facts = reading.facts
         if facts.asleep or (facts.model and facts.medium):
             break
@@ -94,13 +95,13 @@ def _ask(drive: Drive, deadline: float, wake: bool) -> tuple[Reading, str]:
         raise RunFailed(N_("smartctl needs root to query the disk."), hint)
     if not facts.model:
         raise RunFailed(facts.problem, N_("`smartctl --scan-open` may show how to reach the disk."))
+    log = "devstat" if facts.medium == "solid-state" else ""  # whose counts are preferred to its maker's attributes
+    if reading.version >= _FARM_VERSION and facts.model.startswith("ST"):
+        log = "farm"
     with contextlib.suppress(FswizardError):
-        if reading.version >= _FARM_VERSION and facts.model.startswith("ST"):
-            farm = _query(drive, ("--log", "farm"), type_, deadline, wake)
-            reading = replace(reading, facts=replace(facts, recording=farm.facts.recording))
-        if facts.medium == "solid-state":  # the standard's counts are preferred to its maker's own attributes
-            statistics = _query(drive, ("--log", "devstat"), type_, deadline, wake)
-            reading = replace(reading, wear=statistics.wear.or_else(reading.wear))
+        if log:
+            more = _query(drive, (*_ASKING, "--log", log), type_, deadline, wake)
+            reading = more if more.facts.model else reading
     return reading, type_
 
 
@@ -123,11 +124,14 @@ def _query(drive: Drive, asking: tuple[str, ...], type_: str, deadline: float, w
 
 def _merged(known: SmrFacts, answer: SmrFacts) -> SmrFacts:
     """The kernel's facts and smartctl's; the kernel's are preferred for zones and TRIM."""
-    mine = {"source", "bridge", "asleep", "problem"}
-    mine |= {"zoned", "zoned_where"} if known.zoned else set()
-    mine |= {"trim", "trim_where"} if known.trim else set()
-    answered = {field.name: getattr(answer, field.name) for field in fields(answer) if field.name not in mine}
-    return replace(known, **{name: value for name, value in answered.items() if value})
+    merged = {name: value for name, value in asdict(answer).items() if value}
+    for field in ("source", "asleep", "problem"):
+        merged.pop(field, None)
+    if known.zoned:
+        merged |= {"zoned": known.zoned, "zoned_where": known.zoned_where}
+    if known.trim:
+        merged |= {"trim_where": known.trim_where}
+    return replace(known, **merged)
 
 
 def _without(drive: Drive, known: SmrFacts, error: FswizardError) -> Drive:
@@ -143,10 +147,10 @@ def _without(drive: Drive, known: SmrFacts, error: FswizardError) -> Drive:
 
 def _nvme_temperature_c(drive: Drive, machine: Machine) -> int | None:
     """Temperature of an NVMe disk by the kernel, without root; a query might wake other disks."""
-    if drive.bus != "nvme":
-        return drive.temperature_c
     device = f"/sys/block/{drive.name}/device"
-    sensors = [name for name in machine.names(device) if name.startswith("hwmon") and name != "hwmon"]
-    sensors += [f"hwmon/{name}" for name in machine.names(f"{device}/hwmon")]
-    readings = (machine.number(f"{device}/{sensor}/temp1_input", -1) for sensor in sensors)
-    return next((round(reading / 1000) for reading in readings if reading > 0), drive.temperature_c)
+    for directory in (device, f"{device}/hwmon"):
+        for name in machine.names(directory) if drive.bus == "nvme" else ():
+            reading = machine.number(f"{directory}/{name}/temp1_input", -1)
+            if name.startswith("hwmon") and reading > 0:
+                return round(reading / 1000)
+    return drive.temperature_c

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from fswizard.drives.models import names_a_volume, scsi_name, shipped_table
-from fswizard.drives.pastes import FARM, LONGEST_VALUE, NAMES, Call, calls, rows
-from fswizard.drives.smartctl_wear import NOT_REPORTED, Wear, wear
-from fswizard.drives.smr import Medium, SmrFacts, Zoned
+from fswizard.drives.pastes import FARM, LONGEST_VALUE, NAMES, Call, calls, cleaned, rows
+from fswizard.drives.smr import Medium, SmrFacts
 from fswizard.language import N_
 from fswizard.model.text import safe
+from fswizard.system.block_stats import SECTOR_BYTES
 
 _TRIM_VERSION = (7, 2)
 """First release that shows TRIM and zones (smartmontools' NEWS)."""
@@ -25,18 +25,23 @@ _RPM = re.compile(r"(\d{4,5})(?: rpm|$)")
 _RECORDING = re.compile(r"Recording Type\s*:\s*(SMR|CMR)\b")
 _SCSI_ZONED = re.compile(r"(?:Host aware|Device managed) zoned block capable")
 _ZONES = re.compile(r"(host[ _-]aware)|(?:device|drive)[ _-]managed", re.IGNORECASE)
-_IDENTIFY = re.compile(r"Word +Bit +Value")
-_IDENTIFY_TRIM = re.compile(r"\b169 +0 +1 +Trim bit")
-_IDENTIFY_ZONED = re.compile(r"\b69 +1:0 +(?:0x)?0*([12]) +Zoned Cap")
 _FLASH = re.compile(r"Wear_Level|Wearout_Indicator|SSD_Life|Percent_Lifetime|NAND_|(?:Avg|Average|Max|Total)_Erase")
 _PLATTERS = re.compile(r"Spin_Up_Time|Seek_Error_Rate|Spin_Retry_Count")
 _NETWORK = re.compile(r"LIO-ORG|ISCSI|IET |SYNOLOGY +STORAGE|FREENAS|TRUENAS|NBD|COMSTAR|FABRICS", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"\[No Information Found\]|\(none\)|[\W_x0]*$|.*/\d+:\d+:\d+:\d+", re.IGNORECASE)
 """What stands where a name is missing."""
-_BRIDGE = re.compile(r"(?:Unknown|Unsupported|Broken) USB bridge.*", re.IGNORECASE)
 _ASLEEP = re.compile(r"Device is in STANDBY", re.IGNORECASE)
 """Not SLEEP, which smartctl also reports for bridges without ATA commands."""
 _DEVICE = re.compile(r"/dev/[\w/!.-]+")
+_REFUSAL = re.compile(
+    r"(?:/dev/[^\s:]{1,60}:? )?"
+    r"(?:Smartctl open device|Read Device Identity failed|Read NVMe|Standard Inquiry|Short INQUIRY|CHECK POWER|"
+    r"Device is in (?:STANDBY|SLEEP|IDLE)|smartctl requires a device|UNRECOGNIZED OPTION|INVALID ARGUMENT|"
+    r"Unable to detect device type|(?:Unknown|Unsupported|Broken) USB bridge|requires option|[Uu]nable to open|"
+    r"No such device|device successfully opened|smartctl[^\s:]{0,8}: (?:command )?not found|"
+    r"smartctl\S{0,8} is not recogni|Error=\d)(?:(?! ====|<\D|\",|\\)[^\n]){0,120}"
+)
+"""What smartctl, or the shell in its place, says where there is no answer."""
 _CARD = "/dev/mmcblk"
 _LOG = re.compile(r"\b(?:[Ll]og|SCT|Self-test)\b")
 """In what a call prints that asks for more about a disk."""
@@ -53,49 +58,65 @@ _MAKERS = {
     "00000e": "Fujitsu",
 }
 """Makers of hard disks by the beginning of their WWNs (IEEE's list)."""
-_ONLY_SMARTCTL = (
-    "User Capacity",
-    "Device type",
-    "Model Family",
-    "Rotation Rate",
-    "LU WWN Device Id",
-    "TRIM Command",
+_ONLY_SMARTCTL = {
+    "INFORMATION", "User Capacity", "Device type", "Model Family", "Rotation Rate", "LU WWN Device Id", "TRIM Command",
     "banner",
-)
+}  # fmt: skip
 """Lines that nothing but smartctl prints."""
 _NVME = (
-    "PCI Vendor/Subsystem ID",
-    "PCI Vendor ID",
-    "IEEE OUI Identifier",
-    "Total NVM Capacity",
-    "Number of Namespaces",
-)
+    "PCI Vendor/Subsystem ID", "PCI Vendor ID", "IEEE OUI Identifier", "Total NVM Capacity", "Number of Namespaces",
+)  # fmt: skip
 """Lines in which an NVMe disk says who made it; they hold zeros where another disk was asked as NVMe."""
-_KEYS = (
-    ("Model Family", "model_family"),
-    ("Vendor", "scsi_vendor"),
-    ("Vendor", "vendor"),
-    ("Product", "scsi_product"),
-    ("Product", "product"),
-    ("Device Model", "model_name"),
-    ("Device Model", "scsi_model_name"),
-    ("Firmware Version", "firmware_version"),
-    ("Revision", "scsi_revision"),
-    ("Revision", "revision"),
-    ("Serial Number", "serial_number"),
-    ("ATA Version is", "ata_version.string"),
-    ("Rotation Rate", "rotation_rate"),
-    ("Device type", "device_type.name"),
-    ("Zoned Device", "zoned_device.capabilities"),
-    ("TRIM Command", "trim.supported"),
-    ("Logical Unit id", "logical_unit_id"),
-    ("Transport protocol", "scsi_transport_protocol.name"),
-    ("PCI Vendor ID", "nvme_pci_vendor.id"),
-    ("IEEE OUI Identifier", "nvme_ieee_oui_identifier"),
-    ("Total NVM Capacity", "nvme_total_capacity"),
-    ("Number of Namespaces", "nvme_number_of_namespaces"),
-)
-"""Names of smartctl's lines with the keys that say the same in its JSON, which changed from 7.0 to 7.5."""
+_KEYS = {
+    "model_family": "Model Family",
+    "scsi_vendor": "Vendor",
+    "vendor": "Vendor",
+    "scsi_product": "Product",
+    "product": "Product",
+    "model_name": "Device Model",
+    "scsi_model_name": "Device Model",
+    "firmware_version": "Firmware Version",
+    "scsi_revision": "Revision",
+    "revision": "Revision",
+    "serial_number": "Serial Number",
+    "ata_version.string": "ATA Version is",
+    "rotation_rate": "Rotation Rate",
+    "device_type.name": "Device type",
+    "zoned_device.capabilities": "Zoned Device",
+    "trim.supported": "TRIM Command",
+    "physical_block_size": "Sector Size",
+    "logical_unit_id": "Logical Unit id",
+    "scsi_transport_protocol.name": "Transport protocol",
+    "nvme_pci_vendor.id": "PCI Vendor ID",
+    "nvme_ieee_oui_identifier": "IEEE OUI Identifier",
+    "nvme_total_capacity": "Total NVM Capacity",
+    "nvme_number_of_namespaces": "Number of Namespaces",
+}
+"""Keys of smartctl's JSON, which changed from 7.0 to 7.5, with the lines that say the same."""
+
+_NVME_LOG = "nvme_smart_health_information_log"
+_LIFE_USED = {
+    f"{_NVME_LOG}.percentage_used": 1,
+    "7 8": 1,
+    "endurance_used.current_percent": 1,
+    "scsi_percentage_used_endurance_indicator": 1,
+    "attribute used": 1,
+}
+_WRITTEN = {f"{_NVME_LOG}.data_units_written": 512_000, "1 24": SECTOR_BYTES, "attribute written": 1}
+"""Counts of wear and their units, the standard ones first: NVM Express Base Specification (SMART log, thousands of 512
+bytes), page and offset in the device statistics (ACS-4, 9.5)."""
+_ATTRIBUTES = {
+    "Samsung": ("177 Wear_Leveling_Count", "241 Total_LBAs_Written", SECTOR_BYTES),
+    "Crucial": ("202 Percent_Lifetime_Remain", "246 Total_LBAs_Written", SECTOR_BYTES),
+    "Micron": ("202 Percent_Lifetime_Remain", "246 Total_LBAs_Written", SECTOR_BYTES),
+    "Intel": ("233 Media_Wearout_Indicator", "241 Host_Writes_32MiB", 32 << 20),
+}
+"""By the beginning of a family's name in smartctl's database: the attribute whose normalised value is the percentage of
+life that remains, the attribute of the data written, and bytes for each count. Other makers' are not read: of two disks
+that call one `Total_LBAs_Written`, one counts sectors and the other 32 MiB at a time.
+
+Samsung's SMART attribute white paper; Micron TN-FD-22 (attributes 202, 246); Intel SSD DC S3500 Product
+Specification, table of SMART attributes (E9h declines linearly from 100 to 1; F1h counts 65,536 sectors)."""
 
 _FOREIGN = N_("This isn't output of smartctl; `smartctl -x DEVICE` prints it.")
 _NAMELESS = N_("smartctl reported no model name.")
@@ -113,7 +134,8 @@ class Reading:
     """`good`, `failing`, or empty if it was not reported."""
     temperature_c: int | None = None
     power_on_hours: int | None = None
-    wear: Wear = NOT_REPORTED
+    life_used_percent: int | None = None
+    written_bytes: int | None = None
     version: tuple[int, ...] = ()
     """Version of smartctl."""
     line: int = 1
@@ -130,61 +152,61 @@ def parse(output: bytes) -> Reading:
 def parse_each(output: bytes) -> list[Reading]:
     """A reading for each disk in a paste, and for each call or place that answers of none."""
     disks: list[Call] = []
-    of_device: dict[str, Call] = {}
-    talk = Call(1)
+    talk = Call(text=cleaned(output))
     for call in calls(output):
         _take_document(call)
         problem = _problem(call)
-        before = of_device.get(call.device) if call.device else next(iter(disks[-1:]), None)
-        if problem == _NAMELESS and before and "INFORMATION" not in call.lines and _may_be_one(before, call):
-            before.lines = {**call.lines, **before.lines}
-            before.document = {**call.document, **before.document}
-            before.text += call.text
-        elif problem in (_LIST, _FOREIGN) or (problem == _NAMELESS and call.document and not call.device):
+        disk = next((disk for disk in reversed(disks) if call.device in ("", disk.device)), None)
+        serials = {each.lines["Serial Number"] for each in (disk, call) if each and "Serial Number" in each.lines}
+        if problem == _NAMELESS and disk and "INFORMATION" not in call.lines and len(serials) < 2:
+            disk.lines = {**call.lines, **disk.lines}
+            disk.document = {**call.document, **disk.document}
+            disk.text += call.text
+        elif problem == _LIST or (problem == _NAMELESS and call.document and not call.device):
             talk = call
-        else:
+        elif problem != _FOREIGN:
             disks.append(call)
-            of_device[call.device] = call
     answered = {call.device for call in disks if _model(call)} - {""}
     return [_reading(call) for call in disks if _model(call) or call.device not in answered] or [_reading(talk)]
 
 
-def _may_be_one(disk: Call, part: Call) -> bool:
-    """Whether a call for more about a disk may be about this one."""
-    serial = disk.lines.get("Serial Number", "")
-    return not serial or part.lines.get("Serial Number", serial) == serial
-
-
 def _take_document(call: Call) -> None:
     """Add the lines that say the same as a document, and the device that is named where there is no answer."""
-    answers = call.document
-    for name, key in _KEYS:
+    answers, lines = call.document, call.lines
+    for key, name in _KEYS.items():
         if isinstance(answers.get(key), str | int):
-            call.lines.setdefault(name, _text(answers[key]))
-    if "Product" in call.lines:
-        call.lines.pop("Device Model", None)
+            lines.setdefault(name, safe(str(answers[key])[:LONGEST_VALUE]).strip())
+    if "Product" in lines:
+        lines.pop("Device Model", None)
     if isinstance(answers.get("wwn.oui"), int):
-        call.lines["LU WWN Device Id"] = f"{answers.get('wwn.naa')} {answers['wwn.oui']:06x}"
-    if messages := [str(row.get("string")) for row in rows(answers.get("smartctl.messages"))]:
-        call.lines["refusal"] = safe(" ".join(messages)[: 2 * LONGEST_VALUE])
+        lines["LU WWN Device Id"] = f"{answers.get('wwn.naa')} {answers['wwn.oui']:06x}"
     if version := answers.get("smartctl.version"):
-        call.lines["banner"] = ".".join(map(str, version)) if isinstance(version, list) else ""
+        lines["banner"] = ".".join(map(str, version)) if isinstance(version, list) else ""
     if answers:
         call.text = " ".join(str(row.get("name")) for row in rows(answers.get("ata_smart_attributes.table")))
-    if not call.device and (device := _DEVICE.search(call.lines.get("refusal", ""))):
-        call.device = device[0]
+    call.device = call.device or "".join(_DEVICE.findall(_refusal(call))[:1])
+
+
+def _refusal(call: Call) -> str:
+    """What smartctl, or the shell in its place, says instead of an answer."""
+    if messages := rows(call.document.get("smartctl.messages")):
+        return safe(" ".join(str(row.get("string")) for row in messages)[: 2 * LONGEST_VALUE])
+    refusal = _REFUSAL.search(call.text)
+    return safe(refusal[0].strip()) if refusal else ""
 
 
 def _reading(call: Call) -> Reading:
     facts, answers = _facts(call), call.document
     passed = answers.get("smart_status.passed")
+    counts = _wear(answers)
     return Reading(
         facts,
         serial=call.lines.get("Serial Number", ""),
         health="good" if passed is True else "failing" if passed is False else "",
-        temperature_c=whole(answers.get("temperature.current")),
-        power_on_hours=whole(answers.get("power_on_time.hours")),
-        wear=wear(answers),
+        temperature_c=_whole(answers.get("temperature.current")),
+        power_on_hours=_whole(answers.get("power_on_time.hours")),
+        life_used_percent=_first(counts, _LIFE_USED),
+        written_bytes=_first(counts, _WRITTEN),
         version=_version(call),
         line=call.line,
         unread=bool(call.problem) or facts.problem in (_FOREIGN, _BROKEN),
@@ -193,21 +215,28 @@ def _reading(call: Call) -> Reading:
 
 def _facts(call: Call) -> SmrFacts:
     lines, answers, text = call.lines, call.document, call.text
-    model, medium, capacity = _model(call), _medium(lines), _capacity(call)
+    model, capacity, refusal = _model(call), _capacity(call), _refusal(call)
     is_ata = answers.get("device.protocol") == "ATA" or ("Device Model" in lines and not answers)
     sector = _SECTOR.search(lines.get("Sector Size", lines.get("Sector Sizes", "")))
-    if is_ata and answers:
-        sector = _SECTOR.match(_text(answers.get("physical_block_size")))
-    rate = _RPM.match(lines.get("Rotation Rate", ""))
+    rate = lines.get("Rotation Rate", "")
+    rpm = _RPM.match(rate)
+    medium: Medium = "rotating" if rpm else ""
+    # that a disk was asked as NVMe says nothing
+    if any(re.search(r"[1-9a-f]", lines.get(name, "").lower().removeprefix("0x")) for name in _NVME):
+        medium = "nvme"
+    elif rate == "0" or rate.startswith("Solid State"):
+        medium = "solid-state"
     wwn = _WWN.match(lines.get("LU WWN Device Id", lines.get("Logical Unit id", "")))
-    identify = text[words.end() :] if (words := _IDENTIFY.search(text)) else ""
     farm = _RECORDING.search(text, text.find(FARM)) if FARM in lines else None
     recorded = [farm[1]] if farm else [answers[key] for key in answers if key.endswith("drive_recording_type")]
-    trim = lines.get("TRIM Command", "").startswith(("Available", "True"))
-    zoned, zoned_where = _zoned(call, identify)
-    worn = not medium and _FLASH.search(text) is not None and not _PLATTERS.search(text)
-    refusal = lines.get("refusal", "")
-    bridge = _BRIDGE.search(refusal)
+    zoned_where = N_("Zoned Device in smartctl's output")
+    zones = _ZONES.search(lines.get("Zoned Device", ""))
+    if zones is None:
+        pages = [key for key, value in answers.items() if "zoned_block_capable" in key and value is True]
+        pages += _SCSI_ZONED.findall(text) if "Product" in lines else []
+        zones = _ZONES.search(" ".join(pages))
+        zoned_where = N_("VPD page B1 in smartctl's output")
+    worn = _FLASH.search(text) is not None and not _PLATTERS.search(text)
     mode = f"{answers.get('power_mode.name')} {answers.get('power_mode.ata_string')}".upper()
     recent = _version(call) >= _TRIM_VERSION
     return SmrFacts(
@@ -217,22 +246,21 @@ def _facts(call: Call) -> SmrFacts:
         firmware=lines.get("Firmware Version", lines.get("Revision", "")),
         standard=lines.get("ATA Version is", ""),
         capacity_bytes=capacity if capacity < _LARGEST_BYTES else 0,
-        sector_bytes=int(sector[1]) if sector else 0,
-        rpm=int(rate[1]) if rate else 0,
+        sector_bytes=int(sector[1]) if sector and is_ata else 0,
+        rpm=int(rpm[1]) if rpm else 0,
         medium=medium,
         peripheral=lines.get("Device type", "").lower(),
         maker=_MAKERS.get(wwn[1].lower(), "") if wwn else "",
-        zoned=zoned,
-        zoned_where=zoned_where,
+        zoned="" if zones is None else "host-aware" if zones[1] else "drive-managed",
+        zoned_where=zoned_where if zones else "",
         recording="SMR" if "SMR" in recorded else "CMR" if "CMR" in recorded else "",
-        trim=trim or _IDENTIFY_TRIM.search(identify) is not None,
-        trim_where=N_("TRIM Command in smartctl's output") if trim else N_("IDENTIFY DEVICE word 169"),
+        trim=lines.get("TRIM Command", "").startswith(("Available", "True")),
+        trim_where=N_("TRIM Command in smartctl's output"),
         trim_would_show=recent and is_ata,
         recent=recent,
-        flash_attributes=worn and (bool(answers) or "Device is" in lines),
-        bridge=bridge[0] if bridge else "",
+        flash_attributes=worn and not medium and (bool(answers) or "Device is" in lines),
         volume=names_a_volume(model),
-        removable=_CARD in refusal,
+        removable=_CARD in refusal and not model,
         network="iscsi" in lines.get("Transport protocol", "").lower() or _NETWORK.search(model) is not None,
         asleep=not model and (_ASLEEP.search(refusal) is not None or "STANDBY" in mode),
         problem=_problem(call),
@@ -241,13 +269,10 @@ def _facts(call: Call) -> SmrFacts:
 
 def _model(call: Call) -> str:
     """The model's name; empty if it is missing, or if the output ends within it."""
-    lines = {
-        name: "" if _PLACEHOLDER.match(call.lines[name]) else call.lines[name] for name in NAMES & call.lines.keys()
-    }
+    lines = {name: line for name, line in call.lines.items() if name in NAMES and not _PLACEHOLDER.match(line)}
     model = lines.get("Device Model") or lines.get("Model Number") or lines.get("Device", "").partition("Version:")[0]
     if not model and lines:
-        more = call.lines.get("Add. Product Id", "")
-        model = scsi_name(lines.get("Vendor", ""), lines.get("Product", ""), more)
+        model = scsi_name(lines.get("Vendor", ""), lines.get("Product", ""), call.lines.get("Add. Product Id", ""))
     ends = "INFORMATION" in call.lines and call.lines.keys() <= {*NAMES, "Model Family", "INFORMATION", "banner"}
     return "" if ends and shipped_table().may_be_cut(model) else model.strip()
 
@@ -258,40 +283,16 @@ def _version(call: Call) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".") if part.isdecimal())
 
 
-def _medium(lines: Mapping[str, str]) -> Medium:
-    """What the disk's own answer says; that it was asked as NVMe says nothing."""
-    if any(re.search(r"[1-9a-f]", lines.get(name, "").lower().removeprefix("0x")) for name in _NVME):
-        return "nvme"
-    rate = lines.get("Rotation Rate", "")
-    if rate == "0" or rate.startswith("Solid State"):
-        return "solid-state"
-    return "rotating" if _RPM.match(rate) else ""
-
-
 def _capacity(call: Call) -> int:
     """Capacity in bytes; 0 if two figures for it disagree, as in a damaged file."""
     keys = ("user_capacity.bytes", "user_capacity.blocks", "logical_block_size")
-    size, blocks, block = (whole(call.document.get(key)) or 0 for key in keys)
+    size, blocks, block = (_whole(call.document.get(key)) or 0 for key in keys)
     match = _CAPACITY.match(call.lines.get("User Capacity", ""))
     if match is None or not match[2]:
         return size if size == blocks * block else 0
     exact = int(re.sub(r"\D", "", match[1]) or "0")
     rounded = float(re.sub(r"\D+", ".", match[2])) * _UNITS[match[3]]
     return exact if abs(exact - rounded) <= 0.01 * rounded else 0
-
-
-def _zoned(call: Call, identify: str) -> tuple[Zoned, str]:
-    """Kind of zones and where the disk says so."""
-    pages = [key for key, value in call.document.items() if "zoned_block_capable" in key and value is True]
-    if "Product" in call.lines:
-        pages += _SCSI_ZONED.findall(call.text)
-    if zones := _ZONES.search(call.lines.get("Zoned Device", "")):
-        return "host-aware" if zones[1] else "drive-managed", N_("Zoned Device in smartctl's output")
-    if zones := _ZONES.search(" ".join(pages)):
-        return "host-aware" if zones[1] else "drive-managed", N_("VPD page B1 in smartctl's output")
-    if word := _IDENTIFY_ZONED.search(identify):
-        return "host-aware" if word[1] == "1" else "drive-managed", N_("IDENTIFY DEVICE word 69")
-    return "", ""
 
 
 def _problem(call: Call) -> str:
@@ -303,21 +304,46 @@ def _problem(call: Call) -> str:
     if capacity >= _LARGEST_BYTES:
         value = lines.get("User Capacity", f"{capacity} bytes")
         return N_("The disk answers garbage: {value}.").format(value=value)
-    if "listed" in lines or "devices" in answers:
+    if "devices" in answers:
         return _LIST
-    if "refusal" in lines:
-        return lines["refusal"]
+    if refusal := _refusal(call):
+        return refusal
     whole_document = bool(answers.keys() & {"smartctl.version", "device.name"})
     is_further = "INFORMATION" not in lines and (call.identified or _LOG.search(call.text))
     if whole_document or ("banner" in lines and ("User Capacity" in lines or is_further)):
         return _NAMELESS
-    by_smartctl = call.identified or answers or {"INFORMATION", *_ONLY_SMARTCTL} & lines.keys()
+    by_smartctl = call.identified or answers or _ONLY_SMARTCTL & lines.keys()
     return _BROKEN if by_smartctl else _FOREIGN
 
 
-def _text(value: object) -> str:
-    return safe(str(value)[:LONGEST_VALUE]).strip()
+def _wear(answers: dict[str, Any]) -> dict[str, Any]:
+    """The counts of wear: of a standard, and of attributes of the disk's maker."""
+    counts = dict(answers)
+    for page in rows(answers.get("ata_device_statistics.pages")):
+        for row in rows(page.get("table")):
+            if row.get("flags.valid") is True:
+                counts[f"{page.get('number')} {row.get('offset')}"] = row.get("value")
+    family = str(answers.get("model_family")).partition(" ")[0]
+    if family in _ATTRIBUTES and answers.get("rotation_rate") == 0:
+        remaining, counted, unit_bytes = _ATTRIBUTES[family]
+        for row in rows(answers.get("ata_smart_attributes.table")):
+            attribute, remains = f"{row.get('id')} {row.get('name')}", _whole(row.get("value"))
+            written = _whole(row.get("raw.value"))
+            if attribute == remaining and remains is not None:
+                counts["attribute used"] = 100 - remains
+            elif attribute == counted and written is not None:
+                counts["attribute written"] = written * unit_bytes
+    return counts
 
 
-def whole(value: object) -> int | None:
+def _first(counts: dict[str, Any], keys: dict[str, int]) -> int | None:
+    """The first count that there is, in its unit."""
+    for key, unit in keys.items():
+        count = _whole(counts.get(key))
+        if count is not None and count >= 0:
+            return count * unit
+    return None
+
+
+def _whole(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None

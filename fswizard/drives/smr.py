@@ -67,42 +67,22 @@ _OTHER_DEVICES = {
     "storage array": N_("a controller of disks"),
 }
 """SCSI device types that are no disks."""
-_SAYS = (
-    N_("{source} ({document}) says that this model is {recording}."),
-    N_("{source} ({document}) says that this model is {recording}: {note}."),
-)
-_LISTS = (
-    N_("{source} ({document}) lists this model as {recording}."),
-    N_("{source} ({document}) lists this model as {recording}: {note}."),
-)
-_STATEMENTS: dict[SourceStrength, tuple[str, str]] = {
+_SAYS = N_("{source} ({document}) says that this model is {recording}: {note}.")
+_LISTS = N_("{source} ({document}) lists this model as {recording}: {note}.")
+_STATEMENTS: dict[SourceStrength, str] = {
     "vendor": _SAYS,
     "database": _LISTS,
-    "paper": (
-        N_("{source} ({document}) measured that this model is {recording}."),
-        N_("{source} ({document}) measured that this model is {recording}: {note}."),
-    ),
-    "press": (
-        N_("{source} ({document}) reports that this model is {recording}."),
-        N_("{source} ({document}) reports that this model is {recording}: {note}."),
-    ),
+    "paper": N_("{source} ({document}) measured that this model is {recording}."),
+    "press": N_("{source} ({document}) reports that this model is {recording}: {note}."),
     "legal": _SAYS,
     "community": _LISTS,
-    "outputs": ("", N_("{source} ({document}) show that this model {note}, as no shingled disk does.")),
-    "hint": (
-        "",
-        N_("{source} ({document}) show that this model {note}, as no drive-managed disk that we have seen does."),
-    ),
-    "date": (
-        N_("{source} ({document}) already lists this model, and the first shingled disk was sold in 2013."),
-        N_("{source} ({document}) already lists this model, and the first shingled disk was sold in 2013: {note}."),
-    ),
+    "outputs": N_("{source} ({document}) show that this model {note}, as no shingled disk does."),
+    "hint": N_("{source} ({document}) show that this model {note}, as no drive-managed disk that we have seen does."),
+    "date": N_("{source} ({document}) already lists this model, and the first shingled disk was sold in 2013: {note}."),
 }
-"""Each without and with a note."""
-_DISPUTE = N_("Sources disagree about this model."), N_("Sources disagree about this model: {note}.")
-_HYBRID = (
-    N_("{source} ({document}) counts this model among hybrid disks and does not say how its platters record."),
-    N_("{source} ({document}) counts this model among hybrid disks and does not say how its platters record: {note}."),
+_DISPUTE = N_("Sources disagree about this model: {note}.")
+_HYBRID = N_(
+    "{source} ({document}) counts this model among hybrid disks and does not say how its platters record: {note}."
 )
 _KNOW: dict[SmrKind, tuple[str, ...]] = {
     "drive-managed": (
@@ -203,24 +183,25 @@ def judge_smr(facts: SmrFacts, table: ModelTable | None = None) -> SmrVerdict:
 
 def judge_composed(members: Sequence[Drive]) -> SmrVerdict:
     """The verdict on several disks, as an array or as paths to one: a shingled member slows down the whole."""
-    disks = {(disk.serial or disk.name): disk for disk in members}.values()
-    kinds = {disk.smr.kind for disk in disks}
+    disks = list({(disk.serial or disk.name): disk for disk in members}.values())
     order: tuple[SmrKind, ...] = (*SHINGLED, "unknown", "cmr", "not-a-hard-disk")
+    kinds = {disk.smr.kind for disk in disks}
     kind: SmrKind = next((kind for kind in order if kind in kinds), "unknown")
     known = [_STRENGTHS.index(disk.smr.confidence) for disk in disks if disk.smr.kind == kind]
-    confidence: Confidence = "weak"
-    if kind != "unknown":  # one shingled member is enough; all are as conventional as the least known of them
-        confidence = _STRENGTHS[min(known) if kind in SHINGLED else max(known)]
-    advice = (N_("Check the disks it is made of, one by one."),) if kind == "unknown" else _KNOW.get(kind, ())
-    return SmrVerdict(kind, confidence, tuple(map(_of_member, disks)), advice)
-
-
-def _of_member(disk: Drive) -> Evidence:
-    text = _MEMBER[disk.smr.confidence]
-    if disk.smr.kind == "unknown":
-        text = N_("It is made of {disk}, whose verdict is unknown.")
-    named = f"{disk.name} ({disk.model})" if disk.model else disk.name
-    return _says("member", disk.smr.kind, disk.smr.confidence, text, disk=named, verdict=disk.smr.kind)
+    evidence = []
+    for disk in disks:
+        text = _MEMBER[disk.smr.confidence]
+        if disk.smr.kind == "unknown":
+            text = N_("It is made of {disk}, whose verdict is unknown.")
+        named = f"{disk.name} ({disk.model})" if disk.model else disk.name
+        verdict = disk.smr.kind
+        evidence.append(_says("member", verdict, disk.smr.confidence, text, disk=named, verdict=verdict))
+    if kind == "unknown":
+        advice = (N_("Check the disks it is made of, one by one."),)
+        return SmrVerdict("unknown", "weak", tuple(evidence), advice)
+    # one shingled member is enough; all are as conventional as the least known of them
+    confidence = _STRENGTHS[min(known) if kind in SHINGLED else max(known)]
+    return SmrVerdict(kind, confidence, tuple(evidence), _KNOW.get(kind, ()))
 
 
 def _says(code: str, says: SmrKind, strength: Confidence, text: str, **fields: str) -> Evidence:
@@ -230,8 +211,14 @@ def _says(code: str, says: SmrKind, strength: Confidence, text: str, **fields: s
 def _evidence(facts: SmrFacts, table: ModelTable) -> Iterator[Evidence]:
     rows = table.find(facts.model)
     yield from _own_words(facts, rows)
-    named = (*_family(facts, rows), *_by_table(facts, table))
+    named = [*_family(facts, rows)]
+    for row in rows:
+        if row.kind != "not-a-hard-disk" or not facts.medium:
+            code, text = DISPUTED if row.disputed else "model-table", row_text(row, table.sources.get(row.source))
+            named.append(Evidence(code, row.kind, "weak" if row.kind == "unknown" else row.confidence, text))
     yield from named
+    if not rows and facts.source == "name" and facts.model:
+        yield _near_names(facts.model, table)
     if not any(item.says in SHINGLED for item in named):  # the name is better evidence than the age
         yield from _marks(facts)
     if facts.medium == "rotating" and facts.trim:
@@ -240,34 +227,36 @@ def _evidence(facts: SmrFacts, table: ModelTable) -> Iterator[Evidence]:
 
 def _own_words(facts: SmrFacts, rows: Sequence[ModelRow]) -> Iterator[Evidence]:
     """What the disk and the kernel say of its zones, its medium and its recording."""
-    type_, zones, recording = facts.peripheral, facts.zone_model, facts.recording
-    if zones in ("host-managed", "host-aware"):
-        kind: SmrKind = "host-managed" if zones == "host-managed" else "host-aware"
-        yield _says(
-            "queue-zoned", kind, "certain", N_("The kernel reports {kind} zones (queue/zoned in sysfs)."), kind=zones
-        )
+    type_, zones = facts.peripheral, facts.zone_model
+    for kind in SHINGLED:
+        if zones == kind:
+            text = N_("The kernel reports {kind} zones (queue/zoned in sysfs).")
+            yield _says("queue-zoned", kind, "certain", text, kind=kind)
     if "host managed zoned" in type_:
         yield _says("device-type", "host-managed", "certain", N_("The SCSI device type is '{type}'."), type=type_)
-    if other := next((words for name, words in _OTHER_DEVICES.items() if name in type_), ""):
-        text = N_("The SCSI device type is '{type}': {device}.")
-        yield _says("device-type", "not-a-hard-disk", "certain", text, type=type_, device=other)
+    for name, words in _OTHER_DEVICES.items():
+        if name in type_:
+            text = N_("The SCSI device type is '{type}': {device}.")
+            yield _says("device-type", "not-a-hard-disk", "certain", text, type=type_, device=words)
     if facts.zoned:
         text = N_("The disk itself reports {kind} zones ({place}).")
         words = facts.zoned.replace("drive", "device")
         yield _says("zoned", facts.zoned, "certain", text, kind=words, place=facts.zoned_where)
     if facts.medium in _MEDIA and zones != "host-managed":
-        code, text = _MEDIA[facts.medium]
-        yield _says(code, "not-a-hard-disk", "certain", text)
+        yield _says(_MEDIA[facts.medium][0], "not-a-hard-disk", "certain", _MEDIA[facts.medium][1])
     elif facts.removable and not facts.medium:
         text = N_("It is a small removable medium, as sticks and cards are.")
         yield _says("removable", "not-a-hard-disk", "weak", text)
     elif facts.flash_attributes and not facts.medium:
         text = N_("Its SMART attributes count flash wear, which no hard disk has.")
         yield _says("flash-attributes", "not-a-hard-disk", "strong", text)
-    if recording:
+    if facts.recording:
+        says: SmrKind = "cmr"
+        if facts.recording == "SMR":
+            listed = {row.kind for row in rows}
+            says = next((kind for kind in SHINGLED if kind in listed), "drive-managed")
         text = N_("The disk itself reports the recording type {type} (Seagate's FARM log).")
-        kinds = [kind for kind in SHINGLED for row in rows if row.kind == kind] or ["drive-managed"]
-        yield _says("farm", kinds[0] if recording == "SMR" else "cmr", "certain", text, type=recording)
+        yield _says("farm", says, "certain", text, type=facts.recording)
 
 
 def _family(facts: SmrFacts, rows: Sequence[ModelRow]) -> Iterator[Evidence]:
@@ -285,32 +274,25 @@ def _family(facts: SmrFacts, rows: Sequence[ModelRow]) -> Iterator[Evidence]:
         yield Evidence("smartctl-family", "not-a-hard-disk", "strong", text)
 
 
-def _by_table(facts: SmrFacts, table: ModelTable) -> Iterator[Evidence]:
-    rows = table.find(facts.model)
-    for row in rows:
-        if row.kind != "not-a-hard-disk" or not facts.medium:
-            strength = "weak" if row.kind == "unknown" else row.confidence
-            code = DISPUTED if row.disputed else "model-table"
-            yield Evidence(code, row.kind, strength, row_text(row, table.sources.get(row.source)))
-    if not rows and facts.source == "name" and facts.model:
-        meant = table.meant(facts.model)
-        nearest = N_("Models that it may be: {models}.") if meant else N_("The nearest names: {models}.")
-        models = "; ".join(_IS[kind].format(model=name) for name, kind in meant or table.near(facts.model))
-        text = N_("This name is not in the table of models.")
-        if models:
-            text = f"{text} {nearest.format(models=models)}"
-        yield Evidence("near-names", "unknown", "weak", text)
+def _near_names(model: str, table: ModelTable) -> Evidence:
+    """Models that a name which is not in the table may mean."""
+    text = N_("This name is not in the table of models.")
+    nearest, models = N_("Models that it may be: {models}."), table.meant(model)
+    if not models:
+        nearest, models = N_("The nearest names: {models}."), table.near(model)
+    if models:
+        listed = "; ".join(_IS[kind].format(model=name) for name, kind in models)
+        text = f"{text} {nearest.format(models=listed)}"
+    return Evidence("near-names", "unknown", "weak", text)
 
 
 def row_text(row: ModelRow, source: Source | None = None) -> str:
     """A sentence on a source's statement about a model, with document, year and address."""
     said = source or Source(row.source, urlsplit(row.source).netloc)
-    statements = _STATEMENTS[row.strength]
+    text = _STATEMENTS[row.strength]
     if row.kind == "unknown":
-        statements = _DISPUTE if row.disputed else _HYBRID
-    text = statements[bool(row.note)].format(
-        source=said.by, document=said.where, recording=_ARE.get(row.kind, ""), note=row.note
-    )
+        text = _DISPUTE if row.disputed else _HYBRID
+    text = text.format(source=said.by, document=said.where, recording=_ARE.get(row.kind, ""), note=row.note)
     return f"{text} {row.source}"
 
 
@@ -391,13 +373,16 @@ def _weigh(evidence: Sequence[Evidence]) -> tuple[SmrKind, Confidence]:
 def _advice(kind: SmrKind, facts: SmrFacts, evidence: Sequence[Evidence]) -> Iterator[str]:
     """Sentences on how to learn more, the most useful first."""
     refused = facts.problem and not facts.model
+    if kind != "unknown" and not (refused and facts.removable):
+        return
     if facts.network and kind == "unknown":
         yield N_("Another machine serves it over the network. Check the disks on that machine.")
-    elif refused and (kind == "unknown" or facts.removable):
-        yield from filter(None, (way_on(facts.problem),))
-    elif kind == "unknown" and facts.volume:
+    elif refused:
+        if way := way_on(facts.problem):
+            yield way
+    elif facts.volume:
         yield N_("Check the real disk on the virtual machine's host, or query the RAID controller.")
-    elif kind == "unknown":
+    else:
         said = {item.says for item in evidence} - {"unknown"}
         if len(said) > 1 or any(item.code == DISPUTED for item in evidence):
             yield N_("The sources disagree about this disk, so it stays unknown.")
@@ -417,7 +402,7 @@ def _ways_to_learn(facts: SmrFacts) -> Iterator[str]:
     elif facts.source == "name":
         yield N_("To be sure, query the disk itself: `fswizard smr DEVICE`, or `smartctl -x DEVICE | fswizard smr -`.")
     else:
-        if facts.source == "smartctl" and not facts.trim_would_show and not facts.recent:
+        if facts.source == "smartctl" and not facts.recent:
             yield N_("Use smartctl 7.2 or later, which also shows TRIM and zones: `smartctl -x DEVICE`.")
         if (facts.maker == "Seagate" or bare(facts.model).startswith("ST")) and not facts.recording:
             yield N_("Newer Seagate disks say how they record: `smartctl -l farm DEVICE` (smartctl 7.4 or later).")
