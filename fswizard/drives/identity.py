@@ -95,19 +95,19 @@ def identify(name: str, machine: Machine = HERE) -> Drive:
 def known_facts(drive: Drive, machine: Machine = HERE) -> SmrFacts:
     """The kernel's facts about how an attached disk records."""
     page, _, zoned = _pages(machine.directory(f"/sys/block/{drive.name}"))
-    discards = drive.discard and drive.bus == "sata" and drive.kind == "hdd"
+    trim = N_("IDENTIFY DEVICE word 169") if page.trim else ""
+    if not trim and drive.discard and drive.bus == "sata" and drive.kind == "hdd":
+        trim = N_("queue/discard_max_bytes in sysfs")
     return SmrFacts(
         source="machine",
         model=drive.model,
-        firmware=drive.firmware,
         capacity_bytes=drive.size_bytes if drive.bus == "sata" else 0,
         rpm=drive.rpm or 0,
         medium=_MEDIA_BY_BUS.get(drive.bus) or _MEDIA.get(drive.kind, ""),
         zone_model=drive.zone_model if drive.zone_model != "none" else "",
         zoned=zoned or page.zoned,
         zoned_where=N_("VPD page B1") if zoned else N_("IDENTIFY DEVICE word 69") if page.zoned else "",
-        trim=page.trim or discards,
-        trim_where=N_("IDENTIFY DEVICE word 169") if page.trim else N_("queue/discard_max_bytes in sysfs"),
+        trim=trim,
         trim_would_show=page.known or drive.bus == "sata",
         bridge=drive.bridge,
         removable=drive.kind == "flash-card",

@@ -52,7 +52,7 @@ def details(drive: Drive, *, timeout_s: float = 10.0, wake: bool = False, machin
         drive,
         model=facts.model,
         serial=reading.serial or drive.serial,
-        firmware=reading.facts.firmware or drive.firmware,
+        firmware=reading.firmware or drive.firmware,
         kind=KIND_OF.get(facts.medium, drive.kind),
         rpm=reading.facts.rpm or drive.rpm,
         rotational=facts.medium == "rotating",
@@ -84,9 +84,9 @@ def _ask(drive: Drive, deadline: float, wake: bool) -> tuple[Reading, str]:
     for type_ in _BRIDGE_TYPES if drive.bridge else ("",):
         reading = _query(drive, _ASKING, type_, deadline, wake)
         facts = reading.facts
-        if facts.asleep or (facts.model and facts.medium):
+        if reading.asleep or (facts.model and facts.medium):
             break
-    if facts.asleep:
+    if reading.asleep:
         hint = N_("Try again when it is in use, or wake it with --wake.")
         raise RunFailed(N_("The disk is asleep and was not woken."), hint)
     if "ermission denied" in facts.problem:
@@ -124,14 +124,9 @@ def _query(drive: Drive, asking: tuple[str, ...], type_: str, deadline: float, w
 
 def _merged(known: SmrFacts, answer: SmrFacts) -> SmrFacts:
     """The kernel's facts and smartctl's; the kernel's are preferred for zones and TRIM."""
-    merged = {name: value for name, value in asdict(answer).items() if value}
-    for field in ("source", "asleep", "problem"):
-        merged.pop(field, None)
-    if known.zoned:
-        merged |= {"zoned": known.zoned, "zoned_where": known.zoned_where}
-    if known.trim:
-        merged |= {"trim_where": known.trim_where}
-    return replace(known, **merged)
+    answered = {name: value for name, value in asdict(answer).items() if value}
+    kernels = {name: getattr(known, name) for name in ("source", "zoned", "zoned_where", "trim")}
+    return replace(known, **answered | {name: value for name, value in kernels.items() if value})
 
 
 def _without(drive: Drive, known: SmrFacts, error: FswizardError) -> Drive:

@@ -30,8 +30,6 @@ _PLATTERS = re.compile(r"Spin_Up_Time|Seek_Error_Rate|Spin_Retry_Count")
 _NETWORK = re.compile(r"LIO-ORG|ISCSI|IET |SYNOLOGY +STORAGE|FREENAS|TRUENAS|NBD|COMSTAR|FABRICS", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"\[No Information Found\]|\(none\)|[\W_x0]*$|.*/\d+:\d+:\d+:\d+", re.IGNORECASE)
 """What stands where a name is missing."""
-_ASLEEP = re.compile(r"Device is in STANDBY", re.IGNORECASE)
-"""Not SLEEP, which smartctl also reports for bridges without ATA commands."""
 _DEVICE = re.compile(r"/dev/[\w/!.-]+")
 _REFUSAL = re.compile(
     r"(?:/dev/[^\s:]{1,60}:? )?"
@@ -94,17 +92,10 @@ _KEYS = {
 }
 """Keys of smartctl's JSON, which changed from 7.0 to 7.5, with the lines that say the same."""
 
-_NVME_LOG = "nvme_smart_health_information_log"
-_LIFE_USED = {
-    f"{_NVME_LOG}.percentage_used": 1,
-    "7 8": 1,
-    "endurance_used.current_percent": 1,
-    "scsi_percentage_used_endurance_indicator": 1,
-    "attribute used": 1,
-}
-_WRITTEN = {f"{_NVME_LOG}.data_units_written": 512_000, "1 24": SECTOR_BYTES, "attribute written": 1}
-"""Counts of wear and their units, the standard ones first: NVM Express Base Specification (SMART log, thousands of 512
-bytes), page and offset in the device statistics (ACS-4, 9.5)."""
+_NVME_UNIT_BYTES = 512_000
+"""Unit of bytes written: thousands of 512 bytes (NVM Express Base Specification, SMART log)."""
+_PERCENTAGE_USED, _SECTORS_WRITTEN = "7 8", "1 24"
+"""Page and offset in the device statistics (ACS-4, 9.5)."""
 _ATTRIBUTES = {
     "Samsung": ("177 Wear_Leveling_Count", "241 Total_LBAs_Written", SECTOR_BYTES),
     "Crucial": ("202 Percent_Lifetime_Remain", "246 Total_LBAs_Written", SECTOR_BYTES),
@@ -129,7 +120,9 @@ class Reading:
     """Data of one output of smartctl, with harmless texts."""
 
     facts: SmrFacts
+    asleep: bool = False
     serial: str = ""
+    firmware: str = ""
     health: str = ""
     """`good`, `failing`, or empty if it was not reported."""
     temperature_c: int | None = None
@@ -196,17 +189,21 @@ def _refusal(call: Call) -> str:
 
 
 def _reading(call: Call) -> Reading:
-    facts, answers = _facts(call), call.document
+    facts, answers, lines = _facts(call), call.document, call.lines
+    mode = f"{answers.get('power_mode.name')} {answers.get('power_mode.ata_string')}".upper()
+    asleep = "STANDBY" in mode or "DEVICE IS IN STANDBY" in _refusal(call).upper()
     passed = answers.get("smart_status.passed")
-    counts = _wear(answers)
+    life_used_percent, written_bytes = _wear(answers)
     return Reading(
         facts,
-        serial=call.lines.get("Serial Number", ""),
+        asleep=asleep and not facts.model,  # not SLEEP, which bridges without ATA commands report, too
+        serial=lines.get("Serial Number", ""),
+        firmware=lines.get("Firmware Version", lines.get("Revision", "")),
         health="good" if passed is True else "failing" if passed is False else "",
         temperature_c=_whole(answers.get("temperature.current")),
         power_on_hours=_whole(answers.get("power_on_time.hours")),
-        life_used_percent=_first(counts, _LIFE_USED),
-        written_bytes=_first(counts, _WRITTEN),
+        life_used_percent=life_used_percent,
+        written_bytes=written_bytes,
         version=_version(call),
         line=call.line,
         unread=bool(call.problem) or facts.problem in (_FOREIGN, _BROKEN),
@@ -236,14 +233,13 @@ def _facts(call: Call) -> SmrFacts:
         pages += _SCSI_ZONED.findall(text) if "Product" in lines else []
         zones = _ZONES.search(" ".join(pages))
         zoned_where = N_("VPD page B1 in smartctl's output")
+    offered = lines.get("TRIM Command", "")
     worn = _FLASH.search(text) is not None and not _PLATTERS.search(text)
-    mode = f"{answers.get('power_mode.name')} {answers.get('power_mode.ata_string')}".upper()
     recent = _version(call) >= _TRIM_VERSION
     return SmrFacts(
         source="smartctl",
         model=model,
         family=lines.get("Model Family", ""),
-        firmware=lines.get("Firmware Version", lines.get("Revision", "")),
         standard=lines.get("ATA Version is", ""),
         capacity_bytes=capacity if capacity < _LARGEST_BYTES else 0,
         sector_bytes=int(sector[1]) if sector and is_ata else 0,
@@ -254,15 +250,13 @@ def _facts(call: Call) -> SmrFacts:
         zoned="" if zones is None else "host-aware" if zones[1] else "drive-managed",
         zoned_where=zoned_where if zones else "",
         recording="SMR" if "SMR" in recorded else "CMR" if "CMR" in recorded else "",
-        trim=lines.get("TRIM Command", "").startswith(("Available", "True")),
-        trim_where=N_("TRIM Command in smartctl's output"),
+        trim=N_("TRIM Command in smartctl's output") if offered.startswith(("Available", "True")) else "",
         trim_would_show=recent and is_ata,
         recent=recent,
         flash_attributes=worn and not medium and (bool(answers) or "Device is" in lines),
         volume=names_a_volume(model),
         removable=_CARD in refusal and not model,
         network="iscsi" in lines.get("Transport protocol", "").lower() or _NETWORK.search(model) is not None,
-        asleep=not model and (_ASLEEP.search(refusal) is not None or "STANDBY" in mode),
         problem=_problem(call),
     )
 
@@ -316,33 +310,34 @@ def _problem(call: Call) -> str:
     return _BROKEN if by_smartctl else _FOREIGN
 
 
-def _wear(answers: dict[str, Any]) -> dict[str, Any]:
-    """The counts of wear: of a standard, and of attributes of the disk's maker."""
-    counts = dict(answers)
-    for page in rows(answers.get("ata_device_statistics.pages")):
-        for row in rows(page.get("table")):
-            if row.get("flags.valid") is True:
-                counts[f"{page.get('number')} {row.get('offset')}"] = row.get("value")
-    family = str(answers.get("model_family")).partition(" ")[0]
-    if family in _ATTRIBUTES and answers.get("rotation_rate") == 0:
-        remaining, counted, unit_bytes = _ATTRIBUTES[family]
-        for row in rows(answers.get("ata_smart_attributes.table")):
-            attribute, remains = f"{row.get('id')} {row.get('name')}", _whole(row.get("value"))
-            written = _whole(row.get("raw.value"))
-            if attribute == remaining and remains is not None:
-                counts["attribute used"] = 100 - remains
-            elif attribute == counted and written is not None:
-                counts["attribute written"] = written * unit_bytes
-    return counts
-
-
-def _first(counts: dict[str, Any], keys: dict[str, int]) -> int | None:
-    """The first count that there is, in its unit."""
-    for key, unit in keys.items():
-        count = _whole(counts.get(key))
-        if count is not None and count >= 0:
-            return count * unit
-    return None
+def _wear(answers: dict[str, Any]) -> tuple[int | None, int | None]:
+    """Percentage of life used and bytes written: by a standard, or else by attributes of the disk's maker."""
+    nvme = "nvme_smart_health_information_log"
+    statistics = {
+        f"{page.get('number')} {row.get('offset')}": row.get("value")
+        for page in rows(answers.get("ata_device_statistics.pages"))
+        for row in rows(page.get("table"))
+        if row.get("flags.valid") is True
+    }
+    named = {f"{row.get('id')} {row.get('name')}": row for row in rows(answers.get("ata_smart_attributes.table"))}
+    family = str(answers.get("model_family")).partition(" ")[0] if answers.get("rotation_rate") == 0 else ""
+    remaining, counted, unit_bytes = _ATTRIBUTES.get(family, ("", "", 0))
+    remains = _whole(named.get(remaining, {}).get("value"))
+    percentages = (
+        answers.get(f"{nvme}.percentage_used"),
+        statistics.get(_PERCENTAGE_USED),
+        answers.get("endurance_used.current_percent"),
+        answers.get("scsi_percentage_used_endurance_indicator"),
+        100 - remains if remains is not None else None,
+    )
+    counts = (
+        (answers.get(f"{nvme}.data_units_written"), _NVME_UNIT_BYTES),
+        (statistics.get(_SECTORS_WRITTEN), SECTOR_BYTES),
+        (named.get(counted, {}).get("raw.value"), unit_bytes),
+    )
+    used = (whole for value in percentages if (whole := _whole(value)) is not None and whole >= 0)
+    written = (whole * unit for value, unit in counts if (whole := _whole(value)) is not None and whole >= 0)
+    return next(used, None), next(written, None)
 
 
 def _whole(value: object) -> int | None:

@@ -120,7 +120,6 @@ class SmrFacts:
     model: str = ""
     family: str = ""
     """Family in smartctl's database."""
-    firmware: str = ""
     standard: str = ""
     """Version of the disk's ATA standard, in smartctl's words."""
     capacity_bytes: int = 0
@@ -138,8 +137,7 @@ class SmrFacts:
     """Page or line with `zoned`."""
     recording: Recording = ""
     """Recording type in Seagate's FARM log."""
-    trim: bool = False
-    trim_where: str = ""
+    trim: str = ""
     """Page or line that offers TRIM."""
     trim_would_show: bool = False
     """Whether the source shows TRIM if there is any: smartctl 7.2 and later, IDENTIFY DEVICE."""
@@ -157,7 +155,6 @@ class SmrFacts:
     """Whether it calls itself a removable medium, and is small."""
     network: bool = False
     """Whether another machine serves it."""
-    asleep: bool = False
     problem: str = ""
     """Why smartctl could not report more, in words."""
 
@@ -184,24 +181,21 @@ def judge_smr(facts: SmrFacts, table: ModelTable | None = None) -> SmrVerdict:
 def judge_composed(members: Sequence[Drive]) -> SmrVerdict:
     """The verdict on several disks, as an array or as paths to one: a shingled member slows down the whole."""
     disks = list({(disk.serial or disk.name): disk for disk in members}.values())
+    evidence = tuple(map(_of_member, disks))
     order: tuple[SmrKind, ...] = (*SHINGLED, "unknown", "cmr", "not-a-hard-disk")
-    kinds = {disk.smr.kind for disk in disks}
-    kind: SmrKind = next((kind for kind in order if kind in kinds), "unknown")
-    known = [_STRENGTHS.index(disk.smr.confidence) for disk in disks if disk.smr.kind == kind]
-    evidence = []
-    for disk in disks:
-        text = _MEMBER[disk.smr.confidence]
-        if disk.smr.kind == "unknown":
-            text = N_("It is made of {disk}, whose verdict is unknown.")
-        named = f"{disk.name} ({disk.model})" if disk.model else disk.name
-        verdict = disk.smr.kind
-        evidence.append(_says("member", verdict, disk.smr.confidence, text, disk=named, verdict=verdict))
+    kind: SmrKind = min((disk.smr.kind for disk in disks), key=order.index, default="unknown")
     if kind == "unknown":
-        advice = (N_("Check the disks it is made of, one by one."),)
-        return SmrVerdict("unknown", "weak", tuple(evidence), advice)
+        return SmrVerdict(kind, "weak", evidence, (N_("Check the disks it is made of, one by one."),))
+    strengths = [disk.smr.confidence for disk in disks if disk.smr.kind == kind]
     # one shingled member is enough; all are as conventional as the least known of them
-    confidence = _STRENGTHS[min(known) if kind in SHINGLED else max(known)]
-    return SmrVerdict(kind, confidence, tuple(evidence), _KNOW.get(kind, ()))
+    confidence = (min if kind in SHINGLED else max)(strengths, key=_STRENGTHS.index)
+    return SmrVerdict(kind, confidence, evidence, _KNOW.get(kind, ()))
+
+
+def _of_member(disk: Drive) -> Evidence:
+    kind, confidence = disk.smr.kind, disk.smr.confidence
+    text = _MEMBER[confidence] if kind != "unknown" else N_("It is made of {disk}, whose verdict is unknown.")
+    return _says("member", kind, confidence, text, disk=f"{disk.name} ({disk.model})".removesuffix(" ()"), verdict=kind)
 
 
 def _says(code: str, says: SmrKind, strength: Confidence, text: str, **fields: str) -> Evidence:
@@ -339,7 +333,7 @@ def ata_version(standard: str) -> int:
 
 def _trim(facts: SmrFacts, rows: Sequence[ModelRow]) -> Evidence:
     """What it means that platters offer TRIM."""
-    place = facts.trim_where
+    place = facts.trim
     names = f"{facts.family} {facts.model}".upper()
     if not facts.identifies_itself:
         text = N_("TRIM is offered ({place}), but perhaps by a bridge or RAID controller, not by the disk.")

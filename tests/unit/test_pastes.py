@@ -205,7 +205,7 @@ def test_text_from_outside_is_harmless() -> None:
     document = json.dumps({"smartctl": {"messages": [{"string": letters}]}, "device": {"name": letters}})
     for reading in (*parse_each(text.encode()), *parse_each(document.encode())):
         facts = reading.facts
-        words = (facts.model, facts.family, facts.firmware, facts.problem, *judge_smr(facts).advice)
+        words = (facts.model, facts.family, reading.firmware, facts.problem, *judge_smr(facts).advice)
         assert all(word.isprintable() for word in words)
 
 

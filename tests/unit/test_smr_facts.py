@@ -52,14 +52,14 @@ def verdict(facts: SmrFacts, rows: ModelTable = NOTHING) -> tuple[str, str]:
         (replace(DISK, family="Seagate Archive HDD (SMR)"), ("drive-managed", "strong")),
         (replace(DISK, family="Western Digital Blue (CMR)"), ("cmr", "strong")),
         (replace(DISK, family="Seagate BarraCuda 3.5 (CMR+HAMR)"), ("cmr", "strong")),
-        (replace(DISK, trim=True), ("drive-managed", "strong")),
+        (replace(DISK, trim="IDENTIFY"), ("drive-managed", "strong")),
         (replace(DISK, standard="ATA/ATAPI-7 T13/1532D revision 4a"), ("cmr", "strong")),
         (replace(DISK, standard="ATA8-ACS T13/1699-D revision 6"), ("cmr", "strong")),
         (replace(DISK, standard="ACS-2, ATA8-ACS T13/1699-D revision 6"), ("cmr", "weak")),
         (replace(DISK, sector_bytes=512), ("cmr", "strong")),
         (replace(DISK, capacity_bytes=320_072_933_376), ("cmr", "strong")),
         (replace(DISK, rpm=10_000), ("cmr", "strong")),
-        (replace(DISK, medium="solid-state", trim=True), ("not-a-hard-disk", "certain")),
+        (replace(DISK, medium="solid-state", trim="IDENTIFY"), ("not-a-hard-disk", "certain")),
         (replace(DISK, medium="nvme"), ("not-a-hard-disk", "certain")),
         (replace(DISK, medium="nvme", zone_model="host-managed"), ("host-managed", "certain")),
         (replace(DISK, medium="", flash_attributes=True), ("not-a-hard-disk", "strong")),
@@ -69,7 +69,7 @@ def test_each_rung_decides_alone(facts: SmrFacts, expected: tuple[str, str]) -> 
     assert verdict(facts) == expected
 
 
-TRIM = replace(DISK, trim=True)
+TRIM = replace(DISK, trim="IDENTIFY")
 OLD = replace(
     DISK, standard="ATA8-ACS (minor revision not indicated)", sector_bytes=512, capacity_bytes=250_059_350_016
 )
@@ -96,7 +96,7 @@ def test_marks_of_the_time_are_those_of_the_disk_itself(facts: SmrFacts) -> None
 
 def test_trim_contradicts_the_time_and_is_a_hint_where_a_family_may_offer_it() -> None:
     assert verdict(OLD, table("drive-managed")) == ("drive-managed", "strong")
-    assert verdict(replace(OLD, trim=True)) == ("unknown", "weak")
+    assert verdict(replace(OLD, trim="IDENTIFY")) == ("unknown", "weak")
     assert verdict(TRIM, table("cmr", may_trim=True)) == ("cmr", "strong")
     assert verdict(TRIM, table("drive-managed", may_trim=True, strength="community")) == ("drive-managed", "weak")
     assert verdict(TRIM, table("unknown", may_trim=True)) == ("unknown", "weak")

@@ -187,7 +187,7 @@ def test_what_else_an_output_says_is_read_and_the_wear_of_an_nvme_disk_in_its_un
     scsi = parse(b"smartctl version 5.38 [i686-linux]\nDevice: SEAGATE  ST373307LC       Version: 0006\n").facts
     assert scsi.model == "SEAGATE  ST373307LC"
     banner = HEADER.partition("\n")[0]
-    assert parse(f"{banner}\n\nDevice is in STANDBY mode, exit(2)\n".encode()).facts.asleep
+    assert parse(f"{banner}\n\nDevice is in STANDBY mode, exit(2)\n".encode()).asleep
     told = {"smart_status": {"passed": False}, "temperature": {"current": 41}, "power_on_time": {"hours": 9}}
     reading = answered({**BASE, **told})
     assert (reading.health, reading.temperature_c, reading.power_on_hours) == ("failing", 41, 9)
