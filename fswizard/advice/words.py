@@ -21,7 +21,6 @@ _FEATURES = {
     "windows": N_("Windows support"),
     "macos": N_("macOS support"),
     "quotas": N_("quotas"),
-    "zoned": N_("zoned disk support"),
     "case-insensitive": N_("case-insensitive names"),
 }
 """A noun for each feature, those that decide most often first."""
@@ -63,8 +62,12 @@ def feature_word(name: str) -> str:
 
 def present(filesystem: Filesystem) -> frozenset[str]:
     """Names of the features that a filesystem has in full, without those that rarely decide."""
-    names = frozenset(feature.name for feature in filesystem.features if feature.present)
-    return names - {"repair", "grow", "quotas", "zoned", "case-insensitive"}
+    return _all_present(filesystem) - {"repair", "grow", "quotas", "case-insensitive"}
+
+
+def _all_present(filesystem: Filesystem) -> frozenset[str]:
+    """Without those that only old results have."""
+    return frozenset(each.name for each in filesystem.features if each.present and each.name in _FEATURES)
 
 
 def distinctions(candidates: Sequence[Candidate]) -> str:
@@ -82,7 +85,7 @@ def features_of(filesystems: Iterable[tuple[str, Iterable[str]]]) -> str:
 
 def worth_asking(candidates: Iterable[Candidate], needs: Iterable[str]) -> Mapping[str, str]:
     """Name and words of the `needs`, and of features by which the candidates differ."""
-    having = [frozenset(f.name for f in candidate.filesystem.features if f.present) for candidate in candidates]
+    having = [_all_present(candidate.filesystem) for candidate in candidates]
     names = frozenset().union(*having) - having[0].intersection(*having)
     return {name: feature_word(name) for name in sorted(names.union(needs), key=_importance)}
 

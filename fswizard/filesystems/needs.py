@@ -21,7 +21,6 @@ NEEDS = (
     Need("case-insensitive", N_("can ignore upper and lower case in names")),
     Need("windows", N_("can be read and written by Windows")),
     Need("macos", N_("can be read and written by macOS")),
-    Need("zoned", N_("works on zoned disks, which take writes only in sequence")),
 )
 
 

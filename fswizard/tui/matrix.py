@@ -26,7 +26,6 @@ FEATURES = {
     N_("quotas"): N_("quotas"),
     N_("send-receive"): N_("send"),
     N_("case-insensitive"): N_("any case"),
-    N_("zoned"): N_("zoned"),
 }
 """Features by their name in the catalogue, with the word above their column: those that decide most often first."""
 FURTHER = {"max-file-size": N_("max file size")}
