@@ -68,8 +68,8 @@ def identify(name: str, machine: Machine = HERE) -> Drive:
     block, udev = machine.directory(f"/sys/block/{name}"), machine.properties(name)
     device = Device(name, name, "", machine)
     bus = _bus(name, machine)
-    page, rate, _ = _pages(block)
-    rate = rate or _rate_by_udev(udev)
+    page, by_udev = _pages(block), udev.get("ID_ATA_ROTATION_RATE_RPM", "")
+    rate = page.rotation_rate or ((int(by_udev) or _NO_MOVING_PARTS) if by_udev.isdecimal() else 0)
     kind = "virtual" if _served(name, machine) else _kind(name, block, bus, rate)
     return Drive(
         name=safe(name),
@@ -82,21 +82,17 @@ def identify(name: str, machine: Machine = HERE) -> Drive:
         bridge=_bridge(device) if bus == "usb" else "",
         rotational=kind == "hdd" or (kind in ("array", "virtual") and block.number("queue/rotational") == 1),
         rpm=rate if rate in _RPM else None,
-        logical_sector_bytes=block.number("queue/logical_block_size", 512),
-        physical_sector_bytes=block.number("queue/physical_block_size", 512),
         removable=block.number("removable") == 1,
         read_only=block.number("ro") == 1,
-        discard=block.number("queue/discard_max_bytes") > 0,
-        zone_model=block.text("queue/zoned") or "none",
-        zone_count=block.number("queue/nr_zones") or None,
     )
 
 
 def known_facts(drive: Drive, machine: Machine = HERE) -> SmrFacts:
     """The kernel's facts about how an attached disk records."""
-    page, _, zoned = _pages(machine.directory(f"/sys/block/{drive.name}"))
+    block = machine.directory(f"/sys/block/{drive.name}")
+    page, zone_model = _pages(block), block.text("queue/zoned")
     trim = N_("IDENTIFY DEVICE word 169") if page.trim else ""
-    if not trim and drive.discard and drive.bus == "sata" and drive.kind == "hdd":
+    if not trim and drive.bus == "sata" and drive.kind == "hdd" and block.number("queue/discard_max_bytes"):
         trim = N_("queue/discard_max_bytes in sysfs")
     return SmrFacts(
         source="machine",
@@ -104,9 +100,9 @@ def known_facts(drive: Drive, machine: Machine = HERE) -> SmrFacts:
         capacity_bytes=drive.size_bytes if drive.bus == "sata" else 0,
         rpm=drive.rpm or 0,
         medium=_MEDIA_BY_BUS.get(drive.bus) or _MEDIA.get(drive.kind, ""),
-        zone_model=drive.zone_model if drive.zone_model != "none" else "",
-        zoned=zoned or page.zoned,
-        zoned_where=N_("VPD page B1") if zoned else N_("IDENTIFY DEVICE word 69") if page.zoned else "",
+        zone_model=zone_model if zone_model != "none" else "",
+        zoned=page.zoned,
+        zoned_where=page.zoned_where,
         trim=trim,
         trim_would_show=page.known or drive.bus == "sata",
         bridge=drive.bridge,
@@ -136,11 +132,6 @@ def _kind(name: str, block: Machine, bus: Bus, rate: int) -> DriveKind:
     if bus == "other":
         return "unknown"
     return "hdd" if block.number("queue/rotational") else "ssd"
-
-
-def _rate_by_udev(udev: Properties) -> int:
-    rate = udev.get("ID_ATA_ROTATION_RATE_RPM", "")
-    return (int(rate) or _NO_MOVING_PARTS) if rate.isdecimal() else 0
 
 
 def _model(block: Machine, bus: Bus, udev: Properties) -> str:
@@ -180,33 +171,31 @@ def _bridge(device: Device) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Identify:
-    """The parts of ATA IDENTIFY DEVICE data that matter here."""
+class Pages:
+    """What the disk answered when the kernel asked what it is."""
 
-    known: bool = False
-    """Whether the kernel has it."""
-    model: str = ""
-    firmware: str = ""
-    rotation_rate: int = 0
+    known: bool
+    """Whether there is ATA IDENTIFY DEVICE data."""
+    model: str
+    firmware: str
+    rotation_rate: int
     """Rotations per minute; 1 for a disk without moving parts, 0 if not reported."""
-    zoned: Zoned = ""
-    """`host-aware`, `drive-managed`, or empty: word 69 bits 1:0."""
-    trim: bool = False
+    zoned: Zoned
+    zoned_where: str
+    trim: bool
     """Whether DATA SET MANAGEMENT with TRIM is offered: word 169 bit 0."""
 
 
-def _pages(block: Machine) -> tuple[Identify, int, Zoned]:
-    """IDENTIFY DEVICE, the rotation rate by whatever page has it, and the zones by page B1."""
-    page = parse_identify(block.bytes("device/vpd_pg89"))
-    rate, zoned = parse_characteristics(block.bytes("device/vpd_pgb1"))
-    return page, page.rotation_rate or rate, zoned
+def _pages(block: Machine) -> Pages:
+    return parse_pages(block.bytes("device/vpd_pg89"), block.bytes("device/vpd_pgb1"))
 
 
-def parse_identify(page: bytes) -> Identify:
-    """IDENTIFY DEVICE from VPD page 89h (ATA Information); `known` is False for anything else."""
-    data = page[_IDENTIFY]
-    if len(data) < _IDENTIFY_BYTES or page[1] != 0x89 or not any(data):
-        return Identify()
+def parse_pages(information: bytes, characteristics: bytes) -> Pages:
+    """VPD pages 89h (ATA Information, with IDENTIFY DEVICE) and B1h (Block Device Characteristics), either of which may
+    be missing or something else."""
+    data = information[_IDENTIFY]
+    if len(data) < _IDENTIFY_BYTES or information[1] != 0x89:
+        data = b""
 
     def word(number: int) -> int:
         return int.from_bytes(data[2 * number : 2 * number + 2], "little")
@@ -215,18 +204,9 @@ def parse_identify(page: bytes) -> Identify:
         words = b"".join(word(number).to_bytes(2, "big") for number in range(first, last + 1))
         return safe(words.strip(b"\0 "))
 
-    return Identify(
-        known=True,
-        model=string(27, 46),
-        firmware=string(23, 26),
-        rotation_rate=word(217),
-        zoned=_ZONED.get(word(69) & 0b11, ""),
-        trim=bool(word(169) & 1),
-    )
-
-
-def parse_characteristics(page: bytes) -> tuple[int, Zoned]:
-    """(rotation rate, zoned) from VPD page B1h (Block Device Characteristics), as in `Identify`."""
-    if len(page) < 9 or page[1] != 0xB1:
-        return 0, ""
-    return int.from_bytes(page[4:6], "big"), _ZONED.get(page[8] >> 4 & 0b11, "")
+    rate, zoned, where = word(217), _ZONED.get(word(69) & 0b11, ""), N_("IDENTIFY DEVICE word 69")
+    if len(characteristics) > 8 and characteristics[1] == 0xB1:
+        rate = rate or int.from_bytes(characteristics[4:6], "big")
+        if by_page := _ZONED.get(characteristics[8] >> 4 & 0b11):
+            zoned, where = by_page, N_("VPD page B1")
+    return Pages(any(data), string(27, 46), string(23, 26), rate, zoned, where if zoned else "", bool(word(169) & 1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fswizard.drives import topology
@@ -19,7 +19,6 @@ from fswizard.model.text import safe
 from fswizard.privileged.block_device import SECTOR_BYTES, Device, path_of
 from fswizard.privileged.disk_identity import NUMBERS_ONLY
 from fswizard.privileged.in_use import Probed, Usage, mounts_on, read_usage, uses_of
-from fswizard.privileged.mounts import Mount
 from fswizard.system.commands import query
 
 _NEVER_LISTED = re.compile(r"ram\d|fd\d|sr\d|nbd\d|mtdblock|mmcblk\d+(boot|rpmb)")
@@ -37,10 +36,9 @@ _ENCRYPTED = {
 def inventory(machine: Machine = HERE) -> tuple[Drive, ...]:
     """Every disk, physical ones first. `Drive.pending` names what could not be read."""
     drives = describe([name for name in machine.names("/sys/block") if _is_listed(name, machine)], machine)
-    if machine.live:
-        spaces = _spaces({part.mount_point for drive in drives for part in drive.partitions} - {""})
-        drives = tuple(_with_space(drive, spaces) for drive in drives)
-    return tuple(sorted(drives, key=_order))
+    points = {part.mount_point for drive in drives for part in drive.partitions} - {""}
+    free_bytes = _free_bytes(points) if points and machine.live else {}
+    return tuple(sorted((_with_room(drive, free_bytes) for drive in drives), key=_order))
 
 
 def drive_of(path: str, machine: Machine = HERE) -> Drive | None:
@@ -164,33 +162,23 @@ class _Reader:
 
     def _partition(self, name: str, contents: Properties) -> Partition:
         block = self.machine.directory(f"/sys/class/block/{name}")
-        inside = Probed(contents)
-        directly_mounted = self.usage.mounts.get(name)
+        inside, directly = Probed(contents), self.usage.mounts.get(name)
+        uses = [DriveUse(use.code, safe(use.text), safe(use.hint)) for use in uses_of(name, inside, self.usage)]
+        if inside.type in _ENCRYPTED and not block.names("holders"):
+            text = _ENCRYPTED[inside.type].format(name=safe(name))
+            uses.append(DriveUse("encrypted", text, N_("Using it for something else destroys its contents.")))
+        mounted = mounts_on(name, inside, self.usage)
+        whole = [mount for mount in mounted if mount.root == "/"]  # rather than a bind mount of a part
         return Partition(
             name=safe(name),
             start_bytes=block.number("start") * SECTOR_BYTES,
             size_bytes=block.number("size") * SECTOR_BYTES,
             stable_name=self.stable_names.get(path_of(name), ""),
-            filesystem=safe(inside.type or (directly_mounted[0].kind if directly_mounted else "")),
+            filesystem=safe(inside.type or (directly[0].kind if directly else "")),
             label=safe(inside.label),
-            uuid=safe(contents.get("ID_FS_UUID", "")),
-            mount_point=safe(_mount_point(mounts_on(name, inside, self.usage))),
-            uses=self._uses(name, inside),
+            mount_point=next((safe(mount.path) for mount in whole or mounted), ""),
+            uses=tuple(uses),
         )
-
-    def _uses(self, name: str, inside: Probed) -> tuple[DriveUse, ...]:
-        """Users of a device, and whether it holds a locked volume; in English."""
-        users = [DriveUse(use.code, safe(use.text), safe(use.hint)) for use in uses_of(name, inside, self.usage)]
-        if inside.type in _ENCRYPTED and not self.machine.names(f"/sys/class/block/{name}/holders"):
-            text = _ENCRYPTED[inside.type].format(name=safe(name))
-            users.append(DriveUse("encrypted", text, N_("Using it for something else destroys its contents.")))
-        return tuple(users)
-
-
-def _mount_point(mounted: list[Mount]) -> str:
-    """The mount point to show: of the whole filesystem rather than a bind mount of a part."""
-    whole = [mount for mount in mounted if mount.root == "/"] or mounted
-    return whole[0].path if whole else ""
 
 
 def _pending(unread: Sequence[str]) -> str:
@@ -202,21 +190,16 @@ def _pending(unread: Sequence[str]) -> str:
     return (failed if os.geteuid() == 0 else forbidden).format(devices=", ".join(unread))
 
 
-def _with_space(drive: Drive, spaces: Mapping[str, tuple[int, int]]) -> Drive:
-    parts = []
-    for part in drive.partitions:
-        used_bytes, free_bytes = spaces.get(part.mount_point, (None, None))
-        parts.append(replace(part, used_bytes=used_bytes, free_bytes=free_bytes))
+def _with_room(drive: Drive, free_bytes: Mapping[str, int]) -> Drive:
+    parts = (replace(part, free_bytes=free_bytes.get(part.mount_point)) for part in drive.partitions)
     return replace(drive, partitions=tuple(parts))
 
 
-def _spaces(points: Collection[str]) -> dict[str, tuple[int, int]]:
-    """(used, free) bytes by mount point, as far as df says it in time: a filesystem may hang."""
-    if not points:
-        return {}
+def _free_bytes(points: Iterable[str]) -> dict[str, int]:
+    """By mount point, as far as df says it in time: a filesystem may hang."""
     try:
-        answer = query(("df", "--block-size=1", "--output=used,avail,file", *points), timeout_s=2)
+        answer = query(("df", "--block-size=1", "--output=avail,file", *points), timeout_s=2)
     except FswizardError:
         return {}
-    rows = re.findall(r"^ *(\d+) +(\d+) +(.+)$", answer.stdout.decode("utf-8", "replace"), re.MULTILINE)
-    return {point: (int(used), int(free)) for used, free, point in rows}
+    rows = re.findall(r"^ *(\d+) +(.+)$", answer.stdout.decode("utf-8", "replace"), re.MULTILINE)
+    return {point: int(free) for free, point in rows}

@@ -102,9 +102,7 @@ class Partition:
     filesystem: str = ""
     """Type as libblkid names it, such as `ext4`, `crypto_LUKS`, `LVM2_member`; empty if there is none."""
     label: str = ""
-    uuid: str = ""
     mount_point: str = ""
-    used_bytes: int | None = None
     free_bytes: int | None = None
     uses: tuple[DriveUse, ...] = ()
 
@@ -127,13 +125,8 @@ class Drive:
     """Name of the USB bridge in front of the disk, empty when there is none."""
     rotational: bool = False
     rpm: int | None = None
-    logical_sector_bytes: int = 512
-    physical_sector_bytes: int = 512
     removable: bool = False
     read_only: bool = False
-    discard: bool = False
-    zone_model: str = "none"
-    zone_count: int | None = None
     health: str = ""
     """`good`, `failing`, or empty when it could not be asked."""
     temperature_c: int | None = None

@@ -94,8 +94,8 @@ def drives() -> dict[str, Drive]:
 
 def _with_room(part: Partition) -> Partition:
     """As on a machine that runs: a recorded one has no filesystems to ask."""
-    used, free = USED_AND_FREE.get(part.mount_point, (None, None))
-    return replace(part, used_bytes=used, free_bytes=free)
+    _, free = USED_AND_FREE.get(part.mount_point, (None, None))
+    return replace(part, free_bytes=free)
 
 
 @contextmanager

@@ -231,7 +231,7 @@ async def test_directories_of_one_filesystem_and_those_that_cannot_be_measured_i
 
 
 def test_a_bar_shows_as_free_what_is_free_and_hatches_what_nobody_knows() -> None:
-    full = replace(ARCHIVE.partitions[0], size_bytes=100, used_bytes=10, free_bytes=26)
+    full = replace(ARCHIVE.partitions[0], size_bytes=100, free_bytes=26)
     assert below(replace(ARCHIVE, size_bytes=100, partitions=(full,)), 42, evidence=False).plain.count("░") == 10
-    unknown = replace(full, used_bytes=None, free_bytes=None)
+    unknown = replace(full, free_bytes=None)
     assert below(replace(ARCHIVE, size_bytes=100, partitions=(unknown,)), 42, evidence=False).plain.count("▒") == 40

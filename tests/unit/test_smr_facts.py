@@ -10,7 +10,7 @@ from typing import get_args
 import pytest
 
 from fswizard.drives import persistent_cache_bytes
-from fswizard.drives.identity import parse_characteristics, parse_identify
+from fswizard.drives.identity import parse_pages
 from fswizard.drives.models import (
     ModelRow,
     ModelTable,
@@ -187,16 +187,19 @@ def identify_page(**words: int) -> bytes:
 
 
 def test_identify_zones_and_rotation_are_read_from_vital_product_data() -> None:
-    found = parse_identify(identify_page(w217=5980, w69=0b10, w169=1))
+    found = parse_pages(identify_page(w217=5980, w69=0b10, w169=1), b"")
     assert (found.model, found.rotation_rate) == ("ST8000AS0002-1NA17Z", 5980)
-    assert (found.zoned, found.trim) == ("drive-managed", True)
-    assert parse_identify(identify_page()).known
-    assert not parse_identify(identify_page()[:500]).known, "short"
-    assert not parse_identify(b"\0" * 572).known, "of another kind"
+    assert (found.zoned, found.zoned_where, found.trim) == ("drive-managed", "IDENTIFY DEVICE word 69", True)
+    assert parse_pages(identify_page(), b"").known
+    assert not parse_pages(identify_page()[:500], b"").known, "short"
+    assert not parse_pages(b"\0" * 572, b"").known, "of another kind"
     page = bytes((0, 0xB1, 0, 60, 0x15, 0x18, 0, 2, 0b0010_0000)) + bytes(55)
-    assert parse_characteristics(page) == (5400, "drive-managed")
-    assert parse_characteristics(page[:8] + b"\x10" + bytes(55)) == (5400, "host-aware")
-    assert parse_characteristics(b"") == (0, "")
+    found = parse_pages(b"", page)
+    assert (found.rotation_rate, found.zoned, found.zoned_where) == (5400, "drive-managed", "VPD page B1")
+    assert parse_pages(identify_page(w217=5980), page).rotation_rate == 5980
+    assert parse_pages(b"", page[:8] + b"\x10" + bytes(55)).zoned == "host-aware"
+    found = parse_pages(b"", b"")
+    assert (found.rotation_rate, found.zoned, found.trim) == (0, "", False)
 
 
 SENTENCES = {

@@ -47,13 +47,12 @@ def test_each_disk_is_known_for_what_it_is(listing: Listing) -> None:
     strong = ("drive-managed", "strong")
     assert verdicts == {ARCHIVE.serial: strong, RED.serial: strong, ZONED.serial: ("host-managed", "certain")}
     assert listing[PLAIN.serial]["smr"]["verdict"] == "cmr"
-    archive, zoned = listing[ARCHIVE.serial], listing[ZONED.serial]
+    archive = listing[ARCHIVE.serial]
     assert (archive["model"], archive["rpm"], archive["size_bytes"]) == (
         "ST8000AS0002-1NA17Z", 5980, ARCHIVE.size_bytes,
     )  # fmt: skip
     assert codes(archive, "drive-managed") == {"model-table", "smartctl-family"}, "it tells nothing itself"
     assert "trim" in codes(listing[RED.serial], "drive-managed")
-    assert (zoned["zone_model"], zoned["zone_count"]) == ("host-managed", 64)
     assert "mounted" in {use["code"] for use in listing["ROOT"]["uses"]}
 
 
