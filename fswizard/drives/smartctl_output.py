@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
@@ -211,52 +212,48 @@ def _reading(call: Call) -> Reading:
 
 
 def _facts(call: Call) -> SmrFacts:
-    lines, answers, text = call.lines, call.document, call.text
+    lines, answers, text = defaultdict(str, call.lines), call.document, call.text
     model, capacity, refusal = _model(call), _capacity(call), _refusal(call)
-    is_ata = answers.get("device.protocol") == "ATA" or ("Device Model" in lines and not answers)
-    sector = _SECTOR.search(lines.get("Sector Size", lines.get("Sector Sizes", "")))
-    rate = lines.get("Rotation Rate", "")
-    rpm = _RPM.match(rate)
+    is_ata = answers.get("device.protocol") == "ATA" or ("Device Model" in call.lines and not answers)
+    recent = _version(call) >= _TRIM_VERSION
+    sector = _SECTOR.search(lines["Sector Size"] or lines["Sector Sizes"])
+    rpm = _RPM.match(lines["Rotation Rate"])
     medium: Medium = "rotating" if rpm else ""
-    # that a disk was asked as NVMe says nothing
-    if any(re.search(r"[1-9a-f]", lines.get(name, "").lower().removeprefix("0x")) for name in _NVME):
-        medium = "nvme"
-    elif rate == "0" or rate.startswith("Solid State"):
+    if any(re.search("[1-9a-f]", lines[name].lower().removeprefix("0x")) for name in _NVME):
+        medium = "nvme"  # that a disk was asked as NVMe says nothing
+    elif lines["Rotation Rate"] == "0" or lines["Rotation Rate"].startswith("Solid State"):
         medium = "solid-state"
-    wwn = _WWN.match(lines.get("LU WWN Device Id", lines.get("Logical Unit id", "")))
-    farm = _RECORDING.search(text, text.find(FARM)) if FARM in lines else None
+    wwn = _WWN.match(lines["LU WWN Device Id"] or lines["Logical Unit id"])
+    farm = _RECORDING.search(text, text.find(FARM)) if FARM in call.lines else None
     recorded = [farm[1]] if farm else [answers[key] for key in answers if key.endswith("drive_recording_type")]
-    zoned_where = N_("Zoned Device in smartctl's output")
-    zones = _ZONES.search(lines.get("Zoned Device", ""))
+    zoned_where, zones = N_("Zoned Device in smartctl's output"), _ZONES.search(lines["Zoned Device"])
     if zones is None:
         pages = [key for key, value in answers.items() if "zoned_block_capable" in key and value is True]
-        pages += _SCSI_ZONED.findall(text) if "Product" in lines else []
-        zones = _ZONES.search(" ".join(pages))
-        zoned_where = N_("VPD page B1 in smartctl's output")
-    offered = lines.get("TRIM Command", "")
+        pages += _SCSI_ZONED.findall(text) if "Product" in call.lines else []
+        zoned_where, zones = N_("VPD page B1 in smartctl's output"), _ZONES.search(" ".join(pages))
+    offers_trim = lines["TRIM Command"].startswith(("Available", "True"))
     worn = _FLASH.search(text) is not None and not _PLATTERS.search(text)
-    recent = _version(call) >= _TRIM_VERSION
     return SmrFacts(
         source="smartctl",
         model=model,
-        family=lines.get("Model Family", ""),
-        standard=lines.get("ATA Version is", ""),
+        family=lines["Model Family"],
+        standard=lines["ATA Version is"],
         capacity_bytes=capacity if capacity < _LARGEST_BYTES else 0,
         sector_bytes=int(sector[1]) if sector and is_ata else 0,
         rpm=int(rpm[1]) if rpm else 0,
         medium=medium,
-        peripheral=lines.get("Device type", "").lower(),
+        peripheral=lines["Device type"].lower(),
         maker=_MAKERS.get(wwn[1].lower(), "") if wwn else "",
         zoned="" if zones is None else "host-aware" if zones[1] else "drive-managed",
         zoned_where=zoned_where if zones else "",
         recording="SMR" if "SMR" in recorded else "CMR" if "CMR" in recorded else "",
-        trim=N_("TRIM Command in smartctl's output") if offered.startswith(("Available", "True")) else "",
+        trim=N_("TRIM Command in smartctl's output") if offers_trim else "",
         trim_would_show=recent and is_ata,
         recent=recent,
-        flash_attributes=worn and not medium and (bool(answers) or "Device is" in lines),
+        flash_attributes=worn and not medium and (bool(answers) or "Device is" in call.lines),
         volume=names_a_volume(model),
         removable=_CARD in refusal and not model,
-        network="iscsi" in lines.get("Transport protocol", "").lower() or _NETWORK.search(model) is not None,
+        network="iscsi" in lines["Transport protocol"].lower() or _NETWORK.search(model) is not None,
         problem=_problem(call),
     )
 
