@@ -95,7 +95,7 @@ def _failed_at_output(error: OSError) -> int:
 
 
 def _emit(error: FswizardError) -> None:
-    """An error of a run's process or of the helper is in English."""
+    """An error of a run's process is in English."""
     print(f"fswizard: {safe_lines(shown(error.message))}", file=sys.stderr)
     if error.hint:
         print(f"  {safe_lines(shown(error.hint))}", file=sys.stderr)

@@ -1,8 +1,8 @@
 """The reader's language: the translation of every sentence that the program shows.
 
 A sentence stands in the code in English, whole, with named fields: `_("{name} needs a value.", name=option.name)`. The
-translations are in `locale/`; what none has yet is shown in English. A run and the helper always speak English, so that
-result files are the same everywhere: `shown` gives a sentence of theirs in the reader's language.
+translations are in `locale/`; what none has yet is shown in English. A run always speaks English, so that result
+files are the same everywhere: `shown` gives a sentence of theirs in the reader's language.
 
 CONTRIBUTING.md says how to translate.
 """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
 from fswizard.engines import BareSample
@@ -56,11 +55,6 @@ class Disk(Protocol):
     @property
     def pool(self) -> str:
         """What a ZFS pool, an array or a volume of it is called, if one is made."""
-        ...
-
-    @property
-    def hangs(self) -> bool:
-        """The kernel waits for it in vain, so that whatever else were asked of it would wait, too."""
         ...
 
     @property
@@ -147,7 +141,3 @@ class Disks(Protocol):
     async def joined(self, parts: Sequence[Any], candidates: Sequence[Candidate]) -> Disk:
         """Several of its disks as one, which alone takes orders from then on."""
         ...
-
-
-Way = Callable[[], AbstractAsyncContextManager[Disks]]
-"""Begins one; leaving it takes everything away."""

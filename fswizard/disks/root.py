@@ -40,7 +40,6 @@ class RootDisk:
     """A device, or several as one."""
 
     as_root = True
-    hangs = False
 
     def __init__(self, parts: Sequence[Part], directory: str, limit: Limited | None, arc: Arc) -> None:
         self.parts = tuple(parts)

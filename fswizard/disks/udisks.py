@@ -44,7 +44,6 @@ class UdisksDisk:
     """A scratch image, and its loop device while it has one."""
 
     as_root = False
-    hangs = False
     pool = ""
 
     def __init__(self, bus: Bus, file: ScratchFile, limit: Limited | None) -> None:

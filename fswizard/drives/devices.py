@@ -149,7 +149,7 @@ def refusals(
 ) -> tuple[Finding, ...]:
     """Reasons against formatting `target`, the most important first, in the reader's language.
 
-    The helper checks again, as root, before it writes. `typed` confirms the loss, such as the serial number; None
+    The run checks again, as root, before it writes. `typed` confirms the loss, such as the serial number; None
     before the user has typed it.
     """
     device = Device(target.name, target.disk, target.number, Tree(machine.root))

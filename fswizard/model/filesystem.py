@@ -176,7 +176,7 @@ class Filesystem:
     driver: Driver | None = None
     """None where a module that comes with the kernel mounts it."""
     error_counters: tuple[str, ...] = ()
-    """Where it counts its own errors: names that the privileged helper knows."""
+    """Where it counts its own errors: names of readers of the kernel's counters, such as `ext4-sysfs`."""
     packages: Mapping[str, str] = field(default_factory=dict)
     """Package of the mkfs program by distribution: debian, fedora, arch."""
     minimum_bytes: int = 0
@@ -210,11 +210,11 @@ class Filesystem:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One step of making a candidate, as the privileged helper is asked for it."""
+    """One step of making a candidate: an array, an encrypted volume, a filesystem, or one over several devices."""
 
     verb: Literal["array", "encrypt", "mkfs", "build"]
     fields: Mapping[str, Any]
-    """Fields of the request, but for the device."""
+    """How it is made, but for the devices: arguments of the function that makes the commands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +307,7 @@ class Candidate:
         return tuple(part for flag, value in joined.items() for part in (flag, value) if part)
 
     def orders(self, *, scratch: bool) -> tuple[Order, ...]:
-        """What the helper is asked for to make it, in order; to be copied, it is made whole, `degraded` or not."""
+        """The steps of making it, in order; to be copied, it is made whole, `degraded` or not."""
         mkfs = {"filesystem": self.filesystem.name, "arguments": list(self.mkfs_arguments(scratch=scratch))}
         array = self.array
         if array is None:
@@ -323,7 +323,7 @@ class Candidate:
 
     @property
     def scratch_mount_options(self) -> tuple[str, ...]:
-        """What it is mounted with where it is measured, but for what the helper adds; those of a pool lie on it."""
+        """What it is mounted with where it is measured, but for what every mount gets; those of a pool lie on it."""
         return () if self.filesystem.pool else (*self.filesystem.scratch_mount_options, *self.mount_options)
 
     @property
@@ -333,5 +333,5 @@ class Candidate:
 
     @property
     def encryption(self) -> Mapping[str, Any]:
-        """How the volume that it lies on is encrypted, as the privileged helper is asked for it; empty without one."""
+        """How the volume that it lies on is encrypted; empty without one."""
         return self.array.encryption if self.array else {}

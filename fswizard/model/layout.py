@@ -156,7 +156,7 @@ class Array:
 
     @property
     def encryption(self) -> Mapping[str, Any]:
-        """Of LUKS, what the privileged helper is asked for; of others nothing."""
+        """How LUKS encrypts it; empty for other layouts."""
         if self.layout.maker != LUKS:
             return {}
         return {

@@ -1,1 +1,1 @@
-"""The only code that runs as root: a closed list of typed verbs, the standard library alone."""
+"""What is looked at and what is run where root is needed, and what may not be erased."""

@@ -1,4 +1,4 @@
-"""The one maker of commands: plans show them with stand-ins, the helper runs them, and reports offer them for copying.
+"""The one maker of commands: plans show them with stand-ins, runs carry them out, reports offer them for copying.
 
 Pure. Whether the words are allowed is checked where they come in, by `grammar`.
 """
@@ -23,7 +23,7 @@ POOL_MARK = "fswizard:pool"
 """Property that every pool of ours carries from its making on, with its name as value: no other pool has it."""
 POOL_OPTIONS = ("failmode=continue",)
 POOL_PROPERTIES = ("mountpoint=legacy", "canmount=noauto", "setuid=off", "devices=off")
-"""Nothing of a pool is mounted but by the helper."""
+"""Nothing of a pool is mounted but by the run that made it."""
 APART = ("-R", MOUNT_ROOT, "-o", "cachefile=none")
 """Not in the system's list of pools, and all its mountpoints lie below that directory, whoever mounts them."""
 MISSING = "missing"
@@ -67,7 +67,7 @@ class DeviceNames:
 
 
 def make_image(size_bytes: int, length: str, image: str) -> Commands:
-    """Programs that do what the helper does itself, with the user's rights: take an image's room, and write all of it.
+    """Programs that take an image's room, and write all of it.
 
     `length` is its size, as fallocate(1) reads it.
     """
@@ -90,9 +90,9 @@ def make(
     verb: str, names: DeviceNames, program: str = "", *, filesystem: str = "", arguments: Sequence[str] = (),
     level: str = "", chunk_kib: int = 0, bitmap: str = "", missing: int = 0, copied: bool = False, **how: Any,
 ) -> Commands:  # fmt: skip
-    """The commands of the verbs `array`, `encrypt`, `mkfs` and `build`, with the fields of their requests.
+    """The commands of a step of making a candidate (`Order`): its verb, and its fields.
 
-    `program` is the mkfs of `filesystem`. What is made to be measured is marked as the helper's own, and is without its
+    `program` is the mkfs of `filesystem`. What is made to be measured is marked as a run's own, and is without its
     last device where one is `missing`; a command to be `copied` has none of that.
     """
     if verb == "array":
@@ -144,7 +144,7 @@ def umount(directory: str) -> Command:
 
 
 def attach(device: str, image: str) -> Command:
-    """What does the same as the helper, which makes loop devices itself."""
+    """What does the same as a run, which makes loop devices itself."""
     return ("losetup", "--direct-io=on", device, image)
 
 
@@ -199,7 +199,7 @@ def encrypt(
 ) -> Commands:  # fmt: skip
     """Make an encrypted volume on the device and open it by its name; each command asks for a passphrase.
 
-    The helper's read a random key instead. Nothing is gained there by making it costly to guess.
+    Those of a run read a random key instead. Nothing is gained there by making it costly to guess.
     """
     key: Command = () if copied else ("--batch-mode", "--key-file=-")
     ours: Command = () if copied else ("--pbkdf=pbkdf2", "--pbkdf-force-iterations=1000")
@@ -232,7 +232,7 @@ def crypttab_line(name: str, device: str, *, workqueues: bool, discards: bool) -
 def pool_directory(name: str) -> str:
     """Holds a pool's nodes and nothing else, so that import looks at no other device.
 
-    The kernel opens it from outside the helper's namespace. By its usual name OpenZFS would partition a disk.
+    The kernel opens it from outside the run's namespace. By its usual name OpenZFS would partition a disk.
     """
     return f"/dev/{name}"
 

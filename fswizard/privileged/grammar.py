@@ -22,7 +22,7 @@ SIZE = r"\d{1,12}[bskmgtKMGT]?"
 SWITCH = r"(=[01])?"
 PROFILE = "single|dup"
 ZFS = "zfs"
-"""Made and mounted in a way of its own: see `pools`."""
+"""Made and mounted in a way of its own, by `zpool`."""
 
 
 def _features(*names: str) -> str:
@@ -147,19 +147,8 @@ MKFS = {
     "jfs": Mkfs("mkfs.jfs", {"-q": BARE, "-O": BARE, "-s": NUMBER}),
 }
 
-BTRFS_LEVELS = ("raid1", "raid10")
-ZFS_LEVELS = ("mirror", "raidz", "raidz2")
-MINIMUM_MEMBERS = {"1": 2, "5": 3, "6": 4, "10": 4}
-"""Levels of md that are made, and how many devices each takes at least."""
-CHUNKED = ("5", "6", "10")
-CHUNKS_KIB = frozenset(4 << power for power in range(10))
-"""4 KiB to 2 MiB; 0 where a level has none."""
-BITMAPS = ("internal", "none")
 CIPHERS = {"aes-xts-plain64": "aes-xts-plain64", "adiantum": "xchacha12,aes-adiantum-plain64"}
 """Of LUKS, as people type them, and as cryptsetup does."""
-KEYS_BITS = (512, 256)
-ENCRYPTED_SECTORS = (0, 512, 4096)
-"""In bytes; 0: as cryptsetup chooses."""
 
 LOCKING_PROGRAMS = frozenset({"mkfs.btrfs"})
 """Those that wait for a lock on the disk (flock(2), LOCK_EX): mkfs.btrfs from btrfs-progs 6.7.1 on."""
@@ -200,7 +189,7 @@ MOUNT_OPTIONS = {
     "bcachefs": "discard|nodiscard|(compression|background_compression)=(none|lz4|gzip|zstd)(:\\d{1,2})?",
     "jfs": "discard(=\\d{1,9})?|nodiscard|integrity|nointegrity|errors=remount-ro",
 }
-"""By mount type. Ownership of filesystems that know no owners is added by the helper."""
+"""By mount type. Ownership of filesystems that know no owners is added at the mount."""
 NTFS = ("ntfs", "ntfs3", "ntfs-3g")
 """One filesystem, made by one program and mounted by several drivers."""
 VFAT = {"fat32": "vfat"}
@@ -236,32 +225,6 @@ def require_mkfs(filesystem: str, arguments: Sequence[str]) -> str:
             if not re.fullmatch(pattern, part, re.ASCII):
                 raise Refusal("refused", f"{mkfs.program} {flag}: {part!r:.60} is not allowed")
     return mkfs.program
-
-
-def require_build(filesystem: str, level: str, members: int) -> None:
-    """Refusal where a filesystem is not spread over that many devices by itself, or its level is not on the list."""
-    if filesystem not in (ZFS, "btrfs") or members < 2:
-        raise Refusal("refused", f"{filesystem} does not spread over {members} devices by itself")
-    if filesystem == "btrfs" and level not in BTRFS_LEVELS:
-        raise Refusal("refused", f"btrfs cannot be made as {level!r:.40} over several devices")
-    if filesystem == ZFS and (level not in ZFS_LEVELS or (level == "mirror" and members % 2)):
-        raise Refusal("refused", f"{members} devices cannot be made a pool as {level!r:.40}")
-
-
-def require_array(level: str, chunk_kib: int, bitmap: str, members: int) -> None:
-    """Refusal where anything about an array of md is not on the list."""
-    if level not in MINIMUM_MEMBERS or members < MINIMUM_MEMBERS[level]:
-        raise Refusal("refused", f"{members} devices cannot be made an array of level {level!r:.20}")
-    if (chunk_kib not in CHUNKS_KIB) if level in CHUNKED else chunk_kib:
-        raise Refusal("refused", f"a chunk of {chunk_kib} KiB is not allowed")
-    if bitmap not in BITMAPS:
-        raise Refusal("refused", f"the bitmap {bitmap!r:.40} is not allowed")
-
-
-def require_encryption(cipher: str, key_bits: int, sector_bytes: int) -> None:
-    """Refusal where anything about an encrypted volume is not on the list."""
-    if cipher not in CIPHERS or key_bits not in KEYS_BITS or sector_bytes not in ENCRYPTED_SECTORS:
-        raise Refusal("refused", f"{cipher!r:.40} with {key_bits} bits on {sector_bytes} bytes is not allowed")
 
 
 def require_mount(mount_type: str, options: Sequence[str]) -> None:

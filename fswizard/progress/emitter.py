@@ -69,10 +69,11 @@ class Emitter:
         self._emit(events.CommandStarted(self.at_s, self.step.number, argv, as_root))
 
     def command_ended(self, done: Finished, *, as_root: bool = False) -> None:
-        step, now = self.step.number, self.at_s
-        self._emit(events.CommandFinished(now, step, done.argv, done.exit_code, done.wall_s, done.output, as_root))
-        for argv in done.further if done.exit_code == 0 else ():  # of a failure, which one it was is unknown
-            self._emit(events.CommandFinished(now, step, argv, 0, 0.0, "", as_root))
+        self._emit(
+            events.CommandFinished(
+                self.at_s, self.step.number, done.argv, done.exit_code, done.wall_s, done.output, as_root
+            )
+        )
 
     def sample(self, metric: Metric, value: float, *, workload: str = "", primary: bool = False) -> None:
         trial, name, unit = self.trial, metric.name, metric.unit

@@ -88,7 +88,7 @@ class Session:
         self._before_bytes = earlier.counted_bytes if earlier else 0.0
         known_doubts = [doubt.code for doubt in earlier.doubts] if earlier else []
         self._emitter = Emitter(self._emit, self._eta, known_doubts, earlier.elapsed_s if earlier else 0.0)
-        self._environment = environment(plan, root_path=ROOT_PATH, helper_path=WORKLOAD_PATH)
+        self._environment = environment(plan, root_path=ROOT_PATH, workload_path=WORKLOAD_PATH)
         self.result = earlier or Result(self._environment, plan)
         """What has been measured so far."""
         self._writer: ResultWriter | None = None

@@ -1,6 +1,6 @@
 """The program's one clock: whatever waits, sets a limit, polls or measures progress goes through it.
 
-Tests put one in its place that they drive. Programs of their own (the helper, the workers) have the kernel's clock.
+Tests put one in its place that they drive. Programs of their own (the workers) have the kernel's clock.
 """
 
 from __future__ import annotations

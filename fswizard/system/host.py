@@ -210,10 +210,10 @@ def _read_os_release(text: str) -> Distribution:
     return Distribution(safe(fields.get("PRETTY_NAME", "Linux")), tuple(safe(name.lower()) for name in names))
 
 
-def environment(plan: Plan, *, root_path: str | None = None, helper_path: str | None = None) -> Environment:
+def environment(plan: Plan, *, root_path: str | None = None, workload_path: str | None = None) -> Environment:
     """What a run of `plan` happens on; time is now.
 
-    The paths are where the helper finds what it runs as root, and workloads on what it mounted; workloads in
+    The paths are where programs that make filesystems are found, and workloads that run on them; workloads in
     directories are found where the user finds programs.
     """
     made = () if plan.target.kind == "directory" else plan.candidates
@@ -222,7 +222,7 @@ def environment(plan: Plan, *, root_path: str | None = None, helper_path: str | 
     # Their own speed counts in what is measured, so their version belongs to the result.
     needed = {program.name for workload in plan.recipe.workloads for program in workload.job.programs}
     workers = needed & {command.argv[0] for command in plan.commands}
-    path = None if plan.target.kind == "directory" else helper_path
+    path = None if plan.target.kind == "directory" else workload_path
     return Environment(
         version=fswizard.__version__,
         started=clock.utc().strftime("%Y-%m-%dT%H:%M:%SZ"),

@@ -1,4 +1,4 @@
-"""A program that was started, wherever it runs: here, or through the privileged helper."""
+"""A program that was started, as the user or as root."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ SENT = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGKILL, signal.SIG
 EXIT_CODES = {
     **{-number: number for number in SENT},
     **{128 + number: number for number in SENT if number != signal.SIGHUP},  # git says 129 of a wrong option
-    **{256 - number: number for number in (signal.SIGKILL, signal.SIGTERM)},
 }
-"""Of a program that was killed; of a shell, or a program like it, that started that; of a tool of the helper's."""
+"""Of a program that was killed; of a shell, or a program like it, that started that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +33,6 @@ class Finished:
     """From start to end, measured where the program runs."""
     cpu_s: float = 0.0
     """User and system time, children included."""
-    further: tuple[tuple[str, ...], ...] = ()
-    """What the privileged helper ran besides for the same order, each once the one before had succeeded."""
 
     @property
     def killed_by(self) -> str:

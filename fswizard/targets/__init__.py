@@ -1,6 +1,6 @@
 """Where filesystems are measured: scratch images, devices that the user gave up, directories of mounted filesystems.
 
-Other packages use what stands here, and `privilege` for the rights of the helper that runs as root:
+Other packages use what stands here:
 
 - a target is chosen (`parse_target`), planned on (`plan_target`, `planned_commands`), checked when a run is resumed
   (`require_still_there`), and its disk is `drive_under` it;
@@ -26,7 +26,7 @@ from fswizard.targets.device_checks import (
     require_confirmation,
 )
 from fswizard.targets.directory import DirectoryContext, open_directories
-from fswizard.targets.helper_commands import planned_commands
+from fswizard.targets.exact_commands import planned_commands
 from fswizard.targets.image import open_images
 from fswizard.targets.journal import Journal, Leftover, clean, leftovers
 from fswizard.targets.locations import (

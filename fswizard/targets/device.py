@@ -54,7 +54,7 @@ def _check_member(name: str, member: Member) -> None:
 
 @asynccontextmanager
 async def open_devices(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncIterator[PreparedDevices]:
-    """Look once more, have the helper look and lock the devices; leaving wipes them, where anything was written."""
+    """Look once more, then look as root and lock the devices; leaving wipes them, where anything was written."""
     require_confirmation(plan)
     shown = [Probed(properties).type for properties in require_unchanged(plan)]
     directory = journal.make_directory(state_directory())
@@ -77,9 +77,9 @@ async def open_devices(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncI
 
 
 async def _leave_wiped(disk: Disk, emitter: Emitter) -> None:
-    """A run that was stopped may have left something mounted, or an order that is still being carried out."""
+    """A run that was stopped may have left something mounted, or a program that still runs."""
     deadline = clock.monotonic() + WIPE_LIMIT_S
-    while clock.monotonic() < deadline and not disk.hangs:
+    while clock.monotonic() < deadline:
         with contextlib.suppress(FswizardError):
             await disk.umount()
         with contextlib.suppress(FswizardError):

@@ -172,7 +172,7 @@ def confirmed(plan: Plan, typed: str) -> Plan:
 def require_unchanged(plan: Plan, *, held: bool = False) -> tuple[Properties, ...]:
     """Contents of each device. Refused where a device, or its contents, are not what the user was shown any more.
 
-    `held` by the helper, it is open: then what uses it was checked as root a moment before.
+    `held` by this run, it is open: then what uses it was checked as root a moment before.
     """
     members, devices = plan.target.members, devices_of(plan)
     _require_apart(devices)

@@ -50,8 +50,8 @@ from fswizard.session.resuming import COMPLETE
 from fswizard.session.session import WHY_STOPPED, ended_text
 from fswizard.stats import analyse, decide
 from fswizard.system.process import Finished
-from fswizard.targets import helper_commands
-from fswizard.targets.helper_commands import MOUNT
+from fswizard.targets import exact_commands
+from fswizard.targets.exact_commands import MOUNT
 from fswizard.targets.journal import Leftover
 from fswizard.targets.privilege import Purpose, missing
 from fswizard.tui.app import FswizardApp
@@ -370,7 +370,7 @@ class _Script:
 
     def _trial(self, candidate: Candidate, number: int) -> Iterator[Event]:
         if not candidate.directory:
-            made = [*helper_commands.making(candidate, ("/dev/loop0",))]
+            made = [*exact_commands.making(candidate, ("/dev/loop0",))]
             argv = next(command.argv for command in made if command.text == FORMAT)
             title = f"formatting with {candidate.filesystem.mkfs_program}"
             yield from self._simple("format", title, argv, 0.4, number=number, candidate=candidate.name)

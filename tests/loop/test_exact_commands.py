@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fswizard.targets.channel import Channel, HelperProcess
 
 from fswizard.filesystems import parse_candidates
 from fswizard.model.events import CommandFinished, Event, RunEnded
 from fswizard.model.plan import Plan
 from fswizard.session.planning import Choices, TargetChoice, make_plan
-from fswizard.targets.channel import Channel, HelperProcess
-from fswizard.targets.helper_commands import LABEL, MOUNT
+from fswizard.targets.exact_commands import LABEL, MOUNT
 from tests.loop.runs import WRITES, session_in, watch
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio, pytest.mark.btrfs]

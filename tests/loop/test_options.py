@@ -15,7 +15,7 @@ from fswizard.filesystems import availability, catalogue, parse_candidate
 from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.plan import FORMAT, MOUNTING
 from fswizard.system import commands, host
-from fswizard.targets import helper_commands
+from fswizard.targets import exact_commands
 from tests.loop.devices import Bench, run
 
 pytestmark = pytest.mark.loop
@@ -46,7 +46,7 @@ EVERY_OPTION = [
 
 def planned(candidate: Candidate, text: str, device: str) -> tuple[str, ...]:
     """The command of a plan that makes or mounts it, its own cleaner not among them."""
-    return next(c.argv for c in helper_commands.making(candidate, (device,)) if c.text == text)
+    return next(c.argv for c in exact_commands.making(candidate, (device,)) if c.text == text)
 
 
 def make_and_use(candidate: Candidate, device: str, directory: Path) -> str:

@@ -12,7 +12,7 @@ from fswizard.model.codec import from_json, to_json
 from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_WRITTEN, DURATION, IOPS, THROUGHPUT, WORST_LATENCY
 from fswizard.model.result import Doubt, Environment, Failure, Sample, ThroughputSeries
 from fswizard.stats import summarise
-from fswizard.targets import helper_commands
+from fswizard.targets import exact_commands
 from tests.builders import make_drive, make_plan, make_result, make_samples, make_workload
 
 WORKLOADS = (
@@ -65,7 +65,7 @@ def make_findings(*, intervals: bool = True, **fields: Any) -> Findings:
     """A run as in the program's sketches; without `intervals`, one of a single round."""
     names = ("ext4", "xfs", "btrfs:noatime", "ext4:noatime", "nilfs2")
     plan = make_plan(names, WORKLOADS, drive=make_drive("drive-managed", firmware="RT17"), seed=7)
-    making = (helper_commands.making(each, plan.target.stand_ins) for each in plan.candidates)
+    making = (exact_commands.making(each, plan.target.stand_ins) for each in plan.candidates)
     plan = replace(plan, commands=tuple(chain(*making)))
     rounds = 3 if intervals else 1
     result = make_result(

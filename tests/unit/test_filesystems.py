@@ -33,7 +33,7 @@ from fswizard.model.drive import SmrKind
 from fswizard.model.filesystem import Candidate, Driver, Feature, Filesystem, MkfsOption, MountOption
 from fswizard.model.layout import Layout, LayoutOption
 from fswizard.model.plan import FORMAT, MOUNTING
-from fswizard.targets import helper_commands
+from fswizard.targets import exact_commands
 from tests.builders import make_drive
 
 FILESYSTEMS = list(catalogue().values())
@@ -138,7 +138,7 @@ def test_options_reach_the_right_program_unsafe_ones_are_not_offered_and_needs_a
     assert making(candidate) == (
         ("mkfs.ext4", "-E", "packed_meta_blocks=1", "-m", "0", "-L", "data", "/dev/disk/by-id/DISK"),
     )
-    _, measured, mount = (planned.argv for planned in helper_commands.making(candidate, ("DEVICE",)))
+    _, measured, mount = (planned.argv for planned in exact_commands.making(candidate, ("DEVICE",)))
     assert measured[-2:] == ("lazy_itable_init=1,lazy_journal_init=0,nodiscard,packed_meta_blocks=1", "DEVICE")
     assert mount[-3:] == ("noinit_itable,noatime,errors=remount-ro,nosuid,nodev", "DEVICE", "MOUNT")
     assert list(parse_candidate("ext4:nobarrier,noatime,nojournal").unsafe_options) == ["nobarrier", "nojournal"]
@@ -264,7 +264,7 @@ every_layout = pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: lay
 
 def planned(name: str, text: str = FORMAT, disks: tuple[str, ...] = DISKS) -> list[str]:
     """The commands of a plan that make a candidate, or mount it."""
-    each = helper_commands.making(parse_candidate(name).on(len(disks)), disks)
+    each = exact_commands.making(parse_candidate(name).on(len(disks)), disks)
     return [shlex.join(command.argv) for command in each if command.text == text]
 
 

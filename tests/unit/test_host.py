@@ -407,5 +407,5 @@ def test_the_version_is_that_of_the_program_that_runs(tmp_path: Path, monkeypatc
         (tmp_path / place / "fio").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}/mine", prepend=":")
     plan = make_plan(("ext4",), commands=(PlannedCommand(("fio", "--rw=write")),))
-    found = host.environment(plan, helper_path=f"{tmp_path}/theirs")
+    found = host.environment(plan, workload_path=f"{tmp_path}/theirs")
     assert (found.tools.get("fio"), host.tool_version("fio")) == ("1.2", "9.9")

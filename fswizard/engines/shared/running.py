@@ -141,20 +141,14 @@ async def running(
 @asynccontextmanager
 async def watched(process: Process, argv: Sequence[str], *, limit_s: float) -> AsyncIterator[Running]:
     """Watch a program that was started already, and kill it at the end of the block."""
-    from asyncio import TimeoutError as TimedOut
-
     from fswizard.system import timeouts
 
     program = Running(process, argv, limit_s)
     try:
         yield program
     finally:
-        if not program.ended:
-            try:
-                # Five seconds later than the helper, whose error says more.
-                await timeouts.within(timeouts.KILL_S + 5.0, process.kill())
-            except TimedOut:  # not the filesystem's fault
-                raise timeouts.no_answer(program_name(argv)) from None
+        if not program.ended:  # that it can't be ended is not the filesystem's fault
+            await timeouts.end(process, program_name(argv))
 
 
 async def finish(context: WorkloadContext, argv: Sequence[str], *, limit_s: float) -> Finished:

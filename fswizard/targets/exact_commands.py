@@ -1,4 +1,4 @@
-"""The commands of a run, the helper's from its own functions: stand-ins take the place of names that come later."""
+"""The commands of a run before it begins: stand-ins take the place of names that come later."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fswizard.privileged.commands import Command, DeviceNames
 ARRAY, VOLUME, POOL, LABEL = "ARRAY", "VOLUME", "POOL", "LABEL"
 """Stand for the name that a run makes up, of an array, a volume, a pool or a btrfs."""
 UUID, MD_DEVICE, MOUNT = "UUID", "/dev/mdN", "MOUNT"
-"""Stand for what is made of that name, what the kernel calls the array, and where the helper mounts it."""
+"""Stand for what is made of that name, what the kernel calls the array, and where the run mounts it."""
 
 
 def planned_commands(
