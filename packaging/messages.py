@@ -36,7 +36,7 @@ KEYS = frozenset({
     "title", "summary", "text", "risk", "why", "doubt", "failed", "hint", "needs", "value", "note", "by", "via", "disk",
 })  # fmt: skip
 """Of the tables: what people read."""
-HELPERS_WORDS = {"OTHER_MOUNT_POINT", "MEMBERS", "VOLUMES", "SYSTEM_PARTITIONS", "SERIAL"}
+HELPERS_WORDS = {"OTHER_MOUNT_POINT", "CASES", "MEMBERS", "VOLUMES", "SERIAL"}
 """Constants of the helper with what its findings say."""
 
 Found = tuple[str | tuple[str, ...], str | None, tuple[str, int]]
@@ -67,11 +67,11 @@ def in_code() -> Iterator[Found]:
 
 
 def in_refusals() -> Iterator[Found]:
-    """Refusals and findings of the helper. Their sentences are f-strings; a field is called by the last name in it."""
+    """Refusals of root, whose sentences are f-strings; a field is called by the last name in it. And constants."""
     for path in sorted((ROOT / "fswizard/privileged").glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             match node:
-                case ast.Call(func=ast.Name(id="Refusal" | "Finding"), args=[_, *sentences], keywords=hints):
+                case ast.Call(func=ast.Name(id="Refusal"), args=[_, *sentences], keywords=hints):
                     sentences = [*sentences, *(each.value for each in hints)]
                 case ast.Assign(targets=[ast.Name(id="text" | "hint")], value=sentence):
                     sentences = [sentence]

@@ -25,7 +25,7 @@ from fswizard.language import _
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Member
 from fswizard.model.text import safe
-from fswizard.privileged import commands, disk_errors, exclusive_claim, grammar, system_calls
+from fswizard.privileged import claim, commands, disk_errors, grammar, system_calls
 from fswizard.privileged.block_device import HERE
 from fswizard.privileged.disk_errors import DiskErrors
 from fswizard.privileged.refusal import Refusal
@@ -252,7 +252,7 @@ class RootDisks:
         """
         try:
             with root():
-                claimed = exclusive_claim.claim(
+                claimed = claim.claim(
                     member.number, member.diskseq, member.size_bytes, member.identifier, shown
                 )
         except Refusal as refusal:

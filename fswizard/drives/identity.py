@@ -15,9 +15,8 @@ from fswizard.drives.smr import Medium, SmrFacts, Zoned
 from fswizard.language import N_
 from fswizard.model.drive import Bus, Drive, DriveKind
 from fswizard.model.text import safe
-from fswizard.privileged import disk_identity
-from fswizard.privileged.block_device import SECTOR_BYTES, Device
-from fswizard.privileged.in_use import decoded
+from fswizard.privileged.block_device import SECTOR_BYTES, decoded
+from fswizard.privileged.disk_facts import serials, usb_directory
 
 _BUSES: tuple[tuple[str, Bus], ...] = (
     (r"/usb\d+/", "usb"),
@@ -66,20 +65,19 @@ _IDENTIFY = slice(60, 60 + _IDENTIFY_BYTES)
 def identify(name: str, machine: Machine = HERE) -> Drive:
     """A disk without its contents, and without a verdict on how it records. The disk is not asked."""
     block, udev = machine.directory(f"/sys/block/{name}"), machine.properties(name)
-    device = Device(name, name, "", machine)
     bus = _bus(name, machine)
     page, by_udev = _pages(block), udev.get("ID_ATA_ROTATION_RATE_RPM", "")
     rate = page.rotation_rate or ((int(by_udev) or _NO_MOVING_PARTS) if by_udev.isdecimal() else 0)
     kind = "virtual" if _served(name, machine) else _kind(name, block, bus, rate)
     return Drive(
         name=safe(name),
-        size_bytes=device.size_bytes,
+        size_bytes=block.number("size") * SECTOR_BYTES,
         model=page.model or _model(block, bus, udev),
-        serial=next(filter(None, map(safe, disk_identity.serials(device))), ""),
+        serial=next(filter(None, map(safe, serials(name, machine))), ""),
         firmware=page.firmware or _firmware(block, udev),
         kind=kind,
         bus=bus,
-        bridge=_bridge(device) if bus == "usb" else "",
+        bridge=_bridge(name, machine) if bus == "usb" else "",
         rotational=kind == "hdd" or (kind in ("array", "virtual") and block.number("queue/rotational") == 1),
         rpm=rate if rate in _RPM else None,
         removable=block.number("removable") == 1,
@@ -161,12 +159,13 @@ def _served(name: str, machine: Machine) -> bool:
     return by_place is not None or not transports <= _LOCAL_NVME
 
 
-def _bridge(device: Device) -> str:
+def _bridge(name: str, machine: Machine) -> str:
     """Name and numbers of the USB device."""
-    if not device.usb_directory:
+    directory = usb_directory(name, machine)
+    if not directory:
         return "USB"
     attributes = ("manufacturer", "product", "idVendor", "idProduct")
-    maker, product, *numbers = (device.tree.text(f"{device.usb_directory}/{each}") for each in attributes)
+    maker, product, *numbers = (machine.text(f"{directory}/{each}") for each in attributes)
     return " ".join(filter(None, (maker, product, f"({':'.join(numbers)})")))
 
 

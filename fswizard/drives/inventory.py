@@ -16,9 +16,9 @@ from fswizard.errors import FswizardError
 from fswizard.language import N_
 from fswizard.model.drive import Drive, DriveUse, Partition
 from fswizard.model.text import safe
-from fswizard.privileged.block_device import SECTOR_BYTES, Device, path_of
-from fswizard.privileged.disk_identity import NUMBERS_ONLY
-from fswizard.privileged.in_use import Probed, Usage, mounts_on, read_usage, uses_of
+from fswizard.privileged.block_device import SECTOR_BYTES, look_at, path_of
+from fswizard.privileged.disk_facts import NUMBERS_ONLY, Usage
+from fswizard.privileged.may_erase import Probed, belongs
 from fswizard.system.commands import query
 
 _NEVER_LISTED = re.compile(r"ram\d|fd\d|sr\d|nbd\d|mtdblock|mmcblk\d+(boot|rpmb)")
@@ -106,7 +106,7 @@ def _order(drive: Drive) -> tuple[int, int, str]:
 
 def describe(names: Iterable[str], machine: Machine = HERE) -> tuple[Drive, ...]:
     """Whole disks by their kernel names; arrays and volumes are judged by their members."""
-    reader = _Reader(machine, read_usage(machine), _stable_names(machine))
+    reader = _Reader(machine, Usage(machine), _stable_names(machine))
     drives = []
     for name in names:
         drive = reader.drive(name)
@@ -144,7 +144,7 @@ class _Reader:
 
     def drive(self, name: str) -> Drive:
         machine = self.machine
-        names = (name, *Device(name, name, "", machine).partitions)
+        names = (name, *look_at(name, machine).partitions)
         contents = {each: machine.contents(each) for each in names}
         whole, *parts = [self._partition(each, properties or {}) for each, properties in contents.items()]
         # A multipath disk or firmware array has the partitions of the path it is made of, too.
@@ -163,11 +163,13 @@ class _Reader:
     def _partition(self, name: str, contents: Properties) -> Partition:
         block = self.machine.directory(f"/sys/class/block/{name}")
         inside, directly = Probed(contents), self.usage.mounts.get(name)
-        uses = [DriveUse(use.code, safe(use.text), safe(use.hint)) for use in uses_of(name, inside, self.usage)]
-        if inside.type in _ENCRYPTED and not block.names("holders"):
+        held = block.names("holders")
+        seen = [*self.usage.of(name), *(() if held else belongs(name, inside))]
+        users = [DriveUse(use.code, safe(use.text), safe(use.hint)) for use in seen]
+        if inside.type in _ENCRYPTED and not held:
             text = _ENCRYPTED[inside.type].format(name=safe(name))
-            uses.append(DriveUse("encrypted", text, N_("Using it for something else destroys its contents.")))
-        mounted = mounts_on(name, inside, self.usage)
+            users.append(DriveUse("encrypted", text, N_("Using it for something else destroys its contents.")))
+        mounted = self.usage.mounts_on(name, inside)
         whole = [mount for mount in mounted if mount.root == "/"]  # rather than a bind mount of a part
         return Partition(
             name=safe(name),
@@ -177,7 +179,7 @@ class _Reader:
             filesystem=safe(inside.type or (directly[0].kind if directly else "")),
             label=safe(inside.label),
             mount_point=next((safe(mount.path) for mount in whole or mounted), ""),
-            uses=tuple(uses),
+            uses=tuple(users),
         )
 
 

@@ -8,13 +8,12 @@ from pathlib import Path
 
 from fswizard.errors import FswizardError
 from fswizard.model.text import safe
-from fswizard.privileged.block_device import Tree, path_of
+from fswizard.privileged.block_device import UDEV, Tree, path_of
 from fswizard.privileged.mounts import Mount, parse
 from fswizard.system.commands import query
 
 Properties = Mapping[str, str]
 
-_UDEV = "/run/udev/data"
 _READ_BY_BLKID = (0, 2, 8)
 """Exit codes of blkid -p: contents, nothing, several contents at once."""
 
@@ -30,25 +29,11 @@ class Machine(Tree):
 
     @property
     def udev_runs(self) -> bool:
-        return bool(self.names(_UDEV))
-
-    def directory(self, path: str) -> Machine:
-        """One directory, to read its files by their names alone."""
-        return Machine(self.path(path))
+        return bool(self.names(UDEV))
 
     def text(self, path: str) -> str:
         """One attribute, harmless and without surrounding blanks."""
         return safe(Tree.text(self, path)).strip()
-
-    def udev(self, name: str, kind: str) -> list[str]:
-        """Entries of one kind in udev's record of the block device `name`: E properties, S links below /dev, I age."""
-        number = self.text(f"/sys/class/block/{name}/dev")
-        lines = self.lines(f"{_UDEV}/b{number}")
-        return [line[2:] for line in lines if line.startswith(f"{kind}:")]
-
-    def properties(self, name: str) -> Properties:
-        """udev's properties of the block device `name`; empty if udev does not run."""
-        return dict(entry.split("=", 1) for entry in self.udev(name, "E") if "=" in entry)
 
     def contents(self, name: str) -> Properties | None:
         """The properties with the contents, by blkid if udev does not run; None if the device could not be read."""

@@ -6,7 +6,8 @@ import itertools
 import os
 
 from fswizard.drives.machine import Machine, mount_of, mounts
-from fswizard.privileged.in_use import Probed, read_usage
+from fswizard.privileged.disk_facts import Usage
+from fswizard.privileged.may_erase import Probed
 
 
 def devices_at(path: str, machine: Machine) -> tuple[str, ...]:
@@ -19,7 +20,7 @@ def devices_at(path: str, machine: Machine) -> tuple[str, ...]:
         return ()
     if mount.kind == "zfs":
         return _members_of_pool(mount.source.partition("/")[0], machine)
-    return tuple(name for name, mounted in read_usage(machine).mounts.items() if mount in mounted)
+    return tuple(name for name, mounted in Usage(machine).mounts.items() if mount in mounted)
 
 
 def _members_of_pool(pool: str, machine: Machine) -> tuple[str, ...]:

@@ -8,13 +8,16 @@ import os
 import re
 import stat
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from fswizard.privileged.refusal import Refusal
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 SECTOR_BYTES = 512
 """Unit of st_blocks and of sizes in sysfs, whatever the disk's own sectors are."""
+UDEV = "/run/udev/data"
 FS_IOC_GETFLAGS, FS_IOC_SETFLAGS, FS_NOCOW_FL = 0x80086601, 0x40086602, 0x00800000
 """linux/fs.h"""
 
@@ -27,6 +30,10 @@ class Tree:
 
     def path(self, path: str) -> Path:
         return self.root / path.lstrip("/")
+
+    def directory(self, path: str) -> Self:
+        """One directory, to read its files by their names alone."""
+        return replace(self, root=self.path(path))
 
     def bytes(self, path: str) -> bytes:
         try:
@@ -84,7 +91,20 @@ class Tree:
     def device_of(self, number: str) -> str:
         """Kernel name of the device `major:minor`, empty where there is none."""
         link = f"/sys/dev/block/{number}"
-        return os.path.basename(self.real(link)) if self.path(link).exists() else ""
+        known = re.fullmatch(r"\d{1,6}:\d{1,8}", number, re.ASCII) and self.path(link).exists()
+        return os.path.basename(self.real(link)) if known else ""
+
+    def udev(self, name: str, kind: str) -> list[str]:
+        """Entries of one kind in udev's record of the block device `name`: E properties, S links below /dev, I age.
+
+        It lists all names of a device, also those whose link leads to another one.
+        """
+        number = self.text(f"/sys/class/block/{name}/dev")
+        return [line[2:] for line in self.lines(f"{UDEV}/b{number}") if line.startswith(f"{kind}:")]
+
+    def properties(self, name: str) -> dict[str, str]:
+        """udev's properties of the block device `name`; empty if udev does not run."""
+        return dict(entry.split("=", 1) for entry in self.udev(name, "E") if "=" in entry)
 
 
 HERE = Tree()
@@ -92,54 +112,30 @@ HERE = Tree()
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A block device in sysfs."""
+    """A disk or partition as it was when it was looked at, and its `disk`, which is itself where it is a whole one.
+
+    `number` is `major:minor`. `diskseq` is the kernel's serial number for this attachment of the disk; 0 before Linux
+    5.15. `zones` is the kernel's word (`none`, `host-aware`, `host-managed`), `file` lies behind a loop device, and
+    a whole disk alone has `partitions`.
+    """
 
     name: str
     disk: str
-    """The whole disk: `name` itself where that is one."""
     number: str
-    """`major:minor`."""
-    tree: Tree = HERE
+    diskseq: int = 0
+    size_bytes: int = 0
+    zones: str = ""
+    read_only: bool = False
+    file: str = ""
+    partitions: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((self.name, self.disk)))
 
     @property
-    def partitions(self) -> tuple[str, ...]:
-        """Of a whole disk."""
-        disk = f"/sys/block/{self.name}"
-        return tuple(name for name in self.tree.names(disk) if self.tree.path(f"{disk}/{name}/partition").exists())
-
-    @property
     def path(self) -> str:
         return path_of(self.name)
-
-    @property
-    def disk_path(self) -> str:
-        return path_of(self.disk)
-
-    @property
-    def usb_directory(self) -> str:
-        """The USB device that its disk is behind: the nearest directory above with a vendor number; empty without."""
-        directory = self.tree.real(f"/sys/block/{self.disk}")
-        while "/usb" in directory and not self.tree.path(f"{directory}/idVendor").exists():
-            directory = os.path.dirname(directory)
-        return directory if "/usb" in directory else ""
-
-    @property
-    def size_bytes(self) -> int:
-        return self.tree.number(f"/sys/class/block/{self.name}/size") * SECTOR_BYTES
-
-    @property
-    def zone_model(self) -> str:
-        """The kernel's word: `none`, `host-aware`, `host-managed`; empty where it has none."""
-        return self.tree.text(f"/sys/block/{self.disk}/queue/zoned")
-
-    @property
-    def backing_file(self) -> str:
-        """The file behind a loop device; empty for other devices."""
-        return self.tree.text(f"/sys/block/{self.disk}/loop/backing_file")
 
 
 def path_of(name: str) -> str:
@@ -147,14 +143,30 @@ def path_of(name: str) -> str:
     return f"/dev/{name.replace('!', '/')}"
 
 
-def find(number: str, tree: Tree = HERE) -> Device:
-    """The block device that the kernel knows by `major:minor`."""
-    name = tree.device_of(number) if re.fullmatch(r"\d{1,6}:\d{1,8}", number, re.ASCII) else ""
-    if not name:
-        raise Refusal("refused", f"there is no block device {number!r:.40}")
-    directory = tree.real(f"/sys/dev/block/{number}")
-    partition = tree.path(f"{directory}/partition").exists()
-    return Device(name, directory.split("/")[-2] if partition else name, number, tree)
+def look_at(name: str, tree: Tree = HERE) -> Device:
+    """The block device that the kernel calls `name`."""
+    block = tree.directory(f"/sys/class/block/{name}")
+    parent = os.path.basename(os.path.dirname(tree.real(f"/sys/class/block/{name}")))
+    disk = parent if block.path("partition").exists() else name
+    whole = tree.directory(f"/sys/class/block/{disk}")
+    return Device(
+        name=name,
+        disk=disk,
+        number=block.text("dev"),
+        diskseq=whole.number("diskseq"),
+        size_bytes=block.number("size") * SECTOR_BYTES,
+        zones=whole.text("queue/zoned"),
+        read_only=bool(block.number("ro") or whole.number("ro")),
+        file=whole.text("loop/backing_file"),
+        partitions=tuple(each for each in block.names("") if block.path(f"{each}/partition").exists()),
+    )
+
+
+def decoded(text: str) -> str:
+    r"""Text as udev encodes it, with `\x20` for a blank."""
+    encoded = text.encode("utf-8", "surrogateescape")
+    plain = re.sub(rb"\\x([0-9a-fA-F]{2})", lambda match: bytes((int(match[1], 16),)), encoded)
+    return plain.decode("utf-8", "surrogateescape")
 
 
 def overwrite_in_place(descriptor: int) -> None:

@@ -26,16 +26,15 @@ from fswizard.disks.as_root import ROOT
 from fswizard.errors import FswizardError, Refused, RunFailed
 from fswizard.privileged import (
     block_device,
-    disk_checks,
-    exclusive_claim,
+    claim,
+    disk_facts,
     grammar,
-    in_use,
     mounts,
     set_up_plan,
 )
 from fswizard.privileged.block_device import HERE, Device
+from fswizard.privileged.claim import ClaimedDevice
 from fswizard.privileged.commands import Command
-from fswizard.privileged.exclusive_claim import ClaimedDevice
 from fswizard.privileged.refusal import Refusal
 from fswizard.privileged.set_up_plan import FSTAB, OTHER_MOUNT_POINT, Names, SetUp, Step
 from fswizard.privileged.system_calls import closing
@@ -85,12 +84,11 @@ def carry_out(order: Mapping[str, Any], say: Say, undone: list[str]) -> dict[str
             fcntl.flock(etc, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise Refusal("busy", "another disk is being set up") from None
-        device = block_device.find(order["number"])
+        device = claim.find(order["number"])
         require_free(what, device.name)
         table, owner = read_fstab(), owner_of(what.owner)
         _require_fit(what, device)
-        claim = {name: order[name] for name in CLAIM}
-        claimed = exclusive_claim.claim(**claim)
+        claimed = claim.claim(*(order[name] for name in CLAIM))
         with contextlib.ExitStack() as undo:
             work = _Work(what, claimed, owner, table, undo, undone)
             undo.callback(work.release)
@@ -121,7 +119,7 @@ def require_free(what: SetUp, name: str) -> None:
             if (path + "/").startswith(point + "/"):
                 raise Refusal("refused", f"{FSTAB} has {path} already", hint=OTHER_MOUNT_POINT)
     _require_empty(point)
-    table, link = disk_checks.expecting_label(what.label), f"/dev/disk/by-label/{what.label}"
+    table, link = disk_facts.expecting_label(what.label), f"/dev/disk/by-label/{what.label}"
     if table or (os.path.lexists(link) and HERE.device_at(link) != name):
         whose = f"{table} names it" if table else "another disk has it"
         raise Refusal("refused", f"the label {what.label} is taken ({whose})", hint="Choose another.")
@@ -188,7 +186,7 @@ def _require_fit(what: SetUp, device: Device) -> None:
     """Refusal where the device is not for that, or a program is missing."""
     if what.partition and device.name != device.disk:
         raise Refusal("refused", f"{device.name} is a partition: only a whole disk gets a partition table")
-    if device.backing_file and not what.may_be_absent:
+    if device.file and not what.may_be_absent:
         raise Refusal("refused", f"{device.name} is gone when this machine starts again: let it be absent")
     if what.filesystem in grammar.NTFS and not what.partition and device.name == device.disk:
         raise Refusal("refused", "NTFS needs a partition: mkfs.ntfs takes no whole disk")
@@ -240,11 +238,11 @@ class _Work:
         self._run(step)
         disk = self.claimed.device
         deadline = time.monotonic() + PARTITION_LIMIT_S
-        while not self._has_node(there := disk.partitions) and time.monotonic() < deadline:
+        while not self._has_node(there := block_device.look_at(disk.name).partitions) and time.monotonic() < deadline:
             time.sleep(0.02)
         if not self._has_node(there):
             raise Refusal("failed", f"{disk.name} has {len(there)} partitions after it was given one")
-        self.device = block_device.find(HERE.text(f"/sys/class/block/{there[0]}/dev"))
+        self.device = block_device.look_at(there[0])
         self.names = replace(self.names, partition=self.device.path)
         _call(("wipefs", "--all", self.device.path), "")
 
@@ -311,7 +309,7 @@ class _Work:
                 raise
         self.undo.callback(self._unmount)
         mounted = self._mounted()
-        if mounted is None or self.device.name not in in_use.mounted_devices(mounted, HERE):
+        if mounted is None or self.device.name not in disk_facts.Usage().devices(mounted):
             raise Refusal("failed", f"something else is mounted on {self.what.mount_point}")
 
     def _mounted(self) -> mounts.Mount | None:

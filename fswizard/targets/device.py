@@ -13,7 +13,6 @@ from fswizard.errors import FswizardError, Refused, RunFailed
 from fswizard.language import _
 from fswizard.model.plan import Member, Plan
 from fswizard.model.result import Doubt
-from fswizard.privileged.in_use import Probed
 from fswizard.progress.emitter import Emitter
 from fswizard.results import state_directory
 from fswizard.system import clock
@@ -56,7 +55,7 @@ def _check_member(name: str, member: Member) -> None:
 async def open_devices(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncIterator[PreparedDevices]:
     """Look once more, then look as root and lock the devices; leaving wipes them, where anything was written."""
     require_confirmation(plan)
-    shown = [Probed(properties).type for properties in require_unchanged(plan)]
+    shown = [target.facts.probed.type for target in require_unchanged(plan)]
     directory = journal.make_directory(state_directory())
     scratch = directory / "scratch"
     scratch.mkdir(mode=0o700)

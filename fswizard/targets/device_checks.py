@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 from fswizard.drives import details
 from fswizard.drives.devices import DeviceTarget, find_device, losses, refusals
-from fswizard.drives.machine import Properties
 from fswizard.errors import FswizardError, Refused
 from fswizard.language import _
 from fswizard.model.drive import Drive
@@ -52,10 +51,10 @@ def offers(drive: Drive, minimum_bytes: int) -> tuple[Offer, ...]:
 
 
 def _offer(path: str, minimum_bytes: int, health: str) -> Offer:
-    device = find_device(path)
-    device = replace(device, drive=replace(device.drive, health=health))
-    refused = _refusal(device, None, minimum_bytes)
-    return Offer(device.path, device.name, device.size_bytes, device.whole, device.empty, losses(device), refused)
+    target = find_device(path)
+    target = replace(target, drive=replace(target.drive, health=health))
+    refused, device = _refusal(target, None, minimum_bytes), target.device
+    return Offer(target.path, device.name, device.size_bytes, target.whole, target.empty, losses(target), refused)
 
 
 def plan_devices(
@@ -68,31 +67,32 @@ def plan_devices(
     `serials` is what was typed to confirm them, of several with commas between. Without it the plan can be shown;
     `require_confirmation` keeps it from being carried out.
     """
-    devices = [find_device(path) for path in paths]
-    drives = [details(device.drive) for device in devices]
-    devices = [
-        replace(device, drive=replace(device.drive, health=drive.health)) for device, drive in zip(devices, drives)
+    targets = [find_device(path) for path in paths]
+    drives = [details(target.drive) for target in targets]
+    targets = [
+        replace(target, drive=replace(target.drive, health=drive.health)) for target, drive in zip(targets, drives)
     ]
-    _require_apart(devices)
-    typed = _serial_of_each(devices, serials)
-    for device, serial in zip(devices, typed):
-        _refuse(device, serial, needed_bytes // len(devices))
-    first, *others = (
-        Member(device.path, device.size_bytes, "", device.number, device.diskseq, serial or "")
-        for device, serial in zip(devices, typed)
-    )
-    target = Target(
+    _require_apart(targets)
+    typed = _serial_of_each(targets, serials)
+    members = []
+    for target, serial in zip(targets, typed):
+        _refuse(target, serial, needed_bytes // len(targets))
+        device = target.device
+        members.append(Member(target.path, device.size_bytes, "", device.number, device.diskseq, serial or ""))
+    first, *others = members
+    erased = Target(
         "device", first.path, first.size_bytes, "", first.number, first.diskseq, first.identifier, tuple(others)
     )
-    return target, tuple(loss for device in devices for loss in losses(device)), drives
+    return erased, tuple(loss for target in targets for loss in losses(target)), drives
 
 
-def _require_apart(devices: Sequence[DeviceTarget]) -> None:
+def _require_apart(targets: Sequence[DeviceTarget]) -> None:
     """Several are disks of their own: two partitions of one would wait for the same heads, and fail together."""
-    for device, other in itertools.combinations(devices, 2):
+    for target, second in itertools.combinations(targets, 2):
+        device, other = target.device, second.device
         if device.name == other.name:
             raise Refused(_("{device} was named twice.", device=device.name), _("Name each device once."))
-        if device.disk == other.disk:
+        if other.disk in target.facts.contents:  # by whatever path to it
             raise Refused(
                 _(
                     "{device} and {other} are on the same disk ({disk}): they would fail together, and what is "
@@ -105,24 +105,25 @@ def _require_apart(devices: Sequence[DeviceTarget]) -> None:
             )
 
 
-def _serial_of_each(devices: Sequence[DeviceTarget], typed: str | None) -> list[str | None]:
+def _serial_of_each(targets: Sequence[DeviceTarget], typed: str | None) -> list[str | None]:
     """Which of the serial numbers that were typed, with commas between, confirms which device; Refused where one is
     left over or missing. None for each where one of the devices cannot be confirmed at all."""
-    if len(devices) == 1:
+    if len(targets) == 1:
         return [typed]
-    if typed is None or not all(device.identifiers for device in devices):
-        return [None for _ in devices]
+    if typed is None or not all(target.identifiers for target in targets):
+        return [None for _ in targets]
     rest, each = f",{re.sub(r' *, *', ',', typed.strip())},", list[str | None]()
-    for device in devices:
-        serial = next((i for i in sorted(device.identifiers, key=len, reverse=True) if f",{i}," in rest), None)
+    for target in targets:
+        serial = next((i for i in sorted(target.identifiers, key=len, reverse=True) if f",{i}," in rest), None)
         if serial is None:
+            kind, device = target.kind, target.device.name
             raise Refused(
-                _("You did not type the {kind} of {device}.", kind=device.kind, device=device.name),
+                _("You did not type the {kind} of {device}.", kind=kind, device=device),
                 _(
                     "Check which disks they are; the {kind} of {device} is {value}",
-                    kind=device.kind,
-                    device=device.name,
-                    value=device.identifiers[0],
+                    kind=kind,
+                    device=device,
+                    value=target.identifier,
                 ),
             )
         rest = rest.replace(f",{serial},", ",", 1)
@@ -169,46 +170,46 @@ def confirmed(plan: Plan, typed: str) -> Plan:
     return plan
 
 
-def require_unchanged(plan: Plan, *, held: bool = False) -> tuple[Properties, ...]:
-    """Contents of each device. Refused where a device, or its contents, are not what the user was shown any more.
+def require_unchanged(plan: Plan, *, held: bool = False) -> tuple[DeviceTarget, ...]:
+    """The devices. Refused where one, or its contents, are not what the user was shown any more.
 
     `held` by this run, it is open: then what uses it was checked as root a moment before.
     """
-    members, devices = plan.target.members, devices_of(plan)
-    _require_apart(devices)
-    for member, device in zip(members, devices):
+    members, targets = plan.target.members, devices_of(plan)
+    _require_apart(targets)
+    for member, target in zip(members, targets):
         if not held:
-            _refuse(device, member.identifier, plan.recipe.image_bytes // len(members))
-        now = (device.number, device.diskseq, device.size_bytes)
+            _refuse(target, member.identifier, plan.recipe.image_bytes // len(members))
+        now = (target.device.number, target.device.diskseq, target.device.size_bytes)
         if now != (member.number, member.diskseq, member.size_bytes):
             raise Refused(
                 _("{disk} is no longer the disk that was chosen.", disk=member.path), _("Make the plan again.")
             )
-    if tuple(loss for device in devices for loss in losses(device)) != plan.losses:
-        names = ", ".join(device.name for device in devices)
+    if tuple(loss for target in targets for loss in losses(target)) != plan.losses:
+        names = ", ".join(target.device.name for target in targets)
         raise Refused(
             _("The contents of {names} have changed since the plan was made.", names=names), _("Make the plan again.")
         )
-    return tuple(device.properties[device.name] for device in devices)
+    return targets
 
 
 def devices_of(plan: Plan) -> tuple[DeviceTarget, ...]:
     """What is erased to carry out `plan`, each to be confirmed. Refused where nothing confirms one any more."""
-    devices = tuple(find_device(member.path) for member in plan.target.members)
-    for device in devices:
-        if not device.identifiers:
+    targets = tuple(find_device(member.path) for member in plan.target.members)
+    for target in targets:
+        if not target.identifiers:
             raise Refused(
-                _("{device} can't be told from another disk that was attached meanwhile.", device=device.name),
+                _("{device} can't be told from another disk that was attached meanwhile.", device=target.device.name),
                 _("Unplug the other one, then make the plan again."),
             )
-    return devices
+    return targets
 
 
-def _refuse(device: DeviceTarget, serial: str | None, minimum_bytes: int) -> None:
-    if (refused := _refusal(device, serial, minimum_bytes)) is not None:
+def _refuse(target: DeviceTarget, serial: str | None, minimum_bytes: int) -> None:
+    if (refused := _refusal(target, serial, minimum_bytes)) is not None:
         raise refused
 
 
-def _refusal(device: DeviceTarget, serial: str | None, minimum_bytes: int) -> Refused | None:
-    against = refusals(device, serial, minimum_bytes=minimum_bytes)
+def _refusal(target: DeviceTarget, serial: str | None, minimum_bytes: int) -> Refused | None:
+    against = refusals(target, serial, minimum_bytes=minimum_bytes)
     return Refused(" ".join(refusal.text for refusal in against), against[0].hint) if against else None

@@ -20,7 +20,6 @@ from fswizard.model.text import safe
 from fswizard.privileged import commands as made
 from fswizard.privileged import set_up_plan, setting_up
 from fswizard.privileged.block_device import path_of
-from fswizard.privileged.in_use import Probed
 from fswizard.privileged.refusal import Refusal
 from fswizard.privileged.set_up_plan import FSTAB, Names, SetUp
 from fswizard.system import commands
@@ -136,26 +135,27 @@ def plan_set_up(candidate: Candidate, path: str, choices: SetUpChoices) -> SetUp
             _("{filesystem} can't be set up here: {reason}", filesystem=candidate.filesystem.title, reason=here.reason),
             here.hint,
         )
-    device = find_device(path)
-    what = chosen_set_up(candidate, choices, whole=device.whole)
-    if against := refusals(device, None, minimum_bytes=candidate.filesystem.minimum_bytes):
+    target = find_device(path)
+    what = chosen_set_up(candidate, choices, whole=target.whole)
+    if against := refusals(target, None, minimum_bytes=candidate.filesystem.minimum_bytes):
         raise Refused(" ".join(refusal.text for refusal in against), against[0].hint)
     try:
         owner = setting_up.owner_of(what.owner)
-        setting_up.require_free(what, device.name)
+        setting_up.require_free(what, target.device.name)
     except Refusal as refusal:
         raise _refused(refusal) from refusal
-    if what.filesystem in ("ntfs", "ntfs-3g") and device.whole and not what.partition:
+    if what.filesystem in ("ntfs", "ntfs-3g") and target.whole and not what.partition:
         raise Refused(_("NTFS needs a partition: mkfs.ntfs takes no whole disk."), _("Choose a partition table, too."))
-    return _planned(what, device, owner)
+    return _planned(what, target, owner)
 
 
-def _planned(what: SetUp, device: DeviceTarget, owner: pwd.struct_passwd) -> SetUpPlan:
+def _planned(what: SetUp, target: DeviceTarget, owner: pwd.struct_passwd) -> SetUpPlan:
+    device = target.device
     names = _names(what, device.name, owner.pw_uid, owner.pw_gid)
     listed = commands.query(["lsblk", "--nodeps", "--noheadings", "--bytes", "--output", COLUMNS, names.disk]).stdout
     return SetUpPlan(
-        what, names, device.path, device.title, device.number, device.diskseq, device.size_bytes,
-        Probed(device.properties[device.name]).type, losses(device), device.empty, device.kind, device.identifiers,
+        what, names, target.path, target.title, device.number, device.diskseq, device.size_bytes,
+        target.facts.probed.type, losses(target), target.empty, target.kind, target.identifiers,
         _words(listed),
     )  # fmt: skip
 
@@ -197,7 +197,7 @@ def set_up(plan: SetUpPlan, typed: str) -> Iterator[str | SetUpDone]:
     Once begun it goes on to its end, whoever listens. Refused, Missing or RunFailed say what was taken back.
     """
     require_confirmed(plan, typed)
-    now = find_device(plan.path)
+    now = find_device(plan.path).device
     if (now.number, now.diskseq, now.size_bytes) != (plan.number, plan.diskseq, plan.size_bytes):
         raise Refused(_("{disk} is no longer the disk that was chosen.", disk=plan.title), _("Choose again."))
     claim = {

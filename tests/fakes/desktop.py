@@ -20,7 +20,7 @@ import psutil
 import pytest
 
 from fswizard.drives import drive_of, inventory, place_of, smartctl
-from fswizard.drives.devices import find_device, refusals
+from fswizard.drives.devices import find_device
 from fswizard.drives.machine import Machine, mount_of, mounts
 from fswizard.errors import Missing
 from fswizard.model.drive import Drive, Partition
@@ -108,13 +108,13 @@ def at_the_desktop() -> Iterator[None]:
         "find_device": partial(find_device, machine=recorded),
         "mounts": lambda: mounts(recorded),
         "place_of": partial(place_of, machine=recorded),
-        "refusals": partial(refusals, machine=recorded),
     }
     with use(_Host(root=recorded.root)), pytest.MonkeyPatch.context() as patch:
         for room in (device_checks, doubts, locations, choice):
             for name, function in here.items():
                 if hasattr(room, name):
                     patch.setattr(room, name, function)
+        patch.setattr("fswizard.drives.devices.is_blank", lambda device, machine: True)
         patch.setattr("fswizard.drives.drive_of", here["drive_of"])  # imported when it is called
         patch.setattr(smartctl, "query", _smartctl)
         patch.setattr(host, "tool_version", lambda program: VERSIONS.get(program, ""))

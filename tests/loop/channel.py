@@ -199,8 +199,8 @@ def refused(answer: Answer, *words: str, code: str = "") -> None:
 def about(path: str) -> Answer:
     """A claim of a device, with all that every user can read: the serial number is no secret."""
     found = find_device(path)
-    shown = found.properties[found.name].get("ID_FS_TYPE", "")
-    fields = {"number": found.number, "diskseq": found.diskseq, "size_bytes": found.size_bytes}
+    device, shown = found.device, found.facts.probed.type
+    fields = {"number": device.number, "diskseq": device.diskseq, "size_bytes": device.size_bytes}
     return {**fields, "serial": found.identifiers[0], "shown": shown}
 
 

@@ -40,7 +40,7 @@ def claim_as(made: User, right: str, case: Case) -> str:
 
 
 def number(case: Case) -> str:
-    return find_device(case.path).number
+    return find_device(case.path).device.number
 
 
 def confirm(made: User, answer: str, *cases: Case) -> str:

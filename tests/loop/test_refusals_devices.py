@@ -120,7 +120,7 @@ def of_a_run(bench: Bench) -> Case:
 def replaced(bench: Bench) -> Case:
     """Unplugged, and another one of the same size and name plugged in."""
     case = bench.disk()
-    before = find_device(case.path).diskseq
+    before = find_device(case.path).device.diskseq
     bench.attach_instead(case.path, case.file)
     return Case(case.path, case.file, claimed={"diskseq": before})
 
@@ -173,7 +173,7 @@ MATRIX: tuple[Row, ...] = (
     ("swap", swap, "swap", "used as swap"),
     ("second device of a mounted btrfs", lambda b: second_of_btrfs(b, True), "mounted", ""),
     ("second device of an unmounted btrfs", lambda b: second_of_btrfs(b, False), "", "2 devices of a btrfs"),
-    ("LVM physical volume", lambda b: write(b.disk(), 512, lvm_label()), "lvm-member", "volume of LVM"),
+    ("LVM physical volume", lambda b: write(b.disk(), 512, lvm_label()), "lvm-member", "LVM volume group"),
     ("RAID member, metadata 1.2", lambda b: write(b.disk(), 4096, raid_superblock(4096)), "raid-member", "Linux RAID"),
     ("RAID member, metadata 1.1", lambda b: write(b.disk(), 0, raid_superblock(0)), "raid-member", "Linux RAID"),
     ("RAID member below a filesystem", raid_below_ext4, "", ""),

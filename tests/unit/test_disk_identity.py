@@ -15,40 +15,30 @@ from fswizard.drives.devices import DeviceTarget, find_device, refusals
 from fswizard.drives.machine import Machine
 from fswizard.errors import Refused
 from fswizard.model.plan import Member, Target
-from fswizard.privileged import block_device, disk_identity, exclusive_claim
+from fswizard.privileged import may_erase
 from fswizard.privileged.block_device import Device, Tree
 from fswizard.privileged.consent import IUTF8, ask, contents, question
-from fswizard.privileged.exclusive_claim import Claimable
-from fswizard.privileged.in_use import Probed
-from fswizard.privileged.protocol import Refusal
+from fswizard.privileged.disk_facts import serials
+from fswizard.privileged.may_erase import Facts, Probed
 from fswizard.targets import device_checks
 from tests.builders import make_plan
 from tests.recorded import machines
-from tests.unit.test_refusals import PART, SERIAL, found, stage
+from tests.unit.test_may_erase import PART, SERIAL, found, stage
 
 DOCK = {"sdb": "usb-WDC_WD40_EFAX-68JH4N1_152D00539000-0:0", "sdc": "usb-ST8000DM_004-2CX188_152D00539000-0:1"}
 STICK = "usb-Generic_Flash_Disk_0123456789ABCDEF-0:0"
 WWID = "naa.5000c500a1b2c3d0"
 
 
-def raw(machine: Machine, name: str) -> Device:
-    """The device as the helper finds it."""
-    return block_device.find(machine.text(f"/sys/class/block/{name}/dev"), Tree(machine.root))
+def identifiers(machine: Machine, name: str) -> dict[str, str]:
+    return may_erase.identifiers(find_device(f"/dev/{name}", machine).facts)
 
 
 def against(machine: Machine, name: str, typed: str | None = None) -> list[str]:
-    """What the plan says about how the device is confirmed."""
+    """What the plan, and root, say about how the device is confirmed."""
     target = find_device(f"/dev/{name}", machine)
     codes = ("no-serial", "wrong-serial")
-    return [f"{it.text} {it.hint}" for it in refusals(target, typed, machine=machine) if it.code in codes]
-
-
-def helper_says(machine: Machine, name: str, typed: str) -> str:
-    try:
-        exclusive_claim.check_serial(raw(machine, name), typed)
-    except Refusal as refusal:
-        return refusal.text
-    return ""
+    return [f"{it.text} {it.hint}" for it in refusals(target, typed) if it.code in codes]
 
 
 def without(machine: Machine, *names: str) -> None:
@@ -80,10 +70,9 @@ def test_two_disks_in_a_dock_have_its_serial_number_and_are_confirmed_by_their_n
             f"'{wrong}' is not the name in /dev/disk/by-id of {name}. "
             f"Check which disk it is; its name in /dev/disk/by-id is {DOCK[name]}"
         )
-        assert helper_says(machine, name, wrong) == f"'{wrong}' is not the name in /dev/disk/by-id of {name}"
     assert not against(machine, name, DOCK[name])
-    assert not helper_says(machine, name, DOCK[name])
-    asked = question([Claimable(raw(machine, name), 1, target.size_bytes, Probed())])
+
+    asked = question([target.facts], Tree(machine.root))
     assert f"    Name in /dev/disk/by-id: {DOCK[name]}\n" in asked
     assert "152D00539000\n    Contents" not in asked
 
@@ -93,22 +82,21 @@ def test_two_sticks_that_nothing_tells_apart_are_refused(name: str, tmp_path: Pa
     machine = machines.machine("twins", tmp_path)
     says = "2 attached disks have the serial number 0123456789ABCDEF, and nothing else tells them apart"
     assert find_device(f"/dev/{name}", machine).identifiers == ()
-    assert against(machine, name) == [f"{says}. Unplug the other one, then choose again."]
+    assert against(machine, name) == [f"{says}. Unplug the others, then choose again."]
     for typed in ("0123456789ABCDEF", STICK):
-        assert helper_says(machine, name, typed) == says
+        assert says in against(machine, name, typed)[0]
     without(machine, "sdb" if name == "sdc" else "sdc")
     assert find_device(f"/dev/{name}", machine).identifiers == (STICK,)
-    assert not helper_says(machine, name, STICK)
-    assert "is not the name in" in helper_says(machine, name, "0123456789ABCDEF")
+
+    assert "is not the name in" in against(machine, name, "0123456789ABCDEF")[0]
 
 
 def test_one_disk_on_two_paths_keeps_its_serial_number(tmp_path: Path) -> None:
     machine = machines.machine("server", tmp_path)
     for name in ("sdb", "sdc"):
-        assert disk_identity.identifiers(raw(machine, name)) == {
+        assert identifiers(machine, name) == {
             "ZA100001": "serial number", "naa.5000c50084a1b2c3": "WWN",
         }  # fmt: skip
-        assert not helper_says(machine, name, "ZA100001")
 
 
 @pytest.mark.parametrize(
@@ -118,14 +106,14 @@ def test_one_disk_on_two_paths_keeps_its_serial_number(tmp_path: Path) -> None:
 def test_a_path_has_the_same_wwn_and_size(wwid: str, sectors: str, same: bool, tmp_path: Path) -> None:
     machine = stage(tmp_path, {"BLOCK/device/wwid": WWID}, {})
     disk(tmp_path, "sdc", "8:32", device__serial=SERIAL, device__wwid=wwid, size=sectors)
-    assert (SERIAL in disk_identity.identifiers(raw(machine, "sdb"))) == same
+    assert (SERIAL in identifiers(machine, "sdb")) == same
 
 
 @pytest.mark.parametrize("wwid", ["t10.ATA     ST8000    Z8400000", "naa.0000000000000000"])
 def test_a_wwn_made_of_the_serial_number_or_of_zeros_makes_no_path(wwid: str, tmp_path: Path) -> None:
     machine = stage(tmp_path, {"BLOCK/device/wwid": wwid}, {})
     disk(tmp_path, "sdc", "8:32", device__serial=SERIAL, device__wwid=wwid)
-    assert list(disk_identity.identifiers(raw(machine, "sdb"))) == [f"ata-ST8000_{SERIAL}"]
+    assert list(identifiers(machine, "sdb")) == [f"ata-ST8000_{SERIAL}"]
 
 
 @pytest.mark.parametrize(
@@ -135,12 +123,11 @@ def test_a_placeholder_confirms_nothing_but_the_lasting_name_does(serial: str, t
     machine = stage(tmp_path, {"BLOCK/device/serial": serial}, {})
     target = find_device("/dev/sdb", machine)
     assert (target.identifiers, target.kind) == ((f"ata-ST8000_{SERIAL}",), "name in /dev/disk/by-id")
-    assert "is not the name in" in helper_says(machine, "sdb", serial)
+    assert "is not the name in" in against(machine, "sdb", serial)[0]
     (tmp_path / "run/udev/data/b8:16").unlink()
     (told,) = against(machine, "sdb")
     assert told.endswith("so you can't confirm which disk it is. Measure on a scratch image on it instead.")
     assert (f"sdb has only a placeholder as serial number ({serial})" in told) == bool(serial)
-    assert helper_says(machine, "sdb", serial) == told.partition(". ")[0]
 
 
 @pytest.mark.parametrize(
@@ -159,10 +146,10 @@ def test_a_partition_is_confirmed_by_numbers_of_its_disk_or_names_of_its_own(
     machine = stage(tmp_path, files, {"sdb1": udev})
     assert find_device("/dev/sdb1", machine).kind == kind
     assert not against(machine, "sdb1", typed)
-    assert not helper_says(machine, "sdb1", typed)
+
     for wrong in (f"{typed}1", "", " ", f"ata-ST8000_{SERIAL}"):
         assert list(found(machine, typed=wrong)) == ["wrong-serial"]
-        assert helper_says(machine, "sdb1", wrong) == f"{wrong!r} is not the {kind} of sdb1"
+        assert f"{wrong!r} is not the {kind} of sdb1" in against(machine, "sdb1", wrong)[0]
 
 
 @pytest.mark.parametrize(
@@ -172,19 +159,26 @@ def test_a_partition_is_confirmed_by_numbers_of_its_disk_or_names_of_its_own(
 def test_what_is_no_other_disk_takes_no_number_away(name: str, attributes: dict[str, str], tmp_path: Path) -> None:
     machine = stage(tmp_path, {}, {})
     disk(tmp_path, name, "8:32", device__serial=SERIAL, **attributes)
-    assert SERIAL in disk_identity.identifiers(raw(machine, "sdb"))
+    assert SERIAL in identifiers(machine, "sdb")
 
 
 def test_what_cannot_be_printed_or_a_copy_has_too_cannot_be_typed(tmp_path: Path) -> None:
     machine = stage(tmp_path, {"BLOCK/device/serial": "Z84\x1b[2J"}, {})
-    assert list(disk_identity.identifiers(raw(machine, "sdb"))) == [f"ata-ST8000_{SERIAL}"]
+    assert list(identifiers(machine, "sdb")) == [f"ata-ST8000_{SERIAL}"]
     root = tmp_path / "copied"
     machine = stage(root, {"BLOCK/device/serial": ""}, {"sdb1": PART})
     disk(root, "sdc", "8:32", sdc1__partition="1", sdc1__dev="8:33")
     (root / "sys/class/block/sdc1").symlink_to(root / "sys/block/sdc/sdc1")
-    assert "77-partuuid" in disk_identity.identifiers(raw(machine, "sdb1"))
+    assert "77-partuuid" in identifiers(machine, "sdb1")
     machines.record(root, "sdc1", PART)
-    assert "77-partuuid" not in disk_identity.identifiers(raw(machine, "sdb1"))
+    assert "77-partuuid" not in identifiers(machine, "sdb1")
+
+
+def test_a_serial_number_is_taken_from_wherever_there_is_one(tmp_path: Path) -> None:
+    files = {"BLOCK/serial": "A", "BLOCK/device/serial": "B"}
+    machine = stage(tmp_path / "sata", files, {"sdb": {"ID_SERIAL_SHORT": "C"}})
+    assert list(serials("sdb", machine)) == ["", "A", "B", "", "C"]
+    assert list(serials("sdb", machines.machine("twins", tmp_path / "usb")))[4] == "0123456789ABCDEF"
 
 
 @pytest.mark.parametrize("name", ["desktop", "laptop", "nas", "server"])
@@ -194,7 +188,6 @@ def test_the_serial_numbers_that_are_listed_are_the_ones_that_are_asked_for(name
     assert serials
     for device, serial in serials.items():
         assert find_device(f"/dev/{device}", machine).identifiers[0] == serial
-        assert not helper_says(machine, device, serial)
 
 
 def typed_for(machine: Machine, typed: str) -> list[str | None]:
@@ -237,20 +230,20 @@ NOTHING = Probed()
 @pytest.fixture
 def tree(tmp_path: Path) -> Tree:
     """Two disks as sysfs describes them."""
-    for disk, model, serial in (("sdb", "ST8000AS0002-1NA\n", "Z840A1B2"), ("nvme0n1", "SSD\x1b]52;c;x\x07", "")):
+    for disk, model in (("sdb", "ST8000AS0002-1NA\n"), ("nvme0n1", "SSD\x1b]52;c;x\x07")):
         device = tmp_path / "sys" / "block" / disk / "device"
         device.mkdir(parents=True)
         (device / "model").write_text(model)
-        (device / "serial").write_text(serial)
     return Tree(tmp_path)
 
 
-def seen(tree: Tree, name: str, disk: str, found: Probed, size_bytes: int = 8_001_563_222_016) -> Claimable:
-    return Claimable(Device(name, disk, "8:16", tree), 7, size_bytes, found)
+def seen(name: str, disk: str, found: Probed, serial: str = "", size_bytes: int = 8_001_563_222_016) -> Facts:
+    device = Device(name, disk, "8:16", 7, size_bytes)
+    return Facts(device, {name: found}, reported={serial: "serial number"} if serial else {})
 
 
 def test_a_disk_is_shown_with_all_that_it_can_be_told_by(tree: Tree) -> None:
-    assert question([seen(tree, "sdb", "sdb", ARCHIVE)]) == (
+    assert question([seen("sdb", "sdb", ARCHIVE, "Z840A1B2")], tree) == (
         """
 fswizard will ERASE this disk. Everything on it will be lost for good:
 
@@ -264,14 +257,14 @@ Type yes to erase it; anything else cancels: """
 
 
 def test_of_several_each_is_shown_and_none_can_write_over_the_question(tree: Tree) -> None:
-    asked = question([seen(tree, "sdb1", "sdb", NOTHING, 512_110_190_592), seen(tree, "nvme0n1", "nvme0n1", ARCHIVE)])
+    asked = question([seen("sdb1", "sdb", NOTHING, "Z84", 512_110_190_592), seen("nvme0n1", "nvme0n1", ARCHIVE)], tree)
     assert "will ERASE these 2 devices. Everything on them will be lost for good:" in asked
     assert "  /dev/sdb1, a partition of sdb, 512 GB\n" in asked
     assert "    Contents:      nothing was found\n" in asked
     assert "    Serial number: unknown\n" in asked
     assert asked.endswith("Type yes to erase them; anything else cancels: ")
     hostile = Probed({"ID_FS_TYPE": "ext4", "ID_FS_LABEL_ENC": r"\x1b[2J\u202eno\x0aContents:" + "x" * 500})
-    asked = question([seen(tree, "nvme0n1", "nvme0n1", hostile)])
+    asked = question([seen("nvme0n1", "nvme0n1", hostile)], tree)
     assert "Model:         SSD\\x1b]52;c;x\\x07\n" in asked
     assert not set(asked) & {"\x1b", "\x07", "\u202e"}
     assert max(map(len, asked.splitlines())) < 130

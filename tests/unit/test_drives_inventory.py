@@ -16,7 +16,7 @@ from fswizard.drives.inventory import _free_bytes, describe
 from fswizard.drives.machine import HERE, Machine, mount_of, probe
 from fswizard.drives.smr import judge_composed
 from fswizard.model.drive import Confidence, Drive, Partition, SmrKind, SmrVerdict
-from fswizard.privileged.in_use import Probed
+from fswizard.privileged.may_erase import Probed
 from fswizard.privileged.mounts import Mount, parse, unescape
 from tests.fakes.clock import SimulatedClock
 from tests.fakes.machine import make_program
@@ -67,8 +67,8 @@ def test_a_laptops_disks_are_described_in_full_with_mounts_below_luks_and_lvm(re
     luks = part(nvme, "nvme0n1p3")
     assert (luks.filesystem, luks.mount_point) == ("crypto_LUKS", "/")
     assert luks.stable_name == "/dev/disk/by-partuuid/11111111-aaaa-4444-8888-000000000003"
-    assert codes(luks) == ["encrypted"]
-    assert "nvme0n1p3 holds the encrypted volume luks-5d7c, mounted on /" in use_texts(nvme)
+    assert codes(luks) == ["mounted", "encrypted"]
+    assert {"nvme0n1p3 is mounted on /", "nvme0n1p3 holds the encrypted volume luks-5d7c"} <= {*use_texts(nvme)}
     assert part(nvme, "nvme0n1p1").mount_point == "/boot/efi"
     assert list(drives) == ["nvme0n1", "mmcblk0", "zram0"]
     card, photos = drives["mmcblk0"], part(drives["mmcblk0"], "mmcblk0p1")
@@ -81,7 +81,9 @@ def test_a_nas_shows_eight_disks_and_their_array_with_verdicts(recorded: Recorde
     assert list(drives) == ["sda", "sdb", "sdc", "sdd", "sde", "sdf", "sdg", "sdh", "md0"]
     assert (drives["md0"].kind, drives["md0"].bus, drives["md0"].model) == ("array", "md", "raid6 array")
     assert drives["sda"].model == "WDC WD40EFRX-68N32N0", "IDENTIFY has the whole name, SCSI 16 characters of it"
-    assert use_texts(drives["sda"]) == ["sda1 is a member of the array md0 (raid6), mounted on /srv/backup, /srv/pool"]
+    assert use_texts(drives["sda"]) == [
+        "sda1 is mounted on /srv/backup", "sda1 is mounted on /srv/pool", "sda1 holds the RAID array md0",
+    ]  # fmt: skip
     assert part(drives["md0"]).mount_point == "/srv/pool", "not the subvolume"
     assert [partition.name for partition in drives["sdh"].partitions] == ["sdh1", "sdh5"], "no extended one's frame"
     assert codes(drives["sdh"]) == ["mounted", "swap"]

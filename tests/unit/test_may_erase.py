@@ -1,4 +1,4 @@
-"""States of a machine in which a disk must not be formatted: shown by the plan, and refused by the helper."""
+"""What must not be erased: states of a machine as they are read, and the rules over what was read."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fswizard.drives import inventory
+from fswizard.drives.blank import is_blank
 from fswizard.drives.devices import find_device, losses, refusals
 from fswizard.drives.machine import Machine
-from fswizard.model.text import safe
-from fswizard.privileged import block_device, disk_checks, exclusive_claim
-from fswizard.privileged.block_device import Device, Tree
-from fswizard.privileged.in_use import Probed
-from fswizard.privileged.protocol import Refusal
+from fswizard.drives.topology import devices_at
+from fswizard.privileged import disk_facts, may_erase
+from fswizard.privileged.block_device import Device, Tree, look_at
+from fswizard.privileged.may_erase import Facts, Probed, changes, findings
 from tests.recorded import machines
 
 SERIAL = "Z8400000"
@@ -63,21 +64,15 @@ def stage(root: Path, files: Mapping[str, str], udev: Udev) -> Machine:
 
 def found(machine: Machine, path: str = f"{BY_ID}-part1", typed: str | None = SERIAL) -> dict[str, str]:
     """What the plan shows, the text of each by its code."""
-    against = refusals(find_device(path, machine), typed, minimum_bytes=1 << 30, machine=machine)
+    against = refusals(find_device(path, machine), typed, minimum_bytes=1 << 30)
     return {finding.code: finding.text for finding in reversed(against)}
 
 
-def by_root(machine: Machine, name: str, **marks: Any) -> str:
-    """What the helper says, where its programs find what udev's database has, and `marks`; empty where it agrees."""
-    number = machine.text(f"/sys/class/block/{name}/dev")
-    device = block_device.find(number, Tree(machine.root))
-    probed = {each: Probed(machine.properties(each)) for each in device.names}
-    probed[name] = replace(probed[name], **marks)
-    try:
-        exclusive_claim.refuse(disk_checks.findings(device, probed))
-    except Refusal as refusal:
-        return refusal.text
-    return ""
+def by_root(machine: Machine, name: str, **marks: Any) -> list[str]:
+    """What root says, whose programs find what udev's database has, and `marks`."""
+    tree = Tree(machine.root)
+    probed = replace(Probed(machine.properties(name)), **marks)
+    return [finding.text for finding in findings(disk_facts.read(look_at(name, tree), {name: probed}, tree))]
 
 
 Row = tuple[str, dict[str, str], dict[str, str], str, str]
@@ -107,13 +102,13 @@ MATRIX: tuple[Row, ...] = (
     ("resume= of the kernel", {"proc/cmdline": "quiet resume=PARTUUID=77-partuuid"}, {}, "named", "resume="),
     ("resume= by number", {"proc/cmdline": "quiet resume=8:17"}, {}, "named", "the kernel's resume="),
     ("root= of the kernel", {"proc/cmdline": "root=/dev/sdb1 ro"}, {}, "named", "the kernel's root="),
-    ("hibernates to it", {"sys/power/resume": "8:17"}, {}, "named", "hibernates"),
+    ("hibernates to it", {"sys/power/resume": "8:17"}, {}, "named", "named in /sys/power/resume"),
     ("initial RAM disk", {f"{INITRAMFS}/conf.d/resume": "RESUME=UUID=0a1b-uuid"}, {}, "named", NAMED),
     ("initramfs.conf", {f"{INITRAMFS}/initramfs.conf": "MODULES=most\nRESUME=/dev/sdb1"}, {}, "named", NAMED),
     ("a table that cannot be read", {"etc/crypttab/x": ""}, {}, "unknown", "/etc/crypttab cannot be read"),
     ("a kernel table that cannot be read", {"proc/mdstat/x": ""}, {}, "unknown", "/proc/mdstat cannot be read"),
     ("a volume on top", {"BLOCK/sdb1/holders/dm-0": ""}, {}, "holder", "sdb1 holds the volume dm-0"),
-    ("an array on top", {"BLOCK/holders/md0": "", "sys/block/md0/md/level": "raid1"}, {}, "raid-member", "array md0"),
+    ("an array on top", {"BLOCK/holders/md0": ""}, {}, "raid-member", "holds the RAID array md0"),
     ("left by a killed run", {"BLOCK/sdb1/holders/dm-0": "", "sys/block/dm-0/dm/name": f"{LEFT}-meta"}, {}, "holder",
      f"sdb1 holds the volume {LEFT}-meta"),
     ("made of others", {"BLOCK/sdb1/slaves/sdc": ""}, {}, "stacked", "made of sdc"),
@@ -123,7 +118,6 @@ MATRIX: tuple[Row, ...] = (
     ("its disk is mounted", {HERE: "2 1 8:16 / /m rw - xfs sdb rw"}, {}, "mounted", "sdb is mounted on /m"),
     ("for another program", {"proc/9/mountinfo": "2 1 8:17 / /m rw - xfs x rw", "proc/9/comm": "qemu"}, {},
      "mounted-elsewhere", "mounted on /m, visible only to qemu (process 9)"),
-    ("bcachefs over several", {HERE: "2 1 0:9 / /m rw - bcachefs /dev/sdc:/dev/sdb1 rw"}, {}, "mounted", "/m"),
     ("btrfs that the kernel knows", {"sys/fs/btrfs/1-2/devices/sdb1": ""}, {}, "btrfs-member", "btrfs in use"),
     ("swap", {"proc/swaps": f"{SWAPS}/dev/sdb1 partition 4 0 -2"}, {}, "swap", "used as swap"),
     ("swap by its lasting name", {"proc/swaps": f"{SWAPS}{BY_ID}-part1 partition 4 0 -2"}, {}, "swap", "used as swap"),
@@ -137,7 +131,7 @@ MATRIX: tuple[Row, ...] = (
     ("zones to be written in order", {"BLOCK/queue/zoned": "host-managed"}, {}, "zoned", "zones (host-managed)"),
     ("zones of a kind not known", {"BLOCK/queue/zoned": "something"}, {}, "zoned", "zones (something)"),
     ("zones that the kernel does not know", {"BLOCK/queue/zoned": ""}, {}, "zoned", "zones"),
-    ("too small", {"BLOCK/sdb1/size": "2048"}, {}, "too-small", "sdb1 has 1 MiB, but 1024 MiB are needed"),
+    ("too-small", {"BLOCK/sdb1/size": "2048"}, {}, "too-small", "sdb1 has 1 MiB, but 1024 MiB are needed"),
     ("one path of a disk", {"BLOCK/hidden": "1"}, {}, "multipath-member", "one path"),
     ("a path that multipath took", {}, {"DM_MULTIPATH_DEVICE_PATH": "1"}, "multipath-member", "one path"),
     ("ESP", {}, {PART_TYPE: "c12a7328-f81f-11d2-ba4b-00a0c93ec93b"}, "system-partition", "(ESP)"),
@@ -146,8 +140,8 @@ MATRIX: tuple[Row, ...] = (
     ("recovery", {}, {PART_TYPE: "de94bba4-06d1-4d40-a16a-bfd50179d6ac"}, "system-partition", "recovery"),
     ("BIOS boot", {}, {PART_TYPE: "21686148-6449-6e6f-744e-656564454649"}, "system-partition", "boot loader"),
     ("several filesystems", {}, {"ID_FS_AMBIVALENT": "xfs ext4"}, "ambivalent", "signatures of several"),
-    ("LVM", {}, {TYPE: "LVM2_member"}, "lvm-member", "physical volume of LVM"),
-    ("LVM, called as a run's", {}, {TYPE: "LVM2_member", USAGE: "raid", LABEL: OURS}, "lvm-member", "volume of LVM"),
+    ("LVM", {}, {TYPE: "LVM2_member"}, "lvm-member", "(my archive) is a member of an LVM volume group"),
+    ("LVM, called as a run's", {}, {TYPE: "LVM2_member", USAGE: "raid", LABEL: OURS}, "lvm-member", "LVM volume group"),
     ("LVM of old", {}, {TYPE: "LVM1_member"}, "raid-member", "larger whole (LVM1_member)"),
     ("ZFS", {}, {TYPE: "zfs_member", LABEL: "tank"}, "zfs-member", "(tank) is a member of a ZFS pool"),
     ("ZFS, nearly a run's", {}, {TYPE: "zfs_member", LABEL: f"x{OURS}"}, "zfs-member", "ZFS pool"),
@@ -155,7 +149,7 @@ MATRIX: tuple[Row, ...] = (
     ("RAID, nearly a run's", {}, {TYPE: "linux_raid_member", LABEL: f"{OURS}:0"}, "raid-member", "RAID array"),
     ("bcache", {}, {TYPE: "bcache"}, "bcache-member", "bcache set"),
     ("bcache in use", {"BLOCK/sdb1/holders/bcache0": ""}, {TYPE: "bcache"}, "bcache-member", "bcache disk bcache0"),
-    ("multipath", {}, {TYPE: "mpath_member"}, "multipath-member", "one path"),
+    ("multipath", {}, {TYPE: "mpath_member"}, "multipath-member", "a multipath disk"),
     ("firmware RAID", {}, {TYPE: "isw_raid_member", USAGE: "raid", LABEL: OURS}, "raid-member", "firmware RAID"),
     *(
         (f"part of more: {kind}", {}, {TYPE: kind, USAGE: usage}, "raid-member", f"larger whole ({kind})")
@@ -178,7 +172,7 @@ def test_a_partition_that_nothing_uses_passes(tmp_path: Path) -> None:
     others = "UUID=ffff / ext4\nLABEL=archive /x ext4\n/dev/sdb10 /y\n# UUID=0a1b-uuid /old\n//nas/store /nas cifs"
     machine = stage(tmp_path, {"etc/fstab": others, "proc/mdstat": "md0 : active raid1 sdb10[1]"}, {"sdb1": PART})
     assert found(machine) == {}
-    assert by_root(machine, "sdb1") == ""
+    assert by_root(machine, "sdb1") == []
 
 
 @pytest.mark.parametrize(
@@ -193,14 +187,14 @@ def test_a_partition_that_nothing_uses_passes(tmp_path: Path) -> None:
 def test_what_can_be_given_up_is_a_loss_and_no_refusal(udev: dict[str, str], tmp_path: Path) -> None:
     machine = stage(tmp_path, {}, {"sdb1": udev})
     assert found(machine) == {}
-    assert by_root(machine, "sdb1", signatures=frozenset({udev[TYPE]})) == ""
+    assert by_root(machine, "sdb1", signatures=frozenset({udev[TYPE]})) == []
 
 
 @pytest.mark.parametrize(
     ("marks", "words"),
     [
         ({"signatures": frozenset({"xfs", "ext4"})}, "carries signatures of several"),
-        ({"signatures": frozenset({"LVM2_member"})}, "is a physical volume of LVM"),
+        ({"signatures": frozenset({"LVM2_member"})}, "is a member of an LVM volume group"),
         ({"signatures": frozenset({"drbd"})}, "larger whole (drbd)"),
         ({"properties": {TYPE: "btrfs"}, "devices": 2}, "is one of 2 devices of a btrfs"),
         ({"signatures": frozenset({"dos", "ext4"}), "devices": 1}, ""),
@@ -208,7 +202,7 @@ def test_what_can_be_given_up_is_a_loss_and_no_refusal(udev: dict[str, str], tmp
 )
 def test_root_sees_what_udev_does_not(marks: dict[str, Any], words: str, tmp_path: Path) -> None:
     refused = by_root(stage(tmp_path, {}, {"sdb1": PART}), "sdb1", **marks)
-    assert words in refused if words else not refused
+    assert words in refused[0] if words else not refused
 
 
 def test_a_filesystem_of_several_devices_is_refused_unless_a_run_made_it(tmp_path: Path) -> None:
@@ -224,7 +218,7 @@ def test_a_partition_of_a_member_and_a_disk_with_partitions_are_refused(tmp_path
     assert found(machine) == {"raid-member": "sdb is a member of a Linux RAID array."}
     machine = stage(tmp_path / "whole", {}, {"sdb1": PART})
     assert found(machine, BY_ID) == {"partitioned": "sdb has 1 partition: sdb1."}
-    assert by_root(machine, "sdb") == "sdb has 1 partition: sdb1"
+    assert by_root(machine, "sdb") == ["sdb has 1 partition: sdb1"]
 
 
 def test_whoever_has_it_open_is_named(tmp_path: Path) -> None:
@@ -232,21 +226,8 @@ def test_whoever_has_it_open_is_named(tmp_path: Path) -> None:
     (tmp_path / "proc/77/fd").mkdir()
     (tmp_path / "proc/77/fd/3").symlink_to("/dev/sdb")
     assert found(machine) == {"open": r"dd\x1b[2J (process 77) has sdb1 open."}
-    device = block_device.find("8:17", Tree(tmp_path))
-    assert not list(disk_checks.openers(device, "77"))
-
-
-def test_what_could_not_be_looked_at_and_a_failing_disk_are_refused(tmp_path: Path) -> None:
-    machine = stage(tmp_path, {}, {})
-    target = find_device(f"{BY_ID}-part1", machine)
-    against = refusals(replace(target, unseen=("sdb1",)), machine=machine)
-    assert [finding.text for finding in against] == ["The contents of sdb1 couldn't be read."]
-    drive = replace(target.drive, pending="sdb1 did not answer in time.", health="failing")
-    against = refusals(replace(target, drive=drive), machine=machine)
-    assert [finding.text for finding in against] == [
-        "sdb1 did not answer in time.",
-        "sdb reports that it is failing.",
-    ]
+    facts = find_device("/dev/sdb1", machine).facts
+    assert not list(disk_facts.openers(facts, Tree(tmp_path), "77"))
 
 
 def test_a_whole_disk_with_zones_is_refused(tmp_path: Path) -> None:
@@ -257,47 +238,167 @@ def test_a_whole_disk_with_zones_is_refused(tmp_path: Path) -> None:
     assert list(found(machine, BY_ID)) == ["zoned"]
 
 
-@pytest.mark.parametrize("name", [path.stem for path in sorted(machines.HERE.glob("*.txt"))])
-def test_the_helper_refuses_what_the_plan_refuses_and_for_a_reason_of_the_plans(name: str, tmp_path: Path) -> None:
-    machine = machines.machine(name, tmp_path)
-    for device in machine.names("/sys/class/block"):
-        target = find_device(block_device.path_of(device), machine)
-        shown = [finding.text for finding in refusals(target, machine=machine) if finding.code not in OF_THE_PLAN]
-        refused = by_root(machine, device)
-        assert (f"{safe(refused)}." in shown) if refused else not shown, (device, refused, shown)
-
-
-OF_THE_PLAN = ("no-serial", "wrong-serial", "failing")
-"""The helper compares what was typed with the disk itself, and asks it for its health."""
-
-
 @pytest.mark.parametrize("path", ["/dev/sdb1", f"{BY_ID}-part1"])
 def test_whatever_name_is_used_the_lasting_one_is_shown(path: str, tmp_path: Path) -> None:
     target = find_device(path, stage(tmp_path, {}, {"sdb1": PART}))
     assert target.path == f"{BY_ID}-part1"
-    assert (target.name, target.disk, target.number, target.diskseq) == ("sdb1", "sdb", "8:17", 7)
+    device = target.device
+    assert (device.name, device.disk, device.number, device.diskseq) == ("sdb1", "sdb", "8:17", 7)
     assert target.identifiers == (SERIAL, "ata-ST8000_Z8400000-part1", "77-partuuid")
     assert target.kind == "serial number"
 
 
-def test_everything_that_would_be_lost_is_listed_and_of_a_new_disk_that_nothing_was_found(tmp_path: Path) -> None:
+def test_everything_that_would_be_lost_is_listed_and_of_a_new_disk_that_nothing_was_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     machine = stage(tmp_path / "used", {}, {"sdb": {"ID_PART_TABLE_TYPE": "gpt"}, "sdb1": PART})
     assert losses(find_device(BY_ID, machine)) == ("sdb: its partition table (gpt)", 'sdb1: ext4 "my archive", 8.00 TB')
-    target = find_device(f"{BY_ID}-part1", stage(tmp_path / "new", {}, {}))
+    machine = stage(tmp_path / "new", {}, {})
+    target = find_device("/dev/sdb1", machine)
+    assert (target.empty, "may hold data" in losses(target)[0]) == (False, True), "it cannot be read as a disk"
+    monkeypatch.setattr("fswizard.drives.devices.is_blank", lambda device, machine: True)
+    target = find_device("/dev/sdb1", machine)
     assert losses(target) == ("Nothing was found on sdb1 (8.00 TB): no partition table and no filesystem.",)
+    (tmp_path / "new/run/udev/data/b8:17").unlink()
+    target = find_device("/dev/sdb1", machine)
+    assert (target.empty, losses(target)) == (False, ("sdb1: its contents couldn't be read",))
+    assert found(machine) == {"unknown": "The contents of sdb1 couldn't be read."}
+    failing = replace(target, drive=replace(target.drive, pending="sdb1 did not answer in time.", health="failing"))
+    assert {"sdb1 did not answer in time.", "sdb reports that it is failing."} == {f.text for f in refusals(failing)}
 
 
-def test_the_helper_wants_the_disk_that_was_chosen_and_a_kernel_that_can_tell(tmp_path: Path) -> None:
-    stage(tmp_path, {}, {})
-    device = block_device.find("8:17", Tree(tmp_path))
-    size_bytes = 15628050000 * 512
-    exclusive_claim.check_identity(device, 7, size_bytes)
-    for diskseq, size, words in ((8, size_bytes, "no longer the disk"), (7, size_bytes + 512, "changed its size")):
-        with pytest.raises(Refusal, match=words):
-            exclusive_claim.check_identity(device, diskseq, size)
-    (tmp_path / "sys/block/sdb/diskseq").unlink()
-    with pytest.raises(Refusal, match="cannot tell"):
-        exclusive_claim.check_identity(device, 0, size_bytes)
+@pytest.mark.parametrize(
+    ("rest", "at", "noise", "blank"),
+    [
+        (b"\0", 0, b"", True), (b"\xff", 0, b"", True), (b"\0", 9 << 20, b"\xff" * 4096, True),
+        (b"\0", 0, b"x", False), (b"\0", (32 << 20) - 1, b"x", False), (b"\xff", 9 << 20, b"x" * 99_999, False),
+        (b"\0", 0, b"\xff", False),
+    ],
+    ids="abcdefg",
+)  # fmt: skip
+def test_a_disk_is_blank_where_a_thousand_blocks_hold_only_zeros_or_ones(
+    rest: bytes, at: int, noise: bytes, blank: bool, tmp_path: Path
+) -> None:
+    disk = tmp_path / f"dev/{rest[0]}-{at}-{len(noise)}"
+    disk.parent.mkdir()
+    disk.write_bytes(rest * (32 << 20))
+    with disk.open("r+b") as file:
+        file.seek(at)
+        file.write(noise)
+    assert is_blank(Device(disk.name, disk.name, "8:16", size_bytes=32 << 20), Machine(tmp_path)) is blank
+    assert not is_blank(Device("sdc", "sdc", "8:32", size_bytes=32 << 20), Machine(tmp_path)), (
+        "nothing can be read there"
+    )
+
+
+FORGED = "77 1 0:50 / /home/eve/m rw - fuse.x /dev/sdb1 rw\n78 1 0:51 / /home/eve/n rw - fuse /dev/sdb rw"
+
+
+def test_a_mount_is_known_by_its_number_and_not_by_the_source_that_a_user_chose(tmp_path: Path) -> None:
+    machine = stage(tmp_path, {HERE: FORGED, "proc/9/mountinfo": FORGED}, {"sdb1": PART})
+    assert found(machine) == {}
+    assert [part.mount_point for drive in inventory(machine) for part in drive.partitions] == [""]
+    assert devices_at("/home/eve/m/file", machine) == ()
+
+
+@pytest.mark.parametrize("kind", ["btrfs", "bcachefs"])
+def test_a_filesystem_on_several_devices_is_in_use_on_each_wherever_it_is_mounted(kind: str, tmp_path: Path) -> None:
+    for source, code in (("/dev/sdb1", "mounted"), ("/dev/root", f"{kind}-member"), ("", f"{kind}-member")):
+        root = tmp_path / (source or "none").replace("/", "-")
+        mount = f"2 1 0:9 / /m rw - {kind} /dev/sdx:{source} rw" if source else ""
+        machine = stage(root, {HERE: mount}, {})
+        members = root / f"sys/fs/{kind}/1-2" / ("devices" if kind == "btrfs" else "dev-0")
+        members.mkdir(parents=True)
+        (members / ("sdb1" if kind == "btrfs" else "block")).symlink_to(root / BLOCK / "sdb1")
+        assert list(found(machine)) == [code], source
+
+
+def second_path(root: Path, wwid: str) -> None:
+    """`sdc`, as large as `sdb`, of the same serial number, and with one partition in the place of `sdb1`."""
+    path = root / "sys/devices/pci0/ata2/host1/block/sdc"
+    shutil.copytree(root / BLOCK, path)
+    shutil.rmtree(path / "sdb1")
+    if wwid:
+        (path / "device/wwid").write_text(wwid)
+    for name, number, start in (("sdc", "8:32", ""), ("sdc/sdc1", "8:33", "2048"), ("sdc/sdc2", "8:34", "9999")):
+        place = path.parent / name
+        place.mkdir(exist_ok=True)
+        (place / "dev").write_text(number)
+        for file, text in {"partition": "1", "start": start}.items() if start else ():
+            (place / file).write_text(text)
+        for link in (f"sys/class/block/{place.name}", f"sys/dev/block/{number}"):
+            (root / link).symlink_to(place)
+    (root / "sys/block/sdc").symlink_to(path)
+
+
+@pytest.mark.parametrize(("mounted", "codes"), [("8:33", ["mounted"]), ("8:34", []), ("8:32", ["mounted"])])
+def test_a_disk_in_use_by_another_path_to_it_is_refused(mounted: str, codes: list[str], tmp_path: Path) -> None:
+    """In use is the same partition, another one, the whole disk."""
+    files = {HERE: f"2 1 {mounted} / /srv/x rw - xfs x rw", "BLOCK/device/wwid": "naa.5000c500a1b2c3d0"}
+    machine = stage(tmp_path, files, {"sdb1": PART})
+    second_path(tmp_path, "")
+    assert list(found(machine)) == codes
+    assert find_device("/dev/sdb1", machine).facts.paths == ("sdc1",)
+    assert find_device("/dev/sdb", machine).facts.paths == ("sdc",)
+
+
+@pytest.mark.parametrize(
+    ("wwid", "other", "codes"),
+    [("", "", ["mounted"]), ("", "naa.5000c500a1b2c3d1", []), ("naa.5000c500a1b2c3d0", "naa.5000c500a1b2c3d1", [])],
+)
+def test_an_equal_serial_number_and_size_are_taken_for_another_path_unless_a_wwn_says_otherwise(
+    wwid: str, other: str, codes: list[str], tmp_path: Path
+) -> None:
+    files = {HERE: "2 1 8:33 / /srv/x rw - xfs x rw", **({"BLOCK/device/wwid": wwid} if wwid else {})}
+    machine = stage(tmp_path, files, {"sdb1": PART})
+    second_path(tmp_path, other)
+    assert list(found(machine, typed=f"ata-ST8000_{SERIAL}-part1")) == codes
+    assert SERIAL not in find_device("/dev/sdb1", machine).identifiers, "it confirms neither of them"
+
+
+# Rules over facts that were read
+
+DEVICE = Device("sdb1", "sdb", "8:17", 7, 8 << 40, "none")
+FREE = Facts(DEVICE, {"sdb1": Probed(), "sdb": Probed()}, reported={SERIAL: "serial number"})
+SWAP = may_erase.found("swap", name="sdb1")
+OPEN = may_erase.found("open", name="sdb1", program="{pid}\x1b", pid="9")
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"uses": [OPEN]}, "open"), ({"failing": True}, "failing"),
+        ({"unreadable": [("/etc/fstab", "it hangs")]}, "unknown"), ({"reported": {}}, "no-serial"),
+        ({"words": [("/etc/fstab", "/dev/disk/by-x/y", "sdb1")]}, "named"),
+        ({"contents": {"sdb1": Probed(unread=True)}}, "unknown"),
+        ({"contents": {"sdb1": Probed(signatures=frozenset({"xfs", "ext4"}))}}, "ambivalent"),
+    ],
+)  # fmt: skip
+def test_each_rule_says_what_was_found_and_what_can_be_done(changes: dict[str, Any], code: str) -> None:
+    against = findings(replace(FREE, **changes))
+    assert [finding.code for finding in against] == ([code] if code else [])
+    assert all(finding.text and finding.hint for finding in against)
+
+
+@pytest.mark.parametrize(
+    ("device", "chosen", "words"),
+    [
+        ({}, (7, 8 << 40, "ext4"), ""), ({}, (7, 8 << 40, None), ""),
+        ({}, (8, 8 << 40, "ext4"), "no longer the disk"), ({"diskseq": 0}, (0, 8 << 40, "ext4"), "the kernel cannot"),
+        ({}, (7, 8 << 39, "ext4"), "changed its size"), ({}, (7, 8 << 40, "xfs"), "holds ext4, but you were shown xfs"),
+        ({}, (7, 8 << 40, ""), "holds ext4, but you were shown nothing"),
+    ],
+)  # fmt: skip
+def test_it_must_still_be_the_disk_that_was_chosen(device: dict[str, Any], chosen: Any, words: str) -> None:
+    facts = replace(FREE, device=replace(DEVICE, **device), contents={"sdb1": Probed({TYPE: "ext4"}), "sdb": Probed()})
+    against = [finding.text for finding in changes(facts, *chosen)]
+    assert words in against[0] if words else not against
+
+
+def test_the_weightiest_comes_first_and_no_text_of_a_disk_is_a_template() -> None:
+    against = findings(replace(FREE, failing=True, uses=[OPEN, SWAP]))
+    assert [finding.code for finding in against] == ["swap", "open", "failing"]
+    assert against[1].text == "{pid}\x1b (process 9) has sdb1 open"
 
 
 @given(text=st.text(max_size=60), line=st.sampled_from(["{0}", "UUID={0} /x\n{0}", "DEVICE {0}"]))
@@ -308,6 +409,5 @@ def test_no_table_however_written_ends_in_a_traceback(
     (root / "etc").mkdir()
     for table in ("fstab", "crypttab", "mdadm.conf"):
         (root / "etc" / table).write_bytes(line.format(text).encode("utf-8", "surrogatepass"))
-    device = Device("sdb1", "sdb", "8:17", Tree(root))
-    against = disk_checks.findings(device, {"sdb1": Probed(PART)})
-    assert {finding.code for finding in against} <= {"named", "zoned", "too-small"}
+    facts = disk_facts.read(DEVICE, {"sdb1": Probed(PART)}, Tree(root))
+    assert {finding.code for finding in findings(facts)} <= {"named", "no-serial"}

@@ -1,0 +1,38 @@
+"""Whether a device is blank: what looks empty may be encrypted without a header, which looks like noise."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from fswizard.drives.machine import Machine
+from fswizard.privileged.block_device import Device
+from fswizard.system import clock
+
+_BLOCK_BYTES = 4096
+_BLOCKS = 1000
+_LIMIT_S = 30.0
+"""A hard disk takes about 8 s to sample."""
+_BLANK = (bytes(_BLOCK_BYTES), b"\xff" * _BLOCK_BYTES)
+
+
+def is_blank(device: Device, machine: Machine) -> bool:
+    """Whether a thousand blocks all over it hold nothing but 0x00 or 0xFF; False where they cannot be read in time.
+
+    Takes some seconds on a hard disk, once for as long as nothing is written to it.
+    """
+    written = machine.text(f"/sys/class/block/{device.name}/stat").split()[6:7]
+    return _sampled(str(machine.path(device.path)), device, *written)
+
+
+@lru_cache(maxsize=64)
+def _sampled(path: str, device: Device, written: str = "") -> bool:
+    last, deadline = device.size_bytes // _BLOCK_BYTES - 1, clock.monotonic() + _LIMIT_S
+    try:
+        with open(path, "rb", buffering=0) as disk:
+            for step in range(_BLOCKS):
+                disk.seek(last * step // (_BLOCKS - 1) * _BLOCK_BYTES)
+                if disk.read(_BLOCK_BYTES) not in _BLANK or clock.monotonic() > deadline:
+                    return False
+    except OSError:
+        return False
+    return last >= _BLOCKS

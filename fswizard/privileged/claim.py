@@ -1,0 +1,214 @@
+"""A disk or partition that the user gave up for formatting: every check as root, the locks, and its identity."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import stat
+import struct
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from fswizard.disks import as_root
+from fswizard.privileged import disk_facts, may_erase
+from fswizard.privileged.block_device import HERE, Device, look_at, path_of
+from fswizard.privileged.may_erase import Facts, Finding, Probed
+from fswizard.privileged.refusal import Refusal
+from fswizard.privileged.system_calls import closing
+
+BLKROGET, BLKGETSIZE64, BLKGETDISKSEQ = 0x125E, 0x80081272, 0x80081280
+LOOK_LIMIT_S = 10
+FAILING = 8
+"""Bit 3 of smartctl's exit status."""
+FOUND, NOTHING, AMBIVALENT = 0, 2, 8
+"""Exit codes of blkid -p."""
+BTRFS_SUPERBLOCK, BTRFS_MAGIC = 65536, b"_BHRfS_M"
+BCACHEFS_SUPERBLOCK, NR_DEVICES = 4096, 123
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedDevice:
+    """Held open from claim to detach, so that the kernel gives neither its number nor its name to another disk."""
+
+    descriptor: int
+    lock: int
+    """The whole disk, locked as udev and other programs of this kind respect it."""
+    device: Device
+    paths: tuple[str, ...]
+    """Kernel names of the device on other paths to its disk."""
+    direct_io: bool = True
+
+    @property
+    def name(self) -> str:
+        return self.device.name
+
+    @property
+    def path(self) -> str:
+        return self.device.path
+
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        """Descriptors that a process needs to work on it."""
+        return (self.descriptor,)
+
+    @property
+    def log_names(self) -> tuple[str, ...]:
+        """By which the kernel's log may call it."""
+        return self.device.names
+
+    def require_same(self, *, unused: bool) -> None:
+        """Refusal where the path leads to another disk by now, or, with `unused`, where anything else uses it.
+
+        A mkfs that was ended may not have given back the lock.
+        """
+        _flock(self.lock, self.device)
+        with _opened(self.device, os.O_RDONLY | (os.O_EXCL if unused else 0)) as descriptor:
+            _check_open(descriptor, self.device)
+            if unused:
+                _require_unused(self.paths)
+
+    def detach(self) -> None:
+        os.close(self.descriptor)
+        os.close(self.lock)
+
+
+def claim(number: str, diskseq: int, size_bytes: int, identifier: str, shown: str) -> ClaimedDevice:
+    """The device `number`, for formatting; Refusal, with nothing written, where anything stands against it.
+
+    `identifier` is what was typed to confirm it, and `shown` the type of what the user was shown, as libblkid names
+    it; empty for nothing.
+    """
+    device = find(number)
+    refuse_at_sight(device, diskseq, size_bytes)
+    with contextlib.ExitStack() as undo:
+        lock = _open(look_at(device.disk), os.O_RDONLY)
+        undo.callback(os.close, lock)
+        _flock(lock, device)
+        with alone(device, os.O_RDWR) as facts:
+            refuse(may_erase.changes(facts, diskseq, size_bytes, shown))
+            refuse(may_erase.findings(facts, typed=identifier))
+            descriptor = _open(device, os.O_RDWR)
+        undo.pop_all()  # the lock is kept
+    return ClaimedDevice(descriptor, lock, device, facts.paths)
+
+
+def find(number: str) -> Device:
+    """The block device that the kernel knows by `major:minor`; Refusal where it knows none."""
+    if name := HERE.device_of(number):
+        return look_at(name)
+    raise Refusal("refused", f"there is no block device {number!r:.40}")
+
+
+def refuse_at_sight(device: Device, diskseq: int, size_bytes: int) -> None:
+    """Refusal that names who uses it, where O_EXCL would say no more than that somebody does."""
+    facts = disk_facts.read(device, dict.fromkeys(device.names, Probed()))
+    refuse(may_erase.changes(facts, diskseq, size_bytes))
+    refuse(may_erase.findings(facts))
+
+
+def refuse(findings: Iterable[Finding]) -> None:
+    """Refusal with the first of the findings, the weightiest."""
+    for finding in findings:
+        raise Refusal("refused", finding.text, hint=finding.hint)
+
+
+@contextlib.contextmanager
+def alone(device: Device, flags: int) -> Iterator[Facts]:
+    """All that root can read of a device, which is meanwhile open here and in use nowhere else, by any path to it."""
+    failing = _fails(path_of(device.disk))
+    with _opened(device, flags | os.O_EXCL) as exclusive:
+        _check_open(exclusive, device)
+        contents = {name: _probe(path_of(name)) for name in device.names}
+        own = contents[device.name]
+        contents[device.name] = replace(own, devices=_devices(exclusive, own.type))
+        facts = disk_facts.read(find(device.number), contents)
+        _require_unused(facts.paths)
+        openers = disk_facts.openers(facts, besides=os.readlink("/proc/self"), anywhere=True)
+        yield replace(facts, uses=[*facts.uses, *openers], failing=failing)
+
+
+def _require_unused(names: Iterable[str]) -> None:
+    for name in names:
+        with _opened(look_at(name), os.O_RDONLY | os.O_EXCL):
+            pass
+
+
+def _flock(lock: int, device: Device) -> None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        raise Refusal("refused", f"{device.disk} is locked by another program") from error
+
+
+def _opened(device: Device, flags: int) -> contextlib.AbstractContextManager[int]:
+    return closing(_open(device, flags))
+
+
+def _open(device: Device, flags: int) -> int:
+    """With O_EXCL the kernel refuses what is mounted in any namespace, swap, or below a volume or array."""
+    try:
+        descriptor = os.open(device.path, flags | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError as error:
+        raise Refusal("refused", f"{device.name} is in use or cannot be opened: {error.strerror}") from error
+    status = os.fstat(descriptor)
+    number = f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
+    if not stat.S_ISBLK(status.st_mode) or number != device.number:
+        os.close(descriptor)
+        raise Refusal("refused", f"{device.path} is not the block device {device.number}")
+    return descriptor
+
+
+def _check_open(descriptor: int, device: Device) -> None:
+    asked = [(BLKGETDISKSEQ, 8), (BLKGETSIZE64, 8), (BLKROGET, 4)]
+    try:
+        answers = [fcntl.ioctl(descriptor, request, bytes(length)) for request, length in asked]
+    except OSError as error:
+        raise Refusal("refused", f"the kernel doesn't say which disk it is: {error.strerror}") from error
+    diskseq, size_bytes, read_only = (int.from_bytes(answer, sys.byteorder) for answer in answers)
+    if (diskseq, size_bytes) != (device.diskseq, device.size_bytes):
+        raise Refusal("refused", f"{device.name} is no longer the disk that was chosen")
+    if read_only:
+        raise Refusal("refused", f"{device.name} is read-only")
+
+
+def _run(*argv: str) -> subprocess.CompletedProcess[bytes]:
+    try:
+        return as_root.run(argv, LOOK_LIMIT_S)
+    except subprocess.TimeoutExpired as error:
+        text = f"{argv[0]} did not answer within {LOOK_LIMIT_S} s: the disk may be failing"
+        raise Refusal("refused", text) from error
+
+
+def _probe(path: str) -> Probed:
+    looked, listed = _run("blkid", "-p", "-o", "udev", path), _run("wipefs", "--no-act", "--json", path)
+    if looked.returncode not in (FOUND, NOTHING, AMBIVALENT) or looked.stderr or listed.returncode or listed.stderr:
+        return Probed(unread=True)
+    lines = looked.stdout.decode("utf-8", "surrogateescape").splitlines()
+    try:
+        signatures = frozenset(str(mark["type"]) for mark in json.loads(listed.stdout or b"{}").get("signatures", []))
+    except (ValueError, KeyError, AttributeError, TypeError):
+        return Probed(unread=True)
+    properties = dict(line.split("=", 1) for line in lines if "=" in line)
+    if looked.returncode == AMBIVALENT:
+        properties.setdefault("ID_FS_AMBIVALENT", "several")
+    return Probed(properties, signatures)
+
+
+def _devices(descriptor: int, kind: str) -> int:
+    """How many devices the btrfs or bcachefs has that starts here; 0 where there is none."""
+    if kind == "bcachefs":
+        return os.pread(descriptor, 4096, BCACHEFS_SUPERBLOCK)[NR_DEVICES]
+    block = os.pread(descriptor, 4096, BTRFS_SUPERBLOCK)
+    return int(struct.unpack_from("<Q", block, 0x88)[0]) if block[0x40:0x48] == BTRFS_MAGIC else 0
+
+
+def _fails(path: str) -> bool:
+    """Whether the disk says of itself that it fails; where smartctl is missing, nobody asks it."""
+    try:
+        return bool(_run("smartctl", "--health", path).returncode & FAILING)
+    except Missing:
+        return False

@@ -1,0 +1,104 @@
+"""What root asks the kernel and programs in the moment before it writes, where no loop device can stand for a disk."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from fswizard.privileged import claim, programs
+from fswizard.privileged.block_device import Device
+from fswizard.privileged.may_erase import Facts, Probed
+from fswizard.privileged.protocol import Refusal
+
+DEVICE = Device("sdb", "sdb", "8:16", diskseq=7, size_bytes=8 << 30)
+
+
+def answers(diskseq: int, size_bytes: int, read_only: int) -> dict[int, bytes]:
+    return {
+        claim.BLKGETDISKSEQ: diskseq.to_bytes(8, "little"),
+        claim.BLKGETSIZE64: size_bytes.to_bytes(8, "little"),
+        claim.BLKROGET: read_only.to_bytes(4, "little"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("kernel", "words"),
+    [
+        ((7, 8 << 30, 0), ""), ((8, 8 << 30, 0), "no longer the disk"), ((7, 8 << 20, 0), "no longer the disk"),
+        ((7, 8 << 30, 1), "read-only"),
+    ],
+)  # fmt: skip
+def test_the_kernel_says_which_disk_is_open(
+    kernel: tuple[int, int, int], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = answers(*kernel)
+    monkeypatch.setattr(fcntl, "ioctl", lambda descriptor, request, room: said[request])
+    if not words:
+        claim._check_open(0, DEVICE)
+        return
+    with pytest.raises(Refusal, match=words):
+        claim._check_open(0, DEVICE)
+
+
+def test_a_node_that_is_another_device_or_none_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "sdb"
+    file.touch()
+    monkeypatch.setattr("fswizard.privileged.block_device.path_of", lambda name: str(file))
+    with pytest.raises(Refusal, match="is not the block device 8:16"):
+        claim._open(DEVICE, os.O_RDONLY)
+
+
+def test_the_device_is_in_use_nowhere_else_by_any_path_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[tuple[str, int]] = []
+
+    @contextmanager
+    def open_it(device: Device, flags: int) -> Iterator[int]:
+        opened.append((device.name, flags & os.O_EXCL))
+        yield 0
+
+    facts = Facts(DEVICE, {"sdb": Probed()}, paths=("sdc",))
+    monkeypatch.setattr(claim, "_opened", open_it)
+    monkeypatch.setattr(claim, "_check_open", lambda descriptor, device: None)
+    monkeypatch.setattr(claim, "_probe", lambda path: Probed())
+    monkeypatch.setattr(claim, "_devices", lambda descriptor, kind: 0)
+    monkeypatch.setattr(claim, "_fails", lambda path: True)
+    monkeypatch.setattr(claim, "find", lambda number: DEVICE)
+    monkeypatch.setattr(claim.disk_facts, "read", lambda device, contents: facts)
+    monkeypatch.setattr(claim.disk_facts, "openers", lambda facts, besides, anywhere: [])
+    with claim.alone(DEVICE, os.O_RDWR) as seen:
+        assert seen.failing
+    assert opened == [("sdb", os.O_EXCL), ("sdc", os.O_EXCL)]
+
+
+@pytest.mark.parametrize(("code", "fails"), [(0, False), (4, False), (8, True), (8 | 64, True)])
+def test_a_disk_says_itself_that_it_fails_within_a_limit(
+    code: int, fails: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(argv: Sequence[str], timeout_s: float) -> subprocess.CompletedProcess[bytes]:
+        if timeout_s != 10:
+            raise AssertionError("it may hang")
+        return subprocess.CompletedProcess(argv, code)
+
+    monkeypatch.setattr(programs, "run", run)
+    assert claim._fails("/dev/sdb") is fails
+
+
+def test_a_disk_that_does_not_answer_is_refused_and_a_missing_smartctl_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(argv: Sequence[str], timeout_s: float) -> subprocess.CompletedProcess[bytes]:
+        raise subprocess.TimeoutExpired(argv, timeout_s)
+
+    monkeypatch.setattr(programs, "run", run)
+    with pytest.raises(Refusal, match="smartctl did not answer within 10 s: the disk may be failing"):
+        claim._fails("/dev/sdb")
+
+    def missing(argv: Sequence[str], timeout_s: float) -> subprocess.CompletedProcess[bytes]:
+        raise Refusal("missing", "there is no smartctl")
+
+    monkeypatch.setattr(programs, "run", missing)
+    assert not claim._fails("/dev/sdb")
