@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from fswizard.disks import as_root
+from fswizard.errors import Missing
 from fswizard.privileged import disk_facts, may_erase
 from fswizard.privileged.block_device import HERE, Device, look_at, path_of
 from fswizard.privileged.may_erase import Facts, Finding, Probed
