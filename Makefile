@@ -9,7 +9,7 @@ DOCUMENT ?=
 PYTEST = $(BIN)/pytest --numprocesses $(WORKERS) --dist loadgroup
 WORKERS ?= $(shell expr 2 '*' $$(nproc))
 SLOW = test-faults test-runs test-timing test-hundred test-statistics test-disks test-uml test-vm test-bounds test-packages
-FAULTS = faults or helper or unprivileged
+FAULTS = faults or unprivileged
 TIMED = tests/loop/test_pairs.py tests/loop/test_estimates.py
 HUNDRED = tests/loop/test_same_against_same.py
 
@@ -21,7 +21,7 @@ endif
 endif
 
 .DEFAULT_GOAL := run
-.PHONY: run test quick lint check test-all $(SLOW) uml reproduce bench bench-statistics screenshots messages install-helper lock clean
+.PHONY: run test quick lint check test-all $(SLOW) uml reproduce bench bench-statistics screenshots messages lock clean
 
 run: $(VENV)/.run-ready ## Start the wizard; without a terminal, measure ext4, xfs and btrfs and print the report
 	@$(FSWIZARD) doctor --needed --install > /dev/null || :
@@ -88,9 +88,6 @@ screenshots: $(VENV)/.test-ready ## Make the screenshots of README from real run
 
 messages: $(VENV)/.test-ready ## Collect all sentences, merge them into the translations, say what is missing, compile them
 	@$(BIN)/python packaging/messages.py $(ARGS)
-
-install-helper: $(VENV)/.run-ready ## Give root a copy of the helper that only root can change; ARGS=--remove takes it away
-	@$(FSWIZARD) install-helper $(ARGS)
 
 lock: $(VENV)/bin/python ## Pin anew what the tests need, each version with its hashes
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv

@@ -1,7 +1,7 @@
 """`make messages`: collect every sentence that people read, merge them into the translations, and compile these.
 
-`make messages ARGS=fr` begins a new one. Sentences come from the code where it calls `_` or its like, from refusals
-of the helper, which is without translations and speaks English, and from the TOML files. It prints how much of each
+`make messages ARGS=fr` begins a new one. Sentences come from the code where it calls `_` or its like, from what is
+said of disks, which stands there in English without it, and from the TOML files. It prints how much of each
 language is missing, and fails where a translation has other fields than its sentence.
 """
 
@@ -36,8 +36,8 @@ KEYS = frozenset({
     "title", "summary", "text", "risk", "why", "doubt", "failed", "hint", "needs", "value", "note", "by", "via", "disk",
 })  # fmt: skip
 """Of the tables: what people read."""
-HELPERS_WORDS = {"OTHER_MOUNT_POINT", "CASES", "MEMBERS", "VOLUMES", "SERIAL"}
-"""Constants of the helper with what its findings say."""
+DISK_WORDS = {"OTHER_MOUNT_POINT", "CASES", "MEMBERS", "VOLUMES", "SERIAL"}
+"""Constants with what is said of disks."""
 
 Found = tuple[str | tuple[str, ...], str | None, tuple[str, int]]
 """Sentence or its two forms, context, file and line."""
@@ -67,7 +67,7 @@ def in_code() -> Iterator[Found]:
 
 
 def in_refusals() -> Iterator[Found]:
-    """Refusals of root, whose sentences are f-strings; a field is called by the last name in it. And constants."""
+    """Refusals and findings about disks. Their sentences are f-strings; a field is called by the last name in it."""
     for path in sorted((ROOT / "fswizard/privileged").glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             match node:
@@ -75,7 +75,7 @@ def in_refusals() -> Iterator[Found]:
                     sentences = [*sentences, *(each.value for each in hints)]
                 case ast.Assign(targets=[ast.Name(id="text" | "hint")], value=sentence):
                     sentences = [sentence]
-                case ast.Assign(targets=[target], value=value) if HELPERS_WORDS & {*_names(target)}:
+                case ast.Assign(targets=[target], value=value) if DISK_WORDS & {*_names(target)}:
                     words = (each for each in ast.walk(value) if isinstance(each, ast.Constant))
                     sentences = [each for each in words if " " in str(each.value)]
                 case _:

@@ -35,13 +35,10 @@ deb: zipapp ## Build a package for Debian and Ubuntu, with that file inside. Nee
 	install -D $(ZIPAPP) $(DEB_ROOT)/usr/bin/fswizard
 	cp -r packaging/share $(DEB_ROOT)/usr/share
 	gzip -9 --no-name $(DEB_ROOT)/usr/share/man/man1/fswizard.1
-	install -D --mode=644 --target-directory $(DEB_ROOT)/usr/libexec/fswizard/privileged fswizard/privileged/*.py
-	install -D --mode=644 --target-directory $(DEB_ROOT)/usr/share/polkit-1/actions fswizard/privileged/org.fswizard.policy
 	install -D --mode=644 --target-directory $(DEB_ROOT)/usr/share/doc/fswizard packaging/debian/copyright
 	gzip -9 --no-name < CHANGELOG.md > $(DEB_ROOT)/usr/share/doc/fswizard/changelog.gz
 	mkdir $(DEB_ROOT)/DEBIAN
 	sed 's/VERSION/$(VERSION)/' packaging/debian/control > $(DEB_ROOT)/DEBIAN/control
-	chmod 755 $(DEB_ROOT)/usr/libexec/fswizard/privileged/__main__.py
 	chmod -R u=rwX,go=rX $(DEB_ROOT)
 	find $(DEB_ROOT) -exec touch --date=@$(SOURCE_DATE_EPOCH) {} +
 	dpkg-deb --root-owner-group -Zxz --build $(DEB_ROOT) $(DEB)

@@ -20,6 +20,8 @@ ROOT = Path(__file__).parents[2]
 STARTERS = re.compile(
     r"subprocess\.\w+|asyncio\.create_subprocess_\w+|os\.(system|popen|exec|spawn|posix_spawn)\w*|pty\.spawn"
 )
+SETS_UP = "setting_up.py"
+"""A program of its own that root runs to its end: it starts programs and waits for them by itself."""
 
 
 def loaded_by(program: str) -> set[str]:
@@ -35,27 +37,15 @@ def test_the_command_line_loads_nothing_slow(module: str) -> None:
     assert not loaded & {"textual", "rich", "psutil", "pyudev", "asyncio", "msgspec"}
 
 
-def test_what_root_runs_loads_the_standard_library_alone() -> None:
-    before = loaded_by("import fswizard")
-    new = loaded_by(
-        "import importlib, pkgutil, fswizard.privileged as room\n"
-        "for found in pkgutil.walk_packages(room.__path__, 'fswizard.privileged.'):\n"
-        "    found.name.endswith('__main__') or importlib.import_module(found.name)"
-    )
-    tops = {name for name in new - before if not name.startswith("fswizard.privileged")}
-    assert {name.partition(".")[0] for name in tops} <= set(sys.stdlib_module_names)
-
-
-def test_programs_are_started_in_one_place() -> None:
+def test_programs_are_started_in_one_place_and_those_of_root_in_another() -> None:
     room = ROOT / "fswizard"
-    paths = {path for path in room.rglob("*.py") if path.relative_to(room).parts[0] != "privileged"}
-    texts = {path: path.read_text("utf-8") for path in sorted(paths - {room / "system/commands.py"})}
-    for path, text in texts.items():
-        if not STARTERS.search(text):
-            continue
-        calls = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute))
-        started = [call for node in calls if STARTERS.fullmatch(call := ast.unparse(node))]
-        assert not started, path
+    places = {room / "system/commands.py", room / "disks/as_root.py"}
+    others = (path for path in sorted(room.rglob("*.py")) if path not in places and path.name != SETS_UP)
+    for path in others:
+        text = path.read_text("utf-8")
+        if STARTERS.search(text):
+            calls = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call))
+            assert not [call for node in calls if STARTERS.fullmatch(call := ast.unparse(node.func))], path
 
 
 @pytest.fixture(scope="module")
@@ -96,10 +86,7 @@ def test_an_installed_wheel_works(wheel: Path, tmp_path: Path) -> None:
 
 
 PACKAGE = Path(fswizard.__file__).parent
-PROGRAMS_OF_THEIR_OWN = (
-    "privileged/",
-    *(f"engines/shared/{name}_worker.py" for name in ("direct", "fileserver", "tree")),
-)
+PROGRAMS_OF_THEIR_OWN = (SETS_UP, *(f"{name}_worker.py" for name in ("direct", "fileserver", "tree")))
 WAITING = re.compile(
     r"\btime\.(time|monotonic|perf_counter|sleep|clock_gettime)|\bdatetime\.now|\basyncio\.(sleep\((?!0\))|timeout\(|wait_for\()"
     r"|\bimport sleep|\.call_later\(\d"
@@ -110,13 +97,11 @@ def test_nothing_else_in_the_program_waits_or_tells_the_time() -> None:
     others = [
         f"{path.relative_to(PACKAGE)}:{number}: {line.strip()}"
         for path in sorted(PACKAGE.rglob("*.py"))
-        if not (name := str(path.relative_to(PACKAGE))).startswith(PROGRAMS_OF_THEIR_OWN) and name != "system/clock.py"
+        if path.name not in PROGRAMS_OF_THEIR_OWN and path != PACKAGE / "system/clock.py"
         for number, line in enumerate(path.read_text().splitlines(), 1)
         if WAITING.search(line)
     ]
     assert others == []
-    waiting = {path.name for path in PACKAGE.glob("privileged/*.py") if "time.sleep(" in path.read_text()}
-    assert waiting == {"programs.py"}, "of what root runs"
 
 
 async def test_the_real_clock_is_back_afterwards_and_waits_for_the_whole_limit_at_once() -> None:
