@@ -18,15 +18,17 @@ import pytest
 from hypothesis import settings
 
 from fswizard import language
+from fswizard.disks import memory_limit
 from fswizard.filesystems import availability, catalogue
-from fswizard.privileged import memory_limit, system_calls
 from fswizard.system import commands, programs
-from fswizard.targets import privilege
 from fswizard.targets.locations import IN_MEMORY, filesystem_type
 from tests.uml import kernel
 
 REQUIRE_ALL = bool(os.environ.get("FSWIZARD_REQUIRE_ALL"))
 """Set in CI: a test that cannot run for want of something fails instead of being skipped."""
+
+for _name in ("SUDO_UID", "PKEXEC_UID", "DOAS_USER"):
+    os.environ.pop(_name, None)  # root's runs in tests are root's, not those of whoever started the tests by sudo
 
 # A shell without job control starts what it puts in the background with SIGINT ignored, as nohup does with SIGHUP, and
 # programs pass that on. The programs under test start as in a terminal all the same.
@@ -47,17 +49,13 @@ class Lack:
 
 
 def _root() -> Lack | None:
-    how = "sudo systemd-run --pty --same-dir make test"
-    if os.geteuid() != 0:
-        return Lack("not root", f"run them as root: {how}")
-    if (state := privilege.state()) == "wrong-helper":
-        return Lack("another version's helper is installed", "fswizard install-helper --remove")
-    return None if state == "root" else Lack("root for somebody else, whom the helper refuses", how)
+    return None if os.geteuid() == 0 else Lack("not root", "sudo make test")
 
 
 def _cgroup() -> Lack | None:
     how = "leave the container, or mount the memory controller at /sys/fs/cgroup"
-    return None if memory_limit.version() else Lack("the kernel offers no memory cgroup that is root's", how)
+    there = any(way.startswith("cgroup") for way in memory_limit.ways())
+    return None if there else Lack("the kernel offers no memory cgroup that is root's", how)
 
 
 def _loop() -> Lack | None:
@@ -180,12 +178,13 @@ def pytest_configure(config: pytest.Config) -> None:
 def _keep_mounts_to_ourselves() -> None:
     """Mounts of this process's tests are seen by them alone, and go with it, so that runs side by side do not meet.
 
-    What is unmounted here goes in namespaces below, too, as on a desktop: a helper's copy would keep a device busy.
+    What is unmounted here goes in namespaces below, too, as on a desktop: a run's copy would keep a device busy.
     Without the right to do so, which a container may lack, nothing can be mounted either.
     """
-    if ctypes.CDLL(None).unshare(_CLONE_NEWNS) == 0:
+    libc = ctypes.CDLL(None)
+    if libc.unshare(_CLONE_NEWNS) == 0:
         for kind in (_MS_SLAVE, _MS_SHARED):
-            system_calls.mount("none", "/", "none", _MS_REC | kind)
+            assert libc.mount(b"none", b"/", None, _MS_REC | kind, None) == 0
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

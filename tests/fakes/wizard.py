@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from fswizard.advice import conclude
+from fswizard.disks.rights import State, missing
 from fswizard.engines import engine
 from fswizard.engines.shared.running import failure
 from fswizard.errors import FswizardError, UsageError
@@ -53,7 +54,6 @@ from fswizard.system.process import Finished
 from fswizard.targets import exact_commands
 from fswizard.targets.exact_commands import MOUNT
 from fswizard.targets.journal import Leftover
-from fswizard.targets.privilege import Purpose, missing
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.backend import Backend, Place
 from fswizard.tui.choices import WizardChoices
@@ -106,7 +106,7 @@ class FakeMachine(Backend):
         self,
         *,
         drives: tuple[Drive, ...] = (ARCHIVE, SSD, BRIDGED),
-        privilege: str = "root",
+        rights: State = "root",
         earlier: bool = True,
         leftovers: tuple[Leftover, ...] = (),
         event_s: float = 0.0,
@@ -114,8 +114,7 @@ class FakeMachine(Backend):
         rounds: int = 4,
     ) -> None:
         self.drives = drives
-        self.rights = privilege
-        self.warning = ""
+        self.state = rights
         self.because = ""
         self.earlier = earlier
         self.left = list(leftovers)
@@ -154,22 +153,19 @@ class FakeMachine(Backend):
         self.plans.append(plan)
         return plan
 
-    def privilege(self, needed: Purpose) -> Any:
-        return self.rights
+    def rights(self) -> State:
+        return self.state
 
-    def way(self) -> Any:
-        return self.rights
+    def way(self) -> State:
+        return self.state
 
     def why_root(self, plan: Plan) -> str:
         return self.because
 
-    def rights_warning(self, rights: Any) -> str:
-        return self.warning
-
-    def authorise(self, needed: Purpose) -> None:
-        if self.rights == "none":
+    def authorise(self) -> None:
+        if self.state == "none":
             raise missing("none")
-        self.rights = "sudo"
+        self.state = "sudo"
 
     def start(self, plan: Plan, path: Path | None = None) -> FakeSession:
         session = FakeSession(plan, self.rounds, self.event_s)

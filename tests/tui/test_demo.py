@@ -32,7 +32,6 @@ ASKS_NOBODY = {
     "confirmed",
     "export",
     "render",
-    "rights_warning",
     "save_script",
     "setting",
     "why_not_set_up",

@@ -10,12 +10,9 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from fswizard.errors import Refused
-from fswizard.targets import privilege
-from fswizard.targets.privilege import Purpose
+from fswizard.disks.rights import missing
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.drives import DEVICE
-from fswizard.tui.screens.review import plan_words
 from fswizard.tui.widgets.choice_list import ChoiceList
 from tests.fakes.desktop import mounted, twin
 from tests.fakes.wizard import ARCHIVE, NEW, OLD, SSD, FakeMachine, app
@@ -206,27 +203,21 @@ async def test_a_disk_that_is_mounted_meanwhile_is_not_the_target_any_more() -> 
             await shows(pilot, "(•) a scratch image")
 
 
-async def test_a_no_to_the_helper_on_the_terminal_leads_back_to_the_review(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where sudo needs no password, too: the helper asks in any case."""
-    machine = FakeMachine(drives=(NEW, SSD), privilege="sudo", event_s=0.01)
-    answers = iter([Refused("Not erased: you did not type yes.", "Nothing was changed."), None])
+async def test_a_wrong_password_leads_back_to_the_review(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = FakeMachine(drives=(NEW, SSD), rights="sudo-asks", event_s=0.01)
+    answers = iter([missing("sudo-asks"), None])
 
-    def authorise(needed: Purpose) -> None:
-        assert needed.devices == ("8:64",)
+    def authorise() -> None:
         if (refused := next(answers)) is not None:
             raise refused
 
     monkeypatch.setattr(machine, "authorise", authorise)
-    monkeypatch.setattr(privilege, "purpose", lambda plan: replace(privilege.ERASE, devices=("8:64",)))
     monkeypatch.setattr(FswizardApp, "suspend", nullcontext)
     async with at_review(machine).run_test(size=SIZE) as pilot:
         await shows(pilot, "type its serial number")
-        plan = wizard(pilot).choices.plan
-        assert plan
-        assert "asked once more whether to erase" in plan_words(plan, "sudo", 200).plain
         await typed(pilot, NEW.serial)
         await pilot.press("enter")
-        await shows(pilot, "✗ Not erased: you did not type yes. Nothing was changed.")
+        await shows(pilot, "✗ sudo refused: the password was wrong")
         await at_step(pilot, "review")
         assert not machine.sessions
         await pilot.press("enter")

@@ -139,7 +139,7 @@ async def test_the_size_of_an_image_is_chosen_and_goes_into_the_plan_and_a_key_s
 
 
 async def test_without_root_nothing_is_chosen_that_needs_it_and_a_key_leads_to_what_does_not() -> None:
-    async with app("drive", FakeMachine(privilege="none")).run_test(size=SIZE) as pilot:
+    async with app("drive", FakeMachine(rights="none")).run_test(size=SIZE) as pilot:
         await settled(pilot)
         await pilot.press("enter")
         await shows(pilot, "administrator rights")

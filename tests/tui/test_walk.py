@@ -215,8 +215,8 @@ async def test_time_age_and_recipe_change_with_left_and_right_and_by_mouse() -> 
     ("machine", "words", "refused"),
     [
         ({"fails": UsageError("There is 1 GB free.", "Name another directory.")}, "There is 1 GB", "Name another"),
-        ({"privilege": "none"}, "log in as root, or have sudo", "sudo is not installed"),
-        ({"privilege": "sudo-asks"}, "sudo asks for your password", "sudo -v"),
+        ({"rights": "none"}, "log in as root, or have sudo", "sudo is not installed"),
+        ({"rights": "sudo-asks"}, "sudo asks for your password", "sudo -v"),
     ],
     ids=["no plan", "no sudo", "sudo asks"],
 )
@@ -232,15 +232,13 @@ async def test_what_cannot_be_run_says_what_to_do_and_starts_nothing(
         assert not fake.sessions
 
 
-async def test_the_review_says_what_a_run_settles_and_warns_of_what_root_would_run(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    machine = FakeMachine(privilege="sudo")
-    machine.warning = "It can be changed."
+async def test_the_review_says_what_a_run_settles_and_why_it_needs_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = FakeMachine(rights="sudo")
+    machine.because = "udisks2 doesn't offer arrays"
     monkeypatch.setattr(machine, "settles", lambda plan: f"differences of {len(plan.candidates) + 5} % or more")
     async with app("review", machine).run_test(size=(140, 60)) as pilot:
-        await shows(pilot, "sudo is used once")
-        await shows(pilot, "It can be changed.")
+        await shows(pilot, "sudo starts the run")
+        await shows(pilot, "udisks2 doesn't offer arrays.")
         await shows(pilot, "Settles    differences of 9 % or more")
 
 
@@ -345,10 +343,10 @@ async def test_a_run_that_fails_says_why_and_leads_back() -> None:
     async with app(machine=machine).run_test(size=SIZE) as pilot:
         await to_the_run(pilot)
         session = machine.sessions[0]
-        session.error = Missing("The privileged helper does not answer.", "Start it again.")
+        session.error = Missing("The disk is gone.", "Plug it in again.")
         session.order("stop")
-        await shows(pilot, "The privileged helper does not answer.")
-        await shows(pilot, "Start it again.")
+        await shows(pilot, "The disk is gone.")
+        await shows(pilot, "Plug it in again.")
         await pilot.press("escape")
         await at_step(pilot, "review")
 

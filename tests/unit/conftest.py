@@ -1,4 +1,4 @@
-"""A machine for all unit tests: none asks the real one for its disks, room, memory, power or helper."""
+"""A machine for all unit tests: none asks the real one for its disks, room, memory, power or rights."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from fswizard.filesystems import Availability
 from fswizard.session import doubts
 from fswizard.system import clock
-from fswizard.targets import choice, helper_copy
+from fswizard.targets import choice
 from tests.builders import make_drive
 from tests.fakes.clock import SimulatedClock
 from tests.fakes.host import ModelHost, use
@@ -24,7 +24,6 @@ def _roomy_machine() -> Iterator[None]:
         for room in (doubts, choice):
             patch.setattr(room, "place_of", lambda _: disk)
         patch.setattr(choice, "details", lambda drive, **_: drive)
-        patch.setattr(helper_copy, "INSTALLED", Path("/no-helper"))
         yield
 
 

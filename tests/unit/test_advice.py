@@ -110,7 +110,7 @@ CARDS: dict[str, tuple[Figures, dict[str, Any], str, int]] = {
         "Check this disk first: a fault ended the run", 0),
     "an error that the run recorded is what ended it": (
         {"ext4": (100.0,) * 3, "xfs": (150.0,) * 3},
-        {"outcome": "failed", "fault": "The helper needs root's rights.", "remedy": "Start it with sudo."},
+        {"outcome": "failed", "fault": "This needs root.", "remedy": "Log in as root."},
         "No result: an error ended the run", 0),
     "a shingled disk whose cache was not exceeded limits the verdict and the confidence": (
         CLEAR, {"doubts": (Doubt("cache-not-exceeded", "The cache was not exceeded."),)},

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 import fswizard
 from fswizard.cli.doctor import Doctor
+from fswizard.disks import rights
 from fswizard.filesystems import Availability, availability, catalogue, layout_availability, layouts
 from fswizard.model.recipe import PlannedCommand
 from fswizard.system import commands, host, programs
 from fswizard.system.host import Host, Load
-from fswizard.targets import privilege
 from tests.builders import make_filesystem, make_plan
 from tests.fakes.machine import OS_RELEASE, make_machine, make_program
 
@@ -209,7 +209,6 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(commands, "SYSTEM_PATH", ())
     monkeypatch.setattr(host, "this", Host(tmp_path))
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(privilege, "_who_else", str)
     monkeypatch.setattr(sys, "stdin", (tmp_path / "etc/os-release").open())
     return tmp_path
 
@@ -245,15 +244,15 @@ def test_what_is_missing_is_told_with_its_command(machine: Path, capsys: pytest.
     assert all(len(line) <= 80 for line in whole.splitlines() if "apt-get" not in line), "a command stays one line"
 
 
-@pytest.mark.parametrize("state", privilege.REASONS)
+@pytest.mark.parametrize("state", rights.REASONS)
 def test_how_root_is_had_is_told_with_the_reason(
-    state: privilege.State, machine: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    state: rights.State, machine: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(privilege, "state", lambda needed: "root" if needed == privilege.SET_UP else state)
+    monkeypatch.setattr(rights, "state", lambda: state)
     run()
-    shown = capsys.readouterr().out
-    sign = "✗" if state in privilege.NO_WAY else "✓"
-    assert all(f"{sign} {needed}" in shown for needed in ("root's rights", "erase a disk"))
+    sign, reason = ("✗", "none, as neither sudo") if state == "none" else ("✓", rights.REASONS[state])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert all(f"{sign} {needed} {reason}" in shown for needed in ("scratch images", "root's rights"))
 
 
 def test_root_goes_ahead_and_a_second_time_installs_nothing(

@@ -129,7 +129,7 @@ async def test_a_busy_machine_is_waited_for_until_it_is_quiet_and_one_that_stays
 OURS = {os.getpid(): Load("fswizard", 900), 900: Load("bash", 1), 901: Load("sudo", os.getpid()), 1: Load("init", 0)}
 BEFORE = {
     **OURS,
-    **{2: Load("kthreadd", 0), 3: Load("kworker", 2), 902: Load("helper", 901)},
+    **{2: Load("kthreadd", 0), 3: Load("kworker", 2), 902: Load("fswizard", 901)},
     **{950: Load("updatedb", 1, 5.0, 8_000_000, 100), 951: Load("cc1", 1, 90.0)},
 }
 
@@ -145,7 +145,7 @@ BEFORE = {
         (900, Load("", 0, 0.3), False, "`bash` uses 60% of a processor"),
         *(
             pytest.param(ours, Load("", 0, 0.4, 10**9, 10**9), True, "something uses the disk", id=name)
-            for name, ours in (("this program", os.getpid()), ("sudo", 901), ("the helper", 902))
+            for name, ours in (("this program", os.getpid()), ("sudo", 901), ("its run", 902))
         ),
         (3, Load("", 0, 0.4, 10**9), False, "something uses the processors"),
     ],

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from fswizard.disks.disk import Begun, DiskFailed
 from fswizard.engines.fileserver import FileServerJob
 from fswizard.engines.tree import TreeJob
 from fswizard.errors import Missing, Refused, RunFailed
 from fswizard.model.events import DoubtRaised, Event, SampleTaken
+from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import DURATION, OPERATION_RATE
 from fswizard.model.plan import Target
 from fswizard.model.recipe import Workload
@@ -21,11 +24,8 @@ from fswizard.progress.eta import Eta
 from fswizard.session import harness_ceiling
 from fswizard.system import clock
 from fswizard.system.process import Finished
-from fswizard.targets import device
-from fswizard.targets.channel import HelperFailed
+from fswizard.targets import device, image
 from fswizard.targets.device import WIPE_LIMIT_S, PreparedDevices, _leave_wiped
-from fswizard.targets.helper import Attached, Begun, Helper
-from fswizard.targets.helper_disk import HelperDisk, HelperDisks
 from fswizard.targets.image import BUSY_ATTEMPTS, BUSY_PAUSE_S, PreparedImage, open_images
 from fswizard.targets.journal import Journal, leftovers
 from fswizard.targets.prepared import CandidateFailed
@@ -33,15 +33,14 @@ from tests.builders import make_plan, make_workload
 from tests.fakes.clock import SimulatedClock
 
 PLAN = make_plan(("zfs", "xfs"))
-ATTACHED = Attached(1, True, "pool", "/run/fswizard/1", ("loop0",), ("/dev/loop0",))
 IO_ERROR = "I/O error, dev sda, sector 8"
 NO_SPACE = "critical space allocation error, dev loop0, sector 8 op 0x1:(WRITE) flags 0x800 phys_seg 1"
 BUSY = b"umount: target is busy"
 
 
 @dataclass
-class StuckHelper:
-    """Carries out everything but umount, as with a driver that has locked up; its disks are sound unless told."""
+class StuckDisk:
+    """Carries out everything but umount, as with a driver that has locked up; it is sound unless a test says so."""
 
     reason: bytes = b"cannot export: I/O error"
     attempts: int = 1_000_000
@@ -52,37 +51,41 @@ class StuckHelper:
     reported: tuple[str, ...] = ()
     wiping: Exception | None = None
     wipes: int = 0
-    waits_for_disk = None
-    limits_memory = True
-    kernel_log: tuple[str, ...] = ()
+    names = ("loop0",)
+    directory = "/run/fswizard/1"
+    pool = "pool"
+    as_root = direct_io = True
+    hangs = False
 
-    async def wipe(self, handle: int) -> Finished:
+    async def wipe(self) -> Finished:
         self.wipes += 1
         if self.wiping:
             raise self.wiping
         return done("wipefs")
 
-    async def order(self, verb: str, handle: int, *, begun: Begun | None = None, **fields: Any) -> Finished:
-        if begun:
-            begun((verb,))
-        return done(verb)
+    async def make(self, candidate: Candidate, begun: Begun) -> Sequence[Finished]:
+        begun(("mkfs",))
+        return [done("mkfs")]
 
-    async def umount(self, handle: int) -> Finished:
+    async def mount(self, candidate: Candidate) -> Finished:
+        return done("mount")
+
+    async def umount(self) -> Finished:
         self.attempts -= 1
         self.stuck = self.stuck and self.attempts >= 0
         return Finished(("umount",), int(self.stuck), b"", self.reason if self.stuck else b"", 0.1)
 
-    async def sync(self, handle: int) -> Finished:
+    async def sync(self) -> Finished:
         return done("sync", b"4096\n")
 
-    async def health(self, handle: int, counted: Sequence[str]) -> dict[str, int]:
+    async def errors(self, candidate: Candidate) -> dict[str, int]:
         return {}
 
-    async def inspect(self, handle: int, *, reading: bool) -> Finished:
+    async def inspect(self, *, reading: bool) -> Finished:
         sound = self.readable if reading else self.same
         return done("inspect") if sound else Finished(("inspect",), 5, b"", b"as the system says", 0.1)
 
-    async def disk_errors(self, handle: int) -> tuple[str, ...]:
+    async def disk_errors(self) -> tuple[str, ...]:
         return self.reported
 
 
@@ -90,9 +93,9 @@ def done(program: str, stdout: bytes = b"") -> Finished:
     return Finished((program,), 0, stdout, b"", 0.1)
 
 
-def prepared(helper: StuckHelper, scratch: Path, kind: type[PreparedImage] = PreparedImage) -> PreparedImage:
-    disks = HelperDisks(cast(Any, helper))
-    return kind(PLAN, Emitter(lambda _: None, Eta(PLAN)), disks, HelperDisk(disks.helper, ATTACHED), str(scratch))
+def prepared(disk: StuckDisk, scratch: Path, kind: type[PreparedImage] = PreparedImage) -> PreparedImage:
+    disks = SimpleNamespace(limits_memory=True)
+    return kind(PLAN, Emitter(lambda _: None, Eta(PLAN)), cast(Any, disks), cast(Any, disk), str(scratch))
 
 
 async def used(there: PreparedImage, candidate: int = 0) -> int | None:
@@ -102,44 +105,44 @@ async def used(there: PreparedImage, candidate: int = 0) -> int | None:
 
 
 async def test_one_that_is_stuck_ends_the_run_at_anothers_turn_unless_it_lets_go(tmp_path: Path) -> None:
-    there = prepared(StuckHelper(), tmp_path)
+    there = prepared(StuckDisk(), tmp_path)
     with pytest.raises(CandidateFailed, match="zfs could not be unmounted"):
         await used(there)
     with pytest.raises(RunFailed, match="zfs could not be unmounted: its driver does not release it") as caught:
         await used(there, 1)
     assert "--resume" in caught.value.hint
     assert "cannot export" in caught.value.details
-    there = prepared(StuckHelper(), tmp_path)
+    there = prepared(StuckDisk(), tmp_path)
     for words in ("zfs could not be unmounted.", "its driver does not release it."):
         with pytest.raises(CandidateFailed, match=words) as caught:
             await used(there)
         assert caught.value.kind == "umount"
-    helper = StuckHelper()
-    there = prepared(helper, tmp_path)
+    disk = StuckDisk()
+    there = prepared(disk, tmp_path)
     with pytest.raises(CandidateFailed):
         await used(there)
-    helper.stuck = False
+    disk.stuck = False
     assert await used(there, 1) == 4096
 
 
 @pytest.mark.parametrize("attempts", [0, BUSY_ATTEMPTS])
 async def test_one_that_is_busy_is_tried_again_for_a_while(attempts: int, tmp_path: Path, time: SimulatedClock) -> None:
     began_s = clock.monotonic()
-    await used(prepared(StuckHelper(BUSY, attempts), tmp_path))
+    await used(prepared(StuckDisk(BUSY, attempts), tmp_path))
     assert clock.monotonic() - began_s == pytest.approx(attempts * BUSY_PAUSE_S)
 
 
 @pytest.mark.usefixtures("time")
 async def test_a_device_that_cannot_be_wiped_or_stays_busy_is_tried_for_a_while_and_then_told(tmp_path: Path) -> None:
-    helper, told, began_s = StuckHelper(wiping=HelperFailed("The device is in use.")), list[Event](), clock.monotonic()
-    await _leave_wiped(HelperDisk(cast(Any, helper), ATTACHED), Emitter(told.append, Eta(PLAN)))
+    disk, told, began_s = StuckDisk(wiping=DiskFailed("The device is in use.")), list[Event](), clock.monotonic()
+    await _leave_wiped(cast(Any, disk), Emitter(told.append, Eta(PLAN)))
     assert clock.monotonic() - began_s == pytest.approx(WIPE_LIMIT_S, abs=0.2)
-    assert helper.wipes == pytest.approx(WIPE_LIMIT_S / 0.1, abs=2)
+    assert disk.wipes == pytest.approx(WIPE_LIMIT_S / 0.1, abs=2)
     (event,) = told
     assert isinstance(event, DoubtRaised) and event.doubt.code == "not-wiped"
     assert "loop0 could not be wiped" in event.doubt.text
     with pytest.raises(RunFailed, match="zfs cannot be unmounted: another program"):
-        await used(prepared(StuckHelper(BUSY), tmp_path))
+        await used(prepared(StuckDisk(BUSY), tmp_path))
 
 
 async def blamed(there: PreparedImage) -> str:
@@ -152,32 +155,32 @@ async def blamed(there: PreparedImage) -> str:
 
 
 @pytest.mark.parametrize(
-    ("helper", "said"),
+    ("disk", "said"),
     [
-        (StuckHelper(), ""),
-        (StuckHelper(same=False, reported=(IO_ERROR,)),
+        (StuckDisk(), ""),
+        (StuckDisk(same=False, reported=(IO_ERROR,)),
          "Something changed the size of the scratch image. as the system says"),
-        (StuckHelper(reported=(IO_ERROR, "sda: ioerr_cnt grew by 1")),
+        (StuckDisk(reported=(IO_ERROR, "sda: ioerr_cnt grew by 1")),
          f"The disk reported errors. {IO_ERROR}\nsda: ioerr_cnt grew by 1"),
-        (StuckHelper(readable=False), "The disk reported errors. as the system says"),
+        (StuckDisk(readable=False), "The disk reported errors. as the system says"),
     ],
     ids=["sound", "of another size", "with all that it reported", "that cannot be read, whatever the kernel logged"],
 )  # fmt: skip
 async def test_a_disk_is_blamed_for_what_it_did_and_a_sound_one_is_not(
-    helper: StuckHelper, said: str, tmp_path: Path
+    disk: StuckDisk, said: str, tmp_path: Path
 ) -> None:
-    assert await blamed(prepared(helper, tmp_path)) == said
+    assert await blamed(prepared(disk, tmp_path)) == said
     assert not list(tmp_path.iterdir())
 
 
 async def test_an_image_whose_discarded_blocks_were_taken_by_others_is_on_a_full_filesystem(tmp_path: Path) -> None:
-    assert "is full" in await blamed(prepared(StuckHelper(reported=(NO_SPACE,)), tmp_path))
+    assert "is full" in await blamed(prepared(StuckDisk(reported=(NO_SPACE,)), tmp_path))
 
 
 @pytest.mark.parametrize(
     ("wiping", "said"),
     [
-        (HelperFailed("wipefs failed.", "", "as wipefs says"), "The disk reported errors. as wipefs says"),
+        (DiskFailed("wipefs failed.", "", "as wipefs says"), "The disk reported errors. as wipefs says"),
         (Refused("It is mounted."), ""),
         (None, ""),
     ],
@@ -186,7 +189,7 @@ async def test_a_device_that_cannot_be_written_is_blamed(
     tmp_path: Path, wiping: Exception | None, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(device, "_check_member", lambda name, member: None)
-    assert await blamed(prepared(StuckHelper(wiping=wiping), tmp_path, PreparedDevices)) == said
+    assert await blamed(prepared(StuckDisk(wiping=wiping), tmp_path, PreparedDevices)) == said
 
 
 @pytest.mark.usefixtures("state")
@@ -194,7 +197,7 @@ async def test_without_root_no_image_is_written_first(tmp_path: Path, monkeypatc
     def refuse(*_: object) -> None:
         raise Missing("no root")
 
-    monkeypatch.setattr(Helper, "start", refuse)
+    monkeypatch.setattr(image, "open_root", refuse)
     place = tmp_path / "place"
     place.mkdir()
     plan = make_plan(target=Target("image", str(place), 64 << 20))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fswizard.privileged.arc import Arc
+from fswizard.disks.arc import Arc
 
 LIMIT, LEAST = 256 << 20, 32 << 20
 C_MAX, C_MIN = 12653166592, 790822912
@@ -60,7 +60,7 @@ def test_the_last_of_several_programs_lets_go(tmp_path: Path) -> None:
     assert (tmp_path / "zfs_arc_max").read_text() == "0\n"
 
 
-def test_what_a_killed_helper_left_is_put_back_by_the_next_one(tmp_path: Path) -> None:
+def test_what_a_killed_run_left_is_put_back_by_the_next_one(tmp_path: Path) -> None:
     killed = Module(tmp_path)
     killed.hold(LIMIT)
     os.close(killed._descriptor)
@@ -72,7 +72,7 @@ def test_what_a_killed_helper_left_is_put_back_by_the_next_one(tmp_path: Path) -
     assert (tmp_path / "zfs_arc_max").read_text() == "0\n"
 
 
-def test_what_another_helper_holds_is_left_alone(tmp_path: Path) -> None:
+def test_what_another_run_holds_is_left_alone(tmp_path: Path) -> None:
     first, second = Module(tmp_path), Module(tmp_path)
     first.hold(LIMIT)
     second.hold(LIMIT * 2)

@@ -1,0 +1,288 @@
+"""Arrays, volumes and pools of a run are known by its random name, and nothing else is ever stopped or destroyed."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fswizard.disks import as_root, stack
+from fswizard.disks.stack import find_array, find_volume, parse_pool_errors, reclaim, until_free, uuid_of
+from fswizard.errors import Missing, Refused
+from fswizard.privileged import commands
+from fswizard.privileged.commands import DeviceNames
+from fswizard.system import clock
+from fswizard.system.process import Finished
+from tests.fakes.clock import SimulatedClock
+from tests.fakes.machine import make_program
+
+NAME = "fswizard-0123456789abcdef"
+OTHER = "fswizard-fedcba9876543210"
+PATHS = ("/dev/sda", "/dev/sdb", "/dev/sdc", "/dev/sdd")
+CALLED = DeviceNames(PATHS, "/dev/sda", NAME, uuid_of(NAME), "/m")
+DAMAGED = """\
+  pool: fswizard-eafb8e3cdd577281
+ state: ONLINE
+status: One or more devices has experienced an error resulting in data
+\tcorruption.  Applications may be affected.
+action: Restore the file in question if possible.  Otherwise restore the
+\tentire pool from backup.
+   see: https://openzfs.github.io/openzfs-docs/msg/ZFS-8000-8A
+config:
+
+\tNAME                       STATE     READ WRITE CKSUM
+\tfswizard-eafb8e3cdd577281  ONLINE       0     0     0
+\t  disk                     ONLINE       0     0     2
+
+errors: 1 data errors, use '-v' for a list
+"""
+"""`zpool status -p` of OpenZFS 2.1.11, after a file was read that somebody had changed on the disk."""
+SUSPENDED = """\
+  pool: fswizard-0123456789abcdef
+ state: SUSPENDED
+  scan: none requested
+config:
+
+\tNAME                         STATE     READ WRITE CKSUM
+\tfswizard-0123456789abcdef    ONLINE       0     0     0
+\t  disk                       ONLINE       3    12     0
+
+errors: 7 data errors, use '-v' for a list
+"""
+MDADM = """
+echo "$*" >> {log}
+case "$1" in --config*) echo 'mdadm: --config does not set the mode' >&2; exit 2 ;; esac
+case "$*" in *--detail*) printf 'MD_LEVEL=raid5\\nMD_NAME={name}\\nMD_UUID={uuid}\\n' ;; esac
+"""
+ZPOOL = 'echo "zpool $*" >> {log}; case $1 in list) echo tank; echo {name} ;; esac'
+
+
+def words(*argvs: commands.Command) -> list[str]:
+    return [" ".join(argv) for argv in argvs]
+
+
+def test_errors_are_the_highest_of_each_column() -> None:
+    assert [*parse_pool_errors(DAMAGED).values()] == [0, 0, 2, 1]
+    assert [*parse_pool_errors(SUSPENDED).values()] == [3, 12, 0, 7]
+    assert set(parse_pool_errors("no pools available").values()) == {0}
+
+
+def blocks(root: Path, **members: tuple[str, ...]) -> Path:
+    """/sys/block of a machine with arrays of such members."""
+    for array, names in members.items():
+        for name in names:
+            (root / "block" / array / "slaves" / name).mkdir(parents=True)
+    (root / "block").mkdir(exist_ok=True)
+    return root / "block"
+
+
+def volumes(root: Path, *named: str) -> Path:
+    """/sys/block of a machine with such volumes of the device mapper."""
+    for number, name in enumerate(named):
+        (root / f"block/dm-{number}/dm").mkdir(parents=True)
+        (root / f"block/dm-{number}/dm/name").write_text(f"{name}\n")
+    return root / "block"
+
+
+def test_an_array_is_found_by_its_members_and_left_alone_with_one_of_somebody_elses(tmp_path: Path) -> None:
+    found = blocks(tmp_path, md0=("sdx", "sdy"), md127=("loop0", "loop1", "loop2"), md5=("loop5", "sdx"))
+    assert find_array(["loop0", "loop1", "loop2", "loop3"], found) == "md127", "one may be missing"
+    assert find_array(["loop7"], found) == ""
+    with pytest.raises(Refused, match="members that are not this run's"):
+        find_array(["loop5", "loop6"], found)
+
+
+def test_a_volume_is_found_by_its_whole_name(tmp_path: Path) -> None:
+    found = volumes(tmp_path, f"{NAME}-other", "vault", OTHER, NAME)
+    assert find_volume(NAME, found) == "dm-3"
+    assert find_volume("", found) == find_volume("fswizard-", found) == ""
+
+
+def test_an_array_gets_a_name_and_a_uuid_of_its_own_and_no_configuration() -> None:
+    how: dict[str, Any] = {"level": "5", "chunk_kib": 64, "bitmap": "none"}
+    (create,) = words(*commands.make("array", CALLED, **how))
+    assert create == (
+        f"mdadm --create /dev/md/{NAME} --config=none --run --assume-clean --metadata=1.2 --name={NAME} "
+        f"--uuid={uuid_of(NAME)} --level=5 --raid-devices=4 --chunk=64K --bitmap=none {' '.join(PATHS)}"
+    )
+    (degraded,) = words(*commands.make("array", CALLED, **how, missing=1))
+    assert degraded.endswith("--bitmap=none /dev/sda /dev/sdb /dev/sdc missing")
+    assert uuid_of(NAME) != uuid_of(OTHER)
+
+
+def test_a_pool_is_made_apart_from_the_systems_and_an_import_mounts_nothing_and_looks_at_no_other_device() -> None:
+    """A dataset that somebody has put into the image could be meant for a directory of the system."""
+    create, offline, export = words(*commands.create_pool(CALLED, ("-o", "ashift=12"), "mirror", missing=1))
+    nodes = [f"/dev/{NAME}/disk", *(f"/dev/{NAME}/disk-{number}" for number in (2, 3, 4))]
+    assert create == (
+        "zpool create -R /run/fswizard -o cachefile=none -o failmode=continue -O mountpoint=legacy -O canmount=noauto "
+        f"-O setuid=off -O devices=off -O fswizard:pool={NAME} -o ashift=12 {NAME} "
+        f"mirror {nodes[0]} {nodes[1]} mirror {nodes[2]} {nodes[3]}"
+    )
+    assert (offline, export) == (f"zpool offline {NAME} {nodes[3]}", f"zpool export {NAME}")
+    imported, mounted = words(*commands.mount(CALLED, "zfs", (), 1000, 1000))
+    assert imported == f"zpool import -N -R /run/fswizard -o cachefile=none -d /dev/{NAME} {NAME}"
+    assert mounted.endswith(f"-t zfs -o nosuid,nodev {NAME} /m")
+
+
+def test_a_btrfs_that_misses_a_device_is_mounted_with_those_that_are_left() -> None:
+    assert commands.btrfs_options(PATHS[:3], missing=False) == ("device=/dev/sdb", "device=/dev/sdc")
+    assert commands.btrfs_options(PATHS[:3], missing=True) == ("device=/dev/sdb", "degraded")
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "mount", "cleaner"),
+    [
+        ("ext4", "noatime", "--internal-only -t ext4 -o noatime,errors=remount-ro,nosuid,nodev", []),
+        ("ntfs-3g", "noatime", "-t ntfs-3g -o noatime,uid=7,gid=8,nosuid,nodev", []),
+        ("nilfs2", "pp=600,order=strict", "--internal-only -t nilfs2 -o order=strict,errors=remount-ro,nosuid,nodev",
+         ["nilfs_cleanerd -p 600 /dev/sda /m"]),
+        ("nilfs2", "nogc,noatime", "--internal-only -t nilfs2 -o noatime,errors=remount-ro,nosuid,nodev", []),
+        ("nilfs2", "ro", "--internal-only -t nilfs2 -o ro,errors=remount-ro,nosuid,nodev", []),
+    ],
+)  # fmt: skip
+def test_a_mount_looks_nothing_up_and_options_go_to_whom_they_mean(
+    kind: str, options: str, mount: str, cleaner: list[str]
+) -> None:
+    told, *starting = words(*commands.mount(CALLED, kind, options.split(","), 7, 8))
+    assert told == f"mount --no-canonicalize --no-mtab {mount} /dev/sda /m"
+    assert starting == cleaner
+
+
+BUSY, DONE, BAD = (1, b"Device is BUSY\n"), (0, b""), (1, b"No such device\n")
+
+
+@pytest.mark.parametrize(
+    ("answers", "last", "waits_s"),
+    [
+        ([DONE], DONE, 0.0),
+        ([BUSY, BUSY, DONE], DONE, 0.1),
+        ([BUSY, BAD, DONE], BAD, 0.05),
+        ([BUSY] * 1000, BUSY, stack.BUSY_LIMIT_S),
+    ],
+    ids=["free", "let go later", "another failure", "never let go"],
+)
+async def test_a_program_runs_again_while_something_is_in_use(
+    answers: list[tuple[int, bytes]], last: tuple[int, bytes], waits_s: float, time: SimulatedClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    runs, began_s = iter(answers), clock.monotonic()
+
+    async def finish(argv: commands.Command) -> Finished:
+        code, stderr = next(runs)
+        return Finished(argv, code, b"", stderr, 0.0)
+
+    monkeypatch.setattr(as_root, "finish", finish)
+    finished = await until_free(("mdadm", "--stop"))
+    assert (finished.exit_code, finished.stderr) == last
+    assert clock.monotonic() - began_s == pytest.approx(waits_s, abs=0.1)
+
+
+class Left:
+    """What the kernel holds, and programs that note what they are told to do with it."""
+
+    def __init__(self, place: Path, patch: pytest.MonkeyPatch) -> None:
+        self.place, self.log = place, place / "log"
+        for name, value in {"BLOCKS": place / "block", "ZFS_MODULE": place / "zfs"}.items():
+            patch.setattr(stack, name, value)
+        patch.setattr(stack, "find_volume", partial(find_volume, blocks=place / "block"))
+        patch.setattr(as_root, "find", self.find)
+        self.install("dmsetup", f'echo "$*" >> {self.log}')
+
+    def find(self, name: str) -> str:
+        if not (self.place / "bin" / name).exists():
+            raise Missing(f"{name} is not installed.")
+        return str(self.place / "bin" / name)
+
+    def install(self, name: str, script: str) -> None:
+        make_program(self.place / "bin", name, script)
+
+    def array(self, name: str = f"box:{NAME}", uuid: str = "") -> None:
+        self.install("mdadm", MDADM.format(log=self.log, name=name, uuid=uuid or uuid_of(NAME)))
+        blocks(self.place, md126=("sdy", "sdz"))
+
+    def pool(self, mark: str = NAME) -> None:
+        """OpenZFS's module has two pools imported, one of them called as ours are."""
+        self.install("zpool", ZPOOL.format(log=self.log, name=NAME))
+        self.install("zfs", f"echo '{mark}'")
+        (self.place / "zfs").mkdir()
+
+    def told(self) -> list[str]:
+        """All but questions."""
+        lines = self.log.read_text().splitlines() if self.log.exists() else []
+        return [line for line in lines if "--detail" not in line and not line.startswith("zpool list")]
+
+
+@pytest.fixture
+def left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, time: SimulatedClock) -> Left:
+    return Left(tmp_path, monkeypatch)
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("name", [NAME, f"box:{NAME}"])
+async def test_the_array_of_a_killed_run_is_stopped_and_its_members_forget_it(name: str, left: Left) -> None:
+    left.array(name)
+    await reclaim(NAME)
+    assert left.told() == [
+        "--stop --config=none /dev/md126",
+        "--zero-superblock --config=none /dev/sdy",
+        "--zero-superblock --config=none /dev/sdz",
+    ]
+
+
+@pytest.mark.root
+async def test_the_volume_and_the_pool_of_a_killed_run_are_taken_away_and_others_left_alone(left: Left) -> None:
+    volumes(left.place, f"{NAME}-other", "vault", NAME)
+    left.pool()
+    await reclaim(OTHER)
+    assert left.told() == []
+    await reclaim(NAME)
+    assert left.told() == [f"zpool destroy -f {NAME}", f"remove --retry {NAME}"]
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("name", ["box:archive", OTHER, ""])
+async def test_arrays_of_other_names_are_passed_over(name: str, left: Left) -> None:
+    left.array(name)
+    await reclaim(NAME)
+    assert left.told() == []
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(
+    ("asked", "how"),
+    [
+        (NAME, {"uuid": "00000000:00000000:00000000:00000000"}),
+        ("archive", {"name": "archive"}),
+        (f"{NAME} --scan", {}),
+        ("", {}),
+    ],
+)
+async def test_an_array_that_may_be_anothers_is_not_stopped(asked: str, how: dict[str, str], left: Left) -> None:
+    left.array(**how)
+    with pytest.raises(Refused):
+        await reclaim(asked)
+    assert left.told() == []
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(
+    ("name", "mark"), [("tank", NAME), (f"{NAME}0", NAME), (f"-f {NAME}", NAME), (NAME, "-"), (NAME, OTHER)]
+)
+async def test_a_pool_that_may_be_anothers_is_not_destroyed(name: str, mark: str, left: Left) -> None:
+    left.pool(mark)
+    with pytest.raises(Refused):
+        await reclaim(name)
+    assert left.told() == []
+
+
+@pytest.mark.root
+async def test_errors_of_earlier_mounts_are_added_up(left: Left) -> None:
+    left.install("zpool", f"cat <<'END'\n{DAMAGED}END")
+    pool = stack.Stack((), "/m")
+    once = await pool.pool_errors()
+    await pool.keep_pool_errors()
+    assert await pool.pool_errors() == {name: 2 * count for name, count in once.items()}
+    assert once["checksum_errors"] == 2
