@@ -92,7 +92,7 @@ def find(name: str) -> str:
             raise Refused(
                 _("{path} is not run as root: others can change {entry}.", path=safe(path), entry=safe(str(entry)))
             )
-    return path
+    return str(real)  # no link is followed once more when it is run
 
 
 async def start(
