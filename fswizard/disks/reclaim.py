@@ -7,11 +7,14 @@ from collections.abc import Iterator, Sequence
 
 from fswizard.disks import rights
 from fswizard.disks.stack import reclaim
+from fswizard.errors import RunFailed
+from fswizard.language import _
 
 
 def ask(names: Sequence[str]) -> None:
     """Have it done; Refused where one may be another's, Missing where root's rights cannot be had."""
-    list(rights.ask(__name__, list(names)))
+    if list(rights.ask(__name__, list(names))) != list(names):
+        raise RunFailed(_("What a killed run left in the kernel could not be taken away."), _("Try it again."))
 
 
 def main() -> None:
