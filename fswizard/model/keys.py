@@ -171,6 +171,18 @@ class Keys:
         return [key for key in self.table if key not in self._known]
 
 
+def written(described: Any) -> dict[str, Any]:
+    """The table that an object would be read from; fields that stand at their defaults are left out."""
+    defaults = {field.name: field.default for field in dataclasses.fields(described)}
+    kind: Any = type(described)
+    table = {}
+    for key, (field, hint, __) in _fields(kind).items():
+        value = getattr(described, field)
+        if value != defaults[field]:
+            table[key] = str(value) if _expected(hint).read is parse_size else value
+    return table
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     return "".join(" " + _("(did you mean '{name}'?)", name=near) for near in _close(name, known))
 

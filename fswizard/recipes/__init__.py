@@ -12,10 +12,10 @@ from fswizard.language import _
 from fswizard.model.keys import LONGEST_FILE_BYTES, nearest
 from fswizard.model.recipe import SHIPPED, TITLES, YOURS, Recipe
 from fswizard.model.text import safe
-from fswizard.recipes.parsing import parse
+from fswizard.recipes.parsing import check, parse
 from fswizard.system.files import home_directory, read_file
 
-__all__ = ["SHIPPED", "available", "broken", "find", "load", "own_directory", "parse", "shipped_directory"]
+__all__ = ["SHIPPED", "available", "broken", "check", "find", "load", "own_directory", "parse", "shipped_directory"]
 
 
 def available() -> tuple[Recipe, ...]:

@@ -11,9 +11,9 @@ from fswizard import engines
 from fswizard.errors import UsageError
 from fswizard.language import N_, _
 from fswizard.model.estimates import SEQUENTIAL_BYTES_PER_S, expected_s, least_image_bytes, room, writes_bytes
-from fswizard.model.keys import Expected, Keys, one_of, whole
+from fswizard.model.keys import Expected, Keys, one_of, whole, written
 from fswizard.model.recipe import Job, Recipe, Workload
-from fswizard.model.text import safe
+from fswizard.model.text import harmless, safe
 from fswizard.model.units import size_text
 
 _WORKLOADS = Expected(N_("1 to 50 tables [[workload]]"), lambda v: 0 < len(v) <= 50)
@@ -38,9 +38,38 @@ class _Work:
 
 def parse(text: str, source: str) -> Recipe:
     """The recipe that a TOML text describes; raises UsageError with file, key and what was expected."""
-    keys = Keys.parse(text, source)
+    return _recipe(Keys.parse(text, source), safe(source))
+
+
+def check(recipe: Recipe) -> None:
+    """UsageError where a recipe that comes from a result file is none that a recipe file could describe."""
+    trees = [tree for workload in recipe.workloads if (tree := getattr(workload.job, "own", None))]
+    table = {
+        **written(recipe),
+        "schema": 1,
+        "workload": [
+            {**written(each), **written(each.job), "engine": each.engine, "metric": each.metric.name}
+            for each in recipe.workloads
+        ],
+        **({"tree": written(trees[0])} if trees else {}),
+    }
+    where = safe(recipe.name)[:40]
+    if _described(_recipe(Keys(harmless(table), where), where)) != _described(recipe):
+        raise UsageError(_("{file}: no recipe file describes such a recipe.", file=where))
+
+
+def _described(recipe: Recipe) -> Recipe:
+    """Without what a file does not say: estimates, shares of a write budget, and where it lies."""
+    workloads = (
+        replace(each, job=each.job.ending_at(0), seconds=0.0, writes_bytes=0, timed_bytes=0)
+        for each in recipe.workloads
+    )
+    return replace(recipe, workloads=tuple(workloads), source="")
+
+
+def _recipe(keys: Keys, source: str) -> Recipe:
     keys.read(_File, further=True)
-    recipe = keys.read(Recipe, workloads=(), source=safe(source))
+    recipe = keys.read(Recipe, workloads=(), source=source)
     recipe = replace(recipe, workloads=tuple(_filling(_workloads(keys), recipe.image_bytes)))
     for name, times in Counter(workload.name for workload in recipe.workloads).items():
         if times > 1:

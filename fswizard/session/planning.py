@@ -82,7 +82,7 @@ def make_plan(choices: Choices, history: Sequence[Entry] = ()) -> Plan:
     recipe = replace(choices.recipe, workloads=choices.recipe.measured)
     if not recipe.workloads:
         raise UsageError(_("Every test has weight 0."), _("Give at least one a weight above 0."))
-    _check_limits(choices)
+    check_limits(choices.rounds, choices.time_limit_s, choices.memory_limit_bytes)
     target, losses, drive = plan_target(choices.target, recipe, choices.drive)
     work = _work(recipe)
     candidates, left_out = _candidates(choices, target, _packages_of(_absent(work)))
@@ -92,7 +92,7 @@ def make_plan(choices: Choices, history: Sequence[Entry] = ()) -> Plan:
         candidates, beside = with_age(candidates)
         baseline = next((candidate.name for candidate in candidates if candidate.as_new == baseline), baseline)
     if any(candidate.aged for candidate in candidates):
-        _require_ageing(candidates, target, recipe)
+        require_ageing(candidates, target, recipe)
     require_programs(work, _("the recipe {recipe}", recipe=recipe.name), packages=[each.package for each in left_out])
     names = [candidate.name for candidate in candidates]
     if baseline and baseline not in names:
@@ -137,7 +137,7 @@ def _time_limit_s(choices: Choices, candidates: Sequence[Candidate]) -> float:
     return choices.recipe.minutes * 60 * (AGED_TIMES if any(candidate.aged for candidate in candidates) else 1)
 
 
-def _require_ageing(candidates: Sequence[Candidate], target: Target, recipe: Recipe) -> None:
+def require_ageing(candidates: Sequence[Candidate], target: Target, recipe: Recipe) -> None:
     """UsageError where candidates can't be aged on the target, or measured once they are."""
     if target.kind != "image" or target.others:
         raise UsageError(
@@ -218,29 +218,29 @@ def _with_shares(plan: Plan) -> Plan:
 
 
 def _memory_limit_bytes(choices: Choices, recipe: Recipe) -> int:
-    limit_bytes = choices.memory_limit_bytes
-    if limit_bytes is None:
-        return memory_limit_bytes((workload.job for workload in recipe.workloads), host.this.memory_bytes())
-    if 0 < limit_bytes < LEAST_MEMORY_LIMIT_BYTES:
-        raise UsageError(
-            _("{limit} of memory is too little for most programs to start.", limit=binary_text(limit_bytes)),
-            _(
-                "Give --memory-limit at least {least_memory_limit}, or none.",
-                least_memory_limit=binary_text(LEAST_MEMORY_LIMIT_BYTES),
-            ),
-        )
-    return limit_bytes
+    if choices.memory_limit_bytes is not None:
+        return choices.memory_limit_bytes
+    return memory_limit_bytes((workload.job for workload in recipe.workloads), host.this.memory_bytes())
 
 
-def _check_limits(choices: Choices) -> None:
-    lowest, highest = choices.rounds
+def check_limits(rounds: tuple[int, int], time_limit_s: float | None, memory_limit_bytes: int | None) -> None:
+    """UsageError where a limit that was chosen makes no sense."""
+    lowest, highest = rounds
     if not 1 <= lowest <= highest <= MAXIMUM_ROUNDS:
         raise UsageError(
             _("{lowest}..{highest} isn't a range of rounds.", lowest=lowest, highest=highest),
             _("Give MIN..MAX with 1 <= MIN <= MAX <= {maximum_rounds}.", maximum_rounds=MAXIMUM_ROUNDS),
         )
-    if choices.time_limit_s is not None and choices.time_limit_s <= 0:
+    if time_limit_s is not None and time_limit_s <= 0:
         raise UsageError("--time 0 leaves no time to measure.", _("Give --time a duration such as 10m."))
+    if memory_limit_bytes and memory_limit_bytes < LEAST_MEMORY_LIMIT_BYTES:
+        raise UsageError(
+            _("{limit} of memory is too little for most programs to start.", limit=binary_text(memory_limit_bytes)),
+            _(
+                "Give --memory-limit at least {least_memory_limit}, or none.",
+                least_memory_limit=binary_text(LEAST_MEMORY_LIMIT_BYTES),
+            ),
+        )
 
 
 def _candidates(
@@ -259,7 +259,7 @@ def _candidates(
             states, left_out = _usable(states, packages)
         for candidate, state in states:
             require_available(candidate, state, packages=packages)
-            _check_space(candidate, target, choices.recipe)
+            check_space(candidate, target, choices.recipe)
         candidates = tuple(candidate for candidate, _ in states)
     short = [
         _("{candidate} lacks {features}", candidate=c.name, features=listing(missing))
@@ -328,7 +328,8 @@ def _hint(state: Availability, packages: Sequence[str]) -> str:
     return programs.install_hint(state.package, *packages) if state.package else state.hint
 
 
-def _check_space(candidate: Candidate, target: Target, recipe: Recipe) -> None:
+def check_space(candidate: Candidate, target: Target, recipe: Recipe) -> None:
+    """UsageError where the target has too little room for a candidate, or too few members."""
     filesystem, space_bytes = candidate.filesystem, target.room_bytes(candidate.array)
     require_members(candidate.name, candidate.array, len(target.members))
     if space_bytes < filesystem.minimum_bytes:

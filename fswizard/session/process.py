@@ -68,7 +68,7 @@ def main() -> None:
         if plan.needs_root:
             known = {name: value for name, value in order["environment"].items() if name in PASSED_ON}
             as_root.become(as_root.caller(os.environ), known)
-            plan = checked(plan)
+        plan = checked(plan)
         earlier = results.load(path) if order["resumed"] else None
         asyncio.run(_carry_out(Session(plan, path, earlier=earlier)))
     except FswizardError as error:

@@ -9,16 +9,16 @@ from pathlib import Path
 from fswizard import results
 from fswizard.disks.way import why_root
 from fswizard.errors import FswizardError, Missing, UsageError
-from fswizard.filesystems import parse_candidate, require_members
 from fswizard.language import N_, _, in_english
 from fswizard.model.estimates import affordable_rounds, expected, round_bytes
 from fswizard.model.filesystem import Candidate
 from fswizard.model.forecast import HALF
-from fswizard.model.plan import MAXIMUM_ROUNDS, Plan
+from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.model.text import safe
 from fswizard.model.units import duration_text, size_text
 from fswizard.results import Entry
+from fswizard.session.checked import checked
 from fswizard.session.planning import available, require_available, require_programs
 from fswizard.stats import analyse, decide
 from fswizard.system import host
@@ -55,13 +55,12 @@ def take_up(path: Path, *, time_limit_s: float | None = None, write_budget_bytes
         )
     earlier = results.load(path)
     _check_origin(earlier)
-    plan = earlier.plan
-    if not 1 <= plan.minimum_rounds <= plan.maximum_rounds <= MAXIMUM_ROUNDS:
-        raise UsageError(_("This run's plan has an impossible number of rounds."), _("Start a new run instead."))
+    plan = checked(earlier.plan)
     _check_incomplete(earlier)
     require_still_there(plan)
-    for candidate in plan.candidates if plan.target.kind == "image" else ():
-        _check_candidate(candidate, plan)
+    for then, now in zip(earlier.plan.measured, plan.measured) if plan.target.kind == "image" else ():
+        _require_alike(then, now)
+        require_available(now, available(now))
     require_programs(plan.commands, _("the run"))
     _check_way(plan)
     plan = with_limits(_as_measured(plan, earlier), earlier, time_limit_s, write_budget_bytes)
@@ -173,16 +172,13 @@ def _check_way(plan: Plan) -> None:
         )
 
 
-def _check_candidate(candidate: Candidate, plan: Plan) -> None:
+def _require_alike(then: Candidate, now: Candidate) -> None:
     """Made exactly as it was: all parts of a run must measure the same filesystem."""
-    known = parse_candidate(candidate.name).on(len(plan.target.members))
-    if _as_made(known) != _as_made(candidate):
+    if _as_made(then) != _as_made(now):
         raise UsageError(
-            _("This version of fswizard makes {candidate} differently than that run did.", candidate=candidate.name),
+            _("This version of fswizard makes {candidate} differently than that run did.", candidate=now.name),
             _("Start a new run."),
         )
-    require_available(known, available(known))
-    require_members(known.name, known.array, len(plan.target.members))
 
 
 def _as_made(candidate: Candidate) -> tuple[object, ...]:

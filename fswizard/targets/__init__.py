@@ -3,7 +3,7 @@
 Other packages use what stands here:
 
 - a target is chosen (`parse_target`), planned on (`plan_target`, `planned_commands`), checked when a run is resumed
-  (`require_still_there`), and its disk is `drive_under` it;
+  (`require_plausible`, `require_still_there`), and its disk is `drive_under` it;
 - a device is one of several `offers`, loses something, is confirmed (`devices_of`, `confirmed`, `how_to_confirm`,
   `require_confirmation`);
 - a disk is set up for good (`plan_set_up` with `usual_choices`, then `set_up` or a `script`), or `why_not_set_up`;
@@ -15,7 +15,14 @@ Other packages use what stands here:
 from fswizard.disks.as_root import ROOT_PATH, WORKLOAD_PATH
 from fswizard.disks.memory_limit import LEAST_BYTES as LEAST_MEMORY_LIMIT_BYTES
 from fswizard.disks.memory_limit import ways as memory_limit_ways
-from fswizard.targets.choice import TargetChoice, drive_under, parse_target, plan_target, require_still_there
+from fswizard.targets.choice import (
+    TargetChoice,
+    drive_under,
+    parse_target,
+    plan_target,
+    require_plausible,
+    require_still_there,
+)
 from fswizard.targets.device import open_devices
 from fswizard.targets.device_checks import (
     Offer,
@@ -62,6 +69,6 @@ __all__ = [
     "directory_candidates", "drive_under", "filesystem_name", "filesystem_number", "filesystem_type",
     "how_to_confirm", "image_room_bytes", "leftovers", "located_candidates", "memory_limit_ways", "offers",
     "open_devices", "open_directories", "open_images", "parse_target", "plan_set_up", "plan_target",
-    "planned_commands", "require_confirmation", "require_confirmed", "require_still_there", "script",
-    "set_up", "set_up_on", "usual_choices", "why_not_set_up",
+    "planned_commands", "require_confirmation", "require_confirmed", "require_plausible", "require_still_there",
+    "script", "set_up", "set_up_on", "usual_choices", "why_not_set_up",
 ]  # fmt: skip

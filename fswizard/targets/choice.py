@@ -133,13 +133,18 @@ def plan_target(
         target, losses, drives = device_checks.plan_devices(paths, chosen.serial, recipe.image_bytes)
         return target, losses, _as_one(drives)
     if chosen.kind == "directory":
-        if any(workload.job.fill_percent for workload in recipe.workloads):
-            raise Refused(
-                _("The recipe {recipe} fills the filesystem, and there are files of yours on it.", recipe=recipe.name),
-                _("Measure it on a scratch image: --target image:SIZE@DIRECTORY."),
-            )
+        _refuse_filling(recipe)
         return Target("directory", ""), (), None
     return _plan_images(chosen, recipe, drive, brought_bytes), (), None
+
+
+def _refuse_filling(recipe: Recipe) -> None:
+    """Refused where a recipe would fill the filesystems of directories."""
+    if any(workload.job.fill_percent for workload in recipe.workloads):
+        raise Refused(
+            _("The recipe {recipe} fills the filesystem, and there are files of yours on it.", recipe=recipe.name),
+            _("Measure it on a scratch image: --target image:SIZE@DIRECTORY."),
+        )
 
 
 def _plan_images(chosen: TargetChoice, recipe: Recipe, drive: Drive | None, brought_bytes: int) -> Target:
@@ -163,6 +168,24 @@ def _plan_images(chosen: TargetChoice, recipe: Recipe, drive: Drive | None, brou
     size_bytes -= size_bytes % IMAGE_UNIT_BYTES
     first, *others = (Member(directory, size_bytes, kinds[directory]) for directory in directories)
     return Target("image", first.path, first.size_bytes, first.host_filesystem, others=tuple(others))
+
+
+def require_plausible(target: Target, recipe: Recipe) -> None:
+    """UsageError or Refused where a target that comes from a file is none that `plan_target` makes."""
+    members = target.members
+    if target.kind == "directory":
+        _refuse_filling(recipe)
+        return
+    if len(members) > MOST_MEMBERS or not all(os.path.isabs(member.path) for member in members):
+        names = safe(", ".join(member.path for member in members))[:200]
+        raise UsageError(_("'{text}' isn't a valid target.", text=names), _("Start a new run."))
+    for member in members if target.kind == "image" else ():
+        size_bytes = member.size_bytes
+        too_small = size_bytes < max(1, recipe.image_bytes // len(members))
+        if too_small or size_bytes % IMAGE_UNIT_BYTES or size_bytes != target.size_bytes:
+            raise UsageError(
+                _("An image of {size} does not fit this run.", size=binary_size_text(size_bytes)), _("Start a new run.")
+            )
 
 
 def require_still_there(plan: Plan) -> None:
@@ -201,14 +224,9 @@ def require_still_there(plan: Plan) -> None:
 
 def _require_image_fits(member: Member, plan: Plan) -> str:
     """Type of the filesystem that the image goes onto again; UsageError where it is of no use to the plan."""
-    directory, size_bytes, members = locations.checked_directory(member.path), member.size_bytes, plan.target.members
-    needed_bytes = plan.recipe.image_bytes // len(members)
-    if size_bytes < needed_bytes or size_bytes % IMAGE_UNIT_BYTES or size_bytes != plan.target.size_bytes:
-        raise UsageError(
-            _("An image of {size} does not fit this run.", size=binary_size_text(size_bytes)), _("Start a new run.")
-        )
+    directory, members = locations.checked_directory(member.path), plan.target.members
     beside = sum(os.path.samefile(directory, other.path) for other in members if os.path.isdir(other.path))
-    return locations.require_space(directory, size_bytes * max(1, beside))
+    return locations.require_space(directory, member.size_bytes * max(1, beside))
 
 
 def drive_under(target: Target, otherwise: str = "", *, asking: bool = False) -> Drive | None:

@@ -1,0 +1,183 @@
+"""A plan from a result file passes the limits of the command line, and brings along nothing that this program knows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fswizard import recipes
+from fswizard.errors import FswizardError, Refused, UsageError
+from fswizard.filesystems import parse_candidate
+from fswizard.model.codec import from_json, to_json
+from fswizard.model.events import RunStarted
+from fswizard.model.plan import Member, Plan, Target
+from fswizard.model.recipe import Recipe
+from fswizard.model.result_file import Header, encoded
+from fswizard.results import event_in
+from fswizard.session import take_up
+from fswizard.session.checked import checked
+from fswizard.targets import located_candidates
+from tests.fakes.host import ModelHost, use
+from tests.recording import RUNS
+
+LINE = (RUNS / "six-rounds.jsonl").read_bytes().splitlines()[0]
+STARTED = event_in(LINE)
+assert isinstance(STARTED, RunStarted)
+PLAN = STARTED.plan
+IMAGE, VIDEO, SQLITE = ("target",), ("recipe", "workloads", 0), ("recipe", "workloads", 3)
+CANDIDATE = ("candidates", 2)
+HUGE = 10**18
+Place = tuple[Any, ...]
+
+
+def edited(*place: Any, to: Any) -> bytes:
+    """The recorded run's first line, with another value at a place of its plan."""
+    line = json.loads(LINE)
+    table = line["plan"]
+    for key in place[:-1]:
+        table = table[key]
+    table[place[-1]] = to
+    return json.dumps(line).encode()
+
+
+def plan_of(line: bytes) -> Plan:
+    event = event_in(line)
+    assert isinstance(event, RunStarted)
+    return checked(event.plan)
+
+
+@pytest.mark.parametrize("recipe", recipes.available(), ids=lambda recipe: recipe.name)
+def test_every_recipe_passes_when_it_comes_from_a_file(recipe: Recipe) -> None:
+    recipes.check(from_json(Recipe, json.loads(json.dumps(to_json(recipe)))))
+
+
+def test_a_candidate_is_made_as_the_catalogue_says_whatever_the_file_has() -> None:
+    names = [candidate.name for candidate in PLAN.candidates]
+    assert checked(PLAN).candidates == tuple(map(parse_candidate, names))
+    for key in ("mkfs_program", "mount_type", "scratch_mount_options", "mkfs_arguments", "error_counters"):
+        wrong: Any = {"scratch_mount_options": ["suid"], "mkfs_arguments": [["-d", "/etc"]], "error_counters": ["../x"]}
+        line = edited(*CANDIDATE, "filesystem", key, to=wrong.get(key, "/tmp/evil"))
+        assert plan_of(line).candidates[2] == parse_candidate(names[2])
+
+
+def test_a_directory_is_measured_as_the_filesystem_that_it_lies_on_now(tmp_path: Path) -> None:
+    (here,) = located_candidates([str(tmp_path)])
+    then = replace(parse_candidate("xfs"), name="archive (xfs)", directory=str(tmp_path))
+    plan = replace(PLAN, target=Target("directory", ""), candidates=(then,), baseline=then.name)
+    assert checked(plan).candidates == (replace(here, name="archive (xfs)"),)
+    full = replace(recipes.find("archive-disk"), workloads=())
+    filling = next(work for recipe in recipes.available() for work in recipe.workloads if work.job.fill_percent)
+    with pytest.raises(Refused, match="fills the filesystem"):
+        checked(replace(plan, recipe=replace(full, workloads=(filling,))))
+
+
+@pytest.mark.parametrize(
+    ("place", "to", "words"),
+    [
+        pytest.param((*VIDEO, "job", "files"), HUGE, r"workload 1 \(copy-video\): 'files' must be", id="files"),
+        pytest.param((*VIDEO, "job", "files"), 0, "'files' must be a whole number from 1", id="no files"),
+        pytest.param((*VIDEO, "job", "total_bytes"), HUGE, "'total' must be a size", id="bytes"),
+        pytest.param((*VIDEO, "job", "total_bytes"), 1 << 40, "'image' must be at least", id="more than the image"),
+        pytest.param((*VIDEO, "job", "fill_percent"), 100, "'fill' must be", id="percent"),
+        pytest.param((*SQLITE, "job", "transactions"), -1, "'transactions' must be", id="transactions"),
+        pytest.param((*VIDEO, "weight"), HUGE, "'weight' must be", id="weight"),
+        pytest.param((*VIDEO, "name"), "../../etc", "'name' must be a short name", id="name of a test"),
+        pytest.param((*VIDEO, "name"), "unpack", "two workloads are called 'unpack'", id="a name twice"),
+        pytest.param((*VIDEO, "job", "shape"), "own", "'own' only with a table", id="a tree that is not described"),
+        pytest.param((*VIDEO, "metric", "better"), "higher", "no recipe file describes", id="a metric's direction"),
+        pytest.param(("recipe", "name"), "x\x1b]52;c;ZXZpbA==\x07", "'name' must be a short name", id="escapes"),
+        pytest.param(("recipe", "name"), "x\u202etxt", "'name' must be a short name", id="right to left"),
+        pytest.param(("recipe", "image_bytes"), HUGE, "'image' must be a size", id="image"),
+        pytest.param(("recipe", "minutes"), HUGE, "'minutes' must be", id="minutes"),
+        pytest.param(("recipe", "mount_point"), "/mnt/../etc x", "'mount_point' must be", id="mount point"),
+        pytest.param(("recipe", "workloads"), [], "1 to 50 tables", id="no tests"),
+        pytest.param(("minimum_rounds",), 0, "isn't a range of rounds", id="no rounds"),
+        pytest.param(("maximum_rounds",), HUGE, "isn't a range of rounds", id="rounds"),
+        pytest.param(("time_limit_s",), -1.0, "leaves no time", id="time"),
+        pytest.param(("memory_limit_bytes",), 1, "too little for most programs", id="memory"),
+        pytest.param(("memory_limit_bytes",), -HUGE, "too little for most programs", id="negative memory"),
+        pytest.param((*IMAGE, "size_bytes"), HUGE + 1, "does not fit this run", id="an image of odd size"),
+        pytest.param((*IMAGE, "size_bytes"), 64 << 20, "does not fit this run", id="a small image"),
+        pytest.param((*IMAGE, "size_bytes"), 0, "does not fit this run", id="no image"),
+        pytest.param((*IMAGE, "path"), "../../etc", "'../../etc' isn't a valid target", id="path"),
+        pytest.param((*IMAGE, "others"), [{"path": "/x"}] * 12, "isn't a valid target", id="members"),
+        pytest.param((*CANDIDATE, "name"), "../../etc", "no filesystem ../../etc", id="candidate"),
+        pytest.param((*CANDIDATE, "name"), "ext4:x\x1b[2J", "no option", id="escapes in a candidate"),
+        pytest.param((*CANDIDATE, "name"), "ext4:,noatime", "an option is empty", id="an empty option"),
+        pytest.param((*CANDIDATE, "name"), "btrfs: noatime", "isn't the name of a candidate", id="another spelling"),
+        pytest.param((*CANDIDATE, "name"), "md:raid5+ext4", "devices", id="an array on one disk"),
+    ],
+)
+def test_what_the_command_line_refuses_is_refused_and_named(place: Place, to: Any, words: str) -> None:
+    with pytest.raises(UsageError, match=words) as refused:
+        plan_of(edited(*place, to=to))
+    assert str(refused.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("place", "to"),
+    [
+        ((*VIDEO, "job", "files"), "many"),
+        ((*VIDEO, "job", "files"), 1.5),
+        ((*VIDEO, "job", "operation"), "shred"),
+        ((*VIDEO, "engine"), "exec"),
+        ((*VIDEO, "job"), {"journal": "wal", "transactions": 1}),
+        ((*IMAGE, "kind"), "disk"),
+        ((*IMAGE, "size_bytes"), 10**400),
+        (("candidates",), {"ext4": 1}),
+        (("time_limit_s",), float("nan")),
+    ],
+)
+def test_what_is_of_another_type_is_no_plan(place: Place, to: Any) -> None:
+    with pytest.raises(ValueError, match=r".") as refused:
+        event_in(edited(*place, to=to))
+    assert str(refused.value).isprintable()
+
+
+def test_candidates_are_aged_where_they_can_be() -> None:
+    plan = replace(PLAN, candidates=(parse_candidate("ext4:aged"),))
+    assert checked(plan).aged
+    image = plan.target
+    spread = replace(image, others=(Member(image.path, image.size_bytes, image.host_filesystem),))
+    with pytest.raises(UsageError, match="single scratch image"):
+        checked(replace(plan, target=spread))
+
+
+def test_a_device_keeps_its_path_from_the_root() -> None:
+    for path in ("sdb", "../dev/sdb", ""):
+        with pytest.raises(UsageError, match="isn't a valid target"):
+            checked(replace(PLAN, target=Target("device", path, 1 << 40)))
+        with pytest.raises(UsageError, match="isn't a valid target"):
+            checked(replace(PLAN, target=Target("device", "/dev/sdb", 1 << 40, others=(Member(path, 1 << 40),))))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda plan: plan, ""),
+        (lambda plan: replace(plan, maximum_rounds=HUGE), "range of rounds"),
+        (lambda plan: replace(plan, beside=(replace(plan.candidates[0], name="zfs:x"),)), "has no option x"),
+    ],
+)
+def test_a_run_is_not_resumed_before_its_plan_was_checked(
+    change: Callable[[Plan], Plan], words: str, tmp_path: Path
+) -> None:
+    environment = STARTED.environment
+    plan = change(replace(PLAN, target=replace(PLAN.target, path=str(tmp_path / "gone"))))
+    path = tmp_path / "result.jsonl"
+    path.write_bytes(encoded(Header.of(plan, environment)) + encoded(RunStarted(0.0, plan, environment)))
+
+    class There(ModelHost):
+        def name(self) -> str:
+            return environment.host
+
+        def processor(self) -> str:
+            return environment.processor
+
+    with use(There()), pytest.raises(FswizardError, match=words or "gone is not a directory"):
+        take_up(path)
