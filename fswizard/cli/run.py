@@ -189,7 +189,7 @@ def followed(session: Session, *, detach: bool) -> int:
         return detach and isinstance(event, StepStarted) and event.step.round > 0
 
     async def follow() -> RunState:
-        _on_signals(lambda: run.order("stop"))
+        _on_signals(lambda: run.order("cancel"))
         return await narrated(run.events(), RunState.of(plan, session.result), measures)
 
     state = asyncio.run(follow())

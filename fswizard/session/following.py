@@ -48,7 +48,7 @@ class FollowedRun:
         self.plan = started.plan
 
     def order(self, order: str) -> None:
-        """Tell the run to pause, resume, skip or stop."""
+        """Tell the run to pause, resume, skip, stop or cancel."""
         give_order(self.path, order)
 
     async def events(self) -> AsyncGenerator[Event, None]:

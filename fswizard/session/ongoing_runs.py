@@ -120,7 +120,7 @@ def entered(plan: Plan, result: Path) -> Iterator[socket.socket]:
 
 
 def give_order(result: Path, order: str) -> None:
-    """Tell the run that writes to a result file to pause, resume, skip or stop; nothing where it has ended."""
+    """Tell the run that writes to a result file to pause, resume, skip, stop or cancel; nothing where it has ended."""
     for run in ongoing():
         if run.result == str(result.absolute()):
             with (

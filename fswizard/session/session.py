@@ -7,7 +7,7 @@ import contextlib
 import random
 import socket
 import traceback
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
@@ -145,7 +145,10 @@ class Session:
             await self._main
 
     def _take_order(self, orders: socket.socket) -> None:
-        known = {b"pause": self.pause, b"resume": self.resume, b"skip": self.skip, b"stop": self.stop}
+        cancel = partial(self.stop, "cancelled")
+        known: dict[bytes, Callable[[], None]] = {
+            b"pause": self.pause, b"resume": self.resume, b"skip": self.skip, b"stop": self.stop, b"cancel": cancel,
+        }  # fmt: skip
         with contextlib.suppress(BlockingIOError):
             known.get(orders.recv(LONGEST_ORDER_BYTES), lambda: None)()
 
