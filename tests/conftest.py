@@ -184,7 +184,7 @@ def _keep_mounts_to_ourselves() -> None:
     libc = ctypes.CDLL(None)
     if libc.unshare(_CLONE_NEWNS) == 0:
         for kind in (_MS_SLAVE, _MS_SHARED):
-            assert libc.mount(b"none", b"/", None, _MS_REC | kind, None) == 0
+            assert libc.mount(b"none", b"/", None, ctypes.c_ulong(_MS_REC | kind), None) == 0
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

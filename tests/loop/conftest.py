@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from fswizard.targets.helper import Helper
+from fswizard.disks.root import RootDisks, open_root
 from tests.fakes.host import ModelHost, idle_runs, use
 from tests.loop.devices import Bench
 from tests.loop.machine_state import loops_below, wait_until_gone
@@ -90,9 +90,9 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
 
 @pytest_asyncio.fixture
-async def helper() -> AsyncIterator[Helper]:
-    async with Helper.start() as helper:
-        yield helper
+async def disks() -> AsyncIterator[RootDisks]:
+    async with open_root(0) as disks:
+        yield disks
 
 
 @pytest.fixture(scope="session")
@@ -106,7 +106,7 @@ def trusted() -> Iterator[User]:
 def asked() -> Iterator[User]:
     """A user whom sudo asks for the password, once."""
     with user("Defaults:USER passwd_tries=1\nUSER ALL=(ALL) ALL") as made:
-        yield made
+        yield with_packages(made)
 
 
 @pytest.fixture(scope="session")

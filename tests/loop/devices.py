@@ -112,6 +112,14 @@ def run(*argv: str) -> str:
     return done.stdout
 
 
+def make_image(directory: Path, size_bytes: int = 64 << 20, name: str = "image") -> Path:
+    """With all its blocks, of which none was written."""
+    image = directory / name
+    with image.open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, size_bytes)
+    return image
+
+
 def digest(file: Path | str, length: int = -1) -> str:
     with open(file, "rb") as opened:
         return hashlib.sha256(opened.read(length)).hexdigest()

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.fakes.local_context import LocalContext
-from tests.loop.channel import make_image
-from tests.loop.devices import Bench, run
+from tests.loop.devices import Bench, make_image, run
 
 MKFS = {
     "ext4": ["mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0"],

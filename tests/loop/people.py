@@ -33,16 +33,6 @@ PROMPT = "[sudo] password for"
 SYSTEM_PYTHON = "/usr/bin/python3"
 """The one of the tests may stand where nobody else can reach it."""
 
-EXPLAIN = """
-from fswizard.targets import privilege
-from fswizard.errors import Missing
-try:
-    privilege.authorise()
-except Missing as error:
-    print(privilege.state(), "|", error.message, "|", error.hint, "|", error.details)
-"""
-"""Says why there are no rights of root's, and what to do."""
-
 
 @dataclass
 class User:
@@ -64,17 +54,6 @@ class User:
         become = ["setpriv", f"--reuid={self.uid}", f"--regid={self.gid}", "--init-groups", "--inh-caps=-all"]
         clean = ["env", "-i", f"HOME={self.home}", f"USER={self.name}", "PATH=/usr/local/bin:/usr/bin:/bin"]
         return [*become, *clean]
-
-    @contextmanager
-    def allowed(self, *rules: str) -> Iterator[None]:
-        """Lines of sudoers for this user, such as `NOPASSWD: /usr/bin/true`, for a while."""
-        sudoers = Path("/etc/sudoers.d") / f"{self.name}-allowed"
-        sudoers.write_text("".join(f"{self.name} ALL=(root) {rule}\n" for rule in rules))
-        sudoers.chmod(0o440)
-        try:
-            yield
-        finally:
-            sudoers.unlink()
 
     def run(self, script: str, *arguments: str) -> str:
         done = subprocess.run(

@@ -1,7 +1,4 @@
-"""SIGKILL at every step of the journal and every stage of a run, of the run itself.
-
-The helper, its namespaces and the programs have their turn in test_faults_killed_steps.
-"""
+"""SIGKILL at every step of the journal, and of `fswizard clean`; runs have their turn in test_root_kills."""
 
 from __future__ import annotations
 
@@ -13,74 +10,19 @@ import sys
 from itertools import product
 from pathlib import Path
 
-import psutil
 import pytest
 
 from fswizard.targets import journal
-from tests.loop.machine_state import assert_nothing_lives, descendants, names_in, process_named
-from tests.loop.tiny_run import LASTING, MUCH_BARE, Run, clean, helper_of, started, tiny_run
-from tests.recipe_texts import writing
+from tests.loop.machine_state import names_in
+from tests.loop.tiny_run import clean, started
 from tests.unit.test_journal import left_behind
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
-
-STAGES = {
-    "starting": "starting the privileged helper",
-    "filling": "writing the whole scratch image once",
-    "raw": "without a filesystem",
-    "formatting": "formatting",
-    "mounting": "mounting",
-    "checking": "writing back",
-    "cleaning": "unmounting, and removing",
-}
-"""Titles of the steps with which they begin."""
-QUICK_STAGES = ("filling", "formatting", "cleaning")
-"""While the image is made, while it is used, and where it goes; in the middle of a measurement follows."""
-ALL_STAGES = [stage if stage in QUICK_STAGES else pytest.param(stage, marks=pytest.mark.slow) for stage in STAGES]
-
 
 def assert_cleaned(place: Path) -> None:
     clean()
     assert names_in(place) == []
     assert journal.leftovers() == ()
-
-
-def kill(run: Run) -> None:
-    """Nothing of it goes on, its result file tells everything up to then, and what it left can be removed."""
-    below = descendants(run.process.pid)
-    run.process.kill()
-    run.process.communicate()
-    assert_nothing_lives(run.place, below)
-    assert run.result.outcome == "killed"
-    assert_cleaned(run.place)
-
-
-@pytest.mark.parametrize("stage", ALL_STAGES)
-def test_killing_the_run(tmp_path: Path, stage: str) -> None:
-    script = MUCH_BARE if stage == "raw" else ""
-    with tiny_run(
-        tmp_path, "--rounds", "1..1", "--candidates", "ext4", still_at=STAGES[stage], script=script
-    ) as run:  # fmt: skip
-        kill(run)
-
-
-def test_killing_the_run_in_the_middle_of_a_measurement(tmp_path: Path) -> None:
-    with tiny_run(tmp_path, recipe=LASTING) as run:
-        run.await_words("round 1, .*Writes")
-        process_named("fio", helper_of(run))
-        kill(run)
-
-
-def test_killing_the_run_while_the_bare_device_is_measured(tmp_path: Path) -> None:
-    recipe, script = writing("64M", "4M", 5.0, minutes=60, candidates=("ext4",)), MUCH_BARE.replace("100", "9")
-    with tiny_run(tmp_path, recipe=recipe, script=script) as run:
-        run.await_words("round 1: .*without a filesystem")
-        fio = psutil.Process(process_named("fio", helper_of(run)))
-        fields = dict(line.split(":\t", 1) for line in Path(f"/proc/{fio.pid}/status").read_text().splitlines())
-        assert {int(fields[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {0}
-        assert (fields["NoNewPrivs"], fio.uids().effective) == ("1", 0)
-        assert "(deleted)" in os.readlink(f"/proc/{fio.pid}/cwd")
-        kill(run)
 
 
 STEPS = [
@@ -155,7 +97,7 @@ def place(tmp_path: Path) -> Path:
 
 def test_a_second_run_on_the_disk_and_clean_beside_the_first(place: Path) -> None:
     arguments = ("--rounds", "1..1", "--candidates", "ext4")
-    first = started(place, place.with_name("first.jsonl"), *arguments, still_at=STAGES["formatting"])
+    first = started(place, place.with_name("first.jsonl"), *arguments, still_at="formatting")
     second = started(place, place.with_name("second.jsonl"), *arguments)
     assert "is being measured already" in second.end(3)
     assert clean() == 0

@@ -1,4 +1,4 @@
-"""Loop devices as the helper makes them, without the helper."""
+"""Loop devices of a run that was started as root."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import fcntl
 import os
 import struct
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from fswizard.privileged import loop_device
-from fswizard.privileged.loop_device import LoopDevice
-from fswizard.privileged.protocol import Refusal
-from fswizard.privileged.scratch_image import Image
-from tests.loop.channel import make_image, nameless
-from tests.loop.devices import Bench, run
+from fswizard.disks import loop
+from fswizard.disks.loop import LoopDevice
+from fswizard.disks.scratch_file import ScratchFile
+from fswizard.errors import RunFailed
+from fswizard.system import clock
+from tests.loop.devices import Bench, make_image, run
 from tests.loop.machine_state import wait_until
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
@@ -30,22 +30,26 @@ HOSTS = [
 BLKDISCARD, BLKZEROOUT = 0x1277, 0x127F
 
 
+def image(directory: Path) -> ScratchFile:
+    path = make_image(directory, SIZE)
+    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_DIRECT)
+    path.unlink()
+    return ScratchFile(descriptor, SIZE, direct=True)
+
+
 @pytest.mark.parametrize("block_bytes", [0, 4096])
-@pytest.mark.parametrize("configure", [loop_device._configure, loop_device._configure_in_steps])
-def test_loop_devices_are_had_from_old_kernels_and_for_disks_of_large_sectors(
-    configure: Callable[[int, int, int], None], block_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(loop_device, "_configure", configure)
-    size_bytes = 64 << 20
-    image = Image(nameless(make_image(tmp_path, size_bytes)), size_bytes)
-    device = loop_device._attach(image, block_bytes)
-    image.close()
+def test_a_loop_device_has_direct_io_and_goes_with_its_last_user(block_bytes: int, tmp_path: Path) -> None:
+    """Also on disks of large sectors."""
+    file = image(tmp_path)
+    device = loop._attach(file, block_bytes)
+    file.close()
     sysfs = Path("/sys/block") / device.name
     assert device.direct_io
     assert (sysfs / "loop/autoclear").read_text() == "1\n"
     assert int((sysfs / "queue/logical_block_size").read_text()) == (block_bytes or 512)
-    assert int((sysfs / "size").read_text()) * 512 == size_bytes
-    os.close(device.descriptor)  # as when the helper is killed
+    assert int((sysfs / "size").read_text()) * 512 == SIZE
+    os.close(device.descriptor)  # as when the run is killed
+    wait_until(lambda: not (sysfs / "loop/backing_file").exists(), 60, "it is gone")
 
 
 @pytest.fixture
@@ -57,15 +61,15 @@ def host(request: pytest.FixtureRequest, bench: Bench) -> Path:
 
 @pytest.fixture
 def device(host: Path) -> Iterator[LoopDevice]:
-    device = loop_device.attach(Image(nameless(make_image(host, SIZE)), SIZE))
+    device = loop.attach(image(host))
     yield device
     device.detach()
 
 
 def given_back(device: LoopDevice) -> int:
     """Bytes of the image for which the filesystem below it keeps no room."""
-    os.fsync(device.image.descriptor)
-    return max(0, SIZE - os.fstat(device.image.descriptor).st_blocks * 512)
+    os.fsync(device.file.descriptor)
+    return max(0, SIZE - os.fstat(device.file.descriptor).st_blocks * 512)
 
 
 @pytest.mark.parametrize("host", HOSTS, indirect=True)
@@ -94,23 +98,23 @@ def test_an_image_keeps_all_its_blocks_whatever_is_discarded_or_zeroed(device: L
 
 def test_a_device_that_keeps_blocks_is_not_left_to_others(tmp_path: Path) -> None:
     """Since Linux 6.9 its refusal to discard lasts as long as the device, whoever has it next."""
-    device = loop_device.attach(Image(nameless(make_image(tmp_path, SIZE)), SIZE))
+    device = loop.attach(image(tmp_path))
     number = Path("/sys/block", device.name, "diskseq")
     before = number.read_text()
     device.detach()
 
     def is_gone() -> bool:
-        loop_device._remove(*loop_device.NUMBERS)  # udev may still have looked at it before
+        loop._remove(*loop.NUMBERS)  # udev may still have looked at it before
         return not number.exists() or number.read_text() != before
 
     wait_until(is_gone, 60, "the device is gone")
 
 
 def test_a_device_in_use_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    device = loop_device.attach(Image(nameless(make_image(tmp_path, SIZE)), SIZE))
-    monkeypatch.setattr(loop_device, "NUMBERS", (int(device.name.removeprefix("loop")),))
-    with pytest.raises(Refusal, match="all are in use"):
-        loop_device.attach(device.image)
+    device = loop.attach(image(tmp_path))
+    monkeypatch.setattr(loop, "NUMBERS", (int(device.name.removeprefix("loop")),))
+    with pytest.raises(RunFailed, match="all are in use"):
+        loop.attach(device.file)
     device.detach()
 
 
@@ -120,12 +124,12 @@ def test_a_device_is_locked_once_udev_lets_go_of_it(tmp_path: Path, monkeypatch:
     path.touch()
     with path.open("rb") as own, path.open("rb") as udev, path.open("rb") as other:
         fcntl.flock(udev, fcntl.LOCK_SH)
-        monkeypatch.setattr(loop_device, "LOCK_LIMIT_S", 0.0)
-        with pytest.raises(Refusal, match="loop is locked by another program"):
-            loop_device._lock(own.fileno(), "loop")
-        monkeypatch.setattr(loop_device, "LOCK_LIMIT_S", 5.0)
-        monkeypatch.setattr(loop_device.programs.time, "sleep", lambda seconds: udev.close())
-        loop_device._lock(own.fileno(), "loop")
+        monkeypatch.setattr(loop, "LOCK_LIMIT_S", 0.0)
+        with pytest.raises(RunFailed, match="loop is locked by another program"):
+            loop._lock(own.fileno(), "loop")
+        monkeypatch.setattr(loop, "LOCK_LIMIT_S", 5.0)
+        monkeypatch.setattr(clock, "sleep", lambda seconds: udev.close())
+        loop._lock(own.fileno(), "loop")
         assert udev.closed
         with pytest.raises(BlockingIOError):
             fcntl.flock(other, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,9 +17,10 @@ import psutil
 
 from fswizard import results
 from fswizard.model.result import Result
+from fswizard.session import find_ongoing
 from fswizard.targets import journal
 from tests.fakes.host import ROOMY
-from tests.loop.machine_state import descendants, names_in, process_named, wait_until
+from tests.loop.machine_state import descendants, names_in, wait_until
 from tests.recipe_texts import writing
 
 CANDIDATES = ("ext4", "ext4:noatime")
@@ -36,7 +38,6 @@ FSWIZARD = (sys.executable, "-c", f"{ROOMY}\n{MAIN}")
 """`fswizard` as people call it, on a machine that says it has room and nothing else to do."""
 LIMIT_S = 300.0
 """The last resort of a test that waits for the end of a run."""
-STANDS_STILL = "the run stands still"
 
 
 @dataclass
@@ -49,6 +50,16 @@ class Run:
     @property
     def gate(self) -> Path:
         return gate_of(self.file)
+
+    @property
+    def pid(self) -> int:
+        """The run's own process, which this one follows."""
+        return find_ongoing(str(self.file)).pid
+
+    def await_standstill(self) -> None:
+        still = standstill_of(self.gate)
+        wait_until(lambda: still.exists() or self.process.poll() is not None, LIMIT_S, "the run stands still")
+        assert still.exists(), self.end()
 
     def go_on(self) -> None:
         """Let a run that stands still go on."""
@@ -90,13 +101,14 @@ def started(
 ) -> Run:
     """`fswizard run` with an image in `place`.
 
-    `script` is Python that runs before, `under` is a command that starts it, `env` comes on top of the environment.
-    At the first step whose title matches `still_at` the run stands still until `go_on`; it does so already.
+    `script` is Python that runs before, also in the run's own process, `under` is a command that starts it, `env` comes
+    on top of the environment. At the first step whose title matches `still_at` the run stands still until `go_on`; it
+    does so already.
     """
     written = file.with_suffix(".toml")
     written.write_text(recipe)
     script = f"{standing_still(still_at, gate_of(file)) if still_at else ''}\n{script}"
-    argv = [*under, sys.executable, "-c", f"{ROOMY}\n{script}\n{MAIN}"]
+    argv = [*under, sys.executable, "-c", f"{ROOMY}\n{in_the_run(script)}\n{MAIN}"]
     argv += ["run", str(written), "--output", str(file), "--target", target or f"image:64M@{place}"]
     process = subprocess.Popen(
         [*argv, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -104,7 +116,7 @@ def started(
     )  # fmt: skip
     run = Run(process, place, file)
     if still_at:
-        run.await_words(STANDS_STILL)
+        run.await_standstill()
     return run
 
 
@@ -123,12 +135,13 @@ def wait_for(result: Path, words: str) -> None:
 
 
 def killed(result: Path, *arguments: str) -> list[psutil.Process]:
-    """`fswizard run` with this result, killed with SIGKILL in its second round; the processes that were below it."""
+    """`fswizard run` with this result, whose own process was killed in its second round; those that were below that."""
     argv = [*FSWIZARD, "run", *arguments, "--output", str(result)]
     process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     wait_for(result, '"sample":{"round":2')
-    below = descendants(process.pid)
-    process.kill()
+    pid = find_ongoing(str(result)).pid
+    below = descendants(pid)
+    os.kill(pid, signal.SIGKILL)
     process.communicate()
     assert below
     return below
@@ -138,21 +151,32 @@ def gate_of(file: Path) -> Path:
     return file.with_suffix(".gate")
 
 
+def standstill_of(gate: Path) -> Path:
+    """There once the run stands still."""
+    return gate.with_suffix(".still")
+
+
 def standing_still(at: str, gate: Path) -> str:
+    """Python with which a run stands still at its first step with such a title, until somebody opens the gate."""
     os.mkfifo(gate)
     return f"""
-import re, sys
+import pathlib, re
 from fswizard.progress.emitter import Emitter
 begin, stood = Emitter.begin, []
 def still(self, stage, title, **more):
     step = begin(self, stage, title, **more)
     if not stood and re.search({at!r}, title):
         stood.append(title)
-        print({STANDS_STILL!r}, file=sys.stderr, flush=True)
+        pathlib.Path({str(standstill_of(gate))!r}).touch()
         open({str(gate)!r}).close()
     return step
 Emitter.begin = still
 """
+
+
+def in_the_run(script: str) -> str:
+    """Python that runs here, and before a run in the process of its own that it gets here."""
+    return f"{script}\nfrom fswizard.session import process\nprocess.PROGRAM = {script!r} + '\\n' + process.PROGRAM"
 
 
 @contextmanager
@@ -176,10 +200,3 @@ def clean() -> int:
     for leftover in found:
         journal.clean(leftover)
     return len(found)
-
-
-def helper_of(run: Run) -> int:
-    """The process that has root's rights: the first below unshare."""
-    unshare = process_named("fswizard-helper", run.process.pid)
-    wait_until(lambda: psutil.Process(unshare).children(), 60, "the helper has started")
-    return psutil.Process(unshare).children()[0].pid

@@ -1,0 +1,267 @@
+"""Disks of a run that was started as root: real filesystems on loop devices, without the run."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import subprocess
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from pathlib import Path
+
+import psutil
+import pytest
+
+from fswizard.disks import as_root, loop, stack
+from fswizard.disks.disk import DiskFailed
+from fswizard.disks.root import RootDisk, RootDisks, open_root
+from fswizard.errors import FswizardError, Refused, RunFailed
+from fswizard.filesystems import catalogue, parse_candidate
+from tests.loop.devices import digest, run
+from tests.loop.failing_host import failing_disk
+from tests.loop.machine_state import LIMIT_S, alive, loops_below, wait_until
+from tests.loop.root_disk import SIZE, image, made_and_mounted, make, mount, said, umount
+
+pytestmark = [pytest.mark.root, pytest.mark.loop]
+
+CANDIDATES = [
+    ("ext4:noatime,commit=30", {"noatime", "commit=30", "errors=remount-ro"}),
+    pytest.param("xfs:logbsize=256k", {"logbsize=256k"}, marks=pytest.mark.xfs),
+    pytest.param("btrfs:noatime,compress=zstd:1", {"noatime", "compress=zstd:1"}, marks=pytest.mark.btrfs),
+    pytest.param("ntfs-3g", set(), marks=pytest.mark.ntfs_3g),
+]
+
+
+def options_of(disk: RootDisk) -> set[str]:
+    """With which the kernel says that it is mounted, those of the mount and of the filesystem."""
+    return {*run("findmnt", "--noheadings", "--output", "OPTIONS", disk.directory).strip().split(",")}
+
+
+@pytest.mark.parametrize(("name", "options"), CANDIDATES)
+async def test_a_filesystem_is_made_mounted_used_checked_and_taken_away(
+    name: str, options: set[str], disks: RootDisks, tmp_path: Path
+) -> None:
+    """With the options that were asked for, and so that nothing on it has rights or stops the machine."""
+    candidate = parse_candidate(name)
+    disk = await image(disks, tmp_path, max(SIZE, candidate.filesystem.minimum_bytes))
+    assert [found.split()[0] for found in loops_below(tmp_path)] == [*disk.names]
+    for _ in range(2):  # a second time over the first
+        await made_and_mounted(disk, name)
+        assert {"nosuid", "nodev", *options} <= options_of(disk)
+        script = "echo hello > file && stat --format=%u:%g . file"
+        assert {*(await said(disk, "sh", "-c", script)).split()} == {f"{os.getuid()}:{os.getgid()}"}
+        assert os.stat(disk.directory).st_mode & 0o077 == 0 or candidate.filesystem.mount_type in ("ntfs-3g", "fuseblk")
+        await disk.sync()
+        assert await disk.errors(candidate) == {}
+        await umount(disk)
+        await mount(disk, candidate)
+        assert await said(disk, "cat", "file") == "hello"
+        await umount(disk)
+    assert alive(each for each in psutil.process_iter() if each.name() == "mount.ntfs-3g") == []
+    await disk.wipe()
+    assert run("wipefs", "--no-act", "--noheadings", f"/dev/{disk.names[0]}") == ""
+    await disk.detach()
+    await asyncio.to_thread(wait_until, lambda: not loops_below(tmp_path), LIMIT_S, "the device is gone")
+
+
+@pytest.mark.ntfs_3g
+async def test_every_option_of_a_program_that_mounts_works(disks: RootDisks, tmp_path: Path) -> None:
+    ntfs = catalogue()["ntfs-3g"]
+    disk = await image(disks, tmp_path, max(SIZE, ntfs.minimum_bytes))
+    for token in (token for option in ntfs.options for token in option.tokens):
+        await made_and_mounted(disk, f"ntfs-3g:{token}")
+        assert await said(disk, "sh", "-c", "echo kept > file; cat file") == "kept"
+        await umount(disk)
+
+
+async def test_wiping_leaves_nothing_at_either_end(disks: RootDisks, tmp_path: Path) -> None:
+    disk = await image(disks, tmp_path)
+    Path("/dev", disk.names[0]).write_bytes(b"x" * SIZE)
+    await disk.wipe()
+    for offset in (0, SIZE - (1 << 20)):
+        assert not any(os.pread(disk.parts[0].descriptor, 1 << 20, offset))
+
+
+async def test_a_superblock_that_asks_for_a_panic_is_not_heard(disks: RootDisks, tmp_path: Path) -> None:
+    disk = await image(disks, tmp_path)
+    candidate = await make(disk)
+    run("tune2fs", "-e", "panic", f"/dev/{disk.names[0]}")
+    await mount(disk, candidate)
+    assert "errors=remount-ro" in options_of(disk)
+    await umount(disk)
+
+
+async def test_a_mkfs_and_a_mount_that_fail_say_why_and_leave_the_device_free(
+    disks: RootDisks, tmp_path: Path
+) -> None:
+    disk = await image(disks, tmp_path)
+    failed = (await disk.make(parse_candidate("xfs"), lambda argv: None))[-1]
+    assert failed.exit_code > 0 and "size" in failed.output, "the image is too small for XFS"
+    candidate = await make(disk)
+    os.pwrite(disk.parts[0].descriptor, bytes(4096), 0)
+    os.fsync(disk.parts[0].descriptor)
+    failed = await disk.mount(candidate)
+    assert failed.exit_code != 0 and "superblock" in failed.output
+    await made_and_mounted(disk)
+    await umount(disk)
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is in use is not waited for."""
+    monkeypatch.setattr(stack, "BUSY_LIMIT_S", 0.0)
+
+
+HIDING = [("--user", "--map-root-user"), ()]
+"""Options of unshare(1): any account's, where the kernel lets everybody have user namespaces, or root's."""
+
+
+@pytest.mark.parametrize("options", HIDING, ids=["by a user", "by root"])
+async def test_a_device_of_which_somebody_keeps_a_mount_is_not_written(
+    options: Sequence[str], at_once: None, disks: RootDisks, tmp_path: Path
+) -> None:
+    """No table of mounts here has it, so the kernel is asked."""
+    disk, other = [await image(disks, tmp_path) for _ in range(2)]
+    await made_and_mounted(disk, "ext2")
+    command = ["unshare", *options, "--mount", "--propagation", "private", "sh", "-c", "sync; echo in; exec cat"]
+    keeper = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert keeper.stdin and keeper.stdout
+    if keeper.stdout.readline() != b"in\n":
+        keeper.communicate()
+        pytest.skip("the kernel lets nobody but root have namespaces")
+    try:
+        with pytest.raises(RunFailed, match="Something else uses"):
+            await disk.umount()
+        assert not os.path.ismount(disk.directory)
+        before = digest(f"/dev/{disk.names[0]}")
+        writes: tuple[Callable[[], Awaitable[object]], ...] = (
+            disk.wipe, lambda: disk.make(parse_candidate("ext2"), lambda argv: None), lambda: other.copy_to(disk)
+        )  # fmt: skip
+        for write in writes:
+            with pytest.raises(RunFailed, match="Something else uses") as refused:
+                await write()
+            assert refused.value.hint
+        assert digest(f"/dev/{disk.names[0]}") == before
+    finally:
+        keeper.communicate()
+    stack.BUSY_LIMIT_S = LIMIT_S
+    await disk.wipe()
+
+
+async def test_a_mounted_device_is_neither_wiped_nor_formatted(
+    at_once: None, disks: RootDisks, tmp_path: Path
+) -> None:
+    disk = await image(disks, tmp_path)
+    candidate = await made_and_mounted(disk)
+    for write in (disk.wipe(), disk.make(candidate, lambda argv: None)):
+        with pytest.raises(RunFailed, match="Something else uses"):
+            await write
+    process = await disk.start(["sleep", "60"], cwd=disk.directory, env={})
+    failed = await disk.umount()
+    assert failed.exit_code != 0 and "busy" in failed.output
+    await process.kill()
+    await umount(disk)
+
+
+async def test_the_image_is_its_owners_blank_and_nobody_else_has_it(disks: RootDisks, tmp_path: Path) -> None:
+    disk = await image(disks, tmp_path)
+    part = disk.parts[0]
+    assert isinstance(part, loop.LoopDevice)
+    status = os.fstat(part.file.descriptor)
+    assert (status.st_uid, status.st_nlink, status.st_size) == (os.geteuid(), 0, SIZE)
+    assert status.st_blocks * 512 >= SIZE
+    assert list(tmp_path.iterdir()) == []
+    assert [each.pid for each in psutil.process_iter() if _has_open(each.pid, status)] == [os.getpid()]
+    assert Path("/dev", disk.names[0]).read_bytes() == bytes(SIZE)
+
+
+def _has_open(pid: int, wanted: os.stat_result) -> bool:
+    with contextlib.suppress(OSError):
+        for link in Path(f"/proc/{pid}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                if os.path.samestat(link.stat(), wanted):
+                    return True
+    return False
+
+
+@pytest.mark.parametrize("directory", ["/proc", "/nowhere", "/dev/null"])
+async def test_no_image_is_made_where_there_is_no_place_for_one(directory: str, disks: RootDisks) -> None:
+    with pytest.raises((FswizardError, OSError)):
+        await image(disks, Path(directory))
+
+
+@pytest.mark.nbd
+async def test_no_image_is_made_where_a_program_serves_the_filesystem(disks: RootDisks, tmp_path: Path) -> None:
+    with failing_disk(tmp_path) as disk:
+        with pytest.raises(Refused, match="FUSE"):
+            await image(disks, disk.file.parent)
+
+
+@pytest.fixture
+def small_host(tmp_path: Path) -> Iterator[Path]:
+    """In memory, with room for an image and next to nothing else."""
+    directory = tmp_path / "host"
+    directory.mkdir()
+    run("mount", "-t", "tmpfs", "-o", "size=66m", "tmpfs", str(directory))
+    yield directory
+    run("umount", str(directory))
+
+
+async def test_sync_says_that_the_device_lost_what_was_written(small_host: Path) -> None:
+    """The program itself ends without any error, as its writes stay in memory until later, if nobody else syncs.
+
+    Root took the image's blocks away, and somebody else has them, so that the device fails when 16 MiB are used up.
+    """
+    async with open_root(0) as disks:
+        disk = await image(disks, small_host)
+        candidate = await make(disk, "ext2")
+        part = disk.parts[0]
+        assert isinstance(part, loop.LoopDevice)
+        run("fallocate", "--punch-hole", "--offset=16M", "--length=48M", f"/proc/{os.getpid()}/fd/{part.file.descriptor}")
+        with (small_host / "ballast").open("wb") as ballast, contextlib.suppress(OSError):
+            while True:
+                ballast.write(bytes(1 << 20))
+                ballast.flush()
+        await mount(disk, candidate)
+        await said(disk, "dd", "if=/dev/zero", "of=file", "bs=1M", "count=40")
+        with pytest.raises(DiskFailed):
+            await disk.sync()
+        (small_host / "ballast").unlink()
+        await disk.umount()
+
+
+@pytest.mark.parametrize("cancelled_after_s", [(0,), (0, 0), (0.01,), (0.01, 0)])
+async def test_whoever_stops_waiting_for_a_program_of_roots_ends_it_and_can_start_the_next(
+    disks: RootDisks, tmp_path: Path, cancelled_after_s: tuple[float, ...]
+) -> None:
+    """Also where it was not yet begun, and where whoever ends it is stopped again."""
+    disk = await image(disks, tmp_path)
+    wiping = asyncio.ensure_future(disk.wipe())
+    for seconds in cancelled_after_s:
+        await asyncio.sleep(seconds)
+        wiping.cancel()
+    with contextlib.suppress(asyncio.CancelledError):  # it may have ended
+        await wiping
+    await made_and_mounted(disk)
+    await umount(disk)
+    assert [child for child in psutil.Process().children() if child.name() == "wipefs"] == []
+
+
+def test_programs_are_roots_own_or_are_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mine, others = tmp_path / "mine", tmp_path / "others"
+    for directory in (mine, others):
+        directory.mkdir(mode=0o755)
+        shutil.copy("/bin/true", directory / "tool")
+    os.chown(others / "tool", 65534, 65534)
+    for path, words in ((others, "others can change"), (mine, "others can change" if _shared(mine) else "")):
+        monkeypatch.setattr(as_root, "ROOT_PATH", str(path))
+        as_root.find.cache_clear()
+        with pytest.raises(Refused, match=words) if words else contextlib.nullcontext():
+            as_root.find("tool")
+    as_root.find.cache_clear()
+
+
+def _shared(directory: Path) -> bool:
+    """Whether others can change any directory above, such as /tmp."""
+    return any(above.stat().st_mode & 0o022 or above.stat().st_uid for above in directory.parents)
