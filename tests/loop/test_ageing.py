@@ -13,13 +13,11 @@ import pytest
 
 from fswizard.engines import WorkloadFailed, age
 from fswizard.engines.shared import ageing_worker
-from fswizard.errors import Refused
 from fswizard.filesystems import parse_candidates
 from fswizard.model.metrics import THROUGHPUT, USED
 from fswizard.model.plan import AGED_PERCENT
 from fswizard.session import Choices, make_plan
 from fswizard.targets import TargetChoice, image
-from fswizard.targets.helper import Attached, Helper
 from fswizard.targets.image import ImageContext
 from tests.loop.devices import Bench, run
 from tests.loop.runs import WRITES, at, session_in, watch
@@ -69,36 +67,6 @@ async def test_each_round_begins_with_the_same_aged_filesystem_and_a_new_one_bes
     assert first == pytest.approx(second, rel=0.02)
     assert {s.candidate for s in session.result.samples if s.metric == THROUGHPUT.name} >= set(used)
     assert not list(tmp_path.glob("fswizard-*"))
-
-
-async def made(helper: Helper, attached: Attached) -> None:
-    await helper.wipe(attached.handle)
-    await helper.order("mkfs", attached.handle, filesystem="ext4", arguments=["-q", "-F"])
-
-
-async def test_only_what_was_made_is_copied_and_only_over_a_wiped_image_of_the_same_size(tmp_path: Path) -> None:
-    async with Helper.start() as helper:
-        one, other = [await helper.attach(str(tmp_path), 64 << 20) for _ in range(2)]
-        small = await helper.attach(str(tmp_path), 68 << 20)
-        with pytest.raises(Refused, match="holds no filesystem"):
-            await helper.copy(one.handle, other.handle)
-        await made(helper, one)
-        with pytest.raises(Refused, match="differ in size"):
-            await helper.copy(one.handle, small.handle)
-        with pytest.raises(Refused):
-            await helper.copy(one.handle, one.handle)
-        await helper.copy(one.handle, other.handle)
-        for attached in (one, other):
-            mounted = await helper.order("mount", attached.handle, filesystem="ext4", options=[])
-            assert mounted.exit_code == 0, mounted.output
-            with pytest.raises(Refused, match="is mounted"):
-                await helper.copy(attached.handle, small.handle)
-            twin = other if attached is one else one
-            with pytest.raises(Refused, match="has the same UUID"):
-                await helper.order("mount", twin.handle, filesystem="ext4", options=[])
-            assert (await helper.umount(attached.handle)).exit_code == 0
-        with pytest.raises(Refused, match="holds a filesystem"):
-            await helper.copy(one.handle, other.handle)
 
 
 @pytest.mark.fio

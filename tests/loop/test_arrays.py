@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -11,18 +12,19 @@ import pytest_asyncio
 
 from fswizard import recipes, results
 from fswizard.advice import conclude
+from fswizard.disks.root import RootDisk, RootDisks
+from fswizard.disks.stack import NAME
 from fswizard.errors import Refused
-from fswizard.filesystems import parse_candidate, parse_candidates
-from fswizard.model.filesystem import Candidate
+from fswizard.filesystems import parse_candidates
 from fswizard.report import FORMATS, render
 from fswizard.report.presentation import present
 from fswizard.session import Choices, make_plan
-from fswizard.targets import TargetChoice
-from fswizard.targets.helper import Attached, Helper
+from fswizard.system.files import state_directory
+from fswizard.targets import TargetChoice, journal
 from tests.loop import devices
 from tests.loop.devices import Bench, Case, run, signatures
 from tests.loop.machine_state import assert_nothing_lives
-from tests.loop.orders import attach, made_and_mounted, said, umount
+from tests.loop.root_disk import image, made_and_mounted, mount, said, umount
 from tests.loop.runs import session_in, watch
 from tests.loop.tiny_run import fswizard, killed
 from tests.recipe_texts import writing
@@ -118,35 +120,12 @@ async def test_of_an_array_the_first_disk_is_measured_bare(
 
 
 @pytest_asyncio.fixture
-async def parts(helper: Helper, bench: Bench) -> list[Attached]:
-    return [await attach(helper, bench.directory, MEMBER_BYTES) for _ in range(MEMBERS)]
+async def parts(disks: RootDisks, bench: Bench) -> list[RootDisk]:
+    return [await image(disks, bench.directory, MEMBER_BYTES) for _ in range(MEMBERS)]
 
 
-async def build(helper: Helper, joined: Attached, name: str) -> Candidate:
-    candidate = parse_candidate(name).on(MEMBERS)
-    await helper.wipe(joined.handle)
-    (order,) = candidate.orders(scratch=True)
-    made = await helper.order(order.verb, joined.handle, **order.fields)
-    assert made.exit_code == 0, made.output
-    await remount(helper, joined, candidate)
-    return candidate
-
-
-async def remount(helper: Helper, joined: Attached, candidate: Candidate) -> None:
-    mounted = await helper.order("mount", joined.handle, filesystem="btrfs", options=[*candidate.mount_options])
-    assert mounted.exit_code == 0, mounted.output
-
-
-async def read_back(helper: Helper, joined: Attached, candidate: Candidate) -> None:
-    """What is written is there after mounting again, and nothing counts an error."""
-    assert await said(helper, joined.directory, "sh", "-c", "head -c 8000000 /dev/zero > file") == ""
-    await helper.sync(joined.handle)
-    assert await helper.health(joined.handle, candidate.filesystem.error_counters) == {}
-    for _ in range(2):
-        await umount(helper, joined)
-        await remount(helper, joined, candidate)
-    assert await said(helper, joined.directory, "stat", "--format=%s", "file") == "8000000"
-    await umount(helper, joined)
+def signatures_on(disk: RootDisk) -> list[str]:
+    return [run("wipefs", "--no-act", f"/dev/{name}") for name in disk.names]
 
 
 @pytest.mark.parametrize(
@@ -154,79 +133,45 @@ async def read_back(helper: Helper, joined: Attached, candidate: Candidate) -> N
     ["btrfs:raid1", "btrfs:raid10,degraded", *(pytest.param(f"btrfs:{more}", marks=pytest.mark.slow) for more in MORE)],
 )
 async def test_a_btrfs_over_four_devices_is_made_mounted_and_wiped(
-    name: str, helper: Helper, parts: list[Attached], bench: Bench
+    name: str, disks: RootDisks, parts: list[RootDisk]
 ) -> None:
-    joined = await helper.joined(parts)
-    candidate = await build(helper, joined, name)
-    found = [run("wipefs", "--no-act", part.path) for part in parts]
-    assert ["btrfs" in text for text in found] == [True, True, True, "degraded" not in name]
-    await read_back(helper, joined, candidate)
-    await helper.wipe(joined.handle)
-    assert [run("wipefs", "--no-act", part.path) for part in parts] == ["", "", "", ""]
+    joined = await disks.joined(parts, [])
+    candidate = await made_and_mounted(joined, name)
+    assert ["btrfs" in text for text in signatures_on(joined)] == [True, True, True, "degraded" not in name]
+    assert await said(joined, "sh", "-c", "head -c 8000000 /dev/zero > file") == ""
+    await joined.sync()
+    assert await joined.errors(candidate) == {}
+    for _ in range(2):
+        await umount(joined)
+        await mount(joined, candidate)
+    assert await said(joined, "stat", "--format=%s", "file") == "8000000"
+    await umount(joined)
+    await joined.wipe()
+    assert signatures_on(joined) == [""] * MEMBERS
 
 
-async def test_what_has_no_layout_lies_on_the_first_member_alone(
-    helper: Helper, parts: list[Attached], bench: Bench
+async def test_what_has_no_layout_lies_on_the_first_member_alone(disks: RootDisks, parts: list[RootDisk]) -> None:
+    joined = await disks.joined(parts, [])
+    await made_and_mounted(joined, "btrfs:raid1")
+    await umount(joined)
+    await made_and_mounted(joined)
+    assert [" ext4 " in text for text in signatures_on(joined)] == [True, False, False, False]
+    assert "btrfs" not in "".join(signatures_on(joined))
+    await umount(joined)
+
+
+@pytest.mark.parametrize("name", ["fswizard-0123456789abcdef", "tank", "../fswizard-0123456789abcdef", "fswizard-"])
+def test_clean_has_root_look_for_what_a_killed_run_left_in_the_kernel(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    joined = await helper.joined(parts)
-    await build(helper, joined, "btrfs:raid1")
-    await umount(helper, joined)
-    await made_and_mounted(helper, joined)
-    assert run("blkid", "-p", "-o", "value", "-s", "TYPE", parts[0].path) == "ext4\n"
-    assert [run("wipefs", "--no-act", part.path) for part in parts[1:]] == ["", "", ""]
-    await helper.umount(joined.handle)
-
-
-async def test_a_member_takes_no_order_while_it_is_part_of_a_group(helper: Helper, parts: list[Attached]) -> None:
-    joined = await helper.joined(parts)
-    for order in (
-        helper.wipe(parts[1].handle),
-        helper.order("mkfs", parts[0].handle, filesystem="ext4", arguments=["-q"]),
-        helper.detach(parts[3].handle),
-        helper.joined(parts[:2]),
-    ):
-        with pytest.raises(Refused, match="part of a group"):
-            await order
-    await helper.detach(joined.handle)
-    await helper.wipe(parts[1].handle)
-
-
-NO_LAYOUTS = [
-    ({"filesystem": "btrfs", "arguments": [], "level": "raid5", "missing": 0}, "cannot be made as"),
-    ({"filesystem": "btrfs", "arguments": ["-d", "raid1"], "level": "raid1", "missing": 0}, "not allowed"),
-    ({"filesystem": "btrfs", "arguments": [], "level": "raid1 /dev/sda", "missing": 0}, "cannot be made as"),
-    ({"filesystem": "btrfs", "arguments": [], "level": "raid1", "missing": 2}, "more than one"),
-    ({"filesystem": "zfs", "arguments": [], "level": "stripe", "missing": 0}, "cannot be made a pool"),
-    ({"filesystem": "ext4", "arguments": [], "level": "raid1", "missing": 0}, "does not spread"),
-]
-
-
-async def test_only_layouts_on_the_list_are_made(helper: Helper, parts: list[Attached]) -> None:
-    joined = await helper.joined(parts)
-    for fields, why in NO_LAYOUTS:
-        with pytest.raises(Refused, match=why):
-            await helper.ask("build", handle=joined.handle, **fields)
-        with pytest.raises(Refused, match=r"one device alone|part of a group"):
-            await helper.ask("build", handle=parts[0].handle, **fields)
-
-
-async def test_a_group_is_of_different_devices_and_one_alone_is_no_array(helper: Helper, parts: list[Attached]) -> None:
-    for wrong in ([parts[0].handle] * 2, []):
-        with pytest.raises(Refused, match="needs different devices"):
-            await helper.ask("join", handles=wrong)
-    alone = await helper.joined(parts[:1], [parse_candidate("luks+ext4")])
-    with pytest.raises(Refused, match="btrfs does not spread"):
-        await helper.ask("build", handle=alone.handle, filesystem="btrfs", arguments=[], level="raid1", missing=0)
-    made = await helper.order("mkfs", alone.handle, filesystem="ext4", arguments=["-q", "-F"])
-    assert made.exit_code == 0, made.output
-    await helper.copy(alone.handle, parts[1].handle)
-    await helper.wipe(alone.handle)
-    await helper.copy(parts[1].handle, alone.handle)
-    for handle in (alone.handle, parts[1].handle):
-        await helper.wipe(handle)
-    await helper.detach(alone.handle)
-    joined = await helper.joined(parts)
-    assert joined.names == tuple(part.name for part in parts)
+    monkeypatch.setattr(journal, "ZFS_MODULE", tmp_path)
+    entry = state_directory() / "unfinished/run-x.json"
+    entry.parent.mkdir(parents=True)
+    entry.write_text(json.dumps({"directories": [], "pools": [name], "result": ""}))
+    (leftover,) = journal.leftovers()
+    with contextlib.nullcontext() if NAME.fullmatch(name) else pytest.raises(Refused, match="not the name of a run"):
+        journal.clean(leftover)
+    assert entry.exists() == (not NAME.fullmatch(name))
 
 
 def test_the_plan_over_disks_lists_what_would_be_lost_on_each(recipe: Path, bench: Bench) -> None:

@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from fswizard.privileged.pools import Pool
+from fswizard.privileged.volumes import Volume
 
 from fswizard import results
 from fswizard.advice import conclude
@@ -19,8 +21,6 @@ from fswizard.filesystems import parse_candidates
 from fswizard.model.events import CommandFinished, Event
 from fswizard.model.plan import Plan
 from fswizard.privileged import claim, programs, volumes
-from fswizard.privileged.pools import Pool
-from fswizard.privileged.volumes import Volume
 from fswizard.report import FORMATS, render
 from fswizard.session.planning import Choices, TargetChoice, make_plan
 from tests.loop.devices import Bench, Case, digest, run, signatures
@@ -193,11 +193,10 @@ def test_a_mkfs_that_locks_the_disk_itself_does_not_wait_for_our_lock(
     """As mkfs.btrfs does from btrfs-progs 6.7.1 on; a stand-in does here, whichever is installed."""
     case = bench.disk(DISK_BYTES)
     found = find_device(case.path)
-    number, diskseq, size_bytes = found.device.number, found.device.diskseq, found.device.size_bytes
     mkfs = bench.directory / "mkfs.btrfs"
     mkfs.write_text('#!/bin/sh\nfor device; do :; done\nexec 9<"$device" || exit 98\nflock -x -n 9 || exit 99\n')
     mkfs.chmod(0o755)
-    device = claim.claim(number, diskseq, size_bytes, found.identifiers[0], shown="")
+    device = claim.claim(found.number, found.diskseq, found.size_bytes, found.identifiers[0], shown="")
     monkeypatch.setattr(programs, "find", lambda name: str(mkfs))
     try:
         volume = Volume(1, device, volumes.errors_of(device), Pool("fswizard-0", device.descriptor))

@@ -13,8 +13,7 @@ import pytest
 from fswizard.engines import WorkloadFailed, cached_share
 from fswizard.model.metrics import DIRECT_CACHED
 from tests.fakes.local_context import LocalContext
-from tests.loop.devices import make_image
-from tests.loop.devices import Bench, run
+from tests.loop.devices import Bench, make_image, run
 from tests.loop.loop_context import LoopContext, loop_context
 from tests.loop.runs import RANDOM_WRITE, SHORT, result_of, short_session
 

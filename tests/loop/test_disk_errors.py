@@ -9,13 +9,13 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from fswizard.targets.helper import Helper
 
 from fswizard.errors import OutOfMemory, RunFailed
 from fswizard.privileged import disk_errors
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.eta import Eta
 from fswizard.targets.directory import PreparedDirectories
-from fswizard.targets.helper import Helper
 from fswizard.targets.journal import Journal
 from fswizard.targets.prepared import errors_under
 from fswizard.targets.scratch_file import write_beside

@@ -1,67 +1,62 @@
-"""What is planned, what is told while it runs, and what the helper executed are the same, word for word."""
+"""What is planned, what is told while it runs, and what root executed are the same, word for word."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fswizard.targets.channel import Channel, HelperProcess
 
+from fswizard.disks import as_root
 from fswizard.filesystems import parse_candidates
 from fswizard.model.events import CommandFinished, Event, RunEnded
 from fswizard.model.plan import Plan
+from fswizard.privileged import commands
 from fswizard.session.planning import Choices, TargetChoice, make_plan
+from fswizard.system.commands import LocalProcess
 from fswizard.targets.exact_commands import LABEL, MOUNT
 from tests.loop.runs import WRITES, session_in, watch
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio, pytest.mark.btrfs]
 
 Words = tuple[str, ...]
-SHOWN = ("wipe", "copy", "array", "build", "mkfs", "mount", "umount")
-"""Orders whose commands stand in the plan and in the log."""
+SHOWN = {"wipefs", "dd", "mdadm", "mkfs.ext4", "mkfs.btrfs", "mount", "umount"}
+"""Programs whose commands stand in the plan and in the log."""
 
 
 class Executed:
-    """What the helper answered to a run's orders."""
+    """What root ran for a candidate, at the one place that starts its programs."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.orders: list[tuple[str, list[Words]]] = []
-        self.name = ""
-        real_ask = Channel.ask
+        self.commands: list[Words] = []
+        real_start = as_root.start
 
-        async def ask(channel: Channel, verb: str, /, **fields: Any) -> Any:
-            answer = await real_ask(channel, verb, **fields)
-            if verb == "join":
-                self.name = answer["pool"]
-            if verb in SHOWN:
-                assert isinstance(answer, HelperProcess)
-                self.orders.append((verb, [answer.argv, *answer.further]))
-            return answer
+        async def start(argv: Sequence[str], **how: Any) -> LocalProcess:
+            if argv[0] in SHOWN and argv[-1] != commands.MOUNT_ROOT and not how.get("prefix"):
+                self.commands.append(tuple(argv))
+            return await real_start(argv, **how)
 
-        patch.setattr(Channel, "ask", ask)
-
-    @property
-    def commands(self) -> list[Words]:
-        return [command for _, commands in self.orders for command in commands]
+        patch.setattr(as_root, "start", start)
 
     @property
     def once(self) -> list[Words]:
         """Without unmounting and mounting again between two workloads, to empty the caches."""
-        again = [(a, b) == ("umount", "mount") for (a, _), (b, _) in pairwise(self.orders)]
-        kept = zip(self.orders, [*again, False], [False, *again])
-        return [c for (_, commands), with_next, with_last in kept if not with_next and not with_last for c in commands]
+        kinds = [command[0] for command in self.commands]
+        again = [pair == ("umount", "mount") for pair in pairwise(kinds)]
+        kept = zip(self.commands, [*again, False], [False, *again])
+        return [command for command, with_next, with_last in kept if not with_next and not with_last]
 
 
 def planned(plan: Plan, executed: Executed) -> list[Words]:
-    """The plan's commands of the helper's, with the run's names in place of the stand-ins."""
+    """The plan's commands of root's, with the run's names in place of the stand-ins."""
     devices = [command[-1] for command in executed.commands if command[0] == "wipefs"][: len(plan.target.members)]
     kept = [command[2].removeprefix("of=") for command in executed.commands if command[0] == "dd"]
     names = {
         **dict(zip((*plan.target.stand_ins, "KEPT-1"), (*devices, *kept))),
         MOUNT: executed.commands[-1][-1],
-        LABEL: executed.name,
+        LABEL: label_in(executed.commands),
     }
 
     def named(word: str) -> str:
@@ -71,6 +66,11 @@ def planned(plan: Plan, executed: Executed) -> list[Words]:
 
     whole = [command.argv for command in plan.commands if command.as_root]
     return [tuple(map(named, argv)) for argv in whole if argv[0] != "losetup"]
+
+
+def label_in(executed: list[Words]) -> str:
+    """The random name of what is spread over several devices, which its mkfs is given."""
+    return next((command[command.index("-L") + 1] for command in executed if "-L" in command), "")
 
 
 def told(events: list[Event]) -> list[Words]:

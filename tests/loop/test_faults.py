@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from fswizard.targets.helper import Helper
 
 from fswizard.drives.devices import find_device
 from fswizard.engines.fio import FioJob
@@ -21,7 +22,6 @@ from fswizard.model.metrics import TRIAL_WRITTEN
 from fswizard.session.idle_wait import Clocks
 from fswizard.session.planning import Choices, TargetChoice, make_plan
 from fswizard.targets import channel, journal
-from fswizard.targets.helper import Helper
 from tests.fakes.machine import make_program
 from tests.loop.failing_host import FailingDisk, failing_disk, failing_host, fill, small_host
 from tests.loop.machine_state import (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from tests.loop.tiny_run import clean, started
 from tests.unit.test_journal import left_behind
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
+
 
 def assert_cleaned(place: Path) -> None:
     clean()

@@ -4,8 +4,7 @@ is left of it."""
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
+import re
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,25 +13,21 @@ from pathlib import Path
 import pytest
 
 from fswizard.advice.commands import commands, how_to_use
-from fswizard.disks.memory_limit import limited
+from fswizard.disks import memory_limit
+from fswizard.disks.memory_limit import V1, V2, limited
+from fswizard.disks.root import open_root
 from fswizard.engines.shared.running import interpreter
 from fswizard.engines.shared.timed import Timed, TimedEngine, Work, duration_s
 from fswizard.errors import OutOfMemory
 from fswizard.model.estimates import LEAST_MEMORY_BYTES
 from fswizard.model.metrics import DURATION, UNPLUG_TIME, WORST_STALL
 from fswizard.model.recipe import Cost, Job, Workload
-from fswizard.privileged import memory_limit, programs
-from fswizard.privileged.memory_limit import V1, V2, MemoryLimit
-from fswizard.privileged.names import NAME, Names
 from fswizard.progress.workload_events import Measured
 from fswizard.session.planning import Choices, TargetChoice, make_plan
 from fswizard.system.process import Finished
 from fswizard.targets.directory import DirectoryContext
-from fswizard.targets.helper import Helper
 from tests.fakes.host import ModelHost, use
-from tests.loop.channel import Channel
-from tests.loop.machine_state import LIMIT_S, wait_until
-from tests.loop.orders import attach, made_and_mounted, said
+from tests.loop.root_disk import image, made_and_mounted, said
 from tests.loop.runs import COPY_TREE, TINY, result_of, session_in, short_session
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.cgroup]
@@ -40,110 +35,79 @@ pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.cgroup]
 LIMIT = 64 << 20
 HOG = (interpreter(), "-c", f"kept = bytearray({2 * LIMIT})")
 OWN = "cat /proc/self/cgroup"
+KERNELS = next((kernels for kernels in (V2, V1) if memory_limit._parent(kernels)), V2)
+
+
+def cgroups() -> set[Path]:
+    """Those of runs, next to the one that is made here: others may come and go beside it."""
+    parent = memory_limit._parent(KERNELS)
+    assert parent is not None
+    return {*parent.glob(memory_limit.NAMES)}
 
 
 def cgroup_in(text: str) -> str:
     """The name of the cgroup in a program's /proc/self/cgroup, empty where it is in none of ours."""
-    found = NAME.search(text)
+    found = re.search(r"fswizard-[0-9a-f]{16}", text)
     return found[0] if found else ""
 
 
-def cgroups() -> list[str]:
-    """Those of helpers, next to the one that is made here."""
-    kernels = V2 if memory_limit.version() == "v2" else V1
-    return [name for name in os.listdir(memory_limit._parent(kernels)) if NAME.fullmatch(name)]
-
-
-def cgroup_of(channel: Channel) -> str:
-    """That of a helper, told by what it has open: others may run beside it."""
-    channel.ask("hello")
-    opened = [Path(os.readlink(link)) for link in Path(f"/proc/{channel.helper_pid}/fd").iterdir()]
-    return next(path.parent.name for path in opened if path.name == "cgroup.procs")
-
-
-@pytest.mark.asyncio
 async def test_the_page_cache_of_what_is_written_counts_and_never_exceeds_the_limit(tmp_path: Path) -> None:
-    async with Helper.start() as helper:
-        directory = await made_and_mounted(helper, await attach(helper, tmp_path, 320 << 20))
-        written = ("dd", "if=/dev/zero", "of=data", "bs=1M", "count=256")
-        await (await helper.run(written, cwd=directory, memory_bytes=LIMIT)).wait()
-        name = cgroup_in((await (await helper.run(("sh", "-c", OWN), cwd=directory, memory_bytes=LIMIT)).wait()).output)
-        kernels = V2 if memory_limit.version() == "v2" else V1
-        peak = {"v2": "memory.peak", "v1": "memory.max_usage_in_bytes"}[kernels.name]
-        most_bytes = int(Path(memory_limit._parent(kernels), name, peak).read_text())
-        assert LIMIT / 2 < most_bytes <= LIMIT
-        assert not cgroup_in(await said(helper, directory, "sh", "-c", OWN)), "what is laid out does not count"
+    async with open_root(LIMIT) as disks:
+        assert disks.limits_memory
+        disk = await image(disks, tmp_path, 320 << 20)
+        await made_and_mounted(disk)
+
+        async def limited_output(*argv: str) -> str:
+            return (await (await disk.start(argv, cwd=disk.directory, env={}, memory_bytes=LIMIT)).wait()).output
+
+        await limited_output("dd", "if=/dev/zero", "of=data", "bs=1M", "count=256")
+        (own,) = [path for path in cgroups() if path.name == cgroup_in(await limited_output("sh", "-c", OWN))]
+        peak = {"v2": "memory.peak", "v1": "memory.max_usage_in_bytes"}[KERNELS.name]
+        assert LIMIT / 2 < int((own / peak).read_text()) <= LIMIT
+        assert not cgroup_in(await said(disk, "sh", "-c", OWN)), "what is laid out does not count"
+    assert own not in cgroups()
 
 
-@pytest.mark.asyncio
 async def test_what_needs_more_ends_for_that_even_where_only_its_child_was_killed(tmp_path: Path) -> None:
-    async with Helper.start() as helper:
+    async with open_root(LIMIT) as disks:
+        disk = await image(disks, tmp_path)
         for argv in (HOG, ("sh", "-c", '"$@"; true', "sh", *HOG)):
             with pytest.raises(OutOfMemory, match="ran out of memory; no candidate is to blame") as caught:
-                await (await helper.run(argv, cwd=str(tmp_path), memory_bytes=LIMIT)).wait()
+                await (await disk.start(argv, cwd="/", env={}, memory_bytes=LIMIT)).wait()
             assert "--memory-limit" in caught.value.hint
-        after = await (await helper.run(("true",), cwd=str(tmp_path), memory_bytes=LIMIT)).wait()
-        without = await (await helper.run(HOG, cwd=str(tmp_path))).wait()
+        after = await (await disk.start(("true",), cwd="/", env={}, memory_bytes=LIMIT)).wait()
+        without = await (await disk.start(HOG, cwd="/", env={})).wait()
         assert after.exit_code == without.exit_code == 0
 
 
-def test_the_cgroup_goes_with_the_helper_or_with_the_next_one_and_that_of_a_live_one_stays() -> None:
-    with Channel() as alive:
-        assert alive.ask("hello")["ok"]["limits_memory"]
-        first = cgroup_of(alive)
-        with Channel() as killed:
-            second = cgroup_of(killed)
-            assert {first, second} <= set(cgroups())
-            os.kill(killed.helper_pid, signal.SIGKILL)
-            killed.process.wait(LIMIT_S)
-        with Channel() as third:
-            latest = cgroup_of(third)
-            assert second not in cgroups()
-            assert {first, latest} <= set(cgroups())
-        assert latest not in cgroups()
-        assert first in cgroups()
-    assert first not in cgroups()
+def test_the_cgroup_of_a_run_that_was_killed_goes_with_the_next_one_and_that_of_a_live_one_stays() -> None:
+    with limited(LIMIT) as alive:
+        assert alive is not None
+        (own,) = [path for path in cgroups() if str(path) in " ".join(alive.prefix)]
+        killed = own.with_name("fswizard-0123456789abcdef")
+        killed.mkdir()
+        with limited(LIMIT):
+            assert killed not in cgroups() and own in cgroups()
+        assert own in cgroups()
+    assert own not in cgroups()
 
 
-def test_a_helper_that_ends_while_a_limited_program_runs_leaves_no_cgroup(tmp_path: Path) -> None:
-    with Channel() as channel:
-        own = cgroup_of(channel)
-        fields = {"argv": ["sleep", "600"], "cwd": str(tmp_path), "env": {}, "memory_bytes": LIMIT}
-        channel.order(("run", fields), stays=True)
-    wait_until(lambda: own not in cgroups(), LIMIT_S, "the cgroup is gone")
-
-
-def test_a_limit_in_which_nothing_could_start_is_refused(tmp_path: Path) -> None:
-    with Channel() as channel:
-        for few in (1, memory_limit.LEAST_BYTES - 1):
-            answer = channel.ask("run", argv=["touch", "evil"], cwd=str(tmp_path), env={}, memory_bytes=few)
-            assert answer["error"]["code"] == "invalid"
-    assert not list(tmp_path.iterdir())
-
-
-def test_what_is_no_cgroup_of_the_kernels_or_was_mounted_after_the_start_is_not_trusted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(programs, "mounted_at_start", frozenset)
-        assert not memory_limit.version()
+def test_what_is_no_cgroup_of_the_kernels_is_not_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("V1", "V2"):
         monkeypatch.setattr(memory_limit, name, replace(getattr(memory_limit, name), mounted=str(tmp_path)))
     (tmp_path / "cgroup.subtree_control").write_text("memory")
-    assert not memory_limit.version()
-    assert not MemoryLimit(Names(str(tmp_path / "names"))).make()
+    with limited(LIMIT) as limit:
+        assert limit is None
     assert [path.name for path in tmp_path.iterdir()] == ["cgroup.subtree_control"]
 
 
-@pytest.mark.asyncio
 async def test_in_directories_root_limits_what_is_measured_and_nothing_else(tmp_path: Path) -> None:
-    before = set(cgroups())
+    before = cgroups()
     with limited(LIMIT) as limit:
         context = DirectoryContext(str(tmp_path), str(tmp_path), set(), limit)
         inside = await (await context.start(("sh", "-c", OWN), limited=True)).wait()
         outside = await (await context.start(("sh", "-c", OWN))).wait()
-        own = cgroup_in(inside.output)
-        assert own in set(cgroups()) - before
+        (own,) = [path for path in cgroups() - before if path.name == cgroup_in(inside.output)]
         assert inside.argv == ("sh", "-c", OWN)
         assert not cgroup_in(outside.output)
         with pytest.raises(OutOfMemory):

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.loop
 
 IMAGE_BYTES = 2 << 30
 PLAIN = [filesystem for filesystem in catalogue().values() if not filesystem.driver]
-"""Made and mounted by commands that anybody may type; the others are tried through the helper."""
+"""Made and mounted by commands that anybody may type; the others are tried in test_root_disks."""
 MOUNTABLE = [filesystem for filesystem in PLAIN if host.this.kernel_supports(filesystem.mount_type)]
 ASKING = [filesystem for filesystem in MOUNTABLE if filesystem.name not in ("exfat", "fat32", "ntfs")]
 """Whose mkfs asks before it overwrites; the others do not know the question."""

@@ -92,9 +92,7 @@ async def test_a_superblock_that_asks_for_a_panic_is_not_heard(disks: RootDisks,
     await umount(disk)
 
 
-async def test_a_mkfs_and_a_mount_that_fail_say_why_and_leave_the_device_free(
-    disks: RootDisks, tmp_path: Path
-) -> None:
+async def test_a_mkfs_and_a_mount_that_fail_say_why_and_leave_the_device_free(disks: RootDisks, tmp_path: Path) -> None:
     disk = await image(disks, tmp_path)
     failed = (await disk.make(parse_candidate("xfs"), lambda argv: None))[-1]
     assert failed.exit_code > 0 and "size" in failed.output, "the image is too small for XFS"
@@ -149,9 +147,7 @@ async def test_a_device_of_which_somebody_keeps_a_mount_is_not_written(
     await disk.wipe()
 
 
-async def test_a_mounted_device_is_neither_wiped_nor_formatted(
-    at_once: None, disks: RootDisks, tmp_path: Path
-) -> None:
+async def test_a_mounted_device_is_neither_wiped_nor_formatted(at_once: None, disks: RootDisks, tmp_path: Path) -> None:
     disk = await image(disks, tmp_path)
     candidate = await made_and_mounted(disk)
     for write in (disk.wipe(), disk.make(candidate, lambda argv: None)):
@@ -193,9 +189,8 @@ async def test_no_image_is_made_where_there_is_no_place_for_one(directory: str, 
 
 @pytest.mark.nbd
 async def test_no_image_is_made_where_a_program_serves_the_filesystem(disks: RootDisks, tmp_path: Path) -> None:
-    with failing_disk(tmp_path) as disk:
-        with pytest.raises(Refused, match="FUSE"):
-            await image(disks, disk.file.parent)
+    with failing_disk(tmp_path) as disk, pytest.raises(Refused, match="FUSE"):
+        await image(disks, disk.file.parent)
 
 
 @pytest.fixture
@@ -218,7 +213,13 @@ async def test_sync_says_that_the_device_lost_what_was_written(small_host: Path)
         candidate = await make(disk, "ext2")
         part = disk.parts[0]
         assert isinstance(part, loop.LoopDevice)
-        run("fallocate", "--punch-hole", "--offset=16M", "--length=48M", f"/proc/{os.getpid()}/fd/{part.file.descriptor}")
+        run(
+            "fallocate",
+            "--punch-hole",
+            "--offset=16M",
+            "--length=48M",
+            f"/proc/{os.getpid()}/fd/{part.file.descriptor}",
+        )
         with (small_host / "ballast").open("wb") as ballast, contextlib.suppress(OSError):
             while True:
                 ballast.write(bytes(1 << 20))
