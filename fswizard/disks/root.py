@@ -28,7 +28,6 @@ from fswizard.model.text import safe
 from fswizard.privileged import claim, commands, disk_errors, grammar, system_calls
 from fswizard.privileged.block_device import HERE
 from fswizard.privileged.disk_errors import DiskErrors
-from fswizard.privileged.refusal import Refusal
 from fswizard.system import block_stats, clock, timeouts
 from fswizard.system.process import Finished, Process
 
@@ -250,14 +249,8 @@ class RootDisks:
 
         `shown` is the type of the filesystem that the user was shown, empty for none.
         """
-        try:
-            with root():
-                claimed = claim.claim(
-                    member.number, member.diskseq, member.size_bytes, member.identifier, shown
-                )
-        except Refusal as refusal:
-            text = safe(refusal.text)
-            raise Refused(f"{text[:1].upper()}{text[1:]}.", safe(refusal.hint)) from refusal
+        with root():
+            claimed = claim.claim(member.number, member.diskseq, member.size_bytes, member.identifier, shown)
         return self._hold(claimed)
 
     async def joined(self, parts: Sequence[RootDisk], candidates: Sequence[Candidate]) -> RootDisk:

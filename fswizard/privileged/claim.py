@@ -14,11 +14,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from fswizard.disks import as_root
-from fswizard.errors import Missing
+from fswizard.errors import Missing, Refused
+from fswizard.language import _
+from fswizard.model.text import safe
 from fswizard.privileged import disk_facts, may_erase
 from fswizard.privileged.block_device import HERE, Device, look_at, path_of
 from fswizard.privileged.may_erase import Facts, Finding, Probed
-from fswizard.privileged.refusal import Refusal
 from fswizard.privileged.system_calls import closing
 
 BLKROGET, BLKGETSIZE64, BLKGETDISKSEQ = 0x125E, 0x80081272, 0x80081280
@@ -62,7 +63,7 @@ class ClaimedDevice:
         return self.device.names
 
     def require_same(self, *, unused: bool) -> None:
-        """Refusal where the path leads to another disk by now, or, with `unused`, where anything else uses it.
+        """Refused where the path leads to another disk by now, or, with `unused`, where anything else uses it.
 
         A mkfs that was ended may not have given back the lock.
         """
@@ -78,7 +79,7 @@ class ClaimedDevice:
 
 
 def claim(number: str, diskseq: int, size_bytes: int, identifier: str, shown: str) -> ClaimedDevice:
-    """The device `number`, for formatting; Refusal, with nothing written, where anything stands against it.
+    """The device `number`, for formatting; Refused, with nothing written, where anything stands against it.
 
     `identifier` is what was typed to confirm it, and `shown` the type of what the user was shown, as libblkid names
     it; empty for nothing.
@@ -98,23 +99,24 @@ def claim(number: str, diskseq: int, size_bytes: int, identifier: str, shown: st
 
 
 def find(number: str) -> Device:
-    """The block device that the kernel knows by `major:minor`; Refusal where it knows none."""
+    """The block device that the kernel knows by `major:minor`; Refused where it knows none."""
     if name := HERE.device_of(number):
         return look_at(name)
-    raise Refusal("refused", f"there is no block device {number!r:.40}")
+    raise Refused(_("There is no block device {number}.", number=safe(number)[:40]))
 
 
 def refuse_at_sight(device: Device, diskseq: int, size_bytes: int) -> None:
-    """Refusal that names who uses it, where O_EXCL would say no more than that somebody does."""
+    """Refused that names who uses it, where O_EXCL would say no more than that somebody does."""
     facts = disk_facts.read(device, dict.fromkeys(device.names, Probed()))
     refuse(may_erase.changes(facts, diskseq, size_bytes))
     refuse(may_erase.findings(facts))
 
 
 def refuse(findings: Iterable[Finding]) -> None:
-    """Refusal with the first of the findings, the weightiest."""
+    """Refused with the first of the findings, the weightiest."""
     for finding in findings:
-        raise Refusal("refused", finding.text, hint=finding.hint)
+        text = safe(finding.text)
+        raise Refused(_("{finding}.", finding=text), safe(finding.hint))
 
 
 @contextlib.contextmanager
@@ -142,7 +144,7 @@ def _flock(lock: int, device: Device) -> None:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        raise Refusal("refused", f"{device.disk} is locked by another program") from error
+        raise Refused(_("{disk} is locked by another program.", disk=device.disk)) from error
 
 
 def _opened(device: Device, flags: int) -> contextlib.AbstractContextManager[int]:
@@ -154,12 +156,14 @@ def _open(device: Device, flags: int) -> int:
     try:
         descriptor = os.open(device.path, flags | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError as error:
-        raise Refusal("refused", f"{device.name} is in use or cannot be opened: {error.strerror}") from error
+        raise Refused(
+            _("{name} is in use or cannot be opened: {reason}.", name=device.name, reason=error.strerror)
+        ) from error
     status = os.fstat(descriptor)
     number = f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
     if not stat.S_ISBLK(status.st_mode) or number != device.number:
         os.close(descriptor)
-        raise Refusal("refused", f"{device.path} is not the block device {device.number}")
+        raise Refused(_("{path} is not the block device {number}.", path=device.path, number=device.number))
     return descriptor
 
 
@@ -168,20 +172,22 @@ def _check_open(descriptor: int, device: Device) -> None:
     try:
         answers = [fcntl.ioctl(descriptor, request, bytes(length)) for request, length in asked]
     except OSError as error:
-        raise Refusal("refused", f"the kernel doesn't say which disk it is: {error.strerror}") from error
+        raise Refused(_("The kernel doesn't say which disk it is: {reason}.", reason=error.strerror)) from error
     diskseq, size_bytes, read_only = (int.from_bytes(answer, sys.byteorder) for answer in answers)
     if (diskseq, size_bytes) != (device.diskseq, device.size_bytes):
-        raise Refusal("refused", f"{device.name} is no longer the disk that was chosen")
+        raise Refused(_("{disk} is no longer the disk that was chosen.", disk=device.name), _("Choose again."))
     if read_only:
-        raise Refusal("refused", f"{device.name} is read-only")
+        raise Refused(_("{name} is read-only.", name=device.name))
 
 
 def _run(*argv: str) -> subprocess.CompletedProcess[bytes]:
     try:
         return as_root.run(argv, LOOK_LIMIT_S)
     except subprocess.TimeoutExpired as error:
-        text = f"{argv[0]} did not answer within {LOOK_LIMIT_S} s: the disk may be failing"
-        raise Refusal("refused", text) from error
+        text = _(
+            "{program} did not answer within {limit} s: the disk may be failing.", program=argv[0], limit=LOOK_LIMIT_S
+        )
+        raise Refused(text) from error
 
 
 def _probe(path: str) -> Probed:

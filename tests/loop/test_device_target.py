@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import os
 import subprocess
@@ -10,17 +11,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fswizard.privileged.pools import Pool
-from fswizard.privileged.volumes import Volume
 
 from fswizard import results
 from fswizard.advice import conclude
+from fswizard.disks import as_root
+from fswizard.disks.stack import Stack
 from fswizard.drives.devices import find_device
 from fswizard.errors import Refused
 from fswizard.filesystems import parse_candidates
 from fswizard.model.events import CommandFinished, Event
 from fswizard.model.plan import Plan
-from fswizard.privileged import claim, programs, volumes
+from fswizard.privileged import claim
 from fswizard.report import FORMATS, render
 from fswizard.session.planning import Choices, TargetChoice, make_plan
 from tests.loop.devices import Bench, Case, digest, run, signatures
@@ -196,17 +197,11 @@ def test_a_mkfs_that_locks_the_disk_itself_does_not_wait_for_our_lock(
     mkfs = bench.directory / "mkfs.btrfs"
     mkfs.write_text('#!/bin/sh\nfor device; do :; done\nexec 9<"$device" || exit 98\nflock -x -n 9 || exit 99\n')
     mkfs.chmod(0o755)
-    device = claim.claim(found.number, found.diskseq, found.size_bytes, found.identifiers[0], shown="")
-    monkeypatch.setattr(programs, "find", lambda name: str(mkfs))
+    device = claim.claim(found.device.number, found.device.diskseq, found.size_bytes, found.identifiers[0], shown="")
+    monkeypatch.setattr(as_root, "find", lambda name: str(mkfs))
     try:
-        volume = Volume(1, device, volumes.errors_of(device), Pool("fswizard-0", device.descriptor))
-        nowhere = os.open(bench.directory, os.O_RDONLY)
-        work = volumes.make(volume, (("mkfs.btrfs", "-q", device.path),), nowhere)
-        child = os.fork()
-        if child == 0:
-            os._exit(work.body())
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-        os.close(nowhere)
+        made = asyncio.run(Stack((device,), "/nowhere")._run(("mkfs.btrfs", "-q", device.path)))
+        assert made.exit_code == 0, made.output
         with Path(case.path).open("rb") as other, pytest.raises(BlockingIOError):
             fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
     finally:

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from fswizard.privileged import claim, programs
+from fswizard.disks import as_root
+from fswizard.errors import Missing, Refused
+from fswizard.privileged import claim
 from fswizard.privileged.block_device import Device
 from fswizard.privileged.may_erase import Facts, Probed
-from fswizard.privileged.protocol import Refusal
 
 DEVICE = Device("sdb", "sdb", "8:16", diskseq=7, size_bytes=8 << 30)
 
@@ -42,7 +43,7 @@ def test_the_kernel_says_which_disk_is_open(
     if not words:
         claim._check_open(0, DEVICE)
         return
-    with pytest.raises(Refusal, match=words):
+    with pytest.raises(Refused, match=words):
         claim._check_open(0, DEVICE)
 
 
@@ -50,7 +51,7 @@ def test_a_node_that_is_another_device_or_none_is_refused(tmp_path: Path, monkey
     file = tmp_path / "sdb"
     file.touch()
     monkeypatch.setattr("fswizard.privileged.block_device.path_of", lambda name: str(file))
-    with pytest.raises(Refusal, match="is not the block device 8:16"):
+    with pytest.raises(Refused, match="is not the block device 8:16"):
         claim._open(DEVICE, os.O_RDONLY)
 
 
@@ -85,7 +86,7 @@ def test_a_disk_says_itself_that_it_fails_within_a_limit(
             raise AssertionError("it may hang")
         return subprocess.CompletedProcess(argv, code)
 
-    monkeypatch.setattr(programs, "run", run)
+    monkeypatch.setattr(as_root, "run", run)
     assert claim._fails("/dev/sdb") is fails
 
 
@@ -93,12 +94,12 @@ def test_a_disk_that_does_not_answer_is_refused_and_a_missing_smartctl_is_not(mo
     def run(argv: Sequence[str], timeout_s: float) -> subprocess.CompletedProcess[bytes]:
         raise subprocess.TimeoutExpired(argv, timeout_s)
 
-    monkeypatch.setattr(programs, "run", run)
-    with pytest.raises(Refusal, match="smartctl did not answer within 10 s: the disk may be failing"):
+    monkeypatch.setattr(as_root, "run", run)
+    with pytest.raises(Refused, match="smartctl did not answer within 10 s: the disk may be failing"):
         claim._fails("/dev/sdb")
 
     def missing(argv: Sequence[str], timeout_s: float) -> subprocess.CompletedProcess[bytes]:
-        raise Refusal("missing", "there is no smartctl")
+        raise Missing("there is no smartctl")
 
-    monkeypatch.setattr(programs, "run", missing)
+    monkeypatch.setattr(as_root, "run", missing)
     assert not claim._fails("/dev/sdb")

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from fswizard.privileged.consent import IUTF8, ask, contents, question
 
 from fswizard.drives import inventory
 from fswizard.drives.devices import DeviceTarget, find_device, refusals
@@ -17,7 +18,6 @@ from fswizard.errors import Refused
 from fswizard.model.plan import Member, Target
 from fswizard.privileged import may_erase
 from fswizard.privileged.block_device import Device, Tree
-from fswizard.privileged.consent import IUTF8, ask, contents, question
 from fswizard.privileged.disk_facts import serials
 from fswizard.privileged.may_erase import Facts, Probed
 from fswizard.targets import device_checks
