@@ -9,7 +9,7 @@ DOCUMENT ?=
 PYTEST = $(BIN)/pytest --numprocesses $(WORKERS) --dist loadgroup
 WORKERS ?= $(shell expr 2 '*' $$(nproc))
 SLOW = test-faults test-runs test-timing test-hundred test-statistics test-disks test-uml test-vm test-bounds test-packages
-FAULTS = faults or unprivileged
+FAULTS = faults or root_kills or unprivileged
 TIMED = tests/loop/test_pairs.py tests/loop/test_estimates.py
 HUNDRED = tests/loop/test_same_against_same.py
 

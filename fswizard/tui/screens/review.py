@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 ROOT = {
     "udisks": N_("Not needed: udisks2 attaches and mounts the scratch image, and everything runs as you."),
-    "root": N_("fswizard runs as root; the workloads themselves run without root."),
+    "root": N_("fswizard runs as root, and so do the workloads."),
     "sudo": N_("sudo starts the run, for formatting and mounting; the workloads run as you."),
     "sudo-asks": N_("sudo asks for your password once, before the run begins; the workloads run as you."),
     "doas": N_("doas starts the run, for formatting and mounting; the workloads run as you."),
