@@ -41,6 +41,7 @@ def start(plan: Plan, path: Path, *, resumed: bool = False) -> None:
     environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     order = {
         "plan": to_json(plan), "path": os.fspath(path.absolute()), "resumed": resumed, "environment": environment,
+        "by_root": os.geteuid() == as_root.ROOT,
     }  # fmt: skip
     given = json.dumps(order).encode()
     run = rights.start((*NAMESPACES, *argv), given) if plan.needs_root else commands.begin(argv, given)
@@ -67,7 +68,8 @@ def main() -> None:
         plan = from_json(Plan, order["plan"])
         if plan.needs_root:
             known = {name: value for name, value in order["environment"].items() if name in PASSED_ON}
-            as_root.become(as_root.caller(os.environ), known)
+            # whoever started fswizard itself by sudo wants all of it as root
+            as_root.become(as_root.caller({} if order["by_root"] else os.environ), known)
         plan = checked(plan)
         earlier = results.load(path) if order["resumed"] else None
         asyncio.run(_carry_out(Session(plan, path, earlier=earlier)))

@@ -197,7 +197,7 @@ def test_a_mkfs_that_locks_the_disk_itself_does_not_wait_for_our_lock(
     mkfs = bench.directory / "mkfs.btrfs"
     mkfs.write_text('#!/bin/sh\nfor device; do :; done\nexec 9<"$device" || exit 98\nflock -x -n 9 || exit 99\n')
     mkfs.chmod(0o755)
-    device = claim.claim(found.device.number, found.device.diskseq, found.size_bytes, found.identifiers[0], shown="")
+    device = claim.claim(found.device.number, found.device.diskseq, found.device.size_bytes, found.identifiers[0], shown="")
     monkeypatch.setattr(as_root, "find", lambda name: str(mkfs))
     try:
         made = asyncio.run(Stack((device,), "/nowhere")._run(("mkfs.btrfs", "-q", device.path)))
