@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+
+import pytest
 
 OS_RELEASE = {
     "debian": 'PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\nNAME="Debian GNU/Linux"\nID=debian\n',
@@ -32,3 +35,9 @@ def make_program(directory: Path, name: str, script: str) -> None:
     path = directory / name
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
+
+
+def without_root(patch: pytest.MonkeyPatch) -> None:
+    """From here on this process passes for one of a user's."""
+    for name in ("getuid", "geteuid"):
+        patch.setattr(os, name, lambda: 1000)

@@ -12,7 +12,7 @@ from fswizard.drives.smartctl import details, details_each
 from fswizard.model.drive import Drive
 from tests.builders import make_drive
 from tests.fakes.clock import SimulatedClock
-from tests.fakes.machine import make_program
+from tests.fakes.machine import make_program, without_root
 from tests.recorded.machines import machine
 
 ANSWER = {
@@ -118,7 +118,7 @@ def test_one_that_hangs_holds_up_no_other(programs: Path, time: SimulatedClock) 
 def test_without_root_or_smartctl_the_user_is_told_what_is_missing(
     programs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    without_root(monkeypatch)
     make_program(programs, "sudo", "exit 0")
     answering(programs, saying("Smartctl open device: /dev/sdzz failed: Permission denied"), code=2)
     known = details(disk(model="HGST HTS541010B7E610"))

@@ -22,7 +22,7 @@ from fswizard.model.recipe import PlannedCommand
 from fswizard.system import commands, host, programs
 from fswizard.system.host import Host, Load
 from tests.builders import make_filesystem, make_plan
-from tests.fakes.machine import OS_RELEASE, make_machine, make_program
+from tests.fakes.machine import OS_RELEASE, make_machine, make_program, without_root
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_root_goes_ahead_and_a_second_time_installs_nothing(
     run("--install", "--needed")
     (machine / "bin/sudo").unlink()
     assert run("--needed") == 0
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    without_root(monkeypatch)
     assert run("--needed") == 4
 
 
@@ -286,7 +286,7 @@ SUDO = '[ "$1" = -n ] && {{ shift; {asked}; }}; exec "$@"'
 def test_without_root_and_terminal_the_command_is_told_instead(
     machine: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    without_root(monkeypatch)
     make_program(machine / "bin", "sudo", SUDO.format(asked="exit 1"))
     assert run("--install", "--needed") == 4
     assert "there is no terminal to ask for it. Please run:\n  sudo apt-get install" in capsys.readouterr().out
@@ -305,7 +305,7 @@ def test_without_root_and_terminal_the_command_is_told_instead(
 
 
 def test_sudo_that_needs_no_password_needs_no_terminal(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    without_root(monkeypatch)
     make_program(machine / "bin", "sudo", SUDO.format(asked="exec true"))
     make_program(machine / "bin", "true", "exit 0")
     assert run("--install", "--needed") == 0
@@ -330,7 +330,7 @@ def test_on_a_terminal_the_user_decides(machine: Path, monkeypatch: pytest.Monke
 
 
 def test_where_there_is_no_sudo_su_asks_for_roots_password_once(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    without_root(monkeypatch)
     (machine / "bin/sudo").unlink()
     make_program(machine / "bin", "su", f'echo su >> {machine}/log; [ "$1$2" = --c ] && eval "$3"')
     run_answering("y\n", monkeypatch)

@@ -22,6 +22,7 @@ from fswizard.system.host import Distribution
 from fswizard.targets import Journal, TargetChoice, locations, parse_target
 from tests.builders import make_recipe, make_workload
 from tests.fakes.host import ModelHost, use
+from tests.fakes.machine import without_root
 
 RECIPE = make_recipe(
     [make_workload("write"), make_workload("read", job=FioJob("read", 4096, 1 << 20), weight=2.0)],
@@ -299,7 +300,7 @@ def debian(everything_is_installed: None, monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setattr(f"fswizard.{where}", lambda program: program if program in installed else None)
     monkeypatch.setattr(ModelHost, "kernel_supports", lambda self, name: True)
     monkeypatch.setattr(ModelHost, "distribution", lambda self: Distribution("Debian", ("debian",)))
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    without_root(monkeypatch)
 
 
 THREE = replace(RECIPE, candidates=("ext4", "xfs", "btrfs"))
