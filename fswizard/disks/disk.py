@@ -62,8 +62,8 @@ class Disk(Protocol):
         """Where the user's files go while it is mounted; programs that `start` starts see it."""
         ...
 
-    async def wipe(self) -> Finished:
-        """Take away every signature, and zero both ends."""
+    async def wipe(self) -> Sequence[Finished]:
+        """Take away every signature, and zero both ends, of each device."""
         ...
 
     async def make(self, candidate: Candidate, begun: Begun) -> Sequence[Finished]:

@@ -6,6 +6,7 @@ The run has a mount namespace of its own, so nobody else sees what it mounts, an
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -63,13 +64,14 @@ class RootDisk:
     async def _unused(self) -> None:
         """DiskFailed where anything else uses a device, in whatever namespace."""
         for part in self.parts:
-            await until_unused(lambda part=part: part.require_same(unused=True))  # type: ignore[misc]
+            await until_unused(functools.partial(_require_same, part, unused=True))
 
-    async def wipe(self) -> Finished:
+    async def wipe(self) -> Sequence[Finished]:
         await self._stack.take_apart()
         await self._unused()
+        wiped = []
         for part in self.parts:
-            wiped = _succeeded(await as_root.finish(commands.wipe(part.path)))
+            wiped.append(_succeeded(await as_root.finish(commands.wipe(part.path))))
             self._zero_ends(part)
         return wiped
 
@@ -155,7 +157,7 @@ class RootDisk:
 
     async def inspect(self, *, reading: bool) -> Finished:
         for part in self.parts:
-            part.require_same(unused=False)
+            _require_same(part, unused=False)
         images = [part.file for part in self.parts if isinstance(part, LoopDevice)] if reading else []
         for image in images:
             read = await image.read()
@@ -303,6 +305,12 @@ def _refuse_fuse(directory: str) -> None:
             )
     finally:
         os.close(descriptor)
+
+
+def _require_same(part: Part, *, unused: bool) -> None:
+    """RunFailed or Refused where a device is not what it was, or, with `unused`, where anything uses it."""
+    with root():
+        part.require_same(unused=unused)
 
 
 def _succeeded(finished: Finished) -> Finished:

@@ -107,9 +107,9 @@ class UdisksDisk:
     def written_bytes(self) -> int:
         return self._counted_bytes + (self._loop_bytes() - self._loop_before_bytes if self._loop else 0)
 
-    async def wipe(self) -> Finished:
+    async def wipe(self) -> Sequence[Finished]:
         await self._drop_loop()
-        return await self._file.wipe()
+        return (await self._file.wipe(),)
 
     async def make(self, candidate: Candidate, begun: Begun) -> Sequence[Finished]:
         filesystem = candidate.filesystem

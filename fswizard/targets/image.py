@@ -310,7 +310,8 @@ class PreparedImage:
 
     async def _wipe(self) -> None:
         self.touched = True
-        self._emitter.command_ended(await self._disk.wipe(), as_root=self._disk.as_root)
+        for wiped in await self._disk.wipe():
+            self._emitter.command_ended(wiped, as_root=self._disk.as_root)
 
     async def _make(self, candidate: Candidate) -> None:
         self._emitter.begin(
