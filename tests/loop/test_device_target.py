@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import fcntl
 import os
 import subprocess
@@ -15,13 +14,12 @@ import pytest
 from fswizard import results
 from fswizard.advice import conclude
 from fswizard.disks import as_root
-from fswizard.disks.stack import Stack
+from fswizard.disks.root import RootDisks
 from fswizard.drives.devices import find_device
 from fswizard.errors import Refused
-from fswizard.filesystems import parse_candidates
+from fswizard.filesystems import parse_candidate, parse_candidates
 from fswizard.model.events import CommandFinished, Event
 from fswizard.model.plan import Plan
-from fswizard.privileged import claim
 from fswizard.report import FORMATS, render
 from fswizard.session.planning import Choices, TargetChoice, make_plan
 from tests.loop.devices import Bench, Case, digest, run, signatures
@@ -187,22 +185,20 @@ def _free(path: str) -> bool:
     return True
 
 
-@pytest.mark.btrfs
-def test_a_mkfs_that_locks_the_disk_itself_does_not_wait_for_our_lock(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
+async def test_a_mkfs_that_locks_the_disk_itself_does_not_wait_for_our_lock(
+    bench: Bench, disks: RootDisks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As mkfs.btrfs does from btrfs-progs 6.7.1 on; a stand-in does here, whichever is installed."""
     case = bench.disk(DISK_BYTES)
-    found = find_device(case.path)
+    (member,) = plan(case).target.members
     mkfs = bench.directory / "mkfs.btrfs"
     mkfs.write_text('#!/bin/sh\nfor device; do :; done\nexec 9<"$device" || exit 98\nflock -x -n 9 || exit 99\n')
     mkfs.chmod(0o755)
-    device = claim.claim(found.device.number, found.device.diskseq, found.device.size_bytes, found.identifiers[0], shown="")
-    monkeypatch.setattr(as_root, "find", lambda name: str(mkfs))
-    try:
-        made = asyncio.run(Stack((device,), "/nowhere")._run(("mkfs.btrfs", "-q", device.path)))
-        assert made.exit_code == 0, made.output
-        with Path(case.path).open("rb") as other, pytest.raises(BlockingIOError):
-            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    finally:
-        device.detach()
+    disk, find = await disks.claim(member, ""), as_root.find
+    monkeypatch.setattr(as_root, "find", lambda name: str(mkfs) if name == mkfs.name else find(name))
+    made = await disk.make(parse_candidate("btrfs"), lambda argv: None)
+    assert [each.exit_code for each in made] == [0]
+    other = os.open(case.path, os.O_RDONLY)
+    with pytest.raises(BlockingIOError):
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    os.close(other)

@@ -1,4 +1,4 @@
-"""Which disks lie below an image, and what the helper tells of their errors."""
+"""Which disks lie below an image, and what a run as root says of their errors."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from fswizard.targets.helper import Helper
 
+from fswizard.disks.root import RootDisk, RootDisks, open_root
 from fswizard.errors import OutOfMemory, RunFailed
+from fswizard.filesystems import parse_candidate
 from fswizard.privileged import disk_errors
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.eta import Eta
@@ -23,11 +24,12 @@ from tests.builders import make_plan
 from tests.loop.devices import BTRFS_SIZE, SIZE, Bench
 from tests.loop.failing_host import small_host
 from tests.loop.machine_state import names_in
-from tests.loop.orders import attach, make, mount
+from tests.loop.root_disk import image, make, mount
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
 PR_SET_NAME = 15
 """Of prctl(2)."""
+LIMIT_BYTES = 64 << 20
 
 
 @pytest.mark.parametrize(
@@ -68,38 +70,42 @@ async def test_a_disk_without_room_is_not_called_a_disk_that_fails(tmp_path: Pat
         assert names_in(host) == ["lost+found"]
 
 
-async def test_a_device_is_asked_for_its_errors_whatever_was_made_on_it(helper: Helper, tmp_path: Path) -> None:
-    attached = await attach(helper, tmp_path)
-    assert await helper.disk_errors(attached.handle) == ()
-    await make(helper, attached)
-    assert await helper.disk_errors(attached.handle) == ()
-    await mount(helper, attached)
-    trigger = Path("/sys/fs/ext4", attached.name, "trigger_fs_error")
-    trigger.write_text("made by a test")
-    assert await helper.disk_errors(attached.handle) == (), "it is the filesystem's own"
-    assert (await helper.health(attached.handle, ["ext4-sysfs"]))["errors_count"] == 1
-    await helper.umount(attached.handle)
-    await helper.wipe(attached.handle)
-    assert await helper.health(attached.handle, []) == {}, "the next filesystem is not blamed for it"
+async def test_a_device_is_asked_for_its_errors_whatever_was_made_on_it(disks: RootDisks, tmp_path: Path) -> None:
+    disk = await image(disks, tmp_path)
+    assert await disk.disk_errors() == ()
+    candidate = await make(disk)
+    assert await disk.disk_errors() == ()
+    await mount(disk, candidate)
+    Path("/sys/fs/ext4", disk.names[0], "trigger_fs_error").write_text("made by a test")
+    assert await disk.disk_errors() == (), "it is the filesystem's own"
+    assert (await disk.errors(candidate))["errors_count"] == 1
+    await disk.umount()
+    await mount(disk, await make(disk))
+    assert await disk.errors(candidate) == {}, "the next filesystem is not blamed for it"
+    await disk.umount()
 
 
 @pytest.mark.cgroup
-async def test_a_process_that_is_named_like_the_disk_and_runs_out_of_memory_blames_nothing(
-    helper: Helper, tmp_path: Path
-) -> None:
-    attached = await attach(helper, tmp_path)
+async def test_a_process_that_is_named_like_the_disk_and_runs_out_of_memory_blames_nothing(tmp_path: Path) -> None:
+    async with open_root(LIMIT_BYTES) as disks:
+        await _runs_out_of_memory(await image(disks, tmp_path))
+
+
+async def _runs_out_of_memory(disk: RootDisk) -> None:
+    (name,) = disk.names
     greedy = f"""\
 import ctypes
-ctypes.CDLL(None).prctl({PR_SET_NAME}, b"{attached.name}")
+ctypes.CDLL(None).prctl({PR_SET_NAME}, b"{name}")
 ctypes.string_at(0) if "crash" in __import__("sys").argv else b"x" * (1 << 30)"""
     with log_from_here() as logged:
         with pytest.raises(OutOfMemory):
-            await (await helper.run((sys.executable, "-c", greedy), cwd="/", memory_bytes=64 << 20)).wait()
-        await (await helper.run((sys.executable, "-c", greedy, "crash"), cwd="/")).wait()
+            command = (sys.executable, "-c", greedy)
+            await (await disk.start(command, cwd="/", env={}, memory_bytes=LIMIT_BYTES)).wait()
+        await (await disk.start((*command, "crash"), cwd="/", env={})).wait()
         told = logged()
-    assert any("Killed process" in line and f"({attached.name})" in line for line in told), told
-    assert await helper.disk_errors(attached.handle) == ()
-    assert await helper.health(attached.handle, []) == {}
+    assert any("Killed process" in line and f"({name})" in line for line in told), told
+    assert await disk.disk_errors() == ()
+    assert await disk.errors(parse_candidate("ext2")) == {}
 
 
 @contextmanager

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from fswizard.targets.helper import Helper
 
+from fswizard.disks import root
 from fswizard.drives.devices import find_device
 from fswizard.engines.fio import FioJob
 from fswizard.filesystems import parse_candidates
@@ -21,7 +21,8 @@ from fswizard.model.events import Event, SampleTaken, StepProgressed, StepStarte
 from fswizard.model.metrics import TRIAL_WRITTEN
 from fswizard.session.idle_wait import Clocks
 from fswizard.session.planning import Choices, TargetChoice, make_plan
-from fswizard.targets import channel, journal
+from fswizard.system import timeouts
+from fswizard.targets import journal
 from tests.fakes.machine import make_program
 from tests.loop.failing_host import FailingDisk, failing_disk, failing_host, fill, small_host
 from tests.loop.machine_state import (
@@ -45,7 +46,7 @@ from tests.loop.runs import (
     short_plan,
     short_session,
 )
-from tests.loop.tiny_run import LASTING, Run, clean, helper_of, tiny_run
+from tests.loop.tiny_run import LASTING, Run, clean, tiny_run
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
 
@@ -63,15 +64,15 @@ def ended_by_the_machine(run: Run, words: str) -> str:
 
 
 def image_of(run: Run) -> Path:
-    """What the helper has open: no file system names it."""
-    links = Path(f"/proc/{helper_of(run)}/fd").iterdir()
+    """What the run has open: no file system names it."""
+    links = Path(f"/proc/{run.pid}/fd").iterdir()
     return next(link for link in links if os.readlink(link).startswith(f"{run.place}/#"))
 
 
 def standing_in(program: str, script: str, directory: Path) -> list[str]:
     """A command that runs another where `program`, wherever it is, is a shell script that root owns.
 
-    In a mount namespace of its own: nobody else sees it, and the helper finds it where it looks for root's programs.
+    In a mount namespace of its own: nobody else sees it, and the run finds it where it looks for root's programs.
     """
     found = shutil.which(program, path="/usr/sbin:/usr/bin:/sbin:/bin")
     assert found, f"{program} is not installed"
@@ -190,12 +191,12 @@ def test_a_run_on_a_disk_that_hangs_can_be_ended_and_goes_when_the_disk_answers(
         tiny_run(tmp_path, recipe=LASTING, target=f"image:64M@{host.directory}") as run,
     ):
         run.await_words("round 1, .*Writes")
-        fio = process_named("fio", helper_of(run))
+        fio = process_named("fio", run.pid)
         host.hang()
         wait_until(lambda: waits_for_the_disk(fio), 120, "fio waits for the disk")
         run.process.send_signal(signal.SIGINT)
         assert run.result.plan, "what was measured can be read although the disk hangs"
-        below = descendants(run.process.pid)
+        below = descendants(run.pid)
         host.recover()
         run.end(130)
         assert_nothing_lives(host.directory, below)
@@ -207,8 +208,8 @@ def test_a_run_on_a_disk_that_hangs_can_be_ended_and_goes_when_the_disk_answers(
 async def test_a_run_on_a_disk_that_never_answers_again_ends_by_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(channel, "KILL_LIMIT_S", 0.1)
-    monkeypatch.setattr(channel, "END_LIMIT_S", 0.1)
+    monkeypatch.setattr(timeouts, "KILL_S", 0.1)
+    monkeypatch.setattr(root, "END_LIMIT_S", 0.1)
     monkeypatch.setattr(journal, "REMOVAL_S", 0.2)
     with failing_host(tmp_path, "--filter=delay") as host:
         session = session_in(tmp_path, short_plan(host.directory, "ext4", WRITES, 2))
@@ -216,7 +217,7 @@ async def test_a_run_on_a_disk_that_never_answers_again_ends_by_itself(
         def limit_s(job: FioJob) -> float:
             if [sample for sample in session.result.samples if sample.round == 2]:
                 host.hang()
-                monkeypatch.setitem(Helper.order.__kwdefaults__, "limit_s", 0.5)  # fio may have written nothing yet
+                monkeypatch.setattr(timeouts.ended, "__defaults__", (0.5,))  # fio may have written nothing yet
                 return 0.5
             return 600.0
 
@@ -262,7 +263,8 @@ def test_a_result_file_that_cannot_grow_ends_the_run_and_keeps_what_it_holds(tmp
         with tiny_run(tmp_path, "--rounds", "12..12", still_at=MEASURING, file=host / "result.jsonl") as run:
             fill(host)
             run.go_on()
-            assert "cannot be written: No space left on device" in run.end(1)
+            run.end(1)
+            assert run.result.outcome == "killed", "who follows it cannot know more"
         assert run.result.samples
 
 
@@ -285,7 +287,7 @@ def test_a_mkfs_that_hangs_can_be_ended(tmp_path: Path) -> None:
     hangs = '[ "$1" = -V ] && exec REAL -V; exec sleep 1000'
     with tiny_run(tmp_path, under=standing_in("mkfs.ext4", hangs, tmp_path)) as run:
         run.await_words("formatting with mkfs.ext4")
-        below = [*descendants(run.process.pid), psutil.Process(process_named("sleep", run.process.pid))]
+        below = [*descendants(run.pid), psutil.Process(process_named("sleep", run.pid))]
         run.process.send_signal(signal.SIGINT)
         assert f"fswizard run --resume {run.file}" in run.end(130)
         assert_nothing_lives(run.place, below)
@@ -294,12 +296,8 @@ def test_a_mkfs_that_hangs_can_be_ended(tmp_path: Path) -> None:
 def test_a_candidate_that_cannot_be_unmounted_ends_the_run(tmp_path: Path) -> None:
     at_once = "from fswizard.targets import image; image.BUSY_PAUSE_S = 0.0"
     with tiny_run(tmp_path, "--rounds", "1..1", script=at_once, still_at=MEASURING) as run:
-        helper = helper_of(run)
-        mount = "/run/fswizard/1"
-        holder = subprocess.Popen(
-            ["nsenter", "--target", str(helper), "--mount", "sh", "-c", 'cd "$0" && echo in && exec sleep 1000', mount],
-            stdout=subprocess.PIPE,
-        )
+        inside = ["nsenter", f"--target={run.pid}", "--mount", "sh", "-c", 'cd "$0" && echo in && exec sleep 1000']
+        holder = subprocess.Popen([*inside, "/run/fswizard/0"], stdout=subprocess.PIPE)
         try:
             assert holder.stdout and holder.stdout.readline() == b"in\n"
             run.go_on()

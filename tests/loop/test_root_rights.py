@@ -13,11 +13,14 @@ import pytest
 
 from fswizard import results
 from fswizard.errors import ExitCode
+from fswizard.model.codec import to_json
 from tests.fakes.host import ROOMY
 from tests.loop import root_disk
+from tests.loop.devices import Bench, signatures
 from tests.loop.machine_state import left_of_a_run, names_in
 from tests.loop.people import PASSWORD, PROMPT, USERS, User
 from tests.loop.terminals import on_a_terminal, talk
+from tests.loop.test_device_target import plan
 from tests.loop.test_unprivileged import run
 from tests.loop.tiny_run import LASTING, LIMIT_S, MAIN
 
@@ -114,6 +117,35 @@ def test_the_candidate_is_the_users_and_nobody_elses(seen: dict[str, Any], trust
     assert seen["image"] == trusted.uid, "quotas count it as the user's"
     assert seen["listed"] == 1
     assert "/run/fswizard" not in Path("/proc/self/mounts").read_text(), "the host sees the mount"
+
+
+CLAIM = f"""
+exec({Path(root_disk.__file__).read_text()!r})
+import asyncio, json, os, sys
+from fswizard.disks import as_root
+from fswizard.disks.root import open_root
+from fswizard.model.codec import from_json
+from fswizard.model.plan import Member
+
+async def claim(member):
+    async with open_root(0) as disks:
+        disk = await disks.claim(member, "")
+        await made_and_mounted(disk)
+        print(await said(disk, "sh", "-c", "echo hello > file; cat file"))
+        await umount(disk)
+        await disk.inspect(reading=True)
+        await disk.wipe()
+
+as_root.become(as_root.caller(os.environ), {{}})
+asyncio.run(claim(from_json(Member, json.loads(sys.argv[1]))))
+"""
+
+
+def test_a_disk_that_the_user_may_not_even_read_is_measured_for_them(trusted: User, bench: Bench) -> None:
+    case = bench.disk(96 << 20)
+    (member,) = plan(case).target.members
+    assert trusted.run(AS_ROOT, CLAIM, json.dumps(to_json(member))).split() == ["hello"]
+    assert signatures(case) == ""
 
 
 # Paths of the user's, which others may have changed since the plan was made

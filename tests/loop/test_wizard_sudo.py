@@ -83,7 +83,7 @@ def test_a_wrong_password_leads_back_and_the_right_one_to_the_run(terminal: Tmux
     answer(terminal, 3, PASSWORD, "Enter")
     shown = terminal.shows("x stop", full_screen=True, timeout_s=TIMEOUT_S)
     assert PASSWORD not in shown
-    wait_until(lambda: _programs_as_root(asked), TIMEOUT_S, "the helper runs as root, everything else as the user")
+    wait_until(lambda: _programs_as_root(asked), TIMEOUT_S, "the run is root's, everything else the user's")
     terminal.press("C-q")
     terminal.shows("Stop and show the results so far", timeout_s=TIMEOUT_S)
     terminal.press("Down", "Down", "Enter")
@@ -95,5 +95,5 @@ def test_a_wrong_password_leads_back_and_the_right_one_to_the_run(terminal: Tmux
 
 def _programs_as_root(asked: User) -> bool:
     done = subprocess.run(["ps", "-ww", "-eo", "user:32,args"], capture_output=True, text=True, check=True)
-    helper = [line for line in done.stdout.splitlines() if str(asked.home) in line and "privileged" in line]
-    return any(line.startswith("root ") for line in helper)
+    runs = [line for line in done.stdout.splitlines() if str(asked.home) in line and "session.process" in line]
+    return any(line.startswith(asked.name) and "unshare" not in line for line in runs)

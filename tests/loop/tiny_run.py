@@ -135,15 +135,14 @@ def wait_for(result: Path, words: str) -> None:
 
 
 def killed(result: Path, *arguments: str) -> list[psutil.Process]:
-    """`fswizard run` with this result, whose own process was killed in its second round; those that were below that."""
+    """`fswizard run` with this result, whose own process was killed in round 2: that one and those below it."""
     argv = [*FSWIZARD, "run", *arguments, "--output", str(result)]
     process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     wait_for(result, '"sample":{"round":2')
     pid = find_ongoing(str(result)).pid
-    below = descendants(pid)
+    below = [psutil.Process(pid), *descendants(pid)]
     os.kill(pid, signal.SIGKILL)
     process.communicate()
-    assert below
     return below
 
 
