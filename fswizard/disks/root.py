@@ -49,7 +49,7 @@ class RootDisk:
         self.pool = self._stack.name
         self.names = tuple(part.name for part in parts)
         self.direct_io = all(part.direct_io for part in parts)
-        self._mounted = False
+        self._mounted = self._hangs = False
         hosts = [host for part in parts if isinstance(part, LoopDevice)
                  for host in disk_errors.disks_of(part.file.descriptor)]  # fmt: skip
         with root():
@@ -62,7 +62,9 @@ class RootDisk:
         return (*self.names, array) if array else self.names
 
     async def _unused(self) -> None:
-        """DiskFailed where anything else uses a device, in whatever namespace."""
+        """RunFailed where anything else uses a device, in whatever namespace, or where it hangs."""
+        if self._hangs:
+            raise timeouts.no_answer("umount")
         for part in self.parts:
             await until_unused(functools.partial(_require_same, part, unused=True))
 
@@ -119,7 +121,11 @@ class RootDisk:
 
     async def umount(self) -> Finished:
         await self._stack.unmounting()
-        finished = await as_root.finish(commands.umount(self.directory))
+        try:
+            finished = await as_root.finish(commands.umount(self.directory))
+        except RunFailed:
+            self._hangs = True  # in the kernel it goes on, and keeps the device in use
+            raise
         self._mounted = os.path.ismount(self.directory)
         if not self._mounted:
             exported = await self._stack.unmounted()
@@ -212,7 +218,7 @@ class RootDisk:
         if not self.parts:
             return
         deadline = clock.monotonic() + END_LIMIT_S
-        while self._mounted and clock.monotonic() < deadline:
+        while self._mounted and not self._hangs and clock.monotonic() < deadline:
             with contextlib.suppress(FswizardError):
                 await self.umount()
             if self._mounted:
