@@ -36,6 +36,7 @@ PASSED_ON = frozenset({"TMPDIR", "HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "B
 """Variables that a workload is given. None of them means anything to the loader."""
 NIX_STORE = "/nix/store"
 """Its group adds packages; the sticky bit and the owner keep those that are there as they are."""
+END_LIMIT_S, PAUSE_S = 10.0, 0.01
 WITHOUT_RIGHTS = ("--no-new-privs", "--bounding-set=-all", "--inh-caps=-all", "--")
 
 
@@ -113,9 +114,19 @@ async def start(
     return LocalProcess(tuple(argv), process, started)
 
 
+waits_for_disk: list[timeouts.NoAnswer] = []
+"""Nothing more is done as root once a program waits for a disk in vain: the next one would wait as well."""
+
+
 async def finish(argv: Sequence[str], *, given: bytes = b"", pass_fds: Sequence[int] = ()) -> Finished:
     """Run a program as root to its end; RunFailed where it does not come to it in time."""
-    return await timeouts.ended(await start(argv, given=given, pass_fds=pass_fds), argv[0])
+    if waits_for_disk:
+        raise waits_for_disk[0]
+    try:
+        return await timeouts.ended(await start(argv, given=given, pass_fds=pass_fds), argv[0])
+    except timeouts.NoAnswer as error:
+        waits_for_disk.append(error)
+        raise
 
 
 def run(argv: Sequence[str], limit_s: float) -> subprocess.CompletedProcess[bytes]:
@@ -126,16 +137,35 @@ def run(argv: Sequence[str], limit_s: float) -> subprocess.CompletedProcess[byte
     )  # fmt: skip
 
 
-def end(name: str) -> None:
-    """End the processes of this PID namespace that are called `name`."""
+async def end(name: str) -> None:
+    """End the processes of this PID namespace that are called `name`, by force where that takes too long."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        deadline = clock.monotonic() + END_LIMIT_S
+        while (pids := _pids_of(name)) and clock.monotonic() < deadline:
+            for pid in pids:
+                _end(pid, number)
+            await clock.pause(PAUSE_S)
+
+
+def _end(pid: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError), root():
+        os.kill(pid, number)
+    with contextlib.suppress(ChildProcessError):  # else another process reaps it
+        os.waitpid(pid, os.WNOHANG)
+
+
+def _pids_of(name: str) -> list[int]:
+    """As this PID namespace counts: /proc may be that of one above."""
     namespace = os.stat("/proc/self/ns/pid").st_ino
+    pids = []
     for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError, ValueError), root():  # it has ended
+        with contextlib.suppress(OSError), root():  # it has ended
             inside = os.stat(process / "ns/pid").st_ino == namespace
-            if inside and (process / "comm").read_text().strip() == name[:15]:
-                lines = (process / "status").read_text().splitlines()
-                number = next(line for line in lines if line.startswith("NSpid:")).split()[-1]
-                os.kill(int(number), signal.SIGTERM)
+            lines = (process / "status").read_text("utf-8", "replace").splitlines()
+            fields = dict(line.split(":", 1) for line in lines if ":" in line)
+            if inside and fields["Name"].strip() == name[:15]:
+                pids.append(int(fields["NSpid"].split()[-1]))
+    return pids
 
 
 async def start_workload(

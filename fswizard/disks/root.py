@@ -26,7 +26,7 @@ from fswizard.language import _
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Member
 from fswizard.model.text import safe
-from fswizard.privileged import claim, commands, disk_errors, grammar, system_calls
+from fswizard.privileged import claim, commands, disk_errors, grammar, mounts, system_calls
 from fswizard.privileged.block_device import HERE
 from fswizard.privileged.disk_errors import DiskErrors
 from fswizard.system import block_stats, clock, timeouts
@@ -49,7 +49,7 @@ class RootDisk:
         self.pool = self._stack.name
         self.names = tuple(part.name for part in parts)
         self.direct_io = all(part.direct_io for part in parts)
-        self._mounted = self._hangs = False
+        self._hangs = False
         hosts = [host for part in parts if isinstance(part, LoopDevice)
                  for host in disk_errors.disks_of(part.file.descriptor)]  # fmt: skip
         with root():
@@ -61,6 +61,11 @@ class RootDisk:
         array = self._stack.array
         return (*self.names, array) if array else self.names
 
+    @property
+    def _mounted(self) -> bool:
+        """As the kernel says, also of a filesystem that answers nothing any more."""
+        return any(mount.path == self.directory for mount in mounts.current().values())
+
     async def _unused(self) -> None:
         """RunFailed where anything else uses a device, in whatever namespace, or where it hangs."""
         if self._hangs:
@@ -69,6 +74,9 @@ class RootDisk:
             await until_unused(functools.partial(_require_same, part, unused=True))
 
     async def wipe(self) -> Sequence[Finished]:
+        """Refused while it is mounted."""
+        if self._mounted:
+            raise Refused(_("{device} is mounted.", device=self.parts[0].path))
         await self._stack.take_apart()
         await self._unused()
         wiped = []
@@ -105,9 +113,10 @@ class RootDisk:
             os.makedirs(self.directory, 0o700, exist_ok=True)
         *before, last = await self._stack.mounting(candidate, os.geteuid(), os.getegid())
         finished = next((each for each in before if each.exit_code), last)
-        self._mounted = os.path.ismount(self.directory)
-        if self._mounted and not finished.exit_code:
+        if finished.exit_code == 0:
             self._give_to_user(candidate)
+        elif self._mounted:  # what comes after the mount failed
+            await self.umount()
         return finished
 
     def _give_to_user(self, candidate: Candidate) -> None:
@@ -126,7 +135,6 @@ class RootDisk:
         except RunFailed:
             self._hangs = True  # in the kernel it goes on, and keeps the device in use
             raise
-        self._mounted = os.path.ismount(self.directory)
         if not self._mounted:
             exported = await self._stack.unmounted()
             if exported and exported.exit_code:
@@ -213,6 +221,10 @@ class RootDisk:
             part.detach()
         self.parts = ()
 
+    def give_up(self) -> None:
+        """Its devices are part of another disk from here on."""
+        self._errors.close()
+
     async def end(self) -> None:
         """Undo what is there, as far as that goes: what is left goes with the namespaces, or `clean` removes it."""
         if not self.parts:
@@ -265,6 +277,7 @@ class RootDisks:
         if len(parts) == 1:
             return parts[0]
         for part in parts:
+            part.give_up()
             self._disks.remove(part)
         return self._hold(*(device for part in parts for device in part.parts))
 
@@ -278,6 +291,7 @@ async def open_root(memory_bytes: int) -> AsyncIterator[RootDisks]:
     """Disks for a run that was started as root; leaving takes away whatever was made."""
     if os.getuid() != as_root.ROOT:
         raise RunFailed(_("This run was not started as root."), _("This is a bug in fswizard."))
+    as_root.waits_for_disk.clear()
     _succeeded(await _mount_root())
     arc = Arc()
     try:
@@ -290,7 +304,8 @@ async def open_root(memory_bytes: int) -> AsyncIterator[RootDisks]:
     finally:
         with root():
             arc.end()
-        await as_root.finish(commands.umount(commands.MOUNT_ROOT))
+        with contextlib.suppress(FswizardError):
+            await as_root.finish(commands.umount(commands.MOUNT_ROOT))
 
 
 async def _mount_root() -> Finished:
@@ -298,6 +313,15 @@ async def _mount_root() -> Finished:
     with root():
         os.makedirs(commands.MOUNT_ROOT, 0o755, exist_ok=True)
     return await as_root.finish(("mount", "-t", "tmpfs", "-o", "mode=0755", "fswizard", commands.MOUNT_ROOT))
+
+
+def _require_same(part: Part, *, unused: bool) -> None:
+    """DiskFailed where a device is another one by now, or, with `unused`, where anything else uses it."""
+    try:
+        with root():
+            part.require_same(unused=unused)
+    except Refused as refused:
+        raise DiskFailed(refused.message, refused.hint, refused.message) from refused
 
 
 def _refuse_fuse(directory: str) -> None:
@@ -311,12 +335,6 @@ def _refuse_fuse(directory: str) -> None:
             )
     finally:
         os.close(descriptor)
-
-
-def _require_same(part: Part, *, unused: bool) -> None:
-    """RunFailed or Refused where a device is not what it was, or, with `unused`, where anything uses it."""
-    with root():
-        part.require_same(unused=unused)
 
 
 def _succeeded(finished: Finished) -> Finished:

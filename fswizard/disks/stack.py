@@ -81,6 +81,8 @@ class Stack:
         self._directory = directory
         self.is_pool = False
         self._spread = self._missing = self._cleaned = False
+        self._key = b""
+        """Of the volume that is being made: it is known to its programs and the kernel alone, and is kept nowhere."""
         self._pool_errors: dict[str, int] = {}
         """Of mounts before: a pool forgets them at every export."""
 
@@ -134,7 +136,10 @@ class Stack:
             if argv[1] == "luksFormat":
                 as_root.find(commands.DMSETUP)  # it closes the volume
                 self._key = os.urandom(KEY_BYTES)
-            return await as_root.finish(argv, given=self._key)
+            finished = await as_root.finish(argv, given=self._key)
+            if argv[1] == "open":
+                self._key = b""
+            return finished
         if argv[:2] == ("zpool", "export"):
             return await until_free(argv)
         if argv[0] not in grammar.LOCKING_PROGRAMS:
@@ -164,7 +169,7 @@ class Stack:
         if self.is_pool:
             await self.keep_pool_errors()
         if self._cleaned:
-            as_root.end(commands.CLEANER)
+            await as_root.end(commands.CLEANER)
 
     async def unmounted(self) -> Finished | None:
         """What is left to do when the filesystem was unmounted: to export a pool, which forgets all that is cached."""

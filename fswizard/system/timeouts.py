@@ -20,6 +20,10 @@ KILL_S = 90.0
 shingled disks have been seen to stall for more than a minute."""
 
 
+class NoAnswer(RunFailed):
+    """A program that was killed is still there, as it waits in the kernel for a disk."""
+
+
 async def within(limit_s: float, work: Awaitable[T]) -> T:
     """What `work` gives. Raises asyncio.TimeoutError where it takes longer; it is cancelled then.
 
@@ -54,9 +58,9 @@ async def to_the_end(work: Awaitable[T]) -> T:
     return task.result()
 
 
-def no_answer(program: str) -> RunFailed:
+def no_answer(program: str) -> NoAnswer:
     """Says that `program` hangs, whose fault that is, and what to do."""
-    return RunFailed(
+    return NoAnswer(
         _("The disk no longer answers: {program} can't be ended while the kernel waits for it.", program=program),
         _(
             "The disk or its cable may be failing. Once it answers or is unplugged, `fswizard clean` removes "

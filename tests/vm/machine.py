@@ -122,14 +122,7 @@ class Running:
 
     def kill(self) -> None:
         """As nothing can be caught; what it has started is left alone."""
-        self._signal("KILL")
-
-    def freeze(self) -> None:
-        """It stands still from now on, and keeps what it has."""
-        self._signal("STOP")
-
-    def _signal(self, name: str) -> None:
-        self._agent.ask("guest-exec", {"path": "sh", "arg": ["-c", f"kill -{name} {self._pid}"]})
+        self._agent.ask("guest-exec", {"path": "sh", "arg": ["-c", f"kill -KILL {self._pid}"]})
 
     def wait(self) -> Finished:
         """Waits for its end. Raises TimeoutError when it takes too long, without ending it."""

@@ -32,6 +32,8 @@ shape = "small-files"
 files = 60
 total = "1M"
 """
+SIGNAL = """kill -{} $(grep --files-with-matches --text --extended-regexp '[s]ession.process|[s]hort.toml' \
+/proc/[0-9]*/cmdline | cut --delimiter=/ --fields=3)"""
 LINKS = [f"/dev/disk/by-id/virtio-{member.serial}" for member in MEMBERS]
 TARGET = f"devices:{','.join(LINKS)}"
 """The disks of which arrays are made."""
@@ -137,6 +139,11 @@ def report(machine: Machine, result_path: str = RESULT_PATH) -> dict[str, Any]:
 def await_arrays(machine: Machine, *, there: bool) -> None:
     """Waits until an array of md is active, or none is."""
     awaited(lambda: machine.run("cat", "/proc/mdstat").stdout, lambda arrays: (b"active" in arrays) == there)
+
+
+def signal_runs(machine: Machine, name: str) -> None:
+    """To every run and who follows it, at once: after KILL none of them can clean up."""
+    machine.run("sh", "-c", SIGNAL.format(name))
 
 
 def forget_members(machine: Machine) -> None:

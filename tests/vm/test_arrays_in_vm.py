@@ -16,6 +16,7 @@ from tests.vm.runs import (
     forget_members,
     on_target,
     prepared,
+    signal_runs,
 )  # fmt: skip
 
 pytestmark = [pytest.mark.vm, pytest.mark.slow, pytest.mark.xdist_group("zfs")]
@@ -49,7 +50,7 @@ def test_a_killed_run_leaves_no_array_behind(zfs_machine: Machine) -> None:
     argv = prepared(zfs_machine, TARGET, "md:raid5+ext4", *ERASE, "--rounds", "3..3", recipe=RECIPE)
     running = zfs_machine.start(*argv, timeout_s=RUN_S)
     await_words(zfs_machine, running, '"sample":{"round":1')
-    running.kill()
+    signal_runs(zfs_machine, "KILL")
     running.wait()
     zfs_machine.run("fswizard", "clean")
     await_arrays(zfs_machine, there=False)

@@ -18,6 +18,7 @@ from tests.vm.runs import (
     forget_members,
     prepared,
     report,
+    signal_runs,
 )  # fmt: skip
 
 pytestmark = [pytest.mark.vm, pytest.mark.slow]
@@ -127,7 +128,7 @@ def _array_at_work(machine: Machine) -> Running:
     argv = prepared(machine, TARGET, "md:raid5+ext4", *ERASE, "--rounds", "3..3", recipe=RECIPE, result=ARRAY_RESULT)
     running = machine.start(*argv, timeout_s=RUN_S)
     await_arrays(machine, there=True)
-    running.freeze()
+    signal_runs(machine, "STOP")
     return running
 
 

@@ -11,15 +11,12 @@ from fswizard.filesystems import parse_candidate
 from tests.recipe_texts import writing
 from tests.vm.disks import MEASURED
 from tests.vm.machine import Machine
-from tests.vm.runs import RUN_S, await_words, link, on_disk, on_target, prepared
+from tests.vm.runs import RUN_S, await_words, link, on_disk, on_target, prepared, signal_runs
 
 pytestmark = [pytest.mark.vm, pytest.mark.slow, pytest.mark.xdist_group("machine")]
 
 RECIPE = writing("512M", "16M", 1)
 ON_VOLUMES = ("luks,cipher=adiantum,sector=4096+btrfs", "luks,workqueues=off,discards=on+ext4")
-KILL_ALL = """kill -KILL $(grep --files-with-matches --text --extended-regexp '[p]rivileged/__main__|[s]hort.toml' \
-/proc/[0-9]*/cmdline | cut --delimiter=/ --fields=3)"""
-"""A run and its helper at once, so that neither can clean up."""
 
 
 def volumes(machine: Machine) -> list[bytes]:
@@ -35,7 +32,7 @@ def test_udev_sees_nothing_on_a_volume_and_clean_closes_that_of_a_killed_run(mac
     assert b"control" in held and any(each.startswith(b"fswizard-") for each in held)
     shown = machine.run("sh", "-c", "udevadm info --export-db | grep --after-context=30 'P: .*/dm-'").stdout
     assert b"DM_NAME=fswizard-" in shown and b"ID_FS_" not in shown
-    machine.run("sh", "-c", KILL_ALL)
+    signal_runs(machine, "KILL")
     running.wait()
     assert volumes(machine) == held, "the kernel keeps them"
     machine.run("fswizard", "clean", timeout_s=RUN_S)

@@ -45,6 +45,6 @@ def test_the_arc_keeps_to_the_memory_limit_while_something_is_measured_and_no_lo
     assert int(zfs_machine.sh(LIMIT)) == usual
 
 
-def test_the_helper_has_pools_as_asked_and_mounts_nothing_else_of_them(zfs_machine: Machine) -> None:
-    zfs_machine.ok("python3", "-m", pool_checks.__name__, timeout_s=RUN_S)
+def test_pools_are_as_asked_and_nothing_else_of_them_is_mounted(zfs_machine: Machine) -> None:
+    zfs_machine.ok(*pool_checks.APART, "python3", "-m", pool_checks.__name__, timeout_s=RUN_S)
     zfs_machine.run("rm", "--recursive", str(pool_checks.ROOM))
