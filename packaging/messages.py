@@ -36,7 +36,7 @@ KEYS = frozenset({
     "title", "summary", "text", "risk", "why", "doubt", "failed", "hint", "needs", "value", "note", "by", "via", "disk",
 })  # fmt: skip
 """Of the tables: what people read."""
-DISK_WORDS = {"OTHER_MOUNT_POINT", "CASES", "MEMBERS", "VOLUMES", "SERIAL"}
+DISK_WORDS = {"CASES", "MEMBERS", "VOLUMES", "SERIAL"}
 """Constants with what is said of disks."""
 
 Found = tuple[str | tuple[str, ...], str | None, tuple[str, int]]

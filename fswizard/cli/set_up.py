@@ -46,7 +46,6 @@ class SetUp(Command):
     mount_point = cli.SwitchAttr("--mount-point", str, argname="DIRECTORY", help=_("where to mount it (/mnt/data)"))
     owner = cli.SwitchAttr("--owner", str, argname="USER", help=_("who owns its top directory (you)"))
     no_partition = cli.Flag("--no-partition", help=_("no partition table: the filesystem takes the whole disk"))
-    always_there = cli.Flag("--always-there", help=_("the machine doesn't start without it"))
     script = cli.Flag("--script", help=_("print a script that does it, and do nothing"))
     erase = cli.SwitchAttr(
         "--erase", str, argname="SERIAL", help=_("do it: serial number of the disk, which is erased")
@@ -77,9 +76,8 @@ class SetUp(Command):
         choices = usual_choices(candidate, known.plan)
         given = {"label": self.label, "mount_point": self.mount_point, "owner": self.owner}
         choices = replace(
-            choices, partition=not self.no_partition, may_be_absent=not self.always_there,
-            **{name: text for name, text in given.items() if text is not None},
-        )  # fmt: skip
+            choices, partition=not self.no_partition, **{name: text for name, text in given.items() if text is not None}
+        )
         return plan_set_up(candidate, self.disk, choices)
 
 

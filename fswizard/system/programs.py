@@ -25,6 +25,7 @@ PROGRAMS = (
     Program("udisksctl", N_("scratch images without a password"), packages={"": "udisks2"}),
     Program("sudo", N_("formatting and mounting what udisks2 does not")),
     Program("mdadm", N_("RAID arrays of several disks")),
+    Program("sfdisk", N_("setting up a disk"), packages={**_UTIL_LINUX, "debian": "fdisk"}),
     Program("cryptsetup", N_("encrypted volumes")),
     Program("rsvg-convert", N_("a result as PNG"), packages=_LIBRSVG),
 )

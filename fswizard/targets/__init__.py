@@ -15,6 +15,7 @@ Other packages use what stands here:
 from fswizard.disks.as_root import ROOT_PATH, WORKLOAD_PATH
 from fswizard.disks.memory_limit import LEAST_BYTES as LEAST_MEMORY_LIMIT_BYTES
 from fswizard.disks.memory_limit import ways as memory_limit_ways
+from fswizard.disks.set_up import SetUpChoices, chosen_set_up, why_not_set_up
 from fswizard.targets.choice import (
     TargetChoice,
     drive_under,
@@ -48,18 +49,15 @@ from fswizard.targets.locations import (
     located_candidates,
 )
 from fswizard.targets.prepared import CandidateFailed, PreparedTarget
-from fswizard.targets.setting_up import (
-    SetUpChoices,
+from fswizard.targets.set_up import (
     SetUpDone,
     SetUpPlan,
-    chosen_set_up,
     plan_set_up,
     require_confirmed,
     script,
     set_up,
     set_up_on,
     usual_choices,
-    why_not_set_up,
 )
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""A machine with spare disks that can be set up for good; what the helper would say is scripted."""
+"""A machine with spare disks that can be set up for good; what root would say is scripted."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from fswizard.errors import Refused, RunFailed
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Plan
-from fswizard.targets import SetUpChoices, SetUpDone, SetUpPlan, require_confirmed
-from fswizard.targets.setting_up import set_up_on
+from fswizard.targets import SetUpChoices, SetUpDone, SetUpPlan, require_confirmed, set_up_on
 from tests.fakes.wizard import NEW, OLD, FakeMachine
 
 DONE = SetUpDone(
@@ -22,7 +21,7 @@ DONE = SetUpDone(
 
 
 class SettingUp(FakeMachine):
-    """Two spare disks; what the helper would say is scripted."""
+    """Two spare disks; what root would say is scripted."""
 
     def __init__(self, ending: SetUpDone | RunFailed, drives: tuple[Drive, ...] = (NEW, OLD)) -> None:
         super().__init__(drives=drives)

@@ -4,18 +4,36 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Mapping, Sequence
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fswizard.filesystems import parse_candidate
-from fswizard.privileged import rights
-from tests.loop.channel import HELPER, about, called_directly
+from fswizard.disks.set_up import Order, SetUpChoices
+from fswizard.disks.setting_up import LOCK
+from fswizard.drives.devices import find_device
+from fswizard.model.codec import to_json
 from tests.loop.devices import Bench
 
 FSTAB = "# of the test\nproc  /proc  proc  defaults  0  0\nLABEL=backup  /srv/backup  ext4  noauto  0  2"
 """Without an end of its last line."""
+IN_LINE = f"""\
+import json, os, subprocess, sys
+sys.path[:] = {sys.path!r}
+from fswizard.disks import setting_up
+real, commands = setting_up._run, []
+def run(command, given=()):
+    commands.append(command)
+    # HERE
+    return real(command, given)
+setting_up._run = run
+# INSTEAD
+"""
+
+
+def process(here: str = "pass", instead: str = "setting_up.main()") -> list[str]:
+    """The process of root's that sets a disk up; `here` is carried out before each of its commands."""
+    return [sys.executable, "-c", IN_LINE.replace("# HERE", here).replace("# INSTEAD", instead)]
 
 
 @dataclass
@@ -35,49 +53,52 @@ class PrivateMachine:
         """Names of copies of fstab, and of whatever was left of writing it."""
         return sorted(path.name for path in self.etc.iterdir() if "fstab" in path.name and path.name != "fstab")
 
-    def run(self, *argv: str, given: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
-        environment = called_directly() | environment
-        return subprocess.run(
-            [*self.enter, *argv], input=given, capture_output=True, text=True, check=False, env=environment
-        )
+    @property
+    def mounts(self) -> str:
+        return self.said("cat", "/proc/self/mountinfo")
+
+    def run(self, *argv: str, given: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run([*self.enter, *argv], input=given, capture_output=True, text=True, check=False)
 
     def said(self, *argv: str) -> str:
         done = self.run(*argv)
         assert done.returncode == 0, f"{argv}: {done.stdout}{done.stderr}"
         return done.stdout.strip()
 
-    def set_up(self, request: Mapping[str, Any], before: Sequence[str] = ()) -> tuple[list[str], dict[str, Any]]:
-        """The steps that the helper began, and how it ended."""
-        done = self.run(*before, *HELPER, rights.SET_UP, given=json.dumps(request) + "\n")
+    def set_up(self, order: object, here: str = "pass") -> tuple[list[str], str, Any]:
+        """The steps that were begun, what kind of error ended it, empty for none, and what it said at last."""
+        done = self.run(*process(here), given=json.dumps(order))
         lines = [json.loads(line) for line in done.stdout.splitlines()]
         assert lines and not done.stderr, done.stderr
-        return [line["step"] for line in lines[:-1]], lines[-1]
+        return [line[1]["step"] for line in lines[:-1]], *lines[-1]
 
 
 def copy_of_etc(bench: Bench, fstab: str = FSTAB) -> Path:
-    """With that fstab. What tests beside this one take away meanwhile is not in it."""
+    """With that fstab, and a lock of its own. What tests beside this one take away meanwhile is not in it."""
     etc = bench.directory / "etc"
     subprocess.run(["cp", "--archive", "/etc", str(etc)], check=False, stderr=subprocess.DEVNULL)
     (etc / "fstab").write_text(fstab)
+    for lock in (Path(LOCK), etc / "lock"):
+        lock.touch(0o600)
     return etc
 
 
 def private_machine(bench: Bench, fstab: str = FSTAB, more: str = "true") -> PrivateMachine:
     """With that fstab; `more` is a shell command that is carried out in it first."""
     etc = copy_of_etc(bench, fstab)
-    script = f'mount --bind "$0" /etc && mount -t tmpfs -o mode=0755 none /mnt && {more} && echo in && exec cat'
+    own = f'mount --bind "$0" /etc && mount --bind /etc/lock {LOCK} && mount -t tmpfs -o mode=0755 none /mnt'
+    script = f"{own} && {more} && echo in && exec cat"
     process = bench.process("unshare", "--mount", "--propagation", "private", "sh", "-c", script, str(etc))
     return PrivateMachine(etc, ["nsenter", f"--target={process.pid}", "--mount", "--wd=/", "--"])
 
 
-def request(device: str, candidate: str = "ext4", **changes: object) -> dict[str, Any]:
-    """To set the device up as that candidate, with some fields changed."""
-    chosen = parse_candidate(candidate)
-    made = chosen.filesystem
-    what = {
-        "filesystem": made.name, "arguments": list(chosen.mkfs_arguments(scratch=False)),
-        "mount_type": made.mount_type, "options": list(chosen.mount_options), "fsck_pass": made.fsck_pass,
-        "partition": False, "label": "films", "mount_point": "/mnt/media/films", "owner": "daemon",
-        "may_be_absent": True,
-    }  # fmt: skip
-    return {"id": 1, "verb": "set_up", **about(device), **what, **changes}
+def order(device: str, candidate: str = "ext4", **changes: object) -> list[Any]:
+    """To set the device up as that candidate, with some fields of the order or the choices changed."""
+    target = find_device(device)
+    found = target.device
+    choices: dict[str, object] = {"label": "films", "mount_point": "/mnt/films", "owner": "daemon", "partition": False}
+    chosen = {name: changes.pop(name) for name in list(changes) if name in choices}
+    plain = SetUpChoices("", "", "")
+    whole = Order(candidate, plain, found.number, found.diskseq, found.size_bytes, target.identifier, "")
+    fields = {**whole._asdict(), "choices": {**choices, **chosen}, **changes}
+    return list(to_json(fields).values())

@@ -1,7 +1,8 @@
-"""A disk is set up for good, by the helper or by the script, on a machine whose /etc is a copy."""
+"""A disk is set up for good, as root or by the script, on a machine whose /etc is a copy."""
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import pwd
@@ -10,32 +11,33 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.widgets import Input
 
 from fswizard.demo import find_story
+from fswizard.disks.set_up import TEST_FILE, TEST_WORDS, SetUpChoices
+from fswizard.disks.setting_up import LOCK
 from fswizard.filesystems import parse_candidate
-from fswizard.privileged import rights, set_up_plan
-from fswizard.targets import SetUpChoices, plan_set_up, script
+from fswizard.targets.set_up import SetUpPlan, _undo, plan_set_up, script
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.widgets.choice_list import ChoiceList
 from tests.builders import write_result
 from tests.fakes.machine import make_program
-from tests.loop.channel import HELPER, called_directly
 from tests.loop.devices import BTRFS_SIZE, SIZE, Bench, Case, digest, run
-from tests.loop.people import USERS, User
-from tests.loop.private_machine import FSTAB, PrivateMachine, copy_of_etc, private_machine, request
+from tests.loop.private_machine import FSTAB, PrivateMachine, copy_of_etc, order, private_machine, process
 from tests.loop.small_machine import SmallMachine
-from tests.loop.terminals import talk
 from tests.tui.driving import at_step, keys_of, shows, until
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
 
-POINT = "/mnt/media/films"
+POINT = "/mnt/films"
 XFS_SIZE = 310 << 20
 ALWAYS = "nosuid,nodev,nofail,x-systemd.device-timeout=5s"
-UNCONFIRMED = "nobody confirmed on a terminal within the last 15 minutes"
+EXT4 = f"{POINT} ext4 errors=remount-ro,{ALWAYS} 0 2"
+CHOICES = SetUpChoices("films", POINT, "daemon", partition=False)
+FAILED = 'subprocess.CompletedProcess(command, 3, b"", b"made to fail")'
 
 
 @pytest.fixture
@@ -43,28 +45,31 @@ def machine(bench: Bench) -> PrivateMachine:
     return private_machine(bench)
 
 
+def planned(device: str, candidate: str = "ext4", choices: SetUpChoices = CHOICES) -> SetUpPlan:
+    return plan_set_up(parse_candidate(candidate), device, choices)
+
+
 def require_in_place(machine: PrivateMachine, columns: str) -> str:
     """The disk is mounted by its line in fstab, and its owner's; the UUID."""
-    *before, line = machine.fstab.splitlines()
+    *before, line = filter(None, machine.fstab.splitlines())
     assert before == FSTAB.splitlines()
     source, *others = line.split()
     assert " ".join(others) == columns
     (copy,) = machine.beside
-    assert copy.startswith("fstab.fswizard-2") and (machine.etc / copy).read_text() == FSTAB
+    assert copy.startswith("fstab.fswizard-2") and (machine.etc / copy).read_text().rstrip("\n") == FSTAB
     assert os.stat(machine.etc / copy).st_mode == os.stat(machine.etc / "fstab").st_mode
     assert f"UUID={machine.said('findmnt', '-no', 'UUID', POINT)}" == source
     assert machine.said("findmnt", "-no", "LABEL", POINT) == "films"
     assert {"nosuid", "nodev"} <= {*machine.said("findmnt", "-no", "OPTIONS", POINT).split(",")}
-    test_file = f"{POINT}/{set_up_plan.TEST_FILE}"
-    assert machine.said("cat", test_file) == set_up_plan.TEST_WORDS
-    assert machine.said("stat", "--format=%U", POINT, test_file) == "daemon\ndaemon"
+    assert machine.said("cat", f"{POINT}/{TEST_FILE}") == TEST_WORDS
+    assert machine.said("stat", "--format=%U", POINT, f"{POINT}/{TEST_FILE}") == "daemon\ndaemon"
     return source.removeprefix("UUID=")
 
 
 def require_untouched(machine: PrivateMachine) -> None:
-    assert (machine.fstab, machine.beside) == (FSTAB, [])
+    assert (machine.fstab.rstrip("\n"), machine.beside) == (FSTAB, [])
     assert machine.said("ls", "-A", "/mnt") == ""
-    assert f" {POINT} " not in machine.said("cat", "/proc/self/mountinfo")
+    assert f" {POINT} " not in machine.mounts
 
 
 @pytest.mark.parametrize(
@@ -80,25 +85,24 @@ def test_a_disk_is_made_mounted_and_entered_in_fstab(
     bench: Bench, machine: PrivateMachine, candidate: str, size_bytes: int, columns: str
 ) -> None:
     disk = bench.disk(size_bytes)
-    steps, ending = machine.set_up(request(disk.path, candidate))
-    assert "done" in ending, ending
-    assert steps[:3] == ["wipe", "make", "uuid"] and steps[-2:] == ["own", "test"]
+    steps, error, said = machine.set_up(order(disk.path, candidate))
+    assert error == "", said
+    assert len(steps) == len({*steps}) and steps[-1] == "writing a test file"
     uuid = require_in_place(machine, columns)
-    assert ending["done"]["uuid"] == uuid
-    for command in set_up_plan.undo(POINT, uuid):
+    assert said["uuid"] == uuid
+    for command in _undo(POINT, uuid):
         machine.said("sh", "-c", command)
     assert machine.fstab == f"{FSTAB}\n"
-    assert f" {POINT} " not in machine.said("cat", "/proc/self/mountinfo")
+    assert f" {POINT} " not in machine.mounts
 
 
 @pytest.mark.sfdisk
 def test_a_disk_gets_a_partition_table_with_one_aligned_partition(bench: Bench, machine: PrivateMachine) -> None:
     disk = Case(bench.attach(bench.file(), "--partscan"), bench.directory / "disk")
-    steps, ending = machine.set_up(request(disk.path, partition=True))
+    _, error, said = machine.set_up(order(disk.path, partition=True))
     bench.undo.callback(subprocess.run, ["partx", "--delete", disk.path], check=False)
-    assert "done" in ending, ending
-    assert steps[:4] == ["wipe", "partition", "reread", "make"]
-    require_in_place(machine, f"{POINT} ext4 errors=remount-ro,{ALWAYS} 0 2")
+    assert error == "", said
+    require_in_place(machine, EXT4)
     assert machine.said("findmnt", "-no", "SOURCE", POINT) == f"{disk.path}p1"
     table = json.loads(machine.said("sfdisk", "--json", disk.path))["partitiontable"]
     (part,) = table["partitions"]
@@ -111,156 +115,246 @@ def test_a_disk_gets_a_partition_table_with_one_aligned_partition(bench: Bench, 
 @pytest.mark.ntfs_3g
 def test_ntfs_belongs_to_its_owner_by_its_line(bench: Bench, machine: PrivateMachine) -> None:
     disk = bench.attach(bench.file(), "--partscan")
-    _, ending = machine.set_up(request(disk, "ntfs-3g", partition=True))
+    _, error, said = machine.set_up(order(disk, "ntfs-3g", partition=True))
     bench.undo.callback(subprocess.run, ["partx", "--delete", disk], check=False)
-    assert "done" in ending, ending
+    assert error == "", said
     owner = pwd.getpwnam("daemon")
     require_in_place(machine, f"{POINT} ntfs-3g uid={owner.pw_uid},gid={owner.pw_gid},{ALWAYS} 0 0")
     machine.said("umount", POINT)
 
 
-REFUSED = {
-    "no path": ({"mount_point": "films"}, "is not a path such as /mnt/data"),
-    "dots": ({"mount_point": "/mnt/../etc"}, "is not a path such as /mnt/data"),
-    "a blank": ({"mount_point": "/mnt/my films"}, "is not a path such as /mnt/data"),
-    "a line end": ({"mount_point": "/mnt/a\nb"}, "is not a path such as /mnt/data"),
-    "the root directory": ({"mount_point": "/"}, "is not a path such as /mnt/data"),
-    "the system's": ({"mount_point": "/usr/local/bin"}, "/usr belongs to the system"),
-    "of users": ({"mount_point": "/home/anna"}, "/home belongs to the system"),
-    "holds mount points": ({"mount_point": "/mnt"}, "/mnt holds mount points. Choose one in it, such as /mnt/data."),
-    "in fstab": ({"mount_point": "/srv/backup"}, "/etc/fstab has /srv/backup already"),
-    "above one in fstab": ({"mount_point": "/mnt/outer"}, "/etc/fstab has /mnt/outer/inner already"),
-    "mounted": ({"mount_point": "/mnt/mounted"}, "/mnt/mounted is mounted already"),
-    "above a mount": ({"mount_point": "/mnt/above"}, "/mnt/above/mounted is mounted already"),
-    "not empty": ({"mount_point": "/mnt/full"}, "/mnt/full is not empty. Choose another mount point, such"),
-    "a link": ({"mount_point": "/mnt/link"}, "/mnt/link is not a directory of its own"),
-    "below a link": ({"mount_point": "/mnt/link/data"}, "/mnt/link is not a directory of its own"),
-    "below what others can change": ({"mount_point": "/mnt/open/data"}, "other accounts can change /mnt/open"),
-    "below what others can't enter": ({"mount_point": "/mnt/closed/data"}, "can't look into /mnt/closed"),
-    "an expected label": ({"label": "backup"}, "the label backup is taken (/etc/fstab names it)"),
-    "a long label": ({"label": "a" * 17}, "is not 1 to 16 letters"),
-    "no label": ({"label": ""}, "is not 1 to 16 letters"),
-    "an option as label": ({"label": "-F"}, "is not 1 to 16 letters"),
-    "an unknown owner": ({"owner": "nobody-at-all"}, "there is no account 'nobody-at-all'"),
-    "no name of an owner": ({"owner": "daemon; id"}, "is not the name of an account"),
-    "setuid programs": ({"options": ["suid"]}, "'suid' is not allowed"),
-    "another's journal": ({"arguments": ["-J", "device=/dev/sda1"]}, "'device=/dev/sda1' is not allowed"),
-    "another type": ({"mount_type": "xfs"}, "does not mount ext4"),
-    "a pool": ({"filesystem": "zfs", "arguments": []}, "zfs is not set up by this program"),
-    "a pass of its own": ({"fsck_pass": 1}, "fsck looks at it in pass 2"),
-    "a start that waits for a loop device": ({"may_be_absent": False}, "is gone when this machine starts again"),
-    "another disk": ({"diskseq": 1}, "is no longer the disk that was chosen"),
-    "another size": ({"size_bytes": SIZE - 512}, "has changed its size"),
+def test_an_empty_directory_of_roots_is_taken_and_stays(bench: Bench) -> None:
+    machine = private_machine(bench, more=f"mkdir {POINT}")
+    disk = bench.disk()
+    _, error, _ = machine.set_up(order(disk.path), f"if command[0] == 'setpriv': return {FAILED}")
+    assert error == "RunFailed"
+    assert machine.said("ls", "-A", "/mnt") == "films" and machine.beside == []
+    assert machine.set_up(order(disk.path, shown="ext4"))[1] == ""
+    require_in_place(machine, EXT4)
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "no path": ({"mount_point": "films"}, "mount point"),
+    "dots": ({"mount_point": "/mnt/../etc"}, "mount point"),
+    "a line end": ({"mount_point": "/mnt/a\n"}, "mount point"),
+    "two names": ({"mount_point": "/mnt/media/films"}, "mount point"),
+    "a new top directory": ({"mount_point": "/films"}, "mount point"),
+    "where programs are run from": ({"mount_point": "/opt/cni/bin"}, "mount point"),
+    "where a service looks": ({"mount_point": "/srv/salt"}, "services"),
+    "an account's place": ({"mount_point": "/media/daemon"}, "the desktop"),
+    "in fstab": ({"mount_point": "/srv/backup"}, "/etc/fstab has"),
+    "above one in fstab": ({"mount_point": "/mnt/outer"}, "/etc/fstab has /mnt/outer/inner"),
+    "mounted": ({"mount_point": "/mnt/mounted"}, "is mounted"),
+    "above a mount": ({"mount_point": "/mnt/above"}, "/mnt/above/mounted\\x1b[31m is mounted"),
+    "not empty": ({"mount_point": "/mnt/full"}, "is not empty"),
+    "a link": ({"mount_point": "/mnt/link"}, "other accounts"),
+    "what others can change": ({"mount_point": "/mnt/open"}, "other accounts"),
+    "another's": ({"mount_point": "/mnt/daemons"}, "other accounts"),
+    "an expected label": ({"label": "backup"}, "/etc/fstab names it"),
+    "a label that is obeyed": ({"label": "CIDATA"}, "act on"),
+    "a long label": ({"label": "a" * 17}, "1 to 16 letters"),
+    "no label": ({"label": ""}, "1 to 16 letters"),
+    "an option as label": ({"label": "-F"}, "1 to 16 letters"),
+    "an escape in a label": ({"label": "\x1b[2J"}, "1 to 16 letters"),
+    "an unknown owner": ({"owner": "nobody-at-all"}, "no account"),
+    "no name of an owner": ({"owner": "daemon; id"}, "of an account"),
+    "an option of mount": ({"candidate": "ext4:suid"}, "no option"),
+    "an option of mkfs": ({"candidate": "ext4:-J=device=/dev/sda1"}, "no option"),
+    "a pool": ({"candidate": "zfs"}, "ZFS"),
+    "several disks": ({"candidate": "md:raid1+ext4"}, "several disks"),
+    "another disk": ({"diskseq": 1}, "no longer the disk"),
+    "another size": ({"size_bytes": SIZE - 512}, "size"),
+    "no disk": ({"number": "../../8:0"}, "no block device"),
     "another serial number": ({"serial": "Z84"}, "'Z84' is not the"),
-    "unseen contents": ({"shown": ""}, "holds ext4, but you were shown nothing"),
-    "NTFS on a whole disk": (
-        {"filesystem": "ntfs-3g", "arguments": [], "mount_type": "ntfs-3g"}, "NTFS needs a partition"
-    ),
-}  # fmt: skip
+    "unseen contents": ({"shown": ""}, "holds ext4"),
+    "NTFS on a whole disk": ({"candidate": "ntfs-3g"}, "NTFS needs a partition"),
+    "a number for a text": ({"label": 7}, "str"),
+    "a list for a number": ({"diskseq": [1]}, "int"),
+    "nothing for a choice": ({"partition": None}, "bool"),
+}
+
+
+SEVERAL = """
+for order in json.load(sys.stdin):
+    try:
+        print(json.dumps(["", str(list(setting_up.carry_out(order)))]))
+    except setting_up.FswizardError as error:
+        print(json.dumps([type(error).__name__, error.message]))
+"""
+"""Several orders, one after the other."""
 
 
 def test_what_does_not_fit_is_refused_and_nothing_is_written(bench: Bench) -> None:
     """One machine for all of them, as making it takes a while."""
     made = (
-        "cd /mnt && mkdir mounted above above/mounted full open && mkdir -m 700 closed"
-        " && touch full/file && chmod 777 open && ln -s full link"
-        " && mount -t tmpfs none mounted && mount -t tmpfs none above/mounted"
+        "cd /mnt && mkdir mounted above $(printf 'above/mounted\\033[31m') full open daemons"
+        " && touch full/file && chmod 777 open && chown daemon daemons && ln -s full link"
+        " && mount -t tmpfs none mounted && mount -t tmpfs none above/*"
     )
     fstab = f"{FSTAB}\nnone  /mnt/outer/inner  tmpfs  noauto  0  0\n"
     machine = private_machine(bench, fstab, made)
     disk = bench.made("mkfs.ext4", "-q", "-L", "archive")
     before = digest(disk.file)
-    for name, (changes, words) in REFUSED.items():
-        steps, ending = machine.set_up(request(disk.path, **changes))
-        assert (steps, ending["error"]["code"]) == ([], "refused"), (name, ending)
-        assert words in "{text}. {hint}".format(**ending["error"]), (name, ending)
+    orders = [order(disk.path, **{"shown": "ext4", **changes}) for changes, _ in REFUSED.values()]
+    nonsense = [{}, [], ["ext4"], "ext4", None, {"candidate": "ext4"}]
+    done = machine.run(*process(instead=SEVERAL), given=json.dumps([*orders, *nonsense]))
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(said) == len(orders) + len(nonsense), done.stderr
+    for (name, (_, words)), (kind, text) in zip(REFUSED.items(), said):
+        assert kind in ("Refused", "UsageError"), (name, kind, text)
+        assert words.lower() in text.lower() and "\x1b" not in text, (name, text)
+    assert {kind for kind, _ in said[len(orders) :]} == {"Refused"}
     assert (machine.fstab, machine.beside, digest(disk.file)) == (fstab, [], before)
-    for line in ('{"id": 1, "verb": "hello"}', '{"id": 1, "verb": "claim"}', "nonsense", "{}"):
-        done = machine.run(*HELPER, rights.SET_UP, given=f"{line}\n")
-        assert json.loads(done.stdout)["error"]["code"] in ("invalid", "refused")
 
 
 def test_a_link_or_a_file_of_others_in_place_of_fstab_is_refused(bench: Bench, machine: PrivateMachine) -> None:
     disk, fstab = bench.disk(), machine.etc / "fstab"
     fstab.chmod(0o666)
-    assert "is not a plain file of root's" in machine.set_up(request(disk.path))[1]["error"]["text"]
+    assert "Other accounts can change /etc/fstab" in machine.set_up(order(disk.path))[2][0]
     fstab.rename(machine.etc / "real")
     fstab.symlink_to("real")
-    assert "is a link" in machine.set_up(request(disk.path))[1]["error"]["text"]
+    assert "is a link" in machine.set_up(order(disk.path))[2][0]
     fstab.unlink()
-    assert "there is no /etc/fstab" in machine.set_up(request(disk.path))[1]["error"]["text"]
+    assert "no /etc/fstab" in machine.set_up(order(disk.path))[2][0]
+
+
+def test_a_loop_device_is_set_up_only_where_its_file_is_roots_alone(bench: Bench, machine: PrivateMachine) -> None:
+    disk = bench.disk()
+    for place, mode in ((disk.file, 0o666), (bench.directory, 0o777)):
+        before = place.stat().st_mode
+        place.chmod(mode)
+        assert machine.set_up(order(disk.path))[2][0] == f"Other accounts can change {place}."
+        place.chmod(before)
+    hidden = f"mount -t tmpfs none {bench.directory} && touch {disk.file}"
+    machine.said("sh", "-c", hidden)
+    assert "on another file" in machine.set_up(order(disk.path))[2][0]
+
+
+def test_nobody_else_can_keep_the_lock(bench: Bench, machine: PrivateMachine) -> None:
+    disk, lock = bench.disk(), machine.etc / "lock"
+    etc = os.open(machine.etc, os.O_RDONLY)
+    bench.undo.callback(os.close, etc)
+    fcntl.flock(etc, fcntl.LOCK_SH)
+    with lock.open() as ours:
+        fcntl.flock(ours, fcntl.LOCK_SH)
+        assert "being set up" in machine.set_up(order(disk.path))[2][0]
+        lock.chmod(0o644)
+        assert LOCK in machine.set_up(order(disk.path))[2][0]
+        lock.chmod(0o600)
+        fcntl.flock(ours, fcntl.LOCK_UN)
+        assert machine.set_up(order(disk.path))[1] == ""
+
+
+def test_a_kill_before_any_command_leaves_fstab_old_or_new_and_whole(bench: Bench, machine: PrivateMachine) -> None:
+    disk = bench.disk()
+    commands = planned(disk.path).commands
+    for number in range(len(commands)):
+        done = machine.run(
+            *process(f"if len(commands) == {number + 1}: os.kill(os.getpid(), 9)"),
+            given=json.dumps(order(disk.path, shown=machine_sees(disk))),
+        )
+        assert "written" not in done.stdout
+        lines = [line for line in machine.fstab.splitlines() if line]
+        assert lines[:3] == FSTAB.splitlines() and len(lines) in (3, 4), commands[number]
+        assert len(lines) == 3 or (lines[3].startswith("UUID=") and lines[3].endswith("  2"))
+        mounted = f" {POINT} " in machine.mounts
+        assert not mounted or len(lines) == 4, commands[number]
+        if mounted:
+            machine.said("umount", POINT)
+        machine.said("sh", "-c", f"rm -rf {POINT} /etc/fstab.fswizard-* && printf %s {shlex.quote(FSTAB)} > /etc/fstab")
+    assert machine.set_up(order(disk.path, shown="ext4"))[1] == "", "what a killed one left is no hindrance"
+    require_in_place(machine, EXT4)
+
+
+def machine_sees(disk: Case) -> str:
+    return subprocess.run(
+        ["blkid", "-p", "-s", "TYPE", "-o", "value", disk.path], capture_output=True, text=True, check=False
+    ).stdout.strip()
+
+
+@pytest.mark.parametrize("how", [f"return {FAILED}", f"real(command, given); return {FAILED}"])
+def test_a_failure_of_any_command_is_taken_back_also_if_it_had_done_its_work(
+    bench: Bench, machine: PrivateMachine, how: str
+) -> None:
+    disk = bench.disk()
+    commands = planned(disk.path).commands
+    for number, command in enumerate(commands):
+        here = f"if len(commands) == {number + 1}: {how}"
+        _, error, said = machine.set_up(order(disk.path, shown=machine_sees(disk)), here)
+        if command.startswith("mount ") and how.startswith("real"):
+            assert error == "", "it is mounted, which is what counts"
+            machine.said("umount", POINT)
+            machine.said("sh", "-c", f"rm -r {POINT} /etc/fstab.f* && printf %s {shlex.quote(FSTAB)} > /etc/fstab")
+            continue
+        assert error == "RunFailed" and "made to fail" in said[0], (command, said)
+        assert "not so" not in said[1], (command, said)
+        require_untouched(machine)
+
+
+def test_what_could_not_be_taken_back_is_said(bench: Bench, machine: PrivateMachine) -> None:
+    """The rename is done, its fsync fails, and so does everything that would take the line out."""
+    disk = bench.disk()
+    here = f"if command in (('sync', '/etc'), ('umount', {POINT!r})) or command[0] == 'mv' in commands: return {FAILED}"
+    _, error, said = machine.set_up(order(disk.path), here)
+    assert error == "RunFailed"
+    assert "not so that /etc/fstab is as it was: sync failed: made to fail" in said[1]
+    assert f"{POINT} is removed" in said[1]
 
 
 def test_a_mount_that_fails_leaves_fstab_and_directories_as_they_were(bench: Bench, machine: PrivateMachine) -> None:
-    no_power_of_two = request(bench.disk().path, options=["inode_readahead_blks=3"])
-    steps, ending = machine.set_up(no_power_of_two)
-    assert steps[-1] == "mount" and ending["error"]["text"].startswith("mount failed: ")
-    back = ["/etc/fstab is as it was", "/mnt/media/films is removed", "/mnt/media is removed"]
-    assert ending["error"]["undone"] == back
+    make_program(bench.directory, "mount", "echo wrong fs type; exit 32")
+    here = f"if command[0] == 'mount': return real(('sh', {f'{bench.directory}/mount'!r}))"
+    _, error, said = machine.set_up(order(bench.disk().path), here)
+    assert error == "RunFailed" and "wrong fs type" in said[0]
+    assert said[1] == f"Taken back: /etc/fstab is as it was; {POINT} is removed."
     require_untouched(machine)
 
 
-def test_an_fstab_that_somebody_changes_meanwhile_is_theirs(bench: Bench) -> None:
+def test_something_else_that_is_mounted_there_is_noticed(bench: Bench, machine: PrivateMachine) -> None:
+    """Whatever it says of its source."""
+    disk = bench.disk()
+    fake = ("mount", "-t", "tmpfs", disk.path, POINT)
+    _, error, said = machine.set_up(order(disk.path), f"if command[0] == 'mount': return real({fake!r})")
+    assert error == "RunFailed" and "something else is mounted" in said[0].lower()
+    require_untouched(machine)
+
+
+def test_what_others_write_to_fstab_meanwhile_stays(bench: Bench) -> None:
     real = Path(shutil.which("mkfs.ext4", path="/usr/sbin:/sbin") or "").resolve()
     kept = bench.directory / "mkfs.ext4"
     shutil.copy2(real, kept)
     make_program(bench.directory, "fake", f'echo "# theirs" >> /etc/fstab && exec {shlex.quote(str(kept))} "$@"')
     machine = private_machine(bench, FSTAB + "\n", f"mount --bind {bench.directory}/fake {real}")
-    steps, ending = machine.set_up(request(bench.disk().path))
-    assert steps[-1] == "fstab" and "was changed meanwhile" in ending["error"]["text"]
-    assert machine.fstab == f"{FSTAB}\n# theirs\n" and machine.beside == []
+    disk = bench.disk()
+    replaced = "if command[0] == 'test' and len(commands) > 3: real(('sed', '-i', '$ a# new', '/etc/fstab'))"
+    _, error, _ = machine.set_up(order(disk.path), replaced)
+    assert error == "RunFailed" and machine.fstab.startswith(f"{FSTAB}\n# theirs\n# new\n")
+    assert "UUID=" not in machine.fstab
     assert machine.said("ls", "-A", "/mnt") == ""
+    assert machine.set_up(order(disk.path, shown="ext4"))[1] == ""
+    assert machine.fstab.startswith(f"{FSTAB}\n# theirs\n# new\n") and "\nUUID=" in machine.fstab
 
 
 def test_it_goes_on_to_its_end_when_the_client_is_gone(bench: Bench, machine: PrivateMachine) -> None:
-    command = [*machine.enter, *HELPER, rights.SET_UP]
     reader, writer = os.pipe()
-    helper = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=writer, env=called_directly())
+    started = subprocess.Popen([*machine.enter, *process()], stdin=subprocess.PIPE, stdout=writer)
     os.close(writer)
-    assert helper.stdin
-    with helper.stdin as line:
-        line.write(json.dumps(request(bench.disk().path)).encode() + b"\n")
-    assert b"wipe" in os.read(reader, 1000)
+    assert started.stdin
+    with started.stdin as line:
+        line.write(json.dumps(order(bench.disk().path)).encode())
+    assert b"removing" in os.read(reader, 1000)
     os.close(reader)
-    helper.terminate()
-    assert helper.wait(60) == 0
-    require_in_place(machine, f"{POINT} ext4 errors=remount-ro,{ALWAYS} 0 2")
-
-
-@pytest.mark.sudo
-@USERS
-def test_it_is_a_right_of_its_own_and_takes_a_yes(bench: Bench, nobody: User) -> None:
-    disk, command = bench.disk(), shlex.join(HELPER)
-    for_set_up = request(disk.path)
-    with nobody.allowed(f"NOPASSWD: {command} images", f"NOPASSWD: {command} erase"):
-        allowed = subprocess.run(
-            [*nobody.become, "sudo", "-n", "--", *HELPER, "set-up"], capture_output=True, check=False
-        )
-        assert allowed.returncode == 1 and b"password" in allowed.stderr
-    with nobody.allowed(f"NOPASSWD: {command} set-up", f"NOPASSWD: {command} confirm *"):
-        for right in ("images", "erase", "erase-unattended", "set-up images"):
-            argv = [*nobody.become, "sudo", "-n", "--", *HELPER, *right.split()]
-            assert subprocess.run(argv, capture_output=True, check=False).returncode == 1
-        machine = private_machine(bench)
-        become = [*nobody.become, "sudo", "-n", "--"]
-        steps, ending = machine.set_up(for_set_up, become)
-        assert steps == [] and UNCONFIRMED in ending["error"]["text"]
-        require_untouched(machine)
-        confirm = [*machine.enter, *become, *HELPER, "confirm", for_set_up["number"]]
-        talk(confirm, nobody.home, {"anything else cancels: ": "yes"})
-        assert "done" in machine.set_up(for_set_up, become)[1]
-        require_in_place(machine, f"{POINT} ext4 errors=remount-ro,{ALWAYS} 0 2")
-
-
-CHOICES = SetUpChoices("films", POINT, "daemon", partition=False)
+    started.terminate()
+    started.wait(60)
+    require_in_place(machine, EXT4)
 
 
 def test_the_script_does_the_same_and_knows_the_disk_again(bench: Bench, machine: PrivateMachine) -> None:
     disk, other = bench.disk(), bench.attach(bench.file("other", SIZE + (1 << 20)))
-    words = script(plan_set_up(parse_candidate("ext4:noatime"), disk.path, CHOICES))
+    words = script(planned(disk.path, "ext4:noatime"))
     path = bench.directory / "set-up.sh"
     for right, wrong, reason in (
-        (f"chosen={disk.path}", f"chosen={other}", "is another disk"),
+        (f"chosen={disk.path}", f"chosen={other}", "another disk"),
         ("content=''", "content=xfs", "holds something else than was shown: nothing"),
         (f"point={POINT}", "point=/srv/backup", "has /srv/backup already"),
         (f"chosen={disk.path}", "chosen=/dev/nothing", "is not there"),
@@ -271,24 +365,31 @@ def test_the_script_does_the_same_and_knows_the_disk_again(bench: Bench, machine
     path.write_text(words)
     said = machine.said("sh", str(path))
     assert "Done. To undo it: umount" in said
-    require_in_place(machine, f"{POINT} ext4 noatime,errors=remount-ro,{ALWAYS} 0 2")
-    assert "is mounted" in machine.run("sh", str(path)).stderr
+    uuid = require_in_place(machine, f"{POINT} ext4 noatime,errors=remount-ro,{ALWAYS} 0 2")
+    assert "; ".join(_undo(POINT, uuid)) in said
+    assert "is in use" in machine.run("sh", str(path)).stderr
 
 
-def test_a_script_that_fails_leaves_fstab_as_it_was(bench: Bench, machine: PrivateMachine) -> None:
-    words = script(plan_set_up(parse_candidate("ext4"), bench.disk().path, CHOICES))
-    path = bench.directory / "set-up.sh"
-    path.write_text(words.replace("errors=remount-ro", "inode_readahead_blks=3"))
-    assert machine.run("sh", str(path)).returncode
-    assert machine.fstab == FSTAB and f" {POINT} " not in machine.said("cat", "/proc/self/mountinfo")
+def test_a_script_that_fails_takes_back_what_it_did(bench: Bench, machine: PrivateMachine) -> None:
+    disk = bench.disk()
+    plan, path = planned(disk.path), bench.directory / "set-up.sh"
+    lines = script(plan).splitlines()
+    begin = next(number for number, line in enumerate(lines) if line.startswith("# Making"))
+    no_steps = ("#", " ", "}", "undo_", "trap", "exec", "uuid=", "printf '%s\\n' \"Done")
+    for number, line in enumerate(lines[begin:], begin):
+        if line and not line.startswith(no_steps):
+            changed = [*lines[:number], "false", *lines[number + 1 :]]
+            changed[changed.index("content=''")] = f"content={machine_sees(disk)}"
+            path.write_text("\n".join(changed))
+            assert machine.run("sh", str(path)).returncode, line
+            require_untouched(machine)
 
 
 @pytest.mark.shellcheck
 @pytest.mark.parametrize("candidate", ["ext4:noatime", "xfs", "btrfs", "ntfs-3g"])
 def test_shellcheck_finds_nothing_in_the_script(bench: Bench, candidate: str) -> None:
     path = bench.directory / "set-up.sh"
-    choices = SetUpChoices("films", POINT, "daemon")
-    path.write_text(script(plan_set_up(parse_candidate(candidate), bench.disk(XFS_SIZE).path, choices)))
+    path.write_text(script(planned(bench.disk(XFS_SIZE).path, candidate, SetUpChoices("films", POINT, "daemon"))))
     assert subprocess.run(["shellcheck", path], capture_output=True, text=True, check=False).stdout == ""
 
 
@@ -299,7 +400,11 @@ def own_etc(bench: Bench) -> Path:
         "the real /etc would be changed"
     )
     etc = copy_of_etc(bench)
-    for options in (["--bind", str(etc), "/etc"], ["-t", "tmpfs", "-o", "mode=0755", "none", "/srv"]):
+    for options in (
+        ["--bind", str(etc / "lock"), LOCK],
+        ["--bind", str(etc), "/etc"],
+        ["-t", "tmpfs", "-o", "mode=0755", "none", "/srv"],
+    ):
         run("mount", *options)
         bench.undo.callback(run, "umount", options[-1])
     return etc
@@ -318,12 +423,7 @@ def test_the_command_shows_what_it_would_do_and_does_it_once_confirmed(bench: Be
 
     def said(*more: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [*command, *more],
-            capture_output=True,
-            text=True,
-            check=False,
-            env=called_directly(),
-            stdin=subprocess.DEVNULL,
+            [*command, *more], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
         )  # fmt: skip
 
     shown = said()
@@ -337,7 +437,7 @@ def test_the_command_shows_what_it_would_do_and_does_it_once_confirmed(bench: Be
     bench.undo.callback(run, "umount", "/srv/films")
     assert done.returncode == 0, done.stderr
     assert "Your disk is at /srv/films" in done.stderr
-    assert Path("/srv/films", set_up_plan.TEST_FILE).owner() == "daemon"
+    assert Path("/srv/films", TEST_FILE).owner() == "daemon"
     again = said("--erase", str(disk.file))
     assert again.returncode and "is mounted on /srv/films" in again.stderr
 
@@ -363,5 +463,5 @@ async def test_the_wizard_sets_up_a_disk_after_what_stands_for_it_was_typed(benc
         await pilot.press("enter")
         await shows(pilot, "Your disk is at /srv/films.")
         bench.undo.callback(run, "umount", "/srv/films")
-    assert Path("/srv/films", set_up_plan.TEST_FILE).owner() == "daemon"
+    assert Path("/srv/films", TEST_FILE).owner() == "daemon"
     assert (own_etc / "fstab").read_text().startswith(f"{FSTAB}\nUUID=")

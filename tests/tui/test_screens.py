@@ -12,7 +12,6 @@ import pytest
 
 from fswizard.demo import Story, stories
 from fswizard.demo.app import DemoApp
-from fswizard.privileged import set_up_plan
 from fswizard.targets.journal import Leftover
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.theme import THEMES
@@ -123,12 +122,8 @@ STATES: dict[str, State] = {
 
 
 @pytest.mark.parametrize("state", [pytest.param(s, marks=pytest.mark.smoke) if s in STEPS else s for s in STATES])
-async def test_each_state_looks_as_it_did_at_each_size_and_in_the_light(
-    state: str, picture: Compare, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_each_state_looks_as_it_did_at_each_size_and_in_the_light(state: str, picture: Compare) -> None:
     """Four pictures of one wizard that is resized, as starting it costs as much as two of them."""
-    for runs in ("SYSTEMD", "UDEV"):  # commands for them are shown where they are
-        monkeypatch.setattr(set_up_plan, runs, "/")
     drawn = STATES[state]
     wizard = drawn.make()
     differing = ""

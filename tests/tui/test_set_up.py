@@ -30,7 +30,7 @@ async def test_a_disk_is_set_up_after_its_serial_number_was_typed(
         await shows(pilot, "set it up")
         await pilot.press("u")
         await shows(pilot, NEW.model)
-        assert all(words in screen_text(app) for words in ("Label", "Mount point", "Owner", "may be absent"))
+        assert all(words in screen_text(app) for words in ("Label", "Mount point", "Owner"))
         await pilot.press("space")
         app.screen.query_one("#mount", Input).value = "/mnt/taken"
         await pilot.press("enter")

@@ -20,7 +20,7 @@ from fswizard.model.plan import Member, Target
 from fswizard.model.result import Doubt, Failure, Result, Sample
 from fswizard.report.presentation import present
 from fswizard.stats import analyse
-from fswizard.targets.setting_up import why_not_set_up
+from fswizard.targets import why_not_set_up
 from tests.builders import make_drive, make_plan, make_result, make_samples, make_workload
 
 Figures = Mapping[str, Sequence[float]]

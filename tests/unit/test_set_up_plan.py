@@ -1,81 +1,151 @@
-"""The steps that set a disk up for good, and the words that a report has of them."""
+"""The steps that set a disk up for good, what may be chosen, and the words that a report has of them."""
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from fswizard.advice import conclude
 from fswizard.demo import find_story
-from fswizard.filesystems import catalogue
-from fswizard.privileged import grammar, set_up_plan
+from fswizard.disks import as_root, set_up
+from fswizard.disks.set_up import Names, SetUpChoices, chosen_set_up, look, shell, steps
+from fswizard.errors import Missing, Refused
+from fswizard.filesystems import parse_candidate
+from fswizard.privileged import grammar
 from fswizard.privileged.commands import LABELS, make_kept
-from fswizard.privileged.protocol import Refusal
-from fswizard.privileged.set_up_plan import Names, SetUp, mount_options, require, shell, steps
 from fswizard.report import FORMATS, render
+from fswizard.targets import usual_choices
 
-PLAIN = SetUp("ext4", ("-E", "packed_meta_blocks=1"), "ext4", ("noatime",), 2, True, "data", "/mnt/data", "anna", True)
+PLAIN = SetUpChoices("data", "/mnt/data", "root")
 NAMES = Names("/dev/sdb", "/dev/sdb1", 1000, 1000, "0b1c", "20260102-030405")
+LINE = "UUID=0b1c  /mnt/data  ext4  noatime,errors=remount-ro,nosuid,nodev,nofail,x-systemd.device-timeout=5s  0  2"
 
 
 def test_the_steps_say_all_that_is_run_in_order() -> None:
-    require(PLAIN)
-    assert [" ".join(step.command) for step in steps(PLAIN, NAMES)] == [
+    made = steps(parse_candidate("ext4:noatime"), PLAIN, NAMES)
+    assert [" ".join(step.command) for step in made] == [
         "wipefs --all /dev/sdb",
         "sfdisk --quiet --wipe always --wipe-partitions always --label gpt /dev/sdb",
         "partx --update /dev/sdb",
-        "mkfs.ext4 -E packed_meta_blocks=1 -m 0 -L data /dev/sdb1",
+        "mkfs.ext4 -m 0 -L data /dev/sdb1",
         "blkid -p -s UUID -o value /dev/sdb1",
-        "mkdir -p /mnt/data",
-        "cp -p /etc/fstab /etc/fstab.fswizard-20260102-030405",
-        r"printf %s\n UUID=0b1c  /mnt/data  ext4  noatime,errors=remount-ro,nosuid,nodev,nofail,"
-        "x-systemd.device-timeout=5s  0  2",
+        "mkdir /mnt/data",
+        "ln /etc/fstab /etc/fstab.fswizard-20260102-030405",
+        "cp -p /etc/fstab /etc/.fstab.fswizard",
+        "tee -a /etc/.fstab.fswizard",
+        "sync /etc/.fstab.fswizard",
+        "test /etc/fstab -ef /etc/fstab.fswizard-20260102-030405",
+        "mv -T /etc/.fstab.fswizard /etc/fstab",
+        "sync /etc",
         "systemctl daemon-reload",
         "udevadm settle --timeout=10",
         "mount /mnt/data",
-        "findmnt --verify --target /mnt/data",
-        "chown anna: /mnt/data",
-        "runuser -u anna -- tee /mnt/data/fswizard-test.txt",
+        "chown root: /mnt/data",
+        "setpriv --reuid=1000 --regid=1000 --init-groups --no-new-privs --bounding-set=-all --inh-caps=-all -- "
+        "dd of=/mnt/data/fswizard-test.txt conv=excl,fsync status=none",
     ]
-    bare = replace(PLAIN, partition=False, may_be_absent=False)
-    assert [step.name for step in steps(bare, NAMES)][:2] == ["wipe", "make"]
-    assert mount_options(bare, NAMES) == ("noatime", "errors=remount-ro", "nosuid", "nodev")
+    assert next(step.given for step in made if step.command[0] == "tee") == ("", LINE)
+    bare = steps(parse_candidate("ext4"), replace(PLAIN, partition=False), replace(NAMES, has_directory=True))
+    assert [step.name for step in bare][:3] == ["wipe", "make", "uuid"]
+    assert "directory" not in {step.name for step in bare}
     assert make_kept("ext4", "mkfs.ext4", ("-m", "1"), "data", "/d") == ("mkfs.ext4", "-m", "1", "-L", "data", "/d")
 
 
 def test_what_is_shown_means_to_a_shell_what_is_run() -> None:
-    for step in steps(PLAIN, NAMES):
-        if step.name not in ("uuid", "fstab") and not step.given:
+    candidate = parse_candidate("ext4:noatime")
+    for step in steps(candidate, PLAIN, NAMES):
+        if step.name not in ("uuid", "mount") and not step.given:
             assert tuple(shlex.split(shell(step))) == step.command
-    told = {step.name: shell(step) for step in steps(PLAIN, Names("$disk", "$part", 0, 0))}
-    line = told["fstab"].removesuffix(" >> /etc/fstab")
-    assert told["make"].endswith(' "$part"') and told["uuid"].startswith("uuid=$(blkid ")
-    assert subprocess.check_output(["sh", "-c", f"uuid=1b2; {line}"], text=True).startswith("UUID=1b2  /mnt/data  ext4")
+    typed = [shell(step) for step in steps(candidate, PLAIN, Names("$disk", "$part", 1000, 1000))]
+    assert any(line.startswith("mkfs.ext4") and line.endswith(' "$part"') for line in typed)
+    (line,) = (line.partition(" | ")[0] for line in typed if "tee" in line)
+    assert subprocess.check_output(["sh", "-c", f"uuid=0b1c; {line}"], text=True) == f"\n{LINE}\n"
 
 
 @pytest.mark.parametrize("name", sorted(LABELS))
-def test_each_filesystem_is_known_to_the_catalogue_and_takes_a_label_as_long_as_it_may_be(name: str) -> None:
-    made = catalogue()[name]
-    what = SetUp(
-        name, (), made.mount_type or name, (), made.fsck_pass, True, "a" * LABELS[name][1], "/mnt/d", "a", True
-    )
-    require(what)
-    with pytest.raises(Refusal, match="letters, digits"):
-        require(replace(what, label=what.label + "a"))
-    own = {"own"} & {step.name for step in steps(what, NAMES)}
-    assert bool(own) == (what.mount_type not in grammar.OWNERLESS)
+def test_each_filesystem_takes_a_label_as_long_as_it_may_be(name: str) -> None:
+    candidate = parse_candidate(name)
+    longest = replace(PLAIN, label="a" * LABELS[name][1])
+    assert chosen_set_up(candidate, longest) == candidate
+    with pytest.raises(Refused):
+        chosen_set_up(candidate, replace(longest, label=f"{longest.label}a"))
+    own = {"own"} & {step.name for step in steps(candidate, PLAIN, NAMES)}
+    assert bool(own) == (candidate.filesystem.mount_type not in grammar.OWNERLESS)
+    line = next(step.given[1] for step in steps(candidate, PLAIN, NAMES) if step.command[0] == "tee")
+    assert line.startswith("UUID=0b1c  /mnt/data  ") and {"nofail", "nosuid", "nodev"} <= {*line.split()[3].split(",")}
 
 
 @pytest.mark.parametrize(
-    "point", ["/mnt", "/media", "/", "/etc/x", "/home/a", "/mnt/.x", "/mnt/a b", "mnt/a", "/mnt//a", "/mnt/a/"]
+    "point",
+    ["/mnt", "/media", "/", "/etc/x", "/home/a", "/mnt/.x", "/mnt/a b", "mnt/a", "/mnt//a", "/mnt/a/", "/mnt/a/b",
+     "/mnt/..", "/mnt/a\n", "/srv/salt", "/opt/cni", "/new", f"/mnt/{'a' * 64}", "/mnt/ä", "/mnt/$(id)"],
+)  # fmt: skip
+def test_no_other_mount_point_is_taken(point: str) -> None:
+    with pytest.raises(Refused):
+        chosen_set_up(parse_candidate("ext4"), replace(PLAIN, mount_point=point))
+
+
+@pytest.mark.parametrize(
+    "label", ["CIDATA", "config-2", "OEMDRV", "persistence", "", "-L", "a b", "a\n", "[/b]", "a;b"]
 )
-def test_no_mount_point_is_of_the_system_or_means_anything_to_fstab(point: str) -> None:
-    with pytest.raises(Refusal):
-        set_up_plan.require_mount_point(point)
+def test_no_other_label_is_taken(label: str) -> None:
+    with pytest.raises(Refused):
+        chosen_set_up(parse_candidate("ext4"), replace(PLAIN, label=label))
+
+
+@pytest.mark.parametrize("owner", ["", "0", "-h", "a b", "root\n", "Anna", "a:b", "$USER"])
+def test_no_other_owner_is_taken(owner: str) -> None:
+    with pytest.raises(Refused):
+        chosen_set_up(parse_candidate("ext4"), replace(PLAIN, owner=owner))
+
+
+def test_the_owner_is_who_called_sudo(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan: Any = SimpleNamespace(recipe=SimpleNamespace(mount_point="/home"))
+    monkeypatch.setattr(os, "getuid", lambda: 0)
+    monkeypatch.setenv("SUDO_UID", "1")
+    assert usual_choices(parse_candidate("ext4"), plan) == SetUpChoices("data", "/mnt/data", "daemon")
+
+
+def test_a_program_that_is_missing_is_named_before_anything_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def find(program: str) -> str:
+        if program == "sfdisk":
+            raise Missing("sfdisk is not installed.")
+        return program
+
+    monkeypatch.setattr(as_root, "find", find)
+    monkeypatch.setattr(set_up, "_require_free", lambda point: None)
+    candidate = parse_candidate("ext4")
+    with pytest.raises(Missing):
+        look(candidate, PLAIN, "sdz", "sdz")
+    look(candidate, replace(PLAIN, partition=False), "sdz", "sdz")
+
+
+def test_what_others_can_change_is_not_roots_alone(tmp_path: Path) -> None:
+    if os.geteuid():
+        pytest.skip("what root alone can change only root can make")
+    file = tmp_path / "a" / "file"
+    file.parent.mkdir()
+    file.touch()
+    set_up.require_roots_alone(str(file))
+    for path, mode in ((file, 0o622), (file.parent, 0o775)):
+        before = path.stat().st_mode
+        path.chmod(mode)
+        with pytest.raises(Refused):
+            set_up.require_roots_alone(str(file))
+        path.chmod(before)
+    (tmp_path / "link").symlink_to("a")
+    os.chown(file.parent, 1, 1)
+    for place in (file, tmp_path / "link" / "file"):
+        with pytest.raises(Refused):
+            set_up.require_roots_alone(str(place))
 
 
 @pytest.mark.parametrize("name", sorted(FORMATS.keys() - {"result"}))

@@ -34,7 +34,7 @@ from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
 if TYPE_CHECKING:
     from fswizard.tui.backend import Offer, SetUpChoices, SetUpDone, SetUpPlan, State
 
-PARTITION, ABSENT = "partition", "absent"
+PARTITION = "partition"
 
 
 class FieldBox(TextBox):
@@ -52,7 +52,7 @@ class SetUpScreen(Window[None]):
         "Choose the disk or partition that gets this filesystem for good, with space. Everything on it is lost, so it "
         "is checked like a disk for a test, and you confirm it in the review, which shows the exact commands.\n\n"
         "Tab goes to the label, the mount point and the owner. The owner is the account that can write to it.\n\n"
-        "A disk that may be absent, such as a USB disk, doesn't keep this machine from starting without it.\n\n"
+        "This machine starts without the disk, too, such as when it was unplugged.\n\n"
         "A partition table lets other programs and systems see that the disk is in use."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -134,11 +134,9 @@ class SetUpScreen(Window[None]):
                 refused = (shown(offer.refused.message) for offer in offers or () if offer.refused)
                 words = _("checking it …") if offers is None else f"✗ {next(refused, _('it is gone'))}"
                 rows.append(ListRow(f"no:{drive.name}", partial(_refused_row, drive, words), False))
-        rows += [gap("gap"), headline("how", _("How?"))]
-        whole = self._path not in usable or usable[self._path].whole
-        if whole:
-            rows.append(_tick_row(PARTITION, self._choices.partition, _("with a partition table (GPT)")))
-        rows.append(_tick_row(ABSENT, self._choices.may_be_absent, _("may be absent when this machine starts")))
+        if self._path not in usable or usable[self._path].whole:
+            words = _("with a partition table (GPT)")
+            rows += [gap("gap"), headline("how", _("How?")), _tick_row(PARTITION, self._choices.partition, words)]
         self.query_one(ChoiceList).rows = tuple(rows)
         self.refresh_bindings()
         if self._said_of != (self._path, bool(usable)):
@@ -166,8 +164,6 @@ class SetUpScreen(Window[None]):
         event.stop()
         if event.key == PARTITION:
             self._choices = replace(self._choices, partition=not self._choices.partition)
-        elif event.key == ABSENT:
-            self._choices = replace(self._choices, may_be_absent=not self._choices.may_be_absent)
         else:
             self._path = event.key
         self._redraw()
@@ -260,11 +256,14 @@ class SetUpReview(Window[None]):
         return possible.get(action, super().check_action(action, parameters))
 
     def _review(self, width: int) -> Content:
-        plan, what = self._plan, self._plan.what
+        plan, chosen = self._plan, self._plan.choices
         loss = (p_("you lose", "nothing"), "bold $text-success")
         if not plan.empty:
             loss = ("; ".join(map(shown, plan.losses)), "bold $text-error")
-        new = {"filesystem": what.filesystem, "label": what.label, "directory": what.mount_point, "owner": what.owner}
+        new = {
+            "filesystem": plan.candidate.filesystem.name, "label": chosen.label, "directory": chosen.mount_point,
+            "owner": chosen.owner,
+        }  # fmt: skip
         pairs: tuple[tuple[str, Piece], ...] = (
             (_("You lose"), loss),
             (_("You get"), _("{filesystem} “{label}” on {directory}, owned by {owner}", **new)),
@@ -338,7 +337,7 @@ class SetUpReview(Window[None]):
             self.say(("✓ ", "bold $text-success"), _("Copied, if your terminal allows it."))
 
     def action_save(self) -> None:
-        path = Path.home() / f"fswizard-set-up-{self._plan.what.label}.sh"
+        path = Path.home() / f"fswizard-set-up-{self._plan.choices.label}.sh"
         backend, plan = self.wizard.backend, self._plan
         self.ask(lambda: backend.save_script(plan, path), lambda saved: self._saved(path), group="save")
 

@@ -1,0 +1,222 @@
+"""A disk set up for good as a result recommends, seen from the user: the review, the script, and how it goes."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from fswizard.disks import as_root, rights
+from fswizard.disks.set_up import (
+    FSTAB,
+    TEST_FILE,
+    Names,
+    Order,
+    SetUpChoices,
+    chosen_set_up,
+    is_mount_point,
+    look,
+    shell,
+    steps,
+    typed_words,
+)
+from fswizard.drives.devices import find_device, losses, refusals
+from fswizard.errors import Missing, Refused, RunFailed
+from fswizard.filesystems import availability
+from fswizard.language import _, in_english
+from fswizard.model.codec import to_json
+from fswizard.model.drive import Drive
+from fswizard.model.filesystem import Candidate
+from fswizard.model.plan import Plan
+from fswizard.model.text import safe
+from fswizard.privileged import grammar
+from fswizard.privileged.block_device import path_of
+from fswizard.privileged.commands import LABELS
+from fswizard.system import commands
+
+USUAL_MOUNT_POINT = "/mnt/data"
+LISTING = ("lsblk", "--noheadings", "--bytes", "--raw", "--output", "SIZE,SERIAL,WWN,PARTUUID,MOUNTPOINT")
+"""By which a script knows the disk again, and what uses it (lsblk(8))."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetUpPlan:
+    """All that will be done, and to which disk."""
+
+    candidate: Candidate
+    choices: SetUpChoices
+    names: Names
+    path: str
+    """Its stable name."""
+    title: str
+    number: str = ""
+    diskseq: int = 0
+    size_bytes: int = 0
+    shown: str = ""
+    """As in `Order`."""
+    losses: tuple[str, ...] = ()
+    """What would be lost, a sentence each."""
+    empty: bool = True
+    kind: str = ""
+    """What confirms it, such as `serial number`."""
+    identifiers: tuple[str, ...] = ()
+    listed: str = ""
+    """What `LISTING` says of it."""
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """As root, in order."""
+        return tuple(map(shell, steps(self.candidate, self.choices, self.names)))
+
+
+@dataclass(frozen=True, slots=True)
+class SetUpDone:
+    """It is mounted, and its owner can write to it."""
+
+    mount_point: str
+    test_file: str
+    backup: str
+    """fstab as it was."""
+    undo: tuple[str, ...]
+    """Commands, as root."""
+
+
+def usual_choices(candidate: Candidate, plan: Plan) -> SetUpChoices:
+    """What the form begins with."""
+    point = plan.recipe.mount_point
+    if not is_mount_point(point):
+        point = USUAL_MOUNT_POINT
+    owner = pwd.getpwuid(os.getuid()) if os.getuid() else as_root.caller(os.environ)
+    longest = LABELS[candidate.filesystem.name][1]
+    return SetUpChoices(point.rpartition("/")[2][:longest], point, owner.pw_name)
+
+
+def plan_set_up(candidate: Candidate, path: str, choices: SetUpChoices) -> SetUpPlan:
+    """The plan for the disk or partition at `path`; Refused or Missing where anything stands against it.
+
+    Nothing is changed.
+    """
+    if not (here := availability(candidate.filesystem)).usable:
+        text = _(
+            "{filesystem} can't be set up here: {reason}", filesystem=candidate.filesystem.title, reason=here.reason
+        )
+        raise Missing(text, here.hint)
+    target = find_device(path)
+    device = target.device
+    choices = replace(choices, partition=choices.partition and target.whole)
+    candidate = chosen_set_up(candidate, choices)
+    if against := refusals(target, minimum_bytes=candidate.filesystem.minimum_bytes):
+        raise Refused(" ".join(refusal.text for refusal in against), against[0].hint)
+    names = look(candidate, choices, device.name, device.disk)
+    listed = commands.query([*LISTING, names.disk]).stdout.decode(errors="replace").rstrip("\n")
+    return SetUpPlan(
+        candidate, choices, names, target.path, target.title, device.number, device.diskseq, device.size_bytes,
+        target.facts.probed.type, losses(target), target.empty, target.kind, target.identifiers, listed,
+    )  # fmt: skip
+
+
+def set_up_on(candidate: Candidate, choices: SetUpChoices, name: str, drive: Drive) -> SetUpPlan:
+    """The plan for an empty disk that is not here, which nothing confirms, so that it can only be shown."""
+    candidate, disk = chosen_set_up(candidate, choices), path_of(name)
+    names = Names(disk, f"{disk}1" if choices.partition else disk, 1000, 1000)
+    return SetUpPlan(candidate, choices, names, disk, f"{name} ({drive.model})", size_bytes=drive.size_bytes)
+
+
+def require_confirmed(plan: SetUpPlan, typed: str) -> None:
+    """Refused where `typed` does not confirm the disk."""
+    if not plan.identifiers:
+        text = _("{disk} is confused with another disk.", disk=plan.title)
+        raise Refused(text, _("Unplug the other one, then choose again."))
+    if typed not in plan.identifiers:
+        text = _("'{typed}' is not the {kind} of {disk}.", typed=safe(typed), kind=plan.kind, disk=plan.title)
+        known = plan.identifiers[0]
+        raise Refused(text, _("Look again which disk it is: its {kind} is {value}.", kind=plan.kind, value=known))
+
+
+def set_up(plan: SetUpPlan, typed: str) -> Iterator[str | SetUpDone]:
+    """Have it done as root: yields what is done now, at last a SetUpDone. Blocks; call `rights.authorise` before.
+
+    Once begun it goes on to its end, whoever listens. Refused, Missing or RunFailed say what was taken back.
+    """
+    require_confirmed(plan, typed)
+    now = find_device(plan.path).device
+    if (now.number, now.diskseq, now.size_bytes) != (plan.number, plan.diskseq, plan.size_bytes):
+        raise Refused(_("{disk} is no longer the disk that was chosen.", disk=plan.title), _("Choose again."))
+    order = Order(plan.candidate.name, plan.choices, now.number, now.diskseq, now.size_bytes, typed, plan.shown)
+    for message in rights.ask("fswizard.disks.setting_up", to_json(order)):
+        if "step" in message:
+            yield message["step"]
+        else:
+            point = plan.choices.mount_point
+            yield SetUpDone(point, f"{point}/{TEST_FILE}", message["backup"], _undo(point, message["uuid"]))
+            return
+    hint = _("Look at {fstab} and the disk before you go on.", fstab=FSTAB)
+    raise RunFailed(_("Setting the disk up ended before it was done."), hint)
+
+
+def _undo(point: str, uuid: str) -> tuple[str, ...]:
+    """Commands that unmount it and take its line out, whatever else has changed there; the disk stays as it is."""
+    return (f"umount {point}", rf"sed -i '\|^UUID={uuid}\b|d' {FSTAB}")
+
+
+CHECKS = f"""\
+stop() {{ echo "Stopped: $*" >&2; exit 1; }}
+[ "$(id -u)" = 0 ] || stop "run this as root: sudo sh FILE"
+disk=$(readlink -f -- "$chosen")
+[ -b "$disk" ] || stop "$chosen is not there"
+listed=$({shlex.join(LISTING)} "$disk")
+[ "$listed" = "$expected" ] || stop "$chosen is in use, or another disk than the one that was chosen"
+holds=$(blkid -p -s TYPE -o value "$disk" || :)
+[ "$holds" = "$content" ] || stop "$chosen holds something else than was shown: ${{holds:-nothing}}"
+[ ! -L {FSTAB} ] || stop "{FSTAB} is a link: another program writes it"
+awk -v point="$point" '$2 == point {{ taken = 1 }} END {{ exit taken }}' {FSTAB} || stop "{FSTAB} has $point already"
+[ -z "$(ls -A "$point" 2> /dev/null)" ] || stop "$point is not an empty directory"
+umask 022
+stamp=$(date +%Y%m%d-%H%M%S)
+exec 9< "$disk"
+flock -n 9 || stop "$chosen is locked by another program"
+trap 'exit 1' HUP INT TERM"""
+
+
+@in_english()
+def script(plan: SetUpPlan) -> str:
+    """The same for sh, to be read and run as root: it knows the disk again, and takes back what it did if it fails."""
+    choices, made = plan.choices, plan.candidate.filesystem.name
+    names = replace(plan.names, disk="$disk", partition="$part" if choices.partition else "$disk")
+    values = {"chosen": plan.path, "expected": plan.listed, "content": plan.shown, "point": choices.mount_point}
+    title = "".join(letter if letter.isprintable() and letter.isascii() else "?" for letter in plan.title)
+    lines = [
+        "#!/bin/sh",
+        f"# Sets up {title} as {made} on {choices.mount_point}, and ERASES what is on it.",
+        "# Read it, then run it as root. It stops where anything is not as it was when it was written by fswizard.",
+        "set -eu",
+        *(f"{name}={shlex.quote(value)}" for name, value in values.items()),
+        CHECKS,
+        *(["case $disk in *[0-9]) part=${disk}p1 ;; *) part=${disk}1 ;; esac"] if choices.partition else []),
+    ]
+    text, undoing = "", ""
+    for number, step in enumerate(steps(plan.candidate, choices, names)):
+        if step.text != text:
+            text = step.text
+            lines += ["", f"# {text[:1].upper()}{text[1:]}"]
+        if step.undo:
+            taken_back = " && ".join(map(typed_words, step.undo.commands))
+            lines += [
+                f"undo_{number}() {{",
+                f"    if {typed_words(step.undo.when)}; then",
+                f"        {{ {taken_back}; }} || echo 'Not so that {step.undo.text}.' >&2",
+                "    fi",
+                "}",
+            ]
+            undoing = f"undo_{number}; {undoing}"
+            lines.append(f"trap '{undoing}' EXIT")
+        if step.command[0] in grammar.LOCKING_PROGRAMS:
+            lines.append("flock -u 9")
+        if step.name == "mount":
+            lines.append("exec 9<&-")
+        lines.append(shell(step))
+    how = "; ".join(_undo(choices.mount_point, "$uuid"))
+    said = f"printf '%s\\n' \"Done. To undo it: {how}\""
+    return "\n".join((*lines, "", "trap - EXIT", said, ""))
