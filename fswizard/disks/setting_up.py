@@ -165,7 +165,7 @@ class _Work:
     def _is_ours(self, mount: mounts.Mount) -> bool:
         if mount.kind != "btrfs":
             return mount.device == self._device.number
-        with closing(mounts.open_root(mount)) as directory:  # the number of a btrfs is not its device's
+        with closing(_open_root(mount)) as directory:  # the number of a btrfs is not its device's
             fsid = fcntl.ioctl(directory, BTRFS_IOC_FS_INFO, bytes(1024))[FSID]
         return str(UUID(bytes=fsid)) == self._names.uuid
 
@@ -208,3 +208,18 @@ def _succeed(command: Command, given: tuple[str, ...] = ()) -> str:
 def _sentence(text: str) -> str:
     text = safe(text).rstrip(".")
     return f"{text[:1].upper()}{text[1:]}."
+
+
+def _open_root(mount: mounts.Mount) -> int:
+    """Descriptor of the mount's root; OSError where its path leads elsewhere by now."""
+    descriptor = os.open(mount.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    if _mount_id(descriptor) != mount.id:
+        os.close(descriptor)
+        raise OSError(f"{mount.path} was moved while it was looked at")
+    return descriptor
+
+
+def _mount_id(descriptor: int) -> int:
+    """ID of the mount that an open file lies on."""
+    with open(f"/proc/self/fdinfo/{descriptor}") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("mnt_id:"))

@@ -1,17 +1,12 @@
-"""What is mounted (mountinfo in proc(5)), by whom it is looked at."""
+"""What is mounted (mountinfo in proc(5))."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from fswizard.disks import as_root
 from fswizard.privileged.block_device import HERE
-
-UMOUNT_LIMIT_S = 60.0
-
 
 @dataclass(frozen=True, slots=True)
 class Mount:
@@ -49,23 +44,3 @@ def unescape(field: str) -> str:
 def current() -> dict[int, Mount]:
     """Of this namespace, by ID."""
     return {mount.id: mount for mount in parse(HERE.lines("/proc/self/mountinfo"))}
-
-
-def open_root(mount: Mount) -> int:
-    """Descriptor of the mount's root; OSError where its path leads elsewhere by now."""
-    descriptor = os.open(mount.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    if id_of(descriptor) != mount.id:
-        os.close(descriptor)
-        raise OSError(f"{mount.path} was moved while it was looked at")
-    return descriptor
-
-
-def unmount(path: str) -> int:
-    """0, or the error number; the reason goes to standard error. Never lazily."""
-    return as_root.run(("umount", path), UMOUNT_LIMIT_S).returncode
-
-
-def id_of(descriptor: int) -> int:
-    """ID of the mount that an open file lies on."""
-    with open(f"/proc/self/fdinfo/{descriptor}") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith("mnt_id:"))
