@@ -8,7 +8,6 @@ language is missing, and fails where a translation has other fields than its sen
 from __future__ import annotations
 
 import ast
-import itertools
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -46,7 +45,7 @@ Found = tuple[str | tuple[str, ...], str | None, tuple[str, int]]
 def extracted() -> Catalog:
     """Every sentence, by file and line."""
     catalog = Catalog(project="fswizard", charset="utf-8", fuzzy=False)
-    for text, context, place in (*in_code(), *in_refusals(), *in_help(), *in_metrics(), *in_recordings(), *in_tables()):
+    for text, context, place in (*in_code(), *in_findings(), *in_help(), *in_metrics(), *in_recordings(), *in_tables()):
         catalog.add(text, locations=[place], context=context)
     return catalog
 
@@ -66,37 +65,15 @@ def in_code() -> Iterator[Found]:
                     yield text, context, (name, call.lineno)
 
 
-def in_refusals() -> Iterator[Found]:
-    """Refusals and findings about disks. Their sentences are f-strings; a field is called by the last name in it."""
-    for path in sorted((ROOT / "fswizard/privileged").glob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            match node:
-                case ast.Call(func=ast.Name(id="Refusal"), args=[_, *sentences], keywords=hints):
-                    sentences = [*sentences, *(each.value for each in hints)]
-                case ast.Assign(targets=[ast.Name(id="text" | "hint")], value=sentence):
-                    sentences = [sentence]
-                case ast.Assign(targets=[target], value=value) if DISK_WORDS & {*_names(target)}:
-                    words = (each for each in ast.walk(value) if isinstance(each, ast.Constant))
-                    sentences = [each for each in words if " " in str(each.value)]
-                case _:
-                    continue
-            for text in filter(None, itertools.chain.from_iterable(map(_texts, sentences))):
-                yield text, None, (path.relative_to(ROOT).as_posix(), node.lineno)
-
-
-def _texts(node: ast.expr) -> Iterator[str]:
-    match node:
-        case ast.Constant(value=str(text)):
-            yield text
-        case ast.JoinedStr(values=parts):
-            yield "".join(part.value if isinstance(part, ast.Constant) else f"{{{_name(part)}}}" for part in parts)
-        case ast.IfExp(body=one, orelse=other):
-            yield from _texts(one)
-            yield from _texts(other)
-
-
-def _name(node: ast.AST) -> str:
-    return next(filter(None, _names(node)), "value").lstrip("_")
+def in_findings() -> Iterator[Found]:
+    """What may stand against erasing a disk, and the words that confirm one."""
+    path = ROOT / "fswizard/drives/may_erase.py"
+    for node in ast.parse(path.read_text("utf-8")).body:
+        match node:
+            case ast.Assign(targets=[target], value=value) if DISK_WORDS & {*_names(target)}:
+                words = (each for each in ast.walk(value) if isinstance(each, ast.Constant))
+                for text in (str(each.value) for each in words if " " in str(each.value)):
+                    yield text, None, (path.relative_to(ROOT).as_posix(), node.lineno)
 
 
 def _names(node: ast.AST) -> Iterator[str]:

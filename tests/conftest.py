@@ -19,9 +19,9 @@ from hypothesis import settings
 
 from fswizard import language
 from fswizard.disks import memory_limit
+from fswizard.disks.locations import IN_MEMORY, filesystem_type
 from fswizard.filesystems import availability, catalogue
 from fswizard.system import commands, programs
-from fswizard.targets.locations import IN_MEMORY, filesystem_type
 from tests.uml import kernel
 
 REQUIRE_ALL = bool(os.environ.get("FSWIZARD_REQUIRE_ALL"))

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import shlex
 
+from fswizard.filesystems.commands import LABELS, Commands, DeviceNames, crypttab_line, fstab_line, make, volume_path
 from fswizard.language import N_, _
 from fswizard.model.analysis import Reason
 from fswizard.model.filesystem import TMPFS, Candidate
 from fswizard.model.layout import LUKS, MD
 from fswizard.model.plan import Plan
 from fswizard.model.units import binary_size_text
-from fswizard.privileged.commands import (
-    LABELS,
-    Commands,
-    DeviceNames,
-    crypttab_line,
-    fstab_line,
-    make,
-    volume_path,
-)
 
 DISK = "/dev/disk/by-id/DISK"
 """A placeholder, so that nobody pastes a command that erases a disk."""

@@ -7,13 +7,13 @@ import sys
 
 from fswizard.cli.command import Command
 from fswizard.disks import rights
+from fswizard.disks.journal import clean, leftovers
 from fswizard.errors import ExitCode, FswizardError
 from fswizard.language import _, shown
 from fswizard.model.text import cells, safe, safe_lines
 from fswizard.model.units import size_text
 from fswizard.report.layout import pad
 from fswizard.session import why_not
-from fswizard.targets import clean, leftovers
 
 
 class Clean(Command):

@@ -15,12 +15,12 @@ from fswizard import engines, filesystems
 from fswizard.cli.command import Command
 from fswizard.cli.output import wrapped
 from fswizard.disks import rights, way
+from fswizard.disks.memory_limit import ways as memory_limit_ways
 from fswizard.errors import ExitCode
 from fswizard.language import N_, _, in_english, shown
 from fswizard.model.text import cells
 from fswizard.system import commands, host, programs
 from fswizard.system.install import obstacle, offer
-from fswizard.targets import memory_limit_ways
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,8 @@ from fswizard import results
 from fswizard.cli.command import Command
 from fswizard.cli.narration import EXIT_CODES, Narration, narrated, print_report
 from fswizard.disks import rights
+from fswizard.disks.choice import parse_target
+from fswizard.disks.device_checks import how_to_confirm, require_confirmation
 from fswizard.disks.way import why_root
 from fswizard.errors import ExitCode, FswizardError, UsageError
 from fswizard.filesystems import parse_candidates, parse_needs
@@ -49,7 +51,6 @@ from fswizard.session import (
     why_not,
 )
 from fswizard.system.files import turn_away_from
-from fswizard.targets import how_to_confirm, parse_target, require_confirmation
 
 T = TypeVar("T")
 DEFAULT_RECIPE = "quick"

@@ -11,11 +11,8 @@ from fswizard import results
 from fswizard.advice import conclude
 from fswizard.cli.command import Command
 from fswizard.disks import rights
-from fswizard.errors import ExitCode, Refused, UsageError
-from fswizard.filesystems import parse_candidate
-from fswizard.language import _, shown
-from fswizard.model.text import safe
-from fswizard.targets import (
+from fswizard.disks.set_up import why_not_set_up
+from fswizard.disks.set_up_plan import (
     SetUpDone,
     SetUpPlan,
     plan_set_up,
@@ -23,8 +20,11 @@ from fswizard.targets import (
     script,
     set_up,
     usual_choices,
-    why_not_set_up,
 )
+from fswizard.errors import ExitCode, Refused, UsageError
+from fswizard.filesystems import parse_candidate
+from fswizard.language import _, shown
+from fswizard.model.text import safe
 
 
 class SetUp(Command):

@@ -176,9 +176,7 @@ async def start_workload(
     user = pwd.getpwuid(uid)
     environment = {"PATH": WORKLOAD_PATH, "HOME": user.pw_dir, "TMPDIR": "/tmp", "LC_ALL": "C.UTF-8", **env}
     if shutil.which(argv[0], path=WORKLOAD_PATH) is None:
-        raise Missing(
-            _("{program} is not installed.", program=argv[0]), _("`fswizard doctor` says how to get it.")
-        )
+        raise Missing(_("{program} is not installed.", program=argv[0]), _("`fswizard doctor` says how to get it."))
     drop = ("setpriv", f"--reuid={uid}", f"--regid={gid}", "--init-groups", *WITHOUT_RIGHTS)
     passed = {name: value for name, value in environment.items() if name in {"PATH", "LC_ALL", *PASSED_ON}}
     return await start(argv, cwd=cwd, env=passed, prefix=(*prefix, *drop))

@@ -21,9 +21,8 @@ from fswizard.disks.as_root import root
 from fswizard.disks.scratch_file import ScratchFile
 from fswizard.errors import Missing, Refused, RunFailed
 from fswizard.language import _
-from fswizard.privileged import system_calls
-from fswizard.privileged.block_device import SECTOR_BYTES
-from fswizard.system import clock
+from fswizard.system import clock, system_calls
+from fswizard.system.block_device import SECTOR_BYTES
 
 LOCK_LIMIT_S = 5.0
 """udev holds a shared lock on a device for a moment, while it looks at what was made or written."""
@@ -72,9 +71,7 @@ class LoopDevice:
         """
         _lock(self.descriptor, self.name)
         if os.fstat(self.file.descriptor).st_size != self.file.size_bytes:
-            raise RunFailed(
-                _("Something changed the size of the scratch image."), _("Nothing else may write to it.")
-            )
+            raise RunFailed(_("Something changed the size of the scratch image."), _("Nothing else may write to it."))
         if unused:
             require_unused(self.path)
 

@@ -20,8 +20,7 @@ from pathlib import Path
 
 from fswizard.disks.as_root import ROOT, root
 from fswizard.errors import FswizardError, OutOfMemory
-from fswizard.privileged import mounts
-from fswizard.system import clock, commands
+from fswizard.system import clock, commands, mounts
 from fswizard.system.commands import LocalProcess
 from fswizard.system.process import Finished, Process
 
@@ -81,9 +80,7 @@ class Limited:
 class _LimitedProcess:
     """A program whose end may be that it needed more."""
 
-    def __init__(
-        self, process: LocalProcess, exceeded: Callable[[Finished], bool], ended: Callable[[], None]
-    ) -> None:
+    def __init__(self, process: LocalProcess, exceeded: Callable[[Finished], bool], ended: Callable[[], None]) -> None:
         self._process = process
         self._exceeded = exceeded
         self._ended = ended

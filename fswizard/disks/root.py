@@ -11,25 +11,26 @@ import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
-from fswizard.disks import as_root, scratch_file
+from fswizard.disks import as_root, claim, disk_errors, scratch_file
 from fswizard.disks.arc import Arc
 from fswizard.disks.as_root import root
 from fswizard.disks.bare import fio_command
 from fswizard.disks.disk import Begun, Disk, DiskFailed, Filling
+from fswizard.disks.disk_errors import DiskErrors
 from fswizard.disks.loop import LoopDevice, attach, drop_buffers
 from fswizard.disks.memory_limit import Limited, limited
 from fswizard.disks.scratch_file import EDGE_BYTES, FUSE
 from fswizard.disks.stack import Part, Stack, until_unused
 from fswizard.engines import BareSample, require_unkilled
 from fswizard.errors import FswizardError, Refused, RunFailed
+from fswizard.filesystems import commands
+from fswizard.filesystems import mounting as grammar
 from fswizard.language import _
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Member
 from fswizard.model.text import safe
-from fswizard.privileged import claim, commands, disk_errors, grammar, mounts, system_calls
-from fswizard.privileged.block_device import HERE
-from fswizard.privileged.disk_errors import DiskErrors
-from fswizard.system import block_stats, clock, timeouts
+from fswizard.system import block_stats, clock, mounts, system_calls, timeouts
+from fswizard.system.block_device import HERE
 from fswizard.system.process import Finished, Process
 
 END_LIMIT_S = 10.0

@@ -13,11 +13,10 @@ from pathlib import Path
 
 from fswizard.disks.disk import Filling
 from fswizard.errors import Refused, RunFailed
+from fswizard.filesystems.commands import IMAGE_UNIT_BYTES
 from fswizard.language import _
 from fswizard.model.text import safe
-from fswizard.privileged import block_device
-from fswizard.privileged.commands import IMAGE_UNIT_BYTES
-from fswizard.system import clock, commands, timeouts
+from fswizard.system import block_device, clock, commands, timeouts
 from fswizard.system.process import Finished
 
 EDGE_BYTES = 1 << 20

@@ -15,14 +15,16 @@ from dataclasses import dataclass
 from typing import NamedTuple, NoReturn
 
 from fswizard.disks import as_root
+from fswizard.drives import disk_facts
 from fswizard.errors import Refused
+from fswizard.filesystems import mounting as grammar
 from fswizard.filesystems import parse_candidate
+from fswizard.filesystems.commands import LABELS, Command, fstab_line, make_kept
 from fswizard.language import N_, _
 from fswizard.model.filesystem import Candidate
 from fswizard.model.text import safe
-from fswizard.privileged import disk_facts, grammar, mounts
-from fswizard.privileged.block_device import HERE, path_of
-from fswizard.privileged.commands import LABELS, Command, fstab_line, make_kept
+from fswizard.system import mounts
+from fswizard.system.block_device import HERE, path_of
 
 FSTAB, NEW_FSTAB = "/etc/fstab", "/etc/.fstab.fswizard"
 OTHER_MOUNT_POINT, OTHER = N_("Choose another mount point, such as /mnt/data."), N_("Choose another.")

@@ -18,20 +18,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 from uuid import UUID
 
-from fswizard.disks import as_root, rights
+from fswizard.disks import as_root, claim, rights
+from fswizard.disks.claim import ClaimedDevice
 from fswizard.disks.loop import LOOP_GET_STATUS64, unlocked
 from fswizard.disks.set_up import Names, Order, SetUpChoices, Step, Undo, chosen_set_up, look, steps
 from fswizard.errors import FswizardError, Refused, RunFailed
+from fswizard.filesystems import mounting as grammar
 from fswizard.filesystems import parse_candidate
+from fswizard.filesystems.commands import Command
 from fswizard.language import _
 from fswizard.model.codec import from_json
 from fswizard.model.filesystem import Candidate
 from fswizard.model.text import safe
-from fswizard.privileged import claim, grammar, mounts
-from fswizard.privileged.block_device import HERE, Device, look_at, path_of
-from fswizard.privileged.claim import ClaimedDevice
-from fswizard.privileged.commands import Command
-from fswizard.privileged.system_calls import closing
+from fswizard.system import mounts
+from fswizard.system.block_device import HERE, Device, look_at, path_of
+from fswizard.system.system_calls import closing
 
 LOCK = "/run/fswizard-set-up.lock"
 PARTITION_LIMIT_S = 10.0

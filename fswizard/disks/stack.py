@@ -21,12 +21,13 @@ from fswizard.disks import as_root
 from fswizard.disks.as_root import root
 from fswizard.disks.loop import require_unused, unlocked
 from fswizard.errors import FswizardError, Missing, Refused, RunFailed
+from fswizard.filesystems import commands
+from fswizard.filesystems import mounting as grammar
+from fswizard.filesystems.commands import Command, DeviceNames
 from fswizard.language import _
 from fswizard.model.filesystem import Candidate
-from fswizard.privileged import commands, grammar
-from fswizard.privileged.block_device import path_of
-from fswizard.privileged.commands import Command, DeviceNames
 from fswizard.system import clock
+from fswizard.system.block_device import path_of
 from fswizard.system.process import Finished
 
 NAME = re.compile(r"fswizard-[0-9a-f]{16}")

@@ -15,11 +15,12 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from fswizard.disks import commands as words
-from fswizard.disks import scratch_file
+from fswizard.disks import disk_errors, scratch_file
+from fswizard.disks import udisks_commands as words
 from fswizard.disks.bare import READS, fio_command
 from fswizard.disks.bus import Bus, BusError, loops
 from fswizard.disks.disk import Begun, Disk, DiskFailed, Filling
+from fswizard.disks.disk_errors import DiskErrors
 from fswizard.disks.memory_limit import Limited, limited
 from fswizard.disks.scratch_file import ScratchFile
 from fswizard.disks.undo import IMAGE, Undoer
@@ -27,10 +28,8 @@ from fswizard.engines import BareSample
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.language import _
 from fswizard.model.filesystem import Candidate
-from fswizard.privileged import disk_errors, mounts
-from fswizard.privileged.block_device import HERE
-from fswizard.privileged.disk_errors import DiskErrors
-from fswizard.system import block_stats, clock, commands, timeouts
+from fswizard.system import block_stats, clock, commands, mounts, timeouts
+from fswizard.system.block_device import HERE
 from fswizard.system.process import Finished, Process
 
 APPEAR_S = 30.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from fswizard.drives.machine import Machine
-from fswizard.privileged.block_device import Device
 from fswizard.system import clock
+from fswizard.system.block_device import Device
 
 _BLOCK_BYTES = 4096
 _BLOCKS = 1000

@@ -6,18 +6,18 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from fswizard.drives import disk_facts, may_erase
 from fswizard.drives.blank import is_blank
 from fswizard.drives.inventory import describe
 from fswizard.drives.machine import HERE, Machine
+from fswizard.drives.may_erase import Facts, Finding, Probed
 from fswizard.errors import Refused, UsageError
 from fswizard.language import _, in_english, shown
 from fswizard.model.drive import Drive
 from fswizard.model.text import safe
 from fswizard.model.units import size_text
-from fswizard.privileged import disk_facts, may_erase
-from fswizard.privileged.block_device import Device, Tree, look_at
-from fswizard.privileged.may_erase import Facts, Finding, Probed
 from fswizard.system import clock
+from fswizard.system.block_device import Device, Tree, look_at
 
 _ASKING_S = 1.5
 """Time that smartctl, blkid and their like take to ask a disk."""

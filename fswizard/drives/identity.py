@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from fswizard.drives.disk_facts import serials, usb_directory
 from fswizard.drives.machine import HERE, Machine, Properties
 from fswizard.drives.models import names_a_volume, scsi_name
 from fswizard.drives.smr import Medium, SmrFacts, Zoned
 from fswizard.language import N_
 from fswizard.model.drive import Bus, Drive, DriveKind
 from fswizard.model.text import safe
-from fswizard.privileged.block_device import SECTOR_BYTES, decoded
-from fswizard.privileged.disk_facts import serials, usb_directory
+from fswizard.system.block_device import SECTOR_BYTES, decoded
 
 _BUSES: tuple[tuple[str, Bus], ...] = (
     (r"/usb\d+/", "usb"),

@@ -9,16 +9,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fswizard.drives import topology
+from fswizard.drives.disk_facts import NUMBERS_ONLY, Usage
 from fswizard.drives.identity import identify, known_facts
 from fswizard.drives.machine import HERE, Machine, Properties
+from fswizard.drives.may_erase import Probed, belongs
 from fswizard.drives.smr import judge_composed, judge_smr
 from fswizard.errors import FswizardError
 from fswizard.language import N_
 from fswizard.model.drive import Drive, DriveUse, Partition
 from fswizard.model.text import safe
-from fswizard.privileged.block_device import SECTOR_BYTES, look_at, path_of
-from fswizard.privileged.disk_facts import NUMBERS_ONLY, Usage
-from fswizard.privileged.may_erase import Probed, belongs
+from fswizard.system.block_device import SECTOR_BYTES, look_at, path_of
 from fswizard.system.commands import query
 
 _NEVER_LISTED = re.compile(r"ram\d|fd\d|sr\d|nbd\d|mtdblock|mmcblk\d+(boot|rpmb)")

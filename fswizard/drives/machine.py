@@ -8,9 +8,9 @@ from pathlib import Path
 
 from fswizard.errors import FswizardError
 from fswizard.model.text import safe
-from fswizard.privileged.block_device import UDEV, Tree, path_of
-from fswizard.privileged.mounts import Mount, parse
+from fswizard.system.block_device import UDEV, Tree, path_of
 from fswizard.system.commands import query
+from fswizard.system.mounts import Mount, parse
 
 Properties = Mapping[str, str]
 

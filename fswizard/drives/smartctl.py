@@ -16,8 +16,8 @@ from fswizard.drives.smr import KIND_OF, SmrFacts, judge_smr
 from fswizard.errors import FswizardError, Missing, RunFailed
 from fswizard.language import N_, in_english
 from fswizard.model.drive import Drive, Evidence
-from fswizard.privileged.block_device import path_of
 from fswizard.system import clock, programs
+from fswizard.system.block_device import path_of
 from fswizard.system.commands import query
 
 _BUSES = ("nvme", "sata", "sas", "scsi", "ide", "usb")

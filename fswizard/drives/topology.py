@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import os
 
+from fswizard.drives.disk_facts import Usage
 from fswizard.drives.machine import Machine, mount_of, mounts
-from fswizard.privileged.disk_facts import Usage
-from fswizard.privileged.may_erase import Probed
+from fswizard.drives.may_erase import Probed
 
 
 def devices_at(path: str, machine: Machine) -> tuple[str, ...]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fswizard import recipes
+from fswizard.disks.choice import require_plausible
+from fswizard.disks.locations import located_candidates
 from fswizard.errors import UsageError
 from fswizard.filesystems import parse_candidate
 from fswizard.language import _
@@ -12,7 +14,6 @@ from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Plan
 from fswizard.model.text import safe
 from fswizard.session.planning import check_limits, check_space, require_ageing
-from fswizard.targets import located_candidates, require_plausible
 
 
 def checked(plan: Plan) -> Plan:

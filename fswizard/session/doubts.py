@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+from fswizard.disks.locations import filesystem_number
 from fswizard.drives import persistent_cache_bytes, place_of
 from fswizard.filesystems import availability
 from fswizard.language import _, listing
@@ -14,7 +15,6 @@ from fswizard.model.plan import AGED_PERCENT, Plan
 from fswizard.model.result import Doubt, Environment
 from fswizard.model.units import binary_text, size_text
 from fswizard.system import host, programs
-from fswizard.targets import filesystem_number
 
 CACHING = frozenset({"zfs", "nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs"})
 """Filesystems that may keep in memory what an image on them is given as direct I/O: their own, or a server's."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 
+from fswizard.disks.prepared import CandidateFailed, PreparedTarget
 from fswizard.engines import WorkloadContext, WorkloadDisturbed, WorkloadFailed, engine
 from fswizard.language import _
 from fswizard.model.estimates import first_look_s
@@ -16,7 +17,6 @@ from fswizard.model.plan import Plan, Trial
 from fswizard.model.recipe import Job
 from fswizard.progress.emitter import BEFORE_ROUNDS, Emitter
 from fswizard.progress.workload_events import Measured, Progress, Ran, WorkloadEvent
-from fswizard.targets import CandidateFailed, PreparedTarget
 
 
 def first_look(plan: Plan, emitter: Emitter) -> Callable[[PreparedTarget], Awaitable[None]] | None:

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from fswizard.disks.directory import DirectoryContext
+from fswizard.disks.journal import Journal
+from fswizard.disks.locations import filesystem_type
 from fswizard.engines import WorkloadDisturbed, WorkloadFailed, engine
 from fswizard.language import _
 from fswizard.model.metrics import BUILT_IN_RATES, RATE_IN_MEMORY
@@ -15,7 +18,6 @@ from fswizard.model.recipe import Job, Recipe, Workload
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.workload_events import Measured, WorkloadEvent
 from fswizard.system import host
-from fswizard.targets import DirectoryContext, Journal, filesystem_type
 
 MEMORY = Path("/dev/shm")
 LARGEST_BYTES = 512 << 20

@@ -7,6 +7,10 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from fswizard.disks.choice import TargetChoice, drive_under, plan_target
+from fswizard.disks.exact_commands import planned_commands
+from fswizard.disks.locations import directory_candidates, image_room_bytes
+from fswizard.disks.memory_limit import LEAST_BYTES as LEAST_MEMORY_LIMIT_BYTES
 from fswizard.disks.way import why_root
 from fswizard.engines import engine, planned_age
 from fswizard.engines import programs as engine_programs
@@ -33,15 +37,6 @@ from fswizard.results import Entry
 from fswizard.session.precedent import calibrations, estimated
 from fswizard.system import host, programs
 from fswizard.system.commands import find
-from fswizard.targets import (
-    LEAST_MEMORY_LIMIT_BYTES,
-    TargetChoice,
-    directory_candidates,
-    drive_under,
-    image_room_bytes,
-    plan_target,
-    planned_commands,
-)
 
 DEFAULT_BASELINES = ("ext4", f"ext4:{AGED}")
 LEAST_OLD = 1.5

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fswizard import results
+from fswizard.disks.choice import require_still_there
 from fswizard.disks.way import why_root
 from fswizard.errors import FswizardError, Missing, UsageError
 from fswizard.language import N_, _, in_english
@@ -22,7 +23,6 @@ from fswizard.session.checked import checked
 from fswizard.session.planning import available, require_available, require_programs
 from fswizard.stats import analyse, decide
 from fswizard.system import host
-from fswizard.targets import require_still_there
 
 LONGEST_LIST = 3
 COMPLETE = N_("This run is complete: more rounds would not settle more.")

@@ -14,6 +14,12 @@ from functools import partial
 from pathlib import Path
 
 from fswizard.advice import conclude
+from fswizard.disks.as_root import ROOT_PATH, WORKLOAD_PATH
+from fswizard.disks.device import open_devices
+from fswizard.disks.directory import open_directories
+from fswizard.disks.image import open_images
+from fswizard.disks.journal import Journal
+from fswizard.disks.prepared import PreparedTarget
 from fswizard.engines import WorkloadDisturbed
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.language import N_, _, in_english
@@ -44,15 +50,6 @@ from fswizard.session.rest import let_rest
 from fswizard.session.trial import run_bare, run_trial
 from fswizard.stats import analyse, decide, forecast
 from fswizard.system.host import environment
-from fswizard.targets import (
-    ROOT_PATH,
-    WORKLOAD_PATH,
-    Journal,
-    PreparedTarget,
-    open_devices,
-    open_directories,
-    open_images,
-)
 
 LONGEST_ORDER_BYTES = 64
 WHY_STOPPED = {

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from fswizard.disks.prepared import CandidateFailed, PreparedTarget
 from fswizard.engines import WorkloadContext, WorkloadFailed, engine
 from fswizard.errors import FswizardError, Missing, Refused, RunFailed
 from fswizard.language import _
@@ -20,7 +21,6 @@ from fswizard.progress.workload_events import Doing, Progress, Ran, SeriesRecord
 from fswizard.session import direct_io
 from fswizard.system import clock
 from fswizard.system.block_stats import Counters, counters
-from fswizard.targets import CandidateFailed, PreparedTarget
 
 DISK_MAY_BE = ("EIO", "EROFS", "health", "mount", "umount")
 """Kinds of failures that a failing disk causes, too."""

@@ -30,12 +30,15 @@ from fswizard.system.files import home_directory, keep_setting, setting, write_n
 from fswizard.tui.choices import WizardChoices
 
 if TYPE_CHECKING:
+    from fswizard.disks.device_checks import Offer
+    from fswizard.disks.journal import Leftover
     from fswizard.disks.rights import State
+    from fswizard.disks.set_up import SetUpChoices
+    from fswizard.disks.set_up_plan import SetUpDone, SetUpPlan
     from fswizard.drives.devices import DeviceTarget
     from fswizard.filesystems import Availability
     from fswizard.results import Entry
     from fswizard.session import OngoingRun, Resumption
-    from fswizard.targets import Leftover, Offer, SetUpChoices, SetUpDone, SetUpPlan
 
 __all__ = [
     "Availability", "Backend", "DeviceTarget", "Entry", "Leftover", "Offer", "OngoingRun", "Order", "Place",
@@ -106,7 +109,7 @@ class Backend:
 
     def place(self, drive: Drive | None) -> Place:
         """Where a scratch image for `drive` goes: on it, or with a remark elsewhere. FswizardError where nowhere."""
-        from fswizard.targets import default_directory
+        from fswizard.disks.locations import default_directory
 
         try:
             return self.named_place(default_directory(drive))
@@ -119,8 +122,8 @@ class Backend:
             return replace(elsewhere, remark=remark)
 
     def named_place(self, directory: str) -> Place:
+        from fswizard.disks.locations import checked_directory, filesystem_name, filesystem_number, image_room_bytes
         from fswizard.drives import drive_of
-        from fswizard.targets import checked_directory, filesystem_name, filesystem_number, image_room_bytes
 
         path = checked_directory(directory)
         below, free_bytes = drive_of(path), host.this.space(path).free_bytes
@@ -132,7 +135,7 @@ class Backend:
         """One writable directory on each filesystem that lies on a disk, the best place of each first; or why not."""
         import psutil
 
-        from fswizard.targets import NOT_ON_A_DISK, filesystem_type
+        from fswizard.disks.locations import NOT_ON_A_DISK, filesystem_type
 
         by_device: dict[int, str] = {}
         home = home_directory()
@@ -148,7 +151,7 @@ class Backend:
         )
 
     def _place_or_refusal(self, path: str) -> Place:
-        from fswizard.targets import filesystem_name
+        from fswizard.disks.locations import filesystem_name
 
         try:
             return self.named_place(path)
@@ -157,7 +160,7 @@ class Backend:
 
     def offers(self, drive: Drive, recipe: Recipe | None) -> tuple[Offer, ...]:
         """Its partitions and the whole of it as targets, each with what would be lost or why it is refused."""
-        from fswizard.targets import offers
+        from fswizard.disks.device_checks import offers
 
         return offers(drive, recipe.image_bytes if recipe else 0)
 
@@ -205,9 +208,10 @@ class Backend:
 
         Quick: for every change of a choice. UsageError where not even one round fits into what may be written.
         """
+        from fswizard.disks.choice import drive_under
+        from fswizard.disks.locations import default_directory, located_candidates
         from fswizard.filesystems import parse_candidate
         from fswizard.session import calibrations, estimated, with_age, within_budget
-        from fswizard.targets import default_directory, drive_under, located_candidates
 
         if choices.recipe is None:
             raise UsageError(_("No recipe was chosen."), _("Go back and choose one."))
@@ -239,9 +243,9 @@ class Backend:
 
     def make_plan(self, choices: WizardChoices) -> Plan:
         """The plan that the choices amount to; FswizardError where they do not fit together."""
+        from fswizard.disks.choice import TargetChoice
         from fswizard.filesystems import parse_candidate
         from fswizard.session import Choices, make_plan
-        from fswizard.targets import TargetChoice
 
         if choices.recipe is None:
             raise UsageError(_("No recipe was chosen."), _("Go back and choose one."))
@@ -273,7 +277,7 @@ class Backend:
 
     def questions(self, plan: Plan) -> tuple[DeviceTarget, ...]:
         """What has to be typed before the devices of `plan` are erased, one question for each."""
-        from fswizard.targets import devices_of
+        from fswizard.disks.device_checks import devices_of
 
         return devices_of(plan)
 
@@ -282,7 +286,7 @@ class Backend:
 
         What was typed for several devices stands there with commas between.
         """
-        from fswizard.targets import confirmed
+        from fswizard.disks.device_checks import confirmed
 
         return confirmed(plan, typed)
 
@@ -295,6 +299,7 @@ class Backend:
     def way(self) -> State:
         """How scratch images are attached and mounted: by udisks2 or, where that can't be had, with root's rights."""
         from fswizard.disks.way import udisks
+
         return "udisks" if not udisks()[1] and os.geteuid() else self.rights()
 
     def why_root(self, plan: Plan) -> str:
@@ -376,13 +381,13 @@ class Backend:
 
     def why_not_set_up(self, candidate: Candidate) -> str:
         """In a sentence; empty where a disk can be set up so."""
-        from fswizard.targets import why_not_set_up
+        from fswizard.disks.set_up import why_not_set_up
 
         return why_not_set_up(candidate)
 
     def usual_set_up(self, candidate: Candidate, plan: Plan) -> SetUpChoices:
         """What the form begins with."""
-        from fswizard.targets import usual_choices
+        from fswizard.disks.set_up_plan import usual_choices
 
         return usual_choices(candidate, plan)
 
@@ -392,25 +397,25 @@ class Backend:
 
     def plan_set_up(self, candidate: Candidate, path: str, choices: SetUpChoices) -> SetUpPlan:
         """All that would be done; Refused where anything stands against it. Nothing is changed."""
-        from fswizard.targets import plan_set_up
+        from fswizard.disks.set_up_plan import plan_set_up
 
         return plan_set_up(candidate, path, choices)
 
     def require_confirmed(self, plan: SetUpPlan, typed: str) -> None:
         """Refused where `typed` does not confirm the disk."""
-        from fswizard.targets import require_confirmed
+        from fswizard.disks.set_up_plan import require_confirmed
 
         require_confirmed(plan, typed)
 
     def set_up(self, plan: SetUpPlan, typed: str) -> Iterator[str | SetUpDone]:
         """Do it, blocking: what is done now, at last where it is. FswizardError says what was taken back."""
-        from fswizard.targets import set_up
+        from fswizard.disks.set_up_plan import set_up
 
         return set_up(plan, typed)
 
     def save_script(self, plan: SetUpPlan, path: Path) -> None:
         """A script that does the same, in a new file; Refused where that cannot be written."""
-        from fswizard.targets import script
+        from fswizard.disks.set_up_plan import script
 
         try:
             write_new(path, script(plan).encode())
@@ -447,13 +452,13 @@ class Backend:
         keep_setting(name, value)
 
     def leftovers(self) -> tuple[Leftover, ...]:
-        from fswizard.targets import leftovers
+        from fswizard.disks.journal import leftovers
 
         return leftovers()
 
     def clean(self, leftover: Leftover) -> tuple[str, ...]:
         """Clean up, and say in sentences what was not there any more."""
-        from fswizard.targets import clean
+        from fswizard.disks.journal import clean
 
         return clean(leftover)
 

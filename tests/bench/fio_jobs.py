@@ -14,6 +14,10 @@ from typing import Literal
 
 from fswizard import engines
 from fswizard.cli.narration import Narration
+from fswizard.disks.directory import open_directories
+from fswizard.disks.image import open_images
+from fswizard.disks.journal import Journal
+from fswizard.disks.prepared import PreparedTarget
 from fswizard.engines import WorkloadContext
 from fswizard.engines.fio import FioJob
 from fswizard.engines.shared.fio_output import DumpReader, figures
@@ -29,7 +33,6 @@ from fswizard.progress.eta import Eta
 from fswizard.results import ResultWriter
 from fswizard.session.trial import run_trial
 from fswizard.system.commands import children_cpu_s
-from fswizard.targets import Journal, PreparedTarget, open_directories, open_images
 from tests.bench.pairs import Pairs
 from tests.bench.table import Line, Size, at_least
 from tests.builders import make_plan

@@ -19,17 +19,17 @@ from typing import Any
 import psutil
 import pytest
 
+from fswizard.disks import choice, device_checks, locations
 from fswizard.drives import drive_of, inventory, place_of, smartctl
 from fswizard.drives.devices import find_device
 from fswizard.drives.machine import Machine, mount_of, mounts
 from fswizard.errors import Missing
 from fswizard.model.drive import Drive, Partition
-from fswizard.privileged.mounts import Mount
 from fswizard.session import doubts, planning
 from fswizard.system import commands, host
 from fswizard.system.commands import Finished
 from fswizard.system.host import Space
-from fswizard.targets import choice, device_checks, locations
+from fswizard.system.mounts import Mount
 from tests.fakes.host import ModelHost, use
 from tests.recorded.machines import machine
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from fswizard.disks.set_up import SetUpChoices
+from fswizard.disks.set_up_plan import SetUpDone, SetUpPlan, require_confirmed, set_up_on
 from fswizard.errors import Refused, RunFailed
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Plan
-from fswizard.targets import SetUpChoices, SetUpDone, SetUpPlan, require_confirmed, set_up_on
 from tests.fakes.wizard import NEW, OLD, FakeMachine
 
 DONE = SetUpDone(

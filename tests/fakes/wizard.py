@@ -16,6 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from fswizard.advice import conclude
+from fswizard.disks import exact_commands
+from fswizard.disks.exact_commands import MOUNT
+from fswizard.disks.journal import Leftover
 from fswizard.disks.rights import State, missing
 from fswizard.engines import engine
 from fswizard.engines.shared.running import failure
@@ -51,9 +54,6 @@ from fswizard.session.resuming import COMPLETE
 from fswizard.session.session import WHY_STOPPED, ended_text
 from fswizard.stats import analyse, decide
 from fswizard.system.process import Finished
-from fswizard.targets import exact_commands
-from fswizard.targets.exact_commands import MOUNT
-from fswizard.targets.journal import Leftover
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.backend import Backend, Place
 from fswizard.tui.choices import WizardChoices

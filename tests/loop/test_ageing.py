@@ -11,14 +11,15 @@ from typing import Any
 
 import pytest
 
+from fswizard.disks import image
+from fswizard.disks.choice import TargetChoice
+from fswizard.disks.image import ImageContext
 from fswizard.engines import WorkloadFailed, age
 from fswizard.engines.shared import ageing_worker
 from fswizard.filesystems import parse_candidates
 from fswizard.model.metrics import THROUGHPUT, USED
 from fswizard.model.plan import AGED_PERCENT
 from fswizard.session import Choices, make_plan
-from fswizard.targets import TargetChoice, image
-from fswizard.targets.image import ImageContext
 from tests.loop.devices import Bench, run
 from tests.loop.runs import WRITES, at, session_in, watch
 

@@ -12,6 +12,8 @@ import pytest_asyncio
 
 from fswizard import recipes, results
 from fswizard.advice import conclude
+from fswizard.disks import journal
+from fswizard.disks.choice import TargetChoice
 from fswizard.disks.root import RootDisk, RootDisks
 from fswizard.disks.stack import NAME
 from fswizard.errors import Refused
@@ -20,7 +22,6 @@ from fswizard.report import FORMATS, render
 from fswizard.report.presentation import present
 from fswizard.session import Choices, make_plan
 from fswizard.system.files import state_directory
-from fswizard.targets import TargetChoice, journal
 from tests.loop import devices
 from tests.loop.devices import Bench, Case, run, signatures
 from tests.loop.machine_state import assert_nothing_lives

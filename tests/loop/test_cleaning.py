@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from fswizard.disks import journal
 from fswizard.errors import ExitCode, RunFailed
-from fswizard.targets import journal
 from tests.loop.devices import Bench, run
 from tests.loop.machine_state import names_in
 from tests.loop.tiny_run import fswizard

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
+from fswizard.disks import disk_errors
+from fswizard.disks.directory import PreparedDirectories
+from fswizard.disks.filling import write_beside
+from fswizard.disks.journal import Journal
+from fswizard.disks.prepared import errors_under
 from fswizard.disks.root import RootDisk, RootDisks, open_root
 from fswizard.errors import OutOfMemory, RunFailed
 from fswizard.filesystems import parse_candidate
-from fswizard.privileged import disk_errors
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.eta import Eta
-from fswizard.targets.directory import PreparedDirectories
-from fswizard.targets.journal import Journal
-from fswizard.targets.prepared import errors_under
-from fswizard.targets.scratch_file import write_beside
 from tests.builders import make_plan
 from tests.loop.devices import BTRFS_SIZE, SIZE, Bench
 from tests.loop.failing_host import small_host

@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 
 from fswizard.disks import as_root
-from fswizard.filesystems import parse_candidates
+from fswizard.disks.exact_commands import LABEL, MOUNT
+from fswizard.filesystems import commands, parse_candidates
 from fswizard.model.events import CommandFinished, Event, RunEnded
 from fswizard.model.plan import Plan
-from fswizard.privileged import commands
 from fswizard.session.planning import Choices, TargetChoice, make_plan
 from fswizard.system.commands import LocalProcess
-from fswizard.targets.exact_commands import LABEL, MOUNT
 from tests.loop.runs import WRITES, session_in, watch
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio, pytest.mark.btrfs]

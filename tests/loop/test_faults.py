@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from fswizard.disks import root
+from fswizard.disks import journal, root
 from fswizard.drives.devices import find_device
 from fswizard.engines.fio import FioJob
 from fswizard.filesystems import parse_candidates
@@ -22,7 +22,6 @@ from fswizard.model.metrics import TRIAL_WRITTEN
 from fswizard.session.idle_wait import Clocks
 from fswizard.session.planning import Choices, TargetChoice, make_plan
 from fswizard.system import timeouts
-from fswizard.targets import journal
 from tests.fakes.machine import make_program
 from tests.loop.failing_host import FailingDisk, failing_disk, failing_host, fill, small_host
 from tests.loop.machine_state import (
@@ -294,7 +293,7 @@ def test_a_mkfs_that_hangs_can_be_ended(tmp_path: Path) -> None:
 
 
 def test_a_candidate_that_cannot_be_unmounted_ends_the_run(tmp_path: Path) -> None:
-    at_once = "from fswizard.targets import image; image.BUSY_PAUSE_S = 0.0"
+    at_once = "from fswizard.disks import image; image.BUSY_PAUSE_S = 0.0"
     with tiny_run(tmp_path, "--rounds", "1..1", script=at_once, still_at=MEASURING) as run:
         inside = ["nsenter", f"--target={run.pid}", "--mount", "sh", "-c", 'cd "$0" && echo in && exec sleep 1000']
         holder = subprocess.Popen([*inside, "/run/fswizard/0"], stdout=subprocess.PIPE)

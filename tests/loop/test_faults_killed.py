@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fswizard.targets import journal
+from fswizard.disks import journal
 from tests.loop.machine_state import names_in
 from tests.loop.tiny_run import clean, started
 from tests.unit.test_journal import left_behind
@@ -33,8 +33,8 @@ STEPS = [
 DYING = """
 import asyncio, os, signal, sys
 from pathlib import Path
-from fswizard.targets import journal
-from fswizard.targets.journal import Journal
+from fswizard.disks import journal
+from fswizard.disks.journal import Journal
 
 name, number, when, place = sys.argv[1], int(sys.argv[2]), sys.argv[3], Path(sys.argv[4])
 owner = Path if name == "unlink" else journal if hasattr(journal, name) else os
@@ -80,7 +80,7 @@ def test_killed_at_each_step_of_the_journal(tmp_path: Path, monkeypatch: pytest.
     for home in homes:
         (home / "place").mkdir(parents=True)
     told = [([str(word) for word in case] + [f"{home}/place"], f"{home}/state") for case, home in zip(cases, homes)]
-    script = f"import asyncio, fswizard.targets.journal\nDYING = {DYING!r}\n{FORKED}"
+    script = f"import asyncio, fswizard.disks.journal\nDYING = {DYING!r}\n{FORKED}"
     argv = [sys.executable, "-c", script, json.dumps(told)]
     done = subprocess.run(argv, capture_output=True, text=True, check=True)
     assert [int(code) for code in done.stdout.split()] == [-signal.SIGKILL] * len(cases), done.stderr
@@ -111,7 +111,7 @@ def test_a_second_run_on_the_disk_and_clean_beside_the_first(place: Path) -> Non
 def test_clean_itself_may_be_killed(place: Path) -> None:
     left_behind(place)
     dies = (
-        "import os, signal, sys; from fswizard.__main__ import main; from fswizard.targets import journal\n"
+        "import os, signal, sys; from fswizard.__main__ import main; from fswizard.disks import journal\n"
         "journal.query = lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)\n"
         "sys.argv = ['fswizard', 'clean']; main()"
     )

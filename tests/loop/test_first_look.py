@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from fswizard import results
+from fswizard.disks import image
 from fswizard.engines.tree import TreeJob
 from fswizard.model import plan as plans
 from fswizard.model.events import Event, SampleTaken, StepStarted
 from fswizard.model.metrics import DURATION, FIRST_LOOK_RATE
-from fswizard.targets import image
 from tests.builders import make_workload
 from tests.loop.runs import TINY, session_in, short_plan, watch
 

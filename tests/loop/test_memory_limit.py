@@ -14,6 +14,7 @@ import pytest
 
 from fswizard.advice.commands import commands, how_to_use
 from fswizard.disks import memory_limit
+from fswizard.disks.directory import DirectoryContext
 from fswizard.disks.memory_limit import V1, V2, limited
 from fswizard.disks.root import open_root
 from fswizard.engines.shared.running import interpreter
@@ -25,7 +26,6 @@ from fswizard.model.recipe import Cost, Job, Workload
 from fswizard.progress.workload_events import Measured
 from fswizard.session.planning import Choices, TargetChoice, make_plan
 from fswizard.system.process import Finished
-from fswizard.targets.directory import DirectoryContext
 from tests.fakes.host import ModelHost, use
 from tests.loop.root_disk import image, made_and_mounted, said
 from tests.loop.runs import COPY_TREE, TINY, result_of, session_in, short_session

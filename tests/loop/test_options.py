@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from fswizard.advice.commands import making
+from fswizard.disks import exact_commands
 from fswizard.filesystems import availability, catalogue, parse_candidate
 from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.plan import FORMAT, MOUNTING
 from fswizard.system import commands, host
-from fswizard.targets import exact_commands
 from tests.loop.devices import Bench, run
 
 pytestmark = pytest.mark.loop

@@ -5,18 +5,21 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fswizard.disks import claim, stack
+from fswizard.disks.arc import Arc
+from fswizard.disks.claim import ClaimedDevice
+from fswizard.disks.root import RootDisk
 from fswizard.drives.devices import find_device, losses, refusals
-from fswizard.errors import FswizardError
-from fswizard.privileged import rights
+from fswizard.errors import FswizardError, Refused
+from fswizard.filesystems import parse_candidate
 from tests.loop import devices
-from tests.loop.channel import Channel, about
 from tests.loop.devices import BTRFS_SIZE, SIZE, Bench, Case, digest, lvm_label, raid_superblock, run, write, zfs_label
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
@@ -213,25 +216,17 @@ MATRIX: tuple[Row, ...] = (
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def helper() -> Iterator[Channel]:
-    with Channel(rights.ERASE) as channel:
-        yield channel
-
-
 @pytest.mark.parametrize("row", MATRIX, ids=[row[0] for row in MATRIX])
-def test_it_is_refused_and_stays_as_it_was(row: Row, bench: Bench, helper: Channel) -> None:
+def test_it_is_refused_and_stays_as_it_was(row: Row, bench: Bench) -> None:
     _, make, code, words = row
     case = make(bench)
     ours = 4096 if make is swap else -1  # behind its first page the kernel may swap meanwhile
     before = digest(case.file, ours)
     planned = plan_side(case)
-    answer = claim(helper, case)
-    if "ok" in answer:
-        helper.ask("detach", handle=answer["ok"]["handle"])
+    with pytest.raises(Refused) as refused:
+        claimed(case).detach()
     assert digest(case.file, ours) == before, "the device was changed"
-    assert answer.get("error", {}).get("code") == "refused", answer
-    assert words in answer["error"]["text"], answer
+    assert words.lower() in refused.value.message.lower()
     assert code in planned or not code, planned
 
 
@@ -244,42 +239,52 @@ def plan_side(case: Case) -> list[str]:
     return [refusal.code for refusal in refusals(found, serial, minimum_bytes=64 << 20)]
 
 
-def claim(helper: Channel, case: Case) -> dict[str, Any]:
-    fields: dict[str, Any] = {"number": "", "diskseq": 1, "size_bytes": SIZE, "serial": "x", "shown": ""}
+def claimed(case: Case) -> ClaimedDevice:
+    """By what was typed of it, or else by what confirms it."""
+    fields: dict[str, Any] = {"number": "", "diskseq": 1, "size_bytes": SIZE, "identifier": "x", "shown": ""}
     if "number" not in case.claimed:
         fields = about(case.path)
-    typed = {} if case.typed is None else {"serial": case.typed}
-    return helper.ask("claim", **{**fields, **typed, **case.claimed})
+    typed = {} if case.typed is None else {"identifier": case.typed}
+    return claim.claim(**{**fields, **typed, **case.claimed})
 
 
-def test_a_free_device_is_claimed_once_and_released(bench: Bench, helper: Channel) -> None:
+def about(path: str) -> dict[str, Any]:
+    """What a plan says of the device at `path`."""
+    found = find_device(path)
+    return {
+        "number": found.device.number, "diskseq": found.device.diskseq, "size_bytes": found.device.size_bytes,
+        "identifier": found.identifiers[0] if found.identifiers else "x", "shown": found.facts.probed.type,
+    }  # fmt: skip
+
+
+def test_a_free_device_is_claimed_once_and_released(bench: Bench) -> None:
     case = bench.disk()
     before = digest(case.file)
     assert plan_side(case) == []
     assert losses(find_device(case.path))[0].startswith("Nothing was found")
-    claimed = claim(helper, case)["ok"]
-    assert claimed["path"] == case.path
-    with Channel(rights.ERASE) as second:
-        assert "locked by another program" in claim(second, case)["error"]["text"]
-    assert "ok" in helper.ask("detach", handle=claimed["handle"])
-    again = claim(helper, case)["ok"]
-    helper.ask("detach", handle=again["handle"])
+    held = claimed(case)
+    assert held.path == case.path
+    with pytest.raises(Refused, match="locked by another program"):
+        claimed(case)
+    held.detach()
+    claimed(case).detach()
     assert digest(case.file) == before, "claiming writes nothing"
 
 
-def test_a_partition_is_claimed_and_its_neighbours_are_not_touched(bench: Bench, helper: Channel) -> None:
+async def test_a_partition_is_claimed_and_its_neighbours_are_not_touched(bench: Bench) -> None:
     case = devices.partition(bench)
     table_before = case.file.read_bytes()[: 1 << 20]
-    claimed = claim(helper, case)["ok"]
-    for verb, fields in (("wipe", {}), ("mkfs", {"filesystem": "ext4", "arguments": ["-q"]}), ("wipe", {})):
-        ended = helper.ask(verb, handle=claimed["handle"], **fields)["ended"]
-        assert ended["exit_code"] == 0, ended
-    helper.ask("detach", handle=claimed["handle"])
+    disk = RootDisk((claimed(case),), str(bench.directory / "mounted"), None, Arc())
+    await disk.wipe()
+    made = await disk.make(parse_candidate("ext4"), lambda argv: None)
+    assert [each.exit_code for each in made] == [0]
+    await disk.wipe()
+    await disk.detach()
     assert case.file.read_bytes()[: 1 << 20] == table_before
 
 
 @pytest.mark.parametrize("kind", ["LUKS", "ext4", "swap that nobody uses", "an empty partition table"])
-def test_what_may_be_given_up_is_listed_as_lost(kind: str, bench: Bench, helper: Channel) -> None:
+def test_what_may_be_given_up_is_listed_as_lost(kind: str, bench: Bench) -> None:
     makers: dict[str, Callable[[], Case]] = {
         "LUKS": lambda: write(bench.disk(), 0, b"LUKS\xba\xbe\0\1".ljust(592, b"\0")),
         "ext4": lambda: bench.made("mkfs.ext4", "-q", "-L", "archive"),
@@ -290,28 +295,35 @@ def test_what_may_be_given_up_is_listed_as_lost(kind: str, bench: Bench, helper:
     shown = " ".join(losses(find_device(case.path)))
     if kind != "an empty partition table":
         assert {"LUKS": "crypto_LUKS", "ext4": 'ext4 "archive"'}.get(kind, "swap") in shown
-    claimed = claim(helper, case)
-    assert "ok" in claimed, claimed
-    helper.ask("detach", handle=claimed["ok"]["handle"])
+    claimed(case).detach()
 
 
-def test_a_device_that_is_mounted_by_another_program_meanwhile_is_not_written(bench: Bench, helper: Channel) -> None:
+async def test_a_device_that_is_mounted_by_another_program_meanwhile_is_not_written(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stack, "BUSY_LIMIT_S", 0.1)
     case = bench.made("mkfs.ext4", "-q")
-    handle = claim(helper, case)["ok"]["handle"]
+    disk = RootDisk((claimed(case),), str(bench.directory / "own"), None, Arc())
     bench.mount(case.path, "-o", "ro")
     before = digest(case.file)
-    for verb, fields in (("wipe", {}), ("mkfs", {"filesystem": "ext4", "arguments": ["-q", "-F"]})):
-        assert "in use" in helper.ask(verb, handle=handle, **fields)["error"]["text"]
+    with pytest.raises(FswizardError, match="in use"):
+        await disk.wipe()
+    with pytest.raises(FswizardError, match="in use"):
+        await disk.make(parse_candidate("ext4"), lambda argv: None)
     assert digest(case.file) == before
-    helper.ask("detach", handle=handle)
+    await disk.detach()
 
 
-def test_a_device_that_is_pulled_out_and_replaced_meanwhile_is_not_written(bench: Bench, helper: Channel) -> None:
+async def test_a_device_that_is_pulled_out_and_replaced_meanwhile_is_not_written(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stack, "BUSY_LIMIT_S", 0.1)
     case = bench.disk()
-    handle = claim(helper, case)["ok"]["handle"]
+    disk = RootDisk((claimed(case),), str(bench.directory / "own"), None, Arc())
     other = bench.file("other")
-    run("losetup", "--detach", case.path)  # deferred while the helper holds it, so the name cannot be taken
-    answer = helper.ask("wipe", handle=handle)
-    helper.ask("detach", handle=handle)
+    run("losetup", "--detach", case.path)  # deferred while it is held, so the name cannot be taken
+    with suppress(FswizardError):
+        await disk.wipe()
+    await disk.detach()
     attached = bench.attach(other)
-    assert digest(other) == hashlib.sha256(bytes(SIZE)).hexdigest(), f"{attached} was written: {answer}"
+    assert digest(other) == hashlib.sha256(bytes(SIZE)).hexdigest(), f"{attached} was written"

@@ -9,8 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from fswizard.disks import journal
 from fswizard.errors import ExitCode
-from fswizard.targets import journal
 from tests.loop.devices import run
 from tests.loop.machine_state import (
     alive,

@@ -159,7 +159,7 @@ from fswizard import recipes, results
 from fswizard.errors import FswizardError
 from fswizard.filesystems import parse_candidates
 from fswizard.session import Choices, FollowedRun, make_plan, start
-from fswizard.targets import TargetChoice
+from fswizard.disks.choice import TargetChoice
 
 async def ended(run):
     return [event async for event in run.events()][-1]

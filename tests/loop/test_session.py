@@ -11,6 +11,7 @@ import pytest
 
 from fswizard import results
 from fswizard.advice import conclude
+from fswizard.disks import journal
 from fswizard.engines.fio import FioJob
 from fswizard.model.estimates import calibration
 from fswizard.model.events import (
@@ -27,7 +28,6 @@ from fswizard.model.events import (
     StepStarted,
 )
 from fswizard.session.planning import Choices, TargetChoice, make_plan
-from fswizard.targets import journal
 from tests.loop.machine_state import names_in
 from tests.loop.runs import COPIES, RANDOM_WRITE, TINY, WRITES, at, begins, pause, session_in, short_session, watch
 from tests.loop.tiny_run import clean

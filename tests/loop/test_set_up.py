@@ -18,9 +18,9 @@ from textual.widgets import Input
 
 from fswizard.demo import find_story
 from fswizard.disks.set_up import TEST_FILE, TEST_WORDS, SetUpChoices
+from fswizard.disks.set_up_plan import SetUpPlan, _undo, plan_set_up, script
 from fswizard.disks.setting_up import LOCK
 from fswizard.filesystems import parse_candidate
-from fswizard.targets.set_up import SetUpPlan, _undo, plan_set_up, script
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.widgets.choice_list import ChoiceList
 from tests.builders import write_result

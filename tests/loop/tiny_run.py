@@ -16,9 +16,9 @@ from typing import IO, Any
 import psutil
 
 from fswizard import results
+from fswizard.disks import journal
 from fswizard.model.result import Result
 from fswizard.session import find_ongoing
-from fswizard.targets import journal
 from tests.fakes.host import ROOMY
 from tests.loop.machine_state import descendants, names_in, wait_until
 from tests.recipe_texts import writing

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from fswizard.disks.choice import TargetChoice
 from fswizard.drives.devices import find_device
 from fswizard.engines.fio import FioJob
 from fswizard.engines.overflow import OverflowJob
@@ -16,7 +17,6 @@ from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.result import Result
 from fswizard.session.planning import Choices, make_plan
 from fswizard.session.session import Session
-from fswizard.targets.choice import TargetChoice
 from tests.loop.runs import watch
 from tests.simulated.disks import Disk
 from tests.simulated.nbd import attached

@@ -12,7 +12,7 @@ import pytest
 
 from fswizard.demo import Story, stories
 from fswizard.demo.app import DemoApp
-from fswizard.targets.journal import Leftover
+from fswizard.disks.journal import Leftover
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.theme import THEMES
 from tests.fakes.setting_up import DONE, SettingUp

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input
 
+from fswizard.disks.set_up_plan import script
 from fswizard.errors import RunFailed
-from fswizard.targets import script
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.screens.set_up import SetUpScreen
 from tests.fakes.setting_up import DONE, SettingUp

@@ -11,10 +11,10 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from fswizard.disks.journal import Leftover
+from fswizard.disks.own_directory import Identity
 from fswizard.errors import Missing, UsageError
 from fswizard.filesystems import Availability, suggestions
-from fswizard.targets.journal import Leftover
-from fswizard.targets.own_directory import Identity
 from fswizard.tui.preferences import PreferenceList
 from fswizard.tui.screens.dialogs import LeaveScreen
 from fswizard.tui.screens.export import ExportScreen

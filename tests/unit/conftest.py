@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from fswizard.disks import choice
 from fswizard.filesystems import Availability
 from fswizard.session import doubts
 from fswizard.system import clock
-from fswizard.targets import choice
 from tests.builders import make_drive
 from tests.fakes.clock import SimulatedClock
 from tests.fakes.host import ModelHost, use

@@ -7,12 +7,12 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
+from fswizard.disks import exact_commands
 from fswizard.model.analysis import Advice, Analysis, Card, Findings, Ratio, Reason, Verdict
 from fswizard.model.codec import from_json, to_json
 from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_WRITTEN, DURATION, IOPS, THROUGHPUT, WORST_LATENCY
 from fswizard.model.result import Doubt, Environment, Failure, Sample, ThroughputSeries
 from fswizard.stats import summarise
-from fswizard.targets import exact_commands
 from tests.builders import make_drive, make_plan, make_result, make_samples, make_workload
 
 WORKLOADS = (

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from fswizard.advice import conclude
+from fswizard.disks.set_up import why_not_set_up
 from fswizard.errors import UsageError
 from fswizard.filesystems import parse_candidates
 from fswizard.model.analysis import Advice, Findings, Ratio
@@ -20,7 +21,6 @@ from fswizard.model.plan import Member, Target
 from fswizard.model.result import Doubt, Failure, Result, Sample
 from fswizard.report.presentation import present
 from fswizard.stats import analyse
-from fswizard.targets import why_not_set_up
 from tests.builders import make_drive, make_plan, make_result, make_samples, make_workload
 
 Figures = Mapping[str, Sequence[float]]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from fswizard.advice import conclude
+from fswizard.disks.choice import TargetChoice
 from fswizard.errors import UsageError
 from fswizard.filesystems import parse_candidate, parse_candidates
 from fswizard.model.plan import Plan
@@ -22,7 +23,6 @@ from fswizard.session import Choices, make_plan
 from fswizard.session.order import trial_order
 from fswizard.stats import analyse, decide
 from fswizard.stats.comparison import compare_within
-from fswizard.targets import TargetChoice
 from fswizard.tui.widgets.lanes import looks_of
 from tests.builders import make_plan as made_plan
 from tests.builders import make_recipe, make_result, make_samples, make_workload

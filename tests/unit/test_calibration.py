@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from fswizard import results
+from fswizard.disks.choice import TargetChoice
 from fswizard.engines.fio import FioJob
 from fswizard.engines.tree import TreeJob
 from fswizard.filesystems import parse_candidates
@@ -23,7 +24,6 @@ from fswizard.report.writes import budget_text
 from fswizard.results import Entry, ResultWriter, all_results, new_path
 from fswizard.session import Choices, estimated, make_plan
 from fswizard.system import host
-from fswizard.targets import TargetChoice
 from tests.builders import make_drive, make_recipe, make_workload
 from tests.fakes.host import use
 from tests.recording import recorded

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from fswizard import recipes
+from fswizard.disks.locations import located_candidates
 from fswizard.errors import FswizardError, Refused, UsageError
 from fswizard.filesystems import parse_candidate
 from fswizard.model.codec import from_json, to_json
@@ -21,7 +22,6 @@ from fswizard.model.result_file import Header, encoded
 from fswizard.results import event_in
 from fswizard.session import take_up
 from fswizard.session.checked import checked
-from fswizard.targets import located_candidates
 from tests.fakes.host import ModelHost, use
 from tests.recording import RUNS
 

@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from fswizard.disks import as_root
+from fswizard.disks import as_root, claim
+from fswizard.drives.may_erase import Facts, Probed
 from fswizard.errors import Missing, Refused
-from fswizard.privileged import claim
-from fswizard.privileged.block_device import Device
-from fswizard.privileged.may_erase import Facts, Probed
+from fswizard.system.block_device import Device
 
 DEVICE = Device("sdb", "sdb", "8:16", diskseq=7, size_bytes=8 << 30)
 
@@ -50,7 +49,7 @@ def test_the_kernel_says_which_disk_is_open(
 def test_a_node_that_is_another_device_or_none_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "sdb"
     file.touch()
-    monkeypatch.setattr("fswizard.privileged.block_device.path_of", lambda name: str(file))
+    monkeypatch.setattr("fswizard.system.block_device.path_of", lambda name: str(file))
     with pytest.raises(Refused, match="is not the block device 8:16"):
         claim._open(DEVICE, os.O_RDONLY)
 

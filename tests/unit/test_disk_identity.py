@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import termios
-import threading
 from functools import partial
 from pathlib import Path
 
 import pytest
-from fswizard.privileged.consent import IUTF8, ask, contents, question
 
-from fswizard.drives import inventory
+from fswizard.disks import device_checks
+from fswizard.drives import inventory, may_erase
 from fswizard.drives.devices import DeviceTarget, find_device, refusals
+from fswizard.drives.disk_facts import serials
 from fswizard.drives.machine import Machine
+from fswizard.drives.may_erase import Probed
 from fswizard.errors import Refused
 from fswizard.model.plan import Member, Target
-from fswizard.privileged import may_erase
-from fswizard.privileged.block_device import Device, Tree
-from fswizard.privileged.disk_facts import serials
-from fswizard.privileged.may_erase import Facts, Probed
-from fswizard.targets import device_checks
 from tests.builders import make_plan
 from tests.recorded import machines
 from tests.unit.test_may_erase import PART, SERIAL, found, stage
@@ -71,10 +65,6 @@ def test_two_disks_in_a_dock_have_its_serial_number_and_are_confirmed_by_their_n
             f"Check which disk it is; its name in /dev/disk/by-id is {DOCK[name]}"
         )
     assert not against(machine, name, DOCK[name])
-
-    asked = question([target.facts], Tree(machine.root))
-    assert f"    Name in /dev/disk/by-id: {DOCK[name]}\n" in asked
-    assert "152D00539000\n    Contents" not in asked
 
 
 @pytest.mark.parametrize("name", ["sdb", "sdc"])
@@ -225,102 +215,3 @@ def test_both_disks_of_a_dock_are_named_on_the_command_line_and_a_twin_of_later_
 
 ARCHIVE = Probed({"ID_FS_TYPE": "ext4", "ID_FS_LABEL": "archive"}, frozenset({"ext4"}))
 NOTHING = Probed()
-
-
-@pytest.fixture
-def tree(tmp_path: Path) -> Tree:
-    """Two disks as sysfs describes them."""
-    for disk, model in (("sdb", "ST8000AS0002-1NA\n"), ("nvme0n1", "SSD\x1b]52;c;x\x07")):
-        device = tmp_path / "sys" / "block" / disk / "device"
-        device.mkdir(parents=True)
-        (device / "model").write_text(model)
-    return Tree(tmp_path)
-
-
-def seen(name: str, disk: str, found: Probed, serial: str = "", size_bytes: int = 8_001_563_222_016) -> Facts:
-    device = Device(name, disk, "8:16", 7, size_bytes)
-    return Facts(device, {name: found}, reported={serial: "serial number"} if serial else {})
-
-
-def test_a_disk_is_shown_with_all_that_it_can_be_told_by(tree: Tree) -> None:
-    assert question([seen("sdb", "sdb", ARCHIVE, "Z840A1B2")], tree) == (
-        """
-fswizard will ERASE this disk. Everything on it will be lost for good:
-
-  /dev/sdb, 8.00 TB
-    Model:         ST8000AS0002-1NA
-    Serial number: Z840A1B2
-    Contents:      ext4 "archive"
-
-Type yes to erase it; anything else cancels: """
-    )
-
-
-def test_of_several_each_is_shown_and_none_can_write_over_the_question(tree: Tree) -> None:
-    asked = question([seen("sdb1", "sdb", NOTHING, "Z84", 512_110_190_592), seen("nvme0n1", "nvme0n1", ARCHIVE)], tree)
-    assert "will ERASE these 2 devices. Everything on them will be lost for good:" in asked
-    assert "  /dev/sdb1, a partition of sdb, 512 GB\n" in asked
-    assert "    Contents:      nothing was found\n" in asked
-    assert "    Serial number: unknown\n" in asked
-    assert asked.endswith("Type yes to erase them; anything else cancels: ")
-    hostile = Probed({"ID_FS_TYPE": "ext4", "ID_FS_LABEL_ENC": r"\x1b[2J\u202eno\x0aContents:" + "x" * 500})
-    asked = question([seen("nvme0n1", "nvme0n1", hostile)], tree)
-    assert "Model:         SSD\\x1b]52;c;x\\x07\n" in asked
-    assert not set(asked) & {"\x1b", "\x07", "\u202e"}
-    assert max(map(len, asked.splitlines())) < 130
-    assert len(asked.splitlines()) == 9
-
-
-@pytest.mark.parametrize(
-    ("found", "words"),
-    [
-        (NOTHING, "nothing was found"),
-        (Probed({"ID_PART_TABLE_TYPE": "gpt"}, frozenset({"gpt", "PMBR"})), "a partition table (gpt)"),
-        (Probed({"ID_FS_TYPE": "xfs"}, frozenset({"xfs", "swap"})), "xfs, swap"),
-    ],
-)
-def test_what_lies_on_a_disk_stands_in_a_line(found: Probed, words: str) -> None:
-    assert contents(found) == words
-
-
-def replied(early: str, reply: str, text: str = "Sure? ", *, utf8: bool = True) -> tuple[bool, bytes]:
-    """Whether that is a yes, where `early` was typed before the question stood there; and what the terminal showed."""
-    (user, terminal), shown = os.openpty(), bytearray()
-
-    def answer() -> None:
-        while not shown.endswith(b"? "):
-            shown.extend(os.read(user, 100))
-        os.write(user, reply.encode())
-
-    modes = termios.tcgetattr(terminal)
-    modes[0] = modes[0] | IUTF8 if utf8 else modes[0] & ~IUTF8
-    modes[3] &= ~termios.ECHO
-    termios.tcsetattr(terminal, termios.TCSANOW, modes)
-    os.write(user, early.encode())
-    typing = threading.Thread(target=answer)
-    typing.start()
-    try:
-        return ask(terminal, text), bytes(shown)
-    finally:
-        typing.join()
-        os.close(user)
-        os.close(terminal)
-
-
-@pytest.mark.parametrize(
-    ("early", "reply", "yes"),
-    [
-        ("", "yes\n", True), ("", " YES \n", True), ("", "y\n", False), ("", "\n", False),
-        ("yes\n", "no\n", False),
-        ("", "yes\x04", False),  # the end of input sends what stands there without the end of its line
-    ],
-)  # fmt: skip
-def test_yes_in_whole_is_a_yes_unless_it_was_typed_before_the_question_or_cut_off(
-    early: str, reply: str, yes: bool
-) -> None:
-    assert replied(early, reply)[0] is yes
-
-
-def test_a_terminal_gets_the_characters_that_it_understands() -> None:
-    assert replied("", "no\n", "Фото? ")[1] == "Фото? ".encode()
-    assert replied("", "no\n", "Фото? ", utf8=False)[1] == rb"\u0424\u043e\u0442\u043e? "

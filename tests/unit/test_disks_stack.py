@@ -11,8 +11,8 @@ import pytest
 from fswizard.disks import as_root, stack
 from fswizard.disks.stack import find_array, find_volume, parse_pool_errors, reclaim, until_free, uuid_of
 from fswizard.errors import Missing, Refused
-from fswizard.privileged import commands
-from fswizard.privileged.commands import DeviceNames
+from fswizard.filesystems import commands
+from fswizard.filesystems.commands import DeviceNames
 from fswizard.system import clock
 from fswizard.system.process import Finished
 from tests.fakes.clock import SimulatedClock

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fswizard.disks import commands, way
+from fswizard.disks import udisks_commands as commands
+from fswizard.disks import way
 from fswizard.errors import Missing
 from fswizard.filesystems import parse_candidate, parse_candidates
 from fswizard.model.plan import Member, Target

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from fswizard.drives import drive_of, inventory, is_file_of_others, place_of
 from fswizard.drives.inventory import _free_bytes, describe
 from fswizard.drives.machine import HERE, Machine, mount_of, probe
+from fswizard.drives.may_erase import Probed
 from fswizard.drives.smr import judge_composed
 from fswizard.model.drive import Confidence, Drive, Partition, SmrKind, SmrVerdict
-from fswizard.privileged.may_erase import Probed
-from fswizard.privileged.mounts import Mount, parse, unescape
+from fswizard.system.mounts import Mount, parse, unescape
 from tests.fakes.clock import SimulatedClock
 from tests.fakes.machine import make_program
 from tests.recorded.machines import machine

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fswizard.advice.commands import making
+from fswizard.disks import exact_commands
 from fswizard.errors import UsageError
 from fswizard.filesystems import (
     NEEDS,
@@ -33,7 +34,6 @@ from fswizard.model.drive import SmrKind
 from fswizard.model.filesystem import Candidate, Driver, Feature, Filesystem, MkfsOption, MountOption
 from fswizard.model.layout import Layout, LayoutOption
 from fswizard.model.plan import FORMAT, MOUNTING
-from fswizard.targets import exact_commands
 from tests.builders import make_drive
 
 FILESYSTEMS = list(catalogue().values())

@@ -18,7 +18,7 @@ from tests.fakes.clock import SimulatedClock
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(fswizard.__file__).parent
-STARTING = ("system/commands.py", "disks/as_root.py", "privileged/setting_up.py")
+STARTING = ("system/commands.py", "disks/as_root.py", "disks/setting_up.py")
 STARTERS = re.compile(
     r"subprocess\.\w+|asyncio\.create_subprocess_\w+|os\.(system|popen|exec|spawn|posix_spawn)\w*|pty\.spawn"
 )
@@ -86,7 +86,7 @@ def test_an_installed_wheel_works(wheel: Path, tmp_path: Path) -> None:
 
 
 PROGRAMS_OF_THEIR_OWN = (
-    "privileged/setting_up.py",
+    "disks/setting_up.py",
     *(f"engines/shared/{name}_worker.py" for name in ("direct", "fileserver", "tree")),
 )
 WAITING = re.compile(

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from fswizard.cli import Fswizard
+from fswizard.disks import journal as journal_module
+from fswizard.disks import own_directory
+from fswizard.disks.journal import Journal, Leftover, clean, leftovers
+from fswizard.disks.locations import filesystem_type
+from fswizard.disks.own_directory import Identity, NotRemoved
 from fswizard.errors import ExitCode, RunFailed, UsageError
 from fswizard.results import state_directory
 from fswizard.system import timeouts
-from fswizard.targets import journal as journal_module
-from fswizard.targets import own_directory
-from fswizard.targets.journal import Journal, Leftover, clean, leftovers
-from fswizard.targets.locations import filesystem_type
-from fswizard.targets.own_directory import Identity, NotRemoved
 
 
 def the_entry() -> Path:
@@ -75,7 +75,7 @@ def left_behind(place: Path) -> Path:
 def _killed_run(tmp_path: Path) -> Path:
     """A process that journals a directory and is then killed with SIGKILL."""
     code = (
-        "import signal, sys; from pathlib import Path; from fswizard.targets.journal import Journal;"
+        "import signal, sys; from pathlib import Path; from fswizard.disks.journal import Journal;"
         "made = Journal(Path(sys.argv[1]) / 'result.jsonl').make_directory(Path(sys.argv[1]));"
         "(made / 'image').write_bytes(b'x' * 100_000); print(made, flush=True); signal.pause()"
     )

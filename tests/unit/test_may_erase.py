@@ -12,14 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fswizard.drives import inventory
+from fswizard.drives import disk_facts, inventory, may_erase
 from fswizard.drives.blank import is_blank
 from fswizard.drives.devices import find_device, losses, refusals
 from fswizard.drives.machine import Machine
+from fswizard.drives.may_erase import Facts, Probed, changes, findings
 from fswizard.drives.topology import devices_at
-from fswizard.privileged import disk_facts, may_erase
-from fswizard.privileged.block_device import Device, Tree, look_at
-from fswizard.privileged.may_erase import Facts, Probed, changes, findings
+from fswizard.system.block_device import Device, Tree, look_at
 from tests.recorded import machines
 
 SERIAL = "Z8400000"

@@ -10,6 +10,9 @@ import pytest
 
 from fswizard import filesystems, recipes
 from fswizard.cli.run import plan_text
+from fswizard.disks import locations
+from fswizard.disks.choice import TargetChoice, parse_target
+from fswizard.disks.journal import Journal
 from fswizard.engines.fio import FioJob
 from fswizard.errors import Missing, Refused, UsageError
 from fswizard.filesystems import Availability, catalogue, parse_candidates
@@ -19,7 +22,6 @@ from fswizard.report.plan import plan_facts
 from fswizard.report.presentation import repeat_command
 from fswizard.session import Choices, doubts, make_plan
 from fswizard.system.host import Distribution
-from fswizard.targets import Journal, TargetChoice, locations, parse_target
 from tests.builders import make_recipe, make_workload
 from tests.fakes.host import ModelHost, use
 from tests.fakes.machine import without_root

@@ -10,7 +10,12 @@ from typing import Any, cast
 
 import pytest
 
+from fswizard.disks import device, image
+from fswizard.disks.device import WIPE_LIMIT_S, PreparedDevices, _leave_wiped
 from fswizard.disks.disk import Begun, DiskFailed
+from fswizard.disks.image import BUSY_ATTEMPTS, BUSY_PAUSE_S, PreparedImage, open_images
+from fswizard.disks.journal import Journal, leftovers
+from fswizard.disks.prepared import CandidateFailed
 from fswizard.engines.fileserver import FileServerJob
 from fswizard.engines.tree import TreeJob
 from fswizard.errors import Missing, Refused, RunFailed
@@ -24,11 +29,6 @@ from fswizard.progress.eta import Eta
 from fswizard.session import harness_ceiling
 from fswizard.system import clock
 from fswizard.system.process import Finished
-from fswizard.targets import device, image
-from fswizard.targets.device import WIPE_LIMIT_S, PreparedDevices, _leave_wiped
-from fswizard.targets.image import BUSY_ATTEMPTS, BUSY_PAUSE_S, PreparedImage, open_images
-from fswizard.targets.journal import Journal, leftovers
-from fswizard.targets.prepared import CandidateFailed
 from tests.builders import make_plan, make_workload
 from tests.fakes.clock import SimulatedClock
 

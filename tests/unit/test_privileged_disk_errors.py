@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from fswizard.privileged import disk_errors
-from fswizard.privileged.block_device import Tree
-from fswizard.privileged.disk_errors import MAXIMUM_LINES, DiskErrors
+from fswizard.disks import disk_errors
+from fswizard.disks.disk_errors import MAXIMUM_LINES, DiskErrors
+from fswizard.system.block_device import Tree
 from tests.recorded.machines import machine
 
 Log = Callable[..., None]

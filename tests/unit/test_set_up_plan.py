@@ -17,12 +17,12 @@ from fswizard.advice import conclude
 from fswizard.demo import find_story
 from fswizard.disks import as_root, set_up
 from fswizard.disks.set_up import Names, SetUpChoices, chosen_set_up, look, shell, steps
+from fswizard.disks.set_up_plan import usual_choices
 from fswizard.errors import Missing, Refused
+from fswizard.filesystems import mounting as grammar
 from fswizard.filesystems import parse_candidate
-from fswizard.privileged import grammar
-from fswizard.privileged.commands import LABELS, make_kept
+from fswizard.filesystems.commands import LABELS, make_kept
 from fswizard.report import FORMATS, render
-from fswizard.targets import usual_choices
 
 PLAIN = SetUpChoices("data", "/mnt/data", "root")
 NAMES = Names("/dev/sdb", "/dev/sdb1", 1000, 1000, "0b1c", "20260102-030405")

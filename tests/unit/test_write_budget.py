@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from fswizard.disks.choice import TargetChoice
 from fswizard.engines.fio import FioJob
 from fswizard.errors import UsageError
 from fswizard.filesystems import parse_candidates
@@ -20,7 +21,6 @@ from fswizard.model.plan import Plan
 from fswizard.model.result import Result, Sample
 from fswizard.report.writes import wear_text, written_text
 from fswizard.session import Choices, make_plan
-from fswizard.targets import TargetChoice
 from tests.builders import make_drive, make_recipe, make_result, make_samples, make_workload
 from tests.fakes.command_line import fswizard
 

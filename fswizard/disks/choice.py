@@ -8,8 +8,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fswizard.disks import device_checks, locations
 from fswizard.drives import composed, details, place_of
 from fswizard.errors import Refused, UsageError
+from fswizard.filesystems.commands import IMAGE_UNIT_BYTES
 from fswizard.language import N_, _
 from fswizard.model.drive import Drive
 from fswizard.model.estimates import brought
@@ -17,8 +19,6 @@ from fswizard.model.plan import Member, Plan, Target
 from fswizard.model.recipe import Recipe
 from fswizard.model.text import safe
 from fswizard.model.units import binary_size_text, parse_size
-from fswizard.privileged.commands import IMAGE_UNIT_BYTES
-from fswizard.targets import device_checks, locations
 
 DISK_ANSWERS_S = 5.0
 MOST_MEMBERS = 12

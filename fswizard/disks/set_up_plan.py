@@ -25,16 +25,16 @@ from fswizard.disks.set_up import (
 from fswizard.drives.devices import find_device, losses, refusals
 from fswizard.errors import Missing, Refused, RunFailed
 from fswizard.filesystems import availability
+from fswizard.filesystems import mounting as grammar
+from fswizard.filesystems.commands import LABELS
 from fswizard.language import _, in_english
 from fswizard.model.codec import to_json
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Plan
 from fswizard.model.text import safe
-from fswizard.privileged import grammar
-from fswizard.privileged.block_device import path_of
-from fswizard.privileged.commands import LABELS
 from fswizard.system import commands
+from fswizard.system.block_device import path_of
 
 USUAL_MOUNT_POINT = "/mnt/data"
 LISTING = ("lsblk", "--noheadings", "--bytes", "--raw", "--output", "SIZE,SERIAL,WWN,PARTUUID,MOUNTPOINT")

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fswizard.privileged.block_device import Device, decoded, path_of
-from fswizard.privileged.commands import RUN_NAME
+from fswizard.filesystems.commands import RUN_NAME
+from fswizard.system.block_device import Device, decoded, path_of
 
 MINIMUM_BYTES = 64 << 20
 SERIAL, BY_ID, WWN, PARTUUID, FILE = "serial number", "name in /dev/disk/by-id", "WWN", "PARTUUID", "file's path"

@@ -16,7 +16,7 @@ from fswizard.language import _
 from fswizard.model.drive import Drive
 from fswizard.model.plan import Member, Plan, Target
 from fswizard.model.text import safe
-from fswizard.privileged.block_device import path_of
+from fswizard.system.block_device import path_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fswizard.privileged import grammar
+from fswizard.filesystems import mounting as grammar
 
 Command = tuple[str, ...]
 Commands = tuple[Command, ...]

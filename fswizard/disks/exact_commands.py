@@ -6,15 +6,15 @@ import os
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from fswizard.disks import commands as unprivileged
+from fswizard.disks import udisks_commands as unprivileged
+from fswizard.filesystems import commands
+from fswizard.filesystems.commands import Command, DeviceNames
 from fswizard.language import _
 from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import LUKS, MD
 from fswizard.model.plan import FORMAT, MOUNTING, Member, Target
 from fswizard.model.recipe import PlannedCommand
 from fswizard.model.units import binary_size_text
-from fswizard.privileged import commands
-from fswizard.privileged.commands import Command, DeviceNames
 
 ARRAY, VOLUME, POOL, LABEL = "ARRAY", "VOLUME", "POOL", "LABEL"
 """Stand for the name that a run makes up, of an array, a volume, a pool or a btrfs."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from fswizard.filesystems import commands
 from fswizard.language import _
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import FORMAT, MOUNTING, Target
 from fswizard.model.recipe import PlannedCommand
 from fswizard.model.units import binary_size_text
-from fswizard.privileged import commands
 
 IMAGE, DEVICE, KEPT = "IMAGE", "DEVICE", "IMAGE-OF"
 """Stand for the nameless file, its loop device, and the file that keeps an aged candidate."""

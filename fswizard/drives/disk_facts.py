@@ -9,11 +9,11 @@ import os
 import re
 from collections.abc import Collection, Iterator, Mapping
 
-from fswizard.privileged import may_erase
-from fswizard.privileged.block_device import HERE, Device, Tree, look_at
-from fswizard.privileged.commands import RUN_NAME
-from fswizard.privileged.may_erase import Facts, Finding, Probed, found
-from fswizard.privileged.mounts import Mount, parse, unescape
+from fswizard.drives import may_erase
+from fswizard.drives.may_erase import Facts, Finding, Probed, found
+from fswizard.filesystems.commands import RUN_NAME
+from fswizard.system.block_device import HERE, Device, Tree, look_at
+from fswizard.system.mounts import Mount, parse, unescape
 
 TABLES = (
     "/etc/fstab", "/etc/crypttab", "/etc/mdadm.conf", "/etc/mdadm/mdadm.conf",

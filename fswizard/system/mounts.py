@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from fswizard.privileged.block_device import HERE
+from fswizard.system.block_device import HERE
+
 
 @dataclass(frozen=True, slots=True)
 class Mount:

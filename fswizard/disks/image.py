@@ -9,7 +9,10 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from fswizard.disks import filling as scratch_file
 from fswizard.disks.disk import Disk, DiskFailed, Disks
+from fswizard.disks.journal import Journal
+from fswizard.disks.prepared import CandidateFailed, PreparedTarget, require_no_errors
 from fswizard.disks.root import open_root
 from fswizard.disks.udisks import open_udisks
 from fswizard.engines import (
@@ -22,20 +25,17 @@ from fswizard.engines import (
     require_unkilled,
 )
 from fswizard.errors import FswizardError, Refused, RunFailed
+from fswizard.filesystems import commands
 from fswizard.language import _
 from fswizard.model.estimates import ageing_s, free_when_aged_bytes
 from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import MKFS_TIME, UNPLUG_TIME
 from fswizard.model.plan import FIRST_LOOK_BYTES, Plan
 from fswizard.model.text import safe
-from fswizard.privileged import commands
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.workload_events import Progress, Ran, WorkloadEvent
 from fswizard.system import clock, host, timeouts
 from fswizard.system.process import Finished, Process
-from fswizard.targets import scratch_file
-from fswizard.targets.journal import Journal
-from fswizard.targets.prepared import CandidateFailed, PreparedTarget, require_no_errors
 
 Look = Callable[[PreparedTarget], Awaitable[None]]
 BUSY_ATTEMPTS = 4

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
+from fswizard.disks import disk_errors
+from fswizard.disks.disk_errors import DiskErrors
 from fswizard.engines import BareDevice, WorkloadContext
 from fswizard.errors import RunFailed
 from fswizard.language import _
 from fswizard.model.filesystem import Candidate
-from fswizard.privileged import disk_errors
-from fswizard.privileged.disk_errors import DiskErrors
-from fswizard.privileged.system_calls import closing
+from fswizard.system.system_calls import closing
 
 
 class CandidateFailed(Exception):

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 
+from fswizard.disks.prepared import require_no_errors
 from fswizard.errors import RunFailed
 from fswizard.language import N_, _
 from fswizard.model.estimates import filling_s
@@ -15,7 +16,6 @@ from fswizard.progress.emitter import Emitter
 from fswizard.progress.workload_events import Progress
 from fswizard.system import clock, timeouts
 from fswizard.system.process import Finished
-from fswizard.targets.prepared import require_no_errors
 
 FILLING = N_("writing the whole scratch image once")
 PROBE_MIB = 16

@@ -6,7 +6,11 @@ import contextlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from fswizard.disks.device_checks import require_confirmation, require_unchanged
 from fswizard.disks.disk import Disk, DiskFailed
+from fswizard.disks.image import PreparedImage
+from fswizard.disks.journal import Journal
+from fswizard.disks.prepared import require_no_errors
 from fswizard.disks.root import open_root
 from fswizard.drives.machine import HERE
 from fswizard.errors import FswizardError, Refused, RunFailed
@@ -16,10 +20,6 @@ from fswizard.model.result import Doubt
 from fswizard.progress.emitter import Emitter
 from fswizard.results import state_directory
 from fswizard.system import clock
-from fswizard.targets.device_checks import require_confirmation, require_unchanged
-from fswizard.targets.image import PreparedImage
-from fswizard.targets.journal import Journal
-from fswizard.targets.prepared import require_no_errors
 
 WIPE_LIMIT_S = 10.0
 """So long is tried at the end of a run; then a doubt says that the last filesystem is still there."""

@@ -14,13 +14,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from fswizard.disks import as_root
+from fswizard.drives import disk_facts, may_erase
+from fswizard.drives.may_erase import Facts, Finding, Probed
 from fswizard.errors import Missing, Refused
 from fswizard.language import _
 from fswizard.model.text import safe
-from fswizard.privileged import disk_facts, may_erase
-from fswizard.privileged.block_device import HERE, Device, look_at, path_of
-from fswizard.privileged.may_erase import Facts, Finding, Probed
-from fswizard.privileged.system_calls import closing
+from fswizard.system.block_device import HERE, Device, look_at, path_of
+from fswizard.system.system_calls import closing
 
 BLKROGET, BLKGETSIZE64, BLKGETDISKSEQ = 0x125E, 0x80081272, 0x80081280
 LOOK_LIMIT_S = 10
@@ -51,16 +51,6 @@ class ClaimedDevice:
     @property
     def path(self) -> str:
         return self.device.path
-
-    @property
-    def descriptors(self) -> tuple[int, ...]:
-        """Descriptors that a process needs to work on it."""
-        return (self.descriptor,)
-
-    @property
-    def log_names(self) -> tuple[str, ...]:
-        """By which the kernel's log may call it."""
-        return self.device.names
 
     def require_same(self, *, unused: bool) -> None:
         """Refused where the path leads to another disk by now, or, with `unused`, where anything else uses it.

@@ -12,7 +12,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fswizard.disks import reclaim
+from fswizard.disks import own_directory, reclaim
+from fswizard.disks.locations import changeable_by_others
+from fswizard.disks.own_directory import EMPTY, PREFIX, Gone, Identity, NotRemoved
 from fswizard.disks.undo import release
 from fswizard.errors import FswizardError, Refused, RunFailed, UsageError
 from fswizard.language import _
@@ -20,9 +22,6 @@ from fswizard.model.text import safe
 from fswizard.results import state_directory
 from fswizard.system import timeouts
 from fswizard.system.commands import query
-from fswizard.targets import own_directory
-from fswizard.targets.locations import changeable_by_others
-from fswizard.targets.own_directory import EMPTY, PREFIX, Gone, Identity, NotRemoved
 
 REMOVAL_S = 60.0
 """For the little that is left of a run at its end."""

@@ -10,7 +10,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from fswizard.disks.disk_errors import DiskErrors
+from fswizard.disks.journal import Journal
 from fswizard.disks.memory_limit import Limited, limited
+from fswizard.disks.prepared import CandidateFailed, errors_under, require_no_errors
 from fswizard.engines import WorkloadContext, forget_cell, require_unkilled
 from fswizard.errors import RunFailed
 from fswizard.language import N_, _
@@ -21,15 +24,12 @@ from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt
 from fswizard.model.text import safe
 from fswizard.model.units import size_text
-from fswizard.privileged.disk_errors import DiskErrors
-from fswizard.privileged.system_calls import closing
 from fswizard.progress.emitter import Emitter
 from fswizard.results import state_directory
 from fswizard.system import commands, host, timeouts
 from fswizard.system.block_stats import counters, device_under
 from fswizard.system.process import Finished, Process
-from fswizard.targets.journal import Journal
-from fswizard.targets.prepared import CandidateFailed, errors_under, require_no_errors
+from fswizard.system.system_calls import closing
 
 CACHES_KEPT = Doubt(
     "caches-kept",

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from uuid import UUID
 
-from fswizard.privileged.block_device import HERE, Tree
+from fswizard.system.block_device import HERE, Tree
 
 WARNINGS = "warning_count"
 OF_DISKS = ("read_errs", "write_errs", "flush_errs", "read_errors", "write_errors")

@@ -9,12 +9,12 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from pathlib import Path
 from typing import NamedTuple
 
+from fswizard.disks.locations import IN_MEMORY, filesystem_type
 from fswizard.drives.machine import mounts
 from fswizard.errors import RunFailed
 from fswizard.language import _
 from fswizard.model.text import safe
-from fswizard.privileged.system_calls import closing
-from fswizard.targets.locations import IN_MEMORY, filesystem_type
+from fswizard.system.system_calls import closing
 
 PREFIX = "fswizard-"
 """Every directory that a run makes is named so; nothing else is ever removed."""
