@@ -1,4 +1,4 @@
-"""What confirms one disk and no other: in the plan, on the command line, in the helper and in its question."""
+"""What confirms one disk and no other: in the plan, on the command line, and when it is claimed."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from fswizard.disks import device_checks
-from fswizard.drives import inventory, may_erase
+from fswizard.drives import inventory
 from fswizard.drives.devices import DeviceTarget, find_device, refusals
-from fswizard.drives.disk_facts import serials
 from fswizard.drives.machine import Machine
-from fswizard.drives.may_erase import Probed
 from fswizard.errors import Refused
 from fswizard.model.plan import Member, Target
+from fswizard.drives import may_erase
+from fswizard.drives.disk_facts import serials
+from fswizard.disks import device_checks
 from tests.builders import make_plan
 from tests.recorded import machines
 from tests.unit.test_may_erase import PART, SERIAL, found, stage
@@ -208,10 +208,3 @@ def test_both_disks_of_a_dock_are_named_on_the_command_line_and_a_twin_of_later_
     monkeypatch.setattr(device_checks, "find_device", partial(find_device, machine=twins))
     with pytest.raises(Refused, match="sdb can't be told from another disk that was attached meanwhile"):
         device_checks.devices_of(made)
-
-
-# The last question before a disk is erased
-
-
-ARCHIVE = Probed({"ID_FS_TYPE": "ext4", "ID_FS_LABEL": "archive"}, frozenset({"ext4"}))
-NOTHING = Probed()
