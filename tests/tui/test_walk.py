@@ -238,7 +238,7 @@ async def test_the_review_says_what_a_run_settles_and_why_it_needs_root(monkeypa
     monkeypatch.setattr(machine, "settles", lambda plan: f"differences of {len(plan.candidates) + 5} % or more")
     async with app("review", machine).run_test(size=(140, 60)) as pilot:
         await shows(pilot, "sudo starts the run")
-        await shows(pilot, "udisks2 doesn't offer arrays.")
+        await shows(pilot, "Reason: udisks2 doesn't offer")
         await shows(pilot, "Settles    differences of 9 % or more")
 
 
