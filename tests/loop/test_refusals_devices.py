@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import subprocess
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -79,10 +80,12 @@ def on_a_disk(bench: Bench) -> Case:
 
 
 def keep_open(bench: Bench, path: Path | str, flags: int) -> int:
-    """Until the test is over; nobody waits for it to be closed, as after a look of udev's."""
+    """By another process, too, until the test is over; nobody waits for it to be closed, as after a look of udev's."""
     bench.undo.enter_context(pytest.MonkeyPatch.context()).setattr("fswizard.drives.devices._ASKING_S", 0.0)
     descriptor = os.open(path, flags)
     bench.undo.callback(os.close, descriptor)
+    other = bench.undo.enter_context(subprocess.Popen(["sleep", "600"], pass_fds=(descriptor,)))
+    bench.undo.callback(other.kill)
     return descriptor
 
 

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from fswizard.drives import inventory
+from fswizard.disks import device_checks
+from fswizard.drives import inventory, may_erase
 from fswizard.drives.devices import DeviceTarget, find_device, refusals
+from fswizard.drives.disk_facts import serials
 from fswizard.drives.machine import Machine
 from fswizard.errors import Refused
 from fswizard.model.plan import Member, Target
-from fswizard.drives import may_erase
-from fswizard.drives.disk_facts import serials
-from fswizard.disks import device_checks
 from tests.builders import make_plan
 from tests.recorded import machines
 from tests.unit.test_may_erase import PART, SERIAL, found, stage
