@@ -130,9 +130,12 @@ class RootDisk:
             os.chmod(self.directory, 0o700)
 
     async def umount(self) -> Finished:
+        argv = commands.umount(self.directory)
+        if not self._mounted:  # one that was killed had done it
+            return Finished(argv, 0, b"", b"", 0.0)
         await self._stack.unmounting()
         try:
-            finished = await as_root.finish(commands.umount(self.directory))
+            finished = await as_root.finish(argv)
         except RunFailed:
             self._hangs = True  # in the kernel it goes on, and keeps the device in use
             raise

@@ -157,7 +157,7 @@ PROGRAMS = (
 )  # fmt: skip
 """What a run with one round and one candidate starts, in that order."""
 SOME = [
-    pytest.param(number, marks=[] if number in (5, 10) else [pytest.mark.slow])
+    pytest.param(number, marks=[] if number in (8, 10) else [pytest.mark.slow])
     for number in range(1, len(PROGRAMS) + 1)
 ]
 
