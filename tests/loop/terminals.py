@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.fakes.host import ROOMY
-from tests.loop.tiny_run import LIMIT_S, MAIN
+from tests.loop.tiny_run import LIMIT_S, MAIN, in_the_run
 
 
 @dataclass
@@ -74,9 +74,10 @@ def terminal(
 ) -> Iterator[Terminal]:
     """`fswizard` on a terminal of its own.
 
-    `before` is a shell command line that starts it, such as nohup; `script` is Python that runs before.
+    `before` is a shell command line that starts it, such as nohup; `script` is Python that runs before, also in the
+    process of a run.
     """
-    command = [*before.split(), sys.executable, "-c", f"{ROOMY}\n{script}\n{MAIN}", *arguments]
+    command = [*before.split(), sys.executable, "-c", f"{ROOMY}\n{in_the_run(script)}\n{MAIN}", *arguments]
     with on_a_terminal(command, size, env) as made:
         yield made
 

@@ -10,7 +10,7 @@ import pytest
 from fswizard import results
 from tests.loop.machine_state import alive, assert_nothing_lives, descendants, names_in, wait_until_gone
 from tests.loop.terminals import terminal
-from tests.loop.tiny_run import LASTING, LIMIT_S, QUICK, clean, standing_still, tiny_run, wait_for
+from tests.loop.tiny_run import LASTING, LIMIT_S, QUICK, clean, open_gate, standing_still, tiny_run, wait_for
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
 
@@ -44,7 +44,7 @@ def test_under_nohup_a_run_outlives_its_terminal(tmp_path: Path) -> None:
     with terminal(*run_arguments(tmp_path, "--rounds", "1..1"), before="nohup", script=still) as shown:
         wait_for(file, '"sample":{"round":1')
         shown.cut()
-        gate.write_text("")
+        open_gate(gate)
         shown.process.wait(LIMIT_S)
         assert results.load(file).outcome == "finished"
         assert names_in(tmp_path / "place") == []

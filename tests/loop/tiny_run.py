@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -63,7 +63,7 @@ class Run:
 
     def go_on(self) -> None:
         """Let a run that stands still go on."""
-        self.gate.write_text("")
+        open_gate(self.gate)
 
     def await_words(self, pattern: str) -> None:
         stderr: IO[str] | None = self.process.stderr
@@ -148,6 +148,18 @@ def killed(result: Path, *arguments: str) -> list[psutil.Process]:
 
 def gate_of(file: Path) -> Path:
     return file.with_suffix(".gate")
+
+
+def open_gate(gate: Path) -> None:
+    """Let a run that stands still go on; it fails where none comes."""
+
+    def opened() -> bool:
+        with suppress(OSError):  # nobody waits there yet
+            os.close(os.open(gate, os.O_WRONLY | os.O_NONBLOCK))
+            return True
+        return False
+
+    wait_until(opened, LIMIT_S, "the run stands still")
 
 
 def standstill_of(gate: Path) -> Path:
