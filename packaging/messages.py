@@ -67,13 +67,13 @@ def in_code() -> Iterator[Found]:
 
 def in_findings() -> Iterator[Found]:
     """What may stand against erasing a disk, and the words that confirm one."""
-    path = ROOT / "fswizard/drives/may_erase.py"
-    for node in ast.parse(path.read_text("utf-8")).body:
-        match node:
-            case ast.Assign(targets=[target], value=value) if DISK_WORDS & {*_names(target)}:
-                words = (each for each in ast.walk(value) if isinstance(each, ast.Constant))
-                for text in (str(each.value) for each in words if " " in str(each.value)):
-                    yield text, None, (path.relative_to(ROOT).as_posix(), node.lineno)
+    for place in ("fswizard/drives/disk_facts.py", "fswizard/drives/may_erase.py"):
+        for node in ast.parse((ROOT / place).read_text("utf-8")).body:
+            match node:
+                case ast.Assign(targets=[target], value=value) if DISK_WORDS & {*_names(target)}:
+                    words = (each for each in ast.walk(value) if isinstance(each, ast.Constant))
+                    for text in (str(each.value) for each in words if " " in str(each.value)):
+                        yield text, None, (place, node.lineno)
 
 
 def _names(node: ast.AST) -> Iterator[str]:

@@ -196,7 +196,7 @@ def _keep_blocks(device: int, name: str, image: int) -> None:
     if status.st_blocks * SECTOR_BYTES < status.st_size:
         raise Refused(
             _("Loop devices give up the room of their image here."),
-            _("That takes Linux 5.19 and a /sys that can be written."),
+            _("Keeping it takes Linux 5.19 and a /sys that can be written."),
         )
 
 

@@ -95,7 +95,7 @@ class Names:
 
     @property
     def backup(self) -> str:
-        return f"{FSTAB}.fswizard-{self.stamp}"
+        return f"{fstab}.fswizard-{self.stamp}"
 
 
 class Undo(NamedTuple):
@@ -220,15 +220,15 @@ def _require_free(point: str) -> None:
         if f"{mount.path}/".startswith(f"{point}/"):
             _refuse(_("{path} is mounted already", path=safe(mount.path)), OTHER_MOUNT_POINT)
     if os.path.islink(FSTAB):
-        _refuse(_("{FSTAB} is a link: another program writes it", FSTAB=FSTAB))
+        _refuse(_("{fstab} is a link: another program writes it", fstab=FSTAB))
     if not os.path.isfile(FSTAB):
-        _refuse(_("there is no {FSTAB} here", FSTAB=FSTAB))
+        _refuse(_("there is no {fstab} here", fstab=FSTAB))
     require_roots_alone(FSTAB)
     for line in HERE.lines(FSTAB):
         columns = line.split()
         path = os.path.normpath(mounts.unescape(columns[1])) if len(columns) > 1 else ""
         if f"{path}/".startswith(f"{point}/") and not columns[0].startswith("#"):
-            _refuse(_("{FSTAB} has {path} already", FSTAB=FSTAB, path=safe(path)), OTHER_MOUNT_POINT)
+            _refuse(_("{fstab} has {path} already", fstab=FSTAB, path=safe(path)), OTHER_MOUNT_POINT)
     parent, name = os.path.split(point)
     require_roots_alone(parent)
     if parent == "/media" and name in {each.pw_name for each in pwd.getpwall()}:
@@ -278,21 +278,21 @@ def steps(candidate: Candidate, choices: SetUpChoices, names: Names) -> tuple[St
 
 def _into_fstab(line: str, names: Names) -> tuple[Step, ...]:
     """fstab is written anew next to itself, and replaced whole; its old file stays under another name."""
-    text, backup, mark = f"adding a line to {FSTAB}", names.backup, rf"^UUID={names.uuid}\b"
+    text, backup, mark = f"adding a line to {fstab}", names.backup, rf"^UUID={names.uuid}\b"
     copy, sync = ("cp", "-p", FSTAB, NEW_FSTAB), ("sync", NEW_FSTAB)
     rename, sync_rename = ("mv", "-T", NEW_FSTAB, FSTAB), ("sync", os.path.dirname(FSTAB))
     is_old = ("test", FSTAB, "-ef", backup)
     tell = (("systemctl", "daemon-reload"),) if names.has_systemd else ()
     cut = ("sed", "-i", rf"\|{mark}|d", NEW_FSTAB)
     without = (copy, cut, sync, rename, sync_rename, ("rm", "-f", backup), *tell)
-    remove = Undo(f"no copy of {FSTAB} is left", is_old, (("rm", "-f", NEW_FSTAB, backup),))
+    remove = Undo(f"no copy of {fstab} is left", is_old, (("rm", "-f", NEW_FSTAB, backup),))
     return (
         Step("fstab", text, ("ln", FSTAB, backup), undo=remove),
         Step("fstab", text, copy),
         Step("fstab", text, ("tee", "-a", NEW_FSTAB), ("", line)),
         Step("fstab", text, sync),
         Step("fstab", text, is_old),  # nobody has replaced it meanwhile
-        Step("fstab", text, rename, undo=Undo(f"{FSTAB} is as it was", ("grep", "-q", mark, FSTAB), without)),
+        Step("fstab", text, rename, undo=Undo(f"{fstab} is as it was", ("grep", "-q", mark, FSTAB), without)),
         Step("fstab", text, sync_rename),
     )
 

@@ -19,6 +19,7 @@ SERIAL, BY_ID, WWN, PARTUUID, FILE = "serial number", "name in /dev/disk/by-id",
 PLACEHOLDERS = ("0123456789abcdef", "123456789012", "generic")
 PARTITION_TABLES = frozenset({"gpt", "dos", "PMBR", "mac", "sgi", "sun", "bsd", "atari"})
 MEMBERS = {
+    "": ("raid-member", "a larger whole"),
     "linux_raid_member": ("raid-member", "a Linux RAID array"),
     "isw_raid_member": ("raid-member", "a firmware RAID array"),
     "ddf_raid_member": ("raid-member", "a firmware RAID array"),
@@ -223,7 +224,7 @@ def belongs(name: str, probed: Probed) -> Iterator[Finding]:
         if kind in LEFT_BY_A_RUN and probed.left_by_a_run:
             continue
         if kind in MEMBERS or raid or kind.endswith("_member") or kind.startswith(PARTS_OF_MORE):
-            code, whole = MEMBERS.get(kind, ("raid-member", f"a larger whole ({kind})"))
+            code, whole = MEMBERS.get(kind, MEMBERS[""])
             yield found("member", code, name=f"{name} ({probed.label})" if probed.label else name, whole=whole)
 
 
