@@ -296,9 +296,9 @@ async def open_root(memory_bytes: int) -> AsyncIterator[RootDisks]:
     if os.getuid() != as_root.ROOT:
         raise RunFailed(_("This run was not started as root."), _("This is a bug in fswizard."))
     as_root.waits_for_disk.clear()
-    _succeeded(await _mount_root())
     arc = Arc()
     try:
+        _succeeded(await timeouts.to_the_end(_mount_root()))
         with limited(memory_bytes) as limit:
             disks = RootDisks(limit, arc)
             try:
