@@ -95,7 +95,7 @@ class Names:
 
     @property
     def backup(self) -> str:
-        return f"{fstab}.fswizard-{self.stamp}"
+        return f"{FSTAB}.fswizard-{self.stamp}"
 
 
 class Undo(NamedTuple):
@@ -278,21 +278,21 @@ def steps(candidate: Candidate, choices: SetUpChoices, names: Names) -> tuple[St
 
 def _into_fstab(line: str, names: Names) -> tuple[Step, ...]:
     """fstab is written anew next to itself, and replaced whole; its old file stays under another name."""
-    text, backup, mark = f"adding a line to {fstab}", names.backup, rf"^UUID={names.uuid}\b"
+    text, backup, mark = f"adding a line to {FSTAB}", names.backup, rf"^UUID={names.uuid}\b"
     copy, sync = ("cp", "-p", FSTAB, NEW_FSTAB), ("sync", NEW_FSTAB)
     rename, sync_rename = ("mv", "-T", NEW_FSTAB, FSTAB), ("sync", os.path.dirname(FSTAB))
     is_old = ("test", FSTAB, "-ef", backup)
     tell = (("systemctl", "daemon-reload"),) if names.has_systemd else ()
     cut = ("sed", "-i", rf"\|{mark}|d", NEW_FSTAB)
     without = (copy, cut, sync, rename, sync_rename, ("rm", "-f", backup), *tell)
-    remove = Undo(f"no copy of {fstab} is left", is_old, (("rm", "-f", NEW_FSTAB, backup),))
+    remove = Undo(f"no copy of {FSTAB} is left", is_old, (("rm", "-f", NEW_FSTAB, backup),))
     return (
         Step("fstab", text, ("ln", FSTAB, backup), undo=remove),
         Step("fstab", text, copy),
         Step("fstab", text, ("tee", "-a", NEW_FSTAB), ("", line)),
         Step("fstab", text, sync),
         Step("fstab", text, is_old),  # nobody has replaced it meanwhile
-        Step("fstab", text, rename, undo=Undo(f"{fstab} is as it was", ("grep", "-q", mark, FSTAB), without)),
+        Step("fstab", text, rename, undo=Undo(f"{FSTAB} is as it was", ("grep", "-q", mark, FSTAB), without)),
         Step("fstab", text, sync_rename),
     )
 
