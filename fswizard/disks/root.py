@@ -253,7 +253,7 @@ class RootDisks:
         self._disks: list[RootDisk] = []
 
     def _hold(self, *parts: Part) -> RootDisk:
-        disk = RootDisk(parts, f"{commands.MOUNT_ROOT}/{len(self._disks)}", self._limit, self._arc)
+        disk = RootDisk(parts, f"{commands.MOUNT_ROOT}/{os.urandom(4).hex()}", self._limit, self._arc)
         self._disks.append(disk)
         return disk
 

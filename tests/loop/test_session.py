@@ -193,17 +193,6 @@ async def test_a_run_in_directories_has_no_bare_device(tmp_path: Path, monkeypat
     assert not [event for event in events if isinstance(event, StepStarted) and event.step.stage == "raw"]
 
 
-async def test_a_bare_device_that_cannot_be_measured_ends_no_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("fswizard.session.session.BARE_SHARE", 2.0)
-    monkeypatch.setattr("fswizard.engines.fio.FASTEST_DEVICE_BYTES_PER_S", 5e13)
-    events = await watch(short_session(tmp_path, "ext4", WRITES))
-    assert isinstance(events[-1], RunEnded) and events[-1].outcome == "finished"
-    (skipped,) = (event for event in events if isinstance(event, StepSkipped))
-    assert skipped.step.stage == "raw"
-
-
 async def test_a_skipped_candidate_is_out_and_the_run_goes_on(tmp_path: Path) -> None:
     session = short_session(tmp_path, "; ".join(CANDIDATES), COPIES, 2)
     events = await watch(session, at("workload", session.skip, candidate="ext2"))

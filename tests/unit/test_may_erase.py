@@ -141,7 +141,7 @@ MATRIX: tuple[Row, ...] = (
     ("several filesystems", {}, {"ID_FS_AMBIVALENT": "xfs ext4"}, "ambivalent", "signatures of several"),
     ("LVM", {}, {TYPE: "LVM2_member"}, "lvm-member", "(my archive) is a member of an LVM volume group"),
     ("LVM, called as a run's", {}, {TYPE: "LVM2_member", USAGE: "raid", LABEL: OURS}, "lvm-member", "LVM volume group"),
-    ("LVM of old", {}, {TYPE: "LVM1_member"}, "raid-member", "larger whole (LVM1_member)"),
+    ("LVM of old", {}, {TYPE: "LVM1_member"}, "raid-member", "a larger whole"),
     ("ZFS", {}, {TYPE: "zfs_member", LABEL: "tank"}, "zfs-member", "(tank) is a member of a ZFS pool"),
     ("ZFS, nearly a run's", {}, {TYPE: "zfs_member", LABEL: f"x{OURS}"}, "zfs-member", "ZFS pool"),
     ("RAID", {}, {TYPE: "linux_raid_member", USAGE: "raid", LABEL: "box:0"}, "raid-member", "(box:0) is a member"),
@@ -151,7 +151,7 @@ MATRIX: tuple[Row, ...] = (
     ("multipath", {}, {TYPE: "mpath_member"}, "multipath-member", "a multipath disk"),
     ("firmware RAID", {}, {TYPE: "isw_raid_member", USAGE: "raid", LABEL: OURS}, "raid-member", "firmware RAID"),
     *(
-        (f"part of more: {kind}", {}, {TYPE: kind, USAGE: usage}, "raid-member", f"larger whole ({kind})")
+        (f"part of more: {kind}", {}, {TYPE: kind, USAGE: usage}, "raid-member", "a larger whole")
         for kind, usage in {
             "ddf_x": "raid", "via_raid_member": "raid", "ceph_bluestore": "other", "drbd": "raid", "oracleasm": "other",
             "stratis": "raid", "VMFS_volume_member": "raid", "DM_snapshot_cow": "other", "vdo": "other",
@@ -194,7 +194,7 @@ def test_what_can_be_given_up_is_a_loss_and_no_refusal(udev: dict[str, str], tmp
     [
         ({"signatures": frozenset({"xfs", "ext4"})}, "carries signatures of several"),
         ({"signatures": frozenset({"LVM2_member"})}, "is a member of an LVM volume group"),
-        ({"signatures": frozenset({"drbd"})}, "larger whole (drbd)"),
+        ({"signatures": frozenset({"drbd"})}, "a larger whole"),
         ({"properties": {TYPE: "btrfs"}, "devices": 2}, "is one of 2 devices of a btrfs"),
         ({"signatures": frozenset({"dos", "ext4"}), "devices": 1}, ""),
     ],

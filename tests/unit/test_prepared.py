@@ -57,11 +57,11 @@ class StuckDisk:
     as_root = direct_io = True
     hangs = False
 
-    async def wipe(self) -> Finished:
+    async def wipe(self) -> Sequence[Finished]:
         self.wipes += 1
         if self.wiping:
             raise self.wiping
-        return done("wipefs")
+        return (done("wipefs"),)
 
     async def make(self, candidate: Candidate, begun: Begun) -> Sequence[Finished]:
         begun(("mkfs",))
