@@ -35,6 +35,8 @@ from fswizard.system.process import Finished, Process
 APPEAR_S = 30.0
 """For udev to have looked at a device, and for a mount to be usable."""
 LOOK_S = 0.02
+NO_NEW_RIGHTS = ("setpriv", "--no-new-privs", "--")
+"""Before a workload, as in a run as root, so that both take as long to start one."""
 REFUSALS = ("NotAuthorized", "NotAuthorizedCanObtain", "NotAuthorizedDismissed")
 """What udisks2 calls it where polkit does not allow something to this session."""
 
@@ -233,7 +235,7 @@ class UdisksDisk:
         environment = {**env, IMAGE: self._file.identity}
         if memory_bytes and self._limit:
             return await self._limit.start(argv, cwd=cwd, env=environment)
-        return await commands.start(argv, cwd=cwd, env=environment)
+        return await commands.start(argv, cwd=cwd, env=environment, prefix=NO_NEW_RIGHTS)
 
     async def _ask(self, call: object, *words: object) -> str:
         try:
