@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from fswizard import errors
@@ -88,7 +88,7 @@ def start(argv: Sequence[str], given: bytes) -> subprocess.Popen[bytes]:
     return commands.begin((*BY[current], *argv), given, own_session=False)
 
 
-def ask(module: str, order: object) -> Iterator[Any]:
+def ask(module: str, order: object) -> Generator[Any, None, None]:
     """Have `main` of a module carry out an order as root, and yield what it says.
 
     It goes on to its end, whoever listens. An error is raised here that was one there; Missing where root's rights

@@ -143,7 +143,7 @@ def test_contents_and_errors_come_back_as_they_were() -> None:
 def test_it_goes_on_to_its_end_whoever_listens(sudo: Path) -> None:
     told = rights.ask("orders", {"say": [*range(10_000)], "touch": f"{sudo}/done"})
     assert next(told) == 0
-    told.close()  # type: ignore[attr-defined]
+    told.close()
     commands._launched[-1].wait(30)
     assert (sudo / "done").exists()
 
