@@ -10,7 +10,7 @@ DISTINCT_BYTES = 128 << 10
 
 
 def fio_command(path: str, sample: BareSample) -> tuple[str, ...]:
-    """fio on the device or image at `path`, whose contents are overwritten where the sample writes."""
+    """The fio command for a sample; one that writes overwrites the device or image at `path`."""
     writes = sample.rw not in READS
     repeats = writes and not (sample.direct and sample.block_bytes >= DISTINCT_BYTES)
     escaped = path.replace("\\", "\\\\").replace(":", "\\:")

@@ -46,7 +46,7 @@ class Version:
     kind: str
     """Type of the filesystem that is mounted there."""
     controller: str
-    """Whose line of /proc/self/cgroup has the path."""
+    """Name in the line of /proc/self/cgroup that has the path; empty in v2."""
     limit: str
     swap: tuple[str, str]
     """What keeps its memory out of the swap, where there is any."""

@@ -40,7 +40,7 @@ PARTITION_LIMIT_S = 10.0
 BTRFS_IOC_FS_INFO, FSID = 0x8400941F, slice(16, 32)
 """linux/btrfs.h"""
 NOTHING_THERE = 1
-"""How a command ends that looks for what is to be taken back."""
+"""Exit code of a check that finds nothing to take back."""
 
 
 def main() -> None:
