@@ -24,6 +24,7 @@ from fswizard.model.text import safe
 from fswizard.system import clock, timeouts
 from fswizard.system.commands import LocalProcess
 from fswizard.system.process import Finished
+from fswizard.system.system_calls import keeping_death_signal
 
 ROOT = 0
 ROOT_PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin"
@@ -56,9 +57,10 @@ def caller(environment: Mapping[str, str]) -> pwd.struct_passwd:
 def become(user: pwd.struct_passwd, further: Mapping[str, str]) -> None:
     """Act as `user` from here on, with an environment of `further` variables and the usual ones."""
     os.umask(0o022)
-    os.setgroups(os.getgrouplist(user.pw_name, user.pw_gid))
-    os.setegid(user.pw_gid)
-    os.seteuid(user.pw_uid)
+    with keeping_death_signal():  # or `unshare --kill-child` would not end this process any more
+        os.setgroups(os.getgrouplist(user.pw_name, user.pw_gid))
+        os.setegid(user.pw_gid)
+        os.seteuid(user.pw_uid)
     os.environ.clear()
     os.environ.update(PATH=WORKLOAD_PATH, HOME=user.pw_dir, USER=user.pw_name, LC_ALL="C.UTF-8", **further)
 
@@ -67,13 +69,14 @@ def become(user: pwd.struct_passwd, further: Mapping[str, str]) -> None:
 def root() -> Iterator[None]:
     """Root's rights for what cannot be left to a program, such as a request to a device: no path of others' in it."""
     uid, gid = os.geteuid(), os.getegid()
-    os.seteuid(ROOT)
-    os.setegid(ROOT)
-    try:
-        yield
-    finally:
-        os.setegid(gid)
-        os.seteuid(uid)
+    with keeping_death_signal():
+        os.seteuid(ROOT)
+        os.setegid(ROOT)
+        try:
+            yield
+        finally:
+            os.setegid(gid)
+            os.seteuid(uid)
 
 
 @cache

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 BLKFLSBUF = 0x1261
 KEEP_SIZE, PUNCH_HOLE = 1, 2
+PR_SET_PDEATHSIG, PR_GET_PDEATHSIG = 1, 2
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -38,6 +39,18 @@ def punch_hole(descriptor: int, offset: int, length: int) -> None:
 def drop_buffers(device: int) -> None:
     """Forget what the kernel keeps of an open block device."""
     fcntl.ioctl(device, BLKFLSBUF)
+
+
+@contextlib.contextmanager
+def keeping_death_signal() -> Iterator[None]:
+    """For changes of the user or group, at which the kernel forgets the signal that this process gets when its parent
+    dies (PR_SET_PDEATHSIG in prctl(2)): at the end it is set again."""
+    number = ctypes.c_int()
+    _check(_libc.prctl(PR_GET_PDEATHSIG, ctypes.byref(number)))
+    try:
+        yield
+    finally:
+        _check(_libc.prctl(PR_SET_PDEATHSIG, ctypes.c_ulong(number.value)))
 
 
 def _check(result: int) -> None:

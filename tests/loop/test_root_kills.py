@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import psutil
@@ -86,6 +88,23 @@ def test_a_run_that_is_killed_while_it_measures_takes_its_programs_along(tmp_pat
         again = started(run.place, run.file.with_name("again.jsonl"), *ONE, "--memory-limit", "64M")
         again.end(0)
         assert not cgroup.exists(), "the next run removes it"
+
+
+@pytest.mark.parametrize("lines", ["", "with as_root.root(): pass"])
+def test_a_run_that_acts_as_its_user_still_ends_with_its_namespaces(tmp_path: Path, lines: str) -> None:
+    """The kernel forgets that a process is to end with its parent whenever its effective user changes."""
+    code = f"""import pwd, time
+from fswizard.disks import as_root
+as_root.become(pwd.getpwnam("nobody"), {{}})
+{lines}
+print("acts", flush=True)
+time.sleep(60)"""
+    words = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--", sys.executable, "-c", code)
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as namespaces:
+        assert namespaces.stdout is not None and namespaces.stdout.readline() == b"acts\n"
+        (below,) = psutil.Process(namespaces.pid).children()
+        namespaces.kill()
+        wait_until(lambda: not alive([below]), 10, "it has ended")
 
 
 def test_the_bare_device_is_measured_by_root_without_roots_rights(tmp_path: Path) -> None:
