@@ -14,8 +14,8 @@ import fcntl
 import os
 from pathlib import Path
 
-PARAMETERS = "/sys/module/zfs/parameters"
-STATISTICS = "/proc/spl/kstat/zfs/arcstats"
+PARAMETERS = Path("/sys/module/zfs/parameters")
+STATISTICS = Path("/proc/spl/kstat/zfs/arcstats")
 FILE = "/run/fswizard.arc"
 LEAST_MAXIMUM_BYTES = 64 << 20
 LEAST_MINIMUM_BYTES = 32 << 20
@@ -25,63 +25,51 @@ LEAST_MINIMUM_BYTES = 32 << 20
 class Arc:
     """The ARC, as far as this run holds it down."""
 
-    def __init__(self, parameters: str = PARAMETERS, statistics: str = STATISTICS, file: str = FILE) -> None:
-        self._parameters = Path(parameters)
-        self._statistics = Path(statistics)
-        self._file = file
+    def __init__(self) -> None:
         self._descriptor = -1
-        self._holders = 0
+        """Of the locked file, while it does."""
 
     def hold(self, memory_bytes: int) -> None:
-        """Until `release` was called as often; nothing where there is no ZFS, or another run holds it already."""
-        self._holders += 1
-        with contextlib.suppress(OSError, KeyError, ValueError):
-            if self._descriptor < 0 and (self._parameters / "zfs_arc_max").exists():
-                self._descriptor = self._kept()
-                self._set(max(memory_bytes, LEAST_MAXIMUM_BYTES), LEAST_MINIMUM_BYTES)
-
-    def release(self) -> None:
-        """Put back what was, once nobody holds it any more."""
-        self._holders -= 1
-        if self._holders == 0:
-            self.end()
+        """Until `end`; nothing where there is no ZFS, or where this run or another one holds it already."""
+        if self._descriptor >= 0 or not (PARAMETERS / "zfs_arc_max").exists():
+            return
+        with contextlib.ExitStack() as undo, contextlib.suppress(OSError, KeyError, ValueError):
+            file = os.open(FILE, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            undo.callback(os.close, file)
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(file).st_size == 0:  # else a killed run has noted them, and left its own in force
+                os.pwrite(file, " ".join(map(str, _in_force())).encode(), 0)
+            self._descriptor = file
+            undo.pop_all()
+            _set(max(memory_bytes, LEAST_MAXIMUM_BYTES), LEAST_MINIMUM_BYTES)
 
     def end(self) -> None:
-        """Put back what was, whoever holds it."""
+        """Put back what was."""
         if self._descriptor < 0:
             return
         with contextlib.suppress(OSError, ValueError):
             maximum, minimum, *parameters = map(int, os.pread(self._descriptor, 4096, 0).split())
-            self._write("zfs_arc_max", maximum)
-            self._set(maximum, minimum)
-            self._set(*parameters)
+            _write("zfs_arc_max", maximum)
+            _set(maximum, minimum)
+            _set(*parameters)
             os.ftruncate(self._descriptor, 0)
         os.close(self._descriptor)
         self._descriptor = -1
 
-    def _kept(self) -> int:
-        """The locked file with the limits as they were: those that a killed run noted, where it left them."""
-        descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.fstat(descriptor).st_size == 0:
-                os.pwrite(descriptor, " ".join(map(str, self._now())).encode(), 0)
-        except BaseException:
-            os.close(descriptor)
-            raise
-        return descriptor
 
-    def _now(self) -> tuple[int, int, int, int]:
-        """Maximum and minimum that are in force, then the two parameters."""
-        lines = (line.split() for line in self._statistics.read_text("ascii").splitlines())
-        figures = {words[0]: words[2] for words in lines if len(words) == 3}
-        maximum, minimum = (int((self._parameters / name).read_text()) for name in ("zfs_arc_max", "zfs_arc_min"))
-        return int(figures["c_max"]), int(figures["c_min"]), maximum, minimum
+def _in_force() -> tuple[int, int, int, int]:
+    """Maximum and minimum that are in force, then the two parameters."""
+    lines = (line.split() for line in STATISTICS.read_text("ascii").splitlines())
+    figures = {words[0]: words[2] for words in lines if len(words) == 3}
+    maximum, minimum = (int((PARAMETERS / name).read_text()) for name in ("zfs_arc_max", "zfs_arc_min"))
+    return int(figures["c_max"]), int(figures["c_min"]), maximum, minimum
 
-    def _set(self, maximum: int, minimum: int) -> None:
-        """The minimum first: the module passes over a maximum below it."""
-        self._write("zfs_arc_min", minimum)
-        self._write("zfs_arc_max", maximum)
 
-    def _write(self, name: str, value: int) -> None:
-        (self._parameters / name).write_text(f"{value}\n")
+def _set(maximum: int, minimum: int) -> None:
+    """The minimum first: the module passes over a maximum below it."""
+    _write("zfs_arc_min", minimum)
+    _write("zfs_arc_max", maximum)
+
+
+def _write(parameter: str, value: int) -> None:
+    (PARAMETERS / parameter).write_text(f"{value}\n")

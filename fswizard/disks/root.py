@@ -204,7 +204,7 @@ class RootDisk:
 
     def _release_arc(self) -> None:
         with root():
-            self._arc.release()
+            self._arc.end()
 
     def written_bytes(self) -> int | None:
         counted = self._counted_bytes()

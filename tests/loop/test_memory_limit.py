@@ -25,6 +25,7 @@ from fswizard.model.metrics import DURATION, UNPLUG_TIME, WORST_STALL
 from fswizard.model.recipe import Cost, Job, Workload
 from fswizard.progress.workload_events import Measured
 from fswizard.session.planning import Choices, TargetChoice, make_plan
+from fswizard.system.commands import start
 from fswizard.system.process import Finished
 from tests.fakes.host import ModelHost, use
 from tests.loop.root_disk import image, made_and_mounted, said
@@ -80,6 +81,15 @@ async def test_what_needs_more_ends_for_that_even_where_only_its_child_was_kille
         assert after.exit_code == without.exit_code == 0
 
 
+async def test_a_program_that_is_killed_has_ended_whether_anybody_waits_for_it_or_not() -> None:
+    with limited(LIMIT) as limit:
+        assert limit is not None
+        told: list[str] = []
+        process = limit.watched(await start(("sleep", "60"), prefix=limit.prefix), lambda: told.append("ended"))
+        await process.kill()
+        assert told == ["ended"]
+
+
 def test_the_cgroup_of_a_run_that_was_killed_goes_with_the_next_one_and_that_of_a_live_one_stays() -> None:
     with limited(LIMIT) as alive:
         assert alive is not None
@@ -94,7 +104,7 @@ def test_the_cgroup_of_a_run_that_was_killed_goes_with_the_next_one_and_that_of_
 
 def test_what_is_no_cgroup_of_the_kernels_is_not_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("V1", "V2"):
-        monkeypatch.setattr(memory_limit, name, replace(getattr(memory_limit, name), mounted=str(tmp_path)))
+        monkeypatch.setattr(memory_limit, name, getattr(memory_limit, name)._replace(mounted=str(tmp_path)))
     (tmp_path / "cgroup.subtree_control").write_text("memory")
     with limited(LIMIT) as limit:
         assert limit is None
