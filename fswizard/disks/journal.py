@@ -1,45 +1,81 @@
-"""What a run has put on disk, written down before it is put there, so that a killed run can be undone."""
+"""What a run has put on disk, written down before it is put there, so that a killed run can be undone.
+
+A directory is recognised by its inode, so that nothing else that bears its name is ever removed.
+"""
 
 from __future__ import annotations
 
-import contextlib
+import errno
 import fcntl
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import BinaryIO, NamedTuple
 
-from fswizard.disks import own_directory, reclaim
-from fswizard.disks.locations import changeable_by_others
-from fswizard.disks.own_directory import EMPTY, PREFIX, Gone, Identity, NotRemoved
+from fswizard.disks import reclaim
+from fswizard.disks.locations import IN_MEMORY, changeable_by_others, filesystem_type
+from fswizard.disks.stack import BLOCKS, ZFS_MODULE, find_volume
 from fswizard.disks.undo import release
 from fswizard.errors import FswizardError, Refused, RunFailed, UsageError
 from fswizard.language import _
 from fswizard.model.text import safe
 from fswizard.results import state_directory
-from fswizard.system import timeouts
+from fswizard.system import mounts, timeouts
 from fswizard.system.commands import query
+from fswizard.system.system_calls import closing
 
+PREFIX = "fswizard-"
+"""Every directory that a run makes is named so; nothing else is ever removed."""
+EMPTY = ("find", ".", "-xdev", "-mindepth", "1", "-delete")
+"""Empties the directory that it is started in, by descriptors alone, and leaves its filesystem nowhere."""
 REMOVAL_S = 60.0
 """For the little that is left of a run at its end."""
-ZFS_MODULE, BLOCKS = Path("/sys/module/zfs"), Path("/sys/block")
+CONTENT = frozenset({"image", "scratch"})
+RENUMBERED = frozenset({"vfat", "msdos", "exfat", "overlay"})
+"""Filesystems that may give a directory another inode number each time they read it; so do those of FUSE."""
+
+
+class Identity(NamedTuple):
+    """What a directory was when it was made."""
+
+    device: int
+    """Says only whether the same filesystem is still there: the next mount or boot may give it another number."""
+    inode: int
+    kind: str
+    """Type of the filesystem, which says what its numbers are worth."""
+
+    @property
+    def lasting(self) -> bool:
+        """Whether the inode's number is the same for good; otherwise the random name has to do."""
+        return self.kind not in RENUMBERED and not self.kind.startswith("fuse")
+
+
+Directories = dict[Path, Identity | None]
+"""Those that a run has made; of one that was just being made, or in entries of earlier versions, no more is known."""
+
+
+class NotRemoved(RunFailed):
+    """It, or something else in its place, is still there, or may be once its disk is back."""
+
+
+class Gone(NotRemoved):
+    """It is nowhere to be looked for any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """What a run that is no longer alive has left behind."""
+    """What a run has made, and leaves behind where it is killed."""
 
     entry: Path
-    directories: tuple[Path, ...]
+    directories: Directories
     result: Path | None
-    pools: tuple[str, ...] = ()
+    pools: list[str] = field(default_factory=list)
     """Names of ZFS pools, arrays and volumes that the kernel may still hold."""
-    identities: Mapping[Path, Identity | None] = field(default_factory=dict)
-    """What each directory was; of one that was just being made, or in entries of earlier versions, it is unknown."""
-    images: tuple[str, ...] = ()
+    images: list[str] = field(default_factory=list)
     """Names that the kernel gives the files of images, which may still have a loop device by udisks2."""
 
     @property
@@ -50,31 +86,29 @@ class Leftover:
     @property
     def present(self) -> tuple[Path, ...]:
         """The directories that are where they were made."""
-        return tuple(each for each in self.directories if own_directory.is_there(each, self.identities.get(each)))
+        there = []
+        for path, identity in self.directories.items():
+            with suppress(NotRemoved), _found(path, identity):
+                there.append(path)
+        return tuple(there)
 
     @property
     def needs_root(self) -> bool:
         """Whether something of it may be in the kernel, where only root can take it away."""
-        if not self.pools:
-            return False
-        volumes = (path.read_text() for path in BLOCKS.glob("dm-*/dm/name"))
-        return (
+        return bool(self.pools) and (
             ZFS_MODULE.exists()
             or any(BLOCKS.glob("md*/slaves/*"))
-            or any(name.strip() in self.pools for name in volumes)
+            or any(find_volume(name, BLOCKS) for name in self.pools)
         )
 
 
 class Journal:
-    """The list of directories of one run, held under a lock while the run lives."""
+    """The list of what one run has made, held under a lock while the run lives."""
 
     def __init__(self, result: Path | None) -> None:
-        self._descriptor, self._entry = _new_entry()
-        self._result = result
-        self._directories: dict[Path, Identity | None] = {}
-        self._pools: list[str] = []
-        self._images: list[str] = []
-        self._write()
+        self._descriptor, entry = _new_entry()
+        self._made = Leftover(entry, {}, result)
+        _write(self._descriptor, self._made)
 
     def make_directory(self, parent: Path) -> Path:
         """Make a private directory below `parent`, after it was written down."""
@@ -82,66 +116,57 @@ class Journal:
             raise Refused(
                 _("Users other than root can now change {others}.", others=safe(others)), _("Nothing was made there.")
             )
-        name = parent / f"{PREFIX}{os.urandom(6).hex()}"
-        self._directories[name] = None
-        self._write()
+        path = parent / f"{PREFIX}{os.urandom(6).hex()}"
+        self._made.directories[path] = None
+        _write(self._descriptor, self._made)
         try:
-            self._directories[name] = own_directory.make(name)
+            self._made.directories[path] = _make(path)
         except OSError as error:
             raise RunFailed(
                 _("No directory can be made in {parent}: {reason}.", parent=parent, reason=error.strerror),
                 _("Choose another directory with --target."),
             ) from error
-        self._write()
-        return name
+        _write(self._descriptor, self._made)
+        return path
 
     async def remove_directory(self, directory: Path) -> None:
         """Remove one that is not needed any more; what cannot be removed now stays written down."""
-        with contextlib.suppress(NotRemoved):
-            with contextlib.suppress(Gone), own_directory.removing(directory, self._directories[directory]) as held:
+        with suppress(NotRemoved):
+            with suppress(Gone), _removing(directory, self._made.directories[directory]) as held:
                 await timeouts.finish(EMPTY, cwd=held)
-            del self._directories[directory]
-            self._write()
+            del self._made.directories[directory]
+            _write(self._descriptor, self._made)
 
     def note_pool(self, name: str) -> None:
         """Write down the name of a ZFS pool, array or volume before it is made: the kernel would hold it for good."""
-        self._pools.append(name)
-        self._write()
+        self._made.pools.append(name)
+        _write(self._descriptor, self._made)
 
     def note_image(self, name: str) -> None:
         """Write down an image before it becomes a device, as the kernel names its file."""
-        self._images.append(name)
-        self._write()
+        self._made.images.append(name)
+        _write(self._descriptor, self._made)
 
     def close(self) -> str:
         """Remove everything that the run made, and the entry itself; what of it is left, in words, and why."""
-        problems = _remove(self._directories, REMOVAL_S)
-        self._directories = {each: self._directories[each] for each in _left(problems)}
-        if self._directories:
-            with contextlib.suppress(RunFailed):
-                self._write()
+        left, problems = _remove(self._made.directories, REMOVAL_S)
+        if left:
+            with suppress(RunFailed):
+                _write(self._descriptor, replace(self._made, directories=left))
         else:
-            self._entry.unlink(missing_ok=True)
+            self._made.entry.unlink(missing_ok=True)
         os.close(self._descriptor)
-        return " ".join(problems[each].message for each in self._directories)
-
-    def _write(self) -> None:
-        try:
-            _write(self._descriptor, self._directories, self._pools, self._images, self._result)
-        except OSError as error:
-            raise RunFailed(
-                _(
-                    "The list of what to clean up can't be written in {parent}: {reason}.",
-                    parent=safe(str(self._entry.parent)),
-                    reason=error.strerror,
-                ),
-                _("Free some space there: without that list a killed run could not be undone."),
-            ) from error
+        return " ".join(problem.message for problem in problems if not isinstance(problem, Gone))
 
 
 def leftovers() -> tuple[Leftover, ...]:
     """What killed runs have left behind; runs that are alive are passed over."""
-    return tuple(leftover for entry in sorted(_folder().glob("run-*.json")) for leftover in _dead(entry))
+    dead = []
+    for entry in sorted(_folder().glob("run-*.json")):
+        with _locked(entry) as file:
+            if file:
+                dead.append(_read(entry, file))
+    return tuple(dead)
 
 
 def clean(leftover: Leftover) -> tuple[str, ...]:
@@ -151,8 +176,8 @@ def clean(leftover: Leftover) -> tuple[str, ...]:
     name what is gone without this. Refused where something may be another's, Missing where root's rights cannot be had,
     RunFailed where anything may still be there; it stays written down.
     """
-    with _held(leftover.entry) as held:
-        if held is None:
+    with _locked(leftover.entry) as file:
+        if not file:
             return ()
         if leftover.needs_root:
             reclaim.ask(leftover.pools)
@@ -161,18 +186,15 @@ def clean(leftover: Leftover) -> tuple[str, ...]:
                 _("{devices} could not be detached.", devices=", ".join(f"/dev/{loop.name}" for loop in kept)),
                 _("End what uses it, then clean up again."),
             )
-        directories = {each: leftover.identities.get(each) for each in leftover.directories}
-        problems = _remove(directories, timeouts.LIMIT_S)
-        left = _left(problems)
-        known = {each: problem for each, problem in problems.items() if each in left or directories[each]}
-        sentences = tuple(problem.message for problem in known.values())
+        left, problems = _remove(leftover.directories, timeouts.LIMIT_S)
         if not left:
             leftover.entry.unlink(missing_ok=True)
-            return sentences
-        _write(held, {each: directories[each] for each in left}, (), (), leftover.result)
-        hints = filter(None, dict.fromkeys(problems[each].hint for each in left))
+            return tuple(problem.message for problem in problems)
+        _write(file.fileno(), Leftover(leftover.entry, left, leftover.result))
+        hints = dict.fromkeys(problem.hint for problem in problems if problem.hint)
         raise RunFailed(
-            " ".join(sentences), " ".join((*hints, _("To forget it, delete {entry}.", entry=safe(str(leftover.entry)))))
+            " ".join(problem.message for problem in problems),
+            " ".join((*hints, _("To forget it, delete {entry}.", entry=safe(str(leftover.entry))))),
         )
 
 
@@ -199,71 +221,165 @@ def _new_entry() -> tuple[int, Path]:
 
 
 @contextmanager
-def _held(entry: Path) -> Iterator[int | None]:
-    """Descriptor of an entry, under its lock; None where its run is alive, or somebody else has cleaned it up."""
-    held = None
+def _locked(entry: Path) -> Iterator[BinaryIO | None]:
+    """An entry, under its lock; None where its run is alive, it is another user's, or cleaned up by now."""
     with ExitStack() as undo:
-        try:
-            held = undo.enter_context(entry.open("r+b")).fileno()
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except (FileNotFoundError, BlockingIOError):
-            held = None
-        except PermissionError as error:
-            raise RunFailed(
-                _("{entry} belongs to another user.", entry=safe(str(entry))), _("Run `fswizard clean` as that user.")
-            ) from error
-        yield held if held is not None and os.fstat(held).st_nlink else None
-
-
-def _write(
-    entry: int, directories: Mapping[Path, Identity | None], pools: Sequence[str], images: Sequence[str],
-    result: Path | None,
-) -> None:  # fmt: skip
-    """One line: what a kill leaves of an earlier, longer one is another."""
-    noted = {str(path): identity for path, identity in directories.items()}
-    content = {"directories": noted, "pools": pools, "images": images, "result": str(result or "")}
-    text = json.dumps(content).encode() + b"\n"
-    os.pwrite(entry, text, 0)
-    os.ftruncate(entry, len(text))
-    os.fsync(entry)
-
-
-def _dead(entry: Path) -> Iterator[Leftover]:
-    try:
-        with entry.open("r+b") as file:
+        held = None
+        with suppress(OSError):
+            file = undo.enter_context(entry.open("r+b"))
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            data = json.loads(file.readline() or b"{}")
-    except (BlockingIOError, PermissionError):
-        return  # alive, or somebody else's
+            held = file if os.fstat(file.fileno()).st_nlink else None
+        yield held
+
+
+def _write(descriptor: int, made: Leftover) -> None:
+    """One line: what a kill leaves of an earlier, longer one is another."""
+    directories = {str(path): identity for path, identity in made.directories.items()}
+    result = str(made.result or "")
+    content = {"directories": directories, "pools": made.pools, "images": made.images, "result": result}
+    text = json.dumps(content).encode() + b"\n"
+    try:
+        os.pwrite(descriptor, text, 0)
+        os.ftruncate(descriptor, len(text))
+        os.fsync(descriptor)
+    except OSError as error:
+        raise RunFailed(
+            _(
+                "The list of what to clean up can't be written in {parent}: {reason}.",
+                parent=safe(str(made.entry.parent)),
+                reason=error.strerror,
+            ),
+            _("Free some space there: without that list a killed run could not be undone."),
+        ) from error
+
+
+def _read(entry: Path, file: BinaryIO) -> Leftover:
+    """What an entry says; nothing where it was cut off."""
+    try:
+        data = json.loads(file.readline())
     except (OSError, ValueError):
-        data = {}
+        data = None
     data = data if isinstance(data, dict) else {}
     noted = data.get("directories", ())  # of earlier versions a list
-    identities: dict[Path, Identity | None] = {}
+    directories: Directories = dict.fromkeys(map(Path, noted))
     for path, known in noted.items() if isinstance(noted, dict) else ():
-        whole = isinstance(known, list) and len(known) == len(Identity._fields)
-        identities[Path(path)] = Identity(*known) if whole else None
-    result = Path(data["result"]) if data.get("result") else None
-    pools, images = (tuple(map(str, data.get(key, ()))) for key in ("pools", "images"))
-    yield Leftover(entry, tuple(map(Path, noted)), result, pools, identities, images)
+        if isinstance(known, list) and len(known) == len(Identity._fields):
+            directories[Path(path)] = Identity(*known)
+    pools, images = ([*map(str, data.get(key, ()))] for key in ("pools", "images"))
+    return Leftover(entry, directories, Path(data["result"]) if data.get("result") else None, pools, images)
 
 
-def _remove(directories: Mapping[Path, Identity | None], limit_s: float) -> dict[Path, FswizardError]:
-    """Remove directories that a run made; what speaks against it, for each where something does."""
-    problems: dict[Path, FswizardError] = {}
+def _make(path: Path) -> Identity:
+    """Make a private directory; OSError where that fails."""
+    kind = filesystem_type(str(path.parent))
+    with _opened(path.parent, os.O_PATH) as above:
+        os.mkdir(path.name, 0o700, dir_fd=above)
+        with _opened(path.name, os.O_NOFOLLOW, above) as made:
+            if os.listdir(made):  # somebody exchanged it for another one
+                raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY))
+            status = os.fstat(made)
+    return Identity(status.st_dev, status.st_ino, kind)
+
+
+def _remove(directories: Mapping[Path, Identity | None], limit_s: float) -> tuple[Directories, list[FswizardError]]:
+    """Remove directories that a run made; those that may still be there, and what speaks against it, those gone too."""
+    left: Directories = {}
+    problems: list[FswizardError] = []
     for path, identity in directories.items():
         try:
-            with own_directory.removing(path, identity) as held:
+            with _removing(path, identity) as held:
                 query(EMPTY, timeout_s=limit_s, cwd=held)  # by itself: the disk may not answer any more
-        except NotRemoved as problem:
-            problems[path] = problem
+        except Gone as problem:
+            if identity:  # else it may never have been made
+                problems.append(problem)
         except FswizardError as error:
-            problems[path] = NotRemoved(
-                _("{path} could not be removed: {reason}", path=safe(str(path)), reason=error.message), error.hint
+            left[path] = identity
+            if not isinstance(error, NotRemoved):
+                text = _("{path} could not be removed: {reason}", path=safe(str(path)), reason=error.message)
+                error = NotRemoved(text, error.hint)
+            problems.append(error)
+    return left, problems
+
+
+@contextmanager
+def _removing(path: Path, identity: Identity | None) -> Iterator[str]:
+    """The directory as one to start EMPTY in, which no other can take the place of; it is removed on leaving.
+
+    Of one without identity nothing is known but its name. Raises NotRemoved; on an error nothing is done on leaving, as
+    EMPTY may hang and hold the directory's lock.
+    """
+    with _found(path, identity) as (above, held):
+        here = f"/proc/self/fd/{held}"
+        below = os.readlink(here).rstrip("/") + "/"
+        if any(mount.path.startswith(below) for mount in mounts.current().values()):
+            raise NotRemoved(
+                _("Something is mounted below {path}.", path=safe(str(path))), _("Unmount it, then clean up again.")
             )
-    return problems
+        yield here
+        try:
+            if os.path.samestat(os.fstat(held), os.stat(path.name, dir_fd=above, follow_symlinks=False)):
+                os.rmdir(path.name, dir_fd=above)
+        except OSError as error:
+            raise NotRemoved(
+                _("{path} could not be removed completely: {reason}.", path=safe(str(path)), reason=error.strerror),
+                _("Check what is left, and delete it by hand."),
+            ) from error
 
 
-def _left(problems: Mapping[Path, FswizardError]) -> list[Path]:
-    """Those that may still be there."""
-    return [path for path, problem in problems.items() if not isinstance(problem, Gone)]
+@contextmanager
+def _found(path: Path, identity: Identity | None) -> Iterator[tuple[int, int]]:
+    """Descriptors of the directory above it and of itself; NotRemoved where it is not there."""
+    name = safe(str(path))
+    replaced = NotRemoved(
+        _("{name} is not what the run made: something else has that name now, and fswizard left it alone.", name=name),
+        _("Move it away, then clean up again."),
+    )
+    with ExitStack() as undo:
+        try:
+            above = undo.enter_context(_opened(path.parent, os.O_PATH))
+            held = undo.enter_context(_opened(path.name, os.O_NOFOLLOW, above))
+        except OSError as error:
+            if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+                text = _("{name} cannot be opened: {reason}.", name=name, reason=error.strerror)
+                raise NotRemoved(text, _("Its disk may be failing.")) from error
+            raise (replaced if os.path.lexists(path) else _absent(path, identity)) from error
+        status = os.fstat(held)
+        same = status.st_ino == identity.inode if identity and identity.lasting else status.st_uid == os.geteuid()
+        if not (same and path.name.startswith(PREFIX)):
+            raise replaced
+        yield above, held
+
+
+def _absent(path: Path, identity: Identity | None) -> NotRemoved:
+    """Why nothing has that name."""
+    name = safe(str(path))
+    device = next(above.stat().st_dev for above in path.parents if above.exists())
+    if identity and device != identity.device and identity.kind not in IN_MEMORY:
+        return NotRemoved(
+            _("The disk with {name} is not mounted.", name=name), _("Mount it where it was, then clean up again.")
+        )
+    if identity and identity.lasting and (other := _renamed(path, identity.inode)):
+        return Gone(
+            _(
+                "{name} seems to be called {other} now, so fswizard left it alone. If so, delete it yourself.",
+                name=name,
+                other=safe(other),
+            )
+        )
+    return Gone(_("{name} is gone. If you moved it elsewhere, delete it there.", name=name))
+
+
+def _renamed(path: Path, inode: int) -> str:
+    """A directory beside it that has its inode and what a run puts there; empty where none can be seen.
+
+    The inode alone does not say it: the next directory that somebody makes may well get it.
+    """
+    with suppress(OSError), os.scandir(path.parent) as beside:
+        for entry in beside:
+            if entry.inode() == inode and not CONTENT.isdisjoint(os.listdir(entry.path)):
+                return entry.name
+    return ""
+
+
+def _opened(path: str | Path, flags: int, above: int | None = None) -> AbstractContextManager[int]:
+    return closing(os.open(path, flags | os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=above))

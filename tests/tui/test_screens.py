@@ -77,7 +77,7 @@ def told(story: Story) -> DemoApp:
     return DemoApp(story, start="result", result=story.result, clock=lambda: 0.0)
 
 
-LEFT = Leftover(Path("/state/run-1.json"), (Path("/mnt/archive/fswizard-1"),), None)
+LEFT = Leftover(Path("/state/run-1.json"), {Path("/mnt/archive/fswizard-1"): None}, None)
 ARRAYS = disks(ARCHIVE, SSD, NEW, TWIN, OLD)
 ON_TWO = ("ext4", "md:raid1+ext4", "btrfs:raid1")
 WINDOWS: dict[str, State] = {

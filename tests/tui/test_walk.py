@@ -11,8 +11,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from fswizard.disks.journal import Leftover
-from fswizard.disks.own_directory import Identity
+from fswizard.disks.journal import Identity, Leftover
 from fswizard.errors import Missing, UsageError
 from fswizard.filesystems import Availability, suggestions
 from fswizard.tui.preferences import PreferenceList
@@ -431,7 +430,7 @@ async def test_an_earlier_result_opens_from_the_first_screen_and_from_the_histor
 async def test_what_a_killed_run_left_behind_can_be_cleaned_up_and_what_is_gone_is_named(tmp_path: Path) -> None:
     entry, directory = tmp_path / "run-1.json", tmp_path / "fswizard-1"
     entry.touch()
-    left = Leftover(entry, (directory,), None, identities={directory: Identity(tmp_path.stat().st_dev, 1, "ext4")})
+    left = Leftover(entry, {directory: Identity(tmp_path.stat().st_dev, 1, "ext4")}, None)
     machine = FakeMachine(leftovers=(left,))
     async with app(machine=machine).run_test(size=SIZE) as pilot:
         await shows(pilot, "Left behind by a run that was killed")

@@ -13,10 +13,8 @@ import pytest
 
 from fswizard.cli import Fswizard
 from fswizard.disks import journal as journal_module
-from fswizard.disks import own_directory
-from fswizard.disks.journal import Journal, Leftover, clean, leftovers
+from fswizard.disks.journal import Identity, Journal, Leftover, clean, leftovers
 from fswizard.disks.locations import filesystem_type
-from fswizard.disks.own_directory import Identity, NotRemoved
 from fswizard.errors import ExitCode, RunFailed, UsageError
 from fswizard.results import state_directory
 from fswizard.system import timeouts
@@ -33,7 +31,7 @@ def the_leftover() -> Leftover:
 
 
 def identity_of(made: Path) -> Identity:
-    identity = the_leftover().identities[made]
+    identity = the_leftover().directories[made]
     assert identity
     return identity
 
@@ -52,7 +50,7 @@ def test_a_run_that_lives_is_not_cleaned_away_and_leaves_nothing_when_it_ends(tm
     assert list((state_directory() / "unfinished").iterdir()) == []
     journal = Journal(None)
     made, entry = journal.make_directory(tmp_path), the_entry()
-    clean(Leftover(entry, (made,), None))
+    clean(Leftover(entry, {made: None}, None))
     assert made.is_dir() and entry.exists()
     journal.close()
     assert not made.exists() and not entry.exists()
@@ -91,7 +89,7 @@ def test_what_a_killed_run_left_is_found_and_removed(tmp_path: Path) -> None:
     made = _killed_run(tmp_path)
     assert made.is_dir()
     leftover = the_leftover()
-    assert leftover.directories == leftover.present == (made,)
+    assert tuple(leftover.directories) == leftover.present == (made,)
     assert leftover.result == tmp_path / "result.jsonl"
     assert leftover.size_bytes >= 100_000
     assert clean(leftover) == ()
@@ -129,7 +127,7 @@ def test_one_that_is_in_the_way_keeps_no_other_from_being_removed(tmp_path: Path
     with pytest.raises(RunFailed, match=f"{second} is not what .*{third} is gone"):
         clean(the_leftover())
     assert [path.name for path in tmp_path.iterdir()] == [second.name]
-    assert the_leftover().directories == (second,)
+    assert [*the_leftover().directories] == [second]
     second.unlink()
     assert clean(the_leftover()) == gone(second)
     assert leftovers() == ()
@@ -149,7 +147,7 @@ def test_a_new_directory_that_got_the_inode_is_not_taken_for_it(tmp_path: Path) 
     shutil.rmtree(made)
     (tmp_path / "photos").mkdir()
     identity = identity_of(made)._replace(inode=(tmp_path / "photos").stat().st_ino)
-    assert clean(replace(the_leftover(), identities={made: identity})) == gone(made)
+    assert clean(replace(the_leftover(), directories={made: identity})) == gone(made)
 
 
 @pytest.mark.parametrize("above", [False, True])
@@ -168,35 +166,29 @@ def test_what_may_be_on_a_disk_that_is_not_mounted_stays_written_down(tmp_path: 
     made = left_behind(tmp_path)
     identity = identity_of(made)
     made.rename(made.with_name("away"))
-    moved = {made: identity._replace(device=identity.device + 1, kind="ext4")}
-    elsewhere = replace(the_leftover(), identities=moved)
+    moved: dict[Path, Identity | None] = {made: identity._replace(device=identity.device + 1, kind="ext4")}
+    elsewhere = replace(the_leftover(), directories=moved)
     with pytest.raises(RunFailed, match=f"The disk with {made} is not mounted") as raised:
         clean(elsewhere)
     assert "Mount it where it was" in raised.value.hint
-    assert the_leftover().directories == (made,)
+    assert [*the_leftover().directories] == [made]
     made.with_name("away").rename(made)
     assert clean(elsewhere) == (), "once it is back; a device's number is no lasting one"
     assert not made.exists()
 
 
-@pytest.mark.parametrize(
-    ("name", "identity", "why"),
-    [
-        ("fswizard-1", Identity(-1, 1, "tmpfs"), "is gone"),
-        (f"fswizard-{'x' * 300}", None, "cannot be opened: File name too long"),
-    ],
-)
-def test_after_a_restart_nothing_is_looked_for_in_memory_and_what_cannot_be_looked_at_is_named(
-    name: str, identity: Identity | None, why: str, tmp_path: Path
-) -> None:
-    with pytest.raises(NotRemoved, match=why), own_directory.removing(tmp_path / name, identity):
-        pass
+def test_after_a_restart_nothing_is_looked_for_in_memory_and_what_cannot_be_looked_at_is_named(tmp_path: Path) -> None:
+    left_behind(tmp_path)
+    lost, long = tmp_path / "fswizard-1", tmp_path / f"fswizard-{'x' * 300}"
+    with pytest.raises(RunFailed, match=f"{lost} is gone.*{long} cannot be opened: File name too long"):
+        clean(replace(the_leftover(), directories={lost: Identity(-1, 1, "tmpfs"), long: None}))
+    assert [*the_leftover().directories] == [long]
 
 
 @pytest.mark.parametrize("kind", ["vfat", "exfat", "fuse.sshfs", "overlay"])
 def test_where_inodes_are_numbered_anew_the_name_has_to_do(tmp_path: Path, kind: str) -> None:
     made = left_behind(tmp_path)
-    assert clean(replace(the_leftover(), identities={made: Identity(0, 0, kind)})) == ()
+    assert clean(replace(the_leftover(), directories={made: Identity(0, 0, kind)})) == ()
     assert not made.exists()
 
 
@@ -205,7 +197,7 @@ def test_what_a_run_cannot_remove_stays_written_down_and_what_it_does_not_need_i
     made, kept = journal.make_directory(tmp_path), journal.make_directory(tmp_path)
     asyncio.run(journal.remove_directory(made))
     _die(journal)
-    assert the_leftover().directories == (kept,)
+    assert [*the_leftover().directories] == [kept]
     assert clean(the_leftover()) == (), "not a word about the first one"
     journal = Journal(None)
     made, other = journal.make_directory(tmp_path), journal.make_directory(tmp_path)
@@ -213,7 +205,7 @@ def test_what_a_run_cannot_remove_stays_written_down_and_what_it_does_not_need_i
     made.write_text("mine")
     asyncio.run(journal.remove_directory(made))
     assert journal.close().startswith(f"{made} is not what the run made")
-    assert the_leftover().directories == (made,)
+    assert [*the_leftover().directories] == [made]
     made.unlink()
     moved.rename(made)
     assert clean(the_leftover()) == ()
@@ -235,7 +227,7 @@ def test_a_disk_that_does_not_answer_and_what_cannot_be_emptied_are_named_and_tr
     monkeypatch.setattr(timeouts, "LIMIT_S", 0.1 if emptying[0] == "sleep" else timeouts.LIMIT_S)
     with pytest.raises(RunFailed, match=f"{made} {why}"):
         clean(the_leftover())
-    assert the_leftover().present == the_leftover().directories == (made,)
+    assert the_leftover().present == tuple(the_leftover().directories) == (made,)
 
 
 def test_a_journal_that_names_somebody_elses_directory_removes_nothing(tmp_path: Path) -> None:
@@ -278,20 +270,20 @@ def test_pools_are_written_down_and_need_root_only_where_the_kernel_may_hold_the
     journal = Journal(None)
     journal.note_pool("fswizard-0123456789abcdef")
     entry = the_entry()
-    pools = tuple(json.loads(entry.read_text())["pools"])
-    assert pools == ("fswizard-0123456789abcdef",)
+    pools = json.loads(entry.read_text())["pools"]
+    assert pools == ["fswizard-0123456789abcdef"]
     journal.close()
     monkeypatch.setattr(journal_module, "ZFS_MODULE", tmp_path / "absent")
-    assert not Leftover(entry, (), None, pools).needs_root
+    assert not Leftover(entry, {}, None, pools).needs_root
     monkeypatch.setattr(journal_module, "ZFS_MODULE", tmp_path)
-    assert Leftover(entry, (), None, pools).needs_root
-    assert not Leftover(entry, (), None).needs_root
+    assert Leftover(entry, {}, None, pools).needs_root
+    assert not Leftover(entry, {}, None).needs_root
     monkeypatch.setattr(journal_module, "ZFS_MODULE", tmp_path / "absent")
     monkeypatch.setattr(journal_module, "BLOCKS", tmp_path)
     for name, ours in (("vault", False), ("fswizard-0123456789abcdef", True)):
         (tmp_path / "dm-0/dm").mkdir(parents=True, exist_ok=True)
         (tmp_path / "dm-0/dm/name").write_text(f"{name}\n")
-        assert Leftover(entry, (), None, pools).needs_root == ours
+        assert Leftover(entry, {}, None, pools).needs_root == ours
 
 
 def test_a_state_directory_that_cannot_be_written_is_one_clear_error(
