@@ -23,7 +23,7 @@ from fswizard.disks.disk import Begun, Disk, DiskFailed, Filling
 from fswizard.disks.disk_errors import DiskErrors
 from fswizard.disks.memory_limit import Limited, limited
 from fswizard.disks.scratch_file import ScratchFile
-from fswizard.disks.undo import IMAGE, Undoer
+from fswizard.disks.undo import IMAGE, undoer
 from fswizard.engines import BareSample
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.language import _
@@ -297,11 +297,11 @@ async def open_udisks(memory_bytes: int, note: Callable[[str], None]) -> AsyncIt
     """
     bus = Bus()
     try:
-        with limited(memory_bytes) as limit, Undoer() as undoer:
+        with limited(memory_bytes) as limit, undoer() as watch:
 
             def noted(image: str) -> None:
                 note(image)
-                undoer.note(image)
+                watch(image)
 
             disks = UdisksDisks(bus, noted, limit)
             try:
