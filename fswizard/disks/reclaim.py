@@ -13,8 +13,8 @@ from fswizard.language import _
 
 def ask(names: Sequence[str]) -> None:
     """Have it done; Refused where one may be another's, Missing where root's rights cannot be had."""
-    if list(rights.ask(__name__, list(names))) != list(names):
-        raise RunFailed(_("What a killed run left in the kernel could not be taken away."), _("Try it again."))
+    unfinished = RunFailed(_("What a killed run left in the kernel could not be taken away."), _("Try it again."))
+    list(rights.ask(__name__, list(names), unfinished))
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from fswizard import errors
-from fswizard.errors import FswizardError, Missing
+from fswizard.errors import FswizardError, Missing, RunFailed
 from fswizard.language import N_, _
 from fswizard.model.codec import from_json, to_json
 from fswizard.model.text import safe_lines
@@ -29,6 +29,10 @@ BY: Mapping[State, tuple[str, ...]] = {
 """What comes before a command that root shall run; `pkexec` asks in a window of the desktop's."""
 ASK: Mapping[State, tuple[str, ...]] = {"sudo-asks": ("sudo", "-v"), "doas-asks": ("doas", "true")}
 """What asks for the password on the terminal."""
+PROGRAMS: tuple[tuple[State, State], ...] = (("sudo", "sudo-asks"), ("doas", "doas-asks"))
+"""Each as it can be used at once, and as it cannot."""
+DONE = "done"
+"""What kind the last line is of a process that has carried out its order."""
 
 REASONS: Mapping[State, str] = {
     "udisks": N_("not needed for scratch images: udisks2 attaches and mounts them"),
@@ -47,19 +51,14 @@ def state() -> State:
     """How a program would be started as root here."""
     if os.geteuid() == 0:
         return "root"
-    if commands.find("sudo"):
-        return "sudo" if _succeeds("sudo", "-n", "true") else "sudo-asks"
-    if commands.find("doas"):
-        return "doas" if _succeeds("doas", "-n", "true") else "doas-asks"
+    for program, asks in PROGRAMS:
+        if commands.find(program):
+            with contextlib.suppress(FswizardError):
+                if commands.query((program, "-n", "true")).exit_code == 0:
+                    return program
+            return asks
     in_window = bool(os.environ.get("WAYLAND_DISPLAY") or os.environ.get("DISPLAY"))
     return "pkexec" if in_window and commands.find("pkexec") else "none"
-
-
-def _succeeds(*argv: str) -> bool:
-    try:
-        return commands.query(argv).exit_code == 0
-    except FswizardError:
-        return False
 
 
 def authorise() -> State:
@@ -70,11 +69,13 @@ def authorise() -> State:
     """
     current = state()
     if current in ASK and sys.stdin.isatty():
-        _say(_("This needs root: {program} asks for your password.", program=ASK[current][0]))
+        text = _("This needs root: {program} asks for your password.", program=ASK[current][0])
+        print(text, file=sys.stderr, flush=True)
         if commands.attend(ASK[current]) == 0:
             current = state()
     elif current == "pkexec":
-        _say(_("This needs root: pkexec asks for your password in a window, which opens in some seconds."))
+        text = _("This needs root: pkexec asks for your password in a window, which opens in some seconds.")
+        print(text, file=sys.stderr, flush=True)
     if current not in BY:
         raise missing(current)
     return current
@@ -88,11 +89,11 @@ def start(argv: Sequence[str], given: bytes) -> subprocess.Popen[bytes]:
     return commands.begin((*BY[current], *argv), given, own_session=False)
 
 
-def ask(module: str, order: object) -> Generator[Any, None, None]:
+def ask(module: str, order: object, unfinished: RunFailed) -> Generator[Any, None, None]:
     """Have `main` of a module carry out an order as root, and yield what it says.
 
-    It goes on to its end, whoever listens. An error is raised here that was one there; Missing where root's rights
-    cannot be had.
+    It goes on to its end, whoever listens. An error is raised here that was one there, `unfinished` where it ended
+    before it was done, and Missing where root's rights cannot be had.
     """
     code = f"import sys; sys.path[:] = {sys.path!r}; from {module} import main; main()"
     process = start((sys.executable, "-c", code), json.dumps(order).encode())
@@ -100,10 +101,15 @@ def ask(module: str, order: object) -> Generator[Any, None, None]:
     with process.stdout as lines, process.stderr as complaints:
         answered = False
         for line in lines:
+            if json.loads(line)[0] == DONE:
+                return
             answered = True
             yield from answer(line)
-        if not answered and (said := complaints.read()):
-            raise missing(state(), said)
+        said = complaints.read()
+    if said and not answered:
+        raise missing(state(), said)
+    unfinished.details = safe_lines(said).strip()
+    raise unfinished
 
 
 def answer(line: bytes) -> Iterator[Any]:
@@ -122,6 +128,8 @@ def serve(carry_out: Callable[[Any], Iterator[Any]]) -> None:
             say("", content)
     except FswizardError as error:
         say_error(error)
+    else:
+        say(DONE, None)
 
 
 def say_error(error: FswizardError) -> None:
@@ -149,7 +157,3 @@ def missing(by: State, said: bytes = b"") -> Missing:
         if by == "doas-asks":
             hint = _("Allow `persist` in doas.conf, or log in as root.")
     return Missing(text, f"{hint} {_(WITHOUT)}", safe_lines(said).strip())
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)

@@ -145,15 +145,15 @@ def set_up(plan: SetUpPlan, typed: str) -> Iterator[str | SetUpDone]:
     if (now.number, now.diskseq, now.size_bytes) != (plan.number, plan.diskseq, plan.size_bytes):
         raise Refused(_("{disk} is no longer the disk that was chosen.", disk=plan.title), _("Choose again."))
     order = Order(plan.candidate.name, plan.choices, now.number, now.diskseq, now.size_bytes, typed, plan.shown)
-    for message in rights.ask("fswizard.disks.setting_up", to_json(order)):
+    hint = _("Look at {fstab} and the disk before you go on.", fstab=FSTAB)
+    unfinished = RunFailed(_("Setting the disk up ended before it was done."), hint)
+    for message in rights.ask("fswizard.disks.setting_up", to_json(order), unfinished):
         if "step" in message:
             yield message["step"]
         else:
             point = plan.choices.mount_point
             yield SetUpDone(point, f"{point}/{TEST_FILE}", message["backup"], _undo(point, message["uuid"]))
             return
-    hint = _("Look at {fstab} and the disk before you go on.", fstab=FSTAB)
-    raise RunFailed(_("Setting the disk up ended before it was done."), hint)
 
 
 def _undo(point: str, uuid: str) -> tuple[str, ...]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from fswizard.disks import reclaim, rights
-from fswizard.errors import FswizardError, Missing, Refused, RunFailed
+from fswizard.disks import rights
+from fswizard.errors import Missing, Refused, RunFailed
 from fswizard.system import commands
 from tests.fakes.machine import make_program, without_root
 
@@ -19,6 +19,7 @@ GOES_ON = 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"'
 """As sudo and doas do that need no password now."""
 ASKS = "echo sudo: a password is required >&2; exit 1"
 ORDERS = """
+import os
 from fswizard.disks import rights
 from fswizard.disks.disk import DiskFailed
 from fswizard.errors import Refused
@@ -27,6 +28,8 @@ def carry_out(order):
         yield content
     if order.get("refuse"):
         raise Refused("It is mounted \\x1b[2J.", "Unmount it.", "line 1\\nline 2")
+    if order.get("die"):
+        os.kill(os.getpid(), 9)
     if order.get("fail"):
         raise DiskFailed("It failed.")
     if order.get("touch"):
@@ -124,8 +127,11 @@ def sudo(here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+UNFINISHED = RunFailed("It ended early.", "Look at the disk.")
+
+
 def answers(**order: object) -> list[object]:
-    return list(rights.ask("orders", {"say": [], **order}))
+    return list(rights.ask("orders", {"say": [], **order}, UNFINISHED))
 
 
 @pytest.mark.usefixtures("sudo")
@@ -141,7 +147,7 @@ def test_contents_and_errors_come_back_as_they_were() -> None:
 
 
 def test_it_goes_on_to_its_end_whoever_listens(sudo: Path) -> None:
-    told = rights.ask("orders", {"say": [*range(10_000)], "touch": f"{sudo}/done"})
+    told = rights.ask("orders", {"say": [*range(10_000)], "touch": f"{sudo}/done"}, UNFINISHED)
     assert next(told) == 0
     told.close()
     commands._launched[-1].wait(30)
@@ -155,11 +161,9 @@ def test_what_was_not_started_is_told_with_what_sudo_said(sudo: Path, here: Path
     assert missing.value.details == "not in the sudoers file"
 
 
-def test_a_process_that_was_killed_has_taken_nothing_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    def killed(module: str, order: object) -> Iterator[object]:
-        yield "fswizard-1"
-
-    monkeypatch.setattr(rights, "ask", killed)
-    reclaim.ask(["fswizard-1"])
-    with pytest.raises(FswizardError, match="could not be taken away"):
-        reclaim.ask(["fswizard-1", "fswizard-2"])
+@pytest.mark.usefixtures("sudo")
+@pytest.mark.parametrize("say", [[], ["begun"]])
+def test_a_process_that_was_killed_has_not_done_what_was_asked(say: list[str]) -> None:
+    with pytest.raises(RunFailed, match="It ended early") as killed:
+        answers(say=say, die=True)
+    assert killed.value is UNFINISHED
