@@ -170,17 +170,21 @@ class Wizard(App[int]):
             if state == "none":
                 self.backend.authorise()  # says what is missing
             return
+        program = state.partition("-")[0]
         try:
             with self.suspend():
                 error = self._ask_on_the_terminal()  # not raised: the screen would not come back
         except SuspendNotSupported as unsupported:
             raise Missing(
                 _("This needs root, and the password cannot be asked for here: {task}.", task=task),
-                _("Run `sudo -v` in this terminal first, or log in as root."),
+                _("Run `{program} true` in this terminal first, or log in as root.", program=program),
             ) from unsupported
         if error:
             raise Missing(
-                _("sudo refused: the password was wrong, or your account may not use sudo. Nothing has started."),
+                _(
+                    "{program} refused: the password was wrong, or your account may not use it. Nothing has started.",
+                    program=program,
+                ),
                 _("⏎ asks again; “Compare what I have” on the first screen needs no root."),
             )
 

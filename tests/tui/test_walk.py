@@ -215,7 +215,7 @@ async def test_time_age_and_recipe_change_with_left_and_right_and_by_mouse() -> 
     [
         ({"fails": UsageError("There is 1 GB free.", "Name another directory.")}, "There is 1 GB", "Name another"),
         ({"rights": "none"}, "log in as root, or have sudo", "sudo is not installed"),
-        ({"rights": "sudo-asks"}, "sudo asks for your password", "sudo -v"),
+        ({"rights": "sudo-asks"}, "sudo asks for your password", "sudo true"),
     ],
     ids=["no plan", "no sudo", "sudo asks"],
 )
