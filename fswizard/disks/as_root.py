@@ -24,7 +24,7 @@ from fswizard.model.text import safe
 from fswizard.system import clock, timeouts
 from fswizard.system.commands import LocalProcess
 from fswizard.system.process import Finished
-from fswizard.system.system_calls import keeping_death_signal
+from fswizard.system.system_calls import closing, keeping_death_signal
 
 ROOT = 0
 ROOT_PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin"
@@ -33,7 +33,9 @@ ROOT_ENVIRONMENT = {"PATH": ROOT_PATH, "LC_ALL": "C.UTF-8", "DM_DISABLE_UDEV": "
 """All that programs of root's get. They make the node of a volume of the device mapper themselves: udev, which watches
 another, sees no write."""
 WORKLOAD_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:/run/current-system/sw/bin"
-PASSED_ON = frozenset({"TMPDIR", "HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "BORG_BASE_DIR", "BORG_PASSPHRASE"})
+PASSED_ON = (
+    "PATH", "LC_ALL", "TMPDIR", "HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "BORG_BASE_DIR", "BORG_PASSPHRASE",
+)  # fmt: skip
 """Variables that a workload is given. None of them means anything to the loader."""
 NIX_STORE = "/nix/store"
 """Its group adds packages; the sticky bit and the owner keep those that are there as they are."""
@@ -101,14 +103,14 @@ def find(name: str) -> str:
 
 async def start(
     argv: Sequence[str], *, cwd: str = "/", env: Mapping[str, str] = ROOT_ENVIRONMENT, given: bytes = b"",
-    prefix: Sequence[str] = (), pass_fds: Sequence[int] = (),
+    prefix: Sequence[str] = (),
 ) -> LocalProcess:  # fmt: skip
     """Start a program as root, which reads what is `given`; `prefix` are words before its own that become it."""
     words = (*prefix, *argv)
     path, started, pipe = find(words[0]), clock.monotonic(), asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
         *words, executable=path, stdin=pipe if given else asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe,
-        cwd=cwd, env=dict(env), start_new_session=True, pass_fds=pass_fds, user=ROOT, group=ROOT,
+        cwd=cwd, env=dict(env), start_new_session=True, user=ROOT, group=ROOT,
     )  # fmt: skip
     if process.stdin is not None:
         with contextlib.suppress(OSError):
@@ -121,12 +123,12 @@ waits_for_disk: list[timeouts.NoAnswer] = []
 """Nothing more is done as root once a program waits for a disk in vain: the next one would wait as well."""
 
 
-async def finish(argv: Sequence[str], *, given: bytes = b"", pass_fds: Sequence[int] = ()) -> Finished:
+async def finish(argv: Sequence[str], *, given: bytes = b"") -> Finished:
     """Run a program as root to its end; RunFailed where it does not come to it in time."""
     if waits_for_disk:
         raise waits_for_disk[0]
     try:
-        return await timeouts.ended(await start(argv, given=given, pass_fds=pass_fds), argv[0])
+        return await timeouts.ended(await start(argv, given=given), argv[0])
     except timeouts.NoAnswer as error:
         waits_for_disk.append(error)
         raise
@@ -141,34 +143,26 @@ def run(argv: Sequence[str], limit_s: float) -> subprocess.CompletedProcess[byte
 
 
 async def end(name: str) -> None:
-    """End the processes of this PID namespace that are called `name`, by force where that takes too long."""
+    """End the programs of this PID namespace that are called `name`, by force where that takes too long."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         deadline = clock.monotonic() + END_LIMIT_S
-        while (pids := _pids_of(name)) and clock.monotonic() < deadline:
-            for pid in pids:
-                _end(pid, number)
+        while _signal(name, number) and clock.monotonic() < deadline:
             await clock.pause(PAUSE_S)
 
 
-def _end(pid: int, number: int) -> None:
-    with contextlib.suppress(ProcessLookupError), root():
-        os.kill(pid, number)
-    with contextlib.suppress(ChildProcessError):  # else another process reaps it
-        os.waitpid(pid, os.WNOHANG)
+def _signal(name: str, number: int) -> bool:
+    """Send a signal to programs called `name`; whether there is one that has not ended.
 
-
-def _pids_of(name: str) -> list[int]:
-    """As this PID namespace counts: /proc may be that of one above."""
-    namespace = os.stat("/proc/self/ns/pid").st_ino
-    pids = []
+    /proc may be that of a namespace above, with other numbers. The kernel refuses a signal to a process that is not in
+    this one (pidfd_send_signal(2)).
+    """
+    found = False
     for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError), root():  # it has ended
-            inside = os.stat(process / "ns/pid").st_ino == namespace
-            lines = (process / "status").read_text("utf-8", "replace").splitlines()
-            fields = dict(line.split(":", 1) for line in lines if ":" in line)
-            if inside and fields["Name"].strip() == name[:15]:
-                pids.append(int(fields["NSpid"].split()[-1]))
-    return pids
+        with contextlib.suppress(OSError), root(), closing(os.open(process, os.O_RDONLY | os.O_CLOEXEC)) as pidfd:
+            if (process / "cmdline").read_bytes().startswith(os.fsencode(f"{name}\0")):  # one that has ended has none
+                signal.pidfd_send_signal(pidfd, number)
+                found = True
+    return found
 
 
 async def start_workload(
@@ -181,5 +175,5 @@ async def start_workload(
     if shutil.which(argv[0], path=WORKLOAD_PATH) is None:
         raise Missing(_("{program} is not installed.", program=argv[0]), _("`fswizard doctor` says how to get it."))
     drop = ("setpriv", f"--reuid={uid}", f"--regid={gid}", "--init-groups", *WITHOUT_RIGHTS)
-    passed = {name: value for name, value in environment.items() if name in {"PATH", "LC_ALL", *PASSED_ON}}
+    passed = {name: value for name, value in environment.items() if name in PASSED_ON}
     return await start(argv, cwd=cwd, env=passed, prefix=(*prefix, *drop))

@@ -8,18 +8,20 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from jeepney import DBusAddress, HeaderFields, MessageType, new_method_call
-from jeepney.io.blocking import DBusConnection, open_dbus_connection
+from jeepney import DBusAddress, DBusErrorResponse, Message, Properties, new_method_call
+from jeepney.io.blocking import open_dbus_connection
+from jeepney.wrappers import unwrap_msg
 
 from fswizard.errors import FswizardError
 
 UDISKS = "org.freedesktop.UDisks2"
 OBJECTS = "/org/freedesktop/UDisks2"
-POLKIT = "org.freedesktop.PolicyKit1"
+POLKIT = DBusAddress(
+    "/org/freedesktop/PolicyKit1/Authority", "org.freedesktop.PolicyKit1", "org.freedesktop.PolicyKit1.Authority"
+)
 LIMIT_S = 25.0
 """For one question, as D-Bus programs usually have it."""
 WORK_S = 600.0
@@ -37,8 +39,7 @@ class BusError(FswizardError):
         """The last part of D-Bus' name for it, such as `AlreadyMounted`, `DeviceBusy`, `OptionNotPermitted`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Loop:
+class Loop(NamedTuple):
     """A loop device that is attached to a file."""
 
     name: str
@@ -54,7 +55,7 @@ class Bus:
         """Raises BusError where there is no bus."""
         self._lock = threading.Lock()
         try:
-            self._connection: DBusConnection = open_dbus_connection(bus="SYSTEM", enable_fds=True)
+            self._connection = open_dbus_connection(bus="SYSTEM", enable_fds=True)
         except (OSError, ValueError) as error:
             raise BusError("NoBus", str(error)) from error
 
@@ -63,7 +64,7 @@ class Bus:
 
     def version(self) -> tuple[int, ...]:
         """Version of udisks2, such as (2, 9, 4); starts it where it is installed. BusError where it is not."""
-        text = self._property(f"{OBJECTS}/Manager", f"{UDISKS}.Manager", "Version")
+        text = self._property("Manager", "Manager", "Version")
         return tuple(int(part) for part in text.split(".") if part.isdecimal())
 
     def refused_action(self) -> str:
@@ -73,19 +74,14 @@ class Bus:
         subject = ("unix-process", {"pid": ("u", pid), "start-time": ("t", started)})
         for action in ACTIONS:
             words: tuple[Any, ...] = (subject, f"org.freedesktop.udisks2.{action}", {}, 0, "")
-            answer = self._call(
-                POLKIT, f"/{POLKIT.replace('.', '/')}/Authority", f"{POLKIT}.Authority", "CheckAuthorization",
-                "(sa{sv})sa{ss}us", *words,
-            )  # fmt: skip
-            if not answer[0][0]:
+            if not self._call(new_method_call(POLKIT, "CheckAuthorization", "(sa{sv})sa{ss}us", words))[0][0]:
                 return action
         return ""
 
     def set_up(self, file: int) -> str:
         """Attach a loop device to an open file; its kernel name. Direct I/O where the file is open with O_DIRECT."""
         options = {"no-part-scan": ("b", True)}
-        answer = self._order("Manager", "Manager", "LoopSetup", "h", file, options=options)
-        return str(answer[0]).rpartition("/")[2]
+        return str(self._order("Manager", "Manager", "LoopSetup", "h", file, options=options)[0]).rpartition("/")[2]
 
     def format(self, name: str, kind: str) -> None:
         """Make a filesystem with its default options, whose root directory is the user's."""
@@ -95,62 +91,54 @@ class Bus:
     def mount(self, name: str, options: str) -> str:
         """Mount it with these options, separated by commas, besides those that udisks2 always adds; the directory."""
         words = {"options": ("s", options)}
-        return str(self._order(f"block_devices/{name}", "Filesystem", "Mount", "", options=words)[0])
+        return str(self._order(f"block_devices/{name}", "Filesystem", "Mount", options=words)[0])
 
     def rescan(self, name: str) -> None:
         """Have udev look at what is on the device."""
-        self._order(f"block_devices/{name}", "Block", "Rescan", "")
+        self._order(f"block_devices/{name}", "Block", "Rescan")
 
     def unmount(self, name: str, limit_s: float = WORK_S) -> None:
-        self._order(f"block_devices/{name}", "Filesystem", "Unmount", "", limit_s=limit_s)
+        self._order(f"block_devices/{name}", "Filesystem", "Unmount", limit_s=limit_s)
 
     def delete(self, name: str) -> None:
         """Detach a loop device that this user has attached."""
-        self._order(f"block_devices/{name}", "Loop", "Delete", "")
+        self._order(f"block_devices/{name}", "Loop", "Delete")
 
     def mount_points(self, name: str) -> tuple[str, ...]:
         """Where a device is mounted; nowhere where udisks2 knows no filesystem on it."""
         try:
-            found = self._property(f"{OBJECTS}/block_devices/{name}", f"{UDISKS}.Filesystem", "MountPoints")
+            found = self._property(f"block_devices/{name}", "Filesystem", "MountPoints")
         except BusError:
             return ()
         return tuple(os.fsdecode(bytes(each).rstrip(b"\0")) for each in found)
 
     def is_own(self, name: str) -> bool:
         """Whether this user has attached the loop device, as udisks2 knows."""
-        return bool(self._property(f"{OBJECTS}/block_devices/{name}", f"{UDISKS}.Loop", "SetupByUID") == os.getuid())
+        return bool(self._property(f"block_devices/{name}", "Loop", "SetupByUID") == os.getuid())
 
     def _order(
-        self, path: str, interface: str, method: str, signature: str, *values: Any,
+        self, path: str, interface: str, method: str, signature: str = "", *values: Any,
         options: Mapping[str, tuple[str, Any]] | None = None, limit_s: float = WORK_S,
     ) -> tuple[Any, ...]:  # fmt: skip
         """A method of udisks2, all of which take options last."""
+        address = DBusAddress(f"{OBJECTS}/{path}", UDISKS, f"{UDISKS}.{interface}")
         words = {"auth.no_user_interaction": ("b", True), **(options or {})}
-        place = f"{OBJECTS}/{path}"
-        interface = f"{UDISKS}.{interface}"
-        return self._call(UDISKS, place, interface, method, f"{signature}a{{sv}}", *values, words, limit_s=limit_s)
+        return self._call(new_method_call(address, method, f"{signature}a{{sv}}", (*values, words)), limit_s)
 
     def _property(self, path: str, interface: str, name: str) -> Any:
-        answer = self._call(UDISKS, path, "org.freedesktop.DBus.Properties", "Get", "ss", interface, name)
-        return answer[0][1]
+        address = DBusAddress(f"{OBJECTS}/{path}", UDISKS, f"{UDISKS}.{interface}")
+        return self._call(Properties(address).get(name))[0][1]
 
-    def _call(
-        self, bus_name: str, path: str, interface: str, method: str, signature: str, *values: Any,
-        limit_s: float = LIMIT_S,
-    ) -> tuple[Any, ...]:  # fmt: skip
-        address = DBusAddress(path, bus_name=bus_name, interface=interface)
-        message = new_method_call(address, method, signature, values)
-        with self._lock:
-            try:
-                reply = self._connection.send_and_get_reply(message, timeout=limit_s)
-            except TimeoutError as error:
-                raise BusError("NoReply", f"{bus_name} did not answer within {limit_s:g} s") from error
-            except (OSError, EOFError) as error:
-                raise BusError("Disconnected", str(error)) from error
-        body: tuple[Any, ...] = reply.body
-        if reply.header.message_type == MessageType.error:
-            name = str(reply.header.fields[HeaderFields.error_name])
-            raise BusError(name.rpartition(".")[2], str(body[0]) if body else "")
+    def _call(self, message: Message, limit_s: float = LIMIT_S) -> tuple[Any, ...]:
+        try:
+            with self._lock:
+                body: tuple[Any, ...] = unwrap_msg(self._connection.send_and_get_reply(message, timeout=limit_s))
+        except TimeoutError as error:
+            raise BusError("NoReply", f"no answer within {limit_s:g} s") from error
+        except (OSError, EOFError) as error:
+            raise BusError("Disconnected", str(error)) from error
+        except DBusErrorResponse as error:
+            raise BusError(error.name.rpartition(".")[2], str(error.data[0]) if error.data else "") from error
         return body
 
 

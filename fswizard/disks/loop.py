@@ -27,6 +27,7 @@ from fswizard.system.block_device import SECTOR_BYTES
 LOCK_LIMIT_S = 5.0
 """udev holds a shared lock on a device for a moment, while it looks at what was made or written."""
 PAUSE_S = 0.01
+CONTROL = "/dev/loop-control"
 LOOP_CLR_FD = 0x4C01
 LOOP_GET_STATUS64 = 0x4C05
 LOOP_SET_DIRECT_IO = 0x4C08
@@ -35,10 +36,10 @@ LOOP_CTL_ADD = 0x4C80
 LOOP_CTL_REMOVE = 0x4C81
 AUTOCLEAR = 4
 DIRECT_IO = 16
-INFO = struct.Struct("=5Q4I64s64s32s2Q")
-CONFIG = struct.Struct(f"=2I{INFO.size}s64x")
-SAFE_BLOCK_BYTES = 4096
-"""Direct I/O works with it on every disk; tried where the kernel's default of 512 refuses direct I/O."""
+CONFIG = struct.Struct("=I56xI64s176x")
+"""Of `struct loop_config` the file, the flags, and the name that is shown for the file."""
+STATUS_BYTES, FLAGS_AT = 232, 52
+"""Of `struct loop_info64`."""
 PUNCHED_BYTES = 1 << 20
 TAKEN = (errno.EBUSY, errno.EEXIST, errno.ENOENT, errno.ENXIO)
 """Another has the device, or took it away meanwhile."""
@@ -72,8 +73,16 @@ class LoopDevice:
         _lock(self.descriptor, self.name)
         if os.fstat(self.file.descriptor).st_size != self.file.size_bytes:
             raise RunFailed(_("Something changed the size of the scratch image."), _("Nothing else may write to it."))
-        if unused:
-            require_unused(self.path)
+        if not unused:
+            return
+        try:
+            with root():  # as the kernel says, in whatever namespace it is mounted, or below something else
+                os.close(os.open(self.path, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW))
+        except OSError as error:
+            raise RunFailed(
+                _("Something else uses {device}: {reason}.", device=self.path, reason=error.strerror),
+                _("Find what uses this run's own mounts, end it, and run again."),
+            ) from error
 
     def detach(self) -> None:
         with root():
@@ -83,27 +92,47 @@ class LoopDevice:
 
 def attach(file: ScratchFile) -> LoopDevice:
     """A loop device on an image, with direct I/O where the filesystem below takes it."""
-    if not os.path.exists("/dev/loop-control"):
+    if not os.path.exists(CONTROL):
         hint = _("Run `modprobe loop` as root, or leave the container.")
         raise Missing(_("The kernel offers no loop devices."), hint)
     with root():
-        device = _attach(file, 0)
-        if not device.direct_io:
-            _clear(device.descriptor, int(device.name.removeprefix("loop")))
-            device = _attach(file, SAFE_BLOCK_BYTES)
-    return device
+        _remove(*NUMBERS)  # what runs left that were killed
+        for number in NUMBERS:
+            try:
+                return _attach(file, number)
+            except OSError as error:
+                if error.errno not in TAKEN:
+                    raise
+    raise RunFailed(_("No loop device is free: all are in use."))
 
 
-def require_unused(path: str) -> None:
-    """RunFailed where the device is mounted in any namespace, or below something else, as the kernel says."""
+def _attach(file: ScratchFile, number: int) -> LoopDevice:
+    """OSError, among others with an errno of `TAKEN`, where it cannot be had.
+
+    Its sectors are those of the disk below, as direct I/O needs: the kernel sees to it, since `file` is open with
+    O_DIRECT (loop_configure in drivers/block/loop.c).
+    """
+    name = f"loop{number}"
+    path = f"/dev/{name}"
+    _control(LOOP_CTL_ADD, number)
+    if not os.path.exists(path):  # a container's /dev does not follow the kernel
+        major, minor = map(int, Path(f"/sys/block/{name}/dev").read_text().split(":"))
+        os.mknod(path, stat.S_IFBLK | 0o600, os.makedev(major, minor))
+    device = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
-        with root():
-            os.close(os.open(path, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW))
-    except OSError as error:
-        raise RunFailed(
-            _("Something else uses {device}: {reason}.", device=path, reason=error.strerror),
-            _("Find what uses this run's own mounts, end it, and run again."),
-        ) from error
+        _lock(device, name)
+        fcntl.ioctl(device, LOOP_CONFIGURE, CONFIG.pack(file.descriptor, AUTOCLEAR, b"fswizard"))
+        with contextlib.suppress(OSError):  # whether it is there is read back
+            fcntl.ioctl(device, LOOP_SET_DIRECT_IO, 1)
+        _keep_blocks(device, name, file.descriptor)
+        status = fcntl.ioctl(device, LOOP_GET_STATUS64, bytes(STATUS_BYTES))
+        (flags,) = struct.unpack_from("=I", status, FLAGS_AT)
+        if not flags & AUTOCLEAR:
+            raise RunFailed(_("{device} would outlive the run.", device=name))
+    except BaseException:
+        _clear(device, number)
+        raise
+    return LoopDevice(device, name, bool(flags & DIRECT_IO), file)
 
 
 @contextmanager
@@ -114,40 +143,6 @@ def unlocked(lock: int) -> Iterator[None]:
         yield
     finally:
         fcntl.flock(lock, fcntl.LOCK_EX)
-
-
-def drop_buffers(descriptor: int) -> None:
-    """Nothing of the device is in memory from here on."""
-    with root():
-        os.fsync(descriptor)
-        system_calls.drop_buffers(descriptor)
-
-
-def _attach(file: ScratchFile, block_bytes: int) -> LoopDevice:
-    """Another run may take the device first: then the next one is tried."""
-    _remove(*NUMBERS)  # what runs left that were killed
-    for number in NUMBERS:
-        name = f"loop{number}"
-        try:
-            _control(LOOP_CTL_ADD, number)
-            device = _open(name)
-        except OSError as error:
-            if error.errno not in TAKEN:
-                raise
-            continue
-        try:
-            _lock(device, name)
-            _configure(device, file.descriptor, block_bytes)
-            _keep_blocks(device, name, file.descriptor)
-            flags = INFO.unpack(fcntl.ioctl(device, LOOP_GET_STATUS64, bytes(INFO.size)))[8]
-            if not flags & AUTOCLEAR:
-                raise RunFailed(_("{device} would outlive the run.", device=name))
-            return LoopDevice(device, name, bool(flags & DIRECT_IO), file)
-        except BaseException as error:
-            _clear(device, number)
-            if not isinstance(error, OSError) or error.errno not in TAKEN:
-                raise
-    raise RunFailed(_("No loop device is free: all are in use."))
 
 
 def _clear(device: int, number: int) -> None:
@@ -165,7 +160,7 @@ def _remove(*numbers: int) -> None:
 
 
 def _control(order: int, number: int) -> None:
-    with open("/dev/loop-control", "rb", buffering=0) as control:
+    with open(CONTROL, "rb", buffering=0) as control:
         fcntl.ioctl(control, order, number)
 
 
@@ -198,26 +193,3 @@ def _keep_blocks(device: int, name: str, image: int) -> None:
             _("Loop devices give up the room of their image here."),
             _("Keeping it takes Linux 5.19 and a /sys that can be written."),
         )
-
-
-def _open(name: str) -> int:
-    path = f"/dev/{name}"
-    if not os.path.exists(path):  # a container's /dev does not follow the kernel
-        major, minor = map(int, Path(f"/sys/block/{name}/dev").read_text().split(":"))
-        os.mknod(path, stat.S_IFBLK | 0o600, os.makedev(major, minor))
-    return os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-
-
-def _configure(device: int, image: int, block_bytes: int) -> None:
-    """With direct I/O, in a second step where the kernel does not take it in one; whether it did is read back."""
-    for flags in (AUTOCLEAR | DIRECT_IO, AUTOCLEAR):
-        wanted = INFO.pack(0, 0, 0, 0, 0, 0, 0, 0, flags, b"fswizard", b"", b"", 0, 0)
-        try:
-            fcntl.ioctl(device, LOOP_CONFIGURE, CONFIG.pack(image, block_bytes, wanted))
-        except OSError as error:
-            if error.errno != errno.EINVAL or flags == AUTOCLEAR:
-                raise
-            continue
-        with contextlib.suppress(OSError):
-            fcntl.ioctl(device, LOOP_SET_DIRECT_IO, 1)
-        return

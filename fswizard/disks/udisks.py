@@ -11,13 +11,14 @@ import contextlib
 import os
 import resource
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from fswizard.disks import disk_errors, scratch_file
 from fswizard.disks import udisks_commands as words
-from fswizard.disks.bare import READS, fio_command
+from fswizard.disks.base import READS, BaseDisk, fio_command, users
 from fswizard.disks.bus import Bus, BusError, loops
 from fswizard.disks.disk import Begun, Disk, DiskFailed, Filling
 from fswizard.disks.disk_errors import DiskErrors
@@ -32,6 +33,7 @@ from fswizard.system import block_stats, clock, commands, mounts, timeouts
 from fswizard.system.block_device import HERE
 from fswizard.system.process import Finished, Process
 
+T = TypeVar("T")
 APPEAR_S = 30.0
 """For udev to have looked at a device, and for a mount to be usable."""
 LOOK_S = 0.02
@@ -40,92 +42,84 @@ NO_NEW_RIGHTS = ("setpriv", "--no-new-privs", "--")
 REFUSALS = ("NotAuthorized", "NotAuthorizedCanObtain", "NotAuthorizedDismissed")
 """What udisks2 calls it where polkit does not allow something to this session."""
 
+TOO_EARLY = ("AlreadyMounted", "UnknownObject", "UnknownMethod", "UnknownInterface")
+"""What it calls it that something else was quicker to mount a device, or that it has not yet looked at it."""
 
-class UdisksDisk:
+
+class UdisksDisk(BaseDisk):
     """A scratch image, and its loop device while it has one."""
 
     as_root = False
     pool = ""
+    direct_io = False
 
     def __init__(self, bus: Bus, file: ScratchFile, limit: Limited | None) -> None:
+        super().__init__(timeouts.finish, DiskErrors(lambda: (), disk_errors.disks_of(file.descriptor)))
         self._bus = bus
         self._file = file
         self._limit = limit
-        self._loop = ""
-        self._mounted = ""
         self._inside = ""
-        """Of `_mounted`, the directory that is the user's."""
-        self._errors = DiskErrors(lambda: (), disk_errors.disks_of(file.descriptor))
+        """Of a mounted candidate, the directory that is the user's."""
         self._counted_bytes = 0
-        """Written through loop devices of before, and by programs to the file."""
-        self._loop_before_bytes = 0
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return (self._loop,) if self._loop else ()
-
-    @property
-    def directory(self) -> str:
-        return f"{self._mounted}/{self._inside}".rstrip("/")
-
-    @property
-    def direct_io(self) -> bool:
-        """Whether the loop device passes the page cache by."""
-        return HERE.number(f"/sys/block/{self._loop}/loop/dio") == 1
+        """Written by programs to the file, and through its loop devices, but for what that of now had counted."""
+        self._open = contextlib.ExitStack()
+        self._open.callback(file.close)
+        self._open.callback(self._errors.close)
 
     async def attach(self) -> None:
-        """Attach a loop device to the image; RunFailed where udisks2 does not."""
-        self._loop = await self._ask(self._bus.set_up, self._file.descriptor)
-        self._loop_before_bytes = self._loop_bytes()
+        """Attach a loop device to the image; DiskFailed where udisks2 does not."""
+        name = await self._ask(self._bus.set_up, self._file.descriptor)
+        self.names = (name,)
+        self.direct_io = HERE.number(f"/sys/block/{name}/loop/dio") == 1
+        self._counted_bytes -= self._device_bytes() or 0
 
     async def detach(self) -> None:
-        await self._drop_loop()
-        self._errors.close()
-        self._file.close()
-
-    async def end(self) -> None:
-        """Unmount and detach what is left of it."""
-        if self._mounted:
+        """Unmount it, and give its room back."""
+        if self.directory:
             await self.umount()
-        if self._loop:
-            await self.detach()
+        await self._drop_loop()
+        self._open.close()
 
     async def _drop_loop(self) -> None:
-        if not self._loop:
+        if not self.names:
             return
-        self._counted_bytes += self._loop_bytes() - self._loop_before_bytes
-        name, self._loop = self._loop, ""
-        try:
-            await asyncio.to_thread(self._bus.delete, name)
-            await _until(lambda: all(loop.file != self._file.identity for loop in loops()))
-        except BusError as error:
-            raise DiskFailed(_("{device} could not be detached.", device=name), "", error.message) from error
-
-    def _loop_bytes(self) -> int:
-        counted = block_stats.counters(self._loop)
-        return counted.written_bytes if counted else 0
+        self._counted_bytes += self._device_bytes() or 0
+        (name,), self.names = self.names, ()
+        await self._ask(self._bus.delete, name)
+        await _until(lambda: all(loop.file != self._file.identity for loop in loops()))
 
     def written_bytes(self) -> int:
-        return self._counted_bytes + (self._loop_bytes() - self._loop_before_bytes if self._loop else 0)
+        return self._counted_bytes + (self._device_bytes() or 0)
 
     async def wipe(self) -> Sequence[Finished]:
         await self._drop_loop()
         return (await self._file.wipe(),)
 
     async def make(self, candidate: Candidate, begun: Begun) -> Sequence[Finished]:
-        filesystem = candidate.filesystem
         before = _blocks_of_children()
-        if filesystem.name == "btrfs" and blind_to_mounts():
+        if candidate.filesystem.name == "btrfs" and _blind_to_mounts():
             finished = await self._format(candidate)
         else:
-            self._inside = words.WORK if filesystem.name == "btrfs" else ""
-            with mkfs_for_user(candidate) as argv:
-                begun((*argv, self._file.path))
-                finished = await self._file.make(argv)
-            if finished.exit_code == 0:
-                await self.attach()
+            finished = await self._mkfs(candidate, begun)
         self._counted_bytes += (_blocks_of_children() - before) * block_stats.SECTOR_BYTES
         return (finished,)
+
+    async def _mkfs(self, candidate: Candidate, begun: Begun) -> Finished:
+        """By the user, who may then write to it."""
+        kind, uid, gid = candidate.filesystem.name, os.getuid(), os.getgid()
+        self._inside = words.WORK if kind == "btrfs" else ""
+        with tempfile.TemporaryDirectory(prefix="fswizard-") as directory:
+            owner = Path(directory, "owner")
+            if kind == "xfs":
+                owner.write_text(words.prototype(uid, gid))
+            elif kind == "btrfs":
+                Path(owner, words.WORK).mkdir(mode=0o700, parents=True)
+            argv = words.mkfs(candidate, uid, gid, str(owner))
+            begun((*argv, self._file.path))
+            finished = await self._file.make(argv)
+        if finished.exit_code == 0:
+            await self.attach()
+        return finished
 
     async def _format(self, candidate: Candidate) -> Finished:
         """By udisks2, which takes no options of mkfs."""
@@ -137,11 +131,10 @@ class UdisksDisk:
             )
             raise RunFailed(text, _("Unmount that, or start fswizard as root."))
         await self.attach()
-        self._inside = ""
-        begun_s = clock.monotonic()
-        await self._ask(self._bus.format, self._loop, candidate.filesystem.name)
-        argv = ("udisksctl", "format", f"/dev/{self._loop}", candidate.filesystem.name)
-        return Finished(argv, 0, b"", b"", clock.monotonic() - begun_s)
+        self._inside, (name,), begun_s = "", self.names, clock.monotonic()
+        await self._ask(self._bus.format, name, candidate.filesystem.name)
+        argv = ("udisksctl", "format", f"/dev/{name}", candidate.filesystem.name)
+        return Finished(argv, 0, wall_s=clock.monotonic() - begun_s)
 
     async def copy_to(self, other: Disk) -> Finished:
         assert isinstance(other, UdisksDisk)
@@ -152,76 +145,50 @@ class UdisksDisk:
         return finished
 
     async def mount(self, candidate: Candidate) -> Finished:
-        options = words.mount_options(candidate)
-        argv = words.mount(f"/dev/{self._loop}", options)
-        began_s = clock.monotonic()
-        try:
-            self._mounted = await self._mount(",".join(options))
-        except BusError as error:
-            if error.name in (*REFUSALS, "NoReply", "Disconnected"):
-                raise _unserved(error) from error
-            return Finished(argv, 1, b"", error.message.encode(), clock.monotonic() - began_s)
-        took_s = clock.monotonic() - began_s
-        await _until(lambda: os.path.ismount(self._mounted) and os.access(self.directory, os.W_OK))
-        return Finished(argv, 0, b"", b"", took_s)
-
-    async def _mount(self, options: str) -> str:
         """Whatever else mounts what appears may be quicker: that is unmounted, as its options are others.
 
         Until udev has looked at the device, udisks2 knows no filesystem on it.
         """
-        deadline = clock.monotonic() + APPEAR_S
-        while True:
+        options, (name,), begun_s = words.mount_options(candidate), self.names, clock.monotonic()
+        argv, directory = words.mount(f"/dev/{name}", options), ""
+        while not directory:
             try:
-                return await asyncio.to_thread(self._bus.mount, self._loop, options)
+                directory = await asyncio.to_thread(self._bus.mount, name, ",".join(options))
             except BusError as error:
-                if clock.monotonic() > deadline:
-                    raise
-                if error.name == "AlreadyMounted":
-                    with contextlib.suppress(BusError):
-                        await asyncio.to_thread(self._bus.unmount, self._loop)
-                elif error.name in ("UnknownMethod", "UnknownInterface"):
-                    await asyncio.to_thread(self._bus.rescan, self._loop)
-                elif error.name != "UnknownObject":
-                    raise
-            await clock.pause(LOOK_S)
+                if error.name in (*REFUSALS, "NoReply", "Disconnected"):
+                    raise _unserved(error) from error
+                if error.name not in TOO_EARLY or clock.monotonic() > begun_s + APPEAR_S:
+                    return Finished(argv, 1, stderr=error.message.encode(), wall_s=clock.monotonic() - begun_s)
+                with contextlib.suppress(BusError):
+                    if error.name == "AlreadyMounted":
+                        await asyncio.to_thread(self._bus.unmount, name)
+                    elif error.name != "UnknownObject":
+                        await asyncio.to_thread(self._bus.rescan, name)
+                await clock.pause(LOOK_S)
+        took_s = clock.monotonic() - begun_s
+        self.directory = f"{directory}/{self._inside}".rstrip("/")
+        await _until(lambda: os.path.ismount(directory) and os.access(self.directory, os.W_OK))
+        return Finished(argv, 0, wall_s=took_s)
 
     async def umount(self) -> Finished:
-        argv = words.unmount(f"/dev/{self._loop}")
-        began_s = clock.monotonic()
+        (name,), begun_s = self.names, clock.monotonic()
+        argv = words.unmount(f"/dev/{name}")
         try:
-            await asyncio.to_thread(self._bus.unmount, self._loop)
+            await asyncio.to_thread(self._bus.unmount, name)
         except BusError as error:
             if error.name != "NotMounted":
-                busy = b"busy: " if error.name == "DeviceBusy" else b""
-                return Finished(argv, 1, b"", busy + error.message.encode(), clock.monotonic() - began_s)
-        self._mounted = ""
-        return Finished(argv, 0, b"", b"", clock.monotonic() - began_s)
-
-    async def sync(self) -> Finished:
-        finished = await timeouts.finish(["sync", "--file-system", self._mounted])
-        if finished.exit_code:
-            raise DiskFailed(_("{program} failed.", program="sync"), _("The disk may be failing."), finished.output)
-        room = os.statvfs(self._mounted)
-        used_bytes = (room.f_blocks - room.f_bfree) * room.f_frsize
-        return Finished(finished.argv, 0, str(used_bytes).encode(), b"", finished.wall_s)
-
-    async def errors(self, candidate: Candidate) -> Mapping[str, int]:
-        counted: dict[str, int] = {}
-        for kind in candidate.filesystem.error_counters:
-            counted |= disk_errors.KINDS[kind](self._loop, HERE)
-        self._errors.note(counted)
-        return {name: count for name, count in counted.items() if count}
-
-    async def disk_errors(self) -> Sequence[str]:
-        return self._errors.of_disks()
+                said = error.message.encode()
+                if error.name == "DeviceBusy":
+                    said = b"busy: " + said + users(self.directory.removesuffix(f"/{self._inside}"))
+                return Finished(argv, 1, stderr=said, wall_s=clock.monotonic() - begun_s)
+        self.directory = ""
+        return Finished(argv, 0, wall_s=clock.monotonic() - begun_s)
 
     async def inspect(self, *, reading: bool) -> Finished:
+        argv = ("stat", self._file.path)
         if os.fstat(self._file.descriptor).st_size != self._file.size_bytes:
-            return Finished(("stat", self._file.path), 1, b"", b"the scratch image has changed its size", 0.0)
-        if not reading:
-            return Finished(("stat", self._file.path), 0, b"", b"", 0.0)
-        return await self._file.read()
+            return Finished(argv, 1, stderr=b"the scratch image has changed its size")
+        return await self._file.read() if reading else Finished(argv, 0)
 
     async def sample(self, sample: BareSample) -> Process:
         await self._drop_loop()
@@ -237,9 +204,10 @@ class UdisksDisk:
             return await self._limit.start(argv, cwd=cwd, env=environment)
         return await commands.start(argv, cwd=cwd, env=environment, prefix=NO_NEW_RIGHTS)
 
-    async def _ask(self, call: object, *words: object) -> str:
+    async def _ask(self, call: Callable[..., T], *values: object) -> T:
+        """What udisks2 answers; DiskFailed where it does not do it."""
         try:
-            return str(await asyncio.to_thread(call, *words))  # type: ignore[arg-type]
+            return await asyncio.to_thread(call, *values)
         except BusError as error:
             raise _unserved(error) from error
 
@@ -286,7 +254,7 @@ class UdisksDisks:
         """Undo everything, as far as that goes; the child tries what is left again."""
         for disk in self._disks:
             with contextlib.suppress(FswizardError):
-                await disk.end()
+                await disk.detach()
 
 
 @asynccontextmanager
@@ -295,37 +263,20 @@ async def open_udisks(memory_bytes: int, note: Callable[[str], None]) -> AsyncIt
 
     `note` gets the name of each image before it becomes a device.
     """
-    bus = Bus()
-    try:
-        with limited(memory_bytes) as limit, undoer() as watch:
+    with contextlib.closing(Bus()) as bus, limited(memory_bytes) as limit, undoer() as watch:
 
-            def noted(image: str) -> None:
-                note(image)
-                watch(image)
+        def noted(image: str) -> None:
+            note(image)
+            watch(image)
 
-            disks = UdisksDisks(bus, noted, limit)
-            try:
-                yield disks
-            finally:
-                await timeouts.to_the_end(disks.end())
-    finally:
-        bus.close()
+        disks = UdisksDisks(bus, noted, limit)
+        try:
+            yield disks
+        finally:
+            await timeouts.to_the_end(disks.end())
 
 
-@contextlib.contextmanager
-def mkfs_for_user(candidate: Candidate) -> Iterator[tuple[str, ...]]:
-    """The command that makes a candidate which the user may write to, while what it reads besides is there."""
-    uid, gid = os.getuid(), os.getgid()
-    with tempfile.TemporaryDirectory(prefix="fswizard-") as directory:
-        owner = Path(directory, "owner")
-        if candidate.filesystem.name == "xfs":
-            owner.write_text(words.prototype(uid, gid))
-        elif candidate.filesystem.name == "btrfs":
-            Path(owner, words.WORK).mkdir(mode=0o700, parents=True)
-        yield words.mkfs(candidate, uid, gid, str(owner))
-
-
-def blind_to_mounts() -> bool:
+def _blind_to_mounts() -> bool:
     """Whether mkfs.btrfs would fail: it looks at the file of every loop device that is mounted."""
     mounted = {mount.device for mount in mounts.current().values()}
     for loop in loops():

@@ -27,9 +27,9 @@ class Finished:
     argv: tuple[str, ...]
     exit_code: int
     """Negative: the number of the signal that ended it."""
-    stdout: bytes
-    stderr: bytes
-    wall_s: float
+    stdout: bytes = b""
+    stderr: bytes = b""
+    wall_s: float = 0.0
     """From start to end, measured where the program runs."""
     cpu_s: float = 0.0
     """User and system time, children included."""

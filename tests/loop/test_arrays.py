@@ -15,9 +15,9 @@ from fswizard.advice import conclude
 from fswizard.disks import journal
 from fswizard.disks.choice import TargetChoice
 from fswizard.disks.root import RootDisk, RootDisks
-from fswizard.disks.stack import NAME
 from fswizard.errors import Refused
 from fswizard.filesystems import parse_candidates
+from fswizard.filesystems.commands import RUN_NAME
 from fswizard.report import FORMATS, render
 from fswizard.report.presentation import present
 from fswizard.session import Choices, make_plan
@@ -170,9 +170,10 @@ def test_clean_has_root_look_for_what_a_killed_run_left_in_the_kernel(
     entry.parent.mkdir(parents=True)
     entry.write_text(json.dumps({"directories": [], "pools": [name], "result": ""}))
     (leftover,) = journal.leftovers()
-    with contextlib.nullcontext() if NAME.fullmatch(name) else pytest.raises(Refused, match="not the name of a run"):
+    refused = not RUN_NAME.fullmatch(name)
+    with pytest.raises(Refused, match="not the name of a run") if refused else contextlib.nullcontext():
         journal.clean(leftover)
-    assert entry.exists() == (not NAME.fullmatch(name))
+    assert entry.exists() == refused
 
 
 def test_the_plan_over_disks_lists_what_would_be_lost_on_each(recipe: Path, bench: Bench) -> None:

@@ -37,16 +37,18 @@ def image(directory: Path) -> ScratchFile:
     return ScratchFile(descriptor, SIZE, direct=True)
 
 
-@pytest.mark.parametrize("block_bytes", [0, 4096])
-def test_a_loop_device_has_direct_io_and_goes_with_its_last_user(block_bytes: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("sector_bytes", [512, 4096])
+def test_a_loop_device_has_direct_io_and_goes_with_its_last_user(sector_bytes: int, bench: Bench) -> None:
     """Also on disks of large sectors."""
-    file = image(tmp_path)
-    device = loop._attach(file, block_bytes)
+    disk = bench.attach(bench.file("host", SIZE * 2), f"--sector-size={sector_bytes}")
+    run("mkfs.ext4", "-Fq", disk)
+    file = image(bench.mount(disk))
+    device = loop.attach(file)
     file.close()
     sysfs = Path("/sys/block") / device.name
     assert device.direct_io
     assert (sysfs / "loop/autoclear").read_text() == "1\n"
-    assert int((sysfs / "queue/logical_block_size").read_text()) == (block_bytes or 512)
+    assert int((sysfs / "queue/logical_block_size").read_text()) == sector_bytes
     assert int((sysfs / "size").read_text()) * 512 == SIZE
     os.close(device.descriptor)  # as when the run is killed
     wait_until(lambda: not (sysfs / "loop/backing_file").exists(), 60, "it is gone")

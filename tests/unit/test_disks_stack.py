@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fswizard.disks import as_root, stack
+from fswizard.disks.arc import Arc
+from fswizard.disks.root import RootDisk
 from fswizard.disks.stack import find_array, find_volume, parse_pool_errors, reclaim, until_free, uuid_of
 from fswizard.errors import Missing, Refused
-from fswizard.filesystems import commands
+from fswizard.filesystems import commands, parse_candidate
 from fswizard.filesystems.commands import DeviceNames
 from fswizard.system import clock
 from fswizard.system.process import Finished
@@ -69,35 +70,32 @@ def test_errors_are_the_highest_of_each_column() -> None:
     assert set(parse_pool_errors("no pools available").values()) == {0}
 
 
-def blocks(root: Path, **members: tuple[str, ...]) -> Path:
+def blocks(root: Path, **members: tuple[str, ...]) -> None:
     """/sys/block of a machine with arrays of such members."""
     for array, names in members.items():
         for name in names:
             (root / "block" / array / "slaves" / name).mkdir(parents=True)
-    (root / "block").mkdir(exist_ok=True)
-    return root / "block"
 
 
-def volumes(root: Path, *named: str) -> Path:
+def volumes(root: Path, *named: str) -> None:
     """/sys/block of a machine with such volumes of the device mapper."""
     for number, name in enumerate(named):
         (root / f"block/dm-{number}/dm").mkdir(parents=True)
         (root / f"block/dm-{number}/dm/name").write_text(f"{name}\n")
-    return root / "block"
 
 
-def test_an_array_is_found_by_its_members_and_left_alone_with_one_of_somebody_elses(tmp_path: Path) -> None:
-    found = blocks(tmp_path, md0=("sdx", "sdy"), md127=("loop0", "loop1", "loop2"), md5=("loop5", "sdx"))
-    assert find_array(["loop0", "loop1", "loop2", "loop3"], found) == "md127", "one may be missing"
-    assert find_array(["loop7"], found) == ""
+def test_an_array_is_found_by_its_members_and_left_alone_with_one_of_somebody_elses(left: Left) -> None:
+    blocks(left.place, md0=("sdx", "sdy"), md127=("loop0", "loop1", "loop2"), md5=("loop5", "sdx"))
+    assert find_array(["loop0", "loop1", "loop2", "loop3"]) == "md127", "one may be missing"
+    assert find_array(["loop7"]) == ""
     with pytest.raises(Refused, match="members that are not this run's"):
-        find_array(["loop5", "loop6"], found)
+        find_array(["loop5", "loop6"])
 
 
-def test_a_volume_is_found_by_its_whole_name(tmp_path: Path) -> None:
-    found = volumes(tmp_path, f"{NAME}-other", "vault", OTHER, NAME)
-    assert find_volume(NAME, found) == "dm-3"
-    assert find_volume("", found) == find_volume("fswizard-", found) == ""
+def test_a_volume_is_found_by_its_whole_name(left: Left) -> None:
+    volumes(left.place, f"{NAME}-other", "vault", OTHER, NAME)
+    assert find_volume(NAME) == "dm-3"
+    assert find_volume("") == find_volume("fswizard-") == ""
 
 
 def test_an_array_gets_a_name_and_a_uuid_of_its_own_and_no_configuration() -> None:
@@ -187,7 +185,6 @@ class Left:
         self.place, self.log = place, place / "log"
         for name, value in {"BLOCKS": place / "block", "ZFS_MODULE": place / "zfs"}.items():
             patch.setattr(stack, name, value)
-        patch.setattr(stack, "find_volume", partial(find_volume, blocks=place / "block"))
         patch.setattr(as_root, "find", self.find)
         self.install("dmsetup", f'echo "$*" >> {self.log}')
 
@@ -281,8 +278,6 @@ async def test_a_pool_that_may_be_anothers_is_not_destroyed(name: str, mark: str
 @pytest.mark.root
 async def test_errors_of_earlier_mounts_are_added_up(left: Left) -> None:
     left.install("zpool", f"cat <<'END'\n{DAMAGED}END")
-    pool = stack.Stack((), "/m")
-    once = await pool.pool_errors()
-    await pool.keep_pool_errors()
-    assert await pool.pool_errors() == {name: 2 * count for name, count in once.items()}
-    assert once["checksum_errors"] == 2
+    disk = RootDisk((), "/m", None, Arc())
+    disk._pool_errors = {"checksum_errors": 3}
+    assert await disk.errors(parse_candidate("zfs")) == {"checksum_errors": 5, "data_errors": 1}

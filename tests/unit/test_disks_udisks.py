@@ -27,7 +27,9 @@ class Refusing:
 @pytest.fixture
 def disk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[UdisksDisk]:
     file = scratch_file.new(str(tmp_path), 0)
-    yield UdisksDisk(Refusing(request.param), file, None)  # type: ignore[arg-type]
+    disk = UdisksDisk(Refusing(request.param), file, None)  # type: ignore[arg-type]
+    disk.names = ("loop0",)
+    yield disk
     file.close()
 
 
@@ -45,7 +47,7 @@ async def test_a_candidate_that_the_kernel_does_not_mount_has_failed(disk: Udisk
 def test_what_waits_for_a_disk_may_take_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
     limits: list[float] = []
 
-    def call(*words: object, limit_s: float) -> tuple[str]:
+    def call(message: object, limit_s: float) -> tuple[str]:
         limits.append(limit_s)
         return ("/media/you/data",)
 
