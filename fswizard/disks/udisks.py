@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from fswizard.disks import disk_errors, scratch_file
-from fswizard.disks import udisks_commands as words
+from fswizard.disks import exact_commands as words
 from fswizard.disks.base import READS, BaseDisk, fio_command, users
 from fswizard.disks.bus import Bus, BusError, loops
 from fswizard.disks.disk import Begun, Disk, DiskFailed, Filling

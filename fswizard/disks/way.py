@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from fswizard.disks.bus import Bus, BusError
-from fswizard.disks.udisks_commands import mount_options
+from fswizard.disks.exact_commands import mount_options
 from fswizard.language import _
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Target

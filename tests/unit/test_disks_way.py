@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fswizard.disks import udisks_commands as commands
+from fswizard.disks import exact_commands as commands
 from fswizard.disks import way
 from fswizard.errors import Missing
 from fswizard.filesystems import parse_candidate, parse_candidates
@@ -96,7 +96,7 @@ def test_no_discard_reaches_the_image() -> None:
 
 def test_a_plan_shows_no_command_of_roots() -> None:
     work = (PlannedCommand(("cp", "a", "MOUNT/a")),)
-    planned = commands.planned(IMAGE, parse_candidates("ext4; btrfs"), work, None, uid=1000, gid=1000)
+    planned = commands.planned_commands(IMAGE, parse_candidates("ext4; btrfs"), work, by_udisks=True)
     assert not any(command.as_root for command in planned)
     programs = [command.argv[0] for command in planned]
     assert programs.count("udisksctl") == 2 * 2 + 2
