@@ -8,26 +8,11 @@ from typing import Any, Protocol
 from fswizard.engines import BareSample
 from fswizard.errors import RunFailed
 from fswizard.model.filesystem import Candidate
+from fswizard.progress.emitter import Emitter
 from fswizard.system.process import Finished, Process
 
 Begun = Callable[[tuple[str, ...]], None]
 """Gets each command of a mkfs as it begins."""
-
-
-class Filling(Protocol):
-    """Gets what happens while an image is written."""
-
-    def begins(self, argv: tuple[str, ...]) -> None:
-        """A program starts."""
-        ...
-
-    def written(self, size_bytes: int) -> None:
-        """So many bytes are written so far."""
-        ...
-
-    def ended(self, finished: Finished) -> None:
-        """The last program has ended."""
-        ...
 
 
 class DiskFailed(RunFailed):
@@ -40,87 +25,67 @@ class Disk(Protocol):
     @property
     def names(self) -> tuple[str, ...]:
         """Kernel names of its block devices, such as `loop0`; empty while it has none."""
-        ...
 
     @property
     def as_root(self) -> bool:
         """Whether root carries out what is asked of it."""
-        ...
 
     @property
     def direct_io(self) -> bool:
         """As read back from the kernel: an image is not cached a second time."""
-        ...
 
     @property
     def pool(self) -> str:
         """What a ZFS pool, an array or a volume of it is called, if one is made."""
-        ...
 
     @property
     def directory(self) -> str:
         """Where the user's files go while it is mounted; programs that `start` starts see it."""
-        ...
 
     async def wipe(self) -> Sequence[Finished]:
         """Take away every signature, and zero both ends, of each device."""
-        ...
 
     async def make(self, candidate: Candidate, begun: Begun) -> Sequence[Finished]:
         """Make a candidate on it when it is wiped. The last exit code says whether that failed."""
-        ...
 
     async def copy_to(self, other: Disk) -> Finished:
         """Write a scratch image, with the filesystem that is on it, over another one of the same kind and size."""
-        ...
 
     async def mount(self, candidate: Candidate) -> Finished:
         """Mount what was made; the exit code says whether that failed."""
-        ...
 
     async def umount(self) -> Finished:
         """Never lazily: while something is open the exit code is not 0 and the output says `busy`."""
-        ...
 
     async def sync(self) -> Finished:
         """Write everything back; standard output is the bytes in use, the filesystem's own structures included.
 
         Raises DiskFailed where that, or an earlier write-back, failed.
         """
-        ...
 
     async def errors(self, candidate: Candidate) -> Mapping[str, int]:
         """Counts above 0 of the candidate's own errors, by name."""
-        ...
 
     async def disk_errors(self) -> Sequence[str]:
         """In words, every error that the disks below have reported since the run began."""
-        ...
 
     async def inspect(self, *, reading: bool) -> Finished:
         """Whether the disk is as it was and, with `reading`, every block of an image can be read: exit code 0."""
-        ...
 
     async def sample(self, sample: BareSample) -> Process:
         """Start fio on the wiped disk, or the first of several; what it writes stays there."""
-        ...
 
-    async def start(
-        self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], memory_bytes: int = 0
-    ) -> Process:  # fmt: skip
+    async def start(self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], memory_bytes: int = 0) -> Process:
         """Start a program as the user, without capabilities.
 
         With `memory_bytes`, all that have it share so much memory, page cache included, where memory can be limited.
         """
-        ...
 
     def written_bytes(self) -> int | None:
         """Bytes written to it since the run began; None where nobody counts."""
-        ...
 
     async def detach(self) -> None:
         """Give the disk back."""
-        ...
 
 
 class Disks(Protocol):
@@ -129,15 +94,12 @@ class Disks(Protocol):
     @property
     def limits_memory(self) -> bool:
         """Whether measured programs can be given a memory limit."""
-        ...
 
-    async def image(self, directory: str, size_bytes: int, filling: Filling) -> Disk:
-        """A new scratch image in a directory of the user's, of which every byte is written.
+    async def image(self, directory: str, size_bytes: int, emitter: Emitter) -> Disk:
+        """A new scratch image in a directory of the user's, of which every byte is written: that is emitted.
 
         Raises RunFailed or Refused where it cannot be made there.
         """
-        ...
 
     async def joined(self, parts: Sequence[Any], candidates: Sequence[Candidate]) -> Disk:
         """Several of its disks as one, which alone takes orders from then on."""
-        ...

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fswizard.disks import filling as scratch_file
+from fswizard.disks import scratch_file
 from fswizard.disks.disk import Disk, DiskFailed, Disks
 from fswizard.disks.journal import Journal
 from fswizard.disks.prepared import CandidateFailed, PreparedTarget, require_no_errors
@@ -17,7 +19,6 @@ from fswizard.disks.root import open_root
 from fswizard.disks.udisks import open_udisks
 from fswizard.engines import (
     BareSample,
-    WorkloadContext,
     WorkloadDisturbed,
     WorkloadFailed,
     age,
@@ -27,11 +28,10 @@ from fswizard.engines import (
 from fswizard.errors import FswizardError, Refused, RunFailed
 from fswizard.filesystems import commands
 from fswizard.language import _
-from fswizard.model.estimates import ageing_s, free_when_aged_bytes
+from fswizard.model.estimates import ageing_s, filling_s, free_when_aged_bytes
 from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import MKFS_TIME, UNPLUG_TIME
 from fswizard.model.plan import FIRST_LOOK_BYTES, Plan
-from fswizard.model.text import safe
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.workload_events import Progress, Ran, WorkloadEvent
 from fswizard.system import clock, host, timeouts
@@ -42,193 +42,82 @@ BUSY_ATTEMPTS = 4
 BUSY_PAUSE_S = 0.5
 NO_SPACE = "space allocation error"
 """In the kernel's log: blocks that a filesystem discarded could not be had again (block/blk-core.c)."""
+PROBE_MIB = 16
+"""Written beside the image after an error, to distinguish a failing disk from a failing candidate."""
 
 
-class ImageContext:
-    """A candidate that is mounted from a disk."""
+def _require_done(finished: Finished, kind: str, text: str) -> Finished:
+    """CandidateFailed where that failed, and WorkloadDisturbed where somebody killed the program."""
+    require_unkilled(finished)
+    if finished.exit_code:
+        raise CandidateFailed(kind, text, finished.output)
+    return finished
 
-    def __init__(
-        self, disk: Disk, candidate: Candidate, scratch: str, laid_out: set[str], *, memory_limit_bytes: int
-    ) -> None:
-        self._disk = disk
-        self._memory_limit_bytes = memory_limit_bytes
-        self.candidate = candidate
-        self.scratch = scratch
-        self.laid_out = laid_out
-        self.mounted = False
-        self.synced_s = 0.0
-        """What writing back took after each workload so far."""
+
+@dataclass(frozen=True)
+class Bare:
+    """The device that candidates are made on, or the first of them, without one; fio alone touches it."""
+
+    _disk: Disk
+    devices: tuple[str, ...]
+
+    async def start(self, sample: BareSample) -> Process:
+        return await self._disk.sample(sample)
+
+
+@dataclass(eq=False, repr=False)
+class PreparedImage:
+    """Candidates made in turn on the same image, or on the same several; workloads reach the one that is mounted."""
+
+    _plan: Plan
+    _emitter: Emitter
+    _disks: Disks
+    _disk: Disk
+    scratch: str
+    touched: bool = False
+    """What lay on the devices is gone; until then the end of the run leaves them alone."""
+    laid_out: set[str] = field(default_factory=set)
+    candidate: Candidate = field(init=False)
+    """The last one that was opened."""
+    _mounted: bool = False
+    _synced_s: float = 0.0
+    """What writing back took after each workload of the candidate so far."""
+    _kept: dict[str, Disk] = field(default_factory=dict)
+    """An image for each aged candidate, which holds it as it was before anything was measured on it."""
+    _not_aged: dict[str, CandidateFailed] = field(default_factory=dict)
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        return self._disk.names
 
     @property
     def directory(self) -> str:
         return self._disk.directory
 
     @property
-    def devices(self) -> tuple[str, ...]:
-        return self._disk.names
-
-    async def start(
-        self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None,
-        limited: bool = False,
-    ) -> Process:  # fmt: skip
-        environment, limit = {"TMPDIR": self.scratch, **(env or {})}, self._memory_limit_bytes if limited else 0
-        return await self._disk.start(argv, cwd=cwd or self.directory, env=environment, memory_bytes=limit)
-
-    async def remount(self) -> None:
-        await self.umount()
-        await self.mount()
-
-    async def used_bytes(self) -> int | None:
-        """After a sync, as btrfs counts only what was synced."""
-        return int((await self.sync()).stdout)
-
-    async def sync(self) -> Finished:
-        """CandidateFailed where that, or an earlier write-back, failed: the kernel reports it once."""
-        with self._blamed_for_health():
-            finished = await self._disk.sync()
-        self.synced_s += finished.wall_s
-        return finished
-
-    async def errors(self) -> Mapping[str, int]:
-        """What the candidate and the kernel have counted against it."""
-        with self._blamed_for_health():
-            return await self._disk.errors(self.candidate)
-
-    @contextlib.contextmanager
-    def _blamed_for_health(self) -> Iterator[None]:
-        try:
-            yield
-        except DiskFailed as error:
-            text = _("{candidate} could not write everything back.", candidate=self.candidate.name)
-            raise CandidateFailed("health", text, str(error)) from error
-
-    async def mount(self) -> Finished:
-        finished = await self._disk.mount(self.candidate)
-        require_unkilled(finished)
-        if finished.exit_code:
-            raise CandidateFailed(
-                "mount", _("{candidate} could not be mounted.", candidate=self.candidate.name), finished.output
-            )
-        self.mounted = True
-        return finished
-
-    async def umount(self) -> Finished:
-        """RunFailed where something else uses it, as no candidate is to blame for that.
-
-        To its end: whoever stops or skips meanwhile would find it unmounted, and fail to unmount it again.
-        """
-        return await timeouts.to_the_end(self._umount())
-
-    async def _umount(self) -> Finished:
-        finished, attempts = await self._disk.umount(), 0
-        while (busy := finished.exit_code and "busy" in finished.output) and attempts < BUSY_ATTEMPTS:
-            await clock.pause(BUSY_PAUSE_S)
-            finished, attempts = await self._disk.umount(), attempts + 1
-        if busy:
-            raise RunFailed(
-                _("{candidate} cannot be unmounted: another program uses it.", candidate=self.candidate.name),
-                _("Find what uses this run's own mounts, end it, and run again."),
-                finished.output,
-            )
-        require_unkilled(finished)
-        if finished.exit_code:
-            raise CandidateFailed(
-                "umount", _("{candidate} could not be unmounted.", candidate=self.candidate.name), finished.output
-            )
-        self.mounted = False
-        return finished
-
-
-class Bare:
-    """The device that candidates are made on, or the first of them, without one; fio alone touches it."""
-
-    def __init__(self, disk: Disk) -> None:
-        self._disk = disk
-        self.devices = disk.names[:1]
-        self.as_root = disk.as_root
-
-    async def start(self, sample: BareSample) -> Process:
-        return await self._disk.sample(sample)
-
-
-def _changed(details: str) -> RunFailed:
-    return RunFailed(_("Something changed the size of the scratch image."), _("Nothing else may write to it."), details)
-
-
-def _check_space(plan: Plan) -> None:
-    for member in plan.target.members:
-        try:
-            free_bytes = host.this.space(member.path).free_bytes
-        except OSError as error:
-            text = _("The scratch image cannot be read: {reason}.", reason=error.strerror)
-            raise RunFailed(text, _("Was its disk unplugged?")) from error
-        if free_bytes == 0:
-            raise _full(member.path)
-
-
-def _full(path: str) -> RunFailed:
-    return RunFailed(
-        _("The filesystem under the image ({path}) is full.", path=safe(path)),
-        _("Free some space there and run again."),
-    )
-
-
-class PreparedImage:
-    """Candidates made in turn on the same image, or on the same several."""
-
-    def __init__(self, plan: Plan, emitter: Emitter, disks: Disks, disk: Disk, scratch: str) -> None:
-        self._plan = plan
-        self._emitter = emitter
-        self._disks = disks
-        self._disk = disk
-        self._scratch = scratch
-        self._laid_out: set[str] = set()
-        self._context: ImageContext | None = None
-        """The last candidate's."""
-        self._kept: dict[str, Disk] = {}
-        """An image for each aged candidate, which holds it as it was before anything was measured on it."""
-        self._not_aged: dict[str, CandidateFailed] = {}
-        self.limits_memory = disks.limits_memory
-        self.touched = False
-        """What lay on the devices is gone; until then the end of the run leaves them alone."""
-
-    @property
-    def devices(self) -> tuple[str, ...]:
-        return self._disk.names
+    def limits_memory(self) -> bool:
+        return self._disks.limits_memory
 
     def written_bytes(self, candidate: Candidate | None = None) -> int | None:
         return self._disk.written_bytes()
 
     @asynccontextmanager
-    async def open(self, candidate: Candidate) -> AsyncIterator[WorkloadContext]:
+    async def open(self, candidate: Candidate) -> AsyncIterator[PreparedImage]:
         await self._clear(candidate)
-        if candidate.name in self._not_aged:
-            raise self._not_aged[candidate.name]
-        if kept := self._kept.get(candidate.name):
-            self._emitter.begin(
-                "format", _("copying the aged {candidate} back", candidate=candidate.as_new), expected_s=2.0
-            )
-            await self._wipe()
-            self._emitter.command_ended(await kept.copy_to(self._disk), as_root=self._disk.as_root)
-        else:
-            await self._make(candidate)
-        forget_cell(self._laid_out, self._scratch)
-        context = self._context = ImageContext(
-            self._disk,
-            candidate,
-            self._scratch,
-            self._laid_out,
-            memory_limit_bytes=self._plan.memory_limit_bytes,
-        )
+        if failed := self._not_aged.get(candidate.name):
+            raise failed
+        self.candidate, self._synced_s = candidate, 0.0
+        await self._make()
+        forget_cell(self.laid_out, self.scratch)
         self._emitter.begin("mount", _("mounting {candidate}", candidate=candidate.name), expected_s=0.1)
-        self._emitter.command_ended(await context.mount(), as_root=self._disk.as_root)
+        self._ended(await self._mount())
         try:
-            yield context
-            await self._check(candidate, context)
+            yield self
+            await self._check()
         except BaseException:
-            if context.mounted:
+            if self._mounted:
                 with contextlib.suppress(FswizardError, CandidateFailed, WorkloadDisturbed):
-                    await context.umount()
+                    await self._umount()
             raise
 
     async def _clear(self, candidate: Candidate) -> None:
@@ -236,12 +125,12 @@ class PreparedImage:
 
         CandidateFailed where it is the same one, and RunFailed where it stands in the way of another.
         """
-        if self._context is None or not self._context.mounted:
+        if not self._mounted:
             return
-        before = self._context.candidate
         try:
-            await self._context.umount()
+            await self._umount()
         except (DiskFailed, CandidateFailed) as error:
+            before = self.candidate
             text = _("{candidate} could not be unmounted: its driver does not release it.", candidate=before.name)
             if before == candidate:
                 raise CandidateFailed("umount", text, error.details) from error
@@ -254,28 +143,139 @@ class PreparedImage:
                 error.details,
             ) from error
 
-    async def check_device(self, *, reading: bool) -> None:
-        _check_space(self._plan)
+    async def _make(self) -> None:
+        """The candidate as new, or as it was kept; not mounted yet."""
+        emitter, candidate = self._emitter, self.candidate
+        if kept := self._kept.get(candidate.name):
+            emitter.begin("format", _("copying the aged {candidate} back", candidate=candidate.as_new), expected_s=2.0)
+            await self._wipe()
+            self._ended(await kept.copy_to(self._disk))
+            return
+        title = _("formatting with {program}", program=candidate.filesystem.mkfs_program)
+        emitter.begin("format", title, expected_s=1.0)
+        await self._wipe()
+        begun = functools.partial(emitter.command_begins, as_root=self._disk.as_root)
+        took_s = 0.0
+        for finished in await self._disk.make(candidate, begun):
+            self._ended(finished)
+            text = _("{program} could not make {candidate}.", program=finished.argv[0], candidate=candidate.name)
+            took_s += _require_done(finished, "mkfs", text).wall_s
+        emitter.sample(MKFS_TIME, took_s)
+
+    async def _wipe(self) -> None:
+        self.touched = True
+        for wiped in await self._disk.wipe():
+            self._ended(wiped)
+
+    def _ended(self, finished: Finished) -> None:
+        self._emitter.command_ended(finished, as_root=self._disk.as_root)
+
+    async def _mount(self) -> Finished:
+        text = _("{candidate} could not be mounted.", candidate=self.candidate.name)
+        finished = _require_done(await self._disk.mount(self.candidate), "mount", text)
+        self._mounted = True
+        return finished
+
+    async def _umount(self) -> Finished:
+        """RunFailed where something else uses it, as no candidate is to blame for that.
+
+        To its end: whoever stops or skips meanwhile would find it unmounted, and fail to unmount it again.
+        """
+        return await timeouts.to_the_end(self._umount_to_the_end())
+
+    async def _umount_to_the_end(self) -> Finished:
+        name = self.candidate.name
+        for __ in range(1 + BUSY_ATTEMPTS):
+            finished = await self._disk.umount()
+            if finished.exit_code == 0 or "busy" not in finished.output:
+                break
+            await clock.pause(BUSY_PAUSE_S)
+        else:
+            raise RunFailed(
+                _("{candidate} cannot be unmounted: another program uses it.", candidate=name),
+                _("Find what uses this run's own mounts, end it, and run again."),
+                finished.output,
+            )
+        _require_done(finished, "umount", _("{candidate} could not be unmounted.", candidate=name))
+        self._mounted = False
+        return finished
+
+    async def start(
+        self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None,
+        limited: bool = False,
+    ) -> Process:  # fmt: skip
+        environment = {"TMPDIR": self.scratch, **(env or {})}
+        limit_bytes = self._plan.memory_limit_bytes if limited else 0
+        return await self._disk.start(argv, cwd=cwd or self.directory, env=environment, memory_bytes=limit_bytes)
+
+    async def remount(self) -> None:
+        await self._umount()
+        await self._mount()
+
+    async def used_bytes(self) -> int | None:
+        """After a sync, as btrfs counts only what was synced."""
+        return int((await self.sync()).stdout)
+
+    async def sync(self) -> Finished:
+        """CandidateFailed where that, or an earlier write-back, failed: the kernel reports it once."""
+        with self._blamed_for_health():
+            finished = await self._disk.sync()
+        self._synced_s += finished.wall_s
+        return finished
+
+    @contextlib.contextmanager
+    def _blamed_for_health(self) -> Iterator[None]:
         try:
-            same = await self._disk.inspect(reading=False)
+            yield
         except DiskFailed as error:
-            raise _changed(str(error)) from error
+            text = _("{candidate} could not write everything back.", candidate=self.candidate.name)
+            raise CandidateFailed("health", text, str(error)) from error
+
+    async def _check(self) -> None:
+        """Write back, look for what the candidate and the kernel have counted against it, and unmount it."""
+        self._emitter.begin("check", _("writing back, unmounting and looking for errors"), expected_s=0.4)
+        await self.sync()
+        with self._blamed_for_health():
+            errors = await self._disk.errors(self.candidate)
+        unmounted = await self._umount()
+        self._ended(unmounted)
+        self._emitter.sample(UNPLUG_TIME, self._synced_s + unmounted.wall_s)
+        if errors:
+            name, counts = self.candidate.name, ", ".join(f"{name} {count}" for name, count in errors.items())
+            text = _("{candidate} counted errors of its own: {text}.", candidate=name, text=counts)
+            raise CandidateFailed("health", text)
+
+    async def check_device(self, *, reading: bool) -> None:
+        self._require_space()
+        same = await self._disk.inspect(reading=False)
         if same.exit_code:
-            raise _changed(same.output)
+            text = _("Something changed the size of the scratch image.")
+            raise RunFailed(text, _("Nothing else may write to it."), same.output)
         reported = await self._disk.disk_errors()
         if any(NO_SPACE in line for line in reported):
-            raise _full(self._plan.target.path)
+            raise scratch_file.full(self._plan.target.path)
         require_no_errors(reported)
         if reading:
             read = await self._disk.inspect(reading=True)
             if read.exit_code:
                 require_no_errors([read.output, *await self._disk.disk_errors()])
-            await scratch_file.write_beside(self._scratch)
+            await write_beside(self.scratch)
+
+    def _require_space(self) -> None:
+        """RunFailed where a filesystem under an image is full, or no longer there."""
+        for member in self._plan.target.members:
+            try:
+                free_bytes = host.this.space(member.path).free_bytes
+            except OSError as error:
+                text = _("The scratch image cannot be read: {reason}.", reason=error.strerror)
+                raise RunFailed(text, _("Was its disk unplugged?")) from error
+            if free_bytes == 0:
+                raise scratch_file.full(member.path)
 
     async def bare(self) -> Bare:
         """The first of several devices: what an array reaches is compared with one of its disks."""
         await self._wipe()
-        return Bare(self._disk)
+        return Bare(self._disk, self._disk.names[:1])
 
     async def age(self) -> None:
         """Make each aged candidate, use it for years, and keep it; rounds begin with a copy of it.
@@ -284,97 +284,58 @@ class PreparedImage:
         """
         for candidate in (each for each in self._plan.candidates if each.aged):
             try:
-                async with self.open(candidate) as context:
-                    await self._use_for_years(candidate, context)
+                async with self.open(candidate):
+                    await self._use_for_years()
             except (CandidateFailed, WorkloadFailed) as problem:
                 text = _("{candidate} could not be aged: {text}", candidate=candidate.as_new, text=problem.text)
                 self._not_aged[candidate.name] = CandidateFailed(problem.kind, text, problem.details)
                 continue
             (kept,) = await _images(self._plan, self._emitter, self._disks)
             self._emitter.begin("fill", _("keeping the aged {candidate}", candidate=candidate.as_new))
-            self._emitter.command_ended(await self._disk.copy_to(kept), as_root=kept.as_root)
+            self._ended(await self._disk.copy_to(kept))
             self._kept[candidate.name] = kept
 
-    async def _use_for_years(self, candidate: Candidate, context: WorkloadContext) -> None:
-        plan, emitter, text = self._plan, self._emitter, _("ageing {candidate}", candidate=candidate.as_new)
-        emitter.begin("fill", text, expected_s=ageing_s(plan))
+    async def _use_for_years(self) -> None:
+        plan, emitter = self._plan, self._emitter
+        title = _("ageing {candidate}", candidate=self.candidate.as_new)
+        emitter.begin("fill", title, expected_s=ageing_s(plan))
 
         def emit(event: WorkloadEvent) -> None:
             if isinstance(event, Progress):
-                emitter.progress(text, event)
+                emitter.progress(title, event)
             elif isinstance(event, Ran):
                 emitter.command_ended(event.finished)
 
         free_bytes = free_when_aged_bytes(plan.recipe)
-        await age(context, emit, seed=plan.seed, write_bytes=plan.churn_bytes, free_bytes=free_bytes)
+        await age(self, emit, seed=plan.seed, write_bytes=plan.churn_bytes, free_bytes=free_bytes)
 
-    async def _wipe(self) -> None:
-        self.touched = True
-        for wiped in await self._disk.wipe():
-            self._emitter.command_ended(wiped, as_root=self._disk.as_root)
 
-    async def _make(self, candidate: Candidate) -> None:
-        self._emitter.begin(
-            "format",
-            _("formatting with {program}", program=candidate.filesystem.mkfs_program),
-            expected_s=1.0,
-        )
-        await self._wipe()
-        begun = functools.partial(self._emitter.command_begins, as_root=self._disk.as_root)
-        took_s = 0.0
-        for finished in await self._disk.make(candidate, begun):
-            self._emitter.command_ended(finished, as_root=self._disk.as_root)
-            require_unkilled(finished)
-            if finished.exit_code:
-                raise CandidateFailed(
-                    "mkfs",
-                    _("{program} could not make {candidate}.", program=finished.argv[0], candidate=candidate.name),
-                    finished.output,
-                )
-            took_s += finished.wall_s
-        self._emitter.sample(MKFS_TIME, took_s)
-
-    async def _check(self, candidate: Candidate, context: ImageContext) -> None:
-        self._emitter.begin("check", _("writing back, unmounting and looking for errors"), expected_s=0.4)
-        await context.sync()
-        errors = await context.errors()
-        unmounted = await context.umount()
-        self._emitter.command_ended(unmounted, as_root=self._disk.as_root)
-        self._emitter.sample(UNPLUG_TIME, context.synced_s + unmounted.wall_s)
-        if errors:
-            text = ", ".join(f"{name} {count}" for name, count in errors.items())
-            raise CandidateFailed(
-                "health", _("{candidate} counted errors of its own: {text}.", candidate=candidate.name, text=text)
-            )
+async def write_beside(scratch: str) -> None:
+    """RunFailed where the disk takes no more data, as one does that lost its connection or turned read-only."""
+    probe = f"{scratch}/probe"
+    argv = ["dd", "if=/dev/zero", f"of={probe}", "bs=1M", f"count={PROBE_MIB}", "conv=fsync", "status=none"]
+    finished = await timeouts.finish(argv)
+    with contextlib.suppress(OSError):
+        os.unlink(probe)
+    if os.strerror(errno.ENOSPC) in finished.output:
+        raise scratch_file.full(scratch, finished.output)
+    if finished.exit_code:
+        require_no_errors([finished.output])
 
 
 async def _images(plan: Plan, emitter: Emitter, disks: Disks) -> list[Disk]:
     """Images of which nothing is left when nobody uses them any more."""
     made = []
+    expected_s = filling_s(plan.target.size_bytes, plan.drive.kind if plan.drive else "unknown")
     for member in plan.target.members:
-        emitter.begin("fill", _(scratch_file.FILLING), expected_s=scratch_file.expected_s(plan))
-        disk = await disks.image(member.path, member.size_bytes, scratch_file.Filling(member.size_bytes, emitter))
+        emitter.begin("fill", _("writing the whole scratch image once"), expected_s=expected_s)
+        disk = await disks.image(member.path, member.size_bytes, emitter)
         made.append(disk)
         words = commands.attach(f"/dev/{disk.names[0]}", commands.IMAGE)
         emitter.command_ended(Finished(words, 0, b"", b"", 0.0), as_root=disk.as_root)
         if not disk.direct_io:
-            raise RunFailed(
-                _(
-                    "The filesystem under the image ({filesystem}) refuses direct I/O, so the image would be "
-                    "cached in memory and the figures too good.",
-                    filesystem=member.host_filesystem,
-                ),
-                _("Choose a directory on another filesystem with --target image:SIZE@DIRECTORY."),
-            )
+            raise scratch_file.without_direct_io(member.path)
     return made
-
-
-async def _look_first(look: Look, plan: Plan, emitter: Emitter, disks: Disks, scratch: str) -> None:
-    small = replace(plan, target=replace(plan.target, size_bytes=FIRST_LOOK_BYTES))
-    (disk,) = await _images(small, emitter, disks)
-    await look(PreparedImage(small, emitter, disks, disk, scratch))
-    with contextlib.suppress(DiskFailed, Refused):  # of one whose driver does not let it go
-        await disk.detach()
 
 
 @asynccontextmanager
@@ -395,7 +356,11 @@ async def open_images(
         scratch = journal.make_directory(Path(plan.target.path)) / "scratch"
         scratch.mkdir(mode=0o700)
         if look:
-            await _look_first(look, plan, emitter, disks, str(scratch))
+            small = replace(plan, target=replace(plan.target, size_bytes=FIRST_LOOK_BYTES))
+            (disk,) = await _images(small, emitter, disks)
+            await look(PreparedImage(small, emitter, disks, disk, str(scratch)))
+            with contextlib.suppress(DiskFailed, Refused):  # of one whose driver does not let it go
+                await disk.detach()
         disk = await disks.joined(await _images(plan, emitter, disks), plan.candidates)
         if any(candidate.outlives_a_run for candidate in plan.candidates):
             journal.note_pool(disk.pool)

@@ -33,34 +33,28 @@ class PreparedTarget(Protocol):
     @property
     def devices(self) -> tuple[str, ...]:
         """Kernel names of the block devices that all is measured on; empty where they differ by candidate."""
-        ...
 
     @property
     def limits_memory(self) -> bool:
         """Whether measured programs can be given a memory limit."""
-        ...
 
     def written_bytes(self, candidate: Candidate | None = None) -> int | None:
         """Bytes written so far to what a candidate is measured on; None where nobody counts."""
-        ...
 
     def open(self, candidate: Candidate) -> AbstractAsyncContextManager[WorkloadContext]:
         """Make the candidate afresh; leaving checks its health. Raises CandidateFailed."""
-        ...
 
     async def bare(self) -> BareDevice | None:
         """The device as it is between two candidates, with nothing left of the one before.
 
         None for a directory.
         """
-        ...
 
     async def check_device(self, *, reading: bool) -> None:
         """RunFailed where the device or the filesystem under the image is at fault, and no candidate to blame.
 
         With `reading`, every block is read: for errors that a failing disk may have caused.
         """
-        ...
 
 
 def errors_under(directory: str) -> DiskErrors:

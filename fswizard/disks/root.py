@@ -18,7 +18,7 @@ from fswizard.disks.arc import Arc
 from fswizard.disks.as_root import root
 from fswizard.disks.base import BaseDisk, fio_command, succeeded, users
 from fswizard.disks.claim import ClaimedDevice
-from fswizard.disks.disk import Begun, Disk, DiskFailed, Filling
+from fswizard.disks.disk import Begun, Disk, DiskFailed
 from fswizard.disks.disk_errors import DiskErrors
 from fswizard.disks.loop import LoopDevice, attach, unlocked
 from fswizard.disks.memory_limit import Limited, limited
@@ -33,6 +33,7 @@ from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import Array
 from fswizard.model.plan import Member
 from fswizard.model.text import safe
+from fswizard.progress.emitter import Emitter
 from fswizard.system import clock, mounts, system_calls, timeouts
 from fswizard.system.block_device import HERE, path_of
 from fswizard.system.process import Finished, Process
@@ -307,7 +308,7 @@ class RootDisks:
         self._disks.append(disk)
         return disk
 
-    async def image(self, directory: str, size_bytes: int, filling: Filling) -> RootDisk:
+    async def image(self, directory: str, size_bytes: int, emitter: Emitter) -> RootDisk:
         with closing(os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)) as descriptor:
             if system_calls.filesystem_type(descriptor) == FUSE:  # it could change what lies below a mount of root's
                 raise Refused(
@@ -316,7 +317,7 @@ class RootDisks:
                 )
         file = scratch_file.new(directory, size_bytes)
         try:
-            await file.fill(filling)
+            await file.fill(emitter)
             return self._hold(attach(file))
         except BaseException:
             file.close()

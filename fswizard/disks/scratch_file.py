@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import fcntl
 import os
-import secrets
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fswizard.disks.disk import Filling
 from fswizard.errors import Refused, RunFailed
-from fswizard.filesystems.commands import IMAGE_UNIT_BYTES
+from fswizard.filesystems.commands import copy, make_image
 from fswizard.language import _
 from fswizard.model.text import safe
+from fswizard.progress.emitter import Emitter
+from fswizard.progress.workload_events import Progress
 from fswizard.system import block_device, clock, commands, timeouts
 from fswizard.system.process import Finished
 
@@ -23,10 +25,10 @@ EDGE_BYTES = 1 << 20
 """Superblocks and partition tables lie within so much of either end."""
 FUSE = 0x65735546
 """Type of the filesystems that a program serves (linux/magic.h)."""
-WITHOUT_NAMES = (errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT)
-"""What open(2) says of O_TMPFILE where it is unknown: by the filesystem, or by the kernel."""
 LOOK_S = 0.25
 """How often it is looked how far an image is written."""
+IN_PLACE = "conv=notrunc,fsync"
+"""For dd, which would cut off a file before it writes to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +36,8 @@ class ScratchFile:
     """An open file that stands for a disk."""
 
     descriptor: int
-    """Open for reading, writing and, where the filesystem below can, direct I/O."""
+    """Open for reading, writing and direct I/O."""
     size_bytes: int
-    direct: bool
 
     @property
     def path(self) -> str:
@@ -48,30 +49,34 @@ class ScratchFile:
         """The file as the kernel names it in /sys/block/loop*; no other file has this name while the file exists."""
         return os.readlink(self.path)
 
-    async def fill(self, filling: Filling) -> None:
-        """Take all its room and write zeros to all of it.
+    async def fill(self, emitter: Emitter) -> None:
+        """Take all its room and write zeros to all of it, which is the progress of the current step.
 
         Raises RunFailed where the disk is full or fails, and Refused where the filesystem below stores it otherwise.
         """
-        await self._reserve()
-        count = self.size_bytes // IMAGE_UNIT_BYTES
-        argv = ["dd", "if=/dev/zero", f"of={self.path}", "bs=4M", f"count={count}", *self._flags("oflag")]
-        filling.begins(tuple(argv))
+        reserve, fill = make_image(self.size_bytes, str(self.size_bytes), self.path)
+        reserved = await self._finish(reserve)
+        if os.strerror(errno.EOPNOTSUPP) not in reserved.output:  # as of ext2 and ext3: writing takes its room there
+            self._succeeded(reserved)
+        argv = (*fill, IN_PLACE)
+        emitter.command_begins(argv)
         process = await commands.start(argv, pass_fds=(self.descriptor,))
         ended = asyncio.ensure_future(process.wait())
-        written, moved_at = 0, clock.monotonic()
+        written_bytes, moved_s = 0, clock.monotonic()
         try:
             while not ended.done():
                 await clock.ended(ended, LOOK_S)
-                if (now := _position(process.pid)) > written:
-                    written, moved_at = now, clock.monotonic()
-                    filling.written(written)
-                elif clock.monotonic() - moved_at > timeouts.LIMIT_S:
+                position, now_s = _position(process.pid), clock.monotonic()
+                if position > written_bytes:
+                    rate = (position - written_bytes) / max(now_s - moved_s, 1e-3)
+                    emitter.progress(emitter.step.title, Progress(position / self.size_bytes, rate))
+                    written_bytes, moved_s = position, now_s
+                elif now_s - moved_s > timeouts.LIMIT_S:
                     raise timeouts.no_answer("dd")
         finally:
             if not ended.done():
                 await timeouts.end(process, "dd")
-        filling.ended(_succeeded(await ended))
+        emitter.command_ended(self._succeeded(await ended))
         status = os.fstat(self.descriptor)
         if status.st_blocks * block_device.SECTOR_BYTES < status.st_size:
             raise Refused(
@@ -79,54 +84,43 @@ class ScratchFile:
                 _("Choose a directory on another filesystem with --target image:SIZE@DIRECTORY."),
             )
 
-    async def _reserve(self) -> None:
-        """Take its room beforehand where the filesystem below can: ext2 and ext3 cannot, and writing takes it there."""
-        argv = ["fallocate", "--length", str(self.size_bytes), self.path]
-        finished = await timeouts.finish(argv, pass_fds=(self.descriptor,))
-        if os.strerror(errno.EOPNOTSUPP) not in finished.output:
-            _succeeded(finished)
-
     async def wipe(self) -> Finished:
-        """Take away every signature, and zero both ends."""
-        finished = await self.run(["wipefs", "--all", self.path])
-        await asyncio.to_thread(self._zero_ends)
+        """Take away every signature, and zero both ends; RunFailed where that fails."""
+        finished = self._succeeded(await self._finish(("wipefs", "--all", self.path)))
+        for offset in (0, self.size_bytes - EDGE_BYTES):
+            words = ("bs=1M", "count=1", f"seek={offset}", "oflag=direct,seek_bytes", IN_PLACE, "status=none")
+            self._succeeded(await self._finish(("dd", "if=/dev/zero", f"of={self.path}", *words)))
         return finished
 
-    def _zero_ends(self) -> None:
-        with open(self.path, "r+b", buffering=0) as file:  # without O_DIRECT, which wants aligned memory
-            for offset in (0, self.size_bytes - EDGE_BYTES):
-                os.pwrite(file.fileno(), bytes(EDGE_BYTES), offset)
-            self._settle(file.fileno())
-
-    async def make(self, argv: Sequence[str], *, pass_fds: Sequence[int] = ()) -> Finished:
+    async def make(self, argv: Sequence[str]) -> Finished:
         """Run a mkfs program, whose last argument is the device; the exit code says whether it failed."""
-        finished = await timeouts.finish([*argv, self.path], pass_fds=(self.descriptor, *pass_fds))
-        await asyncio.to_thread(self._settle, self.descriptor)
+        finished = await self._finish((*argv, self.path))
+        # Nothing of it may stay in memory, where a loop device with direct I/O would pass it by.
+        await asyncio.to_thread(os.fsync, self.descriptor)
+        os.posix_fadvise(self.descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
         return finished
-
-    def _settle(self, descriptor: int) -> None:
-        """Nothing of the file is in memory from here on, where a loop device with direct I/O would pass it by."""
-        os.fsync(descriptor)
-        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
 
     async def copy_to(self, other: ScratchFile) -> Finished:
-        """Write all of it over another image of the same size."""
-        flags = [*self._flags("iflag"), *self._flags("oflag")]
-        argv = ["dd", f"if={self.path}", f"of={other.path}", "bs=4M", "status=none", *flags]
-        return _succeeded(await timeouts.finish(argv, pass_fds=(self.descriptor, other.descriptor)))
+        """Write all of it over another image of the same size; RunFailed where that fails."""
+        argv = (*copy(self.path, other.path), IN_PLACE)
+        return self._succeeded(await timeouts.finish(argv, pass_fds=(self.descriptor, other.descriptor)))
 
     async def read(self) -> Finished:
         """Read every block from the disk below; the exit code says whether that failed."""
-        argv = ["dd", f"if={self.path}", "of=/dev/null", "bs=4M", "status=none", *self._flags("iflag")]
+        return await self._finish(("dd", f"if={self.path}", "of=/dev/null", "bs=4M", "iflag=direct", "status=none"))
+
+    async def _finish(self, argv: Sequence[str]) -> Finished:
         return await timeouts.finish(argv, pass_fds=(self.descriptor,))
 
-    async def run(self, argv: Sequence[str]) -> Finished:
-        """Run a program on it to its end; RunFailed where it fails."""
-        return _succeeded(await timeouts.finish(argv, pass_fds=(self.descriptor,)))
-
-    def _flags(self, side: str) -> tuple[str, ...]:
-        writes = ("conv=notrunc,fsync",) if side == "oflag" else ()
-        return (*((f"{side}=direct",) if self.direct else ()), *writes)
+    def _succeeded(self, finished: Finished) -> Finished:
+        """RunFailed where a program failed on it."""
+        if finished.exit_code == 0:
+            return finished
+        if os.strerror(errno.ENOSPC) in finished.output:
+            raise full(os.path.dirname(self.identity), finished.output)
+        raise RunFailed(
+            _("{program} failed.", program=finished.argv[0]), _("The disk may be failing."), finished.output
+        )
 
     def close(self) -> None:
         os.close(self.descriptor)
@@ -134,41 +128,43 @@ class ScratchFile:
 
 def new(directory: str, size_bytes: int) -> ScratchFile:
     """An empty file in `directory` that nobody can open by a name; RunFailed where it cannot be made."""
-    direct = True
     try:
-        try:
-            descriptor = _opened(directory, os.O_DIRECT)
-        except OSError as error:
-            if error.errno != errno.EINVAL:
-                raise
-            direct = False
-            descriptor = _opened(directory, 0)
+        with tempfile.TemporaryFile(dir=directory, prefix="fswizard-", buffering=0) as file:
+            descriptor = os.dup(file.fileno())
     except OSError as error:
         text = _(
             "No scratch image can be made in {directory}: {reason}.", directory=safe(directory), reason=error.strerror
         )
         raise RunFailed(text, _("Was its disk unplugged?")) from error
+    try:
+        fcntl.fcntl(descriptor, fcntl.F_SETFL, os.O_DIRECT)
+    except OSError as error:
+        os.close(descriptor)
+        raise without_direct_io(directory) from error
     with contextlib.suppress(OSError):  # copying on write, btrfs would need new room for what is written again
         block_device.overwrite_in_place(descriptor)
-    return ScratchFile(descriptor, size_bytes, direct)
+    return ScratchFile(descriptor, size_bytes)
 
 
-def _opened(directory: str, further: int) -> int:
-    """Descriptor of a new file: one that never had a name, or, where those are unknown, one that has lost it."""
-    flags = os.O_RDWR | os.O_CLOEXEC | further
-    try:
-        return os.open(directory, flags | os.O_TMPFILE | os.O_EXCL, 0o600)
-    except OSError as error:
-        if error.errno not in WITHOUT_NAMES:
-            raise
-    path = f"{directory}/fswizard-{secrets.token_hex(6)}"
-    descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    try:
-        os.unlink(path)
-    except OSError:
-        os.close(descriptor)
-        raise
-    return descriptor
+def full(directory: str, details: str = "") -> RunFailed:
+    """Says that a filesystem has no room left for an image, and what to do."""
+    return RunFailed(
+        _("The filesystem under the image ({path}) is full.", path=safe(directory)),
+        _("Free some space there and run again."),
+        details,
+    )
+
+
+def without_direct_io(directory: str) -> RunFailed:
+    """Says that an image cannot be measured on a filesystem, and what to do."""
+    return RunFailed(
+        _(
+            "The filesystem under the image ({filesystem}) refuses direct I/O, so the image would be cached in memory "
+            "and the figures too good.",
+            filesystem=safe(directory),
+        ),
+        _("Choose a directory on another filesystem with --target image:SIZE@DIRECTORY."),
+    )
 
 
 def _position(pid: int) -> int:
@@ -177,13 +173,3 @@ def _position(pid: int) -> int:
         return int(Path(f"/proc/{pid}/fdinfo/1").read_text().split()[1])
     except (OSError, IndexError, ValueError):
         return 0
-
-
-def _succeeded(finished: Finished) -> Finished:
-    if finished.exit_code == 0:
-        return finished
-    if os.strerror(errno.ENOSPC) in finished.output:
-        raise RunFailed(
-            _("The filesystem under the image is full."), _("Free some space there and run again."), finished.output
-        )
-    raise RunFailed(_("{program} failed.", program=finished.argv[0]), _("The disk may be failing."), finished.output)

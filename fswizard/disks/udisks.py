@@ -20,7 +20,7 @@ from fswizard.disks import disk_errors, scratch_file
 from fswizard.disks import exact_commands as words
 from fswizard.disks.base import READS, BaseDisk, fio_command, users
 from fswizard.disks.bus import Bus, BusError, loops
-from fswizard.disks.disk import Begun, Disk, DiskFailed, Filling
+from fswizard.disks.disk import Begun, Disk, DiskFailed
 from fswizard.disks.disk_errors import DiskErrors
 from fswizard.disks.memory_limit import Limited, limited
 from fswizard.disks.scratch_file import ScratchFile
@@ -29,6 +29,7 @@ from fswizard.engines import BareSample
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.language import _
 from fswizard.model.filesystem import Candidate
+from fswizard.progress.emitter import Emitter
 from fswizard.system import block_stats, clock, commands, mounts, timeouts
 from fswizard.system.block_device import HERE
 from fswizard.system.process import Finished, Process
@@ -233,10 +234,10 @@ class UdisksDisks:
         self.limits_memory = limit is not None
         self._disks: list[UdisksDisk] = []
 
-    async def image(self, directory: str, size_bytes: int, filling: Filling) -> UdisksDisk:
+    async def image(self, directory: str, size_bytes: int, emitter: Emitter) -> UdisksDisk:
         file = scratch_file.new(directory, size_bytes)
         try:
-            await file.fill(filling)
+            await file.fill(emitter)
             self._note(file.identity)
             disk = UdisksDisk(self._bus, file, self._limit)
             await disk.attach()

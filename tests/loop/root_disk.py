@@ -7,26 +7,16 @@ from pathlib import Path
 from fswizard.disks.root import RootDisk, RootDisks
 from fswizard.filesystems import parse_candidate
 from fswizard.model.filesystem import Candidate
-from fswizard.system.process import Finished
+from fswizard.progress.emitter import Emitter
+from fswizard.progress.eta import Eta
+from tests.builders import make_plan
 
 SIZE = 64 << 20
 
 
-class Silent:
-    """Nobody watches how an image is written."""
-
-    def begins(self, argv: tuple[str, ...]) -> None:
-        pass
-
-    def written(self, size_bytes: int) -> None:
-        pass
-
-    def ended(self, finished: Finished) -> None:
-        assert finished.exit_code == 0, finished.output
-
-
 async def image(disks: RootDisks, directory: Path, size_bytes: int = SIZE) -> RootDisk:
-    return await disks.image(str(directory), size_bytes, Silent())
+    """Nobody watches how it is written."""
+    return await disks.image(str(directory), size_bytes, Emitter(lambda event: None, Eta(make_plan())))
 
 
 async def make(disk: RootDisk, name: str = "ext4") -> Candidate:

@@ -13,7 +13,7 @@ import pytest
 
 from fswizard.disks import image
 from fswizard.disks.choice import TargetChoice
-from fswizard.disks.image import ImageContext
+from fswizard.disks.image import PreparedImage
 from fswizard.engines import WorkloadFailed, age
 from fswizard.engines.shared import ageing_worker
 from fswizard.filesystems import parse_candidates
@@ -84,7 +84,7 @@ async def test_a_new_one_that_is_skipped_is_out_and_its_aged_twin_stays(tmp_path
 async def test_one_that_can_not_be_aged_fails_and_the_others_are_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def full(context: ImageContext, *rest: Any, **options: Any) -> None:
+    async def full(context: PreparedImage, *rest: Any, **options: Any) -> None:
         if context.candidate.filesystem.name == "ext2":
             raise WorkloadFailed("ENOSPC", "ageing_worker failed: No space left on device.")
         await age(context, *rest, **options)

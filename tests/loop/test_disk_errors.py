@@ -12,7 +12,7 @@ import pytest
 
 from fswizard.disks import disk_errors
 from fswizard.disks.directory import PreparedDirectories
-from fswizard.disks.filling import write_beside
+from fswizard.disks.image import write_beside
 from fswizard.disks.journal import Journal
 from fswizard.disks.prepared import errors_under
 from fswizard.disks.root import RootDisk, RootDisks, open_root

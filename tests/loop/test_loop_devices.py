@@ -34,7 +34,7 @@ def image(directory: Path) -> ScratchFile:
     path = make_image(directory, SIZE)
     descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_DIRECT)
     path.unlink()
-    return ScratchFile(descriptor, SIZE, direct=True)
+    return ScratchFile(descriptor, SIZE)
 
 
 @pytest.mark.parametrize("sector_bytes", [512, 4096])
