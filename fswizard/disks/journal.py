@@ -16,9 +16,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from fswizard.disks import reclaim
+from fswizard.disks import reclaim, stack
 from fswizard.disks.locations import IN_MEMORY, changeable_by_others, filesystem_type
-from fswizard.disks.stack import BLOCKS, ZFS_MODULE, find_volume
 from fswizard.disks.undo import release
 from fswizard.errors import FswizardError, Refused, RunFailed, UsageError
 from fswizard.language import _
@@ -96,9 +95,9 @@ class Leftover:
     def needs_root(self) -> bool:
         """Whether something of it may be in the kernel, where only root can take it away."""
         return bool(self.pools) and (
-            ZFS_MODULE.exists()
-            or any(BLOCKS.glob("md*/slaves/*"))
-            or any(find_volume(name, BLOCKS) for name in self.pools)
+            stack.ZFS_MODULE.exists()
+            or any(stack.BLOCKS.glob("md*/slaves/*"))
+            or any(stack.find_volume(name) for name in self.pools)
         )
 
 

@@ -12,7 +12,7 @@ import pytest_asyncio
 
 from fswizard import recipes, results
 from fswizard.advice import conclude
-from fswizard.disks import journal
+from fswizard.disks import journal, stack
 from fswizard.disks.choice import TargetChoice
 from fswizard.disks.root import RootDisk, RootDisks
 from fswizard.errors import Refused
@@ -165,7 +165,7 @@ async def test_what_has_no_layout_lies_on_the_first_member_alone(disks: RootDisk
 def test_clean_has_root_look_for_what_a_killed_run_left_in_the_kernel(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(journal, "ZFS_MODULE", tmp_path)
+    monkeypatch.setattr(stack, "ZFS_MODULE", tmp_path)
     entry = state_directory() / "unfinished/run-x.json"
     entry.parent.mkdir(parents=True)
     entry.write_text(json.dumps({"directories": [], "pools": [name], "result": ""}))

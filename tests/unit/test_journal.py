@@ -13,6 +13,7 @@ import pytest
 
 from fswizard.cli import Fswizard
 from fswizard.disks import journal as journal_module
+from fswizard.disks import stack
 from fswizard.disks.journal import Identity, Journal, Leftover, clean, leftovers
 from fswizard.disks.locations import filesystem_type
 from fswizard.errors import ExitCode, RunFailed, UsageError
@@ -273,13 +274,13 @@ def test_pools_are_written_down_and_need_root_only_where_the_kernel_may_hold_the
     pools = json.loads(entry.read_text())["pools"]
     assert pools == ["fswizard-0123456789abcdef"]
     journal.close()
-    monkeypatch.setattr(journal_module, "ZFS_MODULE", tmp_path / "absent")
+    monkeypatch.setattr(stack, "ZFS_MODULE", tmp_path / "absent")
     assert not Leftover(entry, {}, None, pools).needs_root
-    monkeypatch.setattr(journal_module, "ZFS_MODULE", tmp_path)
+    monkeypatch.setattr(stack, "ZFS_MODULE", tmp_path)
     assert Leftover(entry, {}, None, pools).needs_root
     assert not Leftover(entry, {}, None).needs_root
-    monkeypatch.setattr(journal_module, "ZFS_MODULE", tmp_path / "absent")
-    monkeypatch.setattr(journal_module, "BLOCKS", tmp_path)
+    monkeypatch.setattr(stack, "ZFS_MODULE", tmp_path / "absent")
+    monkeypatch.setattr(stack, "BLOCKS", tmp_path)
     for name, ours in (("vault", False), ("fswizard-0123456789abcdef", True)):
         (tmp_path / "dm-0/dm").mkdir(parents=True, exist_ok=True)
         (tmp_path / "dm-0/dm/name").write_text(f"{name}\n")
