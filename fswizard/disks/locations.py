@@ -77,16 +77,24 @@ def checked_directory(text: str) -> str:
 
 
 def changeable_by_others(path: str | Path) -> str:
-    """What on the way to `path` anybody but root can rename or replace, where this is root; empty for nothing."""
+    """What on the way to `path` anybody but root can rename or replace, where this is root; empty for nothing.
+
+    The way leads through every link, and through those within it. Raises OSError where there is no such way.
+    """
     if os.geteuid() != 0:
         return ""
-    ways = {*Path(path).parents, Path(path)}
-    real = Path(os.path.realpath(path))
-    for entry in sorted({*ways, *real.parents, real}):
-        status = os.stat(entry, follow_symlinks=False)
-        shared = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not stat.S_ISLNK(status.st_mode)
-        if status.st_uid != 0 or (shared and not status.st_mode & stat.S_ISVTX):
+    os.stat(path)  # ends where links lead to each other
+    entry, rest = Path("/"), [*reversed(Path(path).absolute().parts)]
+    while rest:
+        entry /= rest.pop()
+        status = entry.lstat()
+        link = stat.S_ISLNK(status.st_mode)
+        shared = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not status.st_mode & stat.S_ISVTX
+        if status.st_uid != 0 or (shared and not link):
             return str(entry)
+        if link:
+            rest += reversed(entry.readlink().parts)
+            entry = entry.parent
     return ""
 
 

@@ -358,3 +358,16 @@ def test_root_writes_nowhere_that_somebody_else_could_lead_it_away_from(others: 
         Journal(None).make_directory(place)
     home.chmod(0o1777) if others == "mode" else os.chown(home, 0, 0, follow_symlinks=False)
     assert locations.checked_directory(str(place)) == str(place)
+
+
+@pytest.mark.root
+def test_root_follows_no_link_through_a_directory_of_others(tmp_path: Path) -> None:
+    others, place = tmp_path / "others", tmp_path / "place"
+    others.mkdir()
+    place.mkdir()
+    (others / "link").symlink_to(place)
+    (tmp_path / "link").symlink_to(others / "link")
+    assert locations.checked_directory(str(tmp_path / "link")) == str(tmp_path / "link")
+    os.chown(others, 65534, 65534)
+    with pytest.raises(Refused, match=f"Others can change {re.escape(str(others))}"):
+        locations.checked_directory(str(tmp_path / "link"))
