@@ -25,8 +25,7 @@ ALLOWED = frozenset({"noatime", "nodiratime", "relatime", "strictatime", "lazyti
 `discard` is left out: it would punch holes into the image."""
 ALLOWED_FOR = {
     "btrfs": frozenset({
-        "compress", "compress-force", "datacow", "nodatacow", "datasum", "nodatasum", "autodefrag", "noautodefrag",
-        "space_cache",
+        "compress", "compress-force", "datacow", "nodatacow", "datasum", "nodatasum", "space_cache",
     }),
     "f2fs": frozenset({"compress_algorithm", "compress_log_size", "compress_extension", "alloc_mode"}),
     "xfs": frozenset({"inode32", "largeio", "wsync"}),
@@ -35,7 +34,7 @@ ALLOWED_LATER = {
     "ext3": ((2, 10, 90), frozenset({"commit"})),
     "ext4": ((2, 10, 90), frozenset({"commit"})),
     "f2fs": ((2, 10, 90), frozenset({"compress_chksum", "atgc", "gc_merge", "nogc_merge"})),
-    "btrfs": ((2, 9, 4), frozenset({"autodefrag", "noautodefrag"})),
+    "btrfs": ((2, 9, 3), frozenset({"autodefrag", "noautodefrag"})),
 }
 """By filesystem, since which version of udisks2 it allows more (its NEWS)."""
 CONFIGURATION = Path("/etc/udisks2/mount_options.conf")
