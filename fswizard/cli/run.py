@@ -21,8 +21,7 @@ from fswizard import results
 from fswizard.cli.command import Command
 from fswizard.cli.narration import EXIT_CODES, Narration, narrated, print_report
 from fswizard.disks import rights
-from fswizard.disks.choice import parse_target
-from fswizard.disks.device_checks import how_to_confirm, require_confirmation
+from fswizard.disks.choice import how_to_confirm, parse_target, require_confirmation
 from fswizard.disks.way import why_root
 from fswizard.errors import ExitCode, FswizardError, UsageError
 from fswizard.filesystems import parse_candidates, parse_needs

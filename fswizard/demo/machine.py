@@ -94,7 +94,7 @@ class DemoMachine(Backend):
         return Place(target.path, target.host_filesystem, 1 << 38, own, 1 << 38)
 
     def offers(self, drive: Drive, recipe: Recipe | None) -> tuple[Offer, ...]:
-        from fswizard.disks.device_checks import Offer
+        from fswizard.disks.choice import Offer
 
         target = self.story.plan.target
         if drive.name != self._own.name or target.kind != "device":
@@ -103,7 +103,7 @@ class DemoMachine(Backend):
         return (Offer(target.path, drive.name, target.size_bytes, True, False, losses),)
 
     def set_up_offers(self, drive: Drive) -> tuple[Offer, ...]:
-        from fswizard.disks.device_checks import Offer
+        from fswizard.disks.choice import Offer
 
         return (Offer(f"/dev/{drive.name}", drive.name, drive.size_bytes, True, True, ()),)
 

@@ -1,16 +1,22 @@
-"""Where to measure, as chosen: one place or several, looked at before anything is planned on it."""
+"""Where to measure, as chosen: directories, images, or partitions and disks that the user gives up.
+
+Of these: what stands against it, what is lost, and how it is confirmed.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import os
 import re
-from collections import Counter
+import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from fswizard.disks import device_checks, locations
+from fswizard.disks import locations
 from fswizard.drives import composed, details, place_of
-from fswizard.errors import Refused, UsageError
+from fswizard.drives.devices import DeviceTarget, find_device, losses, refusals
+from fswizard.errors import FswizardError, Refused, UsageError
 from fswizard.filesystems.commands import IMAGE_UNIT_BYTES
 from fswizard.language import N_, _
 from fswizard.model.drive import Drive
@@ -19,6 +25,7 @@ from fswizard.model.plan import Member, Plan, Target
 from fswizard.model.recipe import Recipe
 from fswizard.model.text import safe
 from fswizard.model.units import binary_size_text, parse_size
+from fswizard.system.block_device import path_of
 
 DISK_ANSWERS_S = 5.0
 MOST_MEMBERS = 12
@@ -27,6 +34,12 @@ HOW_TO_WRITE = N_(
     "are spread over several disks images:4x2G@DIRECTORY, images:2G@DIRECTORY,DIRECTORY,… or "
     "devices:PATH,PATH,…"
 )
+SHAPES = {
+    "image": "image:2G@/some/directory",
+    "images": N_("images:4x2G@/some/directory or images:2G@/one/directory,/another/directory"),
+    "devices": "devices:/dev/disk/by-id/A,/dev/disk/by-id/B",
+}
+"""Examples of those that can be wrong in their parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,76 +57,70 @@ class TargetChoice:
     """The paths of further devices, or the directories of further images."""
 
 
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A partition or whole disk that could be measured on, or why it cannot."""
+
+    path: str
+    """Its stable name; the kernel's own where there is none."""
+    name: str
+    """Kernel name."""
+    size_bytes: int
+    whole: bool
+    """A whole disk, not a partition of one."""
+    empty: bool
+    """Whether all of it could be looked at, and nothing is on it."""
+    losses: tuple[str, ...]
+    """What would be lost, a sentence each."""
+    refused: Refused | None = None
+    """What stands against it, in the words of the command line."""
+
+
 def parse_target(text: str) -> TargetChoice:
-    """`image:SIZE@DIR`, `images:4xSIZE@DIR`, `dir:PATH,PATH`, `device:PATH` or the like; UsageError otherwise."""
+    """`image:SIZE@DIR`, `images:4xSIZE@DIR`, `images:SIZE@DIR,DIR`, `dir:PATH,PATH`, `device:PATH` or
+    `devices:PATH,PATH`; UsageError otherwise."""
     kind, __, rest = text.partition(":")
-    if kind == "image":
-        size, __, directory = rest.partition("@")
-        return TargetChoice("image", directory, _size(text, size, "image:2G@/some/directory"))
-    if kind == "images":
-        return _several_images(text, rest)
-    if kind == "dir" and rest:
-        return TargetChoice("directory", rest)
-    if kind == "device" and rest:
-        return TargetChoice("device", rest)
-    if kind == "devices":
-        first, *others = _list(rest)
-        _require_several(text, 1 + len(others), "devices:/dev/disk/by-id/A,/dev/disk/by-id/B")
-        return TargetChoice("device", first, others=tuple(others))
+    size, __, directory = rest.partition("@")
+    try:
+        if kind == "image":
+            return TargetChoice("image", directory, _size(size))
+        if kind == "images":
+            directories = _listed(directory)
+            number = re.match(r"(\d{1,3})x", size, re.ASCII)
+            size_bytes = _size(size[number.end() :] if number else size)
+            count = int(number[1]) if number else len(directories)
+            if len(directories) == 1:
+                directories *= count
+            if len(directories) != count:
+                several = len(directories)
+                raise ValueError(_("{count} images and {several} directories", count=count, several=several))
+            first, others = _several(directories)
+            return TargetChoice("image", first, size_bytes, others=others)
+        if kind == "devices":
+            first, others = _several(_listed(rest))
+            return TargetChoice("device", first, others=others)
+    except ValueError as error:
+        raise UsageError(
+            _("In the target '{text}': {error}.", text=text, error=error), _("Write {how}.", how=_(SHAPES[kind]))
+        ) from error
+    if kind in ("dir", "device") and rest:
+        return TargetChoice("directory" if kind == "dir" else kind, rest)
     raise UsageError(_("'{text}' isn't a valid target.", text=text), _(HOW_TO_WRITE))
 
 
-def _several_images(text: str, rest: str) -> TargetChoice:
-    """`4x2G@DIR`, `4x2G`, or `2G@DIR,DIR,DIR` with one image in each."""
-    number, times, size = rest.partition("@")[0].rpartition("x")
-    directories = _list(rest.partition("@")[2])
-    how = _("images:4x2G@/some/directory or images:2G@/one/directory,/another/directory")
-    if times and not re.fullmatch(r"\d{1,3}", number, re.ASCII):
-        raise UsageError(
-            _("In the target '{text}': {number} isn't a number of images.", text=text, number=number or "nothing"),
-            _("Write {how}.", how=how),
-        )
-    count = int(number) if times else len(directories)
-    if len(directories) == 1:
-        directories *= count
-    _require_several(text, count, how)
-    if len(directories) != count:
-        raise UsageError(
-            _(
-                "The target '{text}' has {count} images and {directories} directories.",
-                text=text,
-                count=count,
-                directories=len(directories),
-            ),
-            _("Name one directory for all images, or one for each."),
-        )
-    return TargetChoice("image", directories[0], _size(text, size, how), others=tuple(directories[1:]))
-
-
-def _list(text: str) -> list[str]:
+def _listed(text: str) -> list[str]:
     return [part.strip() for part in text.split(",")]
 
 
-def _size(text: str, size: str, how: str) -> int:
-    try:
-        return parse_size(size) if size else 0
-    except ValueError as error:
-        raise UsageError(
-            _("In the target '{text}': {error}.", text=text, error=error), _("Write {how}.", how=how)
-        ) from error
+def _size(text: str) -> int:
+    return parse_size(text) if text else 0
 
 
-def _require_several(text: str, count: int, how: str) -> None:
-    if not 2 <= count <= MOST_MEMBERS:
-        raise UsageError(
-            _(
-                "The target '{text}' names {count}, but takes 2 to {most_members}.",
-                text=text,
-                count=count,
-                most_members=MOST_MEMBERS,
-            ),
-            _("Write {how}.", how=how),
-        )
+def _several(names: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """The first and the others; ValueError where they are too few or too many."""
+    if not 2 <= len(names) <= MOST_MEMBERS:
+        raise ValueError(_("it names {count}, but takes 2 to {most}", count=len(names), most=MOST_MEMBERS))
+    return names[0], tuple(names[1:])
 
 
 def plan_target(
@@ -126,16 +133,51 @@ def plan_target(
     Raises UsageError where it cannot be, Refused where data could be lost.
     """
     brought_bytes = brought(workload.job for workload in recipe.workloads)
+    paths = (chosen.path, *chosen.others)
     if chosen.kind != "image":
         locations.require_scratch_space(brought_bytes)
     if chosen.kind == "device":
-        paths = (chosen.path, *chosen.others)
-        target, losses, drives = device_checks.plan_devices(paths, chosen.serial, recipe.image_bytes)
-        return target, losses, _as_one(drives)
+        return _plan_devices(paths, chosen.serial, recipe)
     if chosen.kind == "directory":
         _refuse_filling(recipe)
         return Target("directory", ""), (), None
-    return _plan_images(chosen, recipe, drive, brought_bytes), (), None
+    default = "" if all(paths) else locations.default_directory(drive)
+    directories = [locations.checked_directory(path) if path else default for path in paths]
+    size_bytes = chosen.size_bytes or recipe.image_bytes
+    if size_bytes * len(paths) < recipe.image_bytes:
+        raise UsageError(
+            _(
+                "An image of {size} is too small for the recipe {recipe}.",
+                size=binary_size_text(size_bytes),
+                recipe=recipe.name,
+            ),
+            _("It needs {image} or more.", image=binary_size_text(recipe.image_bytes)),
+        )
+    kinds = locations.require_space(directories, size_bytes, brought_bytes)
+    size_bytes -= size_bytes % IMAGE_UNIT_BYTES
+    members = [Member(directory, size_bytes, kind) for directory, kind in zip(directories, kinds)]
+    return Target.of("image", members), (), None
+
+
+def _plan_devices(
+    paths: Sequence[str], typed: str | None, recipe: Recipe
+) -> tuple[Target, tuple[str, ...], Drive | None]:
+    """As `plan_target`; each disk is asked about itself. Refused where anything stands against formatting one.
+
+    `typed` confirms them, of several with commas between. Without it the plan can be shown; `require_confirmation`
+    keeps it from being carried out.
+    """
+    found = [find_device(path) for path in paths]
+    drives = [details(target.drive) for target in found]
+    targets = list(map(_healthy_as, found, drives))
+    _require_apart(targets)
+    members = []
+    for target, serial in zip(targets, _serial_of_each(targets, typed)):
+        if refused := _refusal(target, serial, recipe.image_bytes // len(targets)):
+            raise refused
+        device = target.device
+        members.append(Member(target.path, device.size_bytes, "", device.number, device.diskseq, serial or ""))
+    return Target.of("device", members), _losses(targets), _as_one(drives)
 
 
 def _refuse_filling(recipe: Recipe) -> None:
@@ -147,50 +189,26 @@ def _refuse_filling(recipe: Recipe) -> None:
         )
 
 
-def _plan_images(chosen: TargetChoice, recipe: Recipe, drive: Drive | None, brought_bytes: int) -> Target:
-    default = "" if chosen.path and all(chosen.others) else locations.default_directory(drive)
-    directories = [locations.checked_directory(path) if path else default for path in (chosen.path, *chosen.others)]
-    size_bytes = chosen.size_bytes or recipe.image_bytes
-    if size_bytes * len(directories) < recipe.image_bytes or (size_bytes < recipe.image_bytes and not chosen.others):
-        raise UsageError(
-            _(
-                "An image of {size} is too small for the recipe {recipe}.",
-                size=binary_size_text(size_bytes),
-                recipe=recipe.name,
-            ),
-            _("It needs {image} or more.", image=binary_size_text(recipe.image_bytes)),
-        )
-    beside = Counter(os.stat(directory).st_dev for directory in directories)
-    kinds = {
-        directory: locations.require_space(directory, size_bytes * beside[os.stat(directory).st_dev], brought_bytes)
-        for directory in dict.fromkeys(directories)
-    }
-    size_bytes -= size_bytes % IMAGE_UNIT_BYTES
-    first, *others = (Member(directory, size_bytes, kinds[directory]) for directory in directories)
-    return Target("image", first.path, first.size_bytes, first.host_filesystem, others=tuple(others))
-
-
 def require_plausible(target: Target, recipe: Recipe) -> None:
     """UsageError or Refused where a target that comes from a file is none that `plan_target` makes."""
-    members = target.members
     if target.kind == "directory":
         _refuse_filling(recipe)
         return
+    members = target.members
     if len(members) > MOST_MEMBERS or not all(os.path.isabs(member.path) for member in members):
         names = safe(", ".join(member.path for member in members))[:200]
         raise UsageError(_("'{text}' isn't a valid target.", text=names), _("Start a new run."))
-    for member in members if target.kind == "image" else ():
-        size_bytes = member.size_bytes
-        too_small = size_bytes < max(1, recipe.image_bytes // len(members))
-        if too_small or size_bytes % IMAGE_UNIT_BYTES or size_bytes != target.size_bytes:
-            raise UsageError(
-                _("An image of {size} does not fit this run.", size=binary_size_text(size_bytes)), _("Start a new run.")
-            )
+    size_bytes, sizes = target.size_bytes, {member.size_bytes for member in members}
+    odd = size_bytes % IMAGE_UNIT_BYTES or size_bytes < max(1, recipe.image_bytes // len(members))
+    if target.kind == "image" and (odd or sizes != {size_bytes}):
+        raise UsageError(
+            _("An image of {size} does not fit this run.", size=binary_size_text(size_bytes)), _("Start a new run.")
+        )
 
 
 def require_still_there(plan: Plan) -> None:
     """UsageError where the target that `plan` was begun on has moved, or can't be resumed."""
-    target = plan.target
+    target, members = plan.target, plan.target.members
     if target.kind == "device":
         raise UsageError(
             _("A run on a disk or partition can't be resumed: what is on it now is unknown."),
@@ -211,22 +229,18 @@ def require_still_there(plan: Plan) -> None:
                     _("Mount what was there, or start a new run."),
                 )
         return
-    moved = [member for member in target.members if _require_image_fits(member, plan) != member.host_filesystem]
-    drive = drive_under(target)
-    then, now = ((drive.serial or drive.model or drive.name) if drive else "" for drive in (plan.drive, drive))
-    if then != now or moved:
-        names = safe(", ".join(dict.fromkeys(member.path for member in target.members)))
+    directories = [locations.checked_directory(member.path) for member in members]
+    moved = locations.require_space(directories, target.size_bytes) != [member.host_filesystem for member in members]
+    if moved or _known_by(plan.drive) != _known_by(drive_under(target)):
+        names = safe(", ".join(dict.fromkeys(directories)))
         raise UsageError(
             _("{names} is no longer on the disk that this run started on.", names=names),
             _("Attach and mount that disk, or start a new run."),
         )
 
 
-def _require_image_fits(member: Member, plan: Plan) -> str:
-    """Type of the filesystem that the image goes onto again; UsageError where it is of no use to the plan."""
-    directory, members = locations.checked_directory(member.path), plan.target.members
-    beside = sum(os.path.samefile(directory, other.path) for other in members if os.path.isdir(other.path))
-    return locations.require_space(directory, member.size_bytes * max(1, beside))
+def _known_by(drive: Drive | None) -> str:
+    return (drive.serial or drive.model or drive.name) if drive else ""
 
 
 def drive_under(target: Target, otherwise: str = "", *, asking: bool = False) -> Drive | None:
@@ -235,11 +249,157 @@ def drive_under(target: Target, otherwise: str = "", *, asking: bool = False) ->
     `otherwise` is where to look for a target without a path of its own. With `asking` each disk is asked about itself,
     shingles above all, as far as it answers soon.
     """
-    paths = dict.fromkeys(member.path or otherwise for member in target.members)
-    by_name = {drive.name: drive for path in paths if (drive := place_of(path)) is not None}
-    drives = [details(drive, timeout_s=DISK_ANSWERS_S) if asking else drive for drive in by_name.values()]
-    return _as_one(drives)
+    places = map(place_of, dict.fromkeys(member.path or otherwise for member in target.members))
+    drives = list({drive.name: drive for drive in places if drive is not None}.values())
+    return _as_one([details(drive, timeout_s=DISK_ANSWERS_S) for drive in drives] if asking else drives)
 
 
 def _as_one(drives: Sequence[Drive]) -> Drive | None:
     return composed(drives) if len(drives) > 1 else next(iter(drives), None)
+
+
+def offers(drive: Drive, minimum_bytes: int) -> tuple[Offer, ...]:
+    """The partitions of `drive` and the whole of it as targets of at least `minimum_bytes`; nothing is changed.
+
+    Its health is taken from `drive`. What is gone meanwhile is left out.
+    """
+    offered = []
+    for name in dict.fromkeys((*(part.name for part in drive.partitions), drive.name)):
+        with contextlib.suppress(FswizardError):
+            target = _healthy_as(find_device(path_of(name)), drive)
+            refused, size_bytes = _refusal(target, None, minimum_bytes), target.device.size_bytes
+            lost = losses(target)
+            offered.append(Offer(target.path, name, size_bytes, target.whole, target.empty, lost, refused))
+    return tuple(offered)
+
+
+def _healthy_as(target: DeviceTarget, drive: Drive) -> DeviceTarget:
+    return replace(target, drive=replace(target.drive, health=drive.health))
+
+
+def _refusal(target: DeviceTarget, serial: str | None, minimum_bytes: int) -> Refused | None:
+    against = refusals(target, serial, minimum_bytes=minimum_bytes)
+    return Refused(" ".join(refusal.text for refusal in against), against[0].hint) if against else None
+
+
+def _losses(targets: Sequence[DeviceTarget]) -> tuple[str, ...]:
+    return tuple(loss for target in targets for loss in losses(target))
+
+
+def _require_apart(targets: Sequence[DeviceTarget]) -> None:
+    """Several are disks of their own: two partitions of one would wait for the same heads, and fail together."""
+    for target, second in itertools.combinations(targets, 2):
+        device, other = target.device, second.device
+        if device.name == other.name:
+            raise Refused(_("{device} was named twice.", device=device.name), _("Name each device once."))
+        if other.disk in target.facts.contents:  # by whatever path to it
+            raise Refused(
+                _(
+                    "{device} and {other} are on the same disk ({disk}): they would fail together, and what is "
+                    "measured over them says nothing about several disks.",
+                    device=device.name,
+                    other=other.name,
+                    disk=device.disk,
+                ),
+                _("Name whole disks, or partitions of different ones."),
+            )
+
+
+def _serial_of_each(targets: Sequence[DeviceTarget], typed: str | None) -> Sequence[str | None]:
+    """Which of the serial numbers that were typed, with commas between, confirms which device; Refused where one is
+    left over or missing. None for each where one of the devices cannot be confirmed at all."""
+    if len(targets) == 1:
+        return [typed]
+    if typed is None or not all(target.identifiers for target in targets):
+        return [None] * len(targets)
+    rest, each = f",{re.sub(r' *, *', ',', typed.strip())},", list[str]()
+    for target in targets:
+        serial = next((i for i in sorted(target.identifiers, key=len, reverse=True) if f",{i}," in rest), None)
+        if serial is None:
+            kind, device, value = target.kind, target.device.name, target.identifier
+            raise Refused(
+                _("You did not type the {kind} of {device}.", kind=kind, device=device),
+                _(
+                    "Check which disks they are; the {kind} of {device} is {value}",
+                    kind=kind,
+                    device=device,
+                    value=value,
+                ),
+            )
+        rest = rest.replace(f",{serial},", ",", 1)
+        each.append(serial)
+    if rest.strip(","):
+        raise Refused(
+            _("'{text}' confirms none of the devices.", text=safe(rest.strip(","))),
+            _("Give what confirms each device once, and nothing else."),
+        )
+    return each
+
+
+def require_confirmation(plan: Plan) -> None:
+    """Refused for a device that nothing typed confirms."""
+    if plan.target.kind == "device" and not plan.target.confirmed:
+        paths = ", ".join(member.path for member in plan.target.members)
+        raise Refused(
+            _("Everything on {paths} would be lost. {losses}", paths=paths, losses=" ".join(plan.losses)),
+            how_to_confirm(plan),
+        )
+
+
+def how_to_confirm(plan: Plan) -> str:
+    """What has to be typed before the devices of `plan` are erased."""
+    devices = devices_of(plan)
+    kinds = ", ".join(dict.fromkeys(device.kind for device in devices))
+    serials = ",".join(device.identifier for device in devices)
+    titles = ", ".join(device.title for device in devices)
+    return _(
+        "If you mean {titles}, confirm with the {kinds}: --erase {serials}",
+        titles=titles,
+        kinds=kinds,
+        serials=shlex.quote(serials),
+    )
+
+
+def confirmed(plan: Plan, typed: str) -> Plan:
+    """The plan, ready to be carried out. Refused where `typed` does not confirm the device, or where the device, or
+    its contents, changed since the plan was made."""
+    serials = _serial_of_each(devices_of(plan), typed)
+    members = [replace(member, identifier=serial or "") for member, serial in zip(plan.target.members, serials)]
+    plan = replace(plan, target=Target.of("device", members))
+    require_unchanged(plan)
+    return plan
+
+
+def require_unchanged(plan: Plan, *, held: bool = False) -> tuple[DeviceTarget, ...]:
+    """The devices. Refused where one, or its contents, are not what the user was shown any more.
+
+    `held` by this run, it is open: then what uses it was checked as root a moment before.
+    """
+    members, targets = plan.target.members, devices_of(plan)
+    _require_apart(targets)
+    for member, target in zip(members, targets):
+        device, least_bytes = target.device, plan.recipe.image_bytes // len(members)
+        if not held and (refused := _refusal(target, member.identifier, least_bytes)):
+            raise refused
+        if (device.number, device.diskseq, device.size_bytes) != (member.number, member.diskseq, member.size_bytes):
+            raise Refused(
+                _("{disk} is no longer the disk that was chosen.", disk=member.path), _("Make the plan again.")
+            )
+    if _losses(targets) != plan.losses:
+        names = ", ".join(target.device.name for target in targets)
+        raise Refused(
+            _("The contents of {names} have changed since the plan was made.", names=names), _("Make the plan again.")
+        )
+    return targets
+
+
+def devices_of(plan: Plan) -> tuple[DeviceTarget, ...]:
+    """What is erased to carry out `plan`, each to be confirmed. Refused where nothing confirms one any more."""
+    targets = tuple(find_device(member.path) for member in plan.target.members)
+    for target in targets:
+        if not target.identifiers:
+            raise Refused(
+                _("{device} can't be told from another disk that was attached meanwhile.", device=target.device.name),
+                _("Unplug the other one, then make the plan again."),
+            )
+    return targets

@@ -6,13 +6,12 @@ import contextlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from fswizard.disks.device_checks import require_confirmation, require_unchanged
+from fswizard.disks.choice import require_confirmation, require_unchanged
 from fswizard.disks.disk import Disk, DiskFailed
 from fswizard.disks.image import PreparedImage
 from fswizard.disks.journal import Journal
 from fswizard.disks.prepared import require_no_errors
 from fswizard.disks.root import open_root
-from fswizard.drives.machine import HERE
 from fswizard.errors import FswizardError, Refused, RunFailed
 from fswizard.language import _
 from fswizard.model.plan import Member, Plan
@@ -20,6 +19,7 @@ from fswizard.model.result import Doubt
 from fswizard.progress.emitter import Emitter
 from fswizard.results import state_directory
 from fswizard.system import clock
+from fswizard.system.block_device import HERE, look_at
 
 WIPE_LIMIT_S = 10.0
 """So long is tried at the end of a run; then a doubt says that the last filesystem is still there."""
@@ -42,12 +42,11 @@ class PreparedDevices(PreparedImage):
 
 
 def _check_member(name: str, member: Member) -> None:
-    block = f"/sys/dev/block/{member.number}"
-    disk = HERE.real(block)
-    disk = disk if HERE.path(f"{disk}/diskseq").exists() else disk.rpartition("/")[0]
-    if HERE.number(f"{disk}/diskseq") != member.diskseq:
+    found = HERE.device_of(member.number)
+    now = look_at(found) if found else None
+    if now is None or now.diskseq != member.diskseq:
         raise RunFailed(_("{name} is gone, or is now another disk.", name=name), _("Was it unplugged?"))
-    if HERE.number(f"{block}/ro") or HERE.number(f"{disk}/ro"):
+    if now.read_only:
         raise RunFailed(_("{name} has turned read-only.", name=name), _("It may be failing: check its health first."))
 
 

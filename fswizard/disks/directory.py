@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
-import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from fswizard.disks.disk_errors import DiskErrors
@@ -49,43 +48,40 @@ SHARE_OF_MEMORY = 0.5
 """More of the available memory is not taken by files in it, as programs need the rest."""
 
 
+@dataclass
 class DirectoryContext:
     """A private directory on a mounted filesystem."""
 
-    def __init__(self, directory: str, scratch: str, laid_out: set[str], limit: Limited | None = None) -> None:
-        self._limit = limit
-        self.directory = directory
-        self.scratch = scratch
-        self.laid_out = laid_out
-        under = device_under(directory)
+    directory: str
+    scratch: str
+    laid_out: set[str]
+    limit: Limited | None = None
+    devices: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        under = device_under(self.directory)
         self.devices = (under,) if under else ()
 
     async def start(
         self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None,
         limited: bool = False,
     ) -> Process:  # fmt: skip
-        cwd, environment = cwd or self.directory, {"TMPDIR": self.scratch, **(env or {})}
-        if limited and self._limit:
-            return await self._limit.start(argv, cwd=cwd, env=environment)
-        return await commands.start(argv, cwd=cwd, env=environment)
+        start = self.limit.start if limited and self.limit else commands.start
+        return await start(argv, cwd=cwd or self.directory, env={"TMPDIR": self.scratch, **(env or {})})
 
     async def sync(self) -> Finished:
         """Write everything back; RunFailed where that fails."""
         done = await timeouts.finish(["sync", "--file-system", self.directory])
         require_unkilled(done)
-        if done.exit_code and re.search(r"\b(?:un\w+|invalid|illegal) option\b", done.output):
-            raise RunFailed(
-                _("The program sync here is another than that of coreutils: {output}", output=safe(done.output)),
-                _("Install coreutils."),
-            )
         if done.exit_code:
             raise RunFailed(
                 _("{directory} cannot be written back: {output}", directory=self.directory, output=safe(done.output)),
-                _("The disk may be failing."),
+                _("The disk may be failing, or the program `sync` is not that of coreutils."),
             )
         return done
 
     async def remount(self) -> None:
+        """Write back, and forget the contents of files; only root could forget their names as well."""
         await self.sync()
         await asyncio.to_thread(_forget_pages, self.directory)
 
@@ -93,65 +89,70 @@ class DirectoryContext:
         return None
 
 
+def _forget_pages(directory: str) -> None:
+    for folder, __, files in os.walk(directory):
+        for name in files:
+            with closing(os.open(os.path.join(folder, name), os.O_RDONLY | os.O_NOFOLLOW)) as descriptor:
+                os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+@dataclass
 class PreparedDirectories:
     """Candidates that are directories."""
 
+    emitter: Emitter
+    journal: Journal
+    scratch: str
+    limit: Limited | None
+    needed_bytes: int = 0
+    """What the workloads leave in a directory."""
+    laid_out: set[str] = field(default_factory=set)
+    errors: dict[str, DiskErrors] = field(default_factory=dict)
+    """Of the disk below each directory that a candidate has used."""
     devices = ()
 
-    def __init__(
-        self, emitter: Emitter, journal: Journal, scratch: str, limit: Limited | None, needed_bytes: int = 0
-    ) -> None:  # fmt: skip
-        self._limit = limit
-        self._needed_bytes = needed_bytes
-        """What the workloads leave in a directory."""
-        self.limits_memory = limit is not None
-        self._emitter = emitter
-        self._journal = journal
-        self._scratch = scratch
-        self._laid_out: set[str] = set()
-        self._errors: dict[str, DiskErrors] = {}
-        """Of the disk below each directory that a candidate has used."""
+    @property
+    def limits_memory(self) -> bool:
+        return self.limit is not None
 
     @asynccontextmanager
     async def open(self, candidate: Candidate) -> AsyncIterator[WorkloadContext]:
-        limit = self._limit
         if candidate.in_memory:
             self._require_memory(candidate)
-            limit = None  # its files would count
-        if candidate.directory not in self._errors:
-            self._errors[candidate.directory] = errors_under(candidate.directory)
-        self._emitter.begin("mount", _("making a directory in {directory}", directory=safe(candidate.directory)))
-        directory = self._journal.make_directory(Path(candidate.directory))
+        if candidate.directory not in self.errors:
+            self.errors[candidate.directory] = errors_under(candidate.directory)
+        self.emitter.begin("mount", _("making a directory in {directory}", directory=safe(candidate.directory)))
+        directory = self.journal.make_directory(Path(candidate.directory))
         try:
-            forget_cell(self._laid_out, self._scratch)
-            context = DirectoryContext(str(directory), self._scratch, self._laid_out, limit)
+            forget_cell(self.laid_out, self.scratch)
+            limit = None if candidate.in_memory else self.limit  # files in memory would count
+            context = DirectoryContext(str(directory), self.scratch, self.laid_out, limit)
             yield context
-            self._emitter.begin("check", _("writing back"))
-            self._emitter.sample(UNPLUG_TIME, (await context.sync()).wall_s)
+            self.emitter.begin("check", _("writing back"))
+            self.emitter.sample(UNPLUG_TIME, (await context.sync()).wall_s)
         except BaseException as error:
             if not isinstance(error, RunFailed):  # the disk may not answer; what is left is the journal's
-                await self._journal.remove_directory(directory)
+                await self.journal.remove_directory(directory)
             raise
-        self._emitter.begin("check", _("removing the test files"), expected_s=0.5)
-        await self._journal.remove_directory(directory)
+        self.emitter.begin("check", _("removing the test files"), expected_s=0.5)
+        await self.journal.remove_directory(directory)
 
     def _require_memory(self, candidate: Candidate) -> None:
         """CandidateFailed where the work would not fit, or would leave programs too little memory."""
         available_bytes = int(SHARE_OF_MEMORY * host.this.available_memory_bytes())
         free_bytes = min(host.this.space(candidate.directory).free_bytes, available_bytes)
-        if self._needed_bytes > free_bytes:
+        if self.needed_bytes > free_bytes:
             text = _(
                 "{candidate} needs {size} of memory, and {free} may be used: close other programs, or give the tmpfs "
                 "more.",
                 candidate=candidate.name,
-                size=size_text(self._needed_bytes),
+                size=size_text(self.needed_bytes),
                 free=size_text(free_bytes),
             )
             raise CandidateFailed("memory", text)
 
     def written_bytes(self, candidate: Candidate | None = None) -> int | None:
-        under = device_under(candidate.directory) if candidate else ""
-        counted = counters(under) if under else None
+        counted = counters(device_under(candidate.directory)) if candidate else None
         return counted.written_bytes if counted else None
 
     async def bare(self) -> None:
@@ -159,9 +160,9 @@ class PreparedDirectories:
 
     async def check_device(self, *, reading: bool) -> None:
         """A full filesystem is a result here; one that is gone, or that fails, ends the run."""
-        if not os.path.isdir(self._scratch):
-            raise RunFailed(_("{directory} is gone.", directory=self._scratch), _("Was a disk unplugged?"))
-        reported = (line for errors in self._errors.values() for line in errors.of_disks(suspected=reading))
+        if not os.path.isdir(self.scratch):
+            raise RunFailed(_("{directory} is gone.", directory=self.scratch), _("Was a disk unplugged?"))
+        reported = (line for errors in self.errors.values() for line in errors.of_disks(suspected=reading))
         require_no_errors([safe(line) for line in reported])
         if reading:
             raise RunFailed(
@@ -172,10 +173,6 @@ class PreparedDirectories:
                 ),
             )
 
-    def close(self) -> None:
-        for errors in self._errors.values():
-            errors.close()
-
 
 @asynccontextmanager
 async def open_directories(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncIterator[PreparedDirectories]:
@@ -183,16 +180,10 @@ async def open_directories(plan: Plan, emitter: Emitter, journal: Journal) -> As
     emitter.doubt(CACHES_KEPT)
     scratch = journal.make_directory(state_directory())
     needed_bytes = room(workload.job for workload in plan.recipe.workloads)
-    with (
-        limited(plan.memory_limit_bytes) as limit,
-        contextlib.closing(PreparedDirectories(emitter, journal, str(scratch), limit, needed_bytes)) as prepared,
-    ):
-        yield prepared
-
-
-def _forget_pages(directory: str) -> None:
-    """Forget the contents of files below `directory`, all written back; only root could forget the names as well."""
-    for folder, __, files in os.walk(directory):
-        for name in files:
-            with closing(os.open(os.path.join(folder, name), os.O_RDONLY | os.O_NOFOLLOW)) as descriptor:
-                os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+    with limited(plan.memory_limit_bytes) as limit:
+        prepared = PreparedDirectories(emitter, journal, str(scratch), limit, needed_bytes)
+        try:
+            yield prepared
+        finally:
+            for errors in prepared.errors.values():
+                errors.close()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
@@ -36,11 +37,20 @@ def default_directory(drive: Drive | None = None) -> str:
 
     Raises UsageError where there is none.
     """
-    best: dict[int, tuple[int, str]] = {}
-    for directory in _writable():
-        if drive is not None and (under := drive_of(directory)) is not None and under.name != drive.name:
-            continue
-        best.setdefault(os.stat(directory).st_dev, (host.this.space(directory).free_bytes, directory))
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or home_directory() / ".cache")
+    mounted = [partition.mountpoint for partition in psutil.disk_partitions(all=False)]
+    best: dict[int, str] = {}
+    """By filesystem: the first directory is the best place on it."""
+    for place in map(str, (cache, cache.parent, "/var/tmp", "/tmp", *mounted)):
+        with contextlib.suppress(OSError):
+            if (
+                os.path.isdir(place)
+                and os.access(place, os.W_OK | os.X_OK)
+                and filesystem_type(place) not in NOT_ON_A_DISK
+                and not changeable_by_others(place)
+                and (drive is None or (under := drive_of(place)) is None or under.name == drive.name)
+            ):
+                best.setdefault(os.stat(place).st_dev, place)
     if not best:
         where = (
             _("on {drive} ({model})", drive=drive.name, model=drive.model) if drive else _("on a disk of this machine")
@@ -49,20 +59,18 @@ def default_directory(drive: Drive | None = None) -> str:
             _("There is no mounted filesystem {where} that you can write to.", where=where),
             _("Mount one, or name a directory with --target image:SIZE@DIRECTORY."),
         )
-    return max(best.values())[1]
+    return max(best.values(), key=lambda place: host.this.space(place).free_bytes)
 
 
 def checked_directory(text: str) -> str:
     """`text` as an absolute path of a directory that can be written; UsageError otherwise."""
-    try:
-        path = Path(text).expanduser().absolute()
-        there = path.is_dir()
-    except (OSError, ValueError, RuntimeError) as error:  # too long, with a NUL, or of a user that does not exist
+    path = Path(text)
+    with contextlib.suppress(ValueError, RuntimeError):  # with a NUL, or of a user that does not exist
+        path = path.expanduser().absolute()
+    if not os.path.isdir(path):
         raise UsageError(
-            _("{text} isn't a valid directory name.", text=safe(text)[:100]), _("Name a directory that exists.")
-        ) from error
-    if not there:
-        raise UsageError(_("{path} is not a directory.", path=safe(str(path))), _("Name a directory that exists."))
+            _("{path} is not a directory.", path=safe(str(path))[:200]), _("Name a directory that exists.")
+        )
     if not os.access(path, os.W_OK | os.X_OK):
         raise UsageError(_("You can't write to {path}.", path=safe(str(path))), _("Name a directory of your own."))
     if others := changeable_by_others(path):
@@ -98,31 +106,34 @@ def changeable_by_others(path: str | Path) -> str:
     return ""
 
 
-def require_space(directory: str, size_bytes: int, brought_bytes: int = 0) -> str:
-    """Type of the filesystem that `directory` lies on.
+def require_space(directories: Sequence[str], size_bytes: int, brought_bytes: int = 0) -> list[str]:
+    """Types of the filesystems that an image of `size_bytes` goes onto in each of `directories`.
 
-    UsageError where an image of `size_bytes` would fill it up, with what workloads bring along, or where it is in
+    UsageError where all images that go onto one would fill it up, with what workloads bring along, or where it is in
     memory.
     """
-    if (kind := filesystem_type(directory)) in IN_MEMORY:
-        raise UsageError(
-            _("{directory} is in memory ({kind}), not on a disk.", directory=safe(directory), kind=kind),
-            _("Name a directory on the disk you want to test."),
-        )
-    free_bytes, most_bytes = host.this.space(directory).free_bytes, image_room_bytes(directory) - brought_bytes
-    if most_bytes < size_bytes:
-        raise UsageError(
-            _(
-                "{directory} has {free} free; an image of {size} takes {room}, and {reserve} must stay free.",
-                directory=safe(directory),
-                free=size_text(free_bytes),
-                size=binary_text(size_bytes),
-                room=size_text(size_bytes),
-                reserve=size_text(free_bytes - most_bytes),
-            ),
-            _("Name a directory with more free space, or a smaller image: --target image:SIZE@DIRECTORY."),
-        )
-    return kind
+    numbers, kinds = list(map(filesystem_number, directories)), list(map(filesystem_type, directories))
+    for directory, number, kind in zip(directories, numbers, kinds):
+        if kind in IN_MEMORY:
+            raise UsageError(
+                _("{directory} is in memory ({kind}), not on a disk.", directory=safe(directory), kind=kind),
+                _("Name a directory on the disk you want to test."),
+            )
+        images_bytes = size_bytes * numbers.count(number)
+        free_bytes, most_bytes = host.this.space(directory).free_bytes, image_room_bytes(directory) - brought_bytes
+        if most_bytes < images_bytes:
+            raise UsageError(
+                _(
+                    "{directory} has {free} free; an image of {size} takes {room}, and {reserve} must stay free.",
+                    directory=safe(directory),
+                    free=size_text(free_bytes),
+                    size=binary_text(images_bytes),
+                    room=size_text(images_bytes),
+                    reserve=size_text(free_bytes - most_bytes),
+                ),
+                _("Name a directory with more free space, or a smaller image: --target image:SIZE@DIRECTORY."),
+            )
+    return kinds
 
 
 def image_room_bytes(directory: str) -> int:
@@ -184,21 +195,3 @@ def located_candidates(directories: Sequence[str]) -> tuple[Candidate, ...]:
 
 def _known_as(kind: str) -> Filesystem:
     return mounted_as(kind) or Filesystem(kind, kind, "", "", mount_type=kind)
-
-
-def _writable() -> Iterator[str]:
-    """Directories that a scratch image may lie in; the first of each filesystem is the best place on it."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or home_directory() / ".cache")
-    places = [cache, cache.parent, Path("/var/tmp"), Path("/tmp")]
-    places += [Path(partition.mountpoint) for partition in psutil.disk_partitions(all=False)]
-    for place in places:
-        try:
-            if (
-                place.is_dir()
-                and os.access(place, os.W_OK | os.X_OK)
-                and filesystem_type(str(place)) not in NOT_ON_A_DISK
-                and not changeable_by_others(place)
-            ):
-                yield str(place)
-        except OSError:
-            continue

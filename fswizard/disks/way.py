@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import configparser
+import contextlib
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -19,24 +21,24 @@ FILESYSTEMS = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "exfat"
 
 FAT32 is left out, as udisks2 always adds `flush`, and NTFS, as udisks2 chooses the driver.
 """
-ALLOWED = frozenset({"noatime", "nodiratime", "relatime", "strictatime", "lazytime", "sync", "dirsync", "nodiscard"})
-"""Mount options that udisks2 allows for what is on this list: data/builtin_mount_options.conf, udisks 2.9.0.
+ALLOWED: Mapping[str, Mapping[tuple[int, ...], str]] = {
+    "allow": {(): "noatime nodiratime relatime strictatime lazytime sync dirsync nodiscard"},
+    "btrfs_allow": {
+        (): "compress compress-force datacow nodatacow datasum nodatasum space_cache",
+        (2, 9, 3): "autodefrag noautodefrag",
+    },
+    "ext3_allow": {(2, 10, 90): "commit"},
+    "ext4_allow": {(2, 10, 90): "commit"},
+    "f2fs_allow": {
+        (): "compress_algorithm compress_log_size compress_extension alloc_mode",
+        (2, 10, 90): "compress_chksum atgc gc_merge nogc_merge",
+    },
+    "xfs_allow": {(): "inode32 largeio wsync"},
+}
+"""Mount options that udisks2 allows for what is on this list, by the version from which on it does: its NEWS, and
+data/builtin_mount_options.conf in 2.9.0.
 
 `discard` is left out: it would punch holes into the image."""
-ALLOWED_FOR = {
-    "btrfs": frozenset({
-        "compress", "compress-force", "datacow", "nodatacow", "datasum", "nodatasum", "space_cache",
-    }),
-    "f2fs": frozenset({"compress_algorithm", "compress_log_size", "compress_extension", "alloc_mode"}),
-    "xfs": frozenset({"inode32", "largeio", "wsync"}),
-}  # fmt: skip
-ALLOWED_LATER = {
-    "ext3": ((2, 10, 90), frozenset({"commit"})),
-    "ext4": ((2, 10, 90), frozenset({"commit"})),
-    "f2fs": ((2, 10, 90), frozenset({"compress_chksum", "atgc", "gc_merge", "nogc_merge"})),
-    "btrfs": ((2, 9, 3), frozenset({"autodefrag", "noautodefrag"})),
-}
-"""By filesystem, since which version of udisks2 it allows more (its NEWS)."""
 CONFIGURATION = Path("/etc/udisks2/mount_options.conf")
 """Where an administrator may allow more, or less."""
 
@@ -48,43 +50,36 @@ def why_root(target: Target, candidates: Sequence[Candidate]) -> str:
     if len(target.members) > 1:
         return _("several images")
     for candidate in candidates:
-        if reason := _reason(candidate):
-            return reason
+        if candidate.array:
+            return candidate.array.layout.title
+        if candidate.filesystem.name not in FILESYSTEMS:
+            return candidate.filesystem.title
+        allowed = allowed_options(candidate.filesystem.name)
+        for option in mount_options(candidate):
+            if option.partition("=")[0] not in allowed:
+                return option
     return udisks()[1]
-
-
-def _reason(candidate: Candidate) -> str:
-    filesystem = candidate.filesystem
-    if candidate.array:
-        return candidate.array.layout.title
-    if filesystem.name not in FILESYSTEMS:
-        return filesystem.title
-    allowed = allowed_options(filesystem.name)
-    return next((option for option in mount_options(candidate) if option.partition("=")[0] not in allowed), "")
 
 
 def allowed_options(filesystem: str) -> frozenset[str]:
     """Names of the mount options that udisks2 allows for a filesystem on this machine."""
-    version, _reason = udisks()
-    of_all, own = ALLOWED, ALLOWED_FOR.get(filesystem, frozenset())
-    since, later = ALLOWED_LATER.get(filesystem, ((), frozenset()))
-    own |= later if version >= since else frozenset()
-    configured = _configured()
-    of_all = configured.get("allow", of_all)
-    return of_all | configured.get(f"{filesystem}_allow", own)
+    version, configured, allowed = udisks()[0], _configured(), frozenset[str]()
+    for key in ("allow", f"{filesystem}_allow"):
+        built_in = [names for since, names in ALLOWED.get(key, {}).items() if version >= since]
+        allowed |= configured.get(key, frozenset(" ".join(built_in).split()))
+    return allowed
 
 
 @cache
-def _configured() -> dict[str, frozenset[str]]:
+def _configured() -> Mapping[str, frozenset[str]]:
     """What the administrator allows instead: names of options by key."""
     parser = configparser.ConfigParser(interpolation=None, strict=False, default_section="")
     try:
         parser.read_string(CONFIGURATION.read_text())
-        pairs = dict(parser["defaults"]) if parser.has_section("defaults") else {}
-    except (OSError, ValueError, configparser.Error):
+        pairs = parser["defaults"].items()
+    except (OSError, ValueError, KeyError, configparser.Error):
         return {}
-    names = {key: frozenset(part.partition("=")[0] for part in text.split(",")) for key, text in pairs.items()}
-    return {key: allowed - {"discard"} for key, allowed in names.items() if key.endswith("allow")}
+    return {key: frozenset(re.sub(r"=[^,]*", "", text).split(",")) - {"discard"} for key, text in pairs}
 
 
 @cache
@@ -94,13 +89,8 @@ def udisks() -> tuple[tuple[int, ...], str]:
         bus = Bus()
     except BusError:
         return (), _("no D-Bus")
-    try:
+    with contextlib.closing(bus), contextlib.suppress(BusError):
         version = bus.version()
         refused = bus.refused_action()
-    except BusError:
-        return (), _("udisks2 is not installed")
-    finally:
-        bus.close()
-    if refused:
-        return version, _("udisks2 serves the session at this machine's own screen alone")
-    return version, ""
+        return version, _("udisks2 serves the session at this machine's own screen alone") if refused else ""
+    return (), _("udisks2 is not installed")

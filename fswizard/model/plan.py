@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from fswizard.model.drive import Drive
@@ -61,6 +61,11 @@ class Target:
     """Device: the serial number as the user typed it to confirm the loss; empty where that is still to come."""
     others: tuple[Member, ...] = ()
     """Further devices or images of the same kind, for candidates that are spread over several."""
+
+    @classmethod
+    def of(cls, kind: Literal["image", "device"], members: Sequence[Member]) -> Target:
+        first, *others = members
+        return cls(kind, others=tuple(others), **asdict(first))
 
     @property
     def members(self) -> tuple[Member, ...]:

@@ -30,7 +30,7 @@ from fswizard.system.files import home_directory, keep_setting, setting, write_n
 from fswizard.tui.choices import WizardChoices
 
 if TYPE_CHECKING:
-    from fswizard.disks.device_checks import Offer
+    from fswizard.disks.choice import Offer
     from fswizard.disks.journal import Leftover
     from fswizard.disks.rights import State
     from fswizard.disks.set_up import SetUpChoices
@@ -160,7 +160,7 @@ class Backend:
 
     def offers(self, drive: Drive, recipe: Recipe | None) -> tuple[Offer, ...]:
         """Its partitions and the whole of it as targets, each with what would be lost or why it is refused."""
-        from fswizard.disks.device_checks import offers
+        from fswizard.disks.choice import offers
 
         return offers(drive, recipe.image_bytes if recipe else 0)
 
@@ -225,8 +225,8 @@ class Backend:
             if not devices and not place and drive is None:
                 place = default_directory()
             size_bytes = choices.device_bytes if devices else choices.recipe.image_bytes
-            first, *others = (Member(path, size_bytes) for path in devices or (place,) * choices.images)
-            target = Target("device" if devices else "image", first.path, size_bytes, others=tuple(others))
+            members = [Member(path, size_bytes) for path in devices or (place,) * choices.images]
+            target = Target.of("device" if devices else "image", members)
             candidates = tuple(parse_candidate(name).on(choices.across) for name in choices.candidates)
         fitting = tuple(candidate for candidate in candidates if not candidate.lacking(choices.needs))
         if candidates and not fitting:
@@ -277,7 +277,7 @@ class Backend:
 
     def questions(self, plan: Plan) -> tuple[DeviceTarget, ...]:
         """What has to be typed before the devices of `plan` are erased, one question for each."""
-        from fswizard.disks.device_checks import devices_of
+        from fswizard.disks.choice import devices_of
 
         return devices_of(plan)
 
@@ -286,7 +286,7 @@ class Backend:
 
         What was typed for several devices stands there with commas between.
         """
-        from fswizard.disks.device_checks import confirmed
+        from fswizard.disks.choice import confirmed
 
         return confirmed(plan, typed)
 

@@ -19,7 +19,7 @@ from typing import Any
 import psutil
 import pytest
 
-from fswizard.disks import choice, device_checks, locations
+from fswizard.disks import choice, locations
 from fswizard.drives import drive_of, inventory, place_of, smartctl
 from fswizard.drives.devices import find_device
 from fswizard.drives.machine import Machine, mount_of, mounts
@@ -110,7 +110,7 @@ def at_the_desktop() -> Iterator[None]:
         "place_of": partial(place_of, machine=recorded),
     }
     with use(_Host(root=recorded.root)), pytest.MonkeyPatch.context() as patch:
-        for room in (device_checks, doubts, locations, choice):
+        for room in (doubts, locations, choice):
             for name, function in here.items():
                 if hasattr(room, name):
                     patch.setattr(room, name, function)

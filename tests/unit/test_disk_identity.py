@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fswizard.disks import device_checks
+from fswizard.disks import choice
 from fswizard.drives import inventory, may_erase
 from fswizard.drives.devices import DeviceTarget, find_device, refusals
 from fswizard.drives.disk_facts import serials
@@ -180,7 +180,7 @@ def test_the_serial_numbers_that_are_listed_are_the_ones_that_are_asked_for(name
 
 
 def typed_for(machine: Machine, typed: str) -> list[str | None]:
-    return device_checks._serial_of_each(docked(machine), typed)
+    return choice._serial_of_each(docked(machine), typed)
 
 
 def docked(machine: Machine) -> list[DeviceTarget]:
@@ -195,15 +195,15 @@ def test_both_disks_of_a_dock_are_named_on_the_command_line_and_a_twin_of_later_
     with pytest.raises(Refused, match="You did not type the name in /dev/disk/by-id of sdb") as refused:
         typed_for(dock, "152D00539000,152D00539000")
     assert DOCK["sdb"] in refused.value.hint
-    assert device_checks._serial_of_each(docked(twins), "0,1") == [None, None]
+    assert choice._serial_of_each(docked(twins), "0,1") == [None, None]
     target = Target("device", "/dev/sdb", others=(Member("/dev/sdc", 0),))
     made = make_plan(target=target, losses=("sdb: ext4, 4.00 TB",))
-    monkeypatch.setattr(device_checks, "find_device", partial(find_device, machine=dock))
+    monkeypatch.setattr(choice, "find_device", partial(find_device, machine=dock))
     with pytest.raises(Refused, match=r"Everything on /dev/sdb, /dev/sdc would be lost\.") as refused:
-        device_checks.require_confirmation(made)
+        choice.require_confirmation(made)
     names = f"{DOCK['sdb']},{DOCK['sdc']}"
     assert refused.value.hint.endswith(f"confirm with the name in /dev/disk/by-id: --erase {names}")
-    assert [question.kind for question in device_checks.devices_of(made)] == ["name in /dev/disk/by-id"] * 2
-    monkeypatch.setattr(device_checks, "find_device", partial(find_device, machine=twins))
+    assert [question.kind for question in choice.devices_of(made)] == ["name in /dev/disk/by-id"] * 2
+    monkeypatch.setattr(choice, "find_device", partial(find_device, machine=twins))
     with pytest.raises(Refused, match="sdb can't be told from another disk that was attached meanwhile"):
-        device_checks.devices_of(made)
+        choice.devices_of(made)

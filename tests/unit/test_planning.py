@@ -172,8 +172,8 @@ def test_targets_as_people_write_them(text: str, choice: TargetChoice) -> None:
         ("images:2G@/a", "names 1", "images:4x2G"),
         ("images:1x2G@/a", "names 1", "images:4x2G"),
         ("images:99x2G@/a", "names 99", "images:4x2G"),
-        ("images:-4x2G@/a", "isn't a number of images", "images:4x2G"),
-        ("images:3x2G@/a,/b", "3 images and 2 directories", "one for each"),
+        ("images:-4x2G@/a", "In the target", "images:4x2G"),
+        ("images:3x2G@/a,/b", "3 images and 2 directories", "images:4x2G"),
         ("images:4x2Q@/a", "In the target", "images:4x2G"),
         ("disks:/dev/a,/dev/b", "isn't a valid target", "devices:PATH,PATH"),
     ],
@@ -207,9 +207,9 @@ def test_a_full_filesystem_is_refused_with_the_figures(
     tmp_path: Path, free_bytes: int, total_bytes: int, said: str
 ) -> None:
     with use(ModelHost(free_bytes=free_bytes, total_bytes=total_bytes)), pytest.raises(UsageError, match=said):
-        locations.require_space(str(tmp_path), 128 << 20)
+        locations.require_space([str(tmp_path)], 128 << 20)
     with use(ModelHost(free_bytes=free_bytes + (5 << 30), total_bytes=total_bytes)):
-        locations.require_space(str(tmp_path), 128 << 20)
+        locations.require_space([str(tmp_path)], 128 << 20)
 
 
 def images(directory: Path, size_bytes: int = 256 << 20, number: int = 4) -> TargetChoice:
