@@ -22,6 +22,7 @@ from fswizard.disks import memory_limit
 from fswizard.disks.locations import IN_MEMORY, filesystem_type
 from fswizard.filesystems import availability, catalogue
 from fswizard.system import commands, programs
+from tests.simulated import real_time
 from tests.uml import kernel
 
 REQUIRE_ALL = bool(os.environ.get("FSWIZARD_REQUIRE_ALL"))
@@ -90,6 +91,11 @@ def _nbd() -> Lack | None:
     return None if Path("/dev/fuse").exists() else Lack("the kernel offers no /dev/fuse", "modprobe fuse")
 
 
+def _nbdkit_plugin() -> Lack | None:
+    there = real_time.HEADER.exists() and commands.find("cc") is not None
+    return None if there else _package("nbdkit-plugin-dev gcc libc6-dev")
+
+
 def _udevd() -> Lack | None:
     there = any(Path(place, "systemd-udevd").exists() for place in ("/lib/systemd", "/usr/lib/systemd"))
     return None if there else _package("udev")
@@ -135,6 +141,7 @@ NEEDS: dict[str, tuple[str, Callable[[], Lack | None]]] = {
     "rsvg": ("draws an SVG", _program("rsvg-convert", package="librsvg2-bin")),
     "chromium": ("shows a page in a browser", _program("chromium", package="chromium")),
     "nbd": ("simulates failing and slow disks", _nbd),
+    "nbdkit_plugin": ("compiles a plugin of nbdkit", _nbdkit_plugin),
     "udevd": ("starts a udevd", _udevd),
     "udisks": ("has the services of a desktop session", _udisks),
     "uml": ("runs a simulated machine", _uml),

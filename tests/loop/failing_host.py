@@ -56,17 +56,25 @@ def failing_disk(directory: Path, *settings: str, size: str = "96M") -> Iterator
     inject, socket = directory / "inject", directory / "socket"
     given = [setting.replace("INJECT", str(inject)) for setting in settings]
     filters = [setting for setting in given if setting.startswith("--")]
-    command = [*WITH_US, "nbdkit", "--foreground", "--unix", str(socket), *filters, "memory", size]
-    command += given[len(filters) :]
     with ExitStack() as undo:
-        server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        undo.callback(_end, server)
-        wait_until(socket.exists, 60, "nbdkit listens")
+        server = undo.enter_context(nbdkit(socket, WITH_US, *filters, "memory", size, *given[len(filters) :]))
         # Direct, so that nothing below is answered from memory.
         path, file = undo.enter_context(nbd_device(directory / "disk", socket, WITH_US, direct=True))
         disk = FailingDisk(path, server, inject, file)
         undo.callback(disk.recover)
         yield disk
+
+
+@contextmanager
+def nbdkit(socket: Path, before: Sequence[str], *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A server that listens at a socket; `before` starts it."""
+    command = [*before, "nbdkit", "--foreground", "--unix", str(socket), *arguments]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_until(socket.exists, 60, "nbdkit listens")
+        yield server
+    finally:
+        _end(server)
 
 
 @contextmanager
