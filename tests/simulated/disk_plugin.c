@@ -305,6 +305,20 @@ static int disk_can_multi_conn(void *handle)
 	return 1;
 }
 
+/* Reads as zeros from now on, and takes no memory. */
+static void forget(uint64_t place, uint32_t length)
+{
+	uint64_t first = (place + PAGE - 1) / PAGE * PAGE, end = place + length, last = end / PAGE * PAGE;
+
+	if (first >= last) {
+		memset(content + place, 0, length);
+		return;
+	}
+	memset(content + place, 0, first - place);
+	memset(content + last, 0, end - last);
+	madvise(content + first, last - first, MADV_DONTNEED);
+}
+
 static int disk_pread(void *handle, void *buffer, uint32_t length, uint64_t place, uint32_t flags)
 {
 	int64_t done;
@@ -326,7 +340,10 @@ static int disk_pwrite(void *handle, const void *buffer, uint32_t length, uint64
 	pthread_mutex_lock(&model_lock);
 	done = model->write(now_ticks(), place, length);
 	pthread_mutex_unlock(&model_lock);
-	memcpy(content + place, buffer, length);
+	if (length > PAGE && !*(const char *)buffer && !memcmp(buffer, (const char *)buffer + 1, length - 1))
+		forget(place, length);	/* images are filled with zeros */
+	else
+		memcpy(content + place, buffer, length);
 	wait_until(done);
 	return 0;
 }
@@ -343,19 +360,11 @@ static int disk_flush(void *handle, uint32_t flags)
 	return 0;
 }
 
-/* Reads as zeros from now on, and takes no memory. */
 static int disk_trim(void *handle, uint32_t length, uint64_t place, uint32_t flags)
 {
-	uint64_t first = (place + PAGE - 1) / PAGE * PAGE, end = place + length, last = end / PAGE * PAGE;
-
 	(void)handle, (void)flags;
-	if (first >= last) {
-		memset(content + place, 0, length);
-		return 0;
-	}
-	memset(content + place, 0, first - place);
-	memset(content + last, 0, end - last);
-	return madvise(content + first, last - first, MADV_DONTNEED);
+	forget(place, length);
+	return 0;
 }
 
 static struct nbdkit_plugin plugin = {
