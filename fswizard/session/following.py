@@ -13,13 +13,15 @@ from fswizard.model.result_file import UNREADABLE
 from fswizard.model.text import safe
 from fswizard.results import event_in, is_being_written
 from fswizard.session.ongoing_runs import give_order
-from fswizard.system import clock
+from fswizard.system import clock, host
 from fswizard.system.files import without_waiting
 
 LOOK_S = 0.1
 """Seconds between two looks at the log."""
 QUIET_LOOKS = 10
 """Looks without news after which we check whether the run is still alive."""
+LEAST_FREE_BYTES = 1 << 16
+"""With less, a run may not have been able to write down how it ended."""
 HEADER, PROGRESS = b'{"type":"Header",', b'{"type":"StepProgressed",'
 
 
@@ -69,8 +71,11 @@ class FollowedRun:
             if not over:
                 await clock.pause(LOOK_S)
         if not isinstance(last, RunEnded):
-            hint = _("`fswizard clean` removes what it left; then you can resume it.")
-            yield RunEnded(last.at_s, "killed", _("The run was killed."), hint=hint)
+            text, hint = _("The run was killed."), _("`fswizard clean` removes what it left; then you can resume it.")
+            if host.this.space(self.path.parent).free_bytes < LEAST_FREE_BYTES:
+                text = _("The run ended, as its result file could not be written any more: its disk is full.")
+                hint = _("Free some space there, then run `fswizard clean`; the figures so far are kept.")
+            yield RunEnded(last.at_s, "killed", text, hint=hint)
 
     def _read(self) -> bytes:
         """What the run wrote since the last look."""

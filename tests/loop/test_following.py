@@ -8,7 +8,7 @@ import os
 import signal
 import socket
 from collections.abc import Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from fswizard.session.ongoing_runs import give_order
 from fswizard.system.files import state_directory
 from fswizard.system.host import Host
 from tests.fakes.host import ModelHost
+from tests.loop import devices
 from tests.loop.machine_state import assert_nothing_lives, descendants, names_in
 from tests.loop.runs import COPIES, short_plan, short_session, watch
 from tests.loop.tiny_run import clean
@@ -135,6 +136,28 @@ async def test_a_run_that_was_killed_is_said_to_be_and_can_be_resumed(tmp_path: 
     assert_nothing_lives(tmp_path, below)
     assert clean() == 1
     assert resuming.take_up(run.path).path == run.path
+
+
+async def test_a_run_whose_result_file_has_no_more_room_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ModelHost, "space", Host.space)
+    run = begun(short_plan(tmp_path, "ext4", COPIES, 2))
+    written = run.path.read_bytes()
+    give_order(run.path, "cancel")
+    await followed(run)
+    full = tmp_path / "full"
+    full.mkdir()
+    devices.run("mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(full))
+    try:
+        (full / "result.jsonl").write_bytes(written)
+        with suppress(OSError):
+            (full / "more").write_bytes(bytes(2 << 20))
+        last = (await followed(FollowedRun(full / "result.jsonl")))[-1]
+    finally:
+        devices.run("umount", str(full))
+    assert isinstance(last, RunEnded) and last.outcome == "killed"
+    assert "disk is full" in last.text
 
 
 async def test_the_second_run_on_a_disk_is_told_who_is_first(tmp_path: Path) -> None:
