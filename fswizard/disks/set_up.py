@@ -11,22 +11,23 @@ import pwd
 import re
 import shlex
 import stat
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 from fswizard.disks import as_root
 from fswizard.drives import disk_facts
 from fswizard.errors import Refused
 from fswizard.filesystems import mounting as grammar
 from fswizard.filesystems import parse_candidate
-from fswizard.filesystems.commands import LABELS, Command, fstab_line, make_kept
+from fswizard.filesystems.commands import LABELS, fstab_line, make_kept
 from fswizard.language import N_, _
 from fswizard.model.filesystem import Candidate
 from fswizard.model.text import safe
 from fswizard.system import mounts
-from fswizard.system.block_device import HERE, path_of
+from fswizard.system.block_device import HERE, Device, path_of
 
-FSTAB, NEW_FSTAB = "/etc/fstab", "/etc/.fstab.fswizard"
+FSTAB, NEW_FSTAB, OLD_FSTAB = "/etc/fstab", "/etc/.fstab.fswizard", "/etc/fstab.fswizard-$stamp"
 OTHER_MOUNT_POINT, OTHER = N_("Choose another mount point, such as /mnt/data."), N_("Choose another.")
 NAME = "[A-Za-z0-9][A-Za-z0-9._-]*"
 MOUNT_POINT, ACCOUNT = f"/(mnt|media|srv)/{NAME}", "[a-z_][a-z0-9._-]*"
@@ -76,26 +77,16 @@ class Order(NamedTuple):
     """The type of the filesystem on it, as it was shown; empty for none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
-    """What is known only of one machine; in a script some are `$disk`, `$part`, `$uuid` and `$stamp`."""
+class Here(NamedTuple):
+    """What the steps depend on, and is so on one machine."""
 
-    disk: str
-    partition: str
-    """What the filesystem is made on: the same as `disk` where that is not partitioned."""
-    uid: int
-    gid: int
-    uuid: str = "$uuid"
-    stamp: str = "$stamp"
-    """When it was begun."""
+    uid: int = 1000
+    """Of the owner."""
+    gid: int = 1000
     has_directory: bool = False
     """The mount point is there."""
     has_systemd: bool = True
     has_udev: bool = True
-
-    @property
-    def backup(self) -> str:
-        return f"{FSTAB}.fswizard-{self.stamp}"
 
 
 class Undo(NamedTuple):
@@ -103,24 +94,38 @@ class Undo(NamedTuple):
 
     text: str
     """What is so then."""
-    when: Command
-    """It ends with 1 where there is nothing to take back."""
-    commands: tuple[Command, ...]
+    when: str
+    """Command that ends with 1 where there is nothing to take back."""
+    commands: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A command, word for word."""
+class Step(NamedTuple):
+    """A command as it stands in the script, whose variables are `$disk`, `$part`, `$uuid` and `$stamp`.
 
-    name: str
+    `$part` is there where the disk gets a partition table.
+    """
+
     text: str
     """What it does; the same for neighbours that do one thing."""
-    command: Command
-    given: tuple[str, ...] = ()
-    """Lines of its standard input."""
-    unless: Command = ()
-    """Where this succeeds, no harm is done if the step failed."""
+    command: str
+    given: str = ""
+    """Lines of its standard input, as words of a shell."""
     undo: Undo | None = None
+    unless: str = ""
+    """Where this command succeeds, no harm is done if the step failed."""
+
+    @property
+    def program(self) -> str:
+        return self.command.split()[0]
+
+    @property
+    def shell(self) -> str:
+        """As it is typed."""
+        if self.program == "blkid":
+            return f"uuid=$({self.command})"
+        if self.given:
+            return rf"printf '%s\n' {self.given} | {self.command}"
+        return f"{self.command} || {self.unless}" if self.unless else self.command
 
 
 def why_not_set_up(candidate: Candidate) -> str:
@@ -153,52 +158,49 @@ def chosen_set_up(candidate: Candidate, choices: SetUpChoices) -> Candidate:
         raise Refused(reason)
     label, longest, point = choices.label, LABELS[candidate.filesystem.name][1], choices.mount_point
     if not _is_named(NAME, label, longest):
-        words = _("the label {label} is not 1 to {longest} letters, digits, dots, dashes or underscores",
+        words = _("The label {label} is not 1 to {longest} letters, digits, dots, dashes or underscores.",
                   label=f"{label!r:.40}", longest=longest)  # fmt: skip
-        _refuse(words)
+        raise Refused(words)
     if label.casefold() in OBEYED:
-        _refuse(_("the label {label} is one that other systems act on", label=label), OTHER)
+        raise Refused(_("The label {label} is one that other systems act on.", label=label), _(OTHER))
     if point in SERVED:
-        _refuse(_("{path} is where services look for what they do", path=point), OTHER_MOUNT_POINT)
+        raise Refused(_("{path} is where services look for what they do.", path=point), _(OTHER_MOUNT_POINT))
     if not is_mount_point(point):
-        words = _("the mount point {path} is not one new name in /mnt, /media or /srv", path=f"{point!r:.60}")
-        _refuse(words, OTHER_MOUNT_POINT)
+        words = _("The mount point {path} is not one new name in /mnt, /media or /srv.", path=f"{point!r:.60}")
+        raise Refused(words, _(OTHER_MOUNT_POINT))
     if not _is_named(ACCOUNT, choices.owner):
-        _refuse(_("{owner} is not the name of an account", owner=f"{choices.owner!r:.40}"))
+        raise Refused(_("{owner} is not the name of an account.", owner=f"{choices.owner!r:.40}"))
     return parse_candidate(candidate.name)
 
 
-def look(candidate: Candidate, choices: SetUpChoices, name: str, disk: str) -> Names:
-    """What is so on this machine for the device `name` of a whole `disk`, by kernel names.
-
-    Refused or Missing where anything that is needed is not so. Nothing is changed.
-    """
+def look(candidate: Candidate, choices: SetUpChoices, device: Device) -> Here:
+    """What is so on this machine; Refused or Missing where anything that is needed is not so. Nothing is changed."""
+    name, disk = device.name, device.disk
     if choices.partition and name != disk:
-        _refuse(_("{name} is a partition: only a whole disk gets a partition table", name=name))
+        raise Refused(_("{name} is a partition: only a whole disk gets a partition table.", name=name))
     if candidate.filesystem.name in grammar.NTFS and name == disk and not choices.partition:
         raise Refused(_("NTFS needs a partition: mkfs.ntfs takes no whole disk."), _("Choose a partition table, too."))
-    if file := HERE.text(f"/sys/block/{disk}/loop/backing_file"):
-        require_roots_alone(file)
+    if device.file:
+        require_roots_alone(device.file)
     try:
         owner = pwd.getpwnam(choices.owner)
     except KeyError:
-        _refuse(_("there is no account {name}", name=f"{choices.owner!r}"))
+        raise Refused(_("There is no account {name}.", name=f"{choices.owner!r}")) from None
     table, link = disk_facts.expecting_label(choices.label), f"/dev/disk/by-label/{choices.label}"
     if table or (os.path.lexists(link) and HERE.device_at(link) != name):
         whose = f"{table} names it" if table else "another disk has it"
-        _refuse(_("the label {label} is taken ({whose})", label=choices.label, whose=whose), OTHER)
+        raise Refused(_("The label {label} is taken ({whose}).", label=choices.label, whose=whose), _(OTHER))
     _require_free(choices.mount_point)
-    device, separator = path_of(name), "p" if name[-1].isdigit() else ""
-    names = Names(
-        device, f"{device}{separator}1" if choices.partition else device, owner.pw_uid, owner.pw_gid,
-        has_directory=os.path.isdir(choices.mount_point), has_systemd=os.path.exists("/run/systemd/system"),
-        has_udev=os.path.exists("/run/udev/control"),
+    here = Here(
+        owner.pw_uid, owner.pw_gid, os.path.isdir(choices.mount_point),
+        os.path.exists("/run/systemd/system"), os.path.exists("/run/udev/control"),
     )  # fmt: skip
-    for step in steps(candidate, choices, names):
-        as_root.find(step.command[0])
+    programs = {step.program for step in steps(candidate, choices, here)}
     if candidate.filesystem.mount_type in grammar.FUSE:
-        as_root.find(f"mount.{candidate.filesystem.mount_type}")
-    return names
+        programs.add(f"mount.{candidate.filesystem.mount_type}")
+    for program in programs:
+        as_root.find(program)
+    return here
 
 
 def require_roots_alone(path: str) -> None:
@@ -211,106 +213,89 @@ def require_roots_alone(path: str) -> None:
         if place != path and status.st_mode & stat.S_ISVTX:  # what is root's there nobody can replace
             by_others = 0
         if status.st_uid != as_root.ROOT or by_others or stat.S_ISLNK(status.st_mode):
-            _refuse(_("other accounts can change {path}", path=safe(place)), OTHER)
+            raise Refused(_("Other accounts can change {path}.", path=safe(place)), _(OTHER))
 
 
 def _require_free(point: str) -> None:
     """Refused where anything is in the mount point or on it, shall be by fstab, or could be put there by others."""
+    other = _(OTHER_MOUNT_POINT)
     for mount in mounts.current().values():
         if f"{mount.path}/".startswith(f"{point}/"):
-            _refuse(_("{path} is mounted already", path=safe(mount.path)), OTHER_MOUNT_POINT)
+            raise Refused(_("{path} is mounted already.", path=safe(mount.path)), other)
     if os.path.islink(FSTAB):
-        _refuse(_("{fstab} is a link: another program writes it", fstab=FSTAB))
+        raise Refused(_("{fstab} is a link: another program writes it.", fstab=FSTAB))
     if not os.path.isfile(FSTAB):
-        _refuse(_("there is no {fstab} here", fstab=FSTAB))
+        raise Refused(_("There is no {fstab} here.", fstab=FSTAB))
     require_roots_alone(FSTAB)
     for line in HERE.lines(FSTAB):
         columns = line.split()
         path = os.path.normpath(mounts.unescape(columns[1])) if len(columns) > 1 else ""
         if f"{path}/".startswith(f"{point}/") and not columns[0].startswith("#"):
-            _refuse(_("{fstab} has {path} already", fstab=FSTAB, path=safe(path)), OTHER_MOUNT_POINT)
+            raise Refused(_("{fstab} has {path} already.", fstab=FSTAB, path=safe(path)), other)
     parent, name = os.path.split(point)
     require_roots_alone(parent)
     if parent == "/media" and name in {each.pw_name for each in pwd.getpwall()}:
-        _refuse(_("{path} is where the desktop mounts the disks of {name}", path=point, name=name), OTHER_MOUNT_POINT)
+        raise Refused(_("{path} is where the desktop mounts the disks of {name}.", path=point, name=name), other)
     if os.path.lexists(point):
         require_roots_alone(point)
         if not os.path.isdir(point) or os.listdir(point):
-            _refuse(_("{point} is not empty", point=point), OTHER_MOUNT_POINT)
+            raise Refused(_("{point} is not empty.", point=point), other)
 
 
-def _refuse(text: str, hint: str = "") -> NoReturn:
-    raise Refused(_("{finding}.", finding=f"{text[:1].upper()}{text[1:]}"), _(hint))
+def steps(candidate: Candidate, choices: SetUpChoices, here: Here) -> Iterator[Step]:
+    """All steps, in order. What can be taken back is taken back from the last one on.
 
-
-def steps(candidate: Candidate, choices: SetUpChoices, names: Names) -> tuple[Step, ...]:
-    """All steps, in order. What can be taken back is taken back from the last one on."""
+    The choices are such as `chosen_set_up` passed, so that no character of theirs means anything to a shell.
+    """
     made, point, kind = candidate.filesystem, choices.mount_point, candidate.filesystem.name
-    arguments = candidate.mkfs_arguments(scratch=False)
-    make = make_kept(kind, made.mkfs_program, arguments, choices.label, names.partition)
-    options = (*candidate.mount_options, *grammar.added_options(made.mount_type, names.uid, names.gid), *OPTIONS)
-    line = fstab_line(f"UUID={names.uuid}", point, made.mount_type, options, made.fsck_pass)
-    table = ("sfdisk", "--quiet", "--wipe", "always", "--wipe-partitions", "always", "--label", "gpt", names.disk)
-    is_mounted = ("findmnt", "--noheadings", "--output", "TARGET", "--mountpoint", point)
-    remove = Undo(f"{point} is removed", ("test", "-d", point), (("rmdir", point),))
-    unmount = Undo(f"{point} is unmounted", is_mounted, (("umount", point),))
-    become = ("setpriv", f"--reuid={names.uid}", f"--regid={names.gid}", "--init-groups", *as_root.WITHOUT_RIGHTS)
-    write = ("dd", f"of={point}/{TEST_FILE}", "conv=excl,fsync", "status=none")
-    possible = (
-        (True, Step("wipe", "removing what was on it", ("wipefs", "--all", names.disk))),
-        (choices.partition, Step("partition", "making a partition table (GPT) with one partition", table,
-                                 (f"type={TYPES[kind in WINDOWS]}",))),
-        (choices.partition, Step("reread", "telling the kernel", ("partx", "--update", names.disk))),
-        (True, Step("make", f"making {kind}", make)),
-        (True, Step("uuid", "reading its UUID", ("blkid", "-p", "-s", "UUID", "-o", "value", names.partition))),
-        (not names.has_directory, Step("directory", "making the mount point", ("mkdir", point), undo=remove)),
-        *((True, step) for step in _into_fstab(line, names)),
-        (names.has_systemd, Step("reload", "telling systemd", ("systemctl", "daemon-reload"))),
-        (names.has_udev, Step("settle", "waiting for udev", ("udevadm", "settle", "--timeout=10"))),
-        # systemd may be faster
-        (True, Step("mount", "mounting it", ("mount", point), unless=is_mounted, undo=unmount)),
-        (made.mount_type not in grammar.OWNERLESS,
-         Step("own", f"giving {point} to {choices.owner}", ("chown", f"{choices.owner}:", point))),
-        (True, Step("test", "writing a test file", (*become, *write), (TEST_WORDS,))),
-    )  # fmt: skip
-    return tuple(step for here, step in possible if here)
+    device = '"$part"' if choices.partition else '"$disk"'
+    make = make_kept(kind, made.mkfs_program, candidate.mkfs_arguments(scratch=False), choices.label)
+    options = (*candidate.mount_options, *grammar.added_options(made.mount_type, here.uid, here.gid), *OPTIONS)
+    reload = "systemctl daemon-reload"
+    yield Step("removing what was on it", 'wipefs --all "$disk"')
+    if choices.partition:
+        table = 'sfdisk --quiet --wipe always --wipe-partitions always --label gpt "$disk"'
+        yield Step("making a partition table (GPT) with one partition", table, f"type={TYPES[kind in WINDOWS]}")
+        yield Step("telling the kernel", 'partx --update "$disk"')
+    yield Step(f"making {kind}", f"{shlex.join(make)} {device}")
+    yield Step("reading its UUID", f"blkid -p -s UUID -o value {device}")
+    if not here.has_directory:
+        remove = Undo(f"{point} is removed", f"test -d {point}", (f"rmdir {point}",))
+        yield Step("making the mount point", f"mkdir {point}", undo=remove)
+    line = fstab_line("UUID=$uuid", point, made.mount_type, options, made.fsck_pass)
+    yield from _into_fstab(line, (reload,) if here.has_systemd else ())
+    if here.has_systemd:
+        yield Step("telling systemd", reload)
+    if here.has_udev:
+        yield Step("waiting for udev", "udevadm settle --timeout=10")
+    is_mounted = f"findmnt --noheadings --output TARGET --mountpoint {point}"
+    unmount = Undo(f"{point} is unmounted", is_mounted, (f"umount {point}",))
+    yield Step("mounting it", f"mount {point}", undo=unmount, unless=is_mounted)  # systemd may be faster
+    if made.mount_type not in grammar.OWNERLESS:
+        yield Step(f"giving {point} to {choices.owner}", f"chown {choices.owner}: {point}")
+    become = f"setpriv --reuid={here.uid} --regid={here.gid} --init-groups {' '.join(as_root.WITHOUT_RIGHTS)}"
+    write = f"dd of={point}/{TEST_FILE} conv=excl,fsync status=none"
+    yield Step("writing a test file", f"{become} {write}", shlex.quote(TEST_WORDS))
 
 
-def _into_fstab(line: str, names: Names) -> tuple[Step, ...]:
+def _into_fstab(line: str, reload: tuple[str, ...]) -> Iterator[Step]:
     """fstab is written anew next to itself, and replaced whole; its old file stays under another name."""
-    text, backup, mark = f"adding a line to {FSTAB}", names.backup, rf"^UUID={names.uuid}\b"
-    copy, sync = ("cp", "-p", FSTAB, NEW_FSTAB), ("sync", NEW_FSTAB)
-    rename, sync_rename = ("mv", "-T", NEW_FSTAB, FSTAB), ("sync", os.path.dirname(FSTAB))
-    is_old = ("test", FSTAB, "-ef", backup)
-    tell = (("systemctl", "daemon-reload"),) if names.has_systemd else ()
-    cut = ("sed", "-i", rf"\|{mark}|d", NEW_FSTAB)
-    without = (copy, cut, sync, rename, sync_rename, ("rm", "-f", backup), *tell)
-    remove = Undo(f"no copy of {FSTAB} is left", is_old, (("rm", "-f", NEW_FSTAB, backup),))
-    return (
-        Step("fstab", text, ("ln", FSTAB, backup), undo=remove),
-        Step("fstab", text, copy),
-        Step("fstab", text, ("tee", "-a", NEW_FSTAB), ("", line)),
-        Step("fstab", text, sync),
-        Step("fstab", text, is_old),  # nobody has replaced it meanwhile
-        Step("fstab", text, rename, undo=Undo(f"{FSTAB} is as it was", ("grep", "-q", mark, FSTAB), without)),
-        Step("fstab", text, sync_rename),
-    )
+    text, mark = f"adding a line to {FSTAB}", r"^UUID=$uuid\b"
+    copy, sync = f"cp -p {FSTAB} {NEW_FSTAB}", f"sync {NEW_FSTAB}"
+    rename, sync_rename = f"mv -T {NEW_FSTAB} {FSTAB}", f"sync {os.path.dirname(FSTAB)}"
+    is_old = f'test {FSTAB} -ef "{OLD_FSTAB}"'
+    cut = rf'sed -i "\|{mark}|d" {NEW_FSTAB}'
+    without = (copy, cut, sync, rename, sync_rename, f'rm -f "{OLD_FSTAB}"', *reload)
+    remove = Undo(f"no copy of {FSTAB} is left", is_old, (f'rm -f {NEW_FSTAB} "{OLD_FSTAB}"',))
+    yield Step(text, f'ln {FSTAB} "{OLD_FSTAB}"', undo=remove)
+    yield Step(text, copy)
+    yield Step(text, f"tee -a {NEW_FSTAB}", f"'' \"{line}\"")
+    yield Step(text, sync)
+    yield Step(text, is_old)  # nobody has replaced it meanwhile
+    yield Step(text, rename, undo=Undo(f"{FSTAB} is as it was", f'grep -q "{mark}" {FSTAB}', without))
+    yield Step(text, sync_rename)
 
 
-def shell(step: Step) -> str:
-    """The step as it is typed."""
-    line = typed_words(step.command)
-    if step.name == "uuid":
-        return f"uuid=$({line})"
-    if step.given:
-        return rf"printf '%s\n' {typed_words(step.given)} | {line}"
-    return f"{line} || {typed_words(step.unless)}" if step.unless else line
-
-
-def typed_words(command: Command) -> str:
-    return " ".join(map(_quoted, command))
-
-
-def _quoted(word: str) -> str:
-    """Where a variable of the script stands in it, none of its other characters means anything to a shell."""
-    return f'"{word}"' if re.search(r"\$[a-z]", word) else shlex.quote(word)
+def partition_path(disk: str) -> str:
+    """Of the first partition of the disk that the kernel calls `disk`."""
+    return f"{path_of(disk)}{'p' if disk[-1].isdigit() else ''}1"

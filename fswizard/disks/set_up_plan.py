@@ -12,15 +12,14 @@ from fswizard.disks import as_root, rights
 from fswizard.disks.set_up import (
     FSTAB,
     TEST_FILE,
-    Names,
+    Here,
     Order,
     SetUpChoices,
     chosen_set_up,
     is_mount_point,
     look,
-    shell,
+    partition_path,
     steps,
-    typed_words,
 )
 from fswizard.drives.devices import find_device, losses, refusals
 from fswizard.errors import Missing, Refused, RunFailed
@@ -34,7 +33,7 @@ from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Plan
 from fswizard.model.text import safe
 from fswizard.system import commands
-from fswizard.system.block_device import path_of
+from fswizard.system.block_device import Device
 
 USUAL_MOUNT_POINT = "/mnt/data"
 LISTING = ("lsblk", "--noheadings", "--bytes", "--raw", "--output", "SIZE,SERIAL,WWN,PARTUUID,MOUNTPOINT")
@@ -47,13 +46,11 @@ class SetUpPlan:
 
     candidate: Candidate
     choices: SetUpChoices
-    names: Names
+    here: Here
     path: str
     """Its stable name."""
     title: str
-    number: str = ""
-    diskseq: int = 0
-    size_bytes: int = 0
+    device: Device
     shown: str = ""
     """As in `Order`."""
     losses: tuple[str, ...] = ()
@@ -68,7 +65,9 @@ class SetUpPlan:
     @property
     def commands(self) -> tuple[str, ...]:
         """As root, in order."""
-        return tuple(map(shell, steps(self.candidate, self.choices, self.names)))
+        text = "\n".join(step.shell for step in steps(self.candidate, self.choices, self.here))
+        text = text.replace('"$disk"', self.device.path).replace('"$part"', partition_path(self.device.name))
+        return tuple(text.splitlines())
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,36 +98,31 @@ def plan_set_up(candidate: Candidate, path: str, choices: SetUpChoices) -> SetUp
     Nothing is changed.
     """
     if not (here := availability(candidate.filesystem)).usable:
-        text = _(
-            "{filesystem} can't be set up here: {reason}", filesystem=candidate.filesystem.title, reason=here.reason
-        )
-        raise Missing(text, here.hint)
+        title = candidate.filesystem.title
+        raise Missing(_("{filesystem} can't be set up here: {reason}", filesystem=title, reason=here.reason), here.hint)
     target = find_device(path)
     device = target.device
     choices = replace(choices, partition=choices.partition and target.whole)
     candidate = chosen_set_up(candidate, choices)
     if against := refusals(target, minimum_bytes=candidate.filesystem.minimum_bytes):
         raise Refused(" ".join(refusal.text for refusal in against), against[0].hint)
-    names = look(candidate, choices, device.name, device.disk)
-    listed = commands.query([*LISTING, names.disk]).stdout.decode(errors="replace").rstrip("\n")
+    on_machine = look(candidate, choices, device)
+    listed = commands.query([*LISTING, device.path]).stdout.decode(errors="replace").rstrip("\n")
     return SetUpPlan(
-        candidate, choices, names, target.path, target.title, device.number, device.diskseq, device.size_bytes,
-        target.facts.probed.type, losses(target), target.empty, target.kind, target.identifiers, listed,
+        candidate, choices, on_machine, target.path, target.title, device, target.facts.probed.type,
+        losses(target), target.empty, target.kind, target.identifiers, listed,
     )  # fmt: skip
 
 
 def set_up_on(candidate: Candidate, choices: SetUpChoices, name: str, drive: Drive) -> SetUpPlan:
     """The plan for an empty disk that is not here, which nothing confirms, so that it can only be shown."""
-    candidate, disk = chosen_set_up(candidate, choices), path_of(name)
-    names = Names(disk, f"{disk}1" if choices.partition else disk, 1000, 1000)
-    return SetUpPlan(candidate, choices, names, disk, f"{name} ({drive.model})", size_bytes=drive.size_bytes)
+    device = Device(name, name, "", size_bytes=drive.size_bytes)
+    candidate = chosen_set_up(candidate, choices)
+    return SetUpPlan(candidate, choices, Here(), device.path, f"{name} ({drive.model})", device)
 
 
 def require_confirmed(plan: SetUpPlan, typed: str) -> None:
     """Refused where `typed` does not confirm the disk."""
-    if not plan.identifiers:
-        text = _("{disk} is confused with another disk.", disk=plan.title)
-        raise Refused(text, _("Unplug the other one, then choose again."))
     if typed not in plan.identifiers:
         text = _("'{typed}' is not the {kind} of {disk}.", typed=safe(typed), kind=plan.kind, disk=plan.title)
         known = plan.identifiers[0]
@@ -141,10 +135,9 @@ def set_up(plan: SetUpPlan, typed: str) -> Iterator[str | SetUpDone]:
     Once begun it goes on to its end, whoever listens. Refused, Missing or RunFailed say what was taken back.
     """
     require_confirmed(plan, typed)
-    now = find_device(plan.path).device
-    if (now.number, now.diskseq, now.size_bytes) != (plan.number, plan.diskseq, plan.size_bytes):
-        raise Refused(_("{disk} is no longer the disk that was chosen.", disk=plan.title), _("Choose again."))
-    order = Order(plan.candidate.name, plan.choices, now.number, now.diskseq, now.size_bytes, typed, plan.shown)
+    device = plan.device
+    claimed = device.number, device.diskseq, device.size_bytes, typed, plan.shown
+    order = Order(plan.candidate.name, plan.choices, *claimed)
     hint = _("Look at {fstab} and the disk before you go on.", fstab=FSTAB)
     unfinished = RunFailed(_("Setting the disk up ended before it was done."), hint)
     for message in rights.ask("fswizard.disks.setting_up", to_json(order), unfinished):
@@ -184,7 +177,6 @@ trap 'exit 1' HUP INT TERM"""
 def script(plan: SetUpPlan) -> str:
     """The same for sh, to be read and run as root: it knows the disk again, and takes back what it did if it fails."""
     choices, made = plan.choices, plan.candidate.filesystem.name
-    names = replace(plan.names, disk="$disk", partition="$part" if choices.partition else "$disk")
     values = {"chosen": plan.path, "expected": plan.listed, "content": plan.shown, "point": choices.mount_point}
     title = "".join(letter if letter.isprintable() and letter.isascii() else "?" for letter in plan.title)
     lines = [
@@ -197,26 +189,25 @@ def script(plan: SetUpPlan) -> str:
         *(["case $disk in *[0-9]) part=${disk}p1 ;; *) part=${disk}1 ;; esac"] if choices.partition else []),
     ]
     text, undoing = "", ""
-    for number, step in enumerate(steps(plan.candidate, choices, names)):
+    for number, step in enumerate(steps(plan.candidate, choices, plan.here)):
         if step.text != text:
             text = step.text
             lines += ["", f"# {text[:1].upper()}{text[1:]}"]
-        if step.undo:
-            taken_back = " && ".join(map(typed_words, step.undo.commands))
+        if undo := step.undo:
+            undoing = f"undo_{number}; {undoing}"
             lines += [
                 f"undo_{number}() {{",
-                f"    if {typed_words(step.undo.when)}; then",
-                f"        {{ {taken_back}; }} || echo 'Not so that {step.undo.text}.' >&2",
+                f"    if {undo.when}; then",
+                f"        {{ {' && '.join(undo.commands)}; }} || echo 'Not so that {undo.text}.' >&2",
                 "    fi",
                 "}",
+                f"trap '{undoing}' EXIT",
             ]
-            undoing = f"undo_{number}; {undoing}"
-            lines.append(f"trap '{undoing}' EXIT")
-        if step.command[0] in grammar.LOCKING_PROGRAMS:
+        if step.program in grammar.LOCKING_PROGRAMS:
             lines.append("flock -u 9")
-        if step.name == "mount":
+        if step.program == "mount":
             lines.append("exec 9<&-")
-        lines.append(shell(step))
+        lines.append(step.shell)
     how = "; ".join(_undo(choices.mount_point, "$uuid"))
     said = f"printf '%s\\n' \"Done. To undo it: {how}\""
     return "\n".join((*lines, "", "trap - EXIT", said, ""))

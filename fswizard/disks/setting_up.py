@@ -9,19 +9,20 @@ import contextlib
 import fcntl
 import os
 import re
+import shlex
 import signal
 import stat
 import struct
 import subprocess
 import time
 from collections.abc import Iterator
-from dataclasses import replace
-from uuid import UUID
+from string import Template
 
 from fswizard.disks import as_root, claim, rights
 from fswizard.disks.claim import ClaimedDevice
 from fswizard.disks.loop import LOOP_GET_STATUS64, unlocked
-from fswizard.disks.set_up import Names, Order, SetUpChoices, Step, Undo, chosen_set_up, look, steps
+from fswizard.disks.set_up import OLD_FSTAB, Here, Order, Step, Undo, chosen_set_up, look, steps
+from fswizard.drives.disk_facts import Usage
 from fswizard.errors import FswizardError, Refused, RunFailed
 from fswizard.filesystems import mounting as grammar
 from fswizard.filesystems import parse_candidate
@@ -37,8 +38,6 @@ from fswizard.system.system_calls import closing
 LOCK = "/run/fswizard-set-up.lock"
 PARTITION_LIMIT_S = 10.0
 """Until the kernel has the new partition."""
-BTRFS_IOC_FS_INFO, FSID = 0x8400941F, slice(16, 32)
-"""linux/btrfs.h"""
 NOTHING_THERE = 1
 """Exit code of a check that finds nothing to take back."""
 
@@ -55,49 +54,49 @@ def carry_out(data: object) -> Iterator[dict[str, str]]:
     """Refused or Missing before anything is written; RunFailed says what was taken back."""
     try:
         order = from_json(Order, data)
-        candidate, choices = chosen_set_up(parse_candidate(order.candidate), order.choices), order.choices
-        with _alone():
+        candidate = chosen_set_up(parse_candidate(order.candidate), order.choices)
+        with closing(os.open(LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)) as lock:
+            _take(lock)
             device = claim.find(order.number)
-            names = look(candidate, choices, device.name, device.disk)
-            _require_its_file(device)
-            claimed = claim.claim(*order[2:])
-            yield from _Work(candidate, choices, claimed, names).carry_out()
+            here = look(candidate, order.choices, device)
+            if device.file:
+                _require_its_file(device)
+            yield from _Work(candidate, order, here, claim.claim(*order[2:])).carry_out()
     except (OSError, ValueError) as error:
-        raise Refused(_sentence(str(error))) from error
+        raise Refused(_sentence(error)) from error
 
 
-@contextlib.contextmanager
-def _alone() -> Iterator[None]:
+def _take(lock: int) -> None:
     """Refused while another disk is being set up. Nobody but root can open the lock, and so keep it."""
-    with closing(os.open(LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)) as lock:
-        status = os.fstat(lock)
-        if status.st_uid != as_root.ROOT or stat.S_IMODE(status.st_mode) != 0o600:
-            raise Refused(_("Other accounts can open {path}.", path=LOCK), _("Remove it, then try again."))
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise Refused(_("{finding}.", finding=_("another disk is being set up"))) from None
-        yield
+    status = os.fstat(lock)
+    if status.st_uid != as_root.ROOT or stat.S_IMODE(status.st_mode) != 0o600:
+        raise Refused(_("Other accounts can open {path}.", path=LOCK), _("Remove it, then try again."))
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise Refused(_("Another disk is being set up.")) from None
 
 
 def _require_its_file(device: Device) -> None:
     """Refused where the path that a loop device says its file has, a mere text, leads to another file here."""
-    if path := HERE.text(f"/sys/block/{device.disk}/loop/backing_file"):
-        file = os.lstat(path)
-        with closing(os.open(path_of(device.disk), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)) as loop:
-            said = struct.unpack_from("=2Q", fcntl.ioctl(loop, LOOP_GET_STATUS64, bytes(512)))
-        if said != (file.st_dev, file.st_ino):
-            raise Refused(_("{name} is on another file than {path}.", name=device.disk, path=safe(path)))
+    file = os.lstat(device.file)
+    with closing(os.open(path_of(device.disk), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)) as loop:
+        said = struct.unpack_from("=2Q", fcntl.ioctl(loop, LOOP_GET_STATUS64, bytes(512)))
+    if said != (file.st_dev, file.st_ino):
+        raise Refused(_("{name} is on another file than {path}.", name=device.disk, path=safe(device.file)))
 
 
 class _Work:
     """The steps on a claimed device."""
 
-    def __init__(self, candidate: Candidate, choices: SetUpChoices, claimed: ClaimedDevice, names: Names) -> None:
-        self._candidate, self._choices, self._claimed = candidate, choices, claimed
-        self._names = replace(names, stamp=time.strftime("%Y%m%d-%H%M%S"))
+    def __init__(self, candidate: Candidate, order: Order, here: Here, claimed: ClaimedDevice) -> None:
+        self._steps = tuple(steps(candidate, order.choices, here))
+        self._making, self._point = candidate.filesystem.mkfs_program, order.choices.mount_point
+        self._claimed = claimed
         self._device = claimed.device
         """What the filesystem is made on."""
+        self._known = {"disk": claimed.path, "stamp": time.strftime("%Y%m%d-%H%M%S")}
+        """Variables of the steps."""
         self._held = contextlib.ExitStack()
         self._held.callback(claimed.detach)
         self._undone: list[str] = []
@@ -106,8 +105,7 @@ class _Work:
         text = ""
         try:
             with self._held, contextlib.ExitStack() as undo:
-                for number in range(len(self._steps)):
-                    step = self._steps[number]
+                for step in self._steps:
                     if step.text != text:
                         text = step.text
                         yield {"step": text}
@@ -118,65 +116,56 @@ class _Work:
         except (FswizardError, OSError) as error:
             back = "; ".join(self._undone)
             hint = _("Taken back: {back}.", back=back) if back else _("Look at the disk first.")
-            raise RunFailed(_sentence(str(error)), hint) from error
-        yield {"uuid": self._names.uuid, "backup": self._names.backup}
+            raise RunFailed(_sentence(error), hint) from error
+        yield {"uuid": self._known["uuid"], "backup": self._words(OLD_FSTAB)[0]}
 
-    @property
-    def _steps(self) -> tuple[Step, ...]:
-        """They change as the names become known."""
-        return steps(self._candidate, self._choices, self._names)
+    def _words(self, typed: str) -> Command:
+        return tuple(Template(word).substitute(self._known) for word in shlex.split(typed))
 
     def _do(self, step: Step) -> None:
-        if step.name in ("settle", "mount"):
+        program = step.program
+        if program in ("udevadm", "mount"):
             self._held.close()  # from here on udev and others may look at it
-        locks_itself = step.command[0] in grammar.LOCKING_PROGRAMS
-        with unlocked(self._claimed.lock) if locks_itself else contextlib.nullcontext():
+        waits = program in grammar.LOCKING_PROGRAMS
+        with unlocked(self._claimed.lock) if waits else contextlib.nullcontext():
             try:
-                said = _succeed(step.command, step.given)
+                said = _succeed(self._words(step.command), self._words(step.given))
             except RunFailed:
-                if not step.unless or _run(step.unless).returncode:
+                if not step.unless or _run(self._words(step.unless)).returncode:
                     raise
-        if step.name == "reread":
+        if program == "partx":
             self._find_partition()
-        elif step.name == "make":
+        elif program == self._making:
             self._claimed.require_same(unused=False)
-        elif step.name == "uuid":
-            if not re.fullmatch("[0-9A-Fa-f-]{4,36}", uuid := said.strip(), re.ASCII):
-                raise RunFailed(_("the new filesystem has no UUID: {uuid}", uuid=f"{uuid!r:.40}"))
-            self._names = replace(self._names, uuid=uuid)
-        elif step.name in ("mount", "test"):
+        elif program == "blkid":
+            self._known["uuid"] = uuid = said.strip()
+            if not re.fullmatch("[0-9A-Fa-f-]{4,36}", uuid, re.ASCII):
+                raise RunFailed(_("The new filesystem has no UUID: {uuid}.", uuid=f"{uuid!r:.40}"))
+        elif program in ("mount", "setpriv"):
             self._require_mounted()
 
     def _find_partition(self) -> None:
-        disk, deadline = self._claimed.device, time.monotonic() + PARTITION_LIMIT_S
-        while not _has_node(there := look_at(disk.name).partitions) and time.monotonic() < deadline:
+        disk, deadline = self._device.name, time.monotonic() + PARTITION_LIMIT_S
+        while not _has_node(there := look_at(disk).partitions):
+            if time.monotonic() > deadline:
+                raise RunFailed(_("{name} has {len} partitions after it was given one.", name=disk, len=len(there)))
             time.sleep(0.02)
-        if not _has_node(there):
-            raise RunFailed(_("{name} has {len} partitions after it was given one", name=disk.name, len=len(there)))
         self._device = look_at(there[0])
-        self._names = replace(self._names, partition=self._device.path)
+        self._known["part"] = self._device.path
 
     def _require_mounted(self) -> None:
-        """By its place and number: what a mount says of its source may be anybody's words."""
-        point = self._choices.mount_point
-        there = [mount for mount in mounts.current().values() if mount.path == point]
-        if not there or not self._is_ours(there[-1]):
-            raise RunFailed(_("something else is mounted on {mount_point}", mount_point=point))
-
-    def _is_ours(self, mount: mounts.Mount) -> bool:
-        if mount.kind != "btrfs":
-            return mount.device == self._device.number
-        with closing(_open_root(mount)) as directory:  # the number of a btrfs is not its device's
-            fsid = fcntl.ioctl(directory, BTRFS_IOC_FS_INFO, bytes(1024))[FSID]
-        return str(UUID(bytes=fsid)) == self._names.uuid
+        """By the devices that the kernel says it lies on: what a mount says of its source may be anybody's words."""
+        there = [mount for mount in mounts.current().values() if mount.path == self._point]
+        if not there or there[-1] not in Usage().mounts.get(self._device.name, ()):
+            raise RunFailed(_("Something else is mounted on {mount_point}.", mount_point=self._point))
 
     def _take_back(self, undo: Undo) -> None:
         """What could not be taken back is said, too."""
         try:
-            if _run(undo.when).returncode == NOTHING_THERE:
+            if _run(self._words(undo.when)).returncode == NOTHING_THERE:
                 return
             for command in undo.commands:
-                _succeed(command)
+                _succeed(self._words(command))
         except (FswizardError, OSError) as error:
             self._undone.append(f"not so that {undo.text}: {safe(str(error))}")
         else:
@@ -187,7 +176,7 @@ def _has_node(partitions: tuple[str, ...]) -> bool:
     return len(partitions) == 1 and HERE.device_at(path_of(partitions[0])) == partitions[0]
 
 
-def _run(command: Command, given: tuple[str, ...] = ()) -> subprocess.CompletedProcess[bytes]:
+def _run(command: Command, given: Command = ()) -> subprocess.CompletedProcess[bytes]:
     """A program of root's, to its end; no terminal's signal reaches it."""
     lines = "".join(f"{line}\n" for line in given)
     return subprocess.run(
@@ -196,7 +185,7 @@ def _run(command: Command, given: tuple[str, ...] = ()) -> subprocess.CompletedP
     )  # fmt: skip
 
 
-def _succeed(command: Command, given: tuple[str, ...] = ()) -> str:
+def _succeed(command: Command, given: Command = ()) -> str:
     """What it says; RunFailed with its reason where it fails."""
     done = _run(command, given)
     if done.returncode:
@@ -206,21 +195,5 @@ def _succeed(command: Command, given: tuple[str, ...] = ()) -> str:
     return done.stdout.decode(errors="replace")
 
 
-def _sentence(text: str) -> str:
-    text = safe(text).rstrip(".")
-    return f"{text[:1].upper()}{text[1:]}."
-
-
-def _open_root(mount: mounts.Mount) -> int:
-    """Descriptor of the mount's root; OSError where its path leads elsewhere by now."""
-    descriptor = os.open(mount.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    if _mount_id(descriptor) != mount.id:
-        os.close(descriptor)
-        raise OSError(f"{mount.path} was moved while it was looked at")
-    return descriptor
-
-
-def _mount_id(descriptor: int) -> int:
-    """ID of the mount that an open file lies on."""
-    with open(f"/proc/self/fdinfo/{descriptor}") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith("mnt_id:"))
+def _sentence(error: Exception) -> str:
+    return f"{safe(str(error)).rstrip('.')}."

@@ -35,8 +35,7 @@ class SettingUp(FakeMachine):
     def plan_set_up(self, candidate: Candidate, path: str, choices: SetUpChoices) -> SetUpPlan:
         if choices.mount_point == "/mnt/taken":
             raise Refused("/etc/fstab has /mnt/taken already.", "Choose another mount point.")
-        plan = set_up_on(candidate, choices, NEW.name, NEW)
-        return replace(plan, identifiers=(NEW.serial,), kind="serial number", number="8:64")
+        return replace(set_up_on(candidate, choices, NEW.name, NEW), identifiers=(NEW.serial,), kind="serial number")
 
     def require_confirmed(self, plan: SetUpPlan, typed: str) -> None:
         require_confirmed(plan, typed)

@@ -8,6 +8,7 @@ import shlex
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from string import Template
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,33 +17,33 @@ import pytest
 from fswizard.advice import conclude
 from fswizard.demo import find_story
 from fswizard.disks import as_root, set_up
-from fswizard.disks.set_up import Names, SetUpChoices, chosen_set_up, look, shell, steps
+from fswizard.disks.set_up import Here, SetUpChoices, chosen_set_up, look, steps
 from fswizard.disks.set_up_plan import usual_choices
 from fswizard.errors import Missing, Refused
 from fswizard.filesystems import mounting as grammar
 from fswizard.filesystems import parse_candidate
 from fswizard.filesystems.commands import LABELS, make_kept
 from fswizard.report import FORMATS, render
+from fswizard.system.block_device import Device
 
 PLAIN = SetUpChoices("data", "/mnt/data", "root")
-NAMES = Names("/dev/sdb", "/dev/sdb1", 1000, 1000, "0b1c", "20260102-030405")
-LINE = "UUID=0b1c  /mnt/data  ext4  noatime,errors=remount-ro,nosuid,nodev,nofail,x-systemd.device-timeout=5s  0  2"
+LINE = "UUID=$uuid  /mnt/data  ext4  noatime,errors=remount-ro,nosuid,nodev,nofail,x-systemd.device-timeout=5s  0  2"
 
 
 def test_the_steps_say_all_that_is_run_in_order() -> None:
-    made = steps(parse_candidate("ext4:noatime"), PLAIN, NAMES)
-    assert [" ".join(step.command) for step in made] == [
-        "wipefs --all /dev/sdb",
-        "sfdisk --quiet --wipe always --wipe-partitions always --label gpt /dev/sdb",
-        "partx --update /dev/sdb",
-        "mkfs.ext4 -m 0 -L data /dev/sdb1",
-        "blkid -p -s UUID -o value /dev/sdb1",
+    made = [*steps(parse_candidate("ext4:noatime"), PLAIN, Here())]
+    assert [step.command for step in made] == [
+        'wipefs --all "$disk"',
+        'sfdisk --quiet --wipe always --wipe-partitions always --label gpt "$disk"',
+        'partx --update "$disk"',
+        'mkfs.ext4 -m 0 -L data "$part"',
+        'blkid -p -s UUID -o value "$part"',
         "mkdir /mnt/data",
-        "ln /etc/fstab /etc/fstab.fswizard-20260102-030405",
+        'ln /etc/fstab "/etc/fstab.fswizard-$stamp"',
         "cp -p /etc/fstab /etc/.fstab.fswizard",
         "tee -a /etc/.fstab.fswizard",
         "sync /etc/.fstab.fswizard",
-        "test /etc/fstab -ef /etc/fstab.fswizard-20260102-030405",
+        'test /etc/fstab -ef "/etc/fstab.fswizard-$stamp"',
         "mv -T /etc/.fstab.fswizard /etc/fstab",
         "sync /etc",
         "systemctl daemon-reload",
@@ -52,22 +53,20 @@ def test_the_steps_say_all_that_is_run_in_order() -> None:
         "setpriv --reuid=1000 --regid=1000 --init-groups --no-new-privs --bounding-set=-all --inh-caps=-all -- "
         "dd of=/mnt/data/fswizard-test.txt conv=excl,fsync status=none",
     ]
-    assert next(step.given for step in made if step.command[0] == "tee") == ("", LINE)
-    bare = steps(parse_candidate("ext4"), replace(PLAIN, partition=False), replace(NAMES, has_directory=True))
-    assert [step.name for step in bare][:3] == ["wipe", "make", "uuid"]
-    assert "directory" not in {step.name for step in bare}
+    assert next(step.given for step in made if step.program == "tee") == f"'' \"{LINE}\""
+    bare = [*steps(parse_candidate("ext4"), replace(PLAIN, partition=False), Here(has_directory=True))]
+    assert [step.program for step in bare][:3] == ["wipefs", "mkfs.ext4", "blkid"]
+    assert "mkdir" not in {step.program for step in bare}
     assert make_kept("ext4", "mkfs.ext4", ("-m", "1"), "data", "/d") == ("mkfs.ext4", "-m", "1", "-L", "data", "/d")
 
 
 def test_what_is_shown_means_to_a_shell_what_is_run() -> None:
-    candidate = parse_candidate("ext4:noatime")
-    for step in steps(candidate, PLAIN, NAMES):
-        if step.name not in ("uuid", "mount") and not step.given:
-            assert tuple(shlex.split(shell(step))) == step.command
-    typed = [shell(step) for step in steps(candidate, PLAIN, Names("$disk", "$part", 1000, 1000))]
-    assert any(line.startswith("mkfs.ext4") and line.endswith(' "$part"') for line in typed)
-    (line,) = (line.partition(" | ")[0] for line in typed if "tee" in line)
-    assert subprocess.check_output(["sh", "-c", f"uuid=0b1c; {line}"], text=True) == f"\n{LINE}\n"
+    values = {"disk": "/dev/sdb", "part": "/dev/sdb1", "uuid": "0b1c", "stamp": "20260102"}
+    for step in steps(parse_candidate("ext4:noatime"), PLAIN, Here()):
+        for words in (step.command, step.given, step.unless, *(step.undo.commands if step.undo else ())):
+            run = [Template(word).substitute(values) for word in shlex.split(words)]
+            said = subprocess.check_output(["sh", "-c", rf"printf '%s\n' {words}"], text=True, env=values)
+            assert not run or said == "".join(f"{word}\n" for word in run)
 
 
 @pytest.mark.parametrize("name", sorted(LABELS))
@@ -77,10 +76,10 @@ def test_each_filesystem_takes_a_label_as_long_as_it_may_be(name: str) -> None:
     assert chosen_set_up(candidate, longest) == candidate
     with pytest.raises(Refused):
         chosen_set_up(candidate, replace(longest, label=f"{longest.label}a"))
-    own = {"own"} & {step.name for step in steps(candidate, PLAIN, NAMES)}
-    assert bool(own) == (candidate.filesystem.mount_type not in grammar.OWNERLESS)
-    line = next(step.given[1] for step in steps(candidate, PLAIN, NAMES) if step.command[0] == "tee")
-    assert line.startswith("UUID=0b1c  /mnt/data  ") and {"nofail", "nosuid", "nodev"} <= {*line.split()[3].split(",")}
+    made = {step.program: step for step in steps(candidate, PLAIN, Here())}
+    assert ("chown" in made) == (candidate.filesystem.mount_type not in grammar.OWNERLESS)
+    line = shlex.split(made["tee"].given)[1]
+    assert line.startswith("UUID=$uuid  /mnt/data  ") and {"nofail", "nosuid", "nodev"} <= {*line.split()[3].split(",")}
 
 
 @pytest.mark.parametrize(
@@ -124,8 +123,8 @@ def test_a_program_that_is_missing_is_named_before_anything_is_asked(monkeypatch
     monkeypatch.setattr(set_up, "_require_free", lambda point: None)
     candidate = parse_candidate("ext4")
     with pytest.raises(Missing):
-        look(candidate, PLAIN, "sdz", "sdz")
-    look(candidate, replace(PLAIN, partition=False), "sdz", "sdz")
+        look(candidate, PLAIN, Device("sdz", "sdz", ""))
+    look(candidate, replace(PLAIN, partition=False), Device("sdz", "sdz", ""))
 
 
 def test_what_others_can_change_is_not_roots_alone(tmp_path: Path) -> None:
