@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 import stat
 import struct
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from fswizard.disks import as_root
 from fswizard.drives import disk_facts, may_erase
-from fswizard.drives.may_erase import Facts, Finding, Probed
+from fswizard.drives.may_erase import Finding, Probed
 from fswizard.errors import Missing, Refused
 from fswizard.language import _
 from fswizard.model.text import safe
@@ -58,8 +57,7 @@ class ClaimedDevice:
         A mkfs that was ended may not have given back the lock.
         """
         _flock(self.lock, self.device)
-        with _opened(self.device, os.O_RDONLY | (os.O_EXCL if unused else 0)) as descriptor:
-            _check_open(descriptor, self.device)
+        with closing(_open(self.device, os.O_RDONLY | (os.O_EXCL if unused else 0))):
             if unused:
                 _require_unused(self.paths)
 
@@ -75,14 +73,26 @@ def claim(number: str, diskseq: int, size_bytes: int, identifier: str, shown: st
     it; empty for nothing.
     """
     device = find(number)
-    refuse_at_sight(device, diskseq, size_bytes)
+    # At first sight: it names who uses it, where O_EXCL would say no more than that somebody does.
+    facts = disk_facts.read(device, dict.fromkeys(device.names, Probed()))
+    _refuse([*may_erase.changes(facts, diskseq, size_bytes), *may_erase.findings(facts)])
     with contextlib.ExitStack() as undo:
         lock = _open(look_at(device.disk), os.O_RDONLY)
         undo.callback(os.close, lock)
         _flock(lock, device)
-        with alone(device, os.O_RDWR) as facts:
-            refuse(may_erase.changes(facts, diskseq, size_bytes, shown))
-            refuse(may_erase.findings(facts, typed=identifier))
+        failing = _failing(device.disk)
+        with closing(_open(device, os.O_RDWR | os.O_EXCL)) as exclusive:
+            contents = {name: _probe(path_of(name)) for name in device.names}
+            own = contents[device.name]
+            contents[device.name] = replace(own, devices=_devices(exclusive, own.type))
+            facts = disk_facts.read(find(number), contents)
+            _require_unused(facts.paths)
+            openers = disk_facts.openers(facts, besides=os.readlink("/proc/self"), anywhere=True)
+            facts = replace(facts, uses=[*facts.uses, *openers, *failing])
+            _refuse([
+                *may_erase.changes(facts, diskseq, size_bytes, shown),
+                *may_erase.findings(facts, typed=identifier),
+            ])  # fmt: skip
             descriptor = _open(device, os.O_RDWR)
         undo.pop_all()  # the lock is kept
     return ClaimedDevice(descriptor, lock, device, facts.paths)
@@ -95,39 +105,15 @@ def find(number: str) -> Device:
     raise Refused(_("There is no block device {number}.", number=safe(number)[:40]))
 
 
-def refuse_at_sight(device: Device, diskseq: int, size_bytes: int) -> None:
-    """Refused that names who uses it, where O_EXCL would say no more than that somebody does."""
-    facts = disk_facts.read(device, dict.fromkeys(device.names, Probed()))
-    refuse(may_erase.changes(facts, diskseq, size_bytes))
-    refuse(may_erase.findings(facts))
-
-
-def refuse(findings: Iterable[Finding]) -> None:
+def _refuse(findings: Iterable[Finding]) -> None:
     """Refused with the first of the findings, the weightiest."""
     for finding in findings:
-        text = safe(finding.text)
-        raise Refused(_("{finding}.", finding=text), safe(finding.hint))
-
-
-@contextlib.contextmanager
-def alone(device: Device, flags: int) -> Iterator[Facts]:
-    """All that root can read of a device, which is meanwhile open here and in use nowhere else, by any path to it."""
-    failing = _fails(path_of(device.disk))
-    with _opened(device, flags | os.O_EXCL) as exclusive:
-        _check_open(exclusive, device)
-        contents = {name: _probe(path_of(name)) for name in device.names}
-        own = contents[device.name]
-        contents[device.name] = replace(own, devices=_devices(exclusive, own.type))
-        facts = disk_facts.read(find(device.number), contents)
-        _require_unused(facts.paths)
-        openers = disk_facts.openers(facts, besides=os.readlink("/proc/self"), anywhere=True)
-        yield replace(facts, uses=[*facts.uses, *openers], failing=failing)
+        raise Refused(_("{finding}.", finding=safe(finding.text)), safe(finding.hint))
 
 
 def _require_unused(names: Iterable[str]) -> None:
     for name in names:
-        with _opened(look_at(name), os.O_RDONLY | os.O_EXCL):
-            pass
+        os.close(_open(look_at(name), os.O_RDONLY | os.O_EXCL))
 
 
 def _flock(lock: int, device: Device) -> None:
@@ -137,23 +123,24 @@ def _flock(lock: int, device: Device) -> None:
         raise Refused(_("{disk} is locked by another program.", disk=device.disk)) from error
 
 
-def _opened(device: Device, flags: int) -> contextlib.AbstractContextManager[int]:
-    return closing(_open(device, flags))
-
-
 def _open(device: Device, flags: int) -> int:
-    """With O_EXCL the kernel refuses what is mounted in any namespace, swap, or below a volume or array."""
+    """A descriptor of the device as it was looked at; Refused where there is another disk, or a read-only one.
+
+    With O_EXCL the kernel refuses what is mounted in any namespace, swap, or below a volume or array.
+    """
     try:
         descriptor = os.open(device.path, flags | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError as error:
-        raise Refused(
-            _("{name} is in use or cannot be opened: {reason}.", name=device.name, reason=error.strerror)
-        ) from error
-    status = os.fstat(descriptor)
-    number = f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
-    if not stat.S_ISBLK(status.st_mode) or number != device.number:
-        os.close(descriptor)
-        raise Refused(_("{path} is not the block device {number}.", path=device.path, number=device.number))
+        reason = error.strerror
+        raise Refused(_("{name} is in use or cannot be opened: {reason}.", name=device.name, reason=reason)) from error
+    with contextlib.ExitStack() as undo:
+        undo.callback(os.close, descriptor)
+        status = os.fstat(descriptor)
+        number = f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
+        if not stat.S_ISBLK(status.st_mode) or number != device.number:
+            raise Refused(_("{path} is not the block device {number}.", path=device.path, number=device.number))
+        _check_open(descriptor, device)
+        undo.pop_all()
     return descriptor
 
 
@@ -181,18 +168,15 @@ def _run(*argv: str) -> subprocess.CompletedProcess[bytes]:
 
 
 def _probe(path: str) -> Probed:
-    looked, listed = _run("blkid", "-p", "-o", "udev", path), _run("wipefs", "--no-act", "--json", path)
+    looked = _run("blkid", "-p", "-o", "udev", path)
+    listed = _run("wipefs", "--no-act", "--noheadings", "--output", "TYPE", path)
     if looked.returncode not in (FOUND, NOTHING, AMBIVALENT) or looked.stderr or listed.returncode or listed.stderr:
         return Probed(unread=True)
     lines = looked.stdout.decode("utf-8", "surrogateescape").splitlines()
-    try:
-        signatures = frozenset(str(mark["type"]) for mark in json.loads(listed.stdout or b"{}").get("signatures", []))
-    except (ValueError, KeyError, AttributeError, TypeError):
-        return Probed(unread=True)
     properties = dict(line.split("=", 1) for line in lines if "=" in line)
     if looked.returncode == AMBIVALENT:
         properties.setdefault("ID_FS_AMBIVALENT", "several")
-    return Probed(properties, signatures)
+    return Probed(properties, frozenset(listed.stdout.decode("utf-8", "backslashreplace").split()))
 
 
 def _devices(descriptor: int, kind: str) -> int:
@@ -203,9 +187,10 @@ def _devices(descriptor: int, kind: str) -> int:
     return int(struct.unpack_from("<Q", block, 0x88)[0]) if block[0x40:0x48] == BTRFS_MAGIC else 0
 
 
-def _fails(path: str) -> bool:
-    """Whether the disk says of itself that it fails; where smartctl is missing, nobody asks it."""
+def _failing(disk: str) -> list[Finding]:
+    """What the disk says of itself where it fails; where smartctl is missing, nobody asks it."""
     try:
-        return bool(_run("smartctl", "--health", path).returncode & FAILING)
+        fails = _run("smartctl", "--health", path_of(disk)).returncode & FAILING
     except Missing:
-        return False
+        return []
+    return [may_erase.found("failing", device=disk)] if fails else []

@@ -10,14 +10,16 @@ import fcntl
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from uuid import UUID
 
-from fswizard.system.block_device import HERE, Tree
+from fswizard.system.block_device import HERE, Tree, look_at
 
 WARNINGS = "warning_count"
 OF_DISKS = ("read_errs", "write_errs", "flush_errs", "read_errors", "write_errors")
 """Requests that the disk below did not carry out; btrfs, bcachefs and ZFS count them apart from their own errors."""
+SHARED = "ioerr_cnt"
+"""Counter of a SCSI or SATA disk to which asking it for its health adds, too."""
 CP_ERROR, CP_FSCK = 0x8, 0x10
 """Of a checkpoint of F2FS: it saw an error, or wants fsck (kernel: Documentation/ABI/testing/sysfs-fs-f2fs)."""
 KERNEL_ERROR = 3
@@ -40,38 +42,33 @@ class DiskErrors:
 
         What the filesystem on `hosts` counts is the disk's fault, too.
         """
-        self._tree = tree
-        self._devices = devices
-        self._hosts = self._with_lower(hosts)
-        self._all = list(dict.fromkeys((*self._with_lower(devices()), *self._hosts)))
+        self._tree, self._devices = tree, devices
+        self._hosts = _with_lower(hosts, tree)
+        self._all = _with_lower((*devices(), *hosts), tree)
         self._log = _open_log()
         self._found: list[str] = []
-        self._before = dict(self._counted())
-        self._shared_before = dict(self._shared_counts())
-
-    def _with_lower(self, names: Sequence[str]) -> list[str]:
-        return list(dict.fromkeys(lower for name in names for lower in lower_devices(name, self._tree)))
+        self._before = dict(self._counts())
 
     def note(self, counted: Mapping[str, int]) -> None:
         """What a filesystem has counted speaks of its disk where that did not do what it was asked to."""
-        self._add(f"{name}: {counted[name]}" for name in OF_DISKS if counted.get(name))
+        self._found += [f"{name}: {counted[name]}" for name in OF_DISKS if counted.get(name)]
 
     def of_disks(self, *, suspected: bool = False) -> list[str]:
         """In words, all that speaks of a disk that erred; empty where nothing does.
 
         Where one is `suspected`, as after an I/O error, a count that others add to as well is enough.
         """
-        self._add(self._failed_requests())
-        certain = [*self._found, *_grown(self._before, self._counted())]
-        shared = _grown(self._shared_before, self._shared_counts())
-        return [*certain, *shared] if certain or suspected else []
+        self._found = [*self._found, *self._failed_requests()][:MAXIMUM_LINES]
+        found = list(self._found)
+        for name, count in self._counts():
+            before = self._before.get(name, count)
+            if count > before and (found or suspected or not name.endswith(SHARED)):
+                found.append(f"{name} grew by {count - before}")
+        return found
 
     def close(self) -> None:
         if self._log is not None:
             os.close(self._log)
-
-    def _add(self, lines: Iterable[str]) -> None:
-        self._found = [*self._found, *lines][:MAXIMUM_LINES]
 
     def _failed_requests(self) -> Iterator[str]:
         """New lines of the kernel's log about the devices. Records are `priority,sequence,time,flags;text`."""
@@ -89,7 +86,8 @@ class DiskErrors:
             if int(head.split(",")[0]) <= KERNEL_ERROR and match and match[1] in names and not NO_FAULT.search(line):
                 yield line
 
-    def _counted(self) -> Iterator[tuple[str, int]]:
+    def _counts(self) -> Iterator[tuple[str, int]]:
+        """All counters that speak of the disks; those that others add to as well come last."""
         for name in self._hosts:
             for counter, count in of_filesystem(name, self._tree).items():
                 yield f"{name}: {counter}", count
@@ -97,13 +95,9 @@ class DiskErrors:
             for member in self._tree.names(f"/sys/block/{name}/md"):
                 if member.startswith("dev-"):
                     yield f"{name}: errors of {member}", self._tree.number(f"/sys/block/{name}/md/{member}/errors")
-
-    def _shared_counts(self) -> Iterator[tuple[str, int]]:
-        """Of SCSI and SATA: asking such a disk for its health adds to it, too."""
         for name in self._all:
             with contextlib.suppress(ValueError):
-                count = self._tree.text(f"/sys/block/{name}/device/ioerr_cnt")
-                yield f"{name}: ioerr_cnt", int(count or "0", 16)
+                yield f"{name}: {SHARED}", int(self._tree.text(f"/sys/block/{name}/device/{SHARED}") or "0", 16)
 
 
 def disks_of(descriptor: int) -> tuple[str, ...]:
@@ -118,14 +112,13 @@ def disks_of(descriptor: int) -> tuple[str, ...]:
     return ()
 
 
-def lower_devices(name: str, tree: Tree = HERE) -> Iterator[str]:
-    """A block device, the disk that it is a part of, and everything that it is made of."""
-    yield name
-    directory = tree.real(f"/sys/class/block/{name}")
-    if tree.path(f"{directory}/partition").exists():
-        yield from lower_devices(directory.split("/")[-2], tree)
-    for member in tree.names(f"{directory}/slaves"):
-        yield from lower_devices(member, tree)
+def _with_lower(names: Sequence[str], tree: Tree) -> list[str]:
+    """Block devices, the disks that they are parts of, and everything that they are made of."""
+    devices = list(dict.fromkeys(names))
+    for name in devices:  # to which those below it are added
+        lower = (look_at(name, tree).disk, *tree.names(f"/sys/class/block/{name}/slaves"))
+        devices += [each for each in lower if each not in devices]
+    return devices
 
 
 def _open_log() -> int | None:
@@ -138,23 +131,19 @@ def _open_log() -> int | None:
     return log
 
 
-def _grown(before: Mapping[str, int], now: Iterable[tuple[str, int]]) -> list[str]:
-    return [f"{name} grew by {count - before[name]}" for name, count in now if count > before.get(name, count)]
-
-
 def of_filesystem(device: str, tree: Tree = HERE) -> dict[str, int]:
     """Every counter of errors that the filesystem on a device keeps, whichever it is; warnings are none."""
     counters: dict[str, int] = {}
     for kind in KINDS.values():
         with contextlib.suppress(ValueError):
             counters |= kind(device, tree)
-    return {name: count for name, count in counters.items() if name != WARNINGS}
+    counters.pop(WARNINGS, None)
+    return counters
 
 
 def _ext4(device: str, tree: Tree) -> dict[str, int]:
     """kernel: Documentation/ABI/testing/sysfs-fs-ext4."""
-    directory = f"/sys/fs/ext4/{device}"
-    texts = {name: tree.text(f"{directory}/{name}") for name in ("errors_count", WARNINGS)}
+    texts = {name: tree.text(f"/sys/fs/ext4/{device}/{name}") for name in ("errors_count", WARNINGS)}
     return {name: int(text) for name, text in texts.items() if text}
 
 

@@ -150,8 +150,8 @@ def refusals(target: DeviceTarget, typed: str | None = None, *, minimum_bytes: i
     The run checks again, as root, before it writes. `typed` confirms the loss, such as the serial number; None
     before the user has typed it.
     """
-    uses = (*target.facts.uses, *_openers(target))
-    facts = replace(target.facts, uses=uses, failing=target.drive.health == "failing")
+    failing = [may_erase.found("failing", device=target.device.disk)] if target.drive.health == "failing" else []
+    facts = replace(target.facts, uses=[*target.facts.uses, *_openers(target), *failing])
     return tuple(
         replace(each, text=_in_words(each, target), hint=shown(safe(each.hint)))
         for each in may_erase.findings(facts, minimum_bytes, typed)

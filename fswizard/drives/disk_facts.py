@@ -103,46 +103,37 @@ def read(device: Device, contents: Mapping[str, Probed], tree: Tree = HERE) -> F
     """All but who has it open. What `contents` lacks of the devices is taken from udev."""
     usage, reported, others = Usage(tree), _reported(device, tree), list[Mapping[str, str]]()
     touched, paths = [device.name, *device.partitions, device.disk], list[str]()
-    whole = device.name == device.disk
-    for disk in _disks(tree):
-        if disk.name == device.disk:
+    ours, start = look_at(device.disk, tree), tree.text(f"/sys/class/block/{device.name}/start")
+    for name in tree.names("/sys/block"):
+        disk = look_at(name, tree)
+        if name == device.disk or not _is_disk(disk, tree):
             continue
-        names = [disk.name, *disk.partitions]
-        numbers = {text: kind for name in names for text, kind in _reported(look_at(name, tree), tree).items()}
-        shared = _numbers(reported) & _numbers(numbers) if _can_be(disk, device, tree) else set[str]()
+        names = (name, *disk.partitions)
+        numbers = {text: kind for each in names for text, kind in _reported(look_at(each, tree), tree).items()}
+        # By USB no disk has two paths: its bridges and docks may give one number to all their disks.
+        usb = any("/usb" in tree.real(f"/sys/block/{each}") for each in (name, device.disk))
+        possible = not usb and disk.size_bytes == ours.size_bytes
+        shared = _numbers(reported) & _numbers(numbers) if possible else set[str]()
         if shared:
-            here = names if whole else [part for part in disk.partitions if _same_start(part, device, tree)]
+            here = [part for part in disk.partitions if tree.text(f"/sys/class/block/{part}/start") == start != ""]
+            here = [*names] if device.name == device.disk else here
             paths += here[:1]
-            touched += [disk.name, *here]
+            touched += [name, *here]
         if not any(text.startswith(REGISTERED) for text in shared):
             others.append(numbers)
     probed = {name: contents.get(name, Probed(tree.properties(name))) for name in touched}
     words, unreadable = _words(tree)
     uses = [use for name in probed for use in (*usage.of(name), *_further(name, tree))]
-    uses += [*_elsewhere(probed, usage), *_loops(device, probed, tree)]
-    return Facts(device, probed, uses, unreadable, words, reported, others, tuple(paths))
+    uses += [*unreadable, *_elsewhere(probed, usage), *_loops(device, probed, tree)]
+    return Facts(device, probed, uses, words, reported, others, tuple(paths))
 
 
-def _disks(tree: Tree) -> Iterator[Device]:
-    """That are attached. A path of an NVMe disk or a volume is none, nor is a drive for discs or an empty slot for
+def _is_disk(disk: Device, tree: Tree) -> bool:
+    """Whether it is attached. A path of an NVMe disk or a volume is none, nor is a drive for discs or an empty slot for
     cards, which have the serial number of the USB device that they are part of."""
-    for name in tree.names("/sys/block"):
-        block, disk = tree.directory(f"/sys/block/{name}"), look_at(name, tree)
-        if disk.size_bytes and not (block.number("hidden") or block.names("slaves") or name.startswith("sr")):
-            yield disk
-
-
-def _can_be(disk: Device, device: Device, tree: Tree) -> bool:
-    """Whether `disk` can be another path to that of `device`. By USB there is none: its bridges and docks may give one
-    number to all their disks."""
-    usb = any("/usb" in tree.real(f"/sys/block/{name}") for name in (disk.name, device.disk))
-    return not usb and disk.size_bytes == look_at(device.disk, tree).size_bytes
-
-
-def _same_start(part: str, device: Device, tree: Tree) -> bool:
-    """Of partitions, on two paths to one disk."""
-    start = tree.text(f"/sys/class/block/{part}/start")
-    return start != "" and start == tree.text(f"/sys/class/block/{device.name}/start")
+    block = tree.directory(f"/sys/block/{disk.name}")
+    other = block.number("hidden") or block.names("slaves") or disk.name.startswith("sr")
+    return disk.size_bytes > 0 and not other
 
 
 def _numbers(reported: Mapping[str, str]) -> set[str]:
@@ -213,10 +204,10 @@ def _opened(link: str, tree: Tree, anywhere: bool) -> str:
     return tree.device_at(path)
 
 
-def _words(tree: Tree) -> tuple[list[tuple[str, str, str]], list[tuple[str, str]]]:
+def _words(tree: Tree) -> tuple[list[tuple[str, str, str]], list[Finding]]:
     """The words in the tables of the system, also the second half of `RESUME=/dev/sda2` and the like, and which tables
     could not be read. What only root can read, root reads."""
-    words, unreadable = list[tuple[str, str]](), list[tuple[str, str]]()
+    words, unreadable = list[tuple[str, str]](), list[Finding]()
     for table in (*TABLES, *KERNEL_TABLES):
         try:
             text = tree.path(table).read_text("utf-8", "surrogateescape")
@@ -224,7 +215,7 @@ def _words(tree: Tree) -> tuple[list[tuple[str, str, str]], list[tuple[str, str]
             continue
         except OSError as error:
             if not (isinstance(error, PermissionError) and os.geteuid()):
-                unreadable.append((table, str(error.strerror)))
+                unreadable.append(found("unknown", table=table, strerror=error.strerror))
             continue
         if table in TABLES:  # without comments and quotes
             words += [(table, unescape(word)) for word in re.split(r"[\s,]+", re.sub(r"(?m)^\s*#.*|[\"']", "", text))]

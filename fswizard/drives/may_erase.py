@@ -79,10 +79,8 @@ CASES = {
     "system-partition/msr": ("{name} is a reserved partition of Windows (MSR)", "Choose another partition or disk."),
     "system-partition/recovery": ("{name} is a recovery partition of Windows", "Choose another partition or disk."),
     "system-partition/maker": ("{name} is a maker's recovery partition", "Choose another partition or disk."),
-    "partitioned/one": ("{name} has 1 partition: {names}", "Name one of them, or, if you need none of them, delete "
-                        "them first with your partitioning tool."),
-    "partitioned": ("{name} has {count} partitions: {names}", "Name one of them, or, if you need none of them, delete "
-                    "them first with your partitioning tool."),
+    "partitioned": ("{name} has partitions: {names}", "Name one of them, or, if you need none of them, delete them "
+                    "first with your partitioning tool."),
     "read-only": ("{disk} is read-only", "A card may have a lock switch; a failing disk may turn read-only."),
     "zoned": ("{disk} has zones ({zones}) that must be written in order",
               "Filesystems aren't measured on such disks: choose another one."),
@@ -167,9 +165,7 @@ class Facts:
     contents: Mapping[str, Probed]
     """By kernel name: of the device, its partitions, its disk, and all of these on other paths to the disk."""
     uses: Sequence[Finding] = ()
-    """Who uses any of them."""
-    unreadable: Sequence[tuple[str, str]] = ()
-    """Tables of the system that could not be read, and why."""
+    """Who uses any of them, and what else was noticed while they were read."""
     words: Sequence[tuple[str, str, str]] = ()
     """Each word in these tables: table, word, and kernel name of the device that it leads to."""
     reported: Mapping[str, str] = field(default_factory=dict)
@@ -178,8 +174,6 @@ class Facts:
     """Those of each other disk that is attached, its partitions included."""
     paths: tuple[str, ...] = ()
     """Kernel names of the device on other paths to its disk."""
-    failing: bool = False
-    """The disk says of itself that it fails."""
 
     @property
     def probed(self) -> Probed:
@@ -192,13 +186,13 @@ def findings(facts: Facts, minimum_bytes: int = 0, typed: str | None = None) -> 
 
     `typed` is what was typed to confirm the loss; None before that.
     """
-    every = [*facts.uses, *_unfit(facts, max(minimum_bytes, MINIMUM_BYTES)), *_unconfirmed(facts, typed)]
+    every = [*facts.uses, *_unfit(facts.device, max(minimum_bytes, MINIMUM_BYTES)), *_unconfirmed(facts, typed)]
     for name, probed in facts.contents.items():
         every += [*belongs(name, probed), *_named(name, probed, facts)]
         if probed.unread:
             every.append(found("unknown/contents", device=name))
         if name in (facts.device.name, *facts.device.partitions):
-            every += _contents(name, probed)
+            every += _lost(name, probed)
     weights = list(CASES)
     return tuple(sorted(dict.fromkeys(every), key=lambda finding: weights.index(finding.case)))
 
@@ -228,15 +222,14 @@ def belongs(name: str, probed: Probed) -> Iterator[Finding]:
             yield found("member", code, name=f"{name} ({probed.label})" if probed.label else name, whole=whole)
 
 
-def _contents(name: str, probed: Probed) -> Iterator[Finding]:
+def _lost(name: str, probed: Probed) -> Iterator[Finding]:
     """What would be erased and must not be."""
-    properties = probed.properties
-    several = properties.get("ID_FS_AMBIVALENT") or properties.get("ID_PART_TABLE_AMBIVALENT")
-    if several or len(probed.signatures - PARTITION_TABLES) > 1:
+    ambivalent = {"ID_FS_AMBIVALENT", "ID_PART_TABLE_AMBIVALENT"} & probed.properties.keys()
+    if ambivalent or len(probed.signatures - PARTITION_TABLES) > 1:
         yield found("ambivalent", name=name)
     if probed.devices > 1 and not probed.left_by_a_run:
         yield found("btrfs-member/several", name=name, devices=probed.devices, type=probed.type)
-    if part := SYSTEM_PARTITIONS.get(properties.get("ID_PART_ENTRY_TYPE", "").lower()):
+    if part := SYSTEM_PARTITIONS.get(probed.properties.get("ID_PART_ENTRY_TYPE", "").lower()):
         yield found(f"system-partition/{part}", name=name)
 
 
@@ -257,11 +250,9 @@ def tag_of(word: str) -> tuple[str, str]:
     return tag.casefold(), decoded(value).casefold()
 
 
-def _unfit(facts: Facts, minimum_bytes: int) -> Iterator[Finding]:
-    device = facts.device
-    if count := len(device.partitions):
-        case = "partitioned/one" if count == 1 else "partitioned"
-        yield found(case, name=device.name, count=count, names=", ".join(device.partitions))
+def _unfit(device: Device, minimum_bytes: int) -> Iterator[Finding]:
+    if device.partitions:
+        yield found("partitioned", name=device.name, names=", ".join(device.partitions))
     if device.read_only:
         yield found("read-only", disk=device.disk)
     if device.zones not in ("none", "host-aware"):
@@ -269,10 +260,6 @@ def _unfit(facts: Facts, minimum_bytes: int) -> Iterator[Finding]:
     if device.size_bytes < minimum_bytes:
         size, minimum = device.size_bytes >> 20, minimum_bytes >> 20
         yield found("too-small", name=device.name, size_bytes=size, minimum_bytes=minimum)
-    if facts.failing:
-        yield found("failing", device=device.disk)
-    for table, reason in facts.unreadable:
-        yield found("unknown", table=table, strerror=reason)
 
 
 def identifiers(facts: Facts) -> dict[str, str]:
@@ -294,13 +281,14 @@ def is_placeholder(text: str) -> bool:
 
 def _unconfirmed(facts: Facts, typed: str | None) -> Iterator[Finding]:
     device, known = facts.device, identifiers(facts)
-    shared = {text: sum(text in other for other in facts.others) for text in facts.reported}
-    twice = next((text for text, count in shared.items() if count), "")
     text, kind = next(iter((known or facts.reported).items()), ("", ""))
-    if known and typed is not None and typed not in known:
-        case = "wrong-serial" if kind == SERIAL else "wrong-serial/name"
-        yield found(case, serial=f"{typed!r:.80}", kind=kind, name=device.name, text=text)
-    elif not known and twice:
-        yield found("no-serial/twins", count=shared[twice] + 1, kind=facts.reported[twice], number=twice)
-    elif not known:
-        yield found("no-serial/placeholder" if text else "no-serial", disk=device.disk, kind=kind, number=text)
+    if known:
+        if typed is not None and typed not in known:
+            case = "wrong-serial" if kind == SERIAL else "wrong-serial/name"
+            yield found(case, serial=f"{typed!r:.80}", kind=kind, name=device.name, text=text)
+        return
+    for twice, its_kind in facts.reported.items():
+        if count := sum(twice in other for other in facts.others):
+            yield found("no-serial/twins", count=count + 1, kind=its_kind, number=twice)
+            return
+    yield found("no-serial/placeholder" if text else "no-serial", disk=device.disk, kind=kind, number=text)

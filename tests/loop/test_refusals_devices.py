@@ -195,7 +195,7 @@ MATRIX: tuple[Row, ...] = (
     ("open through another node", opened_through_another_node, "", "open"),
     ("its whole disk is open", lambda b: opened(b, os.O_RDWR, part=True), "open", "open"),
     ("locked by another program", locked, "", "locked"),
-    ("has a partition", devices.partitioned, "partitioned", "has 1 partition"),
+    ("has a partition", devices.partitioned, "partitioned", "has partitions"),
     ("ESP", lambda b: devices.partition(b, 0xEF), "system-partition", "(ESP)"),
     ("recovery of Windows", lambda b: devices.partition(b, 0x27), "system-partition", "recovery partition"),
     ("recovery of a maker", lambda b: devices.partition(b, 0x12), "system-partition", "recovery partition"),

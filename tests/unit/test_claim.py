@@ -5,8 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import subprocess
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from fswizard.drives.may_erase import Facts, Probed
 from fswizard.errors import Missing, Refused
 from fswizard.system.block_device import Device
 
-DEVICE = Device("sdb", "sdb", "8:16", diskseq=7, size_bytes=8 << 30)
+DEVICE = Device("sdb", "sdb", "8:16", diskseq=7, size_bytes=8 << 30, zones="none")
 
 
 def answers(diskseq: int, size_bytes: int, read_only: int) -> dict[int, bytes]:
@@ -54,26 +53,31 @@ def test_a_node_that_is_another_device_or_none_is_refused(tmp_path: Path, monkey
         claim._open(DEVICE, os.O_RDONLY)
 
 
-def test_the_device_is_in_use_nowhere_else_by_any_path_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("code", [0, 8])
+def test_the_device_is_in_use_nowhere_else_by_any_path_to_it_and_does_not_fail(
+    code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     opened: list[tuple[str, int]] = []
 
-    @contextmanager
-    def open_it(device: Device, flags: int) -> Iterator[int]:
-        opened.append((device.name, flags & os.O_EXCL))
-        yield 0
+    def open_it(device: Device, flags: int) -> int:
+        opened.append((device.name, flags))
+        return os.open(os.devnull, os.O_RDONLY)
 
-    facts = Facts(DEVICE, {"sdb": Probed()}, paths=("sdc",))
-    monkeypatch.setattr(claim, "_opened", open_it)
-    monkeypatch.setattr(claim, "_check_open", lambda descriptor, device: None)
+    facts = Facts(DEVICE, {"sdb": Probed()}, reported={"Z84": "serial number"}, paths=("sdc",))
+    monkeypatch.setattr(claim, "_open", open_it)
     monkeypatch.setattr(claim, "_probe", lambda path: Probed())
     monkeypatch.setattr(claim, "_devices", lambda descriptor, kind: 0)
-    monkeypatch.setattr(claim, "_fails", lambda path: True)
+    monkeypatch.setattr(as_root, "run", lambda argv, limit_s: subprocess.CompletedProcess(argv, code))
     monkeypatch.setattr(claim, "find", lambda number: DEVICE)
     monkeypatch.setattr(claim.disk_facts, "read", lambda device, contents: facts)
     monkeypatch.setattr(claim.disk_facts, "openers", lambda facts, besides, anywhere: [])
-    with claim.alone(DEVICE, os.O_RDWR) as seen:
-        assert seen.failing
-    assert opened == [("sdb", os.O_EXCL), ("sdc", os.O_EXCL)]
+    if code:
+        with pytest.raises(Refused, match="sdb reports that it is failing"):
+            claim.claim(DEVICE.number, DEVICE.diskseq, DEVICE.size_bytes, "Z84", "")
+    else:
+        claim.claim(DEVICE.number, DEVICE.diskseq, DEVICE.size_bytes, "Z84", "").detach()
+    looked = [("sdb", os.O_RDONLY), ("sdb", os.O_RDWR | os.O_EXCL), ("sdc", os.O_RDONLY | os.O_EXCL)]
+    assert opened == [*looked, *([] if code else [("sdb", os.O_RDWR)])]
 
 
 @pytest.mark.parametrize(("code", "fails"), [(0, False), (4, False), (8, True), (8 | 64, True)])
@@ -86,7 +90,7 @@ def test_a_disk_says_itself_that_it_fails_within_a_limit(
         return subprocess.CompletedProcess(argv, code)
 
     monkeypatch.setattr(as_root, "run", run)
-    assert claim._fails("/dev/sdb") is fails
+    assert bool(claim._failing("sdb")) is fails
 
 
 def test_a_disk_that_does_not_answer_is_refused_and_a_missing_smartctl_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,10 +99,10 @@ def test_a_disk_that_does_not_answer_is_refused_and_a_missing_smartctl_is_not(mo
 
     monkeypatch.setattr(as_root, "run", run)
     with pytest.raises(Refused, match="smartctl did not answer within 10 s: the disk may be failing"):
-        claim._fails("/dev/sdb")
+        claim._failing("sdb")
 
     def missing(argv: Sequence[str], timeout_s: float) -> subprocess.CompletedProcess[bytes]:
         raise Missing("there is no smartctl")
 
     monkeypatch.setattr(as_root, "run", missing)
-    assert not claim._fails("/dev/sdb")
+    assert not claim._failing("sdb")

@@ -216,8 +216,8 @@ def test_a_partition_of_a_member_and_a_disk_with_partitions_are_refused(tmp_path
     machine = stage(tmp_path / "member", {}, {"sdb": {TYPE: "linux_raid_member", USAGE: "raid"}, "sdb1": PART})
     assert found(machine) == {"raid-member": "sdb is a member of a Linux RAID array."}
     machine = stage(tmp_path / "whole", {}, {"sdb1": PART})
-    assert found(machine, BY_ID) == {"partitioned": "sdb has 1 partition: sdb1."}
-    assert by_root(machine, "sdb") == ["sdb has 1 partition: sdb1"]
+    assert found(machine, BY_ID) == {"partitioned": "sdb has partitions: sdb1."}
+    assert by_root(machine, "sdb") == ["sdb has partitions: sdb1"]
 
 
 def test_whoever_has_it_open_is_named(tmp_path: Path) -> None:
@@ -361,13 +361,13 @@ DEVICE = Device("sdb1", "sdb", "8:17", 7, 8 << 40, "none")
 FREE = Facts(DEVICE, {"sdb1": Probed(), "sdb": Probed()}, reported={SERIAL: "serial number"})
 SWAP = may_erase.found("swap", name="sdb1")
 OPEN = may_erase.found("open", name="sdb1", program="{pid}\x1b", pid="9")
+FAILING = may_erase.found("failing", device="sdb")
 
 
 @pytest.mark.parametrize(
     ("changes", "code"),
     [
-        ({"uses": [OPEN]}, "open"), ({"failing": True}, "failing"),
-        ({"unreadable": [("/etc/fstab", "it hangs")]}, "unknown"), ({"reported": {}}, "no-serial"),
+        ({"uses": [OPEN]}, "open"), ({"uses": [FAILING]}, "failing"), ({"reported": {}}, "no-serial"),
         ({"words": [("/etc/fstab", "/dev/disk/by-x/y", "sdb1")]}, "named"),
         ({"contents": {"sdb1": Probed(unread=True)}}, "unknown"),
         ({"contents": {"sdb1": Probed(signatures=frozenset({"xfs", "ext4"}))}}, "ambivalent"),
@@ -395,7 +395,7 @@ def test_it_must_still_be_the_disk_that_was_chosen(device: dict[str, Any], chose
 
 
 def test_the_weightiest_comes_first_and_no_text_of_a_disk_is_a_template() -> None:
-    against = findings(replace(FREE, failing=True, uses=[OPEN, SWAP]))
+    against = findings(replace(FREE, uses=[FAILING, OPEN, SWAP]))
     assert [finding.code for finding in against] == ["swap", "open", "failing"]
     assert against[1].text == "{pid}\x1b (process 9) has sdb1 open"
 
