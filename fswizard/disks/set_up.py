@@ -25,7 +25,7 @@ from fswizard.language import N_, _
 from fswizard.model.filesystem import Candidate
 from fswizard.model.text import safe
 from fswizard.system import mounts
-from fswizard.system.block_device import HERE, Device, path_of
+from fswizard.system.block_device import HERE, Device
 
 FSTAB, NEW_FSTAB, OLD_FSTAB = "/etc/fstab", "/etc/.fstab.fswizard", "/etc/fstab.fswizard-$stamp"
 OTHER_MOUNT_POINT, OTHER = N_("Choose another mount point, such as /mnt/data."), N_("Choose another.")
@@ -296,6 +296,6 @@ def _into_fstab(line: str, reload: tuple[str, ...]) -> Iterator[Step]:
     yield Step(text, sync_rename)
 
 
-def partition_path(disk: str) -> str:
-    """Of the first partition of the disk that the kernel calls `disk`."""
-    return f"{path_of(disk)}{'p' if disk[-1].isdigit() else ''}1"
+def partition_of(disk: str) -> str:
+    """Kernel name of the first partition of a disk, by that of the disk."""
+    return f"{disk}{'p' if disk[-1].isdigit() else ''}1"

@@ -18,7 +18,7 @@ from fswizard.disks.set_up import (
     chosen_set_up,
     is_mount_point,
     look,
-    partition_path,
+    partition_of,
     steps,
 )
 from fswizard.drives.devices import find_device, losses, refusals
@@ -33,7 +33,7 @@ from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Plan
 from fswizard.model.text import safe
 from fswizard.system import commands
-from fswizard.system.block_device import Device
+from fswizard.system.block_device import Device, path_of
 
 USUAL_MOUNT_POINT = "/mnt/data"
 LISTING = ("lsblk", "--noheadings", "--bytes", "--raw", "--output", "SIZE,SERIAL,WWN,PARTUUID,MOUNTPOINT")
@@ -66,7 +66,7 @@ class SetUpPlan:
     def commands(self) -> tuple[str, ...]:
         """As root, in order."""
         text = "\n".join(step.shell for step in steps(self.candidate, self.choices, self.here))
-        text = text.replace('"$disk"', self.device.path).replace('"$part"', partition_path(self.device.name))
+        text = text.replace('"$disk"', self.device.path).replace('"$part"', path_of(partition_of(self.device.name)))
         return tuple(text.splitlines())
 
 

@@ -21,7 +21,7 @@ from string import Template
 from fswizard.disks import as_root, claim, rights
 from fswizard.disks.claim import ClaimedDevice
 from fswizard.disks.loop import LOOP_GET_STATUS64, unlocked
-from fswizard.disks.set_up import OLD_FSTAB, Here, Order, Step, Undo, chosen_set_up, look, steps
+from fswizard.disks.set_up import OLD_FSTAB, Here, Order, Step, Undo, chosen_set_up, look, partition_of, steps
 from fswizard.drives.disk_facts import Usage
 from fswizard.errors import FswizardError, Refused, RunFailed
 from fswizard.filesystems import mounting as grammar
@@ -145,12 +145,12 @@ class _Work:
             self._require_mounted()
 
     def _find_partition(self) -> None:
-        disk, deadline = self._device.name, time.monotonic() + PARTITION_LIMIT_S
-        while not _has_node(there := look_at(disk).partitions):
+        name, deadline = partition_of(self._device.name), time.monotonic() + PARTITION_LIMIT_S
+        while HERE.device_at(path_of(name)) != name:
             if time.monotonic() > deadline:
-                raise RunFailed(_("{name} has {len} partitions after it was given one.", name=disk, len=len(there)))
+                raise RunFailed(_("{name} has no partition after it was given one.", name=self._device.name))
             time.sleep(0.02)
-        self._device = look_at(there[0])
+        self._device = look_at(name)
         self._known["part"] = self._device.path
 
     def _require_mounted(self) -> None:
@@ -170,10 +170,6 @@ class _Work:
             self._undone.append(f"not so that {undo.text}: {safe(str(error))}")
         else:
             self._undone.append(undo.text)
-
-
-def _has_node(partitions: tuple[str, ...]) -> bool:
-    return len(partitions) == 1 and HERE.device_at(path_of(partitions[0])) == partitions[0]
 
 
 def _run(command: Command, given: Command = ()) -> subprocess.CompletedProcess[bytes]:
