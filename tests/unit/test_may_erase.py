@@ -137,6 +137,7 @@ MATRIX: tuple[Row, ...] = (
     ("ESP of an MBR", {}, {PART_TYPE: "0xef"}, "system-partition", "(ESP)"),
     ("MSR", {}, {PART_TYPE: "E3C9E316-0B5C-4DB8-817D-F92DF00215AE"}, "system-partition", "(MSR)"),
     ("recovery", {}, {PART_TYPE: "de94bba4-06d1-4d40-a16a-bfd50179d6ac"}, "system-partition", "recovery"),
+    ("recovery of a maker", {}, {PART_TYPE: "0x12"}, "system-partition", "maker's recovery"),
     ("BIOS boot", {}, {PART_TYPE: "21686148-6449-6e6f-744e-656564454649"}, "system-partition", "boot loader"),
     ("several filesystems", {}, {"ID_FS_AMBIVALENT": "xfs ext4"}, "ambivalent", "signatures of several"),
     ("LVM", {}, {TYPE: "LVM2_member"}, "lvm-member", "(my archive) is a member of an LVM volume group"),
@@ -165,6 +166,19 @@ def test_it_is_refused(row: Row, tmp_path: Path) -> None:
     _, files, udev, code, words = row
     against = found(stage(tmp_path, files, {"sdb1": {**PART, **udev}}))
     assert words in against.get(code, ""), against
+
+
+@pytest.mark.parametrize(
+    ("path", "hint"),
+    [
+        ("/", "This system runs from it."), ("/boot/efi", "This system runs from it."),
+        ("/home", "This system runs from it."), ("/srv", "Unmount it first: umount /srv"),
+    ],
+)  # fmt: skip
+def test_what_the_system_runs_from_is_not_to_be_unmounted(path: str, hint: str, tmp_path: Path) -> None:
+    machine = stage(tmp_path, {HERE: f"2 1 8:17 / {path} rw - ext4 x rw"}, {"sdb1": PART})
+    (refusal,) = refusals(find_device("/dev/sdb1", machine), SERIAL)
+    assert (refusal.case, refusal.hint) == ("mounted" if "umount" in hint else "mounted/system", hint)
 
 
 def test_a_partition_that_nothing_uses_passes(tmp_path: Path) -> None:
