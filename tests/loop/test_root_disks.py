@@ -58,7 +58,7 @@ async def test_a_filesystem_is_made_mounted_used_checked_and_taken_away(
         await mount(disk, candidate)
         assert await said(disk, "cat", "file") == "hello"
         await umount(disk)
-    assert alive(each for each in psutil.process_iter() if each.name() == "mount.ntfs-3g") == []
+    assert alive(each for each in psutil.process_iter(["name"]) if each.info["name"] == "mount.ntfs-3g") == []
     await disk.wipe()
     assert run("wipefs", "--no-act", "--noheadings", f"/dev/{disk.names[0]}") == ""
     await disk.detach()
