@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 from fswizard.engines.shared.engine import TIB, WorkloadFailed
-from fswizard.engines.shared.timed import LaidOut, Timed, Work, reading
+from fswizard.engines.shared.timed import LaidOut, Timed
 from fswizard.engines.shared.trees import LEFT_BY_COMPRESSION, TreeEngine
+from fswizard.engines.shared.work import Work, reading
 from fswizard.language import N_, _
 from fswizard.model.keys import size, whole
 from fswizard.model.recipe import Cost, Job, Program
@@ -34,6 +35,7 @@ class BackupJob(TreeEngine):
             messages={"Insufficient free space to complete transaction": errno.ENOSPC},
         ),
     )
+    shape = "mixed"
     archive: Literal["first", "second"]
     files: Annotated[int, whole(1, 10_000_000)]
     total_bytes: Annotated[int, size(1, 16 * TIB)]
@@ -76,32 +78,26 @@ class BackupJob(TreeEngine):
             raise WorkloadFailed("program", _("borg did not report what it stored."), finished[0].output) from error
 
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
-        base = f"{directory}/backup-{self.files}-{self.total_bytes}"
-        repository, path = f"{base}-repository", f"{scratch}/backup-{self.files}-{self.total_bytes}-source"
-        source, warm_up = self.source("mixed", path, scratch)
-        again, warm_up_again = self.source("mixed", f"{path}-again", scratch, str(CHANGED_EVERY))
-        # borg's settings, cache and list of known repositories are the run's own.
+        name = f"backup-{self.files}-{self.total_bytes}"
+        repository, path = f"{directory}/{name}-repository", f"{scratch}/{name}-source"
+        # borg's settings, cache and list of known repositories are those of the run.
         env = {"BORG_BASE_DIR": f"{scratch}/borg"}
-
-        def archiving(name: str, text: str, path: str) -> Work:
-            argv = ("borg", "create", "--json", f"{repository}::{name}", path)
-            return reading(argv, text, self.total_bytes, env)
-
         make = (
             Work(("rm", "-rf", f"{scratch}/borg"), _("forgetting earlier repositories")),
             Work(("borg", "init", "--encryption=none", repository), _("making a repository"), env=env),
         )
-        first = archiving(
-            "first",
-            _("backing up the source, {files}", files=self.counted),
-            source.path,
-        )
+
+        def archiving(archive: str, source: LaidOut, text: str) -> Work:
+            argv = ("borg", "create", "--json", f"{repository}::{archive}", source.path)
+            return replace(reading(argv, text, self.total_bytes), env=env)
+
+        source = self.source(path, scratch)
+        first = archiving("first", source, _("backing up the source, {files}", files=self.counted))
         if self.archive == "first":
-            return Timed(first.text, (first,), (source, LaidOut(repository, make, anew=True)), (warm_up,))
+            return Timed((first,), (source, LaidOut(repository, make, anew=True)), self.into_memory(source.path))
+        again = self.source(f"{path}-again", scratch, str(CHANGED_EVERY))
         second = archiving(
-            "second-{now:%s%f}",
-            _("backing up the second copy, {files}", files=self.counted),
-            again.path,
-        )
+            "second-{now:%s%f}", again, _("backing up the second copy, {files}", files=self.counted)
+        )  # fmt: skip
         lay_out = (source, LaidOut(repository, (*make, first)), again)
-        return Timed(second.text, (second,), lay_out, (warm_up_again,))
+        return Timed((second,), lay_out, self.into_memory(again.path))

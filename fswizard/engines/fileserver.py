@@ -10,22 +10,25 @@ tenth.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated
 
-from fswizard.engines.shared import filling
-from fswizard.engines.shared.engine import GIB, Engine, WorkloadContext, WorkloadFailed
+from fswizard.engines.shared.engine import GIB, WorkloadContext, WorkloadFailed
 from fswizard.engines.shared.fileserver_worker import NAMES as OPERATIONS
 from fswizard.engines.shared.fileserver_worker import PRECREATED_FIFTHS
-from fswizard.engines.shared.running import making, part, put_worker, succeed, worker_command
+from fswizard.engines.shared.running import put_worker, worker_command
+from fswizard.engines.shared.timed import LaidOut, Timed, TimedEngine, cpu_s, syncing
+from fswizard.engines.shared.work import Work
+from fswizard.engines.shared.workers import FILESERVER
 from fswizard.language import N_, _, n_
 from fswizard.model.estimates import FILES_MADE_PER_S, SEQUENTIAL_BYTES_PER_S, SSD
 from fswizard.model.keys import Keys, number, size, whole
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, LATENCIES, OPERATION_RATE, PREALLOCATION_TIME, Metric
-from fswizard.model.recipe import Cost, Job, Pace, PlannedCommand
+from fswizard.model.recipe import Cost, Pace
 from fswizard.model.units import duration_text, size_text
-from fswizard.progress.workload_events import Doing, Measured, Ran, Tell
+from fswizard.progress.workload_events import Measured
 from fswizard.system.process import Finished
 
 
@@ -41,13 +44,17 @@ def operation_metrics(operation: str) -> tuple[Metric, Metric, Metric, Metric, M
 
 
 @dataclass(frozen=True, slots=True)
-class FileServerJob(Engine):
-    """The file-server mix of filebench: create and write, append, read whole, delete, stat."""
+class FileServerJob(TimedEngine):
+    """The file-server mix of filebench: create and write, append, read whole, delete, stat.
+
+    Its files are always made anew, as the mix changes them.
+    """
 
     engine = "fileserver"
     metrics = (
-        *(OPERATION_RATE, *LATENCIES, BYTES_WRITTEN, CPU, PREALLOCATION_TIME),
+        *(OPERATION_RATE, *LATENCIES, BYTES_WRITTEN, CPU),
         *(metric for operation in OPERATIONS for metric in operation_metrics(operation)),
+        PREALLOCATION_TIME,
     )
     threads: Annotated[int, whole(1, 256)]
     files: Annotated[int, whole(5, 10_000_000)]
@@ -75,6 +82,13 @@ class FileServerJob(Engine):
         return N_("operations")
 
     @property
+    def built_in(self) -> bool:
+        return True
+
+    def with_duration(self, seconds: float) -> FileServerJob:
+        return replace(self, seconds=seconds)
+
+    @property
     def cost(self) -> Cost:
         files = self.files * PRECREATED_FIFTHS / 5
         prepare_bytes = int(files * self.mean_file_bytes)
@@ -90,90 +104,37 @@ class FileServerJob(Engine):
     def leaves(self) -> Iterable[tuple[object, int]]:
         return [(self, int(self.files * (self.mean_file_bytes + self.mean_append_bytes)))]
 
-    def small(self, files: int, seconds: float) -> tuple[Job, float] | None:
-        files = min(self.files, max(files, 5 * self.threads))
-        job = replace(self, files=files, seconds=min(self.seconds, seconds), fill_percent=0)
-        return job, files * self.mean_file_bytes
+    def bring(self, context: WorkloadContext, seed: int) -> None:
+        put_worker(FILESERVER, context)
 
-    def commands(self) -> tuple[PlannedCommand, ...]:
-        preparing = PlannedCommand(
-            self._command("prepare", "MOUNT", "SCRATCH", "0"), text=_("making {files}", files=self._files)
-        )
-        serving = PlannedCommand(
-            self._command("run", "MOUNT", "SCRATCH", "SEED"), text=_("serving {files}", files=self._files)
-        )
-        sync = PlannedCommand(_syncing("MOUNT"), text=_("until it is on the disk"))
-        fill = (filling.planned(self.fill_percent),) if self.fill_percent else ()
-        return preparing, *fill, serving, sync
-
-    async def run(self, context: WorkloadContext, emit: Tell, *, seed: int) -> None:
-        """Always makes new files, as the mix changes them. Measured time includes the sync, which completes the
-        work."""
-        directory, scratch = context.directory, context.scratch
-        share = self.cost.prepare_share
-        put_worker(filling.WORKER, context)
-        emit(Doing(_("making {files}", files=self._files)))
-        async with making(context, _path(directory)):
-            preparing = self._command("prepare", directory, scratch, "0")
-            __, made = await filling.listen(context, preparing, self._limit_s, part(emit, 0.0, share))
-            on_disk = await succeed(context, _syncing(directory), limit_s=self._limit_s)
-        if self.fill_percent:
-            await filling.fill(context, self.fill_percent, part(emit, share, 0.0))
-        await context.remount()
-        emit(
-            Doing(
-                _(
-                    "serving {files} with {count} workers for {duration}",
-                    files=self._files,
-                    count=self.threads,
-                    duration=duration_text(self.seconds),
-                ),
-                measured=True,
-            )
-        )
-        working = self._command("run", directory, scratch, str(seed % (1 << 31)))
-        figures, worked = await filling.listen(
-            context, working, self._limit_s, part(emit, share, 1 - share), limited=True
-        )
-        emit(Doing(_("writing the rest to the disk"), measured=True))
-        synced = await succeed(context, _syncing(directory), limit_s=self._limit_s)
-        emit(Ran(synced))
-        for measured in _measured(figures, worked, synced, made.wall_s + on_disk.wall_s):
-            emit(measured)
-
-    def _command(self, what: str, directory: str, scratch: str, seed: str) -> tuple[str, ...]:
-        sizes = (self.threads, self.files, self.mean_file_bytes, self.mean_append_bytes)
-        arguments = (_path(directory), *map(str, sizes), f"{self.seconds:g}", seed)
-        return worker_command(filling.WORKER, what, *arguments, scratch=scratch)
-
-    @property
-    def _files(self) -> str:
+    def timed(self, directory: str, scratch: str, seed: str) -> Timed:
         size = size_text(self.mean_file_bytes)
-        return n_("{count} file of about {size}", "{count} files of about {size}", self.files, size=size)
+        files = n_("{count} file of about {size}", "{count} files of about {size}", self.files, size=size)
+        path = f"{directory}/fileserver"
+        sizes = (self.threads, self.files, self.mean_file_bytes, self.mean_append_bytes)
+        arguments = (path, *map(str, sizes), f"{self.seconds:g}")
+        preparing = worker_command(FILESERVER, "prepare", *arguments, "0", scratch=scratch)
+        serving = worker_command(FILESERVER, "run", *arguments, seed, scratch=scratch)
+        made = (Work(preparing, _("making {files}", files=files), kind="json"), syncing(directory))
+        text = _(
+            "serving {files} with {count} workers for {duration}",
+            files=files,
+            count=self.threads,
+            duration=duration_text(self.seconds),
+        )
+        return Timed((Work(serving, text, kind="json"),), (LaidOut(path, made, anew=True),))
 
-    @property
-    def _limit_s(self) -> float:
-        return 180.0 + 20 * (self.cost.prepare_s + self.cost.measure_s)
-
-
-def _measured(figures: Mapping[str, Any], worked: Finished, synced: Finished, made_s: float) -> Iterator[Measured]:
-    if not figures.get("operations"):
-        raise WorkloadFailed("program", _("The file-server mix ended without doing anything."))
-    yield Measured(OPERATION_RATE, figures["operations"] / (figures["elapsed_s"] + synced.wall_s))
-    yield from map(Measured, LATENCIES, (figures["all"][f"{which}_s"] for which in ("median", "p99", "worst")))
-    yield Measured(BYTES_WRITTEN, figures["bytes_written"])
-    yield Measured(CPU, worked.cpu_s + synced.cpu_s)
-    yield Measured(PREALLOCATION_TIME, made_s)
-    for operation in OPERATIONS:
-        one = figures["by_operation"][operation]
-        if one["count"]:
-            values = (one["count"], *(one[f"{which}_s"] for which in ("mean", "median", "p99", "worst")))
-            yield from map(Measured, operation_metrics(operation), values)
-
-
-def _syncing(directory: str) -> tuple[str, ...]:
-    return ("sync", "--file-system", directory)
-
-
-def _path(directory: str) -> str:
-    return f"{directory}/fileserver"
+    def figures(self, finished: Sequence[Finished]) -> Iterator[Measured]:
+        figures = json.loads(finished[0].stdout)
+        if not figures.get("operations"):
+            raise WorkloadFailed("program", _("The file-server mix ended without doing anything."))
+        # The sync completes the work.
+        yield Measured(OPERATION_RATE, figures["operations"] / (figures["elapsed_s"] + finished[1].wall_s))
+        yield from map(Measured, LATENCIES, (figures["all"][f"{which}_s"] for which in ("median", "p99", "worst")))
+        yield Measured(BYTES_WRITTEN, figures["bytes_written"])
+        yield Measured(CPU, cpu_s(finished))
+        for operation in OPERATIONS:
+            one = figures["by_operation"][operation]
+            if one["count"]:
+                values = (one["count"], *(one[f"{which}_s"] for which in ("mean", "median", "p99", "worst")))
+                yield from map(Measured, operation_metrics(operation), values)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import os
+import signal
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -19,7 +22,7 @@ from fswizard.engines.shared.engine import (
     WorkloadFailed,
 )
 from fswizard.engines.shared.fio_output import DumpReader, Figures, figures
-from fswizard.engines.shared.running import Running, failure, making, part, running, succeed, watched
+from fswizard.engines.shared.running import failure, making, part, succeed, watch
 from fswizard.language import N_, _, n_
 from fswizard.model.estimates import SEQUENTIAL_BYTES_PER_S, SSD
 from fswizard.model.filesystem import Strain
@@ -38,6 +41,7 @@ from fswizard.model.metrics import (
 from fswizard.model.recipe import Cost, Job, Pace, PlannedCommand, Program
 from fswizard.model.units import binary_size_text, size_text
 from fswizard.progress.workload_events import Doing, Measured, Progress, Ran, Tell
+from fswizard.system.process import Process
 
 START_S = 0.3
 """Time that fio needs to start and stop."""
@@ -120,7 +124,7 @@ class FioJob(Engine):
     def ending_at(self, writes_bytes: int) -> FioJob:
         return self if self.exact or not self.writes else replace(self, share_bytes=writes_bytes)
 
-    def lasting(self, seconds: float) -> FioJob:
+    def with_duration(self, seconds: float) -> FioJob:
         return self if self.exact else replace(self, seconds=seconds, cap_seconds=seconds)
 
     @property
@@ -149,7 +153,9 @@ class FioJob(Engine):
     def strain(self) -> Strain:
         if not self.writes:
             return "read"
-        return "sync" if self.synced else "overwrite" if self.random else "stream"
+        if self.synced:
+            return "sync"
+        return "overwrite" if self.random else "stream"
 
     @property
     def runs_bare(self) -> bool:
@@ -161,23 +167,27 @@ class FioJob(Engine):
 
     @property
     def words(self) -> str:
-        block, file = binary_size_text(self.block_bytes), binary_size_text(self.size_bytes)
         parts = [
             _(_ACCESSES[self.rw]),
-            _("blocks of {size}", size=block),
-            _("file of {size}", size=file),
-            *([n_("{count} program", "{count} programs", self.jobs)] if self.jobs > 1 else []),
-            *([_("queue depth {depth}", depth=self.depth)] if self.depth > 1 else []),
+            _("blocks of {size}", size=binary_size_text(self.block_bytes)),
+            _("file of {size}", size=binary_size_text(self.size_bytes)),
         ]
+        if self.jobs > 1:
+            parts.append(n_("{count} program", "{count} programs", self.jobs))
+        if self.depth > 1:
+            parts.append(_("queue depth {depth}", depth=self.depth))
         return f"fio {', '.join(parts)}"
 
     @property
     def cost(self) -> Cost:
-        rate = SEQUENTIAL_BYTES_PER_S if not self.random else 20_000 * self.block_bytes
+        rate = SEQUENTIAL_BYTES_PER_S
+        if self.random:
+            rate = min(rate, 20_000 * self.block_bytes)
         whole_bytes = self.size_bytes * self.jobs
-        measure_s = START_S + (self.seconds or whole_bytes / min(rate, SEQUENTIAL_BYTES_PER_S))
-        timed_bytes = self.timed_bytes(SSD)
-        measure_bytes = (whole_bytes if self.writes else 0) if timed_bytes is None else timed_bytes
+        measure_s = START_S + (self.seconds or whole_bytes / rate)
+        measure_bytes = self.timed_bytes(SSD)
+        if measure_bytes is None:
+            measure_bytes = whole_bytes if self.writes else 0
         if self.makes_its_file:
             return Cost(0.0, measure_s, 0, measure_bytes)
         return Cost(self.size_bytes / SEQUENTIAL_BYTES_PER_S + START_S, measure_s, self.size_bytes, measure_bytes)
@@ -210,6 +220,21 @@ class FioJob(Engine):
         """Time limit, far beyond the worst stall of a shingled disk, which takes more than a minute."""
         return 180.0 + 20 * (self.cost.measure_s - START_S - self.seconds + self.longest_s)
 
+    @property
+    def _text(self) -> str:
+        return _(_DOING[self.rw], size=binary_size_text(self.block_bytes))
+
+    @property
+    def _layout(self) -> FioJob:
+        """The job that makes the file, with content that does not compress."""
+        return FioJob("write", MIB, self.size_bytes, depth=4, direct=self.direct)
+
+    def _allocating(self, path: str) -> tuple[str, ...]:
+        return ("fallocate", f"--length={self.size_bytes}", path)
+
+    def _file(self, directory: str) -> str:
+        return f"{directory}/fio-{binary_size_text(self.size_bytes)}{'-allocated' if self.allocated else ''}"
+
     def commands(self) -> tuple[PlannedCommand, ...]:
         path = self._file("MOUNT")
         measured = PlannedCommand(self._command(path, "SEED"), text=self._text)
@@ -224,32 +249,16 @@ class FioJob(Engine):
             async with making(context, path):
                 await self._measure(context, path, seed, emit)
             return
-        share = 0.0
+        prepare_share = 0.0
         if path not in context.laid_out:
-            share = self.cost.prepare_share
+            prepare_share = self.cost.prepare_share
             emit(Doing(_("preparing a file of {size}", size=size_text(self.size_bytes))))
             async with making(context, path):
                 if self.allocated:
                     await succeed(context, self._allocating(path), limit_s=self.limit_s)
                 else:
-                    await self._layout._fio(context, path, seed, part(emit, 0.0, share))
-        await self._measure(context, path, seed, part(emit, share, 1 - share))
-
-    async def run_bare(
-        self, device: BareDevice, emit: Tell, *, seed: int, seconds: float, bytes_per_s: float
-    ) -> None:  # fmt: skip
-        rate = FASTEST_DEVICE_BYTES_PER_S if self.direct or not self.writes else bytes_per_s
-        measured_s = min(60.0, max(0.2, seconds - START_S))
-        sample = BareSample(
-            self.rw, self.block_bytes, self.size_bytes, max(self.block_bytes, int(rate * measured_s)),
-            round(measured_s * 1000), self.depth, self.jobs, self.io_engine, self.direct, seed % (1 << 31),
-        )  # fmt: skip
-        emit(Doing(self._text, measured=True))
-        job = replace(self, seconds=measured_s, cap_seconds=measured_s)
-        async with watched(await device.start(sample), ("fio",), limit_s=job.limit_s) as program:
-            for measured in await job._figures(program, emit):
-                if measured.metric in self.metrics:
-                    emit(measured)
+                    await self._layout._fio(context, path, seed, part(emit, 0.0, prepare_share))
+        await self._measure(context, path, seed, part(emit, prepare_share, 1 - prepare_share))
 
     async def _measure(self, context: WorkloadContext, path: str, seed: int, emit: Tell) -> None:
         await context.remount()
@@ -262,25 +271,48 @@ class FioJob(Engine):
     ) -> Sequence[Measured]:
         command = self._command(path, str(seed % (1 << 31)))
         # fio looks for TMPDIR/fio-dump-status, with which anybody could ask for a report.
-        environment = {"TMPDIR": context.scratch}
-        async with running(context, command, limit_s=self.limit_s, env=environment, limited=limited) as program:
-            return await self._figures(program, emit)
+        process = await context.start(command, env={"TMPDIR": context.scratch}, limited=limited)
+        return await self._figures(process, emit)
 
-    async def _figures(self, program: Running, emit: Tell) -> Sequence[Measured]:
+    async def run_bare(
+        self, device: BareDevice, emit: Tell, *, seed: int, seconds: float, bytes_per_s: float
+    ) -> None:  # fmt: skip
+        rate = FASTEST_DEVICE_BYTES_PER_S if self.direct or not self.writes else bytes_per_s
+        measured_s = min(60.0, max(0.2, seconds - START_S))
+        sample = BareSample(
+            self.rw, self.block_bytes, self.size_bytes, max(self.block_bytes, int(rate * measured_s)),
+            round(measured_s * 1000), self.depth, self.jobs, self.io_engine, self.direct, seed % (1 << 31),
+        )  # fmt: skip
+        emit(Doing(self._text, measured=True))
+        job = replace(self, seconds=measured_s, cap_seconds=measured_s)
+        for measured in await job._figures(await device.start(sample), emit):
+            if measured.metric in self.metrics:
+                emit(measured)
+
+    async def _figures(self, process: Process, emit: Tell) -> Sequence[Measured]:
+        """The figures of a fio that was started, which is interrupted once its rate is steady."""
         reader, history, steady_s = DumpReader(), list[Figures](), 0.0
-        async for chunk in program.chunks():
-            for now in filter(None, map(figures, reader.feed(chunk))):
+
+        def output(chunk: bytes) -> None:
+            nonlocal steady_s
+            for dump in reader.feed(chunk):
+                now = figures(dump)
+                if now is None:
+                    continue
                 emit(self._progress(history[-1] if history else None, now))
                 history.append(now)
                 if not self.exact and not steady_s and now.at_work_s >= self.seconds and is_steady(history):
                     steady_s = now.at_work_s
-                    program.interrupt()
-        finished, last = program.finished, history[-1] if history else None
+                    with contextlib.suppress(ProcessLookupError, PermissionError):
+                        os.kill(process.pid, signal.SIGINT)
+
+        finished = await watch(process, ("fio",), limit_s=self.limit_s, output=output)
         if steady_s and finished.exit_code == INTERRUPTED:
             finished = replace(finished, exit_code=0)  # we interrupted it
         emit(Ran(finished))
         if finished.exit_code == INTERRUPTED:  # somebody else did
             raise WorkloadDisturbed("fio", "SIGINT or SIGTERM")
+        last = history[-1] if history else None
         if finished.exit_code != 0 or (last is not None and last.error):
             raise failure(finished, last.error if last else 0)
         if last is None or not last.operations:
@@ -301,71 +333,56 @@ class FioJob(Engine):
         return measured
 
     def _progress(self, last: Figures | None, now: Figures) -> Progress:
-        passed_s = now.at_s - last.at_s if last else 0.0
-        fraction = now.io_bytes / (self.size_bytes * self.jobs)
-        if self.seconds:
-            fraction = now.at_work_s / self.seconds
+        fraction = now.at_work_s / self.seconds if self.seconds else now.io_bytes / (self.size_bytes * self.jobs)
         rate = None
-        if last and passed_s > 0.1:
+        if last is not None and now.at_s - last.at_s > 0.1:
             done = now.operations - last.operations if self.random else now.io_bytes - last.io_bytes
-            rate = done / passed_s
+            rate = done / (now.at_s - last.at_s)
         unit: Literal["1/s", "B/s"] = "1/s" if self.random else "B/s"
         return Progress(min(1.0, fraction), rate, unit, now.median_s or None, now.worst_s or None)
 
     def _command(self, path: str, seed: str) -> tuple[str, ...]:
-        escaped = path.replace("\\", "\\\\").replace(":", "\\:")
-        options = [
-            f"--name={self.rw}",
-            f"--filename={escaped}",
-            f"--rw={self.rw}",
-            f"--bs={self.block_bytes}",
-            f"--size={self.size_bytes}",
-            f"--ioengine={self.io_engine}",
-            f"--iodepth={self.depth}",
-            f"--numjobs={self.jobs}",
-            f"--direct={int(self.direct)}",
-            "--randrepeat=0",  # else fio ignores the seed
-            f"--randseed={seed}",
-            "--fallocate=none",
-            "--thread",
-            "--group_reporting",
-            "--clat_percentiles=0",
-            "--lat_percentiles=1",
-            "--output-format=json",
-            "--status-interval=250ms",
-        ]
-        if self.seconds:
+        options: dict[str, object] = {
+            "name": self.rw,
+            "filename": path.replace("\\", "\\\\").replace(":", "\\:"),
+            "rw": self.rw,
+            "bs": self.block_bytes,
+            "size": self.size_bytes,
+            "ioengine": self.io_engine,
+            "iodepth": self.depth,
+            "numjobs": self.jobs,
+            "direct": int(self.direct),
+            "randrepeat": 0,  # else fio ignores the seed
+            "randseed": seed,
+            "fallocate": "none",
+            "thread": None,
+            "group_reporting": None,
+            "clat_percentiles": 0,
+            "lat_percentiles": 1,
+            "output-format": "json",
+            "status-interval": "250ms",
+        }
+        if self.seconds and self.share_bytes:
             # With time_based fio would ignore io_size, which is for each job and includes reads.
-            each_bytes = max(self.block_bytes, round(self.share_bytes / self.jobs / (self.write_share or 1.0)))
-            options.append(f"--io_size={each_bytes}" if self.share_bytes else "--time_based")
-            options.append(f"--runtime={round(self.longest_s * 1000)}ms")
+            each_bytes = round(self.share_bytes / self.jobs / (self.write_share or 1.0))
+            options["io_size"] = max(self.block_bytes, each_bytes)
+        elif self.seconds:
+            options["time_based"] = None
+        if self.seconds:
+            options["runtime"] = f"{round(self.longest_s * 1000)}ms"
         if self.writes:
-            options.append("--end_fsync=1")
+            options["end_fsync"] = 1
         if not self.direct:
-            options.append("--fadvise_hint=0")  # programs seldom advise the kernel how they read
+            options["fadvise_hint"] = 0  # programs seldom advise the kernel how they read
         if self.fsync:
-            options.append(f"--fsync={self.fsync}")
+            options["fsync"] = self.fsync
         if self.fdatasync:
-            options.append(f"--fdatasync={self.fdatasync}")
+            options["fdatasync"] = self.fdatasync
         # Blocks below 128 KiB would repeat within the extents that a filesystem compresses.
         if self.writes and not (self.direct and self.block_bytes >= 128 << 10):
-            options.append("--refill_buffers")
-        return ("fio", *options)
-
-    @property
-    def _layout(self) -> FioJob:
-        """The job that makes the file, with content that does not compress."""
-        return FioJob("write", MIB, self.size_bytes, depth=4, direct=self.direct)
-
-    def _allocating(self, path: str) -> tuple[str, ...]:
-        return ("fallocate", f"--length={self.size_bytes}", path)
-
-    def _file(self, directory: str) -> str:
-        return f"{directory}/fio-{binary_size_text(self.size_bytes)}{'-allocated' if self.allocated else ''}"
-
-    @property
-    def _text(self) -> str:
-        return _(_DOING[self.rw], size=binary_size_text(self.block_bytes))
+            options["refill_buffers"] = None
+        words = (f"--{name}" if value is None else f"--{name}={value}" for name, value in options.items())
+        return ("fio", *words)
 
 
 def is_steady(history: Sequence[Figures]) -> bool:
@@ -379,11 +396,10 @@ def thirds(history: Sequence[Figures]) -> tuple[float, float, float] | None:
     if len(history) < 9:
         return None
     third = len(history) // 3
-    edges = (history[0], history[third], history[-1 - third], history[-1])
-    first, middle, last = (_rate(one, other) for one, other in pairwise(edges))
-    return (first, middle, last) if first and middle and last is not None else None
-
-
-def _rate(one: Figures, other: Figures) -> float | None:
-    passed_s = other.at_s - one.at_s
-    return (other.io_bytes - one.io_bytes) / passed_s if passed_s > 0 else None
+    rates = []
+    for one, other in pairwise((history[0], history[third], history[-1 - third], history[-1])):
+        if other.at_s <= one.at_s:
+            return None
+        rates.append((other.io_bytes - one.io_bytes) / (other.at_s - one.at_s))
+    first, middle, last = rates
+    return (first, middle, last) if first and middle else None

@@ -7,20 +7,24 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from fswizard.engines.shared.engine import GIB
-from fswizard.engines.shared.timed import LaidOut, Timed, Work, writing
-from fswizard.engines.shared.trees import FILES_COPIED_PER_S, ShapedEngine
+from fswizard.engines.shared.timed import LaidOut, Timed
+from fswizard.engines.shared.trees import FILES_COPIED_PER_S, TreeEngine
+from fswizard.engines.shared.work import writing
 from fswizard.language import N_, _
 from fswizard.model.keys import size, whole
 from fswizard.model.recipe import Cost, Program
 from fswizard.system.process import Finished
 
+INODE_BYTES = 256
+"""Least that an access time writes."""
+
 
 @dataclass(frozen=True, slots=True)
-class RsyncJob(ShapedEngine):
+class RsyncJob(TreeEngine):
     """A generated tree that rsync copies onto the candidate, or from it.
 
     The other side is the scratch directory. A tree there is read into memory beforehand, and a copy there is not
-    synced, so that its own disk hardly counts.
+    synced, so that its disk hardly counts.
     """
 
     engine = "rsync"
@@ -32,10 +36,9 @@ class RsyncJob(ShapedEngine):
 
     @property
     def words(self) -> str:
-        files = self.in_total
         if self.direction == "onto":
-            return _("rsync onto the disk: {files}", files=files)
-        return _("rsync from the disk: {files}", files=files)
+            return _("rsync onto the disk: {files}", files=self.in_total)
+        return _("rsync from the disk: {files}", files=self.in_total)
 
     @property
     def activity(self) -> str:
@@ -45,8 +48,7 @@ class RsyncJob(ShapedEngine):
     def cost(self) -> Cost:
         made_s, tree_bytes = self.made_s, self.tree_bytes
         if self.direction == "from":
-            access_times_bytes = self.files * 256  # an inode each, at least
-            return Cost(made_s, self.copied_s, tree_bytes, access_times_bytes, made_s, tree_bytes)
+            return Cost(made_s, self.copied_s, tree_bytes, self.files * INODE_BYTES, made_s, tree_bytes)
         return Cost(made_s, self.files_s(FILES_COPIED_PER_S), 0, tree_bytes)  # the source is made once in a run
 
     @property
@@ -62,18 +64,13 @@ class RsyncJob(ShapedEngine):
 
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
         """rsync is the first to read the tree on the candidate, as later accesses write no time by default."""
-        name, shape = f"rsync-{self.tree_name}", self.shape_argument(scratch)
-        here, elsewhere = f"{directory}/{name}", f"{scratch}/{name}"
-        if self.direction == "from":
-            source, copy = f"{here}-source", f"{elsewhere}-copy"
-            tree = LaidOut(source, (self.making(shape, source, scratch, _("making the source")),), anew=True)
-            copying = self._copying(source, copy)
-            return Timed(copying.text, (copying,), (tree,), removes=(copy,))
-        tree, warm_up = self.source(shape, elsewhere, scratch)
-        copying = self._copying(elsewhere, here)
-        return Timed(copying.text, (copying,), (tree,), (warm_up,), makes=here, writes_bytes=self.total_bytes)
-
-    def _copying(self, source: str, target: str) -> Work:
-        onto, back = N_("rsync of {files} onto the candidate"), N_("rsync of {files} from the candidate")
-        text = _(onto if self.direction == "onto" else back, files=self.counted)
-        return writing(("rsync", "--archive", f"{source}/", target), text, self.total_bytes)
+        here, elsewhere = f"{directory}/rsync-{self.tree_name}", f"{scratch}/rsync-{self.tree_name}"
+        if self.direction == "onto":
+            text = _("rsync of {files} onto the candidate", files=self.counted)
+            work = writing(("rsync", "--archive", f"{elsewhere}/", here), text, self.total_bytes)
+            return Timed((work,), (self.source(elsewhere, scratch),), self.into_memory(elsewhere), makes=here)
+        source, copy = f"{here}-source", f"{elsewhere}-copy"
+        tree = LaidOut(source, (self.making_source(source, scratch),), anew=True)
+        text = _("rsync of {files} from the candidate", files=self.counted)
+        work = writing(("rsync", "--archive", f"{source}/", copy), text, self.total_bytes)
+        return Timed((work,), (tree,), makes=copy)

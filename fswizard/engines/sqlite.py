@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from fswizard.engines.shared.engine import WorkloadContext
-from fswizard.engines.shared.timed import LaidOut, Timed, TimedEngine, Work, cpu_s, duration_s
+from fswizard.engines.shared.timed import LaidOut, Timed, TimedEngine, cpu_s, duration_s
+from fswizard.engines.shared.work import Work
 from fswizard.language import N_, _, n_
 from fswizard.model.filesystem import Strain
 from fswizard.model.keys import whole
@@ -28,6 +29,9 @@ FIRST_TRANSACTIONS = {"wal": 400, "delete": 0}
 """Transactions before anything is timed: 320 bring SQLite's write-ahead log to its full length of 1,000 pages, and then
 it is overwritten. Until then each commit makes the log longer, for which ext4 and XFS write more and Btrfs does not. A
 program that has been open for a while is past that."""
+SPEED = {"wal": (1_200, 70_000), "delete": (500, 220_000)}
+"""Transactions in a second, and bytes that each writes: the mean of ext4, XFS and btrfs, of which btrfs writes most by
+far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +74,19 @@ class SqliteJob(TimedEngine):
         return N_("saves")
 
     @property
+    def units(self) -> int:
+        """Transactions."""
+        return self.transactions
+
+    def scaled(self, units: int) -> SqliteJob:
+        return replace(self, transactions=min(units, self.transactions))
+
+    @property
     def cost(self) -> Cost:
-        # Bytes of a transaction are the mean of ext4, XFS and btrfs, of which btrfs writes most by far.
-        per_s, each_bytes = {"wal": (1_200, 70_000), "delete": (500, 220_000)}[self.journal]
+        per_s, each_bytes = SPEED[self.journal]
+        first = FIRST_TRANSACTIONS[self.journal]
+        first_s, first_bytes = 0.1 + first / per_s, ROWS * PAYLOAD_BYTES + first * each_bytes
         seconds, written_bytes = self.transactions / per_s, self.transactions * each_bytes
-        first = FIRST_TRANSACTIONS[self.journal] / self.transactions
-        first_s, first_bytes = 0.1 + first * seconds, int(ROWS * PAYLOAD_BYTES + first * written_bytes)
         return Cost(first_s, seconds, first_bytes, written_bytes, always_s=first_s, always_bytes=first_bytes)
 
     @property
@@ -84,29 +95,46 @@ class SqliteJob(TimedEngine):
 
     def bring(self, context: WorkloadContext, seed: int) -> None:
         dice = random.Random(seed)
-        then = _transactions(range(self._begins, self._begins + self.transactions), dice)
-        for part, statements in (("first", self._first(dice)), ("then", then)):
-            Path(self._script(context.scratch, part)).write_text("\n".join(("PRAGMA synchronous = FULL;", *statements)))
+        timed_from = ROWS + FIRST_TRANSACTIONS[self.journal]
+        scripts = {
+            # The log keeps its length when it is closed.
+            "first": [
+                ".filectrl persist_wal 1",
+                f"PRAGMA journal_mode = {self.journal};",
+                "CREATE TABLE entry (number INTEGER PRIMARY KEY, word TEXT, content TEXT);",
+                "CREATE INDEX entry_word ON entry (word);",
+                "BEGIN;",
+                *(_insert(number, dice) for number in range(ROWS)),
+                "COMMIT;",
+                *_transactions(range(ROWS, timed_from), dice),
+            ],
+            "then": _transactions(range(timed_from, timed_from + self.transactions), dice),
+        }
+        for part, statements in scripts.items():
+            text = "\n".join(("PRAGMA synchronous = FULL;", *statements))
+            Path(self._script(context.scratch, part)).write_text(text)
 
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
+        # The database has a directory, as its journal is there, too, under a similar name.
         database = f"{directory}/sqlite-{self.journal}-{self.transactions}"
+        making = Work(("mkdir", database), _("a directory for the database"))
+        first = self._carrying_out("first", database, scratch, _("making the database"))
         text = n_("{count} transaction of SQLite", "{count} transactions of SQLite", self.transactions)
-        # It has its own directory, as the journal is beside it under a similar name.
-        making = (Work(("mkdir", database), _("a directory for the database")),
-                  self._read(database, scratch, "first", _("making the database")))  # fmt: skip
-        working = replace(
-            self._read(database, scratch, "then", text),
-            share_done=share_read(self._script(scratch, "then")),
-            whole=self.transactions,
-            unit="1/s",
-        )
-        return Timed(text, (working,), (LaidOut(database, making, anew=True),))
+        share_done = share_read(self._script(scratch, "then"))
+        work = replace(
+            self._carrying_out("then", database, scratch, text),
+            share_done=share_done, whole=self.transactions, unit="1/s",
+        )  # fmt: skip
+        return Timed((work,), (LaidOut(database, (making, first), anew=True),))
 
-    def _read(self, database: str, scratch: str, part: str, text: str) -> Work:
-        """sqlite3 with the statements of a script, without the user's own settings in HOME."""
+    def _carrying_out(self, part: str, database: str, scratch: str, text: str) -> Work:
+        """sqlite3 with the statements of a script, without the user's settings in HOME."""
         script = self._script(scratch, part).replace("\\", "\\\\").replace('"', '\\"')
         argv = ("sqlite3", "-batch", "-bail", f"{database}/database", f'.read "{script}"')
         return Work(argv, text, env={"HOME": scratch})
+
+    def _script(self, scratch: str, part: str) -> str:
+        return f"{scratch}/sqlite-{self.journal}-{self.transactions}-{part}.sql"
 
     def figures(self, finished: Sequence[Finished]) -> Iterator[Measured]:
         yield Measured(OPERATION_RATE, self.transactions / duration_s(finished))
@@ -114,25 +142,6 @@ class SqliteJob(TimedEngine):
         # Only content: what SQLite writes to its journal is amplification.
         yield Measured(BYTES_WRITTEN, 2 * self.transactions * PAYLOAD_BYTES)
         yield Measured(CPU, cpu_s(finished))
-
-    def _script(self, scratch: str, part: str) -> str:
-        return f"{scratch}/sqlite-{self.journal}-{self.transactions}-{part}.sql"
-
-    def _first(self, dice: random.Random) -> Iterator[str]:
-        """The database before the timed part; the log keeps its length when it is closed."""
-        yield ".filectrl persist_wal 1"
-        yield f"PRAGMA journal_mode = {self.journal};"
-        yield "CREATE TABLE entry (number INTEGER PRIMARY KEY, word TEXT, content TEXT);"
-        yield "CREATE INDEX entry_word ON entry (word);"
-        yield "BEGIN;"
-        yield from (_insert(number, dice) for number in range(ROWS))
-        yield "COMMIT;"
-        yield from _transactions(range(ROWS, self._begins), dice)
-
-    @property
-    def _begins(self) -> int:
-        """Number of the first row that is timed."""
-        return ROWS + FIRST_TRANSACTIONS[self.journal]
 
 
 def _transactions(rows: range, dice: random.Random) -> Iterator[str]:

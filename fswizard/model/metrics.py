@@ -65,7 +65,7 @@ UNPLUG_TIME = Metric("unplug_time", "s", "lower")
 STEADINESS = Metric("steadiness", "1", "higher")
 """Rate of a timed job in its last third, as a share of that in its middle one."""
 LASTED = Metric("lasted", "s", "lower")
-"""How long a timed job was measured in the run's first trial, which decides for all others; see `Job.lasting`."""
+"""How long a timed job was measured in the run's first trial, which decides for all others; see `Job.with_duration`."""
 FIRST_LOOK_RATE = Metric("first_look_rate", "B/s", "higher")
 """What a candidate reached in the first look before the rounds, until it was on the disk. It counts for nothing."""
 RATE_IN_MEMORY = Metric("rate_in_memory", "1/s", "higher")

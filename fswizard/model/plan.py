@@ -21,6 +21,8 @@ FIRST_LOOK_BYTES = 384 << 20
 """Size of the image for a first look at each candidate; XFS needs 300 MiB."""
 FIRST_LOOK_FILE_BYTES = 64 << 20
 """What is written to each at most."""
+FIRST_LOOK_UNITS = 10
+"""And so many units of work, such as 1,000 files."""
 WORTH_A_LOOK = 4
 """A scratch image below this multiple of that size is soon written, and gets no first look."""
 AGED_PERCENT = 80
@@ -214,8 +216,13 @@ class Plan:
         stays = any(candidate.outlives_a_run for candidate in self.measured)
         if target.kind != "image" or target.others or self.aged or small or stays:
             return None
-        parts = ((workload, workload.job.part(FIRST_LOOK_FILE_BYTES)) for workload in self.recipe.workloads)
-        return next((replace(workload, job=part) for workload, part in parts if part), None)
+        for workload in self.recipe.workloads:
+            job = workload.job
+            # Whatever syncs takes longer on slow disks, and so does what has to be made first.
+            if job.units is not None and job.strain in ("stream", "small-files") and not job.cost.prepare_s:
+                fitting = round(job.units * FIRST_LOOK_FILE_BYTES / job.cost.measure_bytes)
+                return replace(workload, job=job.scaled(max(1, min(FIRST_LOOK_UNITS, fitting))))
+        return None
 
     @property
     def expected_s(self) -> float:

@@ -157,8 +157,8 @@ class Job:
         """The same, which ends when it has written so much, where it is one that may be shortened."""
         return self
 
-    def lasting(self, seconds: float) -> Job:
-        """The same, for exactly so long, where it is one that goes on until its rate is steady."""
+    def with_duration(self, seconds: float) -> Job:
+        """The same with a fixed duration, unless the work or the recipe decides about that."""
         return self
 
     @property
@@ -186,13 +186,19 @@ class Job:
         """What it asks of a filesystem before all, by which the catalogue says what costs it."""
         return "small-files"
 
-    def part(self, most_bytes: int) -> Job | None:
-        """The same work with so few bytes that any disk does it in about a second; None where it can't be cut so."""
+    @property
+    def units(self) -> int | None:
+        """Amount of its work in units of `scaled`, 1 or more; None if the amount can't be changed."""
         return None
 
-    def small(self, files: int, seconds: float) -> tuple[Job, float] | None:
-        """The same work with this many files and seconds, and its bytes; None where other programs do it."""
-        return None
+    def scaled(self, units: int) -> Job:
+        """The same work on so many units, one or more; never on more than it has. See its `units` for what one is."""
+        raise NotImplementedError
+
+    @property
+    def built_in(self) -> bool:
+        """Whether programs of our own do the work, so that their speed may be the limit."""
+        return False
 
 
 @dataclass(frozen=True, slots=True)

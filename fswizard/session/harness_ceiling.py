@@ -23,8 +23,10 @@ MEMORY = Path("/dev/shm")
 LARGEST_BYTES = 512 << 20
 SHARE_OF_FREE = 0.25
 """More of the memory is not taken."""
-FILES = 500
+UNITS = 10
+"""Amount of work that has no duration: 1,000 files of a tree."""
 SECONDS = 1.0
+"""Duration of work that has one."""
 EXPECTED_S = 2.0
 """Of each workload, its preparation included."""
 
@@ -59,6 +61,12 @@ def _limited(recipe: Recipe) -> Iterator[tuple[Workload, Job]]:
         return
     most_bytes = min(LARGEST_BYTES, SHARE_OF_FREE * host.this.space(MEMORY).free_bytes)
     for workload in recipe.workloads:
-        small = workload.job.small(FILES, SECONDS)
-        if small is not None and small[1] <= most_bytes:
-            yield workload, small[0]
+        job = workload.job
+        if not job.built_in or job.fill_percent:
+            continue
+        if job.seconds:
+            job = job.with_duration(min(job.seconds, SECONDS))
+        elif job.units is not None:
+            job = job.scaled(min(job.units, UNITS))
+        if sum(size for _, size in (*job.brings, *job.leaves)) <= most_bytes:
+            yield workload, job

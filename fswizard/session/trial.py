@@ -51,7 +51,9 @@ async def run_trial(
     """
     candidate = plan.candidate(trial.candidate)
     left = [
-        replace(workload, job=workload.job.lasting(lasted_s[workload.name])) if workload.name in lasted_s else workload
+        replace(workload, job=workload.job.with_duration(lasted_s[workload.name]))
+        if workload.name in lasted_s
+        else workload
         for workload in plan.recipe.workloads
     ]
     tried_again = False

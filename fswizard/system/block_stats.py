@@ -17,6 +17,10 @@ class Counters(NamedTuple):
     written_bytes: int
     in_flight: int
 
+    @property
+    def moved_bytes(self) -> int:
+        return self.read_bytes + self.written_bytes
+
 
 def counters(*names: str) -> Counters | None:
     """The counters of the block devices `names`, added up; None where the kernel keeps none of one of them."""

@@ -13,7 +13,8 @@ import pytest
 from fswizard import engines, recipes, report, results
 from fswizard.advice import conclude
 from fswizard.engines.shared.engine import MIB
-from fswizard.engines.shared.timed import Timed, TimedEngine, Work, duration_s
+from fswizard.engines.shared.timed import Timed, TimedEngine, duration_s
+from fswizard.engines.shared.work import Work
 from fswizard.model.keys import size, whole
 from fswizard.model.metrics import DURATION, WORST_STALL, Metric
 from fswizard.model.recipe import Cost, Job, Program, Recipe
@@ -70,7 +71,7 @@ class CountingJob(TimedEngine):
         script = (
             f'mkdir "$0"; cd "$0"; for n in $(seq {self.files}); do head -c {self.each_bytes} /dev/zero >$n; done; ls'
         )
-        return Timed("counting files", (Work(("sh", "-c", script, path), "counting files"),), makes=path)
+        return Timed((Work(("sh", "-c", script, path), "counting files"),), makes=path)
 
     def figures(self, finished: Sequence[Finished]) -> Iterable[Measured]:
         yield Measured(COUNTED, len(finished[0].stdout.split()))

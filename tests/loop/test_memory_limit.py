@@ -18,7 +18,8 @@ from fswizard.disks.directory import DirectoryContext
 from fswizard.disks.memory_limit import V1, V2, limited
 from fswizard.disks.root import open_root
 from fswizard.engines.shared.running import interpreter
-from fswizard.engines.shared.timed import Timed, TimedEngine, Work, duration_s
+from fswizard.engines.shared.timed import Timed, TimedEngine, duration_s
+from fswizard.engines.shared.work import Work
 from fswizard.errors import OutOfMemory
 from fswizard.model.estimates import LEAST_MEMORY_BYTES
 from fswizard.model.metrics import DURATION, UNPLUG_TIME, WORST_STALL
@@ -188,7 +189,7 @@ class HogJob(TimedEngine):
         return ()
 
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
-        return Timed("taking memory", (Work(HOG, "taking memory"),))
+        return Timed((Work(HOG, "taking memory"),))
 
     def figures(self, finished: Sequence[Finished]) -> Iterable[Measured]:
         yield Measured(DURATION, duration_s(finished))

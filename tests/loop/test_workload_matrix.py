@@ -153,7 +153,7 @@ def writes_each_byte_once(job: Job) -> bool:
         return job.makes_its_file
     if isinstance(job, RsyncJob):
         return job.direction == "onto"
-    return isinstance(job, BackupJob) or (isinstance(job, TreeJob) and job.writes)
+    return isinstance(job, BackupJob) or (isinstance(job, TreeJob) and job.does.writes)
 
 
 @pytest.mark.parametrize(("filesystem", "which"), CASES)

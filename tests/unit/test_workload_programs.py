@@ -23,7 +23,7 @@ import psutil
 import pytest
 
 from fswizard import engines
-from fswizard.engines import WorkloadDisturbed, WorkloadFailed, sqlite, tree
+from fswizard.engines import WorkloadDisturbed, WorkloadFailed, sqlite
 from fswizard.engines.backup import BackupJob
 from fswizard.engines.fileserver import FileServerJob
 from fswizard.engines.fio import FioJob
@@ -31,7 +31,7 @@ from fswizard.engines.overflow import OverflowJob
 from fswizard.engines.rsync import RsyncJob
 from fswizard.engines.shared import shapes, tree_worker
 from fswizard.engines.shared.fileserver_worker import BUCKETS, BUCKETS_IN_OCTAVE, summary
-from fswizard.engines.shared.running import check, failure, making, running, succeed
+from fswizard.engines.shared.running import check, failure, making, succeed, watch
 from fswizard.engines.shared.timed import Timed, TimedEngine
 from fswizard.engines.shared.trees import LEFT_BY_COMPRESSION
 from fswizard.engines.sqlite import SqliteJob
@@ -126,6 +126,34 @@ def test_sizes_of_files_and_percentiles_of_latencies_are_distributed_as_stated()
     assert told["median_s"] == pytest.approx(latencies[4999] / 1e9, rel=0.045)
     assert told["p99_s"] == pytest.approx(latencies[9899] / 1e9, rel=0.045)
     assert told["mean_s"] == pytest.approx(statistics.mean(latencies) / 1e9, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("job", "units", "asked", "files", "total_bytes"),
+    [
+        (TreeJob("untar", "source", 8000, 80 * MIB), 80, 3, 300, 3 * MIB),
+        (TreeJob("install", "mixed", 600, 30 * MIB), 30, 2, 40, 2 * MIB),
+        (TreeJob("start", "mixed", 600, 30 * MIB), 30, 2, 40, 2 * MIB),
+        (TreeJob("copy-onto", "video", 1, 512 * MIB), 64, 5, 1, 40 * MIB),
+        (TreeJob("read-back", "photos", 48, 768 * MIB), 96, 10, 5, 80 * MIB),
+        (TreeJob("find", "mail", 40, MIB), 1, 7, 40, MIB),
+    ],
+)
+def test_a_tree_is_scaled_by_files_of_packages_or_trees_or_by_bytes_and_never_enlarged(
+    job: TreeJob, units: int, asked: int, files: int, total_bytes: int
+) -> None:
+    assert job.units == units
+    assert job.scaled(asked) == replace(job, files=files, total_bytes=total_bytes)
+    assert job.scaled(units) == job.scaled(2 * units) == job
+
+
+def test_transactions_are_scaled_and_what_has_a_duration_or_is_the_users_own_tree_is_not() -> None:
+    assert SqliteJob("wal", 50).units == 50
+    assert SqliteJob("wal", 50).scaled(7) == SqliteJob("wal", 7)
+    own = shapes.TreeShape((0, 900), (0.9, 0.4), 2, (2, 20), (0, 1))
+    for job in (JOBS["fio"], JOBS["fileserver"], JOBS["overflow"], JOBS["backup"], JOBS["rsync"]):
+        assert job.units is None
+    assert TreeJob("copy", "own", 100, MIB, own).units is replace(COPY, fill_percent=50).units is None
 
 
 @pytest.mark.fio
@@ -283,23 +311,6 @@ def test_sqlite_is_as_far_as_its_place_in_the_statements(tmp_path: Path) -> None
         assert share_read(os.getpid()) == 0.25
 
 
-def test_who_walks_a_tree_is_as_far_as_the_place_of_its_directory_in_the_listing(tmp_path: Path) -> None:
-    for number in range(4):
-        (tmp_path / f"tree/part-{number}/below").mkdir(parents=True)
-    share_walked = tree.share_walked(str(tmp_path / "tree"))
-    checked = tree.share_walked(str(tmp_path / "tree"), begins=0.5)
-    for place, name in enumerate(os.listdir(tmp_path / "tree")):
-        with (tmp_path / f"tree/{name}/below/file").open("w") as file:
-            walker = subprocess.Popen(("sleep", "60"), cwd=tmp_path, stdin=file.fileno())
-        try:
-            assert share_walked(walker.pid) == place / 4
-            assert checked(walker.pid) == 0.5 + place / 8
-        finally:
-            walker.kill()
-            walker.wait()
-    assert share_walked(os.getpid()) == 0
-
-
 @pytest.mark.parametrize(
     "job",
     [
@@ -332,9 +343,7 @@ def share_at_the_end(timed: Timed, directory: str) -> float:
 
 
 async def listen(context: LocalContext, argv: tuple[str, ...], *, limit_s: float) -> None:
-    async with running(context, argv, limit_s=limit_s) as program:
-        async for _ in program.chunks():
-            pass
+    await watch(await context.start(argv), argv, limit_s=limit_s, output=lambda chunk: None)
 
 
 @pytest.mark.parametrize("work", [succeed, listen])

@@ -51,16 +51,13 @@ class Engine(Job):
         return self
 
     def commands(self) -> tuple[PlannedCommand, ...]:
-        """The programs that will run, in order, with the placeholders `MOUNT`, `SCRATCH` and `SEED`.
-
-        Files that an earlier workload left are not made again.
-        """
+        """The programs that will run, in order, with the placeholders `MOUNT`, `SCRATCH` and `SEED`."""
         raise NotImplementedError
 
     async def run(self, context: WorkloadContext, emit: Tell, *, seed: int) -> None:
         """Carry out the job, and emit `Doing` and `Progress` meanwhile and `Measured` for each figure.
 
-        Files to work on are made first, and shared by the jobs of a cell that name them. `context.remount()` empties
+        Files to work on are made first, unless an earlier job of the cell has left them. `context.remount()` empties
         caches right before the measured part. The same seed gives the same accesses; generated files are always the
         same. Raises WorkloadFailed if the candidate cannot do the work, and WorkloadDisturbed if somebody killed or
         stopped a program. Cancelling kills the programs.

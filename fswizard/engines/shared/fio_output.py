@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+MOST_TEXT = 4 << 20
+"""Characters of output that are searched for the end of an object."""
+
 LATENCIES = ("median_s", "p99_s", "p999_s", "worst_s")
 
 
@@ -21,26 +24,24 @@ class DumpReader:
 
     def feed(self, chunk: bytes) -> list[dict[str, Any]]:
         """The objects that `chunk` completes, without the text between them."""
-        self._text = (self._text + self._bytes.decode(chunk))[-(4 << 20) :]
+        self._text = (self._text + self._bytes.decode(chunk))[-MOST_TEXT:]
         dumps = []
         while (start := self._text.find("{")) >= 0:
             try:
                 dump, end = self._json.raw_decode(self._text, start)
+                dumps.append(dump)
             except (ValueError, RecursionError):
                 # Either not whole yet, or a brace in a message: then fio's next object stands at a line's start.
                 end = self._text.find("\n{", start) + 1
                 if end == 0:
                     break
-                dump = None
             self._text = self._text[end:]
-            if isinstance(dump, dict):
-                dumps.append(dump)
         return dumps
 
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """Counts of reads or of writes since fio started."""
+    """Counts of reads or of writes since fio started; latencies are from submission to completion."""
 
     io_bytes: float = 0
     operations: float = 0
@@ -76,40 +77,44 @@ def figures(dump: Mapping[str, Any]) -> Figures | None:
     jobs = dump.get("jobs")
     if not isinstance(jobs, list) or not jobs or not all(isinstance(job, dict) for job in jobs):
         return None
-    errors = (int(_number(job, "error")) for job in jobs)
-    error = next((error for error in errors if error), 0)
-    read, write, sync = (_direction(jobs[0].get(name)) for name in ("read", "write", "sync"))
-    both = {
-        field.name: (max if field.name in LATENCIES else sum)((getattr(read, field.name), getattr(write, field.name)))
-        for field in fields(Direction)
-    }
-    return Figures(at_s=_number(dump, "timestamp_ms") / 1e3, error=error, read=read, write=write, sync=sync, **both)
+    read, write, sync = (_direction(_object(jobs[0], name)) for name in ("read", "write", "sync"))
+    both = {}
+    for field in fields(Direction):
+        one, other = getattr(read, field.name), getattr(write, field.name)
+        both[field.name] = max(one, other) if field.name in LATENCIES else one + other
+    errors = [int(_number(job, "error")) for job in jobs]
+    return Figures(
+        at_s=_number(dump, "timestamp_ms") / 1e3, error=next(filter(None, errors), 0),
+        read=read, write=write, sync=sync, **both,
+    )  # fmt: skip
 
 
-def _direction(side: Any) -> Direction:
-    """Counts of one direction; latencies are from submission to completion, which older versions call `clat_ns`."""
+def _direction(side: Mapping[str, Any]) -> Direction:
     latency = _object(side, "lat_ns")
+    # Older versions have percentiles of `clat_ns` instead.
     percentiles = _object(latency, "percentile") or _object(_object(side, "clat_ns"), "percentile")
     worst_s = _number(latency, "max") / 1e9
     # fio's percentiles are bins some percent wide, whose middle may lie beyond the worst value.
+    names = ("50.000000", "99.000000", "99.900000")
+    median_s, p99_s, p999_s = (min(_number(percentiles, name) / 1e9, worst_s) for name in names)
     return Direction(
-        io_bytes=_number(side, "io_bytes"),
-        operations=_number(side, "total_ios") or _number(latency, "N"),  # of syncs, some versions count only the latter
-        bytes_per_s=_number(side, "bw_bytes"),
-        iops=_number(side, "iops"),
-        median_s=min(_number(percentiles, "50.000000") / 1e9, worst_s),
-        p99_s=min(_number(percentiles, "99.000000") / 1e9, worst_s),
-        p999_s=min(_number(percentiles, "99.900000") / 1e9, worst_s),
-        worst_s=worst_s,
+        _number(side, "io_bytes"),
+        _number(side, "total_ios") or _number(latency, "N"),  # of syncs, some versions count only the latter
+        _number(side, "bw_bytes"),
+        _number(side, "iops"),
+        median_s,
+        p99_s,
+        p999_s,
+        worst_s,
     )
 
 
-def _object(value: Any, key: str) -> Mapping[str, Any]:
-    inner = value.get(key) if isinstance(value, Mapping) else None
+def _object(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    inner = value.get(key)
     return inner if isinstance(inner, Mapping) else {}
 
 
-def _number(value: Any, key: str) -> float:
-    number = value.get(key, 0) if isinstance(value, Mapping) else 0
+def _number(value: Mapping[str, Any], key: str) -> float:
+    number = value.get(key, 0)
     usable = isinstance(number, (int, float)) and not isinstance(number, bool) and 0 <= number < 1e18
     return number if usable else 0

@@ -44,12 +44,12 @@ class TreeShape:
 
 def shipped_shape(name: str, files: int) -> TreeShape | None:
     """A shape of `shapes.toml` for that many files; None for other names."""
-    if name not in _shipped():
+    shapes = _shipped()
+    if name not in shapes:
         return None
-    table = dict(_shipped()[name])
-    table = {**_shipped().get(table.pop("like", ""), {}), **table}
-    directories = max(1, round(files / table.pop("files_per_directory")))
-    return from_json(TreeShape, {**table, "directories": directories})
+    table = {**shapes.get(shapes[name].get("like", ""), {}), **shapes[name]}
+    table["directories"] = max(1, round(files / table["files_per_directory"]))
+    return from_json(TreeShape, table)  # which passes over the other keys
 
 
 @cache
