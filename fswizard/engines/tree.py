@@ -140,7 +140,7 @@ class TreeJob(TreeEngine):
         """The one file of a tree that the worker knows by name; empty for others."""
         if self.described or self.files > 1:
             return ""
-        return tree_worker.entries(self.shape, 1, self.total_bytes)[0][0]
+        return tree_worker.Tree(self.shape, 1, self.total_bytes).entries[0][0]
 
     @property
     def tree_name(self) -> str:

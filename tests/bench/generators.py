@@ -118,7 +118,7 @@ def _small_files(folder: Path, where: Path, place: str, pairs: int, small: tuple
 
 def _list(shape: str, files: int, total_bytes: int) -> Iterator[str]:
     known = {Path(".")}
-    for path, size, _ in tree_worker.entries(shape, files, total_bytes):
+    for path, size, _ in tree_worker.Tree(shape, files, total_bytes).entries:
         for parent in reversed(Path(path).parents):
             if parent not in known:
                 known.add(parent)

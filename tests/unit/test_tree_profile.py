@@ -55,7 +55,7 @@ def job_of(recipe: Recipe) -> TreeJob:
 
 def made(recipe: Recipe, directory: Path) -> Path:
     """The tree that a recipe generates."""
-    tree_worker.make(*shape_of(job_of(recipe), directory), str(directory / "made"))
+    tree_worker.Tree(*shape_of(job_of(recipe), directory)).make(str(directory / "made"))
     return directory / "made"
 
 
@@ -121,10 +121,10 @@ def test_a_large_collection_is_scaled_down_and_stays_alike(tmp_path: Path) -> No
     assert job.total_bytes <= tree_profile.MOST_BYTES
     assert f"one in {scale}" in text
     assert job.total_bytes == pytest.approx(sum(sizes) / scale, rel=0.02)
-    shape = shape_of(job, tmp_path)
-    generated = sorted(size for _, size, _ in tree_worker.entries(*shape))
+    tree = tree_worker.Tree(*shape_of(job, tmp_path))
+    generated = sorted(size for _, size, _ in tree.entries)
     assert distance(generated, sorted(sizes)) < 0.05
-    assert len(tree_worker.directories(*shape)) == pytest.approx(5000 / scale, rel=0.02)
+    assert len(tree.directories) == pytest.approx(5000 / scale, rel=0.02)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])

@@ -13,6 +13,7 @@ import sqlite3
 import statistics
 import subprocess
 import zlib
+from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -30,7 +31,7 @@ from fswizard.engines.fio import FioJob
 from fswizard.engines.overflow import OverflowJob
 from fswizard.engines.rsync import RsyncJob
 from fswizard.engines.shared import shapes, tree_worker
-from fswizard.engines.shared.fileserver_worker import BUCKETS, BUCKETS_IN_OCTAVE, summary
+from fswizard.engines.shared.fileserver_worker import BUCKETS_IN_OCTAVE, summary
 from fswizard.engines.shared.running import check, failure, making, succeed, watch
 from fswizard.engines.shared.timed import Timed, TimedEngine
 from fswizard.engines.shared.trees import LEFT_BY_COMPRESSION
@@ -95,7 +96,7 @@ def test_a_tree_made_twice_is_identical_and_of_the_size_asked_for(tmp_path: Path
         argument = str(tmp_path / "shape.json")
         Path(argument).write_text(json.dumps(to_json(job.described)))
     for name in ("one", "two"):
-        tree_worker.make(argument, 400, 3 * MIB, str(tmp_path / name))
+        tree_worker.Tree(argument, 400, 3 * MIB).make(str(tmp_path / name))
     assert checksums(tmp_path / "one") == checksums(tmp_path / "two")
     sizes = [path.stat().st_size for path in (tmp_path / "one").rglob("*") if path.is_file()]
     assert (len(sizes), sum(sizes)) == (400, 3 * MIB)
@@ -104,7 +105,7 @@ def test_a_tree_made_twice_is_identical_and_of_the_size_asked_for(tmp_path: Path
 @pytest.mark.parametrize("shape", ["small-files", "mixed"])
 def test_of_what_is_generated_as_much_is_left_by_compression_as_is_stated(shape: str, tmp_path: Path) -> None:
     # By the kernel's pages, as filesystems compress at the least, and as a whole.
-    tree_worker.make(shape, 40, 4 * MIB, str(tmp_path / "tree"))
+    tree_worker.Tree(shape, 40, 4 * MIB).make(str(tmp_path / "tree"))
     content = b"".join(path.read_bytes() for path in sorted((tmp_path / "tree").rglob("*")) if path.is_file())
     pages = [content[at : at + 4096] for at in range(0, len(content), 4096)]
     for left in (len(zlib.compress(content)), sum(len(zlib.compress(page)) for page in pages)):
@@ -113,14 +114,12 @@ def test_of_what_is_generated_as_much_is_left_by_compression_as_is_stated(shape:
 
 
 def test_sizes_of_files_and_percentiles_of_latencies_are_distributed_as_stated() -> None:
-    small = [size for _, size, _ in tree_worker.entries("small-files", 3000, 12 * MIB)]
-    mixed = [size for _, size, _ in tree_worker.entries("mixed", 3000, 350 * MIB)]
+    small = [size for _, size, _ in tree_worker.Tree("small-files", 3000, 12 * MIB).entries]
+    mixed = [size for _, size, _ in tree_worker.Tree("mixed", 3000, 350 * MIB).entries]
     assert max(small) < 40 * statistics.median(small)
     assert max(mixed) > 300 * statistics.median(mixed)
     latencies = [1000 * 1.001**i for i in range(10_000)]
-    buckets = [0] * BUCKETS
-    for latency in latencies:
-        buckets[int(math.log2(latency) * BUCKETS_IN_OCTAVE)] += 1
+    buckets = Counter(int(math.log2(latency) * BUCKETS_IN_OCTAVE) for latency in latencies)
     told = summary(int(sum(latencies)), int(latencies[-1]), buckets)
     assert told["count"] == 10_000
     assert told["median_s"] == pytest.approx(latencies[4999] / 1e9, rel=0.045)

@@ -4,8 +4,8 @@
     fileserver_worker.py fill DIRECTORY PERCENT
 
 Each loop of a worker creates a file and writes it whole, appends to another, reads one whole, deletes one and asks
-for the status of one: eleven operations, as in filebench's `fileserver`. Every worker has files of its own, spread
-over directories that all share. Standard output is one JSON object a line, four in a second, the last one the result.
+for the status of one: eleven operations, as in filebench's `fileserver`. Every worker has its own files, spread over
+directories that all share. Standard output is one JSON object a line, four in a second, the last one the result.
 `fill` writes files into DIRECTORY until PERCENT of what its filesystem offers to users is taken, as `df` counts.
 
 Latencies are counted in buckets of a sixteenth of an octave, so percentiles are exact to 4.5 %; the worst is exact.
@@ -21,11 +21,13 @@ import math
 import mmap
 import os
 import random
+import select
 import signal
 import sys
 import time
+from collections import Counter
+from typing import Any
 
-CREATE, WRITE, APPEND, READ, OPEN, CLOSE, DELETE, STAT = range(8)
 NAMES = ("create", "write", "append", "read", "open", "close", "delete", "stat")
 IO_BYTES = 1 << 20
 DIRECTORY_WIDTH = 20
@@ -35,13 +37,8 @@ PRECREATED_FIFTHS = 4
 """Number of files out of five that exist before the run."""
 EMIT_S = 0.25
 FILLING_SEED = 8_000_003
-
+FILLING_BYTES = 8 << 20
 BUCKETS_IN_OCTAVE = 16
-BUCKETS = 40 * BUCKETS_IN_OCTAVE
-DONE, WRITTEN, WORST, ERROR, FAILED, ENDED = range(6)
-HEADER = 6
-PER_OPERATION = 2 + BUCKETS
-SLOTS = HEADER + len(NAMES) * PER_OPERATION
 
 
 class Options:
@@ -82,16 +79,18 @@ def write_whole(descriptor: int, size: int, content: memoryview, offset: int) ->
         size -= os.write(descriptor, content[offset : offset + min(size, IO_BYTES)])
 
 
+def read_whole(descriptor: int, buffer: bytearray) -> None:
+    while os.readv(descriptor, [buffer]):
+        pass
+
+
 def prepare(options: Options) -> None:
     """Create the directories and four fifths of the files."""
     dice, content, emitted = random.Random(options.seed), noise(options.seed), 0.0
-    made: set[str] = set()
     for number in range(options.files):
         path = options.path(number)
-        parent = os.path.dirname(path)
-        if parent not in made:
-            os.makedirs(parent, exist_ok=True)
-            made.add(parent)
+        if number % DIRECTORY_WIDTH == 0:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
         if options.exists_at_first(number):
             descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
             write_whole(descriptor, options.size(dice), content, dice.randrange(IO_BYTES))
@@ -113,16 +112,17 @@ def fill(directory: str, percent: int) -> None:
     os.makedirs(directory, exist_ok=True)
     dice, content = random.Random(FILLING_SEED), noise(FILLING_SEED)
     begun, whole = taken(directory)
-    goal = whole * percent // 100
-    number = len(os.listdir(directory))
-    full = False
+    goal, number, full = whole * percent // 100, len(os.listdir(directory)), False
     while (used := taken(directory)[0]) < goal:
-        size = min(8 << 20, max(4096, goal - used))
         path = f"{directory}/file-{number:06d}"
         try:
             with open(path, "xb", buffering=0) as file:
+                size = min(FILLING_BYTES, max(4096, goal - used))
                 write_whole(file.fileno(), size, content, dice.randrange(IO_BYTES))
                 os.fsync(file.fileno())  # before that the filesystem may not count the space
+            full = False
+            number += 1
+            emit(fraction=min(1.0, (used - begun) / max(1, goal - begun)))
         except OSError as error:
             if error.errno != errno.ENOSPC or full:
                 raise
@@ -130,106 +130,73 @@ def fill(directory: str, percent: int) -> None:
                 ctypes.CDLL(None).syncfs(file.fileno())  # Btrfs gives back what was deleted before
             os.unlink(path)
             full = True
-            continue
-        full = False
-        number += 1
-        emit(fraction=min(1.0, (used - begun) / max(1, goal - begun)))
 
 
 class Worker:
-    """One process; `slots` is memory that the parent reads."""
+    """One process; `shared` is memory that the parent reads: the number of operations done, and the worst latency."""
 
-    def __init__(self, number: int, options: Options, slots: memoryview, content: memoryview) -> None:
-        self.options = options
-        self.slots = slots
-        self.content = content
+    def __init__(self, number: int, options: Options, shared: memoryview, content: memoryview) -> None:
+        self.options, self.shared, self.content = options, shared, content
         self.dice = random.Random(f"{options.seed} {number}")
         self.buffer = bytearray(IO_BYTES)
-        own = range(number, options.files, options.workers)
-        self.paths = {file: options.path(file) for file in own}
-        self.present = [file for file in own if options.exists_at_first(file)]
-        self.absent = [file for file in own if not options.exists_at_first(file)]
-        self.buckets = [[0] * BUCKETS for _ in NAMES]
-        self.sums = [0] * len(NAMES)
-        self.worst = [0] * len(NAMES)
-        self.done = 0
-        self.operation = CREATE
+        mine = range(number, options.files, options.workers)
+        self.paths = {file: options.path(file) for file in mine}
+        self.present = [file for file in mine if options.exists_at_first(file)]
+        self.absent = [file for file in mine if not options.exists_at_first(file)]
+        self.operation = "create"
+        self.buckets: dict[str, Counter[int]] = {name: Counter() for name in NAMES}
+        self.sums = dict.fromkeys(NAMES, 0)
+        self.worst = dict.fromkeys(NAMES, 0)
+        self.written = 0
 
-    def work(self, deadline_ns: int, parent: int) -> None:
-        """Loop until the deadline; an error is left in `slots` for the parent."""
+    def work(self, deadline_ns: int, parent: int) -> dict[str, Any]:
+        """Loop until the deadline; eleven operations, in filebench's order, cut short when the time is up."""
+        steps = (self.create, self.append, self.read, self.delete, self.stat)
         try:
             while time.monotonic_ns() < deadline_ns and os.getppid() == parent:
-                self.loop(deadline_ns)
+                for step in steps:
+                    step()
+                    if time.monotonic_ns() >= deadline_ns:
+                        break
         except OSError as error:
-            self.slots[ERROR] = error.errno or errno.EIO
-            self.slots[FAILED] = self.operation
-        self.slots[ENDED] = time.monotonic_ns()
-        for operation in range(len(NAMES)):
-            at = HEADER + operation * PER_OPERATION
-            self.slots[at] = self.sums[operation]
-            self.slots[at + 1] = self.worst[operation]
-            for bucket, count in enumerate(self.buckets[operation], at + 2):
-                if count:
-                    self.slots[bucket] = count
-
-    def loop(self, deadline_ns: int) -> None:
-        """Eleven operations, in filebench's order; cut short when the time is up."""
-        for step in (self.create, self.append, self.read, self.delete, self.stat):
-            step()
-            self.slots[DONE] = self.done
-            if time.monotonic_ns() >= deadline_ns:
-                break
+            return {"error": error.errno or errno.EIO, "operation": self.operation}
+        return {
+            "ended_ns": time.monotonic_ns(),
+            "written": self.written,
+            "buckets": {name: list(buckets.items()) for name, buckets in self.buckets.items()},
+            "sums": self.sums,
+            "worst": self.worst,
+        }
 
     def create(self) -> None:
         number = self.take(self.absent)
-        path, size = self.paths[number], self.options.size(self.dice)
-        offset = self.below(IO_BYTES)
-        started = self.begin(CREATE)
-        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
-        started = self.end(started, WRITE)
-        write_whole(descriptor, size, self.content, offset)
-        started = self.end(started, CLOSE)
-        os.close(descriptor)
-        self.end(started)
-        self.slots[WRITTEN] += size
+        size, offset = self.options.size(self.dice), self.below(IO_BYTES)
+        descriptor = self.timed("create", os.open, self.paths[number], os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
+        self.timed("write", write_whole, descriptor, size, self.content, offset)
+        self.timed("close", os.close, descriptor)
+        self.written += size
         self.present.append(number)
 
     def append(self) -> None:
         path, size = self.any_path(), 1 + self.below(2 * self.options.mean_append - 1)
         offset = self.below(IO_BYTES)
-        started = self.begin(OPEN)
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND)
-        started = self.end(started, APPEND)
-        write_whole(descriptor, size, self.content, offset)
-        started = self.end(started, CLOSE)
-        os.close(descriptor)
-        self.end(started)
-        self.slots[WRITTEN] += size
+        descriptor = self.timed("open", os.open, path, os.O_WRONLY | os.O_APPEND)
+        self.timed("append", write_whole, descriptor, size, self.content, offset)
+        self.timed("close", os.close, descriptor)
+        self.written += size
 
     def read(self) -> None:
-        path, buffers = self.any_path(), [self.buffer]
-        started = self.begin(OPEN)
-        descriptor = os.open(path, os.O_RDONLY)
-        started = self.end(started, READ)
-        while os.readv(descriptor, buffers):
-            pass
-        started = self.end(started, CLOSE)
-        os.close(descriptor)
-        self.end(started)
+        descriptor = self.timed("open", os.open, self.any_path(), os.O_RDONLY)
+        self.timed("read", read_whole, descriptor, self.buffer)
+        self.timed("close", os.close, descriptor)
 
     def delete(self) -> None:
         number = self.take(self.present)
-        path = self.paths[number]
-        started = self.begin(DELETE)
-        os.unlink(path)
-        self.end(started)
+        self.timed("delete", os.unlink, self.paths[number])
         self.absent.append(number)
 
     def stat(self) -> None:
-        path = self.any_path()
-        started = self.begin(STAT)
-        os.stat(path)
-        self.end(started)
+        self.timed("stat", os.stat, self.any_path())
 
     def take(self, files: list[int]) -> int:
         at = self.below(len(files))
@@ -243,42 +210,42 @@ class Worker:
         """A random number from 0 to below `bound`; `randrange` would take five times as long."""
         return int(self.dice.random() * bound)
 
-    def begin(self, operation: int) -> int:
+    def timed(self, operation: str, call: Any, *arguments: Any) -> Any:
+        """Do one operation and count it."""
         self.operation = operation
-        return time.monotonic_ns()
-
-    def end(self, started: int, following: int = CREATE) -> int:
-        """Count the operation that began at `started`; the time at which the following one begins."""
-        now = time.monotonic_ns()
-        passed, operation = now - started, self.operation
-        self.buckets[operation][min(BUCKETS - 1, int(math.log2(passed or 1) * BUCKETS_IN_OCTAVE))] += 1
-        self.sums[operation] += passed
-        if passed > self.worst[operation]:
-            self.worst[operation] = passed
-            self.slots[WORST] = max(self.slots[WORST], passed)
-        self.done += 1
-        self.operation = following
-        return now
+        started_ns = time.monotonic_ns()
+        answer = call(*arguments)
+        passed_ns = time.monotonic_ns() - started_ns
+        self.buckets[operation][int(math.log2(passed_ns or 1) * BUCKETS_IN_OCTAVE)] += 1
+        self.sums[operation] += passed_ns
+        if passed_ns > self.worst[operation]:
+            self.worst[operation] = passed_ns
+            self.shared[1] = max(self.shared[1], passed_ns)
+        self.shared[0] += 1
+        return answer
 
 
 def run(options: Options) -> int:
     """Start the workers together, and print their progress and then their figures."""
-    shared = memoryview(mmap.mmap(-1, 8 * SLOTS * options.workers)).cast("q")
-    areas = [shared[SLOTS * number : SLOTS * (number + 1)] for number in range(options.workers)]
+    shared = memoryview(mmap.mmap(-1, 16 * options.workers)).cast("q")
     content, parent = noise(options.seed), os.getpid()
     gate, opener = os.pipe()
     ready, reporting = os.pipe()
-    left = set()
-    for number, area in enumerate(areas):
+    workers = {}
+    for number in range(options.workers):
+        answer, mine = os.pipe()
         pid = os.fork()
         if pid == 0:
             os.close(opener)
-            worker = Worker(number, options, area, content)
+            worker = Worker(number, options, shared[2 * number : 2 * number + 2], content)
             os.write(reporting, b"x")
             os.read(gate, 1)  # until the parent closes its end, for all workers at once
-            worker.work(time.monotonic_ns() + int(options.seconds * 1e9), parent)
-            os._exit(1 if area[ERROR] else 0)
-        left.add(pid)
+            result = worker.work(time.monotonic_ns() + int(options.seconds * 1e9), parent)
+            with open(mine, "w") as file:
+                json.dump(result, file)
+            os._exit(0)
+        os.close(mine)
+        workers[answer] = pid
     os.close(gate)
     os.close(reporting)
     missing = options.workers
@@ -286,66 +253,72 @@ def run(options: Options) -> int:
         missing -= len(reports)
     start_ns = time.monotonic_ns()
     os.close(opener)
-    killed = watch(left, areas, start_ns, options.seconds)
-    failed = next((area for area in areas if area[ERROR]), None)
+    results = watch(workers, shared, start_ns, options.seconds)
+    failed = next((result for result in results if "error" in result), None)
     if failed is not None:
-        emit(error=failed[ERROR], operation=NAMES[failed[FAILED]])
+        emit(**failed)
         return 1
-    if not all(area[ENDED] for area in areas):
-        sys.exit(f"a worker was killed by signal {killed}")
-    emit(**result(areas, (max(area[ENDED] for area in areas) - start_ns) / 1e9))
+    emit(**merged(results, start_ns))
     return 0
 
 
-def watch(left: set[int], areas: list[memoryview], start_ns: int, seconds: float) -> int:
-    """Print the workers' progress until all have ended; if one fails or is killed, kill the others.
+def watch(workers: dict[int, int], shared: memoryview, start_ns: int, seconds: float) -> list[dict[str, Any]]:
+    """Print the progress of workers, which are process numbers by the pipe for their result, until all have ended.
 
-    Returns the signal that killed one, or 0.
+    If one fails, the others are killed; if one is killed, this program ends, too.
     """
-    emitted, killed = 0.0, 0
+    left, results, ended = dict(workers), list[dict[str, Any]](), list[int]()
     while left:
-        pid, status = os.waitpid(-1, os.WNOHANG)
-        if pid:
-            left.discard(pid)
-            killed = killed or os.WTERMSIG(status)
-            continue
-        if killed or any(area[ERROR] for area in areas):
-            for pid in left:
-                os.kill(pid, signal.SIGKILL)
-        if time.monotonic() - emitted > EMIT_S:
-            emitted = time.monotonic()
-            passed = (time.monotonic_ns() - start_ns) / 1e9
+        if not ended:
+            passed_s = (time.monotonic_ns() - start_ns) / 1e9
             emit(
-                fraction=min(1.0, passed / seconds),
-                seconds=passed,
-                operations=sum(area[DONE] for area in areas),
-                worst_s=max(area[WORST] for area in areas) / 1e9,
+                fraction=min(1.0, passed_s / seconds),
+                seconds=passed_s,
+                operations=sum(shared[0::2]),
+                worst_s=max(shared[1::2]) / 1e9,
             )
-        time.sleep(0.01)
-    return killed
+        ended, _, _ = select.select(list(left), [], [], EMIT_S)
+        for answer in ended:
+            with open(answer) as file:
+                text = file.read()
+            _, status = os.waitpid(left.pop(answer), 0)
+            result = json.loads(text) if text else {}
+            results.append(result)
+            if not text or "error" in result:
+                for pid in left.values():
+                    os.kill(pid, signal.SIGKILL)
+            if not text:
+                sys.exit(f"a worker was killed by signal {os.WTERMSIG(status)}")
+            if "error" in result:
+                return results
+    return results
 
 
-def result(areas: list[memoryview], elapsed_s: float) -> dict[str, object]:
-    merged = []
-    for operation in range(len(NAMES)):
-        at = HEADER + operation * PER_OPERATION
-        rows = [area[at : at + PER_OPERATION].tolist() for area in areas]
-        sums, worsts = [row[0] for row in rows], [row[1] for row in rows]
-        merged.append((sum(sums), max(worsts), [sum(column) for column in zip(*(row[2:] for row in rows))]))
-    everything = [sum(column) for column in zip(*(buckets for _, _, buckets in merged))]
-    total = (sum(sums for sums, _, _ in merged), max(worst for _, worst, _ in merged), everything)
+def merged(results: list[dict[str, Any]], start_ns: int) -> dict[str, object]:
+    """The figures of all workers together."""
+    everything, by_operation = Counter[int](), {}
+    for name in NAMES:
+        buckets = Counter[int]()
+        for result in results:
+            buckets.update(dict(result["buckets"][name]))
+        everything += buckets
+        by_operation[name] = summary(
+            sum(result["sums"][name] for result in results), max(result["worst"][name] for result in results), buckets
+        )
+    sum_ns = sum(sum(result["sums"].values()) for result in results)
+    worst_ns = max(max(result["worst"].values()) for result in results)
     return {
-        "elapsed_s": elapsed_s,
-        "operations": sum(area[DONE] for area in areas),
-        "bytes_written": sum(area[WRITTEN] for area in areas),
-        "all": summary(*total),
-        "by_operation": {name: summary(*figures) for name, figures in zip(NAMES, merged)},
+        "elapsed_s": (max(result["ended_ns"] for result in results) - start_ns) / 1e9,
+        "operations": everything.total(),
+        "bytes_written": sum(result["written"] for result in results),
+        "all": summary(sum_ns, worst_ns, everything),
+        "by_operation": by_operation,
     }
 
 
-def summary(sum_ns: int, worst_ns: int, buckets: list[int]) -> dict[str, float]:
+def summary(sum_ns: int, worst_ns: int, buckets: Counter[int]) -> dict[str, float]:
     """Count, and latencies in seconds."""
-    count = sum(buckets)
+    count = buckets.total()
     return {
         "count": count,
         "mean_s": sum_ns / count / 1e9 if count else 0.0,
@@ -355,12 +328,12 @@ def summary(sum_ns: int, worst_ns: int, buckets: list[int]) -> dict[str, float]:
     }
 
 
-def percentile(buckets: list[int], share: float) -> float:
+def percentile(buckets: Counter[int], share: float) -> float:
     """Middle of the bucket in which the percentile lies, in nanoseconds."""
-    wanted, seen = share * sum(buckets), 0
-    for bucket, count in enumerate(buckets):
+    wanted, seen = share * buckets.total(), 0
+    for bucket, count in sorted(buckets.items()):
         seen += count
-        if count and seen >= wanted:
+        if seen >= wanted:
             return float(2 ** ((bucket + 0.5) / BUCKETS_IN_OCTAVE))
     return 0.0
 
