@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fswizard.disks.rights import DONE
 from fswizard.disks.set_up import Order, SetUpChoices
 from fswizard.disks.setting_up import LOCK
 from fswizard.drives.devices import find_device
@@ -70,6 +71,8 @@ class PrivateMachine:
         done = self.run(*process(here), given=json.dumps(order))
         lines = [json.loads(line) for line in done.stdout.splitlines()]
         assert lines and not done.stderr, done.stderr
+        if lines[-1][0] == DONE:
+            lines.pop()
         return [line[1]["step"] for line in lines[:-1]], *lines[-1]
 
 
