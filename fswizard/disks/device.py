@@ -61,7 +61,7 @@ async def open_devices(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncI
     emitter.begin("prepare", _("checking the device as root"))
     async with open_root(plan.memory_limit_bytes) as disks:
         claimed = [await disks.claim(member, kind) for member, kind in zip(plan.target.members, shown)]
-        disk = await disks.joined(claimed, plan.candidates)
+        disk = await disks.joined(claimed)
         if any(candidate.outlives_a_run for candidate in plan.candidates):
             journal.note_pool(disk.pool)
         require_unchanged(plan, held=True)

@@ -101,5 +101,5 @@ class Disks(Protocol):
         Raises RunFailed or Refused where it cannot be made there.
         """
 
-    async def joined(self, parts: Sequence[Any], candidates: Sequence[Candidate]) -> Disk:
+    async def joined(self, parts: Sequence[Any]) -> Disk:
         """Several of its disks as one, which alone takes orders from then on."""

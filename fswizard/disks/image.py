@@ -361,7 +361,7 @@ async def open_images(
             await look(PreparedImage(small, emitter, disks, disk, str(scratch)))
             with contextlib.suppress(DiskFailed, Refused):  # of one whose driver does not let it go
                 await disk.detach()
-        disk = await disks.joined(await _images(plan, emitter, disks), plan.candidates)
+        disk = await disks.joined(await _images(plan, emitter, disks))
         if any(candidate.outlives_a_run for candidate in plan.candidates):
             journal.note_pool(disk.pool)
         prepared = PreparedImage(plan, emitter, disks, disk, str(scratch))

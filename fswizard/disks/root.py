@@ -332,7 +332,7 @@ class RootDisks:
             claimed = claim.claim(member.number, member.diskseq, member.size_bytes, member.identifier, shown)
         return self._hold(claimed)
 
-    async def joined(self, parts: Sequence[RootDisk], candidates: Sequence[Candidate]) -> RootDisk:
+    async def joined(self, parts: Sequence[RootDisk]) -> RootDisk:
         if len(parts) == 1:
             return parts[0]
         for part in parts:

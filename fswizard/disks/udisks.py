@@ -247,7 +247,7 @@ class UdisksDisks:
         self._disks.append(disk)
         return disk
 
-    async def joined(self, parts: Sequence[UdisksDisk], candidates: Sequence[Candidate]) -> UdisksDisk:
+    async def joined(self, parts: Sequence[UdisksDisk]) -> UdisksDisk:
         (disk,) = parts
         return disk
 

@@ -136,7 +136,7 @@ def signatures_on(disk: RootDisk) -> list[str]:
 async def test_a_btrfs_over_four_devices_is_made_mounted_and_wiped(
     name: str, disks: RootDisks, parts: list[RootDisk]
 ) -> None:
-    joined = await disks.joined(parts, [])
+    joined = await disks.joined(parts)
     candidate = await made_and_mounted(joined, name)
     assert ["btrfs" in text for text in signatures_on(joined)] == [True, True, True, "degraded" not in name]
     assert await said(joined, "sh", "-c", "head -c 8000000 /dev/zero > file") == ""
@@ -152,7 +152,7 @@ async def test_a_btrfs_over_four_devices_is_made_mounted_and_wiped(
 
 
 async def test_what_has_no_layout_lies_on_the_first_member_alone(disks: RootDisks, parts: list[RootDisk]) -> None:
-    joined = await disks.joined(parts, [])
+    joined = await disks.joined(parts)
     await made_and_mounted(joined, "btrfs:raid1")
     await umount(joined)
     await made_and_mounted(joined)
