@@ -26,7 +26,7 @@ DEVICE, OWNER = "DEVICE", "OWNER"
 """Stand for the loop device of udisks2, and for what says to mkfs that the root directory is the user's: a prototype of
 XFS', a directory to be copied to btrfs."""
 WORK = "work"
-"""A directory of the user's on a filesystem whose root directory stays root's."""
+"""The user's working directory on a filesystem whose root directory belongs to root."""
 DISCARDING = frozenset({"btrfs", "f2fs"})
 """Filesystems that discard by themselves, which would punch holes into the image."""
 NOT_NEEDED = frozenset({"noinit_itable"})

@@ -121,7 +121,7 @@ class PreparedImage:
             raise
 
     async def _clear(self, candidate: Candidate) -> None:
-        """Have nothing mounted of the candidate before, whose driver may have locked up.
+        """Unmount the previous candidate, in case its driver had locked up.
 
         CandidateFailed where it is the same one, and RunFailed where it stands in the way of another.
         """
@@ -359,7 +359,7 @@ async def open_images(
             small = replace(plan, target=replace(plan.target, size_bytes=FIRST_LOOK_BYTES))
             (disk,) = await _images(small, emitter, disks)
             await look(PreparedImage(small, emitter, disks, disk, str(scratch)))
-            with contextlib.suppress(DiskFailed, Refused):  # of one whose driver does not let it go
+            with contextlib.suppress(DiskFailed, Refused):  # its driver does not release it
                 await disk.detach()
         disk = await disks.joined(await _images(plan, emitter, disks))
         if any(candidate.outlives_a_run for candidate in plan.candidates):

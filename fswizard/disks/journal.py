@@ -171,9 +171,9 @@ def leftovers() -> tuple[Leftover, ...]:
 def clean(leftover: Leftover) -> tuple[str, ...]:
     """Remove it. Only directories that a run made are touched, and no living run's.
 
-    Pools, arrays and volumes that the kernel still holds come first, as they lie in what is then removed. The sentences
-    name what is gone without this. Refused where something may be another's, Missing where root's rights cannot be had,
-    RunFailed where anything may still be there; it stays written down.
+    Pools, arrays and volumes that the kernel still holds come first, as they lie in what is then removed. Returns a
+    sentence for each directory that was gone already. Refused if something may belong to somebody else, Missing if
+    root's rights are not available, RunFailed if anything may still be there; it stays in the journal.
     """
     with _locked(leftover.entry) as file:
         if not file:

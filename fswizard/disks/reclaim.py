@@ -12,7 +12,7 @@ from fswizard.language import _
 
 
 def ask(names: Sequence[str]) -> None:
-    """Have it done; Refused where one may be another's, Missing where root's rights cannot be had."""
+    """Run it as root. Refused if something may belong to somebody else, Missing if root's rights are not available."""
     unfinished = RunFailed(_("What a killed run left in the kernel could not be taken away."), _("Try it again."))
     list(rights.ask(__name__, list(names), unfinished))
 
