@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterator, Sequence
 
 from fswizard.advice.choice import Choice, torn_between
@@ -11,10 +12,13 @@ from fswizard.language import N_, _, listing, n_, p_, shown
 from fswizard.model.analysis import Analysis, Ratio, Reason
 from fswizard.model.forecast import Forecast
 from fswizard.model.layout import DEGRADED
-from fswizard.model.metrics import is_stall
+from fswizard.model.metrics import WAIT_MEDIAN, WAIT_WORST, is_stall
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.model.units import size_text, speed_text, stall_text, times_text
+
+NOTICED_S = 0.1
+"""Users notice no shorter waits, nor small differences."""
 
 
 def reasons(
@@ -29,6 +33,7 @@ def reasons(
         *_torn(plan, analysis, choice),
         *(_by_workload(plan, analysis, ratio) if ratio else ()),
         *(_stall(result, ratio.candidate, ratio.baseline) if ratio else ()),
+        *_wait(result),
         *_age(plan, age),
         *_encryption(result, analysis),
         *_noise(result, analysis, choice, forecast),
@@ -158,14 +163,34 @@ def _stall(result: Result, one: str, other: str) -> Iterator[Reason]:
         return
     own, its = (max(waits[name][key] for key in shared) for name in (one, other))
     title = result.plan.candidate(other).title
-    # Users do not notice stalls under 0.1 s, nor small differences.
-    if max(own, its) < 0.1 or min(own, its) <= 0 or 1 / 1.5 < own / its < 1.5:
+    if max(own, its) < NOTICED_S or min(own, its) <= 0 or 1 / 1.5 < own / its < 1.5:
         return
     longer = N_("Its worst stall was {stall}, {times} longer than that of {candidate} ({other}).")
     shorter = N_("Its worst stall was {stall}, {times} shorter than that of {candidate} ({other}).")
     times = times_text(max(own / its, its / own))
     text = longer if own > its else shorter
     yield Reason("stall", _(text, stall=stall_text(own), times=times, candidate=title, other=stall_text(its)))
+
+
+def _wait(result: Result) -> Iterator[Reason]:
+    """How long a small save takes while a large file is written, where anybody would notice."""
+    waits: dict[str, dict[str, list[float]]] = {}
+    for s in result.samples:
+        if s.metric in (WAIT_MEDIAN.name, WAIT_WORST.name) and s.round not in result.discarded_rounds:
+            waits.setdefault(s.candidate, {}).setdefault(s.metric, []).append(s.value)
+    words = [
+        _(
+            "{time} on {candidate} (at worst {worst})",
+            time=stall_text(statistics.median(own[WAIT_MEDIAN.name])),
+            candidate=candidate.title,
+            worst=stall_text(max(own[WAIT_WORST.name])),
+        )
+        for candidate in result.plan.candidates
+        if len(own := waits.get(candidate.name, {})) == 2
+    ]
+    longest = max((max(own.get(WAIT_WORST.name, [0.0])) for own in waits.values()), default=0.0)
+    if words and longest >= NOTICED_S:
+        yield Reason("stall", _("Saving while a large file is copied takes {times}.", times=listing(words)))
 
 
 def _noise(result: Result, analysis: Analysis, choice: Choice, forecast: Forecast | None) -> Iterator[Reason]:

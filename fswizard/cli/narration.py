@@ -63,7 +63,7 @@ class Narration:
         """Write what an event says; `state` is that of the run after it."""
         if isinstance(event, StepProgressed):
             if self._moves:
-                self._move(event, _where(state))
+                self._move(event, state)
         elif isinstance(event, StepStarted):
             if not self._moves or event.step.stage in ("prepare", "fill"):
                 self.say(_where(state))
@@ -79,12 +79,10 @@ class Narration:
         end = "\r\x1b[K" if self._moves else ""
         self._print(f"{end}{safe_lines(text)}\n")
 
-    def _move(self, event: StepProgressed, where: str) -> None:
+    def _move(self, event: StepProgressed, state: RunState) -> None:
         rate = f"  {figure_text(event.rate, event.rate_unit)}" if event.rate is not None else ""
-        left = ""
-        if event.left_s is not None:
-            left = "  " + _("about {duration} left", duration=duration_text(event.left_s))
-        line = f"{event.run_fraction:4.0%}{left}{rate}  {where}"
+        left = _("at most {time} to go", time=duration_text(state.left_s))
+        line = f"{state.run_fraction:4.0%}  {left}{rate}  {_where(state)}"
         self._print(f"\r\x1b[K{line[: shutil.get_terminal_size().columns - 1]}")
 
     def _print(self, text: str) -> None:

@@ -243,6 +243,13 @@ def _known_by(drive: Drive | None) -> str:
     return (drive.serial or drive.model or drive.name) if drive else ""
 
 
+def drive_at(chosen: TargetChoice) -> Drive | None:
+    """The disk that a target is, or its first image will lie on, before there is a plan; None if unknown."""
+    if chosen.kind == "directory":
+        return None
+    return place_of(chosen.path or locations.default_directory())
+
+
 def drive_under(target: Target, otherwise: str = "", *, asking: bool = False) -> Drive | None:
     """The disk that a target lies on; several as one, None if unknown.
 

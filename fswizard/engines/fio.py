@@ -243,7 +243,7 @@ class FioJob(Engine):
         layout = self._allocating(path) if self.allocated else self._layout._command(path, "SEED")
         return (PlannedCommand(layout, text=_("preparing the file, if it isn't there yet")), measured)
 
-    async def run(self, context: WorkloadContext, emit: Tell, *, seed: int) -> None:
+    async def run(self, context: WorkloadContext, emit: Tell, *, seed: int, cut_s: float = 0.0) -> None:
         path = self._file(context.directory)
         if self.makes_its_file:
             async with making(context, path):

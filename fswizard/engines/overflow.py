@@ -84,7 +84,7 @@ class OverflowJob(Engine):
     def commands(self) -> tuple[PlannedCommand, ...]:
         return self.fio.commands()
 
-    async def run(self, context: WorkloadContext, emit: Tell, *, seed: int) -> None:
+    async def run(self, context: WorkloadContext, emit: Tell, *, seed: int, cut_s: float = 0.0) -> None:
         rates: list[tuple[int, float]] = []
         begun_s: float | None = None
 

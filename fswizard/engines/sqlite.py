@@ -100,7 +100,7 @@ class SqliteJob(TimedEngine):
         timed_from = ROWS + FIRST_TRANSACTIONS[self.journal]
         scripts = {
             "first": [
-                "PRAGMA synchronous = OFF;",  # nothing of it is timed, and a remount puts it on the disk
+                "PRAGMA synchronous = OFF;",  # nothing of it is timed, and a sync puts it on the disk
                 ".filectrl persist_wal 1",  # the log keeps its length when it is closed
                 f"PRAGMA journal_mode = {self.journal};",
                 "CREATE TABLE entry (number INTEGER PRIMARY KEY, word TEXT, content TEXT);",
@@ -129,7 +129,7 @@ class SqliteJob(TimedEngine):
             self._carrying_out("then", database, scratch, text),
             share_done=share_done, whole=self.transactions, unit="1/s",
         )  # fmt: skip
-        return Timed((work,), (LaidOut(database, (making, first), anew=True),))
+        return Timed((work,), (LaidOut(database, (making, first), anew=True),), reads=False)
 
     def _carrying_out(self, part: str, database: str, scratch: str, text: str) -> Work:
         """sqlite3 with the statements of a script, without the user's settings in HOME."""

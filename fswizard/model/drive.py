@@ -142,6 +142,11 @@ class Drive:
     """What is still being asked of the disk, or why asking ended; empty when all is known."""
 
     @property
+    def turns(self) -> bool:
+        """It is known for a hard disk, or for several; a virtual machine says of any disk that it turns."""
+        return self.kind == "hdd" or (self.rotational and (self.kind == "array" or self.bus == "loop"))
+
+    @property
     def flash(self) -> bool:
         """It has no platters, so its zones, if any, are not shingles."""
         return self.kind in ("ssd", "nvme", "flash-card")

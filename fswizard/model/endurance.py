@@ -25,7 +25,7 @@ _CARD_BUDGET_BYTES = 25 * 10**9
 
 def usual_budget_bytes(drive: Drive | None) -> int | None:
     """What a run may write where the user did not say; None for no limit, as on hard disks, which do not wear."""
-    if drive is None or drive.kind == "hdd" or (drive.kind == "array" and drive.rotational):
+    if drive is None or drive.turns:
         return None
     if drive.kind == "flash-card":
         return min(_CARD_BUDGET_BYTES, drive.size_bytes // 2)

@@ -1,23 +1,21 @@
 """What a run takes: time, bytes and room.
 
-At first as disks of its kind do (the figures stand for an ordinary SATA SSD, unless they are asked for on another kind
-of disk; what an engine alone needs stands with it), then as earlier runs on the same disk did, and after each round as
-this run did so far. Pure.
+Before a run as disks of its kind do (the figures stand for an ordinary SATA SSD, unless they are asked for on another
+kind of disk; what an engine alone needs stands with it), or as the latest run of the same tests on this disk did; after
+each round as this run did so far. Pure.
 """
 
 from __future__ import annotations
 
 import statistics
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 
 from fswizard.model.filesystem import Filesystem
-from fswizard.model.metrics import BARE_WRITTEN, DEVICE_WRITTEN, DURATION, MKFS_TIME, TRIAL_WRITTEN
+from fswizard.model.metrics import BARE_WRITTEN, MKFS_TIME
 from fswizard.model.plan import FIRST_LOOK_BYTES, FIRST_LOOK_FILE_BYTES, Plan
 from fswizard.model.recipe import Job, Pace, Recipe, Workload
-from fswizard.model.result import Result, Sample
+from fswizard.model.result import Result
 
 SEQUENTIAL_BYTES_PER_S = 400e6
 AGEING_BYTES_PER_S = 250e6
@@ -57,8 +55,12 @@ LEAST_MEMORY_BYTES = 256 << 20
 LEAST_SHARE = 0.5
 """Share of a trial's expected writes that the smallest write budget leaves to it."""
 ROUNDING = 1e-9
-BESIDE = ""
-"""The name for everything in a trial but its workloads: mkfs, mounting, unmounting."""
+SLOWER_THAN_BASELINE = 1.3
+"""How many times its box a workload takes, as a mean of candidates: they do what fits into it on the baseline."""
+UNKNOWN = 3.0
+"""How many times as long as expected work may take on a disk that nothing was measured on yet."""
+WITHIN = 2.0
+"""A range of time that is told ends at no more than so many times its begin."""
 
 
 def expected_s(job: Job, *, prepares: bool = True) -> float:
@@ -142,200 +144,91 @@ def room(jobs: Iterable[Job]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Took:
-    """Seconds, with what is prepared, and the bytes that reached the disk while it was measured: means over rounds."""
-
-    seconds: float
-    writes_bytes: float
-    """Beside the workloads: also what was prepared for them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Calibration:
-    """An earlier run on the disk of a plan."""
+class Precedent:
+    """The latest run of the same tests on the disk of a plan."""
 
     date: str
     """ISO 8601."""
-    workloads: Mapping[Job, Mapping[str, Took]]
-    """What each candidate took for a job."""
-    beside: Mapping[str, Took]
-    """What each candidate took for the rest of a trial."""
+    trial_s: float
+    trial_bytes: float
+    """What the devices counted in a trial; 0 where they counted nothing."""
     around_s: float
     """Time before the first trial, and for taking everything away after the last one."""
-    filled_bytes: int
-    """Size of its scratch images, which were written from end to end."""
-    slower: float
-    """How many times as long as an ordinary SATA SSD the disk took for work; 1 where none was timed."""
-
-    def took(self, job: Job, candidates: Sequence[str]) -> tuple[Took, ...]:
-        """For a job, by those of `candidates` that were measured, else by all that were; empty where none was."""
-        return _of(self.workloads.get(job.ending_at(0), {}), candidates)
-
-    def took_beside(self, candidates: Sequence[str]) -> tuple[Took, ...]:
-        """As `took`, beside the workloads."""
-        return _of(self.beside, candidates)
-
-    def trial_bytes(self, jobs: Iterable[Job], candidates: Sequence[str]) -> int:
-        """What a trial with these jobs wrote; 0 where others were measured."""
-        wanted = {job.ending_at(0) for job in jobs}
-        if wanted != self.workloads.keys():
-            return 0
-        parts = (self.took_beside(candidates), *(self.took(job, candidates) for job in wanted))
-        return int(sum(statistics.fmean(each.writes_bytes for each in took) for took in parts))
-
-    def takes_around_s(self, filled_bytes: int) -> float:
-        """What a run takes before and after its trials, where scratch images have so much; 0 if unknown."""
-        if bool(filled_bytes) != bool(self.filled_bytes):
-            return 0.0
-        return self.around_s * (filled_bytes / self.filled_bytes if filled_bytes else 1.0)
-
-    def pace(self, kind: str) -> float | None:
-        """What timed jobs wrote over what they do on a disk of its kind; None where there was none."""
-        timed = [(timed_bytes(job, kind), took.values()) for job, took in self.workloads.items()]
-        expected = sum(size_bytes for size_bytes, _ in timed)
-        wrote = sum(statistics.fmean(each.writes_bytes for each in took) for size_bytes, took in timed if size_bytes)
-        return wrote / expected if expected else None
 
 
-def _of(known: Mapping[str, Took], candidates: Sequence[str]) -> tuple[Took, ...]:
-    return tuple(known[name] for name in candidates if name in known) or tuple(known.values())
-
-
-def calibration(result: Result) -> Calibration | None:
-    """What the run of a result took; None where no trial has both its time and what it wrote."""
-    jobs = {workload.name: workload.job.ending_at(0) for workload in result.plan.recipe.workloads}
+def precedent(result: Result) -> Precedent | None:
+    """What the run of a result took; None where it has no trial."""
     samples = [sample for sample in result.samples if sample.round]
     if not samples or not samples[-1].at_s:
         return None
-    first = samples[0]
+    first, last = samples[0], samples[-1]
     began_s = first.at_s - (first.value if first.metric == MKFS_TIME.name else 0.0)
-    trials: dict[str, list[Mapping[str, Took]]] = {}
-    for number, candidate, trial in _trials(samples, began_s):
-        if number not in result.discarded_rounds and trial.keys() >= jobs.keys():
-            trials.setdefault(candidate, []).append(trial)
-    if not trials:
-        return None
-    took: defaultdict[str, dict[str, Took]] = defaultdict(dict)
-    for candidate, own in trials.items():
-        for name in (*jobs, BESIDE):
-            seconds = statistics.fmean(trial[name].seconds for trial in own)
-            took[name][candidate] = Took(seconds, statistics.fmean(trial[name].writes_bytes for trial in own))
-    return Calibration(
+    trials = len({(sample.round, sample.candidate) for sample in samples if sample.candidate})
+    written = [sample.value for sample in result.trials_written]
+    return Precedent(
         result.environment.started[:10],
-        {job: took[name] for name, job in jobs.items()},
-        took[BESIDE],
-        began_s + result.elapsed_s - samples[-1].at_s,
-        result.plan.target.filled_bytes,
-        _slower(samples, jobs),
+        (last.at_s - began_s) / trials,
+        statistics.fmean(written) if written else 0.0,
+        began_s + result.elapsed_s - last.at_s,
     )
 
 
-def _trials(samples: Sequence[Sample], began_s: float) -> Iterator[tuple[int, str, Mapping[str, Took]]]:
-    """Round, candidate and what each workload took (and `BESIDE`), of trials that went through to their end.
-
-    What passes before a figure belongs to its workload.
-    """
-    for (number, candidate), figures in groupby(samples, lambda sample: (sample.round, sample.candidate)):
-        seconds, writes_bytes = defaultdict[str, float](float), defaultdict[str, float](float)
-        whole_bytes = None
-        for sample in figures:
-            seconds[sample.workload] += sample.at_s - began_s
-            began_s = sample.at_s
-            if sample.metric == DEVICE_WRITTEN.name:
-                writes_bytes[sample.workload] += sample.value
-            elif sample.metric == TRIAL_WRITTEN.name:
-                whole_bytes = sample.value
-        if candidate and whole_bytes is not None:
-            writes_bytes[BESIDE] = whole_bytes - sum(writes_bytes.values())
-            yield number, candidate, {name: Took(seconds[name], writes_bytes[name]) for name in (*seconds, BESIDE)}
-
-
-def _slower(samples: Iterable[Sample], jobs: Mapping[str, Job]) -> float:
-    """How many times as long as an SSD the disk took, by the work without a duration of its own; 1 if there is none."""
-    timed = [(s.value, jobs[s.workload]) for s in samples if s.metric == DURATION.name and s.workload in jobs]
-    of_work = [(seconds, job.cost.measure_s) for seconds, job in timed if not job.seconds]
-    expected_s = sum(seconds for _, seconds in of_work)
-    return sum(seconds for seconds, _ in of_work) / expected_s if expected_s else 1.0
-
-
-def estimate(
-    plan: Plan, calibrations: Sequence[Calibration], *, buffered: Collection[str], bare: bool, ceiling_s: float
-) -> Plan:
+def estimate(plan: Plan, before: Precedent | None, *, buffered: Collection[str], bare: bool, ceiling_s: float) -> Plan:
     """The plan with the durations and bytes expected on its disk.
 
-    `calibrations` are of that disk, the best first. `buffered` are the candidates that take direct writes through
-    memory. `bare`: samples of the device without a filesystem are taken. `ceiling_s` is the time for measuring what
-    the workloads reach in memory.
+    `buffered` are the candidates that take direct writes through memory. `bare`: samples of the device without a
+    filesystem are taken. `ceiling_s` is the time for measuring what the workloads reach in memory.
     """
     kind = plan.drive.kind if plan.drive else "unknown"
     names = [candidate.name for candidate in plan.measured]
-    latest = calibrations[0] if calibrations else None
     direct_share = _mean([BUFFERED_DIRECT_SHARE if name in buffered else 1.0 for name in names], 1.0)
-    workloads = tuple(_expected(w, names, kind, calibrations, direct_share) for w in plan.recipe.workloads)
+    workloads = tuple(_expected(workload, kind, direct_share) for workload in plan.recipe.workloads)
     made = 0.0
     if plan.target.kind != "directory":
         made = _mean([made_bytes(c.filesystem, plan.target.room_bytes(c.array)) for c in plan.measured], 0.0)
     # A byte is written as often as copies and parity ask for.
     whole = sum(member.size_bytes for member in plan.target.members)
     spread = _mean([whole / plan.target.room_bytes(c.array) if c.array else 1.0 for c in plan.measured], 1.0)
-    overhead_s = trial_overhead_s(kind, made)
     looked = plan.first_look is not None
     preparation_s = 1.0 + filling_s(plan.target.filled_bytes, kind) + ceiling_s
     if looked:
         preparation_s += filling_s(FIRST_LOOK_BYTES, kind) + len(names) * first_look_s(kind)
-    trial_bytes = int((sum(w.writes_bytes for w in workloads) + COUNTED[plan.target.kind] * made) * spread)
-    if latest:
-        overhead_s = statistics.fmean(took.seconds for took in latest.took_beside(names))
-        preparation_s = latest.takes_around_s(plan.target.filled_bytes) or preparation_s
-        trial_bytes = latest.trial_bytes((w.job for w in workloads), names) or trial_bytes
-    known = latest and any(candidate.name in latest.beside for candidate in plan.aged)
-    aged = 0 if known else len(plan.aged)
-    copied_bytes = aged * plan.target.size_bytes // len(names)
+    preparation_s += sum(workload.seconds for workload in workloads if workload.box_s)  # to find the amounts
+    trial_bytes = int((sum(w.writes_bytes / w.every for w in workloads) + COUNTED[plan.target.kind] * made) * spread)
+    copied_bytes = len(plan.aged) * plan.target.size_bytes // len(names)
     trial_bytes += copied_bytes
-    preparation_s += aged * (ageing_s(plan) + 3 * filling_s(plan.target.size_bytes, kind))
-    trial_s = overhead_s + 2 * filling_s(copied_bytes, kind) + sum(workload.seconds for workload in workloads)
-    bare_s = bare_bytes = 0.0
-    if bare and (sampled := [w for w in workloads if w.job.runs_bare]):
-        bare_s = BARE_SHARE * trial_s
-        once = sum(w.timed_bytes or w.job.cost.measure_bytes for w in sampled)
-        bare_bytes = bare_s / (sum(w.seconds for w in sampled) or 1.0) * once
+    preparation_s += len(plan.aged) * (ageing_s(plan) + 3 * filling_s(plan.target.size_bytes, kind))
+    trial_s = trial_overhead_s(kind, made) + 2 * filling_s(copied_bytes, kind)
+    trial_s += sum(workload.seconds / workload.every for workload in workloads)
+    if bare and (sampled := [workload for workload in workloads if workload.job.runs_bare]):
+        once = sum(workload.timed_bytes or workload.job.cost.measure_bytes for workload in sampled)
+        trial_bytes += int(BARE_SHARE * trial_s / (sum(w.seconds for w in sampled) or 1.0) * once)
+        trial_s *= 1 + BARE_SHARE
+    if before:
+        share = before.trial_s / trial_s
+        workloads = tuple(replace(workload, seconds=share * workload.seconds) for workload in workloads)
+        trial_s, trial_bytes = before.trial_s, int(before.trial_bytes) or trial_bytes
+        preparation_s = before.around_s
     return replace(
         plan,
         recipe=replace(plan.recipe, workloads=workloads),
-        seconds_per_trial=trial_s + bare_s,
-        writes_bytes_per_trial=trial_bytes + int(bare_bytes),
+        seconds_per_trial=trial_s,
+        writes_bytes_per_trial=trial_bytes,
         preparation_s=preparation_s,
         looks_first=looked,
-        measured_on=latest.date if latest else "",
+        measured_on=before.date if before else "",
     )
 
 
-def _expected(
-    workload: Workload,
-    candidates: Sequence[str],
-    kind: str,
-    calibrations: Sequence[Calibration],
-    direct_share: float,
-) -> Workload:
+def _expected(workload: Workload, kind: str, direct_share: float) -> Workload:
     """The workload with its expected duration and bytes, which are means over the candidates."""
     job, timed = workload.job, timed_bytes(workload.job, kind)
+    seconds = on_disk_s(job, workload.seconds, SLOWER.get(kind, 1.0))
+    if workload.box_s:
+        seconds = min(seconds, SLOWER_THAN_BASELINE * workload.box_s + REMOUNT_S)
     prepared = max(0, workload.writes_bytes - job.cost.measure_bytes)
-    if took := next((took for each in calibrations if (took := each.took(job, candidates))), ()):
-        seconds = statistics.fmean(each.seconds for each in took)
-        writes = [each.writes_bytes for each in took]
-        mean, most = statistics.fmean(writes), max(writes) if timed else 0
-    else:
-        latest = calibrations[0] if calibrations else None
-        seconds = on_disk_s(job, workload.seconds, latest.slower if latest else SLOWER.get(kind, 1.0))
-        pace = latest.pace(kind) if latest else None
-        most = timed * (pace or 1.0)
-        if not timed:
-            mean = workload.writes_bytes - prepared
-        elif pace or not job.direct:
-            mean = most
-        else:
-            mean = most * direct_share
-    return replace(workload, seconds=seconds, writes_bytes=int(prepared + mean), timed_bytes=int(most))
+    written = (timed * direct_share if job.direct else timed) if timed else workload.writes_bytes - prepared
+    return replace(workload, seconds=seconds, writes_bytes=int(prepared + written), timed_bytes=timed)
 
 
 def _mean(values: Sequence[float], otherwise: float) -> float:
@@ -352,6 +245,10 @@ class Outlook:
     most_bytes: float
     measured_on: str = ""
     """Date of the run that it rests on, until this one has figures of its own."""
+
+    def share(self, elapsed_s: float) -> float:
+        """Of the run that is done, if it goes on to its end."""
+        return min(1.0, elapsed_s / self.most_s) if self.most_s else 0.0
 
 
 def expected(plan: Plan, earlier: Result | None = None) -> Outlook:
@@ -376,6 +273,7 @@ def expected(plan: Plan, earlier: Result | None = None) -> Outlook:
         trial_s=plan.seconds_per_trial,
         trial_bytes=trial_bytes,
         least_rounds=1,
+        margin=1.0 if plan.measured_on or earlier else UNKNOWN,
     )
     return replace(begun, measured_on="" if earlier else plan.measured_on)
 
@@ -390,24 +288,28 @@ def outlook(
     trial_s: float,
     trial_bytes: float,
     least_rounds: int = 0,
+    margin: float = 1.0,
 ) -> Outlook:
     """The whole run, from how far it is, how many `candidates` are still in it, and what a trial takes as it looks now.
 
     It ends early where all is settled after the minimum of rounds, else by its time, its rounds or its budget.
-    `least_rounds` of those to come are sure, where its limits allow them.
+    `least_rounds` of those to come are sure, where its limits allow them. Trials may take `margin` times as long.
     """
     round_s, round_bytes = candidates * trial_s, candidates * trial_bytes
-    most, ahead = 0, plan.minimum_rounds - rounds
-    if not plan.time_limit_s:
-        most = max(0, ahead)
-    while plan.time_limit_s and another_round_fits(plan, rounds + most, elapsed_s + most * round_s, round_s):
-        most += 1
+    ahead = plan.minimum_rounds - rounds
+    most = max(0, ahead if not plan.time_limit_s else plan.maximum_rounds - rounds)
     if plan.write_budget_bytes is not None and round_bytes:
         most = min(most, max(0, int((plan.write_budget_bytes - written_bytes) / round_bytes + ROUNDING)))
+    most_s = elapsed_s + margin * most * round_s
+    if plan.time_limit_s:
+        while most and not another_round_fits(plan, rounds + most - 1, elapsed_s + (most - 1) * round_s, round_s):
+            most -= 1
+        # The minimum of rounds may take longer than the limit.
+        most_s = min(most_s, max(plan.time_limit_s, elapsed_s + most * round_s))
     least = min(most, max(least_rounds, ahead))
     return Outlook(
-        elapsed_s + least * round_s,
-        elapsed_s + most * round_s,
+        max(elapsed_s + least * round_s, most_s / WITHIN),
+        max(most_s, elapsed_s),
         written_bytes + least * round_bytes,
         written_bytes + most * round_bytes,
     )

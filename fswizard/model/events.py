@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -13,6 +13,7 @@ from fswizard.language import N_
 from fswizard.model.analysis import Analysis
 from fswizard.model.forecast import Forecast
 from fswizard.model.plan import Plan
+from fswizard.model.recipe import Amount
 from fswizard.model.result import Doubt, Environment, Failure, Outcome, Result, Sample, ThroughputSeries
 
 Stage = Literal["prepare", "raw", "wait", "format", "mount", "fill", "workload", "check", "clean"]
@@ -48,6 +49,14 @@ class RunStarted(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class AmountsFound(Event):
+    """How much of the workloads with a box of time this disk does in it; the plan's recipe has the most of each."""
+
+    amounts: Mapping[str, Amount]
+    """By the workload's name."""
+
+
+@dataclass(frozen=True, slots=True)
 class StepStarted(Event):
     step: Step
 
@@ -67,10 +76,6 @@ class StepProgressed(Event):
     """Median of the last interval."""
     worst_latency_s: float | None = None
     """Worst since the step began."""
-    run_fraction: float = 0.0
-    """Share of the whole run done, 0 to 1."""
-    left_s: float | None = None
-    """Time left of the whole run as it looks now."""
     preparing: bool = False
     """Of a workload: nothing of it is measured yet."""
 
@@ -182,7 +187,7 @@ def fold(result: Result, events: Iterable[Event]) -> Result:
     failures: list[Failure] = []
     doubts: list[Doubt] = []
     discarded: list[int] = []
-    finished_rounds, survivors = result.finished_rounds, result.survivors
+    plan, finished_rounds, survivors = result.plan, result.finished_rounds, result.survivors
     outcome, elapsed_s = result.outcome, result.elapsed_s
     fault, remedy = result.fault, result.remedy
     for event in events:
@@ -190,6 +195,8 @@ def fold(result: Result, events: Iterable[Event]) -> Result:
         match event:
             case SampleTaken(sample=sample) if sample.round or not sample.candidate:  # else it is of the first look
                 samples.append(sample if sample.at_s else replace(sample, at_s=event.at_s))
+            case AmountsFound(amounts=amounts):
+                plan = plan.with_amounts(amounts)
             case SeriesRecorded():
                 series.append(event.series)
             case StepFailed():
@@ -207,6 +214,7 @@ def fold(result: Result, events: Iterable[Event]) -> Result:
                 fault, remedy = (event.text, event.hint) if outcome == "failed" else ("", "")
     return replace(
         result,
+        plan=plan,
         samples=result.samples + tuple(samples),
         throughput_series=result.throughput_series + tuple(series),
         failures=result.failures + tuple(failures),

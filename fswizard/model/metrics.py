@@ -34,6 +34,9 @@ SYNC_MEDIAN = Metric("sync_median", "s", "lower")
 """Of fsync or fdatasync alone, without the write before it, as are the next two."""
 SYNC_P99 = Metric("sync_p99", "s", "lower")
 SYNC_P999 = Metric("sync_p999", "s", "lower")
+WAIT_MEDIAN = Metric("wait_median", "s", "lower")
+"""Of a small save with fsync while a large file is written."""
+WAIT_WORST = Metric("wait_worst", "s", "lower")
 BYTES_WRITTEN = Metric("bytes_written", "B", "lower")
 """What the program wrote, to be set against what the device wrote."""
 WORST_STALL = Metric("worst_stall", "s", "lower")
@@ -64,6 +67,8 @@ UNPLUG_TIME = Metric("unplug_time", "s", "lower")
 """Of a cell: what writing back took after each workload, and the unmount. In directories the last write back alone."""
 STEADINESS = Metric("steadiness", "1", "higher")
 """Rate of a timed job in its last third, as a share of that in its middle one."""
+SHARE_DONE = Metric("share_done", "1", "higher")
+"""Of the work, where it was ended because the candidate took several times as long as the baseline."""
 LASTED = Metric("lasted", "s", "lower")
 """How long a timed job was measured in the run's first trial, which decides for all others; see `Job.with_duration`."""
 FIRST_LOOK_RATE = Metric("first_look_rate", "B/s", "higher")

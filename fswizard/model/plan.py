@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import Array
-from fswizard.model.recipe import PlannedCommand, Recipe, Workload
+from fswizard.model.recipe import Amount, PlannedCommand, Recipe, Workload
 
 FIRST_LOOK = 2
 """Rounds below which there is no interval."""
@@ -166,6 +166,12 @@ class Plan:
     """udisks2 attaches and mounts the images, so nothing needs root's rights."""
     left_out: tuple[LeftOut, ...] = ()
     """Where the user chose no candidates: those that would have been among them."""
+
+    def with_amounts(self, amounts: Mapping[str, Amount]) -> Plan:
+        """With so much work for some tests, by name."""
+        recipe = self.recipe.with_amounts(amounts)
+        fewer_bytes = self.recipe.trial_bytes - recipe.trial_bytes
+        return replace(self, recipe=recipe, writes_bytes_per_trial=max(0, self.writes_bytes_per_trial - fewer_bytes))
 
     @property
     def needs_root(self) -> bool:

@@ -9,8 +9,9 @@ from typing import Annotated, Any, ClassVar
 
 from fswizard.errors import UsageError
 from fswizard.language import N_, _
+from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Strain
-from fswizard.model.keys import UNWRITTEN, Expected, number, one_of, size, text
+from fswizard.model.keys import UNWRITTEN, Expected, number, one_of, size, text, whole
 from fswizard.model.metrics import Metric
 from fswizard.model.text import safe
 
@@ -201,6 +202,19 @@ class Job:
         return False
 
 
+CUT = 4
+"""How many times its box a workload may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """How much of a workload all candidates of a run do."""
+
+    units: int
+    seconds: float
+    """What that takes on the baseline, as it looks."""
+
+
 @dataclass(frozen=True, slots=True)
 class Workload:
     """One thing that is measured, with the figure that counts."""
@@ -215,12 +229,38 @@ class Workload:
     weight: Annotated[float, number(0, 1000)] = 1.0
     why: Annotated[str, text(500)] = ""
     """What this stands for in a user's day, in a sentence."""
+    box_s: Annotated[float, number(0, 3600, key="box")] = 0.0
+    """So long the baseline shall take, until all is on the disk; all candidates do what fits. 0: the whole amount."""
+    every: Annotated[int, whole(1, 100)] = 1
+    """It is measured in each round whose next number this divides: with 3 in the second, the fifth and so on."""
+    least: Annotated[int, whole(1, 1_000_000)] = 1
+    """Units of work that are done at least, however long that takes: with fewer the ratios are not those of long work.
+    """
     seconds: Annotated[float, number(0, 1e6, "expected_seconds")] = 0.0
     """Expected duration including its preparation, on an ordinary disk."""
     writes_bytes: Annotated[int, UNWRITTEN] = 0
     """Expected bytes written, preparation included."""
     timed_bytes: Annotated[int, UNWRITTEN] = 0
     """Of these, what a timed job writes at most, on the candidate that is expected to write most; 0 for others."""
+
+    def is_in(self, round: int) -> bool:
+        """Whether it is measured in that round."""
+        return (round + 1) % self.every == 0
+
+    @property
+    def cut_s(self) -> float:
+        """After so long a candidate is ended that is far slower than the baseline; 0 for never."""
+        return CUT * self.box_s
+
+    def with_amount(self, amount: Amount) -> Workload:
+        """With so much work; its box is no smaller than that."""
+        share = amount.units / (self.job.units or amount.units)
+        return replace(
+            self,
+            job=self.job.scaled(amount.units),
+            box_s=max(self.box_s, amount.seconds) if self.box_s else 0.0,
+            writes_bytes=round(share * self.writes_bytes),
+        )
 
 
 SHIPPED = N_("shipped with fswizard")
@@ -239,6 +279,10 @@ class Recipe:
     """Size of the scratch image that the workloads need."""
     minutes: Annotated[float, number(0.1, 10_080)]
     """Default time limit."""
+    hard_disk_minutes: Annotated[float, number(0.1, 10_080)] = 0.0
+    """The same on a hard disk; 0 for no other."""
+    hard_disk_image_bytes: Annotated[int, size(64 << 20, 64 << 40)] = 0
+    """Size of the scratch image on a hard disk; 0 for no other."""
     group: Annotated[str, one_of(GROUPS)] = YOURS
     """Which of `GROUPS` it is listed in; those in the user's directory are all listed as theirs."""
     candidates: Annotated[tuple[str, ...], _CANDIDATES] = ()
@@ -250,6 +294,17 @@ class Recipe:
     mount_point: Annotated[str, _DIRECTORY] = "/mnt/data"
     """Where such a disk is usually mounted, for the fstab line of a recommendation."""
 
+    def on(self, drive: Drive | None) -> Recipe:
+        """The recipe as it is for a disk, with nothing left that is so on hard disks alone."""
+        turns = drive is not None and drive.turns
+        return replace(
+            self,
+            minutes=(turns and self.hard_disk_minutes) or self.minutes,
+            image_bytes=(turns and self.hard_disk_image_bytes) or self.image_bytes,
+            hard_disk_minutes=0.0,
+            hard_disk_image_bytes=0,
+        )
+
     @property
     def own(self) -> bool:
         """The user's own: nobody else can run it by its name."""
@@ -260,12 +315,12 @@ class Recipe:
 
     @property
     def measured(self) -> tuple[Workload, ...]:
-        """Workloads that take part in a run: those of a weight above 0."""
-        return tuple(workload for workload in self.workloads if workload.weight > 0)
+        """Workloads that take part in a run: those of a weight above 0, and what is looked at now and then."""
+        return tuple(workload for workload in self.workloads if workload.weight > 0 or workload.every > 1)
 
     def weighed(self, weights: Mapping[str, float]) -> Recipe:
         """With other weights for some tests, which are named, or several at once by how their names begin: `search` for
-        `search-source` and `search-mail`. UsageError if they make no sense."""
+        `search-source` and `search-home`. UsageError if they make no sense."""
         names = [workload.name for workload in self.workloads]
         chosen = {workload.name: workload.weight for workload in self.workloads}
         for key, weight in sorted(weights.items(), key=lambda item: item[0] in names):  # single tests go last
@@ -290,15 +345,25 @@ class Recipe:
             raise UsageError(_("Every test has weight 0."), _("Give at least one a weight above 0."))
         return replace(self, workloads=tuple(replace(w, weight=chosen[w.name]) for w in self.workloads))
 
+    def with_amounts(self, amounts: Mapping[str, Amount]) -> Recipe:
+        """With so much work for some tests, by name."""
+        return replace(
+            self, workloads=tuple(w.with_amount(amounts[w.name]) if w.name in amounts else w for w in self.workloads)
+        )
+
+    def beside_s(self, round: int) -> float:
+        """What a candidate takes in a round for what not every round measures."""
+        return sum(w.job.seconds for w in self.workloads if w.every > 1 and w.is_in(round))
+
     @property
     def trial_s(self) -> float:
         """What its workloads take in a round for each candidate, in seconds on an ordinary disk."""
-        return sum(workload.seconds for workload in self.workloads)
+        return sum(workload.seconds / workload.every for workload in self.workloads)
 
     @property
     def trial_bytes(self) -> int:
         """What its workloads write in a round for each candidate."""
-        return sum(workload.writes_bytes for workload in self.workloads)
+        return round(sum(workload.writes_bytes / workload.every for workload in self.workloads))
 
 
 def grouped(recipes: Iterable[Recipe]) -> list[tuple[str, list[Recipe]]]:

@@ -12,6 +12,7 @@ from fswizard.model.analysis import Analysis, Ratio
 from fswizard.model.estimates import Outlook, expected, outlook
 from fswizard.model.events import (
     ON_REQUEST,
+    AmountsFound,
     CommandFinished,
     CommandStarted,
     DoubtRaised,
@@ -105,9 +106,7 @@ class RunState:
     measured: int = 0
     """Number of the last step with throughput; it may be over."""
     run_fraction: float = 0.0
-    """Share of the whole run that is done, 0 to 1."""
-    left_s: float | None = None
-    """Remaining time of the whole run, as it looks now."""
+    """Share of the whole run that is done if it takes all its time, 0 to 1."""
     analysis: Analysis | None = None
     first_look: Mapping[str, float] = field(default_factory=dict)
     """Bytes per second of each candidate in the look before the rounds; empty where there was none."""
@@ -141,6 +140,11 @@ class RunState:
     def elapsed_s(self) -> float:
         """Time since the run was started, or resumed."""
         return self.at_s - self.began_s
+
+    @property
+    def left_s(self) -> float:
+        """What is left of the run at most, as it looks now."""
+        return 0.0 if self.ended else max(0.0, self.outlook.most_s - self.elapsed_s)
 
     @property
     def outcome(self) -> Outcome | None:
@@ -197,6 +201,8 @@ class RunState:
                 state = state._progressed(event)
             case RunStarted():
                 state = state._started(event)
+            case AmountsFound(amounts=amounts):
+                state = replace(state, plan=state.plan.with_amounts(amounts))
             case StepStarted():
                 state = state._began(event.step)
             case CommandStarted():
@@ -216,7 +222,7 @@ class RunState:
                 state = replace(state, skipped=(*state.skipped, step.candidate))
             case RunEnded(outcome=outcome):
                 share = 1.0 if outcome in ("finished", "time-up", "budget-used") else state.run_fraction
-                state = replace(state, ended=event, left_s=0.0, run_fraction=share)
+                state = replace(state, ended=event, run_fraction=share)
         note = _note(event)
         return state._logged(note) if note else state
 
@@ -233,7 +239,6 @@ class RunState:
             began_s=event.at_s,
             paused=False,
             run_fraction=0.0,
-            left_s=None,
             skipped=tuple(name for name in self.skipped if name not in result.candidates_left),
             rounds_began_s=None,
             trials=0,
@@ -276,8 +281,7 @@ class RunState:
             worst_latency_s=event.worst_latency_s,
             rates=rates,
             measured=measured,
-            run_fraction=max(self.run_fraction, event.run_fraction),
-            left_s=event.left_s,
+            run_fraction=max(self.run_fraction, self.outlook.share(self.elapsed_s)),
         )
 
     def _finished(self, event: CommandFinished) -> RunState:

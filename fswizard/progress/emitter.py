@@ -1,4 +1,4 @@
-"""Turns what happens into events: numbers the steps, keeps the clock, estimates what is left."""
+"""Turns what happens into events: numbers the steps, and keeps the clock."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from fswizard.model.forecast import Forecast
 from fswizard.model.metrics import Metric
 from fswizard.model.plan import Trial
 from fswizard.model.result import Doubt, Failure, Sample, ThroughputSeries
-from fswizard.progress.eta import Eta
 from fswizard.progress.workload_events import Progress
 from fswizard.system import clock
 from fswizard.system.process import Finished
@@ -23,12 +22,9 @@ BEFORE_ROUNDS = Trial(0, "")
 class Emitter:
     """Emits what a run does, one event at a time."""
 
-    def __init__(
-        self, emit: Callable[[Event], None], eta: Eta, doubts: Iterable[str] = (), before_s: float = 0.0
-    ) -> None:
+    def __init__(self, emit: Callable[[Event], None], doubts: Iterable[str] = (), before_s: float = 0.0) -> None:
         """`doubts` are the codes of those that were raised before, in the `before_s` of the run that is resumed."""
         self._emit = emit
-        self._eta = eta
         self._started = clock.monotonic()
         self._before_s = before_s
         self._steps = 0
@@ -50,18 +46,16 @@ class Emitter:
     def begin(self, stage: Stage, title: str, *, workload: str = "", expected_s: float = 0.0) -> Step:
         self._steps += 1
         self.step = Step(self._steps, stage, title, self.trial.round, self.trial.candidate, workload, expected_s)
-        self._eta.step_begins(self.now_s, expected_s, workload)
         self._emit(events.StepStarted(self.at_s, self.step))
         return self.step
 
     def progress(self, text: str, progress: Progress, *, preparing: bool = False) -> None:
         """In three digits, which is more than a screen shows: most of a result file is progress."""
-        share, left_s = self._eta.outlook(self.now_s, progress.fraction)
         latency_s, worst_s = _short(progress.latency_s), _short(progress.worst_latency_s)
         self._emit(
             events.StepProgressed(
                 self.at_s, self.step.number, _short(progress.fraction), text, _short(progress.rate), progress.rate_unit,
-                latency_s, worst_s, round(share, 4), _short(left_s), preparing,
+                latency_s, worst_s, preparing,
             )
         )  # fmt: skip
 

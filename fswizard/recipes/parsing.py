@@ -97,6 +97,10 @@ def _workloads(keys: Keys) -> Iterator[Workload]:
             raise inner.error("metric", one_of(metrics))
         workload = inner.read(Workload, further=True, engine=work.engine, job=None, metric=metrics[work.metric])
         job = engines.job(work.engine, inner)
+        if workload.box_s and job.units is None:
+            raise inner.error("box", _("nothing, as the amount of this work can't be changed"))
+        if workload.least > (job.units or workload.least):
+            raise inner.error("least", whole(1, job.units or 1))
         prepares = job.works_on not in prepared
         prepared.add(job.works_on)
         seconds = workload.seconds if "expected_seconds" in inner.table else expected_s(job, prepares=prepares)

@@ -12,12 +12,27 @@ from fswizard.language import _, listing
 from fswizard.model.estimates import room
 from fswizard.model.layout import MD
 from fswizard.model.plan import AGED_PERCENT, Plan
+from fswizard.model.recipe import CUT, Workload
 from fswizard.model.result import Doubt, Environment
 from fswizard.model.units import binary_text, size_text
 from fswizard.system import host, programs
 
 CACHING = frozenset({"zfs", "nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs"})
 """Filesystems that may keep in memory what an image on them is given as direct I/O: their own, or a server's."""
+
+
+def ended_early(workload: Workload, candidate: str) -> Doubt:
+    """A candidate was far slower than the baseline."""
+    return Doubt(
+        "ended-early",
+        _(
+            "{candidate} took over {times} times as long as planned for {test}: it was ended, and its rate until then "
+            "counts. The same may hold of other tests.",
+            candidate=candidate,
+            times=CUT,
+            test=_(workload.title),
+        ),
+    )
 
 
 def before(plan: Plan) -> Iterator[Doubt]:

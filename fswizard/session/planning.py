@@ -7,7 +7,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from fswizard.disks.choice import TargetChoice, drive_under, plan_target
+from fswizard.disks.choice import TargetChoice, drive_at, drive_under, plan_target
 from fswizard.disks.exact_commands import planned_commands
 from fswizard.disks.locations import directory_candidates, image_room_bytes
 from fswizard.disks.memory_limit import LEAST_BYTES as LEAST_MEMORY_LIMIT_BYTES
@@ -34,7 +34,7 @@ from fswizard.model.recipe import PlannedCommand, Recipe
 from fswizard.model.text import safe
 from fswizard.model.units import binary_size_text, binary_text, size_text
 from fswizard.results import Entry
-from fswizard.session.precedent import calibrations, estimated
+from fswizard.session.precedent import estimated
 from fswizard.system import host, programs
 from fswizard.system.commands import find
 
@@ -74,13 +74,14 @@ def make_plan(choices: Choices, history: Sequence[Entry] = ()) -> Plan:
     Raises UsageError where choices do not fit together, Missing where a program or a right is absent,
     Refused where data could be lost.
     """
-    recipe = replace(choices.recipe, workloads=choices.recipe.measured)
+    recipe = choices.recipe.on(choices.drive or drive_at(choices.target))
+    recipe = replace(recipe, workloads=recipe.measured)
     if not recipe.workloads:
         raise UsageError(_("Every test has weight 0."), _("Give at least one a weight above 0."))
     check_limits(choices.rounds, choices.time_limit_s, choices.memory_limit_bytes)
     target, losses, drive = plan_target(choices.target, recipe, choices.drive)
     work = _work(recipe)
-    candidates, left_out = _candidates(choices, target, _packages_of(_absent(work)))
+    candidates, left_out = _candidates(choices, target, recipe, _packages_of(_absent(work)))
     baseline = choices.baseline
     beside: tuple[Candidate, ...] = ()
     if choices.aged:
@@ -97,14 +98,15 @@ def make_plan(choices: Choices, history: Sequence[Entry] = ()) -> Plan:
         )
     if choices.drive and not target.others:
         drive = choices.drive
+    drive = drive or drive_under(target, otherwise=candidates[0].directory, asking=True)
     plan = Plan(
         recipe=recipe,
         candidates=candidates,
         baseline=baseline or next((name for name in DEFAULT_BASELINES if name in names), names[0]),
         target=target,
-        drive=drive or drive_under(target, otherwise=candidates[0].directory, asking=True),
+        drive=drive,
         needs=choices.needs,
-        time_limit_s=_time_limit_s(choices, candidates),
+        time_limit_s=_time_limit_s(choices, recipe, candidates),
         minimum_rounds=choices.rounds[0],
         maximum_rounds=choices.rounds[1],
         seed=random.randrange(1 << 31) if choices.seed is None else choices.seed,
@@ -113,7 +115,7 @@ def make_plan(choices: Choices, history: Sequence[Entry] = ()) -> Plan:
         beside=beside,
         left_out=left_out,
     )
-    plan = within_budget(estimated(plan, calibrations(plan, history)), choices.write_budget_bytes)
+    plan = within_budget(estimated(plan, history), choices.write_budget_bytes)
     use = planned_age(plan.churn_bytes, free_when_aged_bytes(plan.recipe)) if plan.aged else None
     by_udisks = target.kind == "image" and not why_root(target, plan.measured)
     work = _work(plan.recipe)
@@ -126,10 +128,10 @@ def with_age(candidates: Sequence[Candidate]) -> tuple[tuple[Candidate, ...], tu
     return tuple(map(aged, new.values())), tuple(new.values())
 
 
-def _time_limit_s(choices: Choices, candidates: Sequence[Candidate]) -> float:
+def _time_limit_s(choices: Choices, recipe: Recipe, candidates: Sequence[Candidate]) -> float:
     if choices.time_limit_s is not None:
         return choices.time_limit_s
-    return choices.recipe.minutes * 60 * (AGED_TIMES if any(candidate.aged for candidate in candidates) else 1)
+    return recipe.minutes * 60 * (AGED_TIMES if any(candidate.aged for candidate in candidates) else 1)
 
 
 def require_ageing(candidates: Sequence[Candidate], target: Target, recipe: Recipe) -> None:
@@ -239,14 +241,14 @@ def check_limits(rounds: tuple[int, int], time_limit_s: float | None, memory_lim
 
 
 def _candidates(
-    choices: Choices, target: Target, packages: Sequence[str]
+    choices: Choices, target: Target, recipe: Recipe, packages: Sequence[str]
 ) -> tuple[tuple[Candidate, ...], tuple[LeftOut, ...]]:
     """The candidates, and of those that nobody chose the ones that cannot be made; `packages` are missing, too."""
     left_out: tuple[LeftOut, ...] = ()
     if target.kind == "directory":
         candidates = directory_candidates(choices.target.path)
     else:
-        named = choices.candidates or _defaults(choices.recipe, target)
+        named = choices.candidates or _defaults(recipe, target)
         candidates = tuple(candidate.on(len(target.members)) for candidate in named)
         states = [(candidate, available(candidate)) for candidate in candidates]
         packages = [*packages, *(state.package for _, state in states)]
@@ -254,7 +256,7 @@ def _candidates(
             states, left_out = _usable(states, packages)
         for candidate, state in states:
             require_available(candidate, state, packages=packages)
-            check_space(candidate, target, choices.recipe)
+            check_space(candidate, target, recipe)
         candidates = tuple(candidate for candidate, _ in states)
     short = [
         _("{candidate} lacks {features}", candidate=c.name, features=listing(missing))

@@ -3,89 +3,79 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
 from fswizard import results
 from fswizard.errors import FswizardError
 from fswizard.language import _
-from fswizard.model.estimates import Calibration, calibration, estimate, expected
+from fswizard.model.estimates import estimate, expected, precedent
 from fswizard.model.plan import Plan
+from fswizard.model.result import Result
 from fswizard.results import Entry
 from fswizard.session import harness_ceiling
 from fswizard.session.direct_io import is_buffered
 from fswizard.stats import provable
 
-MOST_READ = 4
-"""Reading a result takes a tenth of a second where it is a long one."""
 
-
-def estimated(plan: Plan, calibrations: Sequence[Calibration] = ()) -> Plan:
-    """The plan with the durations and bytes expected on its disk and this machine; the best calibration comes first."""
+def estimated(plan: Plan, history: Iterable[Entry] = ()) -> Plan:
+    """The plan with the durations and bytes expected on its disk and this machine; `history` has the newest first."""
+    before = _latest(plan, history)
     return estimate(
         plan,
-        calibrations,
+        precedent(before) if before else None,
         buffered=[candidate.name for candidate in plan.measured if is_buffered(candidate)],
         bare=plan.target.kind != "directory",
         ceiling_s=harness_ceiling.expected_s(plan.recipe),
     )
 
 
-def calibrations(plan: Plan, history: Iterable[Entry]) -> tuple[Calibration, ...]:
-    """What earlier runs took on the disk of the plan, those of its recipe first, then the newest.
+def settles_text(plan: Plan, history: Iterable[Entry]) -> str:
+    """`differences of 8 % or more, if figures vary as on 2026-11-20`; empty where nothing like it was measured."""
+    before = _latest(plan, history)
+    least = provable(before, len(plan.candidates), _rounds(plan)) if before else None
+    if before is None or least is None:
+        return ""
+    return _(
+        "differences of {least} % or more, if figures vary as on {when}",
+        least=math.ceil(round(least * 100, 6)),
+        when=before.environment.started[:10],
+    )
 
-    `history` has the newest first. Of arrays nothing is known, as what they write goes by the layout.
+
+def _latest(plan: Plan, history: Iterable[Entry]) -> Result | None:
+    """The latest result of the plan's recipe and weights on its disk, measured in the same way.
+
+    None of a disk without model and serial number, and of arrays, as what they take goes by the layout.
     """
-    if plan.target.others:
-        return ()
-    entries = [entry for entry in history if _same_disk(plan, entry) and entry.path.exists()]
-    entries.sort(key=lambda entry: entry.header.recipe != plan.recipe.name)
-    read = (_calibration(entry.path, entry.path.stat().st_mtime_ns) for entry in entries[:MOST_READ])
-    return tuple(filter(None, read))
+    drive = plan.drive
+    if drive is None or not (drive.model or drive.serial) or plan.target.others:
+        return None
+    for entry in history:
+        header = entry.header
+        same = (header.recipe, header.target, header.drive, header.serial)
+        if same != (plan.recipe.name, plan.target.kind, drive.model, drive.serial):
+            continue
+        result = _loaded(entry.path, entry.path.stat().st_mtime_ns) if entry.path.exists() else None
+        if result and _work(result.plan) == _work(plan) and result.trials:
+            return result
+    return None
 
 
-@lru_cache(maxsize=4 * MOST_READ)
-def _calibration(path: Path, changed_ns: int) -> Calibration | None:
-    """Of a result file as it was when it changed last; None where it is damaged."""
+@lru_cache(maxsize=4)
+def _loaded(path: Path, changed_ns: int) -> Result | None:
+    """A result file as it was when it changed last, as reading takes a tenth of a second; None of a damaged one."""
     try:
-        return calibration(results.load(path))
+        return results.load(path)
     except FswizardError:
         return None
 
 
-def settles_text(plan: Plan, history: Iterable[Entry]) -> str:
-    """`differences of 8 % or more, if figures vary as on 2026-11-20`; empty where nothing like it was measured.
-
-    `history` has the newest first; what counts is the same recipe and weights on the same disk.
-    """
-    for entry in history:
-        if entry.header.recipe != plan.recipe.name or not _same_disk(plan, entry):
-            continue
-        try:
-            result = results.load(entry.path)
-        except FswizardError:
-            continue
-        least = provable(result, len(plan.candidates), _rounds(plan)) if _work(result.plan) == _work(plan) else None
-        if least is not None:
-            return _(
-                "differences of {least} % or more, if figures vary as on {when}",
-                least=math.ceil(round(least * 100, 6)),
-                when=entry.when[:10],
-            )
-    return ""
-
-
-def _same_disk(plan: Plan, entry: Entry) -> bool:
-    """It was measured on the plan's disk, in the same way; never true of a disk without model and serial number."""
-    drive, header = plan.drive, entry.header
-    if drive is None or not (drive.model or drive.serial):
-        return False
-    return (header.target, header.drive, header.serial) == (plan.target.kind, drive.model, drive.serial)
-
-
-def _work(plan: Plan) -> dict[str, float]:
-    return {workload.name: workload.weight for workload in plan.recipe.workloads}
+def _work(plan: Plan) -> object:
+    """What makes two runs take as long: the tests, the images that are written before, and old files."""
+    weights = {workload.name: workload.weight for workload in plan.recipe.workloads}
+    return weights, plan.target.filled_bytes, bool(plan.aged)
 
 
 def _rounds(plan: Plan) -> int:

@@ -11,7 +11,7 @@ from fswizard.disks.choice import require_still_there
 from fswizard.disks.way import why_root
 from fswizard.errors import FswizardError, Missing, UsageError
 from fswizard.language import N_, _, in_english
-from fswizard.model.estimates import affordable_rounds, expected, round_bytes
+from fswizard.model.estimates import affordable_rounds, another_round_fits, precedent, round_bytes
 from fswizard.model.filesystem import Candidate
 from fswizard.model.forecast import HALF
 from fswizard.model.plan import Plan
@@ -99,11 +99,11 @@ def interrupted_rounds(earlier: Result) -> tuple[int, ...]:
 
 def _as_measured(plan: Plan, earlier: Result) -> Plan:
     """What a trial takes is known by now."""
-    trials = len(earlier.trials_written)
+    before = precedent(earlier)
     return replace(
         plan,
-        seconds_per_trial=earlier.trial_s or plan.seconds_per_trial,
-        writes_bytes_per_trial=round(earlier.counted_bytes / trials) if trials else plan.writes_bytes_per_trial,
+        seconds_per_trial=before.trial_s if before else plan.seconds_per_trial,
+        writes_bytes_per_trial=round(before.trial_bytes if before else 0.0) or plan.writes_bytes_per_trial,
         looks_first=False,
     )
 
@@ -131,7 +131,7 @@ def with_limits(plan: Plan, earlier: Result, time_limit_s: float | None, write_b
             ),
             _("Give it a larger write budget, or start a new run."),
         )
-    if plan.time_limit_s and expected(plan, earlier).most_s <= plan.preparation_s:
+    if not another_round_fits(plan, earlier.whole_rounds, plan.preparation_s, round_s):
         raise UsageError(
             _(
                 "Another round takes about {preparation}, and the time limit is {time_limit}.",

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import random
 import socket
+import statistics
 import traceback
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack
@@ -24,15 +25,14 @@ from fswizard.engines import WorkloadDisturbed
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.language import N_, _, in_english
 from fswizard.model.estimates import BARE_SHARE, affordable_rounds, another_round_fits
-from fswizard.model.events import ON_REQUEST, Event, PauseChanged, RunEnded, RunStarted, fold
-from fswizard.model.forecast import UNLIKELY
+from fswizard.model.events import ON_REQUEST, AmountsFound, Event, PauseChanged, RunEnded, RunStarted, fold
 from fswizard.model.metrics import BARE_WRITTEN, DIRECT_CACHED, TRIAL_WRITTEN, Metric
 from fswizard.model.plan import Plan, Trial
 from fswizard.model.result import Doubt, Outcome, Result
 from fswizard.progress.emitter import BEFORE_ROUNDS, Emitter
-from fswizard.progress.eta import Eta
 from fswizard.results import ResultWriter
 from fswizard.session import doubts, resuming
+from fswizard.session.amounts import find_amounts
 from fswizard.session.first_look import first_look
 from fswizard.session.harness_ceiling import measure_limits
 from fswizard.session.idle_wait import (
@@ -56,7 +56,6 @@ WHY_STOPPED = {
     "one-left": N_("One candidate is proven ahead of all others."),
     "alone": N_("Only one candidate is left, with nothing to compare it with."),
     "all-tie": N_("The remaining candidates are proven equal."),
-    "no-change": N_("More rounds would hardly change the answer."),
     "rounds": N_("The maximum number of rounds is reached."),
     "none-left": N_("No candidate is left: each one failed or was skipped."),
 }
@@ -78,13 +77,14 @@ class Session:
         self.error: FswizardError | None = None
         """Why the run failed, where it did."""
         self._idle_wait_s = min(LONGEST_WAIT_S, plan.time_limit_s / 10) if idle_wait_s is None else idle_wait_s
-        self._eta = Eta(plan)
+        self._took_s: list[float] = []
+        """By trials so far, for what every round measures."""
         self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
         self.earlier = earlier
         """What the file holds of the run that this one resumes."""
         self._before_bytes = earlier.counted_bytes if earlier else 0.0
         known_doubts = [doubt.code for doubt in earlier.doubts] if earlier else []
-        self._emitter = Emitter(self._emit, self._eta, known_doubts, earlier.elapsed_s if earlier else 0.0)
+        self._emitter = Emitter(self._emit, known_doubts, earlier.elapsed_s if earlier else 0.0)
         self._environment = environment(plan, root_path=ROOT_PATH, workload_path=WORKLOAD_PATH)
         self.result = earlier or Result(self._environment, plan)
         """What has been measured so far."""
@@ -97,6 +97,11 @@ class Session:
         self._out: set[str] = set()
         """These, and what failed."""
         self._trial: asyncio.Task[bool] | None = None
+
+    def _trial_s(self, number: int) -> float:
+        """What a trial of a round takes, as it looks now."""
+        took_s = statistics.fmean(self._took_s) if self._took_s else self.plan.seconds_per_trial
+        return took_s + self.plan.recipe.beside_s(number)
 
     def pause(self) -> None:
         """Stop before the next trial; a trial that runs is finished, as a measurement cannot be halted."""
@@ -171,6 +176,8 @@ class Session:
                 prepared = await self._prepare(undo)
                 for doubt in doubts.fits_in_memory(self.plan, limited=prepared.limits_memory):
                     self._emitter.doubt(doubt)
+                if not (self.result.finished_rounds or self.plan.aged):
+                    await self._find_amounts(prepared)
                 outcome, text = await self._rounds(prepared, undo.enter_context(Heartbeat()))
         except asyncio.CancelledError:
             outcome = self._ended_by or "cancelled"
@@ -208,6 +215,12 @@ class Session:
         look = first_look(self.plan, self._emitter) if self.plan.looks_first else None
         return await undo.enter_async_context(open_images(self.plan, self._emitter, journal, look))
 
+    async def _find_amounts(self, prepared: PreparedTarget) -> None:
+        """As much of the work as fits into the boxes of time on this disk."""
+        if amounts := await find_amounts(self.plan, prepared, self._emitter):
+            self._emit(AmountsFound(self._emitter.at_s, amounts))
+            self.plan = self.plan.with_amounts(amounts)
+
     def _tidy_up(self, journal: Journal) -> None:
         if left := journal.close():
             self._emitter.doubt(Doubt("not-removed", _("{left} `fswizard clean` removes what is left.", left=left)))
@@ -215,11 +228,10 @@ class Session:
     async def _rounds(self, prepared: PreparedTarget, heartbeat: Heartbeat) -> tuple[Outcome, str]:
         plan, idle_wait_s = self.plan, self._idle_wait_s
         number, survivors = self._take_up()
-        likely: int | None = None
         last, disturbed_in_a_row = "", 0
         while True:
             taking_part = [name for name in plan.with_new(survivors) if name not in self._out]
-            trials_s = len(taking_part) * self._eta.trial_s
+            trials_s = len(taking_part) * self._trial_s(number + 1)
             done = number - len(self.result.discarded_rounds)
             if not another_round_fits(plan, done, self._emitter.now_s, trials_s):
                 return "time-up", _("The time is up.")
@@ -227,9 +239,6 @@ class Session:
             if affordable == 0:
                 return "budget-used", _("Another round would exceed the write budget.")
             number += 1
-            least = max(1, plan.minimum_rounds - done)
-            most = plan.maximum_rounds - done if affordable is None else min(affordable, plan.maximum_rounds - done)
-            self._eta.trials_ahead(least * len(taking_part), likely, most * len(taking_part))
             idle_wait_s -= await wait_until_quiet(plan.drive, self._emitter, longest_s=max(idle_wait_s, 0.0))
             clocks = Clocks(heartbeat)
             trials = trial_order(plan, number, taking_part, self.result.trials, last)
@@ -259,14 +268,13 @@ class Session:
             analysis = analyse(self.result)
             decision = decide(analysis, plan, survivors - self._out)
             survivors &= set(decision.survivors)
-            outlook = None if decision.stop else forecast(self.result, analysis, survivors, trial_s=self._eta.trial_s)
+            outlook = (
+                None if decision.stop else forecast(self.result, analysis, survivors, trial_s=self._trial_s(number))
+            )
             self._emitter.ratios(analysis, outlook)
             self._emitter.round_finished(number, survivors)
-            likely = outlook.likely_trials if outlook else None
             if decision.stop:
                 return "finished", WHY_STOPPED[decision.stop]
-            if outlook and outlook.changed[-1] < UNLIKELY:
-                return "finished", WHY_STOPPED["no-change"]
 
     def _take_up(self) -> tuple[int, set[str]]:
         """The last round that was begun, and who takes part in the next one.
@@ -289,7 +297,7 @@ class Session:
         trial = self._emitter.trial
         written = partial(prepared.written_bytes, self.plan.candidate(trial.candidate))
         before = written()
-        self._eta.trial_begins(self._emitter.now_s)
+        began_s = self._emitter.now_s
         looked_at = {sample.candidate for sample in self.result.samples if sample.metric == DIRECT_CACHED.name}
         first = trial.candidate not in looked_at
         self._trial = asyncio.create_task(
@@ -297,6 +305,7 @@ class Session:
         )
         try:
             stays = await self._trial
+            self._took_s.append(self._emitter.now_s - began_s - self.plan.recipe.beside_s(trial.round))
             self._emit_written(TRIAL_WRITTEN, before, written())
             return stays
         except WorkloadDisturbed:
@@ -312,7 +321,6 @@ class Session:
             return False
         finally:
             self._trial = None
-            self._eta.trial_ends(self._emitter.now_s)
 
     async def _try_bare(self, prepared: PreparedTarget, number: int, seconds: float) -> None:
         """A sample of the device without a filesystem, in round `number`."""

@@ -12,13 +12,13 @@ from fswizard.disks.prepared import CandidateFailed, PreparedTarget
 from fswizard.engines import WorkloadContext, WorkloadFailed, engine
 from fswizard.errors import FswizardError, Missing, Refused, RunFailed
 from fswizard.language import _
-from fswizard.model.metrics import DEVICE_READ, DEVICE_WRITTEN, THROUGHPUT, USED
+from fswizard.model.metrics import DEVICE_READ, DEVICE_WRITTEN, SHARE_DONE, THROUGHPUT, USED
 from fswizard.model.plan import Plan, Trial
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Failure, Sample
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.workload_events import Doing, Progress, Ran, SeriesRecorder, Tell, WorkloadEvent
-from fswizard.session import direct_io
+from fswizard.session import direct_io, doubts
 from fswizard.system import clock
 from fswizard.system.block_stats import Counters, counters
 
@@ -55,6 +55,7 @@ async def run_trial(
         if workload.name in lasted_s
         else workload
         for workload in plan.recipe.workloads
+        if workload.is_in(trial.round)
     ]
     tried_again = False
     first_direct = next((workload for workload in left if workload.job.direct), None) if first else None
@@ -152,7 +153,7 @@ async def _run_workload(
     plan: Plan, trial: Trial, workload: Workload, context: WorkloadContext, emitter: Emitter
 ) -> None:
     emitter.begin("workload", workload.title, workload=workload.name, expected_s=workload.seconds)
-    work = partial(engine(workload.job).run, context, seed=plan.seed + trial.round)
+    work = partial(engine(workload.job).run, context, seed=plan.seed + trial.round, cut_s=workload.cut_s)
     before = await _emit_all(workload, context.devices, emitter, work)
     used_bytes = await context.used_bytes()
     after = counters(*context.devices)
@@ -192,6 +193,8 @@ async def _emit_all(
         else:
             primary = event.metric.name == workload.metric.name
             emitter.sample(event.metric, event.value, workload=workload.name, primary=primary)
+            if event.metric == SHARE_DONE:
+                emitter.doubt(doubts.ended_early(workload, emitter.trial.candidate))
 
     await work(emit)
     if series.rates:

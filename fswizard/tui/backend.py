@@ -211,7 +211,7 @@ class Backend:
         from fswizard.disks.choice import drive_under
         from fswizard.disks.locations import default_directory, located_candidates
         from fswizard.filesystems import parse_candidate
-        from fswizard.session import calibrations, estimated, with_age, within_budget
+        from fswizard.session import estimated, with_age, within_budget
 
         if choices.recipe is None:
             raise UsageError(_("No recipe was chosen."), _("Go back and choose one."))
@@ -239,7 +239,7 @@ class Backend:
             replace(choices.recipe, workloads=choices.recipe.measured), aged, choices.against, target,
             drive or drive_under(target, otherwise=place), time_limit_s=choices.budget_s, beside=beside,
         )  # fmt: skip
-        return within_budget(estimated(plan, calibrations(plan, self.history())), choices.write_budget_bytes)
+        return within_budget(estimated(plan, self.history()), choices.write_budget_bytes)
 
     def make_plan(self, choices: WizardChoices) -> Plan:
         """The plan that the choices amount to; FswizardError where they do not fit together."""

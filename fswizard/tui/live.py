@@ -96,8 +96,8 @@ def doing(state: RunState, spinner: int, width: int) -> Content:
 def progress(state: RunState, elapsed_s: float, width: int, budget: str = "", *, turns: bool = True) -> Content:
     """The whole run as a bar, what it takes in all, and with `turns` below it whose turn it is in this round."""
     words = _("{time} elapsed", time=duration_text(elapsed_s))
-    if state.left_s is not None and state.ended is None:
-        words += " · " + _("about {time} remaining", time=duration_text(state.left_s))
+    if state.left_s:
+        words += " · " + _("at most {time} to go", time=duration_text(state.left_s))
     share = f" {state.run_fraction:4.0%}"
     bar = max(8, width - cell_len(words) - len(share) - 3) if width >= 60 else max(4, width - len(share))
     rows = [text(meter(state.run_fraction, bar), (share, "bold"), (f"   {words}" if width >= 60 else "", "$muted"))]

@@ -100,9 +100,13 @@ class MachineCache:
         states = (self.available[name] for name in names if name in self.available)
         return next((state for state in states if not state.usable), None)
 
+    def usual(self, recipe: Recipe) -> Recipe:
+        """The recipe as it is before anybody changes its image."""
+        return next((known for known in self.recipes if known.name == recipe.name), recipe)
+
     def image_sizes(self, recipe: Recipe) -> tuple[int, ...]:
         """Sizes in bytes of a scratch image for `recipe`, from the least that it needs on, its usual one among them."""
-        usual = next((known for known in self.recipes if known.name == recipe.name), recipe)
+        usual = self.usual(recipe)
         least = least_image_bytes(workload.job for workload in recipe.workloads)
         least = max(GIB, math.ceil(least / IMAGE_STEP_BYTES) * IMAGE_STEP_BYTES)
         doubled = (GIB << power for power in range(10))

@@ -38,6 +38,8 @@ def fitted(wizard: Wizard, recipe: Recipe) -> Offered:
     choices, machine = wizard.choices, wizard.machine
     if choices.recipe is not None and choices.recipe.name == recipe.name:
         recipe = choices.recipe
+    else:
+        recipe = recipe.on(choices.drive)
     if choices.comparing:
         return Offered(recipe)
     if choices.devices:

@@ -63,8 +63,13 @@ class Wizard(App[int]):
         """The program ends as soon as the run has cleaned up."""
 
     def choose(self, **changes: Any) -> None:
-        """Replace some of the choices."""
-        self.choices = replace(self.choices, **changes)
+        """Replace some of the choices; a hard disk after another disk may ask for another image and more time."""
+        before, self.choices = self.choices.drive, replace(self.choices, **changes)
+        drive, recipe = self.choices.drive, self.choices.recipe
+        if recipe is not None and drive is not None and (before is None or before.turns != drive.turns):
+            usual = self.machine.usual(recipe).on(drive)
+            fitting = replace(recipe.on(drive), image_bytes=usual.image_bytes, minutes=usual.minutes)
+            self.choices = replace(self.choices, recipe=fitting)
 
     # Steps
 

@@ -8,31 +8,13 @@ from fswizard.disks.root import RootDisk, RootDisks
 from fswizard.filesystems import parse_candidate
 from fswizard.model.filesystem import Candidate
 from fswizard.progress.emitter import Emitter
-from fswizard.progress.eta import Eta
 
 SIZE = 64 << 20
 
 
-class NeverEnding(Eta):
-    """Of no plan."""
-
-    def __init__(self) -> None:
-        pass
-
-    def outlook(self, now_s: float, step_fraction: float | None) -> tuple[float, float]:
-        return 0.0, 0.0
-
-
-class Unwatched(Emitter):
-    """Says nothing. It needs no plan, as this file is also run where the tests are not."""
-
-    def __init__(self) -> None:
-        super().__init__(lambda event: None, NeverEnding())
-
-
 async def image(disks: RootDisks, directory: Path, size_bytes: int = SIZE) -> RootDisk:
     """Nobody watches how it is written."""
-    return await disks.image(str(directory), size_bytes, Unwatched())
+    return await disks.image(str(directory), size_bytes, Emitter(lambda event: None))
 
 
 async def make(disk: RootDisk, name: str = "ext4") -> Candidate:

@@ -19,8 +19,6 @@ from fswizard.disks.root import RootDisk, RootDisks, open_root
 from fswizard.errors import OutOfMemory, RunFailed
 from fswizard.filesystems import parse_candidate
 from fswizard.progress.emitter import Emitter
-from fswizard.progress.eta import Eta
-from tests.builders import make_plan
 from tests.loop.devices import BTRFS_SIZE, SIZE, Bench
 from tests.loop.failing_host import small_host
 from tests.loop.machine_state import names_in
@@ -54,7 +52,7 @@ def test_memory_is_no_disk() -> None:
 
 async def test_an_io_error_in_a_directory_ends_the_run_even_where_nobody_says_whose_it_was(tmp_path: Path) -> None:
     """Whoever may not read the kernel's log cannot tell the disk from the filesystem."""
-    emitter = Emitter(lambda event: None, Eta(make_plan()))
+    emitter = Emitter(lambda event: None)
     with closing(Journal(tmp_path / "result.jsonl")) as journal:
         prepared = PreparedDirectories(emitter, journal, str(tmp_path), None)
         await prepared.check_device(reading=False)

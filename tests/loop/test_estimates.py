@@ -13,6 +13,7 @@ from fswizard.engines.fio import FioJob
 from fswizard.errors import UsageError
 from fswizard.model.estimates import writes_bytes
 from fswizard.model.events import RoundFinished, RunEnded, StepProgressed
+from fswizard.model.run_state import RunState
 from fswizard.session import Session, take_up
 from tests.builders import make_recipe, make_workload
 from tests.loop.runs import result_of, session_in, short_plan, short_session, watch
@@ -74,8 +75,11 @@ async def test_a_run_takes_as_long_as_planned_and_its_outlook_gets_better(name: 
     assert sum(isinstance(event, RoundFinished) for event in events) == 3
     print(f"{name}: {plan.expected_s:.0f} s planned, {took_s:.0f} s taken")
     assert took_s / FACTOR < plan.expected_s < took_s * FACTOR
-    progressed = [event for event in events if isinstance(event, StepProgressed) and event.left_s is not None]
-    errors = [abs(took_s - event.at_s - (event.left_s or 0.0)) / took_s for event in progressed]
+    state, errors = RunState.of(plan), list[float]()
+    for event in events:
+        state = state.after(event)
+        if isinstance(event, StepProgressed):
+            errors.append(abs(took_s - event.at_s - state.left_s) / took_s)
     half = len(errors) // 2
     assert max(errors[half:]) < 0.25
     assert max(errors[-half // 5 :]) < 0.1

@@ -10,8 +10,6 @@ import pytest
 from fswizard.disks import scratch_file
 from fswizard.model.events import CommandFinished, Event, StepProgressed
 from fswizard.progress.emitter import Emitter
-from fswizard.progress.eta import Eta
-from tests.builders import make_plan
 from tests.loop.devices import Bench
 
 pytestmark = pytest.mark.loop
@@ -24,7 +22,7 @@ async def test_an_image_is_filled_where_no_room_can_be_reserved(bench: Bench) ->
     case = bench.made("mkfs.ext3", "-q")
     events: list[Event] = []
     with closing(scratch_file.new(str(bench.mount(case.path)), IMAGE_BYTES)) as file:
-        await file.fill(Emitter(events.append, Eta(make_plan())))
+        await file.fill(Emitter(events.append))
         assert [event.exit_code for event in events if isinstance(event, CommandFinished)] == [0]
         assert (await file.read()).exit_code == 0
 
@@ -36,7 +34,7 @@ async def test_what_is_written_never_becomes_less(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(scratch_file, "_position", lambda pid: said.pop() if said else 0)
     monkeypatch.setattr(scratch_file, "LOOK_S", 0.001)
     with closing(scratch_file.new(str(tmp_path), IMAGE_BYTES)) as file:
-        await file.fill(Emitter(events.append, Eta(make_plan())))
+        await file.fill(Emitter(events.append))
     assert [event.fraction for event in events if isinstance(event, StepProgressed)] == [0.5]
 
 

@@ -13,7 +13,7 @@ from fswizard import results
 from fswizard.advice import conclude
 from fswizard.disks import journal
 from fswizard.engines.fio import FioJob
-from fswizard.model.estimates import calibration
+from fswizard.model.estimates import precedent
 from fswizard.model.events import (
     CommandFinished,
     Event,
@@ -27,6 +27,7 @@ from fswizard.model.events import (
     StepSkipped,
     StepStarted,
 )
+from fswizard.model.run_state import RunState
 from fswizard.session.planning import Choices, TargetChoice, make_plan
 from tests.loop.machine_state import names_in
 from tests.loop.runs import COPIES, RANDOM_WRITE, TINY, WRITES, at, begins, pause, session_in, short_session, watch
@@ -103,14 +104,11 @@ class TestAWholeRun:
 
     def test_tells_the_next_plan_how_long_and_how_much(self, whole: tuple[list[Event], Path]) -> None:
         result = results.load(whole[1])
-        found = calibration(result)
+        found = precedent(result)
         assert found is not None
-        took = [found.took_beside(CANDIDATES), *(found.took(w.job, CANDIDATES) for w in result.plan.recipe.workloads)]
-        trials_s = sum(each.seconds for of_all in took for each in of_all) * result.whole_rounds
-        rounds_s = result.elapsed_s - found.around_s
-        assert 0.5 * rounds_s < trials_s < rounds_s, "the rest is for the bare device"
-        assert found.trial_bytes((w.job for w in result.plan.recipe.workloads), CANDIDATES) == pytest.approx(
-            sum(sample.value for sample in result.trials_written) / len(result.trials_written), abs=len(CANDIDATES)
+        assert found.around_s + len(result.trials) * found.trial_s == pytest.approx(result.elapsed_s, rel=0.01)
+        assert found.trial_bytes == pytest.approx(
+            sum(sample.value for sample in result.trials_written) / len(result.trials_written)
         )
 
 
@@ -119,9 +117,14 @@ async def test_progress_is_told_and_grows(tmp_path: Path) -> None:
     recipe = replace(TINY, workloads=(replace(RANDOM_WRITE, job=FioJob("randwrite", 4096, 4 << 20, seconds=0.9)),))
     session = short_session(tmp_path, "ext4", recipe)
     events = await watch(session)
-    shares = [event.run_fraction for event in of_kind(events, StepProgressed) if isinstance(event, StepProgressed)]
+    state, shares = RunState.of(session.plan), list[float]()
+    for event in events:
+        state = state.after(event)
+        if isinstance(event, StepProgressed):
+            shares.append(state.run_fraction)
     assert len(shares) >= 5
     assert shares == sorted(shares)
+    assert 0.0 < shares[0] < shares[-1] <= 1.0
     assert any(event.rate for event in events if isinstance(event, StepProgressed))
     recorded = {(series.candidate, series.workload) for series in results.load(session.path).throughput_series}
     assert recorded >= {("ext4", "random-write")}

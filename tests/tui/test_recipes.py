@@ -78,7 +78,7 @@ async def test_a_recipe_that_has_no_room_is_told_and_cannot_be_picked_or_passed(
         await pilot.press("enter")
         await at_step(pilot, "workloads")
         rows = await the_picker(pilot)
-        rows.highlight("quick")
+        rows.highlight("databases")
         await shows(pilot, "✗ It needs 4 GiB, and there are 3 GiB.")
         await pilot.press("enter")
         assert isinstance(pilot.app.screen, RecipesScreen)

@@ -188,7 +188,7 @@ class Flood(FakeSession):
         for number in range(1_000_000):
             if self.stopped:
                 return
-            told: Event = StepProgressed(number / 1e4, 1, 0.5, "writing", float(number % 977), run_fraction=0.1)
+            told: Event = StepProgressed(number / 1e4, 1, 0.5, "writing", float(number % 977))
             yield told
             if number % 100 == 99:
                 await asyncio.sleep(0.01)

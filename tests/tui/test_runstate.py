@@ -48,7 +48,7 @@ def step(number: int, candidate: str = "ext4", workload: str = "write", round_: 
 
 
 def told(number: int, rate: float | None, **fields: object) -> StepProgressed:
-    return replace(StepProgressed(number + 0.5, number, 0.5, "writing", rate, run_fraction=0.2, left_s=60.0), **fields)
+    return replace(StepProgressed(number + 0.5, number, 0.5, "writing", rate), **fields)
 
 
 def test_the_curve_of_the_last_workload_stays_until_the_next_one_has_figures_of_one_unit() -> None:
@@ -62,8 +62,11 @@ def test_the_curve_of_the_last_workload_stays_until_the_next_one_has_figures_of_
 
 
 def test_a_curve_and_the_log_are_bounded_and_the_share_done_never_runs_backwards() -> None:
-    state = after(step(1), *(told(1, float(value)) for value in range(SERIES + 50)), told(1, 1.0, run_fraction=0.1))
-    assert (len(state.rates), state.rates[-2], state.run_fraction) == (SERIES, SERIES + 49, 0.2)
+    state = after(step(1), *(told(1, float(value)) for value in range(SERIES + 50)), told(1, 1.0))
+    assert (len(state.rates), state.rates[-2]) == (SERIES, SERIES + 49)
+    assert state.run_fraction == 1.5 / state.outlook.most_s
+    slower = replace(state, outlook=replace(state.outlook, most_s=1e6)).after(told(1, 1.0))
+    assert (slower.run_fraction, slower.left_s) == (state.run_fraction, 1e6 - 1.5)
     state = after(*(CommandFinished(1.0, 1, (str(number),), 0, 0.1) for number in range(LOG_ENTRIES + 10)))
     assert len(state.log) == LOG_ENTRIES
     assert state.log[-1] == LogCommand(1.0, (str(LOG_ENTRIES + 9),), False, 0, 0.1)

@@ -13,12 +13,11 @@ import pytest
 
 from fswizard.model.events import DoubtRaised, Event, StepStarted
 from fswizard.progress.emitter import Emitter
-from fswizard.progress.eta import Eta
 from fswizard.session import idle_wait
 from fswizard.system import clock
 from fswizard.system.block_stats import device_under
 from fswizard.system.host import Host, Load
-from tests.builders import make_drive, make_plan
+from tests.builders import make_drive
 from tests.fakes.clock import SimulatedClock
 from tests.fakes.host import ModelHost, use
 from tests.loop.machine_state import lasting
@@ -100,7 +99,7 @@ async def waiting(
     patch.setattr(ModelHost, "pressure_total_s", so_far_s)
     patch.setattr(ModelHost, "disk_busy_s", so_far_s)
     told: list[Event] = []
-    emitter = Emitter(told.append, Eta(make_plan()))
+    emitter = Emitter(told.append)
     waited_s = await idle_wait.wait_until_quiet(make_drive(name="sdb+sdc"), emitter, longest_s=longest_s)
     return waited_s, told
 
@@ -112,7 +111,7 @@ async def test_a_quiet_machine_is_not_waited_for_nor_without_time_to_wait(monkey
         raise AssertionError("somebody looked")
 
     monkeypatch.setattr(ModelHost, "pressure_total_s", nobody)
-    assert await idle_wait.wait_until_quiet(None, Emitter(lambda _: None, Eta(make_plan())), longest_s=0) == 0.0
+    assert await idle_wait.wait_until_quiet(None, Emitter(lambda _: None), longest_s=0) == 0.0
 
 
 @pytest.mark.parametrize(("busy_s", "waits_s", "doubts"), [(30.0, 30.0, []), (1000.0, 60.0, ["busy-machine"])])
@@ -200,7 +199,7 @@ async def test_a_real_program_that_reads_is_waited_for_and_named(tmp_path: Path)
         lasts = lasting()
         with use(Alone(number=number)):
             while lasts() and not any("(`fio` reads " in text for text in said(told)):  # at first it only computes
-                emitter = Emitter(told.append, Eta(make_plan()))
+                emitter = Emitter(told.append)
                 await idle_wait.wait_until_quiet(drive, emitter, longest_s=0.3)
     assert "(`fio` reads " in said(told)[-1], told
     assert any(

@@ -18,7 +18,6 @@ from fswizard.model.events import Event, RunStarted, SampleTaken, StepStarted
 from fswizard.model.plan import Plan, Target, Trial
 from fswizard.model.result import Environment, Result, Sample
 from fswizard.progress.emitter import Emitter
-from fswizard.progress.eta import Eta
 from fswizard.results import ResultWriter
 from fswizard.session import rest
 from fswizard.session.order import trial_order
@@ -110,7 +109,7 @@ async def rested(plan: Plan, monkeypatch: pytest.MonkeyPatch, **machine: Callabl
     monkeypatch.setattr(ModelHost, "unwritten_bytes", lambda _: unwritten())
     said: list[Event] = []
     began_s = clock.monotonic()
-    await rest.let_rest(plan, (), Emitter(said.append, Eta(plan)))
+    await rest.let_rest(plan, (), Emitter(said.append))
     return clock.monotonic() - began_s, [event.step.stage for event in said if isinstance(event, StepStarted)]
 
 

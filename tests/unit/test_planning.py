@@ -92,9 +92,9 @@ def test_what_has_no_weight_or_lacks_a_need_is_left_out(tmp_path: Path) -> None:
         make_plan(Choices(nothing, parse_candidates("ext4"), target=target))
     with pytest.raises(UsageError, match="has no test seach"):
         recipes.find("quick").weighed({"seach": 0})
-    searching = recipes.find("quick").weighed({"search-mail": 2, "search": 0})
+    searching = recipes.find("quick").weighed({"search-home": 2, "search": 0})
     weights = {workload.name: workload.weight for workload in searching.workloads if "search" in workload.name}
-    assert weights == {"search-source": 0, "search-home": 0, "search-mail": 2}, "one test counts as itself"
+    assert weights == {"search-source": 0, "search-home": 2}, "one test counts as itself"
     made = plan(tmp_path, "ext4; btrfs", needs=("checksums",))
     assert [candidate.name for candidate in made.candidates] == ["btrfs"]
     with pytest.raises(UsageError, match="ext4 lacks checksums"):

@@ -25,7 +25,6 @@ from fswizard.model.metrics import DURATION, OPERATION_RATE
 from fswizard.model.plan import Target
 from fswizard.model.recipe import Workload
 from fswizard.progress.emitter import Emitter
-from fswizard.progress.eta import Eta
 from fswizard.session import harness_ceiling
 from fswizard.system import clock
 from fswizard.system.process import Finished
@@ -95,7 +94,7 @@ def done(program: str, stdout: bytes = b"") -> Finished:
 
 def prepared(disk: StuckDisk, scratch: Path, kind: type[PreparedImage] = PreparedImage) -> PreparedImage:
     disks = SimpleNamespace(limits_memory=True)
-    return kind(PLAN, Emitter(lambda _: None, Eta(PLAN)), cast(Any, disks), cast(Any, disk), str(scratch))
+    return kind(PLAN, Emitter(lambda _: None), cast(Any, disks), cast(Any, disk), str(scratch))
 
 
 async def used(there: PreparedImage, candidate: int = 0) -> int | None:
@@ -135,7 +134,7 @@ async def test_one_that_is_busy_is_tried_again_for_a_while(attempts: int, tmp_pa
 @pytest.mark.usefixtures("time")
 async def test_a_device_that_cannot_be_wiped_or_stays_busy_is_tried_for_a_while_and_then_told(tmp_path: Path) -> None:
     disk, told, began_s = StuckDisk(wiping=DiskFailed("The device is in use.")), list[Event](), clock.monotonic()
-    await _leave_wiped(cast(Any, disk), Emitter(told.append, Eta(PLAN)))
+    await _leave_wiped(cast(Any, disk), Emitter(told.append))
     assert clock.monotonic() - began_s == pytest.approx(WIPE_LIMIT_S, abs=0.2)
     assert disk.wipes == pytest.approx(WIPE_LIMIT_S / 0.1, abs=2)
     (event,) = told
@@ -202,7 +201,7 @@ async def test_without_root_no_image_is_written_first(tmp_path: Path, monkeypatc
     place.mkdir()
     plan = make_plan(target=Target("image", str(place), 64 << 20))
     with pytest.raises(Missing, match="no root"):
-        async with open_images(plan, Emitter(lambda event: None, Eta(plan)), Journal(None)):
+        async with open_images(plan, Emitter(lambda event: None), Journal(None)):
             pass
     assert not list(place.iterdir())
 
@@ -227,7 +226,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 async def measured(*workloads: Workload) -> list[SampleTaken]:
     plan = make_plan(workloads=workloads)
     told, journal = list[Event](), Journal(None)
-    await harness_ceiling.measure_limits(plan, Emitter(told.append, Eta(plan)), journal)
+    await harness_ceiling.measure_limits(plan, Emitter(told.append), journal)
     journal.close()
     return [event for event in told if isinstance(event, SampleTaken)]
 

@@ -24,7 +24,6 @@ from fswizard.model.plan import MAXIMUM_ROUNDS
 from fswizard.model.result import Doubt, Failure, Result, Sample, ThroughputSeries
 from fswizard.model.result_file import encoded
 from fswizard.progress.emitter import Emitter
-from fswizard.progress.eta import Eta
 from fswizard.progress.workload_events import Progress
 from fswizard.report import render
 from fswizard.results import (
@@ -260,7 +259,7 @@ def test_the_largest_run_of_half_a_day_can_be_read_and_what_is_larger_is_refused
     write_result(tmp_path / "cell", replace(RESULT, samples=(sample,) * 10, throughput_series=(course,)))
     cell_bytes = (tmp_path / "cell").stat().st_size - (tmp_path / "none").stat().st_size
     told: list[Event] = []
-    emitter = Emitter(told.append, Eta(RESULT.plan))
+    emitter = Emitter(told.append)
     emitter.progress("writing large files", Progress(1 / 3, 123456789.0, "B/s", 1 / 300, 1 / 3))
     progress_bytes = len(encoded(replace(told[0], at_s=40_000.123)))
     assert cells * cell_bytes + 12 * 36_000 * progress_bytes < MAXIMUM_BYTES

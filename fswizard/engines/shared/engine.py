@@ -54,13 +54,14 @@ class Engine(Job):
         """The programs that will run, in order, with the placeholders `MOUNT`, `SCRATCH` and `SEED`."""
         raise NotImplementedError
 
-    async def run(self, context: WorkloadContext, emit: Tell, *, seed: int) -> None:
+    async def run(self, context: WorkloadContext, emit: Tell, *, seed: int, cut_s: float = 0.0) -> None:
         """Carry out the job, and emit `Doing` and `Progress` meanwhile and `Measured` for each figure.
 
         Files to work on are made first, unless an earlier job of the cell has left them. `context.remount()` empties
         caches right before the measured part. The same seed gives the same accesses; generated files are always the
-        same. Raises WorkloadFailed if the candidate cannot do the work, and WorkloadDisturbed if somebody killed or
-        stopped a program. Cancelling kills the programs.
+        same. A job with `units` is ended after `cut_s`, unless that is 0: then its figures are those of the whole at
+        its rate until then. Raises WorkloadFailed if the candidate cannot do the work, and WorkloadDisturbed if
+        somebody killed or stopped a program. Cancelling kills the programs.
         """
         raise NotImplementedError
 

@@ -40,14 +40,14 @@ async def watch(
     argv: Sequence[str],
     *,
     limit_s: float,
-    tick: Callable[[int], None] | None = None,
+    tick: Callable[[int], bool] | None = None,
     output: Callable[[bytes], None] | None = None,
 ) -> Finished:
     """Wait for the end of a program, whatever its exit code; when this is left early, the program is killed.
 
-    `tick` gets the process number every quarter of a second, `output` what the program prints, as it comes. Raises
-    WorkloadFailed(`timed-out`) past the limit, and WorkloadDisturbed if somebody stops the program, or one that it has
-    started.
+    `tick` gets the process number every quarter of a second, and kills the program where it returns True; `output` gets
+    what the program prints, as it comes. Raises WorkloadFailed(`timed-out`) past the limit, and WorkloadDisturbed if
+    somebody stops the program, or one that it has started.
     """
     import asyncio  # only here, as recipes are listed without it
 
@@ -70,8 +70,9 @@ async def watch(
                 limit = duration_text(limit_s)
                 text = _("{program} did not end within {limit}.", program=name, limit=limit)
                 raise WorkloadFailed("timed-out", text)
-            if tick is not None:
-                tick(process.pid)
+            if tick is not None and tick(process.pid):
+                await timeouts.end(process, name)
+                await asyncio.wait({waiting})
         finished = waiting.result()
         ended = True
         return finished

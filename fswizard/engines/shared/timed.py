@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fswizard.engines.shared.engine import Engine, WorkloadContext
 from fswizard.engines.shared.running import making, part, remove
 from fswizard.engines.shared.work import Work, carry_out
 from fswizard.engines.shared.workers import fill, filling
 from fswizard.language import _
-from fswizard.model.metrics import PREALLOCATION_TIME, WORST_STALL
+from fswizard.model.metrics import BYTES_WRITTEN, PREALLOCATION_TIME, SHARE_DONE, WORST_STALL
 from fswizard.model.recipe import PlannedCommand
 from fswizard.progress.workload_events import Measured, Tell
 from fswizard.system.process import Finished
@@ -41,6 +41,8 @@ class Timed:
     """Path that `works` make; one in the scratch directory is removed afterwards."""
     deletes: str = ""
     """Path that `works` delete."""
+    reads: bool = True
+    """It works on what is on the candidate, which must not be in memory."""
 
 
 class TimedEngine(Engine):
@@ -73,7 +75,7 @@ class TimedEngine(Engine):
             works.insert(0, filling("MOUNT", "SCRATCH", self.fill_percent))
         return (*planned, *(PlannedCommand(work.argv, text=work.text) for work in works))
 
-    async def run(self, context: WorkloadContext, emit: Tell, *, seed: int) -> None:
+    async def run(self, context: WorkloadContext, emit: Tell, *, seed: int, cut_s: float = 0.0) -> None:
         self.bring(context, seed)
         timed = self.timed(context.directory, context.scratch, str(seed))
         limit_s = 180.0 + 40 * (self.cost.measure_s + self.cost.prepare_s)
@@ -85,27 +87,37 @@ class TimedEngine(Engine):
             async with making(context, wanted.path):
                 for work in wanted.works:
                     step = part(emit, len(made) * step_share, step_share)
-                    made.append((await carry_out(work, context, limit_s, step))[0])
+                    made.append((await carry_out(work, context, limit_s, step)).finished)
         if timed.warm_up is not None:
             await carry_out(timed.warm_up, context, limit_s, part(emit, prepare_share, 0.0))
         async with making(context, timed.makes) if timed.makes else nullcontext():
             if self.fill_percent:
                 await fill(context, self.fill_percent, part(emit, prepare_share, 0.0))
-            await context.remount()
+            if timed.reads:
+                await context.remount()
+            elif made or self.fill_percent:  # or writing that back would count
+                await carry_out(syncing(context.directory), context, limit_s, part(emit, prepare_share, 0.0))
             context.laid_out.discard(timed.deletes)
-            finished, worst_stall_s = [], 0.0
+            done = []
             for work in (*timed.works, syncing(context.directory)):
                 step = part(emit, prepare_share, 1 - prepare_share)
-                program, stall_s = await carry_out(work, context, limit_s, step, measured=True)
-                finished.append(program)
-                worst_stall_s = max(worst_stall_s, stall_s)
-            for measured in self.figures(finished):
-                emit(measured)
+                done.append(await carry_out(work, context, limit_s, step, measured=True, cut_s=cut_s))
+            share = min(each.share for each in done)
+            for measured in self.figures([_of_the_whole(each.finished, share) for each in done]):
+                emit(replace(measured, value=share * measured.value) if measured.metric == BYTES_WRITTEN else measured)
+        worst_stall_s = max(each.worst_stall_s for each in done)
         for metric, seconds in ((PREALLOCATION_TIME, duration_s(made)), (WORST_STALL, worst_stall_s)):
             if metric in self.metrics:
                 emit(Measured(metric, seconds))
-        if timed.makes.startswith(f"{context.scratch}/"):
+        if share < 1:
+            emit(Measured(SHARE_DONE, share))
+        if timed.makes and (share < 1 or timed.makes.startswith(f"{context.scratch}/")):
             await remove(context, timed.makes)
+
+
+def _of_the_whole(finished: Finished, share: float) -> Finished:
+    """What a program would have taken that was ended when it had done a share of its work."""
+    return replace(finished, wall_s=finished.wall_s / share, cpu_s=finished.cpu_s / share)
 
 
 def syncing(directory: str) -> Work:

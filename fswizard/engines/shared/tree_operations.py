@@ -64,6 +64,8 @@ class Operation:
     """What it writes for each file, besides its content if it `writes`."""
     works_on: ClassVar[TreeOperation | None] = None
     """The operation whose tree it needs; jobs on the same one share their preparation."""
+    reads: ClassVar[bool] = True
+    """Whether it reads what is on the candidate."""
     scratch_trees: ClassVar[Sequence[str]] = ()
     """Trees that are made once in a run in the scratch directory."""
     unit_files: ClassVar[int] = 100
@@ -105,6 +107,7 @@ class Operation:
             self.warm_up(),
             makes=self.path if self.makes else "",
             deletes=self.first_path if self.deletes else "",
+            reads=self.reads,
         )
 
     def cost(self) -> Cost:
@@ -163,7 +166,7 @@ class CopyOnto(Operation):
     """A copy from memory onto the candidate, as from a camera."""
 
     words, doing, counter = N_("cp -a onto the disk"), "copying {files}", "wchar"
-    makes, writes, scratch_trees = "onto", True, ("tree",)
+    makes, writes, reads, scratch_trees = "onto", True, False, ("tree",)
     files_per_s, file_bytes = FILES_COPIED_PER_S, METADATA_BYTES
 
     def argv(self) -> tuple[str, ...]:
@@ -180,7 +183,7 @@ class Unpack(Operation):
     """Unpacks an archive that is in memory."""
 
     words, doing, counter = "tar --extract", "unpacking {files}", "wchar"
-    makes, writes, scratch_trees = "unpacked", True, ("tree", "archive")
+    makes, writes, reads, scratch_trees = "unpacked", True, False, ("tree", "archive")
     files_per_s, file_bytes = 25_000, METADATA_BYTES
 
     def argv(self) -> tuple[str, ...]:
@@ -201,7 +204,7 @@ class Install(Operation):
     """`dpkg --unpack` of packages that are in memory; it syncs each file."""
 
     words, doing, load = N_("installation"), N_("installing {files}"), "sync"
-    makes, writes, scratch_trees = "installed", True, ("packages",)
+    makes, writes, reads, scratch_trees = "installed", True, False, ("packages",)
     files_per_s, file_bytes = 1_000, METADATA_BYTES + SYNC_BYTES
     unit_files = 20
 
@@ -211,8 +214,9 @@ class Install(Operation):
         return ("dpkg", f"--root={self.path}", *options, "--unpack", "--recursive", f"{self.source_path}-packages/debs")
 
     def work(self) -> Work:
-        # Two processes hand on what a third one writes.
-        share, whole = share_of("wchar", 3 * self.job.total_bytes), self.job.total_bytes
+        # Two processes hand on, as archives, what a third one writes.
+        archived_bytes = self.job.total_bytes + self.job.files * TAR_BYTES
+        share, whole = share_of("wchar", self.job.total_bytes + 2 * archived_bytes), self.job.total_bytes
         return replace(super().work(), share_done=share, whole=whole, env={"HOME": self.path})
 
     def laid_out(self) -> LaidOut:
@@ -240,7 +244,7 @@ class Deliver(Operation):
 
     words, doing, load = N_("delivery"), "delivering {files}", "sync"
     counter, kind = "wchar", "timing"
-    makes, writes = "delivered", True
+    makes, writes, reads = "delivered", True, False
     files_per_s, file_bytes = 2_000, METADATA_BYTES + SYNC_BYTES
 
     def argv(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from fswizard.engines.shared.engine import WorkloadContext
 from fswizard.engines.shared.running import failure, watch
@@ -35,6 +35,16 @@ class Work:
     `json` prints lines with `fraction` and more, or `error`; only the last of them is in the output."""
 
 
+class Done(NamedTuple):
+    """What came of a program."""
+
+    finished: Finished
+    worst_stall_s: float
+    """The longest time without progress."""
+    share: float = 1.0
+    """Of its work; less where it was ended before."""
+
+
 def writing(argv: Sequence[str], text: str, total_bytes: int) -> Work:
     """A program whose progress is the share of bytes that it has written, by the kernel's count."""
     return Work(tuple(argv), text, share_of("wchar", total_bytes), total_bytes)
@@ -56,17 +66,23 @@ def share_of(counter: str, total_bytes: int) -> Callable[[int], float]:
 
 
 async def carry_out(
-    work: Work, context: WorkloadContext, limit_s: float, emit: Tell, *, measured: bool = False
-) -> tuple[Finished, float]:
-    """Run a program and emit its progress; returns how it ended, and the longest time without progress.
+    work: Work, context: WorkloadContext, limit_s: float, emit: Tell, *, measured: bool = False, cut_s: float = 0.0
+) -> Done:
+    """Run a program and emit its progress.
 
-    Raises WorkloadFailed if it fails. One that is `measured` has the plan's memory limit, unless it is the sync.
+    Raises WorkloadFailed if it fails. One that is `measured` has the plan's memory limit, unless it is the sync. One
+    that shows how far it is is ended after `cut_s`, unless that is 0.
     """
     emit(Doing(work.text, measured))
-    meter, lines = _Meter(work, context.devices), _Lines(emit)
+    meter, lines, share = _Meter(work, context.devices), _Lines(emit), 1.0
 
-    def tick(pid: int) -> None:
-        emit(meter.look(pid))
+    def tick(pid: int) -> bool:
+        nonlocal share
+        progress = meter.look(pid)
+        emit(progress)
+        if cut_s and progress.fraction and clock.monotonic() - meter.began_s >= cut_s:
+            share = progress.fraction
+        return share < 1
 
     process = await context.start(work.argv, env=work.env, limited=measured and work.kind != "sync")
     if work.kind == "json":
@@ -74,13 +90,15 @@ async def carry_out(
     else:
         finished = await watch(process, work.argv, limit_s=limit_s, tick=tick)
     emit(Ran(finished))
+    if share < 1:
+        return Done(finished, meter.worst_stall_s, share)
     if finished.exit_code != 0:
         raise failure(finished, int(lines.last.get("error") or 0))
     if work.kind == "json":
         finished = replace(finished, stdout=json.dumps(lines.last).encode())
     elif work.kind == "timing":
         finished = replace(finished, wall_s=float(finished.stdout))
-    return finished, meter.worst_stall_s
+    return Done(finished, meter.worst_stall_s)
 
 
 class _Lines:
@@ -110,7 +128,7 @@ class _Meter:
         self.worst_stall_s = 0.0
         self._work, self._devices = work, devices
         self._fraction, self._counted = 0.0, counters(*devices)
-        self._at_s = self._active_s = clock.monotonic()
+        self.began_s = self._at_s = self._active_s = clock.monotonic()
         self._seen: Counters | int | None = None
 
     def look(self, pid: int) -> Progress:

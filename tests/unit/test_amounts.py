@@ -1,0 +1,178 @@
+"""How much work fits into a box of time: found on the baseline, the same for all, and ended where one is far slower."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from fswizard import recipes
+from fswizard.disks.prepared import CandidateFailed
+from fswizard.engines.beside import BesideJob
+from fswizard.engines.shared.timed import Timed, TimedEngine
+from fswizard.engines.shared.work import Work
+from fswizard.engines.sqlite import SqliteJob
+from fswizard.engines.tree import TreeJob
+from fswizard.errors import UsageError
+from fswizard.model.codec import from_json, to_json
+from fswizard.model.events import AmountsFound, Event, fold
+from fswizard.model.metrics import BYTES_WRITTEN, DURATION, OPERATION_RATE
+from fswizard.model.plan import Plan, Trial
+from fswizard.model.recipe import Amount, Job, Workload
+from fswizard.model.run_state import RunState
+from fswizard.progress.emitter import Emitter
+from fswizard.progress.workload_events import Measured, WorkloadEvent
+from fswizard.session import amounts
+from tests.builders import make_plan, make_result
+from tests.fakes.local_context import LocalContext, figures_of
+
+MIB = 1 << 20
+VIDEO = TreeJob("copy-onto", "video", 1, 512 * MIB)
+UNPACK = TreeJob("untar", "home", 4000, 128 * MIB)
+FIND = replace(UNPACK, operation="find")
+
+
+def boxed(name: str, job: Job, box_s: float, least: int) -> Workload:
+    return Workload(name, name, job.engine, job, DURATION, box_s=box_s, least=least, writes_bytes=1_000_000)
+
+
+WORKLOADS = (
+    boxed("copy", VIDEO, 1.5, 8),
+    boxed("unpack", UNPACK, 0.8, 10),
+    boxed("find", FIND, 0.8, 20),
+    replace(boxed("save", SqliteJob("wal", 1000), 1.0, 40), metric=OPERATION_RATE),
+    Workload("beside", "beside", "beside", BesideJob(4 << 30, 8.0), DURATION, weight=0.0, every=3),
+)
+PLAN = make_plan(("ext4", "xfs"), WORKLOADS)
+
+
+@dataclass
+class Baseline:
+    """A prepared target whose baseline takes so long for the least amounts."""
+
+    took_s: dict[str, float]
+    opened: list[str] = field(default_factory=list)
+    done: list[Job] = field(default_factory=list)
+
+    @asynccontextmanager
+    async def open(self, candidate: Any) -> AsyncIterator[Any]:
+        self.opened.append(candidate.name)
+        if not self.took_s:
+            raise CandidateFailed("mkfs", "It can't be made.")
+        yield None
+
+
+async def found(took_s: dict[str, float], monkeypatch: pytest.MonkeyPatch, plan: Plan = PLAN) -> tuple[Any, Baseline]:
+    baseline, events = Baseline(took_s), list[Event]()
+
+    async def took(plan: Plan, workload: Workload, context: object, emitter: Emitter) -> float:
+        assert emitter.trial == Trial(0, "ext4"), "so that no figure of it counts"
+        baseline.done.append(workload.job.scaled(workload.least))
+        return baseline.took_s[workload.name]
+
+    monkeypatch.setattr(amounts, "_took_s", took)
+    return await amounts.find_amounts(plan, cast(Any, baseline), Emitter(events.append)), baseline
+
+
+async def test_what_fits_into_the_box_on_the_baseline_is_done_by_all_at_least_the_least_and_at_most_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    took_s = {"copy": 0.5, "unpack": 0.2, "find": 0.1, "save": 2.0}
+    got, baseline = await found(took_s, monkeypatch)
+    assert baseline.opened == ["ext4"]
+    assert got["copy"] == Amount(24, 1.5)
+    assert got["unpack"].units == got["find"].units == 40, "one tree, and there is no more of it"
+    assert got["save"] == Amount(40, 2.0), "the least takes longer than its box"
+    assert got["beside"] == Amount(24 * 8 // 3 * 2, 8.0), "at the pace of the copy"
+    slower, _ = await found({**took_s, "find": 0.8}, monkeypatch)
+    assert slower["unpack"].units == slower["find"].units == 20, "what fits into both boxes"
+    assert (await found({}, monkeypatch))[0]["copy"].units == 8, "the baseline will fail in its first round, too"
+    assert (await found({}, monkeypatch, make_plan(("ext4", "xfs"))))[0] == {}
+
+
+def test_the_amounts_are_part_of_the_result_and_of_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    event = AmountsFound(5.0, {"copy": Amount(16, 1.4), "save": Amount(40, 2.0), "beside": Amount(100, 8.0)})
+    assert from_json(AmountsFound, to_json(event)) == event
+    result = fold(make_result(plan=PLAN), (event,))
+    copy, _, find, save, beside = result.plan.recipe.workloads
+    assert (copy.job.units, copy.box_s, copy.cut_s) == (16, 1.5, 6.0)
+    assert (save.job.units, save.cut_s) == (40, 8.0), "four times what the baseline takes"
+    assert (beside.job.units, beside.cut_s, find) == (100, 0.0, PLAN.recipe.workload("find"))
+    assert copy.writes_bytes == 250_000
+    assert RunState.of(PLAN).after(event).plan.recipe == result.plan.recipe
+    again = fold(result, (event,))
+    assert again.plan.recipe == result.plan.recipe, "one that is killed before its first round finds them again"
+
+
+@dataclass(frozen=True, slots=True)
+class Endless(TimedEngine):
+    """Shows that it has done a quarter, and goes on."""
+
+    engine = "endless"
+    metrics = (DURATION, BYTES_WRITTEN)
+
+    def timed(self, directory: str, scratch: str, seed: str) -> Timed:
+        text = f"mkdir {directory}/made; exec sleep 1000"
+        work = Work(("sh", "-c", text), "going on", share_done=lambda pid: 0.25, whole=1.0)
+        return Timed((work,), makes=f"{directory}/made", reads=False)
+
+    @property
+    def cost(self) -> Any:
+        return SqliteJob("wal", 1).cost
+
+    def figures(self, finished: Any) -> Any:
+        yield Measured(DURATION, sum(each.wall_s for each in finished))
+        yield Measured(BYTES_WRITTEN, 1000.0)
+
+
+async def test_one_that_is_far_slower_is_ended_and_its_rate_until_then_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fswizard.engines.shared.running.POLL_S", 0.01)
+    for name in ("there", "scratch"):
+        (tmp_path / name).mkdir()
+    context = LocalContext(str(tmp_path / "there"), str(tmp_path / "scratch"))
+    told: list[WorkloadEvent] = []
+    await Endless().run(context, told.append, seed=1, cut_s=0.05)
+    figures = {what.metric.name: what.value for what in told if isinstance(what, Measured)}
+    assert figures["share_done"] == 0.25
+    assert figures["duration"] >= 4 * 0.05
+    assert figures["bytes_written"] == 250, "as the disk counts what was done"
+    assert list((tmp_path / "there").iterdir()) == [], "half a tree is no tree to work on"
+    assert context.remounts == 0
+
+
+async def test_saves_beside_a_large_file_are_timed_and_the_file_keeps_its_pace(tmp_path: Path) -> None:
+    for name in ("there", "scratch"):
+        (tmp_path / name).mkdir()
+    context = LocalContext(str(tmp_path / "there"), str(tmp_path / "scratch"))
+    figures = await figures_of(BesideJob(8 * MIB, 1.0), context)
+    assert 0 < figures["wait_median"] <= figures["wait_worst"]
+    assert figures["bytes_written"] == 8 * MIB + 4096
+    assert (tmp_path / "there/beside/large").stat().st_size == 8 * MIB
+
+
+SAVES = 'engine = "sqlite"\nmetric = "duration"\njournal = "wal"\ntransactions = 10'
+BLOCKS = 'engine = "fio"\nmetric = "iops"\nrw = "write"\nblock = "4K"\nsize = "1M"'
+
+
+@pytest.mark.parametrize(
+    ("keys", "what"), [(f"{SAVES}\nbox = 1\nleast = 11", "'least'"), (f"{BLOCKS}\nbox = 1", "'box'")]
+)
+def test_a_box_needs_work_whose_amount_can_be_changed(keys: str, what: str) -> None:
+    head = 'schema = 1\nname = "mine"\ntitle = "Mine"\nwhy = "Why."\nminutes = 1\nimage = "1G"\n'
+    with pytest.raises(UsageError, match=what):
+        recipes.parse(f'{head}[[workload]]\nname = "one"\ntitle = "One"\n{keys}', "mine.toml")
+
+
+def test_shipped_boxes_last_until_the_disk_has_it_and_a_tree_has_one_size() -> None:
+    for recipe in recipes.available():
+        trees: dict[Job, set[bool]] = {}
+        for workload in recipe.workloads:
+            trees.setdefault(workload.job.works_on, set()).add(bool(workload.box_s))
+            assert not workload.box_s or workload.metric in (DURATION, OPERATION_RATE), "until it is on the disk"
+        assert all(len(kinds) == 1 for kinds in trees.values()), f"{recipe.name}: one tree has one size"
