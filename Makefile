@@ -75,7 +75,7 @@ test-uml: $(VENV)/.test-ready ## Real filesystems and the program on simulated d
 reproduce: $(VENV)/.test-ready ## Run the published experiments again and write the page on them; hours. DOCUMENT= names one. Needs what test-vm needs
 	$(BIN)/python -m tests.reproduce $(DOCUMENT) $(ARGS)
 
-bench: $(VENV)/.test-ready ## Measure the program itself and its decisions; a quarter of an hour. Needs cc, fio, and root for part of it
+bench: $(VENV)/.test-ready ## Measure the program itself, its decisions, and whether promised times are kept; an hour. Needs cc, fio, and root for part of it
 	$(BIN)/python -m tests.bench $(ARGS)
 	$(BIN)/python -m tests.bench.recordings report
 	$(BIN)/python -m tests.bench.decisions --output tests/bench/DECISIONS.md

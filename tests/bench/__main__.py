@@ -2,7 +2,7 @@
 
     python -m tests.bench [--short] [PART...]
 
-All parts take about a quarter of an hour, a short run some minutes; they make the table anew. Single parts are only
+All parts take about an hour, a short run some minutes; they make the table anew. Single parts are only
 printed. The machine should be left alone meanwhile. What needs root is left out without it.
 """
 
@@ -22,7 +22,7 @@ from fswizard.system.host import environment
 from tests.bench.table import Line, Size, not_measured, table
 from tests.builders import make_plan
 
-PARTS = ("fio_jobs", "generators", "startup", "running", "large")
+PARTS = ("fio_jobs", "generators", "startup", "running", "large", "promises")
 RESULTS = Path(__file__).with_name("RESULTS.md")
 MENDED = Path(__file__).with_name("mended.md")
 """What was changed because a profile showed it, and what it gave."""

@@ -29,7 +29,6 @@ from fswizard.model.plan import Plan, Target, Trial
 from fswizard.model.recipe import Workload
 from fswizard.model.run_state import RunState
 from fswizard.progress.emitter import Emitter
-from fswizard.progress.eta import Eta
 from fswizard.results import ResultWriter
 from fswizard.session.trial import run_trial
 from fswizard.system.commands import children_cpu_s
@@ -141,7 +140,7 @@ async def _place(place: str) -> AsyncIterator[tuple[Plan, PreparedTarget, _Liste
         else:
             target = Target("image", str(folder), 2 * FILE_BYTES)
             plan = replace(plan, candidates=(candidate,), target=target)
-        emitter = Emitter(listener.tell, Eta(plan))
+        emitter = Emitter(listener.tell)
         journal = Journal(None)
         undo.callback(journal.close)
         if place == "tmpfs":
@@ -154,7 +153,7 @@ async def _through_us(plan: Plan, job: FioJob, context: WorkloadContext, listene
     workload = Workload("job", "Job", engine="fio", job=job, metric=IOPS, seconds=job.seconds)
     plan = replace(plan, recipe=replace(plan.recipe, workloads=(workload,)))
     listener.figures = {}
-    emitter = Emitter(listener.tell, Eta(plan))
+    emitter = Emitter(listener.tell)
     emitter.trial = Trial(1, plan.candidates[0].name)
     assert await run_trial(plan, emitter.trial, _Open(context), emitter, {})
     return {**listener.figures, IOPS_FOR_CPU: listener.figures[IOPS.name] * job.seconds / listener.figures[CPU.name]}

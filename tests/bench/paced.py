@@ -22,7 +22,6 @@ from fswizard.model.metrics import THROUGHPUT
 from fswizard.model.plan import Plan, Trial
 from fswizard.model.run_state import RunState
 from fswizard.progress.emitter import Emitter
-from fswizard.progress.eta import Eta
 from fswizard.progress.workload_events import Progress
 from fswizard.results import ResultWriter
 from fswizard.system.process import Finished
@@ -52,7 +51,7 @@ class Run:
         self._pause_s = pause_s
         self._told: list[Event] = []
         self._writer = ResultWriter(path)
-        self._emitter = Emitter(self._emit, Eta(plan))
+        self._emitter = Emitter(self._emit)
 
     def order(self, order: str) -> None: ...
 

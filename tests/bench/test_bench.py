@@ -9,10 +9,14 @@ import pytest
 from tests.bench.__main__ import PARTS
 from tests.bench.pairs import spread
 
-LINES = {"fio_jobs": 6, "generators": 4, "startup": 3, "running": 5, "large": 3}
-SLOW = ("fio_jobs", "generators", "startup", "running")
+LINES = {"fio_jobs": 6, "generators": 4, "startup": 3, "running": 5, "large": 3, "promises": 1}
+SLOW = ("fio_jobs", "generators", "startup", "running", "promises")
 """Parts that start hundreds of programs or look at them for seconds."""
-NEEDS = {"fio_jobs": ("loop", "fio"), "generators": ("loop",)}
+NEEDS = {
+    "fio_jobs": ("loop", "fio"),
+    "generators": ("loop",),
+    "promises": ("root", "loop", "xfs", "btrfs", "dpkg", "sqlite3"),
+}
 
 
 def marks_of(part: str) -> tuple[str, ...]:
