@@ -12,7 +12,7 @@ from fswizard.language import N_, _, listing, n_, p_, shown
 from fswizard.model.analysis import Analysis, Ratio, Reason
 from fswizard.model.forecast import Forecast
 from fswizard.model.layout import DEGRADED
-from fswizard.model.metrics import WAIT_MEDIAN, WAIT_WORST, is_stall
+from fswizard.model.metrics import FSYNC_MEDIAN, FSYNC_WORST, is_stall
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.model.units import size_text, speed_text, stall_text, times_text
@@ -176,19 +176,19 @@ def _wait(result: Result) -> Iterator[Reason]:
     """How long a small save takes while a large file is written, where anybody would notice."""
     waits: dict[str, dict[str, list[float]]] = {}
     for s in result.samples:
-        if s.metric in (WAIT_MEDIAN.name, WAIT_WORST.name) and s.round not in result.discarded_rounds:
+        if s.metric in (FSYNC_MEDIAN.name, FSYNC_WORST.name) and s.round not in result.discarded_rounds:
             waits.setdefault(s.candidate, {}).setdefault(s.metric, []).append(s.value)
     words = [
         _(
             "{time} on {candidate} (at worst {worst})",
-            time=stall_text(statistics.median(own[WAIT_MEDIAN.name])),
+            time=stall_text(statistics.median(own[FSYNC_MEDIAN.name])),
             candidate=candidate.title,
-            worst=stall_text(max(own[WAIT_WORST.name])),
+            worst=stall_text(max(own[FSYNC_WORST.name])),
         )
         for candidate in result.plan.candidates
         if len(own := waits.get(candidate.name, {})) == 2
     ]
-    longest = max((max(own.get(WAIT_WORST.name, [0.0])) for own in waits.values()), default=0.0)
+    longest = max((max(own.get(FSYNC_WORST.name, [0.0])) for own in waits.values()), default=0.0)
     if words and longest >= NOTICED_S:
         yield Reason("stall", _("Saving while a large file is copied takes {times}.", times=listing(words)))
 

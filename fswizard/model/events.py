@@ -49,7 +49,7 @@ class RunStarted(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class AmountsFound(Event):
+class AmountsChosen(Event):
     """How much of the workloads with a box of time this disk does in it; the plan's recipe has the most of each."""
 
     amounts: Mapping[str, Amount]
@@ -195,7 +195,7 @@ def fold(result: Result, events: Iterable[Event]) -> Result:
         match event:
             case SampleTaken(sample=sample) if sample.round or not sample.candidate:  # else it is of the first look
                 samples.append(sample if sample.at_s else replace(sample, at_s=event.at_s))
-            case AmountsFound(amounts=amounts):
+            case AmountsChosen(amounts=amounts):
                 plan = plan.with_amounts(amounts)
             case SeriesRecorded():
                 series.append(event.series)

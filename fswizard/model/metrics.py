@@ -34,9 +34,9 @@ SYNC_MEDIAN = Metric("sync_median", "s", "lower")
 """Of fsync or fdatasync alone, without the write before it, as are the next two."""
 SYNC_P99 = Metric("sync_p99", "s", "lower")
 SYNC_P999 = Metric("sync_p999", "s", "lower")
-WAIT_MEDIAN = Metric("wait_median", "s", "lower")
+FSYNC_MEDIAN = Metric("fsync_median", "s", "lower")
 """Of a small save with fsync while a large file is written."""
-WAIT_WORST = Metric("wait_worst", "s", "lower")
+FSYNC_WORST = Metric("fsync_worst", "s", "lower")
 BYTES_WRITTEN = Metric("bytes_written", "B", "lower")
 """What the program wrote, to be set against what the device wrote."""
 WORST_STALL = Metric("worst_stall", "s", "lower")

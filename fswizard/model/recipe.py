@@ -351,7 +351,7 @@ class Recipe:
             self, workloads=tuple(w.with_amount(amounts[w.name]) if w.name in amounts else w for w in self.workloads)
         )
 
-    def beside_s(self, round: int) -> float:
+    def occasional_s(self, round: int) -> float:
         """What a candidate takes in a round for what not every round measures."""
         return sum(w.job.seconds for w in self.workloads if w.every > 1 and w.is_in(round))
 

@@ -12,7 +12,7 @@ from fswizard.model.analysis import Analysis, Ratio
 from fswizard.model.estimates import Outlook, expected, outlook
 from fswizard.model.events import (
     ON_REQUEST,
-    AmountsFound,
+    AmountsChosen,
     CommandFinished,
     CommandStarted,
     DoubtRaised,
@@ -201,7 +201,7 @@ class RunState:
                 state = state._progressed(event)
             case RunStarted():
                 state = state._started(event)
-            case AmountsFound(amounts=amounts):
+            case AmountsChosen(amounts=amounts):
                 state = replace(state, plan=state.plan.with_amounts(amounts))
             case StepStarted():
                 state = state._began(event.step)

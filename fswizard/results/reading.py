@@ -14,7 +14,7 @@ from fswizard.language import N_, _
 from fswizard.model import events
 from fswizard.model.codec import from_json
 from fswizard.model.events import (
-    AmountsFound,
+    AmountsChosen,
     CommandFinished,
     CommandStarted,
     DoubtRaised,
@@ -48,7 +48,7 @@ NAMING = (SampleTaken, SeriesRecorded, StepFailed)
 """Events of which a part names a candidate and a workload of the plan."""
 KINDS: Mapping[str, type[Event]] = {
     kind.__name__: kind
-    for kind in (*NAMING, AmountsFound, DoubtRaised, RoundDiscarded, RoundFinished, RunStarted, RunEnded)
+    for kind in (*NAMING, AmountsChosen, DoubtRaised, RoundDiscarded, RoundFinished, RunStarted, RunEnded)
 }
 """Events that change the result."""
 UNREAD = tuple(

@@ -18,7 +18,7 @@ from fswizard.progress.emitter import BEFORE_ROUNDS, Emitter
 from fswizard.progress.workload_events import Measured, Progress, Ran, WorkloadEvent
 
 
-async def find_amounts(plan: Plan, prepared: PreparedTarget, emitter: Emitter) -> Mapping[str, Amount]:
+async def choose_amounts(plan: Plan, prepared: PreparedTarget, emitter: Emitter) -> Mapping[str, Amount]:
     """By the name of each workload that has a box; the least of all of them where the baseline fails here."""
     boxed = [workload for workload in plan.recipe.workloads if workload.box_s]
     took_s = {workload.name: workload.box_s for workload in boxed}

@@ -25,14 +25,14 @@ from fswizard.engines import WorkloadDisturbed
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.language import N_, _, in_english
 from fswizard.model.estimates import BARE_SHARE, affordable_rounds, another_round_fits
-from fswizard.model.events import ON_REQUEST, AmountsFound, Event, PauseChanged, RunEnded, RunStarted, fold
+from fswizard.model.events import ON_REQUEST, AmountsChosen, Event, PauseChanged, RunEnded, RunStarted, fold
 from fswizard.model.metrics import BARE_WRITTEN, DIRECT_CACHED, TRIAL_WRITTEN, Metric
 from fswizard.model.plan import Plan, Trial
 from fswizard.model.result import Doubt, Outcome, Result
 from fswizard.progress.emitter import BEFORE_ROUNDS, Emitter
 from fswizard.results import ResultWriter
 from fswizard.session import doubts, resuming
-from fswizard.session.amounts import find_amounts
+from fswizard.session.amounts import choose_amounts
 from fswizard.session.first_look import first_look
 from fswizard.session.harness_ceiling import measure_limits
 from fswizard.session.idle_wait import (
@@ -101,7 +101,7 @@ class Session:
     def _trial_s(self, number: int) -> float:
         """What a trial of a round takes, as it looks now."""
         took_s = statistics.fmean(self._took_s) if self._took_s else self.plan.seconds_per_trial
-        return took_s + self.plan.recipe.beside_s(number)
+        return took_s + self.plan.recipe.occasional_s(number)
 
     def pause(self) -> None:
         """Stop before the next trial; a trial that runs is finished, as a measurement cannot be halted."""
@@ -177,7 +177,7 @@ class Session:
                 for doubt in doubts.fits_in_memory(self.plan, limited=prepared.limits_memory):
                     self._emitter.doubt(doubt)
                 if not (self.result.finished_rounds or self.plan.aged):
-                    await self._find_amounts(prepared)
+                    await self._choose_amounts(prepared)
                 outcome, text = await self._rounds(prepared, undo.enter_context(Heartbeat()))
         except asyncio.CancelledError:
             outcome = self._ended_by or "cancelled"
@@ -215,10 +215,10 @@ class Session:
         look = first_look(self.plan, self._emitter) if self.plan.looks_first else None
         return await undo.enter_async_context(open_images(self.plan, self._emitter, journal, look))
 
-    async def _find_amounts(self, prepared: PreparedTarget) -> None:
+    async def _choose_amounts(self, prepared: PreparedTarget) -> None:
         """As much of the work as fits into the boxes of time on this disk."""
-        if amounts := await find_amounts(self.plan, prepared, self._emitter):
-            self._emit(AmountsFound(self._emitter.at_s, amounts))
+        if amounts := await choose_amounts(self.plan, prepared, self._emitter):
+            self._emit(AmountsChosen(self._emitter.at_s, amounts))
             self.plan = self.plan.with_amounts(amounts)
 
     def _tidy_up(self, journal: Journal) -> None:
@@ -305,7 +305,7 @@ class Session:
         )
         try:
             stays = await self._trial
-            self._took_s.append(self._emitter.now_s - began_s - self.plan.recipe.beside_s(trial.round))
+            self._took_s.append(self._emitter.now_s - began_s - self.plan.recipe.occasional_s(trial.round))
             self._emit_written(TRIAL_WRITTEN, before, written())
             return stays
         except WorkloadDisturbed:

@@ -12,14 +12,14 @@ import pytest
 
 from fswizard import recipes
 from fswizard.disks.prepared import CandidateFailed
-from fswizard.engines.beside import BesideJob
+from fswizard.engines.fsync_latency import FsyncLatencyJob
 from fswizard.engines.shared.timed import Timed, TimedEngine
 from fswizard.engines.shared.work import Work
 from fswizard.engines.sqlite import SqliteJob
 from fswizard.engines.tree import TreeJob
 from fswizard.errors import UsageError
 from fswizard.model.codec import from_json, to_json
-from fswizard.model.events import AmountsFound, Event, fold
+from fswizard.model.events import AmountsChosen, Event, fold
 from fswizard.model.metrics import BYTES_WRITTEN, DURATION, OPERATION_RATE
 from fswizard.model.plan import Plan, Trial
 from fswizard.model.recipe import Amount, Job, Workload
@@ -45,7 +45,7 @@ WORKLOADS = (
     boxed("unpack", UNPACK, 0.8, 10),
     boxed("find", FIND, 0.8, 20),
     replace(boxed("save", SqliteJob("wal", 1000), 1.0, 40), metric=OPERATION_RATE),
-    Workload("beside", "beside", "beside", BesideJob(4 << 30, 8.0), DURATION, weight=0.0, every=3),
+    Workload("fsync", "fsync", "fsync-latency", FsyncLatencyJob(4 << 30, 8.0), DURATION, weight=0.0, every=3),
 )
 PLAN = make_plan(("ext4", "xfs"), WORKLOADS)
 
@@ -75,7 +75,7 @@ async def found(took_s: dict[str, float], monkeypatch: pytest.MonkeyPatch, plan:
         return baseline.took_s[workload.name]
 
     monkeypatch.setattr(amounts, "_took_s", took)
-    return await amounts.find_amounts(plan, cast(Any, baseline), Emitter(events.append)), baseline
+    return await amounts.choose_amounts(plan, cast(Any, baseline), Emitter(events.append)), baseline
 
 
 async def test_what_fits_into_the_box_on_the_baseline_is_done_by_all_at_least_the_least_and_at_most_all(
@@ -87,7 +87,7 @@ async def test_what_fits_into_the_box_on_the_baseline_is_done_by_all_at_least_th
     assert got["copy"] == Amount(24, 1.5)
     assert got["unpack"].units == got["find"].units == 40, "one tree, and there is no more of it"
     assert got["save"] == Amount(40, 2.0), "the least takes longer than its box"
-    assert got["beside"] == Amount(24 * 8 // 3 * 2, 8.0), "at the pace of the copy"
+    assert got["fsync"] == Amount(24 * 8 // 3 * 2, 8.0), "at the pace of the copy"
     slower, _ = await found({**took_s, "find": 0.8}, monkeypatch)
     assert slower["unpack"].units == slower["find"].units == 20, "what fits into both boxes"
     assert (await found({}, monkeypatch))[0]["copy"].units == 8, "the baseline will fail in its first round, too"
@@ -95,13 +95,13 @@ async def test_what_fits_into_the_box_on_the_baseline_is_done_by_all_at_least_th
 
 
 def test_the_amounts_are_part_of_the_result_and_of_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    event = AmountsFound(5.0, {"copy": Amount(16, 1.4), "save": Amount(40, 2.0), "beside": Amount(100, 8.0)})
-    assert from_json(AmountsFound, to_json(event)) == event
+    event = AmountsChosen(5.0, {"copy": Amount(16, 1.4), "save": Amount(40, 2.0), "fsync": Amount(100, 8.0)})
+    assert from_json(AmountsChosen, to_json(event)) == event
     result = fold(make_result(plan=PLAN), (event,))
-    copy, _, find, save, beside = result.plan.recipe.workloads
+    copy, _, find, save, fsync = result.plan.recipe.workloads
     assert (copy.job.units, copy.box_s, copy.cut_s) == (16, 1.5, 6.0)
     assert (save.job.units, save.cut_s) == (40, 8.0), "four times what the baseline takes"
-    assert (beside.job.units, beside.cut_s, find) == (100, 0.0, PLAN.recipe.workload("find"))
+    assert (fsync.job.units, fsync.cut_s, find) == (100, 0.0, PLAN.recipe.workload("find"))
     assert copy.writes_bytes == 250_000
     assert RunState.of(PLAN).after(event).plan.recipe == result.plan.recipe
     again = fold(result, (event,))
@@ -146,14 +146,14 @@ async def test_one_that_is_far_slower_is_ended_and_its_rate_until_then_counts(
     assert context.remounts == 0
 
 
-async def test_saves_beside_a_large_file_are_timed_and_the_file_keeps_its_pace(tmp_path: Path) -> None:
+async def test_saves_while_a_large_file_is_written_are_timed_and_the_file_keeps_its_pace(tmp_path: Path) -> None:
     for name in ("there", "scratch"):
         (tmp_path / name).mkdir()
     context = LocalContext(str(tmp_path / "there"), str(tmp_path / "scratch"))
-    figures = await figures_of(BesideJob(8 * MIB, 1.0), context)
-    assert 0 < figures["wait_median"] <= figures["wait_worst"]
+    figures = await figures_of(FsyncLatencyJob(8 * MIB, 1.0), context)
+    assert 0 < figures["fsync_median"] <= figures["fsync_worst"]
     assert figures["bytes_written"] == 8 * MIB + 4096
-    assert (tmp_path / "there/beside/large").stat().st_size == 8 * MIB
+    assert (tmp_path / "there/fsync-latency/large").stat().st_size == 8 * MIB
 
 
 SAVES = 'engine = "sqlite"\nmetric = "duration"\njournal = "wal"\ntransactions = 10'

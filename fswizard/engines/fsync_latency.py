@@ -7,33 +7,33 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from fswizard.engines.shared.beside_worker import LARGEST, SAVE
 from fswizard.engines.shared.engine import MIB, TIB, WorkloadContext
+from fswizard.engines.shared.fsync_latency_worker import LARGEST, SAVE
 from fswizard.engines.shared.running import put_worker, worker_command
 from fswizard.engines.shared.timed import Timed, TimedEngine, cpu_s
 from fswizard.engines.shared.work import Work
 from fswizard.language import _
 from fswizard.model.filesystem import Strain
 from fswizard.model.keys import number, size
-from fswizard.model.metrics import BYTES_WRITTEN, CPU, WAIT_MEDIAN, WAIT_WORST
+from fswizard.model.metrics import BYTES_WRITTEN, CPU, FSYNC_MEDIAN, FSYNC_WORST
 from fswizard.model.recipe import Cost
 from fswizard.model.units import duration_text, size_text
 from fswizard.progress.workload_events import Measured
 from fswizard.system.process import Finished
 
-WORKER = "beside_worker.py"
+WORKER = "fsync_latency_worker.py"
 UNIT_BYTES = 8 * MIB
 
 
 @dataclass(frozen=True, slots=True)
-class BesideJob(TimedEngine):
-    """A large file, written at an even pace, and small ones beside it that are synced.
+class FsyncLatencyJob(TimedEngine):
+    """Small saves with fsync while a large file is written at an even pace.
 
     Where copying was measured before, its pace is that of the baseline, so that the disk is just busy.
     """
 
-    engine = "beside"
-    metrics = (WAIT_MEDIAN, WAIT_WORST, BYTES_WRITTEN, CPU)
+    engine = "fsync-latency"
+    metrics = (FSYNC_MEDIAN, FSYNC_WORST, BYTES_WRITTEN, CPU)
     total_bytes: Annotated[int, size(8 * MIB, 16 * TIB)]
     """So much is written of the large file, at most."""
     seconds: Annotated[float, number(1, 3600)]
@@ -41,7 +41,7 @@ class BesideJob(TimedEngine):
     @property
     def words(self) -> str:
         size, seconds = size_text(self.total_bytes), duration_text(self.seconds)
-        return _("fsync of 4 KiB beside up to {size} in {seconds}", size=size, seconds=seconds)
+        return _("fsync of 4 KiB while up to {size} are written in {seconds}", size=size, seconds=seconds)
 
     @property
     def strain(self) -> Strain:
@@ -56,7 +56,7 @@ class BesideJob(TimedEngine):
         """8 MiB of the large file."""
         return max(1, self.total_bytes // UNIT_BYTES)
 
-    def scaled(self, units: int) -> BesideJob:
+    def scaled(self, units: int) -> FsyncLatencyJob:
         return replace(self, total_bytes=min(units * UNIT_BYTES, self.total_bytes))
 
     @property
@@ -71,14 +71,14 @@ class BesideJob(TimedEngine):
         put_worker(WORKER, context)
 
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
-        path = f"{directory}/beside"
+        path = f"{directory}/fsync-latency"
         argv = worker_command(WORKER, path, str(self.total_bytes), f"{self.seconds:g}", scratch=scratch)
         work = Work(argv, _("saving while a large file is written"), kind="json")
         return Timed((work,), makes=path, reads=False)
 
     def figures(self, finished: Sequence[Finished]) -> Iterator[Measured]:
         told = json.loads(finished[0].stdout)
-        yield Measured(WAIT_MEDIAN, told["median_s"])
-        yield Measured(WAIT_WORST, told["worst_s"])
+        yield Measured(FSYNC_MEDIAN, told["median_s"])
+        yield Measured(FSYNC_WORST, told["worst_s"])
         yield Measured(BYTES_WRITTEN, told["written"] + SAVE)
         yield Measured(CPU, cpu_s(finished))
