@@ -240,6 +240,8 @@ class Workload:
     """Expected duration including its preparation, on an ordinary disk."""
     writes_bytes: Annotated[int, UNWRITTEN] = 0
     """Expected bytes written, preparation included."""
+    amount: Annotated[Amount | None, UNWRITTEN] = None
+    """Of a run that has chosen it; otherwise all of the job."""
     timed_bytes: Annotated[int, UNWRITTEN] = 0
     """Of these, what a timed job writes at most, on the candidate that is expected to write most; 0 for others."""
 
@@ -248,19 +250,18 @@ class Workload:
         return (round + 1) % self.every == 0
 
     @property
+    def task(self) -> Job:
+        """The job with the amount of this run."""
+        return self.job.scaled(self.amount.units) if self.amount else self.job
+
+    @property
     def cut_s(self) -> float:
         """After so long a candidate is ended that is far slower than the baseline; 0 for never."""
-        return CUT * self.box_s
+        return CUT * max(self.box_s, self.amount.seconds if self.amount else 0.0) if self.box_s else 0.0
 
     def with_amount(self, amount: Amount) -> Workload:
-        """With so much work; its box is no smaller than that."""
         share = amount.units / (self.job.units or amount.units)
-        return replace(
-            self,
-            job=self.job.scaled(amount.units),
-            box_s=max(self.box_s, amount.seconds) if self.box_s else 0.0,
-            writes_bytes=round(share * self.writes_bytes),
-        )
+        return replace(self, amount=amount, writes_bytes=round(share * self.writes_bytes))
 
 
 SHIPPED = N_("shipped with fswizard")

@@ -153,7 +153,7 @@ async def _run_workload(
     plan: Plan, trial: Trial, workload: Workload, context: WorkloadContext, emitter: Emitter
 ) -> None:
     emitter.begin("workload", workload.title, workload=workload.name, expected_s=workload.seconds)
-    work = partial(engine(workload.job).run, context, seed=plan.seed + trial.round, cut_s=workload.cut_s)
+    work = partial(engine(workload.task).run, context, seed=plan.seed + trial.round, cut_s=workload.cut_s)
     before = await _emit_all(workload, context.devices, emitter, work)
     used_bytes = await context.used_bytes()
     after = counters(*context.devices)

@@ -31,6 +31,7 @@ def compare(first: Result, second: Result) -> Comparison:
     Raises UsageError, with the reasons, where nothing can be compared.
     """
     _check_targets(first.plan.target, second.plan.target)
+    second = _of_as_much(second, first)
     left_out: list[str] = []
     one, other = first.plan, second.plan
     another_way = N_("{title}: it was done in another way in the second result.")
@@ -58,6 +59,17 @@ def compare(first: Result, second: Result) -> Comparison:
     differences = tuple(_differences(first, second))
     of: Literal["time", "disks"] = "disks" if any(one.what == _("disk") for one in differences) else "time"
     return Comparison(_judged(changes), differences, tuple(left_out), tuple(_doubts(first, second)), of)
+
+
+def _of_as_much(result: Result, other: Result) -> Result:
+    """The result with the durations of as much work as another one did, where each disk got what fits its time."""
+    own, theirs = ({w.name: w.task.units for w in run.plan.recipe.workloads if w.amount} for run in (result, other))
+    shares = {name: (theirs[name] or 1) / (own[name] or 1) for name in own.keys() & theirs.keys()}
+    samples = (
+        replace(s, value=s.value * shares[s.workload]) if s.primary and s.unit == "s" and s.workload in shares else s
+        for s in result.samples
+    )
+    return replace(result, samples=tuple(samples))
 
 
 def compare_within(result: Result) -> Comparison:

@@ -42,7 +42,7 @@ def at_amounts(recipe: Recipe, times: Sequence[int], image: str) -> str:
         for workload in recipe.workloads:
             if not workload.box_s:
                 continue
-            name, job = f"{workload.name}-x{factor}", times_as_much(workload.job, factor)
+            name, job = f"{workload.name}-x{factor}", times_as_much(workload.task, factor)
             table = {
                 "name": name, "title": name, "engine": workload.engine, "metric": workload.metric.name,
                 "weight": workload.weight, **written(job),
@@ -98,7 +98,7 @@ def table(recipe: Recipe, result: Result, times: Sequence[int]) -> str:
                 spread = stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
                 means.append(fmean(values))
                 overall[factor].append(workload.weight * fmean(values))
-                amount = factor * (workload.job.units or 1)
+                amount = factor * (workload.task.units or 1)
                 seconds = f"{fmean(took):.2f} s" if took else ""
                 cells.append(f"{amount:>5} {seconds:>8} {math.exp(means[-1]):5.2f} ±{100 * spread:2.0f} %")
             turned = len(means) > 1 and abs(means[-1]) > BEYOND and means[0] * means[-1] < 0

@@ -27,7 +27,8 @@ from fswizard.model.run_state import RunState
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.workload_events import Measured, WorkloadEvent
 from fswizard.session import amounts
-from tests.builders import make_plan, make_result
+from fswizard.stats.comparison import compare
+from tests.builders import make_plan, make_result, make_samples
 from tests.fakes.local_context import LocalContext, figures_of
 
 MIB = 1 << 20
@@ -99,13 +100,25 @@ def test_the_amounts_are_part_of_the_result_and_of_what_is_shown(monkeypatch: py
     assert from_json(AmountsChosen, to_json(event)) == event
     result = fold(make_result(plan=PLAN), (event,))
     copy, _, find, save, fsync = result.plan.recipe.workloads
-    assert (copy.job.units, copy.box_s, copy.cut_s) == (16, 1.5, 6.0)
-    assert (save.job.units, save.cut_s) == (40, 8.0), "four times what the baseline takes"
-    assert (fsync.job.units, fsync.cut_s, find) == (100, 0.0, PLAN.recipe.workload("find"))
+    assert (copy.task.units, copy.job, copy.cut_s) == (16, VIDEO, 6.0)
+    assert (save.task.units, save.cut_s) == (40, 8.0), "four times what the baseline takes"
+    assert (fsync.task.units, fsync.cut_s, find) == (100, 0.0, PLAN.recipe.workload("find"))
     assert copy.writes_bytes == 250_000
     assert RunState.of(PLAN).after(event).plan.recipe == result.plan.recipe
-    again = fold(result, (event,))
-    assert again.plan.recipe == result.plan.recipe, "one that is killed before its first round finds them again"
+
+
+def test_two_disks_that_did_different_amounts_are_compared_by_what_as_much_takes() -> None:
+    plan = make_plan(("ext4", "xfs"), WORKLOADS[:1])
+    one, two = (
+        replace(
+            make_result(plan=plan, samples=make_samples({"ext4": seconds, "xfs": seconds}, "copy", DURATION)),
+            plan=plan.with_amounts({"copy": Amount(units, seconds[0])}),
+        )
+        for units, seconds in ((60, (1.5, 1.52, 1.48, 1.5)), (12, (1.2, 1.22, 1.18, 1.2)))
+    )
+    change = next(change for change in compare(one, two).changes if change.workload == "copy")
+    assert (change.before, change.after) == pytest.approx((1.5, 6.0))
+    assert change.ratio.ratio == pytest.approx(0.25, rel=1e-3)
 
 
 @dataclass(frozen=True, slots=True)
