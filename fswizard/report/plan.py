@@ -80,6 +80,8 @@ def _measured(workload: Workload) -> str:
     title = mid_sentence(workload.title)
     if workload.weight == 1:
         return title
+    if workload.weight == 0:
+        return _("{test} (does not count)", test=title)
     return _("{test} (weight {weight})", test=title, weight=number(f"{workload.weight:g}"))
 
 
