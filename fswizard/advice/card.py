@@ -31,7 +31,7 @@ VERDICT_WIDTH, LINE_WIDTH = 60, 74
 """Columns of the card's lines, which must fit into the wizard at 80 columns."""
 _CACHE = "cache-not-exceeded"
 GRAVE = frozenset({
-    _CACHE, "carry-over", "sticky-noise", "not-steady", "fits-in-memory", "changed-meanwhile", "workloads-missing",
+    _CACHE, "carry-over", "sticky-noise", "fits-in-memory", "changed-meanwhile", "workloads-missing",
     "busy-machine", "on-battery", "governor", "figures-left-out",
 })  # fmt: skip
 """Doubts that may change who is ahead."""

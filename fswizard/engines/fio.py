@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import math
-import os
-import signal
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -26,15 +22,13 @@ from fswizard.engines.shared.running import failure, making, part, succeed, watc
 from fswizard.language import N_, _, n_
 from fswizard.model.estimates import SEQUENTIAL_BYTES_PER_S, SSD
 from fswizard.model.filesystem import Strain
-from fswizard.model.keys import UNWRITTEN, Keys, number, size, whole
+from fswizard.model.keys import Keys, number, size, whole
 from fswizard.model.metrics import (
     BYTES_WRITTEN,
     CPU,
     IOPS,
-    LASTED,
     LATE_RATE,
     LATENCIES,
-    STEADINESS,
     SYNCS,
     THROUGHPUT,
 )
@@ -51,8 +45,6 @@ FASTEST_DEVICE_BYTES_PER_S = 50e9
 """No disk is faster: what bypasses the page cache ends when its time is up."""
 FIGURES = (THROUGHPUT, IOPS, *LATENCIES, BYTES_WRITTEN, CPU)
 """Of every job; one that syncs has those of its syncs as well."""
-STEADY = 0.1
-"""A rate is steady when the last third of its history is within this share of the middle one."""
 
 _ACCESSES = {
     "read": N_("sequential reads"),
@@ -91,19 +83,12 @@ class FioJob(Engine):
     """fsync after this many writes; 0 means once, at the end."""
     fdatasync: Annotated[int, whole(0, 1_000_000)] = 0
     """The same with fdatasync, which leaves out times, as databases do with their logs."""
-    cap_seconds: Annotated[float, number(0, 86_400)] = 0.0
-    """Longest duration of a timed job, which runs until its rate is steady; 0 means twice `seconds`, and the same as
-    `seconds` means a fixed duration."""
     allocated: bool = False
     """Whether its file is only allocated beforehand (fallocate), as for a virtual machine."""
-    share_bytes: Annotated[int, UNWRITTEN] = 0
-    """Share of the write budget at which a timed job ends; 0 means no limit."""
 
     def checked(self, keys: Keys) -> FioJob:
         if self.block_bytes > self.size_bytes:
             raise keys.error("block", _("at most the size of the file"))
-        if 0 < self.cap_seconds < self.seconds:
-            raise keys.error("cap_seconds", _("at least the minimum of 'seconds'"))
         if self.fsync and self.fdatasync:
             raise keys.error("fdatasync", _("not beside 'fsync'"))
         if keys.table.get("metric") in [metric.name for metric in SYNCS] and not self.synced:
@@ -111,21 +96,6 @@ class FioJob(Engine):
         if self.allocated and not (self.writes and self.seconds):
             raise keys.error("allocated", _("true only for writes that take a number of seconds, or false"))
         return self
-
-    @property
-    def longest_s(self) -> float:
-        return self.cap_seconds or 2 * self.seconds
-
-    @property
-    def exact(self) -> bool:
-        """Whether its duration is fixed, steady or not."""
-        return self.longest_s == self.seconds
-
-    def ending_at(self, writes_bytes: int) -> FioJob:
-        return self if self.exact or not self.writes else replace(self, share_bytes=writes_bytes)
-
-    def with_duration(self, seconds: float) -> FioJob:
-        return self if self.exact else replace(self, seconds=seconds, cap_seconds=seconds)
 
     @property
     def writes(self) -> bool:
@@ -218,7 +188,7 @@ class FioJob(Engine):
     @property
     def limit_s(self) -> float:
         """Time limit, far beyond the worst stall of a shingled disk, which takes more than a minute."""
-        return 180.0 + 20 * (self.cost.measure_s - START_S - self.seconds + self.longest_s)
+        return 180.0 + 20 * (self.cost.measure_s - START_S)
 
     @property
     def _text(self) -> str:
@@ -284,33 +254,25 @@ class FioJob(Engine):
             round(measured_s * 1000), self.depth, self.jobs, self.io_engine, self.direct, seed % (1 << 31),
         )  # fmt: skip
         emit(Doing(self._text, measured=True))
-        job = replace(self, seconds=measured_s, cap_seconds=measured_s)
+        job = replace(self, seconds=measured_s)
         for measured in await job._figures(await device.start(sample), emit):
             if measured.metric in self.metrics:
                 emit(measured)
 
     async def _figures(self, process: Process, emit: Tell) -> Sequence[Measured]:
-        """The figures of a fio that was started, which is interrupted once its rate is steady."""
-        reader, history, steady_s = DumpReader(), list[Figures](), 0.0
+        """The figures of a fio that was started."""
+        reader, history = DumpReader(), list[Figures]()
 
         def output(chunk: bytes) -> None:
-            nonlocal steady_s
             for dump in reader.feed(chunk):
                 now = figures(dump)
-                if now is None:
-                    continue
-                emit(self._progress(history[-1] if history else None, now))
-                history.append(now)
-                if not self.exact and not steady_s and now.at_work_s >= self.seconds and is_steady(history):
-                    steady_s = now.at_work_s
-                    with contextlib.suppress(ProcessLookupError, PermissionError):
-                        os.kill(process.pid, signal.SIGINT)
+                if now is not None:
+                    emit(self._progress(history[-1] if history else None, now))
+                    history.append(now)
 
         finished = await watch(process, ("fio",), limit_s=self.limit_s, output=output)
-        if steady_s and finished.exit_code == INTERRUPTED:
-            finished = replace(finished, exit_code=0)  # we interrupted it
         emit(Ran(finished))
-        if finished.exit_code == INTERRUPTED:  # somebody else did
+        if finished.exit_code == INTERRUPTED:
             raise WorkloadDisturbed("fio", "SIGINT or SIGTERM")
         last = history[-1] if history else None
         if finished.exit_code != 0 or (last is not None and last.error):
@@ -322,14 +284,9 @@ class FioJob(Engine):
         measured = list(map(Measured, FIGURES, values))
         if self.synced and last.sync.operations:
             measured += map(Measured, SYNCS, (last.sync.median_s, last.sync.p99_s, last.sync.p999_s))
-        if not self.exact:
-            measured.append(Measured(LASTED, steady_s or self.longest_s))
-        if rates := thirds(history[:-1]):  # the last figures count the final fsync
-            first, middle, end = rates
-            if self.seconds:
-                measured.append(Measured(STEADINESS, end / middle))
-            if self.writes and self.direct:
-                measured.append(Measured(LATE_RATE, end / first))
+        rates = thirds(history[:-1])  # the last figures count the final fsync
+        if rates and self.writes and self.direct:
+            measured.append(Measured(LATE_RATE, rates[2] / rates[0]))
         return measured
 
     def _progress(self, last: Figures | None, now: Figures) -> Progress:
@@ -362,14 +319,9 @@ class FioJob(Engine):
             "output-format": "json",
             "status-interval": "250ms",
         }
-        if self.seconds and self.share_bytes:
-            # With time_based fio would ignore io_size, which is for each job and includes reads.
-            each_bytes = round(self.share_bytes / self.jobs / (self.write_share or 1.0))
-            options["io_size"] = max(self.block_bytes, each_bytes)
-        elif self.seconds:
-            options["time_based"] = None
         if self.seconds:
-            options["runtime"] = f"{round(self.longest_s * 1000)}ms"
+            options["time_based"] = None
+            options["runtime"] = f"{round(self.seconds * 1000)}ms"
         if self.writes:
             options["end_fsync"] = 1
         if not self.direct:
@@ -383,12 +335,6 @@ class FioJob(Engine):
             options["refill_buffers"] = None
         words = (f"--{name}" if value is None else f"--{name}={value}" for name, value in options.items())
         return ("fio", *words)
-
-
-def is_steady(history: Sequence[Figures]) -> bool:
-    """Whether the last third is as fast as the middle one, within `STEADY`."""
-    rates = thirds(history)
-    return rates is not None and abs(math.log(max(rates[2], 1e-9) / rates[1])) <= math.log(1 + STEADY)
 
 
 def thirds(history: Sequence[Figures]) -> tuple[float, float, float] | None:

@@ -14,7 +14,7 @@ from fswizard.engines.shared.engine import MIB, TIB, Engine, WorkloadContext
 from fswizard.language import _
 from fswizard.model.filesystem import Strain
 from fswizard.model.keys import number, size, whole
-from fswizard.model.metrics import LATE_RATE, STEADINESS, Metric
+from fswizard.model.metrics import LATE_RATE, Metric
 from fswizard.model.recipe import Cost, Job, Pace, PlannedCommand
 from fswizard.model.units import duration_text, size_text
 from fswizard.progress.workload_events import Doing, Measured, Progress, Tell, WorkloadEvent
@@ -50,7 +50,6 @@ class OverflowJob(Engine):
         """The job that fio carries out."""
         return FioJob(
             "randwrite", self.block_bytes, self.working_set_bytes, self.seconds, depth=self.depth,
-            cap_seconds=self.seconds,
         )  # fmt: skip
 
     @property
@@ -94,7 +93,7 @@ class OverflowJob(Engine):
                 begun_s = clock.monotonic()
             elif isinstance(what, Progress) and what.rate is not None and begun_s is not None:
                 rates.append((int(clock.monotonic() - begun_s), what.rate * self.block_bytes))
-            if not (isinstance(what, Measured) and what.metric in (LATE_RATE, STEADINESS)):  # the tenths say more
+            if not (isinstance(what, Measured) and what.metric == LATE_RATE):  # the tenths say more
                 emit(what)
 
         await self.fio.run(context, forward, seed=seed)

@@ -52,8 +52,6 @@ COUNTED = {"directory": 0, "device": 1, "image": 2}
 its image counts the order to do so, and then the zeros."""
 LEAST_MEMORY_BYTES = 256 << 20
 """With less, programs such as git and borg begin to run out of memory."""
-LEAST_SHARE = 0.5
-"""Share of a trial's expected writes that the smallest write budget leaves to it."""
 ROUNDING = 1e-9
 SLOWER_THAN_BASELINE = 1.3
 """How many times its box a workload takes, as a mean of candidates: they do what fits into it on the baseline."""
@@ -201,7 +199,7 @@ def estimate(plan: Plan, before: Precedent | None, *, buffered: Collection[str],
     trial_s = trial_overhead_s(kind, made) + 2 * filling_s(copied_bytes, kind)
     trial_s += sum(workload.seconds / workload.every for workload in workloads)
     if bare and (sampled := [workload for workload in workloads if workload.job.runs_bare]):
-        once = sum(workload.timed_bytes or workload.job.cost.measure_bytes for workload in sampled)
+        once = sum(timed_bytes(each.job, kind) or each.job.cost.measure_bytes for each in sampled)
         trial_bytes += int(BARE_SHARE * trial_s / (sum(w.seconds for w in sampled) or 1.0) * once)
         trial_s *= 1 + BARE_SHARE
     if before:
@@ -228,7 +226,7 @@ def _expected(workload: Workload, kind: str, direct_share: float) -> Workload:
         seconds = min(seconds, SLOWER_THAN_BASELINE * workload.box_s + REMOUNT_S)
     prepared = max(0, workload.writes_bytes - job.cost.measure_bytes)
     written = (timed * direct_share if job.direct else timed) if timed else workload.writes_bytes - prepared
-    return replace(workload, seconds=seconds, writes_bytes=int(prepared + written), timed_bytes=timed)
+    return replace(workload, seconds=seconds, writes_bytes=int(prepared + written))
 
 
 def _mean(values: Sequence[float], otherwise: float) -> float:
@@ -252,18 +250,11 @@ class Outlook:
 
 
 def expected(plan: Plan, earlier: Result | None = None) -> Outlook:
-    """Before the run; of one that resumes `earlier`, what is still to come.
-
-    Where the write budget is small, workloads end at their share of it.
-    """
+    """Before the run; of one that resumes `earlier`, what is still to come."""
     rounds, candidates = 0, len(plan.measured)
     if earlier:
         rounds, candidates = earlier.whole_rounds, len(plan.with_new(earlier.candidates_left))
     filled_bytes = plan.filled_bytes
-    trial_bytes: float = plan.writes_bytes_per_trial
-    if plan.write_budget_bytes is not None and candidates:
-        share_bytes = (plan.write_budget_bytes - filled_bytes) / (plan.minimum_rounds * candidates)
-        trial_bytes = min(trial_bytes, max(LEAST_SHARE * trial_bytes, share_bytes))
     begun = outlook(
         plan,
         rounds,
@@ -271,7 +262,7 @@ def expected(plan: Plan, earlier: Result | None = None) -> Outlook:
         elapsed_s=plan.preparation_s,
         written_bytes=filled_bytes,
         trial_s=plan.seconds_per_trial,
-        trial_bytes=trial_bytes,
+        trial_bytes=plan.writes_bytes_per_trial,
         least_rounds=1,
         margin=1.0 if plan.measured_on or earlier else UNKNOWN,
     )

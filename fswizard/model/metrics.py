@@ -65,12 +65,8 @@ MOST_CACHED = 0.1
 """Of a direct write that is direct; edges of blocks may go through the page cache."""
 UNPLUG_TIME = Metric("unplug_time", "s", "lower")
 """Of a cell: what writing back took after each workload, and the unmount. In directories the last write back alone."""
-STEADINESS = Metric("steadiness", "1", "higher")
-"""Rate of a timed job in its last third, as a share of that in its middle one."""
 SHARE_DONE = Metric("share_done", "1", "higher")
 """Of the work, where it was ended because the candidate took several times as long as the baseline."""
-LASTED = Metric("lasted", "s", "lower")
-"""How long a timed job was measured in the run's first trial, which decides for all others; see `Job.with_duration`."""
 FIRST_LOOK_RATE = Metric("first_look_rate", "B/s", "higher")
 """What a candidate reached in the first look before the rounds, until it was on the disk. It counts for nothing."""
 RATE_IN_MEMORY = Metric("rate_in_memory", "1/s", "higher")

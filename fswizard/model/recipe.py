@@ -154,10 +154,6 @@ class Job:
         """So long it takes on any disk; 0 where the work decides."""
         return 0.0
 
-    def ending_at(self, writes_bytes: int) -> Job:
-        """The same, which ends when it has written so much, where it is one that may be shortened."""
-        return self
-
     def with_duration(self, seconds: float) -> Job:
         """The same with a fixed duration, unless the work or the recipe decides about that."""
         return self
@@ -242,8 +238,6 @@ class Workload:
     """Expected bytes written, preparation included."""
     amount: Annotated[Amount | None, UNWRITTEN] = None
     """Of a run that has chosen it; otherwise all of the job."""
-    timed_bytes: Annotated[int, UNWRITTEN] = 0
-    """Of these, what a timed job writes at most, on the candidate that is expected to write most; 0 for others."""
 
     def is_in(self, round: int) -> bool:
         """Whether it is measured in that round."""

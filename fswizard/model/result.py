@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from fswizard.model.metrics import BARE_WRITTEN, DIRECT_CACHED, LASTED, MOST_CACHED, TRIAL_WRITTEN, Better
+from fswizard.model.metrics import BARE_WRITTEN, DIRECT_CACHED, MOST_CACHED, TRIAL_WRITTEN, Better
 from fswizard.model.plan import Plan, Trial
 
 Status = Literal["ok", "failed", "timed-out"]
@@ -150,12 +150,6 @@ class Result:
     def trials_written(self) -> tuple[Sample, ...]:
         """What the devices wrote in each trial, where the kernel counts that."""
         return tuple(sample for sample in self.samples if sample.metric == TRIAL_WRITTEN.name)
-
-    @property
-    def lasted_s(self) -> dict[str, float]:
-        """By workload, how long the first trial measured those that go on until their rate is steady."""
-        lasted = [sample for sample in self.samples if sample.metric == LASTED.name]
-        return {sample.workload: sample.value for sample in reversed(lasted)}
 
     @property
     def counted_bytes(self) -> float:

@@ -59,11 +59,8 @@ def check(recipe: Recipe) -> None:
 
 
 def _described(recipe: Recipe) -> Recipe:
-    """Without what a file does not say: estimates, shares of a write budget, and where it lies."""
-    workloads = (
-        replace(each, job=each.job.ending_at(0), seconds=0.0, writes_bytes=0, timed_bytes=0, amount=None)
-        for each in recipe.workloads
-    )
+    """Without what a file does not say: estimates, amounts, and where it lies."""
+    workloads = (replace(each, seconds=0.0, writes_bytes=0, amount=None) for each in recipe.workloads)
     return replace(recipe, workloads=tuple(workloads), source="")
 
 

@@ -27,7 +27,7 @@ from fswizard.filesystems import (
 from fswizard.language import _, in_english, listing, n_
 from fswizard.model.drive import Drive
 from fswizard.model.endurance import usual_budget_bytes
-from fswizard.model.estimates import LEAST_SHARE, free_when_aged_bytes, memory_limit_bytes
+from fswizard.model.estimates import free_when_aged_bytes, memory_limit_bytes
 from fswizard.model.filesystem import AGED, Candidate
 from fswizard.model.plan import AGED_TIMES, MAXIMUM_ROUNDS, MINIMUM_ROUNDS, LeftOut, Plan, Target
 from fswizard.model.recipe import PlannedCommand, Recipe
@@ -185,7 +185,7 @@ def within_budget(plan: Plan, chosen_bytes: float | None = None) -> Plan:
         usual_bytes = usual_budget_bytes(plan.drive)
         if usual_bytes is not None:
             usual_bytes = max(usual_bytes, round(MARGIN * plan.writes_bytes))
-        return _with_shares(replace(plan, write_budget_bytes=usual_bytes))
+        return replace(plan, write_budget_bytes=usual_bytes)
     if chosen_bytes == math.inf:
         return replace(plan, write_budget_bytes=None)
     if plan.writes_bytes_in(len(plan.measured)) > chosen_bytes:
@@ -197,21 +197,7 @@ def within_budget(plan: Plan, chosen_bytes: float | None = None) -> Plan:
             ),
             _("Allow more writes, or choose fewer candidates or workloads."),
         )
-    return _with_shares(replace(plan, write_budget_bytes=int(chosen_bytes)))
-
-
-def _with_shares(plan: Plan) -> Plan:
-    """Each workload that may be shortened ends at its share of the write budget, in proportion to what is expected.
-
-    Half of that is left to each: where even this is too much, fewer rounds are gone through.
-    """
-    if plan.write_budget_bytes is None or not plan.writes_bytes_per_trial:
-        return plan
-    trials = plan.minimum_rounds * len(plan.measured)
-    room_bytes = plan.write_budget_bytes - plan.filled_bytes
-    factor = max(LEAST_SHARE, room_bytes / trials / plan.writes_bytes_per_trial)
-    workloads = (replace(w, job=w.job.ending_at(round(factor * w.timed_bytes))) for w in plan.recipe.workloads)
-    return replace(plan, recipe=replace(plan.recipe, workloads=tuple(workloads)))
+    return replace(plan, write_budget_bytes=int(chosen_bytes))
 
 
 def _memory_limit_bytes(choices: Choices, recipe: Recipe) -> int:

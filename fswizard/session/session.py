@@ -300,9 +300,7 @@ class Session:
         began_s = self._emitter.now_s
         looked_at = {sample.candidate for sample in self.result.samples if sample.metric == DIRECT_CACHED.name}
         first = trial.candidate not in looked_at
-        self._trial = asyncio.create_task(
-            run_trial(self.plan, trial, prepared, self._emitter, self.result.lasted_s, first=first)
-        )
+        self._trial = asyncio.create_task(run_trial(self.plan, trial, prepared, self._emitter, first=first))
         try:
             stays = await self._trial
             self._took_s.append(self._emitter.now_s - began_s - self.plan.recipe.occasional_s(trial.round))

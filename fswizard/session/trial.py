@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from fswizard.disks.prepared import CandidateFailed, PreparedTarget
@@ -37,26 +36,17 @@ async def run_trial(
     trial: Trial,
     prepared: PreparedTarget,
     emitter: Emitter,
-    lasted_s: Mapping[str, float],
     *,
     first: bool = False,
 ) -> bool:
     """Carry out `trial`, perhaps the candidate's `first`; False when the candidate is out of the run.
-
-    `lasted_s` is how long the first trial of the run measured workloads that go on until their rate is steady.
 
     A workload that fails is tried once more on a candidate made afresh; when it fails again,
     the failure is the result. RunFailed where the device is at fault and not the candidate, WorkloadDisturbed where
     somebody killed or stopped what was measured.
     """
     candidate = plan.candidate(trial.candidate)
-    left = [
-        replace(workload, job=workload.job.with_duration(lasted_s[workload.name]))
-        if workload.name in lasted_s
-        else workload
-        for workload in plan.recipe.workloads
-        if workload.is_in(trial.round)
-    ]
+    left = [workload for workload in plan.recipe.workloads if workload.is_in(trial.round)]
     tried_again = False
     first_direct = next((workload for workload in left if workload.job.direct), None) if first else None
     while True:

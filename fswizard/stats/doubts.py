@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from fswizard.language import N_, _, listing, n_, number
 from fswizard.model.analysis import Analysis, Summary
-from fswizard.model.metrics import BUILT_IN_RATES, LATE_RATE, RATE_IN_MEMORY, STEADINESS, THROUGHPUT
+from fswizard.model.metrics import BUILT_IN_RATES, LATE_RATE, RATE_IN_MEMORY, THROUGHPUT
 from fswizard.model.plan import FIRST_LOOK
 from fswizard.model.result import Doubt, Result
 from fswizard.stats.carry_over import most_explained
@@ -25,10 +25,9 @@ def doubts(result: Result, tables: Tables, analysis: Analysis, summaries: Sequen
     return (
         *_rounds(result, analysis),
         *_drift(tables.standing),
-        *_not_steady(result, titles),
         *_sticky(tables),
         *_carried_over(result, tables.standing, analysis),
-        *_cache_exhausted(result, summaries, titles),
+        *_cache_exhausted(summaries, titles),
         *_harness_limited(result, summaries, titles),
         *_cached_below(result),
         *_left_out(result, tables),
@@ -101,33 +100,9 @@ def _carried_over(result: Result, table: Table, analysis: Analysis) -> Iterator[
     )
 
 
-def _not_steady(result: Result, titles: Mapping[str, str]) -> Iterator[Doubt]:
-    restless = unsteady(result)
-    names = dict.fromkeys(titles[workload] for workload, __ in restless if workload in titles)
-    if names:
-        text = N_(
-            "The speed of {candidates} was still changing at the end of {tests}, however often it was measured: a "
-            "longer run may give other figures."
-        )
-        candidates = listing(list(dict.fromkeys(candidate for __, candidate in restless)))
-        yield Doubt("not-steady", _(text, candidates=candidates, tests=listing([f"“{name}”" for name in names])))
-
-
-def unsteady(result: Result) -> tuple[tuple[str, str], ...]:
-    """Workload and candidate of jobs that run until their rate is steady, but were steady in no round."""
-    steady: dict[tuple[str, str], bool] = {}
-    for sample in result.samples:
-        counts = sample.candidate and sample.round not in result.discarded_rounds
-        if sample.metric == STEADINESS.name and sample.workload in result.lasted_s and counts:
-            key = (sample.workload, sample.candidate)
-            steady[key] = steady.get(key, False) or 1 / 1.1 <= sample.value <= 1.1  # last third over middle one
-    return tuple(key for key, ever in steady.items() if not ever)
-
-
-def _cache_exhausted(result: Result, summaries: Sequence[Summary], titles: Mapping[str, str]) -> Iterator[Doubt]:
-    """Whether a rate became steady, but much lower than it was at first; `not-steady` covers the rest."""
-    steady = titles.keys() - {workload for workload, __ in unsteady(result)}
-    falls = [s for s in summaries if s.metric == LATE_RATE.name and s.workload in steady]
+def _cache_exhausted(summaries: Sequence[Summary], titles: Mapping[str, str]) -> Iterator[Doubt]:
+    """Whether a rate was much lower at the end than at first."""
+    falls = [s for s in summaries if s.metric == LATE_RATE.name and s.workload in titles]
     lowest = min(falls, key=lambda summary: summary.median, default=None)
     if lowest is not None and lowest.median < 0.7:
         text = N_(

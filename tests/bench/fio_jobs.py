@@ -155,7 +155,7 @@ async def _through_us(plan: Plan, job: FioJob, context: WorkloadContext, listene
     listener.figures = {}
     emitter = Emitter(listener.tell)
     emitter.trial = Trial(1, plan.candidates[0].name)
-    assert await run_trial(plan, emitter.trial, _Open(context), emitter, {})
+    assert await run_trial(plan, emitter.trial, _Open(context), emitter)
     return {**listener.figures, IOPS_FOR_CPU: listener.figures[IOPS.name] * job.seconds / listener.figures[CPU.name]}
 
 

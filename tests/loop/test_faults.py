@@ -402,7 +402,7 @@ def test_a_round_in_which_the_run_was_stopped_is_measured_again(tmp_path: Path) 
     assert {sample.round for sample in result.samples if sample.primary and sample.candidate} == {1, 2}
 
 
-LONGER = replace(RANDOM_WRITE, job=FioJob("randwrite", 4096, 4 << 20, seconds=0.5, cap_seconds=0.5, depth=4))
+LONGER = replace(RANDOM_WRITE, job=FioJob("randwrite", 4096, 4 << 20, seconds=0.5, depth=4))
 """Long enough to be killed while it is measured."""
 
 

@@ -30,7 +30,7 @@ def recipe(*workloads: Workload) -> Recipe:
 
 def random_writes(seconds: float, *, fsync: int = 0) -> Recipe:
     """Single random writes into a small file, on the disk one by one."""
-    job = FioJob("randwrite", 4096, 4 << 20, seconds, io_engine="psync", fsync=fsync, cap_seconds=seconds)
+    job = FioJob("randwrite", 4096, 4 << 20, seconds, io_engine="psync", fsync=fsync)
     return recipe(Workload("writes", "Random writes", "fio", job, IOPS, seconds=seconds, writes_bytes=8 << 20))
 
 

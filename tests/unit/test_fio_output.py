@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fswizard.engines.fio import is_steady, thirds
+from fswizard.engines.fio import thirds
 from fswizard.engines.shared.fio_output import Direction, DumpReader, Figures, figures
 
 NOISE = "fio: this platform does {not} support X\nnote: both iodepth >= 1 and synchronous I/O engine are selected\n"
@@ -98,9 +98,6 @@ def course(*rates: float) -> list[Figures]:
     return told
 
 
-@pytest.mark.parametrize(
-    ("last", "steady"), [(100.0, True), (92.0, True), (109.0, True), (88.0, False), (112.0, False), (0.0, False)]
-)
-def test_a_rate_is_steady_when_the_last_third_is_as_fast_as_the_middle_one(last: float, steady: bool) -> None:
-    assert is_steady(course(*[400.0] * 5, *[100.0] * 4, *[last] * 4)) is steady
-    assert not is_steady(course(*[last] * 8)), "too short to tell"
+def test_the_rate_in_each_third_takes_nine_figures_to_tell() -> None:
+    assert thirds(course(*[400.0] * 5, *[100.0] * 4, *[90.0] * 4)) == pytest.approx((400.0, 100.0, 90.0))
+    assert thirds(course(*[100.0] * 8)) is None

@@ -86,7 +86,6 @@ def test_less_is_expected_of_direct_writes_where_btrfs_makes_them_buffered(
         made = plan(tmp_path, make_recipe(workloads), names, ())
     direct, buffered = made.recipe.workloads
     assert direct.writes_bytes == pytest.approx(share * buffered.writes_bytes, abs=1)
-    assert direct.timed_bytes == buffered.timed_bytes, "no candidate is cut short for the sake of another"
 
 
 @pytest.mark.parametrize("drive", [replace(DISK, serial="another"), replace(DISK, model="", serial=""), None])

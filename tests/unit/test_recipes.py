@@ -107,7 +107,6 @@ def test_what_a_workload_before_made_is_not_made_again() -> None:
     ("text", "words"),
     [
         (toml({**FIO, "blok": "4K"}), ["workload 1 (write)", "'blok'", "'block'"]),
-        (toml({**FIO, "seconds": 9, "cap_seconds": 5}), ["'cap_seconds'", "at least the minimum of 'seconds'"]),
         (toml({**FIO, "allocated": True, "rw": "read"}), ["'allocated'", "only for writes"]),
         (toml({**FIO, "filename": "/dev/sda"}), ["'filename' is not a known key"]),
         (toml({**FIO, "block": "4Q"}), ["'block'", "a size from", "4Q"]),

@@ -52,7 +52,7 @@ COPY = TreeJob("copy", "small-files", 200, MIB)
 PROGRAM = {"fio": "fio", "overflow": "fio", "backup": "borg", "rsync": "rsync", "sqlite": "sqlite3"}
 """The markers of tests that need a program for an engine."""
 JOBS: Mapping[str, Job] = {
-    "fio": FioJob("randwrite", 4096, 8 * MIB, seconds=0.5, depth=4, direct=False, cap_seconds=0.5, fsync=8),
+    "fio": FioJob("randwrite", 4096, 8 * MIB, seconds=0.5, depth=4, direct=False, fsync=8),
     "tree": COPY,
     "fileserver": FileServerJob(threads=3, files=60, mean_file_bytes=20_000, mean_append_bytes=1000, seconds=0.5),
     "backup": BackupJob("second", 60, 3 * MIB),
@@ -157,7 +157,7 @@ def test_transactions_are_scaled_and_what_has_a_duration_or_is_the_users_own_tre
 
 @pytest.mark.fio
 async def test_a_file_that_is_only_allocated_beforehand_is_a_file_of_its_own(context: LocalContext) -> None:
-    written = FioJob("randwrite", 4096, 8 * MIB, seconds=0.1, cap_seconds=0.1)
+    written = FioJob("randwrite", 4096, 8 * MIB, seconds=0.1)
     assert (await figures_of(replace(written, allocated=True), context))["bytes_written"] > 0
     await figures_of(written, context)
     assert sorted(path.name for path in Path(context.directory).iterdir()) == ["fio-8M", "fio-8M-allocated"]

@@ -84,31 +84,6 @@ def test_what_a_timed_job_writes_goes_by_the_disk(tmp_path: Path, job: FioJob, o
     assert written == pytest.approx([on_ssd, on_hdd], abs=1)
 
 
-TIMED = FioJob("randwrite", 4096, 1 << 30, seconds=4, depth=32)
-
-
-@pytest.mark.parametrize(("budget_bytes", "factor"), [(100 * GB, 6.0), (20 * GB, 1.1), (16 * GB, 0.6)])
-def test_a_timed_job_ends_at_its_share_of_the_budget_of_which_half_of_what_is_expected_is_left_to_it(
-    tmp_path: Path, budget_bytes: int, factor: float
-) -> None:
-    jobs = {"write": TIMED, "exact": replace(TIMED, cap_seconds=4), "read": replace(TIMED, rw="randread")}
-    workloads = [make_workload(name, job=job, writes_bytes=2 << 30) for name, job in jobs.items()]
-    recipe = replace(WRITES, workloads=tuple(workloads))
-    made = plan(tmp_path, recipe=recipe, write_budget_bytes=budget_bytes)
-    shares = [job.share_bytes for w in made.recipe.workloads if isinstance(job := w.job, FioJob)]
-    trials = 4
-    room = (budget_bytes - (2 << 30)) / trials / made.writes_bytes_per_trial
-    assert shares == [pytest.approx(max(0.5, room) * 70_000 * 4096 * 4, abs=1), 0, 0]
-    assert room == pytest.approx(factor, rel=0.5)
-    random_writes = [" ".join(c.argv) for c in made.commands if "--rw=randwrite" in c.argv]
-    assert [("--time_based" in text, f"--io_size={shares[0]}" in text) for text in random_writes] == [
-        (False, True),
-        (True, False),
-    ]
-    assert "--runtime=8000ms" in random_writes[0]
-    assert "--runtime=4000ms" in random_writes[1]
-
-
 def result(made: Plan, *written: float) -> Result:
     """Of a run in which ext4 wrote so much in its trials, and nobody else anything."""
     return make_result(plan=made, samples=make_samples({"ext4": written}, "", TRIAL_WRITTEN))
@@ -155,8 +130,6 @@ def test_a_budget_is_given_on_the_command_line_and_the_report_tells_what_was_wri
     words = written_text(result(made, 1.5 * GB, 2.5 * GB))
     assert words == "6.15 GB, 4.15 GB planned; about 0.001 % of its rated life (600 TB by its maker)"
     assert written_text(result(made)) == "", "nobody counted"
-    job = FioJob("randrw", 4096, 1 << 30, seconds=4, jobs=4).ending_at(8 << 20)
-    assert "--io_size=4194304" in job.commands()[-1].argv
     target = ("--target", f"image:4G@{tmp_path}")
     shown = fswizard("plan", "quick", *target, "--write-budget", "40G")
     assert "or once 40.0 GB are written" in " ".join(shown.stdout.split()), shown.stderr
