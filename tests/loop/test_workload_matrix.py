@@ -19,6 +19,7 @@ from fswizard import recipes
 from fswizard.engines.backup import BackupJob
 from fswizard.engines.fileserver import FileServerJob
 from fswizard.engines.fio import FioJob
+from fswizard.engines.fsync import FsyncJob
 from fswizard.engines.overflow import OverflowJob
 from fswizard.engines.rsync import RsyncJob
 from fswizard.engines.shared.shapes import TreeShape
@@ -69,7 +70,9 @@ def small(job: Job) -> Job:
         return replace(job, files=6 * job.threads, mean_file_bytes=16_000, mean_append_bytes=2_000, seconds=1.0)
     if isinstance(job, SqliteJob):
         return replace(job, transactions=40)
-    if isinstance(job, TreeJob) and job.files == 1:
+    if isinstance(job, FsyncJob):
+        job = replace(job, seconds=1.0)
+    if isinstance(job, FsyncJob) or (isinstance(job, TreeJob) and job.files == 1):
         return replace(job, total_bytes=16 * MIB)
     assert isinstance(job, (TreeJob, RsyncJob, BackupJob)), f"say here what a small job of {job.engine} is"
     return replace(job, files=120, total_bytes=3 * MIB)
@@ -88,7 +91,7 @@ def all_workloads() -> Iterator[Workload]:
         job = small(workload.job)
         if job not in seen:
             seen.add(job)
-            yield replace(workload, name=f"{recipe_name}-{workload.name}", job=job, weight=1.0)
+            yield replace(workload, name=f"{recipe_name}-{workload.name}", job=job, weight=1.0, every=1, box_s=0.0)
         if workload.name == "overflow":
             for name, unshipped in UNSHIPPED.items():
                 metric = IOPS if isinstance(unshipped, FioJob) else DURATION

@@ -12,7 +12,7 @@ import pytest
 
 from fswizard import recipes
 from fswizard.disks.prepared import CandidateFailed
-from fswizard.engines.fsync_latency import FsyncLatencyJob
+from fswizard.engines.fsync import FsyncJob
 from fswizard.engines.shared.timed import Timed, TimedEngine
 from fswizard.engines.shared.work import Work
 from fswizard.engines.sqlite import SqliteJob
@@ -46,7 +46,7 @@ WORKLOADS = (
     boxed("unpack", UNPACK, 0.8, 10),
     boxed("find", FIND, 0.8, 20),
     replace(boxed("save", SqliteJob("wal", 1000), 1.0, 40), metric=OPERATION_RATE),
-    Workload("fsync", "fsync", "fsync-latency", FsyncLatencyJob(4 << 30, 8.0), DURATION, weight=0.0, every=3),
+    Workload("fsync", "fsync", "fsync", FsyncJob(4 << 30, 8.0), DURATION, weight=0.0, every=3),
 )
 PLAN = make_plan(("ext4", "xfs"), WORKLOADS)
 
@@ -163,10 +163,10 @@ async def test_saves_while_a_large_file_is_written_are_timed_and_the_file_keeps_
     for name in ("there", "scratch"):
         (tmp_path / name).mkdir()
     context = LocalContext(str(tmp_path / "there"), str(tmp_path / "scratch"))
-    figures = await figures_of(FsyncLatencyJob(8 * MIB, 1.0), context)
+    figures = await figures_of(FsyncJob(8 * MIB, 1.0), context)
     assert 0 < figures["fsync_median"] <= figures["fsync_worst"]
     assert figures["bytes_written"] == 8 * MIB + 4096
-    assert (tmp_path / "there/fsync-latency/large").stat().st_size == 8 * MIB
+    assert (tmp_path / "there/fsync/large").stat().st_size == 8 * MIB
 
 
 SAVES = 'engine = "sqlite"\nmetric = "duration"\njournal = "wal"\ntransactions = 10'

@@ -87,7 +87,7 @@ def test_an_installed_wheel_works(wheel: Path, tmp_path: Path) -> None:
 
 PROGRAMS_OF_THEIR_OWN = (
     "disks/setting_up.py",
-    *(f"engines/shared/{name}_worker.py" for name in ("direct", "fsync_latency", "fileserver", "tree")),
+    *(f"engines/shared/{name}_worker.py" for name in ("direct", "fsync", "fileserver", "tree")),
 )
 WAITING = re.compile(
     r"\btime\.(time|monotonic|perf_counter|sleep|clock_gettime)|\bdatetime\.now|\basyncio\.(sleep\((?!0\))|timeout\(|wait_for\()"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from fswizard.engines.shared.engine import MIB, TIB, WorkloadContext
-from fswizard.engines.shared.fsync_latency_worker import LARGEST, SAVE
+from fswizard.engines.shared.fsync_worker import LARGEST, SAVE
 from fswizard.engines.shared.running import put_worker, worker_command
 from fswizard.engines.shared.timed import Timed, TimedEngine, cpu_s
 from fswizard.engines.shared.work import Work
@@ -21,18 +21,18 @@ from fswizard.model.units import duration_text, size_text
 from fswizard.progress.workload_events import Measured
 from fswizard.system.process import Finished
 
-WORKER = "fsync_latency_worker.py"
+WORKER = "fsync_worker.py"
 UNIT_BYTES = 8 * MIB
 
 
 @dataclass(frozen=True, slots=True)
-class FsyncLatencyJob(TimedEngine):
+class FsyncJob(TimedEngine):
     """Small saves with fsync while a large file is written at an even pace.
 
     Where copying was measured before, its pace is that of the baseline, so that the disk is just busy.
     """
 
-    engine = "fsync-latency"
+    engine = "fsync"
     metrics = (FSYNC_MEDIAN, FSYNC_WORST, BYTES_WRITTEN, CPU)
     total_bytes: Annotated[int, size(8 * MIB, 16 * TIB)]
     """So much is written of the large file, at most."""
@@ -56,7 +56,7 @@ class FsyncLatencyJob(TimedEngine):
         """8 MiB of the large file."""
         return max(1, self.total_bytes // UNIT_BYTES)
 
-    def scaled(self, units: int) -> FsyncLatencyJob:
+    def scaled(self, units: int) -> FsyncJob:
         return replace(self, total_bytes=min(units * UNIT_BYTES, self.total_bytes))
 
     @property
@@ -71,7 +71,7 @@ class FsyncLatencyJob(TimedEngine):
         put_worker(WORKER, context)
 
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
-        path = f"{directory}/fsync-latency"
+        path = f"{directory}/fsync"
         argv = worker_command(WORKER, path, str(self.total_bytes), f"{self.seconds:g}", scratch=scratch)
         work = Work(argv, _("saving while a large file is written"), kind="json")
         return Timed((work,), makes=path, reads=False)

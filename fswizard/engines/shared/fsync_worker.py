@@ -1,6 +1,6 @@
 """How long a small save waits while a large file is written: a program of the standard library alone.
 
-    fsync_latency_worker.py DIRECTORY TOTAL_BYTES SECONDS
+    fsync_worker.py DIRECTORY TOTAL_BYTES SECONDS
 
 One thread writes TOTAL_BYTES at an even pace in SECONDS, to one file from its beginning again each LARGEST bytes.
 Beside it 4 KiB are appended to another file five times a second, each followed by fsync. The program prints lines of
