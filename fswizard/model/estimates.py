@@ -254,7 +254,7 @@ def expected(plan: Plan, earlier: Result | None = None) -> Outlook:
     rounds, candidates = 0, len(plan.measured)
     if earlier:
         rounds, candidates = earlier.whole_rounds, len(plan.with_new(earlier.candidates_left))
-    filled_bytes = plan.filled_bytes
+    filled_bytes, timed = plan.filled_bytes, all(workload.job.seconds for workload in plan.recipe.workloads)
     begun = outlook(
         plan,
         rounds,
@@ -264,7 +264,7 @@ def expected(plan: Plan, earlier: Result | None = None) -> Outlook:
         trial_s=plan.seconds_per_trial,
         trial_bytes=plan.writes_bytes_per_trial,
         least_rounds=1,
-        margin=1.0 if plan.measured_on or earlier else UNKNOWN,
+        margin=1.0 if plan.measured_on or earlier or timed else UNKNOWN,
     )
     return replace(begun, measured_on="" if earlier else plan.measured_on)
 

@@ -53,6 +53,8 @@ def limits_text(plan: Plan) -> str:
 def _time_text(run: Outlook, elapsed_s: float) -> str:
     most = duration_text(run.most_s)
     if elapsed_s <= run.least_s:
+        if run.most_s <= NEARLY * run.least_s:
+            return most
         return _range(_in_minutes(run.least_s) if run.most_s >= 90 else duration_text(run.least_s), most)
     return p_("range", "up to {time}", time=most) if elapsed_s <= run.most_s else _("longer than planned")
 
