@@ -56,8 +56,10 @@ class Baseline:
     """A prepared target whose baseline takes so long for the least amounts."""
 
     took_s: dict[str, float]
+    start_s: float = 0.0
+    """Of that, what starting a program takes."""
     opened: list[str] = field(default_factory=list)
-    done: list[Job] = field(default_factory=list)
+    done: list[tuple[str, int]] = field(default_factory=list)
 
     @asynccontextmanager
     async def open(self, candidate: Any) -> AsyncIterator[Any]:
@@ -67,15 +69,18 @@ class Baseline:
         yield None
 
 
-async def found(took_s: dict[str, float], monkeypatch: pytest.MonkeyPatch, plan: Plan = PLAN) -> tuple[Any, Baseline]:
-    baseline, events = Baseline(took_s), list[Event]()
+async def found(
+    took_s: dict[str, float], monkeypatch: pytest.MonkeyPatch, plan: Plan = PLAN, start_s: float = 0.0
+) -> tuple[Any, Baseline]:
+    baseline, events = Baseline(took_s, start_s), list[Event]()
 
-    async def took(plan: Plan, workload: Workload, context: object, emitter: Emitter) -> float:
+    async def measured(plan: Plan, workload: Workload, units: int, context: object, emitter: Emitter) -> Amount:
         assert emitter.trial == Trial(0, "ext4"), "so that no figure of it counts"
-        baseline.done.append(workload.job.scaled(workload.least))
-        return baseline.took_s[workload.name]
+        baseline.done.append((workload.name, units))
+        start_s = baseline.start_s
+        return Amount(units, start_s + (baseline.took_s[workload.name] - start_s) * units / workload.least)
 
-    monkeypatch.setattr(amounts, "_took_s", took)
+    monkeypatch.setattr(amounts, "_measured", measured)
     return await amounts.choose_amounts(plan, cast(Any, baseline), Emitter(events.append)), baseline
 
 
@@ -89,6 +94,9 @@ async def test_what_fits_into_the_box_on_the_baseline_is_done_by_all_at_least_th
     assert got["unpack"].units == got["find"].units == 40, "one tree, and there is no more of it"
     assert got["save"] == Amount(40, 2.0), "the least takes longer than its box"
     assert got["fsync"] == Amount(24 * 8 // 3 * 2, 8.0), "at the pace of the copy"
+    assert baseline.done == [("copy", 8), ("copy", 24), ("unpack", 10), ("find", 20), ("save", 40)]
+    started, _ = await found(took_s, monkeypatch, start_s=0.3)
+    assert started["copy"].units in (39, 40), "by what more work takes, not by the start of a program"
     slower, _ = await found({**took_s, "find": 0.8}, monkeypatch)
     assert slower["unpack"].units == slower["find"].units == 20, "what fits into both boxes"
     assert (await found({}, monkeypatch))[0]["copy"].units == 8, "the baseline will fail in its first round, too"
