@@ -254,7 +254,7 @@ class Workload:
         return CUT * max(self.box_s, self.amount.seconds if self.amount else 0.0) if self.box_s else 0.0
 
     def with_amount(self, amount: Amount) -> Workload:
-        share = amount.units / (self.job.units or amount.units)
+        share = amount.units / (self.task.units or amount.units)
         return replace(self, amount=amount, writes_bytes=round(share * self.writes_bytes))
 
 
