@@ -136,6 +136,29 @@ def test_a_disk_is_erased_by_its_serial_number(screen: Screen) -> None:
     assert screen.left() == ""
 
 
+def test_volumes_ageing_and_setting_up_are_there_for_who_knows_the_password(screen: Screen) -> None:
+    machine, disk = screen.machine, DEVICE.partition(":")[2]
+    erase = ("--erase", VIRTIO.serial)
+    uses = {
+        "volume": run("volume", DEVICE, "luks+ext4; ext4", "--rounds", "1..1", *erase),
+        "aged": run("aged", f"image:1G@{HOME}", "ext4", "--aged", "--rounds", "1..1"),
+    }
+    for name, words in uses.items():
+        screen.begin(name, *words)
+        done = screen.ended(name)
+        assert done.exit_code == 0, done.output
+        assert owner(machine, f"{HOME}/{name}.jsonl") == f"{USER}:{USER}"
+        assert screen.left() == ""
+    words = ("--disk", disk, "--candidate", "ext4", "--mount-point", "/mnt/own", *erase)
+    screen.begin("setup", "fswizard", "set-up", f"{HOME}/volume.jsonl", *words)
+    done = screen.ended("setup")
+    assert done.exit_code == 0, done.output
+    assert owner(machine, "/mnt/own") == f"{USER}:{USER}"
+    assert "/mnt/own" in machine.ok("cat", "/etc/fstab")
+    machine.sh("umount /mnt/own && sed -i '/own/d' /etc/fstab && systemctl daemon-reload && rmdir /mnt/own")
+    machine.ok("wipefs", "--all", "--force", disk)
+
+
 @pytest.mark.parametrize("process", PROCESSES)
 def test_a_killed_run_leaves_no_mount_no_loop_device_and_no_process(screen: Screen, process: str) -> None:
     screen.begin(process, *image(process, "9..9"))
