@@ -22,8 +22,6 @@ async def choose_amounts(plan: Plan, prepared: PreparedTarget, emitter: Emitter)
     """By the name of each workload that has a box; the least of all of them where the baseline fails here."""
     boxed = [workload for workload in plan.recipe.workloads if workload.box_s]
     done = {workload.name: Amount(workload.least, workload.box_s) for workload in boxed}
-    if not boxed:
-        return {}
     emitter.trial = Trial(0, plan.baseline)
     try:
         async with prepared.open(plan.candidate(plan.baseline)) as context:

@@ -216,10 +216,13 @@ class Session:
         return await undo.enter_async_context(open_images(self.plan, self._emitter, journal, look))
 
     async def _choose_amounts(self, prepared: PreparedTarget) -> None:
-        """As much of the work as fits into the boxes of time on this disk."""
-        if amounts := await choose_amounts(self.plan, prepared, self._emitter):
-            self._emit(AmountsChosen(self._emitter.at_s, amounts))
-            self.plan = self.plan.with_amounts(amounts)
+        """As much of the work as fits into the boxes of time on this disk, when nobody else uses it."""
+        if not any(workload.box_s for workload in self.plan.recipe.workloads):
+            return
+        self._idle_wait_s -= await wait_until_quiet(self.plan.drive, self._emitter, longest_s=self._idle_wait_s)
+        amounts = await choose_amounts(self.plan, prepared, self._emitter)
+        self._emit(AmountsChosen(self._emitter.at_s, amounts))
+        self.plan = self.plan.with_amounts(amounts)
 
     def _tidy_up(self, journal: Journal) -> None:
         if left := journal.close():
