@@ -58,7 +58,13 @@ async def test_a_filesystem_is_made_mounted_used_checked_and_taken_away(
         await mount(disk, candidate)
         assert await said(disk, "cat", "file") == "hello"
         await umount(disk)
-    assert alive(each for each in psutil.process_iter(["name"]) if each.info["name"] == "mount.ntfs-3g") == []
+    device = f"/dev/{disk.names[0]}"
+
+    def served() -> bool:
+        """Whether a program of FUSE, which ends a moment later, still has it."""
+        return bool(alive(e for e in psutil.process_iter(["cmdline"]) if device in (e.info["cmdline"] or ())))
+
+    await asyncio.to_thread(wait_until, lambda: not served(), LIMIT_S, "its program ends")
     await disk.wipe()
     assert run("wipefs", "--no-act", "--noheadings", f"/dev/{disk.names[0]}") == ""
     await disk.detach()

@@ -68,7 +68,7 @@ SCRIPTS = {
     "descriptors": "ls /proc/self/fd; readlink /proc/self/fd/0",
     "files": "touch file && stat --format='%u %a' . file",
     "signals": "kill -KILL 1 2>&1; kill -KILL -1; true",
-    "devices": "mknod disk b 7 0 2>&1; umount . 2>&1; chown 0 file 2>&1; head -c 1 /dev/loop1000 2>&1; "
+    "devices": "mknod disk b 7 0 2>&1; umount . 2>&1; chown 0 file 2>&1; head -c 1 /dev/loop-control 2>&1; "
     "cat /proc/$PPID/environ /proc/1/mem 2>&1",
 }
 
