@@ -25,6 +25,7 @@ from tests.simulated import real_time
 TITLE = "Promised time"
 DISKS = {"hdd": "hard disk", "ssd": "SATA SSD", "here": "this machine's disk"}
 RECIPES = ("quick", "archive-disk")
+MODELS: tuple[real_time.Model, ...] = get_args(real_time.Model)
 DISK_BYTES = 12 << 30
 PROGRAM = (sys.executable, "-m", "fswizard", "run")
 
@@ -43,8 +44,9 @@ def kept(disk: str, recipe: str, *options: str) -> Line:
     with ExitStack() as undo:
         directory = Path(undo.enter_context(tempfile.TemporaryDirectory(dir="/var/tmp")))
         result, place = directory / "result.jsonl", directory
-        if disk in get_args(real_time.Model):
-            place = undo.enter_context(real_time.host(disk, DISK_BYTES, directory))  # type: ignore[arg-type]
+        for model in MODELS:
+            if model == disk:
+                place = undo.enter_context(real_time.host(model, DISK_BYTES, directory))
         target = ("--target", f"image:@{place}", "--output", str(result))
         began_s = monotonic()
         subprocess.run((*PROGRAM, recipe, *target, *options), check=True, capture_output=True)
