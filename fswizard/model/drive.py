@@ -143,7 +143,7 @@ class Drive:
 
     @property
     def turns(self) -> bool:
-        """It is known for a hard disk, or for several; a virtual machine says of any disk that it turns."""
+        """A hard disk, or several. Virtual disks don't count, as they all claim to rotate."""
         return self.kind == "hdd" or (self.rotational and (self.kind == "array" or self.bus == "loop"))
 
     @property

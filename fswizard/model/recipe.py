@@ -228,7 +228,7 @@ class Workload:
     box_s: Annotated[float, number(0, 3600, key="box")] = 0.0
     """So long the baseline shall take, until all is on the disk; all candidates do what fits. 0: the whole amount."""
     every: Annotated[int, whole(1, 100)] = 1
-    """It is measured in each round whose next number this divides: with 3 in the second, the fifth and so on."""
+    """Measured in every n-th round only: with 3 in rounds 2, 5, 8 and so on."""
     least: Annotated[int, whole(1, 1_000_000)] = 1
     """Units of work that are done at least, however long that takes: with fewer the ratios are not those of long work.
     """
