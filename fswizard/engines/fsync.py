@@ -77,8 +77,8 @@ class FsyncJob(TimedEngine):
         return Timed((work,), makes=path, reads=False)
 
     def figures(self, finished: Sequence[Finished]) -> Iterator[Measured]:
-        told = json.loads(finished[0].stdout)
-        yield Measured(FSYNC_MEDIAN, told["median_s"])
-        yield Measured(FSYNC_WORST, told["worst_s"])
-        yield Measured(BYTES_WRITTEN, told["written"] + SAVE)
+        figures = json.loads(finished[0].stdout)
+        yield Measured(FSYNC_MEDIAN, figures["median_s"])
+        yield Measured(FSYNC_WORST, figures["worst_s"])
+        yield Measured(BYTES_WRITTEN, figures["written"] + SAVE)
         yield Measured(CPU, cpu_s(finished))

@@ -71,8 +71,8 @@ def main() -> None:
     if error:
         print(json.dumps({"error": error}), flush=True)
         sys.exit(1)
-    told = {"fraction": 1.0, "median_s": statistics.median(waits), "worst_s": max(waits), "written": stream.written}
-    print(json.dumps(told), flush=True)
+    figures = {"fraction": 1.0, "median_s": statistics.median(waits), "worst_s": max(waits), "written": stream.written}
+    print(json.dumps(figures), flush=True)
 
 
 if __name__ == "__main__":
