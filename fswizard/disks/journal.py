@@ -10,13 +10,13 @@ import fcntl
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from fswizard.disks import reclaim, stack
+from fswizard.disks import stack
 from fswizard.disks.locations import IN_MEMORY, changeable_by_others, filesystem_type
 from fswizard.disks.undo import release
 from fswizard.errors import FswizardError, Refused, RunFailed, UsageError
@@ -33,7 +33,6 @@ EMPTY = ("find", ".", "-xdev", "-mindepth", "1", "-delete")
 """Empties the directory that it is started in, by descriptors alone, and leaves its filesystem nowhere."""
 REMOVAL_S = 60.0
 """For the little that is left of a run at its end."""
-CONTENT = frozenset({"image", "scratch"})
 RENUMBERED = frozenset({"vfat", "msdos", "exfat", "overlay"})
 """Filesystems that may give a directory another inode number each time they read it; so do those of FUSE."""
 
@@ -54,15 +53,15 @@ class Identity(NamedTuple):
 
 
 Directories = dict[Path, Identity | None]
-"""Those that a run has made; of one that was just being made, or in entries of earlier versions, no more is known."""
+"""Those that a run has made; of one that was just being made no more is known."""
 
 
 class NotRemoved(RunFailed):
-    """It, or something else in its place, is still there, or may be once its disk is back."""
+    """It is still there, or may be once its disk is back."""
 
 
 class Gone(NotRemoved):
-    """It is nowhere to be looked for any more."""
+    """What the run made is not there any more, whatever has its name now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +106,9 @@ class Journal:
     def __init__(self, result: Path | None) -> None:
         self._descriptor, entry = _new_entry()
         self._made = Leftover(entry, {}, result)
+        self._write()
+
+    def _write(self) -> None:
         _write(self._descriptor, self._made)
 
     def make_directory(self, parent: Path) -> Path:
@@ -117,7 +119,7 @@ class Journal:
             )
         path = parent / f"{PREFIX}{os.urandom(6).hex()}"
         self._made.directories[path] = None
-        _write(self._descriptor, self._made)
+        self._write()
         try:
             self._made.directories[path] = _make(path)
         except OSError as error:
@@ -125,7 +127,7 @@ class Journal:
                 _("No directory can be made in {parent}: {reason}.", parent=parent, reason=error.strerror),
                 _("Choose another directory with --target."),
             ) from error
-        _write(self._descriptor, self._made)
+        self._write()
         return path
 
     async def remove_directory(self, directory: Path) -> None:
@@ -134,24 +136,24 @@ class Journal:
             with suppress(Gone), _removing(directory, self._made.directories[directory]) as held:
                 await timeouts.finish(EMPTY, cwd=held)
             del self._made.directories[directory]
-            _write(self._descriptor, self._made)
+            self._write()
 
     def note_pool(self, name: str) -> None:
         """Write down the name of a ZFS pool, array or volume before it is made: the kernel would hold it for good."""
         self._made.pools.append(name)
-        _write(self._descriptor, self._made)
+        self._write()
 
     def note_image(self, name: str) -> None:
         """Write down an image before it becomes a device, as the kernel names its file."""
         self._made.images.append(name)
-        _write(self._descriptor, self._made)
+        self._write()
 
     def close(self) -> str:
         """Remove everything that the run made, and the entry itself; what of it is left, in words, and why."""
-        left, problems = _remove(self._made.directories, REMOVAL_S)
-        if left:
+        problems = _remove_all(self._made.directories, REMOVAL_S)
+        if self._made.directories:
             with suppress(RunFailed):
-                _write(self._descriptor, replace(self._made, directories=left))
+                self._write()
         else:
             self._made.entry.unlink(missing_ok=True)
         os.close(self._descriptor)
@@ -179,22 +181,22 @@ def clean(leftover: Leftover) -> tuple[str, ...]:
         if not file:
             return ()
         if leftover.needs_root:
-            reclaim.ask(leftover.pools)
+            stack.reclaim_as_root(leftover.pools)
         if kept := release(leftover.images):
             raise RunFailed(
                 _("{devices} could not be detached.", devices=", ".join(f"/dev/{loop.name}" for loop in kept)),
                 _("End what uses it, then clean up again."),
             )
-        left, problems = _remove(leftover.directories, timeouts.LIMIT_S)
-        if not left:
+        directories = dict(leftover.directories)
+        problems = _remove_all(directories, timeouts.LIMIT_S)
+        sentences = tuple(problem.message for problem in problems)
+        if not directories:
             leftover.entry.unlink(missing_ok=True)
-            return tuple(problem.message for problem in problems)
-        _write(file.fileno(), Leftover(leftover.entry, left, leftover.result))
+            return sentences
+        _write(file.fileno(), Leftover(leftover.entry, directories, leftover.result))
         hints = dict.fromkeys(problem.hint for problem in problems if problem.hint)
-        raise RunFailed(
-            " ".join(problem.message for problem in problems),
-            " ".join((*hints, _("To forget it, delete {entry}.", entry=safe(str(leftover.entry))))),
-        )
+        forget = _("To forget it, delete {entry}.", entry=safe(str(leftover.entry)))
+        raise RunFailed(" ".join(sentences), " ".join((*hints, forget)))
 
 
 def _folder() -> Path:
@@ -213,9 +215,9 @@ def _new_entry() -> tuple[int, Path]:
                 return descriptor, Path(name)
             os.close(descriptor)
     except OSError as error:
-        hint = _("Set XDG_STATE_HOME to a directory that you can write.")
         raise UsageError(
-            _("{folder} cannot be written: {reason}.", folder=safe(str(folder)), reason=error.strerror), hint
+            _("{folder} cannot be written: {reason}.", folder=safe(str(folder)), reason=error.strerror),
+            _("Set XDG_STATE_HOME to a directory that you can write."),
         ) from error
 
 
@@ -232,20 +234,24 @@ def _locked(entry: Path) -> Iterator[BinaryIO | None]:
 
 
 def _write(descriptor: int, made: Leftover) -> None:
-    """One line: what a kill leaves of an earlier, longer one is another."""
-    directories = {str(path): identity for path, identity in made.directories.items()}
-    result = str(made.result or "")
-    content = {"directories": directories, "pools": made.pools, "images": made.images, "result": result}
+    """The new line is written before the rest is cut off, so that a kill leaves a whole first line."""
+    content = {
+        "directories": {str(path): identity for path, identity in made.directories.items()},
+        "pools": made.pools,
+        "images": made.images,
+        "result": str(made.result or ""),
+    }
     text = json.dumps(content).encode() + b"\n"
     try:
         os.pwrite(descriptor, text, 0)
         os.ftruncate(descriptor, len(text))
         os.fsync(descriptor)
     except OSError as error:
+        folder = safe(str(made.entry.parent))
         raise RunFailed(
             _(
                 "The list of what to clean up can't be written in {parent}: {reason}.",
-                parent=safe(str(made.entry.parent)),
+                parent=folder,
                 reason=error.strerror,
             ),
             _("Free some space there: without that list a killed run could not be undone."),
@@ -256,16 +262,11 @@ def _read(entry: Path, file: BinaryIO) -> Leftover:
     """What an entry says; nothing where it was cut off."""
     try:
         data = json.loads(file.readline())
-    except (OSError, ValueError):
-        data = None
-    data = data if isinstance(data, dict) else {}
-    noted = data.get("directories", ())  # of earlier versions a list
-    directories: Directories = dict.fromkeys(map(Path, noted))
-    for path, known in noted.items() if isinstance(noted, dict) else ():
-        if isinstance(known, list) and len(known) == len(Identity._fields):
-            directories[Path(path)] = Identity(*known)
-    pools, images = ([*map(str, data.get(key, ()))] for key in ("pools", "images"))
-    return Leftover(entry, directories, Path(data["result"]) if data.get("result") else None, pools, images)
+        directories = {Path(path): known and Identity(*known) for path, known in data["directories"].items()}
+        result = Path(data["result"]) if data["result"] else None
+        return Leftover(entry, directories, result, data["pools"], data["images"])
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return Leftover(entry, {}, None)
 
 
 def _make(path: Path) -> Identity:
@@ -280,47 +281,46 @@ def _make(path: Path) -> Identity:
     return Identity(status.st_dev, status.st_ino, kind)
 
 
-def _remove(directories: Mapping[Path, Identity | None], limit_s: float) -> tuple[Directories, list[FswizardError]]:
-    """Remove directories that a run made; those that may still be there, and what speaks against it, those gone too."""
-    left: Directories = {}
+def _remove_all(directories: Directories, limit_s: float) -> list[FswizardError]:
+    """Remove directories, and take those out of the list that are not there any more; what is to be said of others."""
     problems: list[FswizardError] = []
-    for path, identity in directories.items():
+    for path, identity in tuple(directories.items()):
         try:
             with _removing(path, identity) as held:
-                query(EMPTY, timeout_s=limit_s, cwd=held)  # by itself: the disk may not answer any more
-        except Gone as problem:
+                query(EMPTY, timeout_s=limit_s, cwd=held)  # in a process of its own: the disk may not answer any more
+        except Gone as gone:
             if identity:  # else it may never have been made
-                problems.append(problem)
+                problems.append(gone)
+        except NotRemoved as problem:
+            problems.append(problem)
+            continue
         except FswizardError as error:
-            left[path] = identity
-            if not isinstance(error, NotRemoved):
-                text = _("{path} could not be removed: {reason}", path=safe(str(path)), reason=error.message)
-                error = NotRemoved(text, error.hint)
-            problems.append(error)
-    return left, problems
+            text = _("{path} could not be removed: {reason}", path=safe(str(path)), reason=error.message)
+            problems.append(NotRemoved(text, error.hint))
+            continue
+        del directories[path]
+    return problems
 
 
 @contextmanager
 def _removing(path: Path, identity: Identity | None) -> Iterator[str]:
     """The directory as one to start EMPTY in, which no other can take the place of; it is removed on leaving.
 
-    Of one without identity nothing is known but its name. Raises NotRemoved; on an error nothing is done on leaving, as
-    EMPTY may hang and hold the directory's lock.
+    Raises NotRemoved; on an error nothing is done on leaving, as EMPTY may hang and hold the directory's lock.
     """
+    name = safe(str(path))
     with _found(path, identity) as (above, held):
         here = f"/proc/self/fd/{held}"
         below = os.readlink(here).rstrip("/") + "/"
         if any(mount.path.startswith(below) for mount in mounts.current().values()):
-            raise NotRemoved(
-                _("Something is mounted below {path}.", path=safe(str(path))), _("Unmount it, then clean up again.")
-            )
+            raise NotRemoved(_("Something is mounted below {path}.", path=name), _("Unmount it, then clean up again."))
         yield here
         try:
             if os.path.samestat(os.fstat(held), os.stat(path.name, dir_fd=above, follow_symlinks=False)):
                 os.rmdir(path.name, dir_fd=above)
         except OSError as error:
             raise NotRemoved(
-                _("{path} could not be removed completely: {reason}.", path=safe(str(path)), reason=error.strerror),
+                _("{path} could not be removed completely: {reason}.", path=name, reason=error.strerror),
                 _("Check what is left, and delete it by hand."),
             ) from error
 
@@ -329,10 +329,7 @@ def _removing(path: Path, identity: Identity | None) -> Iterator[str]:
 def _found(path: Path, identity: Identity | None) -> Iterator[tuple[int, int]]:
     """Descriptors of the directory above it and of itself; NotRemoved where it is not there."""
     name = safe(str(path))
-    replaced = NotRemoved(
-        _("{name} is not what the run made: something else has that name now, and fswizard left it alone.", name=name),
-        _("Move it away, then clean up again."),
-    )
+    gone = Gone(_("{name} is gone. If you moved it elsewhere, delete it there.", name=name))
     with ExitStack() as undo:
         try:
             above = undo.enter_context(_opened(path.parent, os.O_PATH))
@@ -341,43 +338,16 @@ def _found(path: Path, identity: Identity | None) -> Iterator[tuple[int, int]]:
             if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
                 text = _("{name} cannot be opened: {reason}.", name=name, reason=error.strerror)
                 raise NotRemoved(text, _("Its disk may be failing.")) from error
-            raise (replaced if os.path.lexists(path) else _absent(path, identity)) from error
+            device = next(each.stat().st_dev for each in path.parents if each.exists())
+            if identity and device != identity.device and identity.kind not in IN_MEMORY:
+                text = _("The disk with {name} is not mounted.", name=name)
+                raise NotRemoved(text, _("Mount it where it was, then clean up again.")) from error
+            raise gone from error
         status = os.fstat(held)
         same = status.st_ino == identity.inode if identity and identity.lasting else status.st_uid == os.geteuid()
         if not (same and path.name.startswith(PREFIX)):
-            raise replaced
+            raise gone
         yield above, held
-
-
-def _absent(path: Path, identity: Identity | None) -> NotRemoved:
-    """Why nothing has that name."""
-    name = safe(str(path))
-    device = next(above.stat().st_dev for above in path.parents if above.exists())
-    if identity and device != identity.device and identity.kind not in IN_MEMORY:
-        return NotRemoved(
-            _("The disk with {name} is not mounted.", name=name), _("Mount it where it was, then clean up again.")
-        )
-    if identity and identity.lasting and (other := _renamed(path, identity.inode)):
-        return Gone(
-            _(
-                "{name} seems to be called {other} now, so fswizard left it alone. If so, delete it yourself.",
-                name=name,
-                other=safe(other),
-            )
-        )
-    return Gone(_("{name} is gone. If you moved it elsewhere, delete it there.", name=name))
-
-
-def _renamed(path: Path, inode: int) -> str:
-    """A directory beside it that has its inode and what a run puts there; empty where none can be seen.
-
-    The inode alone does not say it: the next directory that somebody makes may well get it.
-    """
-    with suppress(OSError), os.scandir(path.parent) as beside:
-        for entry in beside:
-            if entry.inode() == inode and not CONTENT.isdisjoint(os.listdir(entry.path)):
-                return entry.name
-    return ""
 
 
 def _opened(path: str | Path, flags: int, above: int | None = None) -> AbstractContextManager[int]:

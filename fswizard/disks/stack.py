@@ -1,20 +1,21 @@
 """Arrays of md, LUKS volumes and ZFS pools of a run: how they are known, and how they are taken down.
 
 Each has a random name and, an array, a UUID that follows from it: by these it is known, as no device of somebody else's
-can bring them along. The kernel keeps them when their run is gone; `reclaim` takes them down then.
+can bring them along. The kernel keeps them when their run is gone; `reclaim` takes them down then, as root.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import fcntl
 import hashlib
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from fswizard.disks import as_root
+from fswizard.disks import as_root, rights
 from fswizard.disks.as_root import root
 from fswizard.disks.base import succeeded
 from fswizard.errors import Missing, Refused, RunFailed
@@ -84,6 +85,23 @@ async def until_free(argv: Command) -> Finished:
         if not busy or clock.monotonic() > deadline:
             return finished
         await clock.pause(PAUSE_S)
+
+
+def reclaim_as_root(names: Sequence[str]) -> None:
+    """`reclaim` each, in a process of root's. Missing if root's rights are not available."""
+    unfinished = RunFailed(_("What a killed run left in the kernel could not be taken away."), _("Try it again."))
+    list(rights.ask(__name__, list(names), unfinished))
+
+
+def main() -> None:
+    """In that process."""
+
+    def carry_out(names: Sequence[str]) -> Iterator[str]:
+        for name in names:
+            asyncio.run(reclaim(name))
+            yield name
+
+    rights.serve(carry_out)
 
 
 async def reclaim(name: str) -> None:
