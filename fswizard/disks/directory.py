@@ -9,10 +9,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fswizard.disks import disk_errors
+from fswizard.disks.disk import CandidateFailed, require_no_errors
 from fswizard.disks.disk_errors import DiskErrors
 from fswizard.disks.journal import Journal
 from fswizard.disks.memory_limit import Limited, limited
-from fswizard.disks.prepared import CandidateFailed, errors_under, require_no_errors
 from fswizard.engines import WorkloadContext, forget_cell, require_unkilled
 from fswizard.errors import RunFailed
 from fswizard.language import N_, _
@@ -94,6 +95,13 @@ def _forget_pages(directory: str) -> None:
         for name in files:
             with closing(os.open(os.path.join(folder, name), os.O_RDONLY | os.O_NOFOLLOW)) as descriptor:
                 os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def errors_under(directory: str) -> DiskErrors:
+    """Watches the disks that the filesystem of `directory` lies on from now on, as far as the user may."""
+    with closing(os.open(directory, os.O_RDONLY | os.O_DIRECTORY)) as descriptor:
+        names = disk_errors.disks_of(descriptor)
+    return DiskErrors(lambda: names)
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""The scratch image: a file that stands for a disk, on a filesystem that the user can write."""
+"""Candidates made in turn: on scratch images, which stand for disks, or on devices that the user gave up."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import contextlib
 import errno
 import functools
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeAlias
 
 from fswizard.disks import scratch_file
-from fswizard.disks.disk import Disk, DiskFailed, Disks
+from fswizard.disks.choice import require_confirmation, require_unchanged
+from fswizard.disks.disk import CandidateFailed, Disk, DiskFailed, require_no_errors
 from fswizard.disks.journal import Journal
-from fswizard.disks.prepared import CandidateFailed, PreparedTarget, require_no_errors
-from fswizard.disks.root import open_root
-from fswizard.disks.udisks import open_udisks
+from fswizard.disks.root import RootDisks, open_root
+from fswizard.disks.udisks import UdisksDisks, open_udisks
 from fswizard.engines import (
     BareSample,
     WorkloadDisturbed,
@@ -31,13 +32,19 @@ from fswizard.language import _
 from fswizard.model.estimates import ageing_s, filling_s, free_when_aged_bytes
 from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import MKFS_TIME, UNPLUG_TIME
-from fswizard.model.plan import FIRST_LOOK_BYTES, Plan
+from fswizard.model.plan import FIRST_LOOK_BYTES, Member, Plan
+from fswizard.model.result import Doubt
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.workload_events import Progress, Ran, WorkloadEvent
+from fswizard.results import state_directory
 from fswizard.system import clock, host, timeouts
+from fswizard.system.block_device import HERE, look_at
 from fswizard.system.process import Finished, Process
 
-Look = Callable[[PreparedTarget], Awaitable[None]]
+Disks: TypeAlias = RootDisks | UdisksDisks
+"""Who carries out what is asked of disks."""
+WIPE_LIMIT_S = 10.0
+"""So long is tried at the end of a run; then a doubt says that the last filesystem is still there."""
 BUSY_ATTEMPTS = 4
 BUSY_PAUSE_S = 0.5
 NO_SPACE = "space allocation error"
@@ -130,9 +137,10 @@ class PreparedImage:
         try:
             await self._umount()
         except (DiskFailed, CandidateFailed) as error:
-            before = self.candidate
-            text = _("{candidate} could not be unmounted: its driver does not release it.", candidate=before.name)
-            if before == candidate:
+            text = _(
+                "{candidate} could not be unmounted: its driver does not release it.", candidate=self.candidate.name
+            )
+            if self.candidate == candidate:
                 raise CandidateFailed("umount", text, error.details) from error
             raise RunFailed(
                 _("{problem} No other candidate can be made in its place.", problem=text),
@@ -177,28 +185,25 @@ class PreparedImage:
         return finished
 
     async def _umount(self) -> Finished:
-        """RunFailed where something else uses it, as no candidate is to blame for that.
+        """RunFailed where something else uses it, as no candidate is to blame for that."""
 
-        To its end: whoever stops or skips meanwhile would find it unmounted, and fail to unmount it again.
-        """
-        return await timeouts.to_the_end(self._umount_to_the_end())
-
-    async def _umount_to_the_end(self) -> Finished:
-        name = self.candidate.name
-        for __ in range(1 + BUSY_ATTEMPTS):
-            finished = await self._disk.umount()
-            if finished.exit_code == 0 or "busy" not in finished.output:
-                break
-            await clock.pause(BUSY_PAUSE_S)
-        else:
+        async def umount() -> Finished:
+            name = self.candidate.name
+            for __ in range(1 + BUSY_ATTEMPTS):
+                finished = await self._disk.umount()
+                if finished.exit_code == 0 or "busy" not in finished.output:
+                    _require_done(finished, "umount", _("{candidate} could not be unmounted.", candidate=name))
+                    self._mounted = False
+                    return finished
+                await clock.pause(BUSY_PAUSE_S)
             raise RunFailed(
                 _("{candidate} cannot be unmounted: another program uses it.", candidate=name),
                 _("Find what uses this run's own mounts, end it, and run again."),
                 finished.output,
             )
-        _require_done(finished, "umount", _("{candidate} could not be unmounted.", candidate=name))
-        self._mounted = False
-        return finished
+
+        # Whoever stops or skips meanwhile would find it unmounted, and fail to unmount it again.
+        return await timeouts.to_the_end(umount())
 
     async def start(
         self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None,
@@ -218,31 +223,25 @@ class PreparedImage:
 
     async def sync(self) -> Finished:
         """CandidateFailed where that, or an earlier write-back, failed: the kernel reports it once."""
-        with self._blamed_for_health():
-            finished = await self._disk.sync()
-        self._synced_s += finished.wall_s
-        return finished
-
-    @contextlib.contextmanager
-    def _blamed_for_health(self) -> Iterator[None]:
         try:
-            yield
+            finished = await self._disk.sync()
         except DiskFailed as error:
             text = _("{candidate} could not write everything back.", candidate=self.candidate.name)
             raise CandidateFailed("health", text, str(error)) from error
+        self._synced_s += finished.wall_s
+        return finished
 
     async def _check(self) -> None:
         """Write back, look for what the candidate and the kernel have counted against it, and unmount it."""
         self._emitter.begin("check", _("writing back, unmounting and looking for errors"), expected_s=0.4)
         await self.sync()
-        with self._blamed_for_health():
-            errors = await self._disk.errors(self.candidate)
+        errors = await self._disk.errors(self.candidate)
         unmounted = await self._umount()
         self._ended(unmounted)
         self._emitter.sample(UNPLUG_TIME, self._synced_s + unmounted.wall_s)
         if errors:
-            name, counts = self.candidate.name, ", ".join(f"{name} {count}" for name, count in errors.items())
-            text = _("{candidate} counted errors of its own: {text}.", candidate=name, text=counts)
+            counts = ", ".join(f"{name} {count}" for name, count in errors.items())
+            text = _("{candidate} counted errors of its own: {text}.", candidate=self.candidate.name, text=counts)
             raise CandidateFailed("health", text)
 
     async def check_device(self, *, reading: bool) -> None:
@@ -282,10 +281,10 @@ class PreparedImage:
 
         One that can't be aged fails as soon as it is opened.
         """
-        for candidate in (each for each in self._plan.candidates if each.aged):
+        for candidate in self._plan.aged:
             try:
                 async with self.open(candidate):
-                    await self._use_for_years()
+                    await self._age()
             except (CandidateFailed, WorkloadFailed) as problem:
                 text = _("{candidate} could not be aged: {text}", candidate=candidate.as_new, text=problem.text)
                 self._not_aged[candidate.name] = CandidateFailed(problem.kind, text, problem.details)
@@ -295,7 +294,7 @@ class PreparedImage:
             self._ended(await self._disk.copy_to(kept))
             self._kept[candidate.name] = kept
 
-    async def _use_for_years(self) -> None:
+    async def _age(self) -> None:
         plan, emitter = self._plan, self._emitter
         title = _("ageing {candidate}", candidate=self.candidate.as_new)
         emitter.begin("fill", title, expected_s=ageing_s(plan))
@@ -325,7 +324,7 @@ async def write_beside(scratch: str) -> None:
 
 async def _images(plan: Plan, emitter: Emitter, disks: Disks) -> list[Disk]:
     """Images of which nothing is left when nobody uses them any more."""
-    made = []
+    made: list[Disk] = []
     expected_s = filling_s(plan.target.size_bytes, plan.drive.kind if plan.drive else "unknown")
     for member in plan.target.members:
         emitter.begin("fill", _("writing the whole scratch image once"), expected_s=expected_s)
@@ -340,7 +339,7 @@ async def _images(plan: Plan, emitter: Emitter, disks: Disks) -> list[Disk]:
 
 @asynccontextmanager
 async def open_images(
-    plan: Plan, emitter: Emitter, journal: Journal, look: Look | None = None
+    plan: Plan, emitter: Emitter, journal: Journal, look: Callable[[PreparedImage], Awaitable[None]] | None = None
 ) -> AsyncIterator[PreparedImage]:
     """Have the images made; leaving takes everything away. `look` gets a small one before they are written.
 
@@ -357,16 +356,86 @@ async def open_images(
         scratch.mkdir(mode=0o700)
         if look:
             small = replace(plan, target=replace(plan.target, size_bytes=FIRST_LOOK_BYTES))
-            (disk,) = await _images(small, emitter, disks)
-            await look(PreparedImage(small, emitter, disks, disk, str(scratch)))
+            (first,) = await _images(small, emitter, disks)
+            await look(PreparedImage(small, emitter, disks, first, str(scratch)))
             with contextlib.suppress(DiskFailed, Refused):  # its driver does not release it
-                await disk.detach()
-        disk = await disks.joined(await _images(plan, emitter, disks))
-        if any(candidate.outlives_a_run for candidate in plan.candidates):
-            journal.note_pool(disk.pool)
+                await first.detach()
+        await _images(plan, emitter, disks)
+        disk: Disk = disks.joined()
+        _note_pool(plan, disk, journal)
         prepared = PreparedImage(plan, emitter, disks, disk, str(scratch))
         try:
             await prepared.age()
             yield prepared
         finally:
             emitter.begin("clean", _("unmounting, and removing the scratch image"), expected_s=0.5)
+
+
+def _note_pool(plan: Plan, disk: Disk, journal: Journal) -> None:
+    if any(candidate.outlives_a_run for candidate in plan.candidates):
+        journal.note_pool(disk.pool)
+
+
+class PreparedDevices(PreparedImage):
+    """Candidates made in turn on devices of the user's."""
+
+    async def check_device(self, *, reading: bool) -> None:
+        """With `reading`, both ends are written and read: reading a whole disk would take hours."""
+        for name, member in zip(self.devices, self._plan.target.members):
+            _check_member(name, member)
+        require_no_errors(await self._disk.disk_errors())
+        if reading:
+            try:
+                with contextlib.suppress(Refused):  # it may still be mounted
+                    await self._disk.wipe()
+            except DiskFailed as error:
+                require_no_errors([error.details, *await self._disk.disk_errors()])
+
+
+def _check_member(name: str, member: Member) -> None:
+    found = HERE.device_of(member.number)
+    now = look_at(found) if found else None
+    if now is None or now.diskseq != member.diskseq:
+        raise RunFailed(_("{name} is gone, or is now another disk.", name=name), _("Was it unplugged?"))
+    if now.read_only:
+        raise RunFailed(_("{name} has turned read-only.", name=name), _("It may be failing: check its health first."))
+
+
+@asynccontextmanager
+async def open_devices(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncIterator[PreparedDevices]:
+    """Look once more, then look as root and lock the devices; leaving wipes them, where anything was written."""
+    require_confirmation(plan)
+    shown = [target.facts.probed.type for target in require_unchanged(plan)]
+    directory = journal.make_directory(state_directory())
+    scratch = directory / "scratch"
+    scratch.mkdir(mode=0o700)
+    emitter.begin("prepare", _("checking the device as root"))
+    async with open_root(plan.memory_limit_bytes) as disks:
+        for member, kind in zip(plan.target.members, shown):
+            disks.claim(member, kind)
+        disk = disks.joined()
+        _note_pool(plan, disk, journal)
+        require_unchanged(plan, held=True)
+        prepared = PreparedDevices(plan, emitter, disks, disk, str(scratch))
+        try:
+            yield prepared
+        finally:
+            if prepared.touched:
+                emitter.begin("clean", _("wiping the device"), expected_s=0.5)
+                await _leave_wiped(disk, emitter)
+
+
+async def _leave_wiped(disk: Disk, emitter: Emitter) -> None:
+    """A run that was stopped may have left something mounted, or a program that still runs."""
+    deadline = clock.monotonic() + WIPE_LIMIT_S
+    while clock.monotonic() < deadline:
+        with contextlib.suppress(FswizardError):
+            await disk.umount()
+        with contextlib.suppress(FswizardError):
+            await disk.wipe()
+            return
+        await clock.pause(0.1)
+    names = ", ".join(disk.names)
+    emitter.doubt(
+        Doubt("not-wiped", _("{names} could not be wiped at the end: the last filesystem is still on it.", names=names))
+    )

@@ -16,9 +16,8 @@ from typing import TypeAlias
 from fswizard.disks import as_root, claim, disk_errors, scratch_file, stack
 from fswizard.disks.arc import Arc
 from fswizard.disks.as_root import root
-from fswizard.disks.base import BaseDisk, fio_command, succeeded, users
 from fswizard.disks.claim import ClaimedDevice
-from fswizard.disks.disk import Begun, Disk, DiskFailed
+from fswizard.disks.disk import Begun, Disk, DiskFailed, fio_command, succeeded, users
 from fswizard.disks.disk_errors import DiskErrors
 from fswizard.disks.loop import LoopDevice, attach, unlocked
 from fswizard.disks.memory_limit import Limited, limited
@@ -47,7 +46,7 @@ OPENZFS = "mount.zfs"
 """Comes with OpenZFS alone; the abandoned zfs-fuse brings a zpool, too."""
 
 
-class RootDisk(BaseDisk):
+class RootDisk(Disk):
     """A device, or several as one, and what was made of them for the candidate that is on them now."""
 
     as_root = True
@@ -323,7 +322,7 @@ class RootDisks:
             file.close()
             raise
 
-    async def claim(self, member: Member, shown: str) -> RootDisk:
+    def claim(self, member: Member, shown: str) -> RootDisk:
         """Check a device that the user gave up, and hold it; Refused with the reason.
 
         `shown` is the type of the filesystem that the user was shown, empty for none.
@@ -332,13 +331,15 @@ class RootDisks:
             claimed = claim.claim(member.number, member.diskseq, member.size_bytes, member.identifier, shown)
         return self._hold(claimed)
 
-    async def joined(self, parts: Sequence[RootDisk]) -> RootDisk:
-        if len(parts) == 1:
-            return parts[0]
-        for part in parts:
-            part._errors.close()
-            self._disks.remove(part)
-        return self._hold(*(device for part in parts for device in part.parts))
+    def joined(self) -> RootDisk:
+        """All that are held as one, which alone takes orders from then on."""
+        held = [disk for disk in self._disks if disk.parts]
+        if len(held) == 1:
+            return held[0]
+        for disk in held:
+            disk._errors.close()
+        self._disks.clear()
+        return self._hold(*(part for disk in held for part in disk.parts))
 
     async def end(self) -> None:
         for disk in reversed(self._disks):

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from fswizard.disks import as_root, rights
 from fswizard.disks.as_root import root
-from fswizard.disks.base import succeeded
+from fswizard.disks.disk import succeeded
 from fswizard.errors import Missing, Refused, RunFailed
 from fswizard.filesystems import commands
 from fswizard.filesystems.commands import Command

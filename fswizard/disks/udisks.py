@@ -18,9 +18,8 @@ from typing import TypeVar
 
 from fswizard.disks import disk_errors, scratch_file
 from fswizard.disks import exact_commands as words
-from fswizard.disks.base import READS, BaseDisk, fio_command, users
 from fswizard.disks.bus import Bus, BusError, loops
-from fswizard.disks.disk import Begun, Disk, DiskFailed
+from fswizard.disks.disk import READS, Begun, Disk, DiskFailed, fio_command, users
 from fswizard.disks.disk_errors import DiskErrors
 from fswizard.disks.memory_limit import Limited, limited
 from fswizard.disks.scratch_file import ScratchFile
@@ -47,12 +46,8 @@ TOO_EARLY = ("AlreadyMounted", "UnknownObject", "UnknownMethod", "UnknownInterfa
 """What it calls it that something else was quicker to mount a device, or that it has not yet looked at it."""
 
 
-class UdisksDisk(BaseDisk):
+class UdisksDisk(Disk):
     """A scratch image, and its loop device while it has one."""
-
-    as_root = False
-    pool = ""
-    direct_io = False
 
     def __init__(self, bus: Bus, file: ScratchFile, limit: Limited | None) -> None:
         super().__init__(timeouts.finish, DiskErrors(lambda: (), disk_errors.disks_of(file.descriptor)))
@@ -247,9 +242,9 @@ class UdisksDisks:
         self._disks.append(disk)
         return disk
 
-    async def joined(self, parts: Sequence[UdisksDisk]) -> UdisksDisk:
-        (disk,) = parts
-        return disk
+    def joined(self) -> UdisksDisk:
+        """There is one alone, but for such as are given back."""
+        return self._disks[-1]
 
     async def end(self) -> None:
         """Undo everything, as far as that goes; the child tries what is left again."""

@@ -16,9 +16,8 @@ from pathlib import Path
 
 from fswizard.advice import conclude
 from fswizard.disks.as_root import ROOT_PATH, WORKLOAD_PATH
-from fswizard.disks.device import open_devices
 from fswizard.disks.directory import open_directories
-from fswizard.disks.image import open_images
+from fswizard.disks.image import open_devices, open_images
 from fswizard.disks.journal import Journal
 from fswizard.disks.prepared import PreparedTarget
 from fswizard.engines import WorkloadDisturbed

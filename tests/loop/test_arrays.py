@@ -133,10 +133,9 @@ def signatures_on(disk: RootDisk) -> list[str]:
     "name",
     ["btrfs:raid1", "btrfs:raid10,degraded", *(pytest.param(f"btrfs:{more}", marks=pytest.mark.slow) for more in MORE)],
 )
-async def test_a_btrfs_over_four_devices_is_made_mounted_and_wiped(
-    name: str, disks: RootDisks, parts: list[RootDisk]
-) -> None:
-    joined = await disks.joined(parts)
+@pytest.mark.usefixtures("parts")
+async def test_a_btrfs_over_four_devices_is_made_mounted_and_wiped(name: str, disks: RootDisks) -> None:
+    joined = disks.joined()
     candidate = await made_and_mounted(joined, name)
     assert ["btrfs" in text for text in signatures_on(joined)] == [True, True, True, "degraded" not in name]
     assert await said(joined, "sh", "-c", "head -c 8000000 /dev/zero > file") == ""
@@ -151,8 +150,9 @@ async def test_a_btrfs_over_four_devices_is_made_mounted_and_wiped(
     assert signatures_on(joined) == [""] * MEMBERS
 
 
-async def test_what_has_no_layout_lies_on_the_first_member_alone(disks: RootDisks, parts: list[RootDisk]) -> None:
-    joined = await disks.joined(parts)
+@pytest.mark.usefixtures("parts")
+async def test_what_has_no_layout_lies_on_the_first_member_alone(disks: RootDisks) -> None:
+    joined = disks.joined()
     await made_and_mounted(joined, "btrfs:raid1")
     await umount(joined)
     await made_and_mounted(joined)
@@ -168,7 +168,7 @@ def test_clean_has_root_look_for_what_a_killed_run_left_in_the_kernel(
     monkeypatch.setattr(stack, "ZFS_MODULE", tmp_path)
     entry = state_directory() / "unfinished/run-x.json"
     entry.parent.mkdir(parents=True)
-    entry.write_text(json.dumps({"directories": [], "pools": [name], "result": ""}))
+    entry.write_text(json.dumps({"directories": {}, "pools": [name], "images": [], "result": ""}))
     (leftover,) = journal.leftovers()
     refused = not RUN_NAME.fullmatch(name)
     with pytest.raises(Refused, match="not the name of a run") if refused else contextlib.nullcontext():

@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from fswizard.disks import disk_errors
-from fswizard.disks.directory import PreparedDirectories
+from fswizard.disks.directory import PreparedDirectories, errors_under
 from fswizard.disks.image import write_beside
 from fswizard.disks.journal import Journal
-from fswizard.disks.prepared import errors_under
 from fswizard.disks.root import RootDisk, RootDisks, open_root
 from fswizard.errors import OutOfMemory, RunFailed
 from fswizard.filesystems import parse_candidate

@@ -10,12 +10,18 @@ from typing import Any, cast
 
 import pytest
 
-from fswizard.disks import device, image
-from fswizard.disks.device import WIPE_LIMIT_S, PreparedDevices, _leave_wiped
-from fswizard.disks.disk import Begun, DiskFailed
-from fswizard.disks.image import BUSY_ATTEMPTS, BUSY_PAUSE_S, PreparedImage, open_images
+from fswizard.disks import image
+from fswizard.disks.disk import Begun, CandidateFailed, DiskFailed
+from fswizard.disks.image import (
+    BUSY_ATTEMPTS,
+    BUSY_PAUSE_S,
+    WIPE_LIMIT_S,
+    PreparedDevices,
+    PreparedImage,
+    _leave_wiped,
+    open_images,
+)
 from fswizard.disks.journal import Journal, leftovers
-from fswizard.disks.prepared import CandidateFailed
 from fswizard.engines.fileserver import FileServerJob
 from fswizard.engines.tree import TreeJob
 from fswizard.errors import Missing, Refused, RunFailed
@@ -187,7 +193,7 @@ async def test_an_image_whose_discarded_blocks_were_taken_by_others_is_on_a_full
 async def test_a_device_that_cannot_be_written_is_blamed(
     tmp_path: Path, wiping: Exception | None, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(device, "_check_member", lambda name, member: None)
+    monkeypatch.setattr(image, "_check_member", lambda name, member: None)
     assert await blamed(prepared(StuckDisk(wiping=wiping), tmp_path, PreparedDevices)) == said
 
 
