@@ -34,12 +34,6 @@ HOW_TO_WRITE = N_(
     "are spread over several disks images:4x2G@DIRECTORY, images:2G@DIRECTORY,DIRECTORY,… or "
     "devices:PATH,PATH,…"
 )
-SHAPES = {
-    "image": "image:2G@/some/directory",
-    "images": N_("images:4x2G@/some/directory or images:2G@/one/directory,/another/directory"),
-    "devices": "devices:/dev/disk/by-id/A,/dev/disk/by-id/B",
-}
-"""Examples of those that can be wrong in their parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,47 +74,28 @@ def parse_target(text: str) -> TargetChoice:
     """`image:SIZE@DIR`, `images:4xSIZE@DIR`, `images:SIZE@DIR,DIR`, `dir:PATH,PATH`, `device:PATH` or
     `devices:PATH,PATH`; UsageError otherwise."""
     kind, __, rest = text.partition(":")
-    size, __, directory = rest.partition("@")
-    try:
-        if kind == "image":
-            return TargetChoice("image", directory, _size(size))
-        if kind == "images":
-            directories = _listed(directory)
-            number = re.match(r"(\d{1,3})x", size, re.ASCII)
-            size_bytes = _size(size[number.end() :] if number else size)
-            count = int(number[1]) if number else len(directories)
-            if len(directories) == 1:
-                directories *= count
-            if len(directories) != count:
-                several = len(directories)
-                raise ValueError(_("{count} images and {several} directories", count=count, several=several))
-            first, others = _several(directories)
-            return TargetChoice("image", first, size_bytes, others=others)
-        if kind == "devices":
-            first, others = _several(_listed(rest))
-            return TargetChoice("device", first, others=others)
-    except ValueError as error:
-        raise UsageError(
-            _("In the target '{text}': {error}.", text=text, error=error), _("Write {how}.", how=_(SHAPES[kind]))
-        ) from error
     if kind in ("dir", "device") and rest:
         return TargetChoice("directory" if kind == "dir" else kind, rest)
-    raise UsageError(_("'{text}' isn't a valid target.", text=text), _(HOW_TO_WRITE))
-
-
-def _listed(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",")]
-
-
-def _size(text: str) -> int:
-    return parse_size(text) if text else 0
-
-
-def _several(names: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """The first and the others; ValueError where they are too few or too many."""
-    if not 2 <= len(names) <= MOST_MEMBERS:
-        raise ValueError(_("it names {count}, but takes 2 to {most}", count=len(names), most=MOST_MEMBERS))
-    return names[0], tuple(names[1:])
+    if kind not in ("image", "images", "devices"):
+        raise UsageError(_("'{text}' isn't a valid target.", text=text), _(HOW_TO_WRITE))
+    size, __, names = ("", "", rest) if kind == "devices" else rest.partition("@")
+    listed, count = [names], 1
+    try:
+        if kind != "image":
+            listed = [name.strip() for name in names.split(",")]
+            count = len(listed)
+        if kind == "images" and (number := re.match(r"(\d{1,3})x", size, re.ASCII)):
+            count, size = int(number[1]), size[number.end() :]
+            if len(listed) == 1:
+                listed *= count
+            if len(listed) != count:
+                raise ValueError(_("{count} images and {several} directories", count=count, several=len(listed)))
+        if kind != "image" and not 2 <= count <= MOST_MEMBERS:
+            raise ValueError(_("it names {count}, but takes 2 to {most}", count=count, most=MOST_MEMBERS))
+        size_bytes = parse_size(size) if size else 0
+    except ValueError as error:
+        raise UsageError(_("In the target '{text}': {error}.", text=text, error=error), _(HOW_TO_WRITE)) from error
+    return TargetChoice("device" if kind == "devices" else "image", listed[0], size_bytes, others=tuple(listed[1:]))
 
 
 def plan_target(
@@ -319,25 +294,20 @@ def _serial_of_each(targets: Sequence[DeviceTarget], typed: str | None) -> Seque
         return [typed]
     if typed is None or not all(target.identifiers for target in targets):
         return [None] * len(targets)
-    rest, each = f",{re.sub(r' *, *', ',', typed.strip())},", list[str]()
+    rest, each = [serial.strip() for serial in typed.split(",") if serial.strip()], list[str]()
     for target in targets:
-        serial = next((i for i in sorted(target.identifiers, key=len, reverse=True) if f",{i}," in rest), None)
+        serial = next((serial for serial in rest if serial in target.identifiers), None)
         if serial is None:
-            kind, device, value = target.kind, target.device.name, target.identifier
+            device = {"kind": target.kind, "device": target.device.name}
             raise Refused(
-                _("You did not type the {kind} of {device}.", kind=kind, device=device),
-                _(
-                    "Check which disks they are; the {kind} of {device} is {value}",
-                    kind=kind,
-                    device=device,
-                    value=value,
-                ),
+                _("You did not type the {kind} of {device}.", **device),
+                _("Check which disks they are; the {kind} of {device} is {value}", **device, value=target.identifier),
             )
-        rest = rest.replace(f",{serial},", ",", 1)
+        rest.remove(serial)
         each.append(serial)
-    if rest.strip(","):
+    if rest:
         raise Refused(
-            _("'{text}' confirms none of the devices.", text=safe(rest.strip(","))),
+            _("'{text}' confirms none of the devices.", text=safe(",".join(rest))),
             _("Give what confirms each device once, and nothing else."),
         )
     return each

@@ -167,7 +167,7 @@ def test_targets_as_people_write_them(text: str, choice: TargetChoice) -> None:
 @pytest.mark.parametrize(
     ("text", "why", "hint"),
     [
-        ("devices:/dev/a", "names 1, but takes 2 to 12", "devices:/dev/disk/by-id/A"),
+        ("devices:/dev/a", "names 1, but takes 2 to 12", "devices:PATH,PATH"),
         ("devices:", "names 1", "devices:"),
         ("images:2G@/a", "names 1", "images:4x2G"),
         ("images:1x2G@/a", "names 1", "images:4x2G"),
