@@ -1,21 +1,29 @@
 """udisks2 over D-Bus: what the active user of a desktop may do to a loop device on a file of theirs.
 
 Nothing here waits for a password: every call says `auth.no_user_interaction`, so polkit answers yes or no at once.
+
+A child outlives its run, and takes away the loop devices of a run that was killed. It reads the names of the run's
+images from a pipe. The end of the pipe is the end of the run, however it came.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
+import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import psutil
 from jeepney import DBusAddress, DBusErrorResponse, Message, Properties, new_method_call
 from jeepney.io.blocking import open_dbus_connection
 from jeepney.wrappers import unwrap_msg
 
 from fswizard.errors import FswizardError
+from fswizard.system import clock, commands
 
 UDISKS = "org.freedesktop.UDisks2"
 OBJECTS = "/org/freedesktop/UDisks2"
@@ -26,8 +34,13 @@ LIMIT_S = 25.0
 """For one question, as D-Bus programs usually have it."""
 WORK_S = 600.0
 """For what may wait for a busy disk, or for a driver to be loaded."""
+RELEASE_S = 30.0
+"""For programs of a run that was killed to be gone, and what they wrote to reach the disk."""
+PAUSE_S = 0.1
 ACTIONS = ("loop-setup", "filesystem-mount", "modify-device")
 """Of polkit's actions of udisks2: what a run on an image asks for."""
+IMAGE = "FSWIZARD_IMAGE"
+"""In the environment of every program that a run starts on its image: the image's name."""
 
 
 class BusError(FswizardError):
@@ -104,14 +117,6 @@ class Bus:
         """Detach a loop device that this user has attached."""
         self._order(f"block_devices/{name}", "Loop", "Delete")
 
-    def mount_points(self, name: str) -> tuple[str, ...]:
-        """Where a device is mounted; nowhere where udisks2 knows no filesystem on it."""
-        try:
-            found = self._property(f"block_devices/{name}", "Filesystem", "MountPoints")
-        except BusError:
-            return ()
-        return tuple(os.fsdecode(bytes(each).rstrip(b"\0")) for each in found)
-
     def is_own(self, name: str) -> bool:
         """Whether this user has attached the loop device, as udisks2 knows."""
         return bool(self._property(f"block_devices/{name}", "Loop", "SetupByUID") == os.getuid())
@@ -151,3 +156,56 @@ def loops() -> tuple[Loop, ...]:
         except OSError:  # detached meanwhile
             continue
     return tuple(found)
+
+
+@contextlib.contextmanager
+def undoer() -> Iterator[Callable[[str], None]]:
+    """The child, seen from the run: what tells it of an image, before that becomes a device."""
+    code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import main; main()"
+    child = commands.watcher([sys.executable, "-c", code])
+    pipe = child.stdin
+    assert pipe is not None
+
+    def note(image: str) -> None:
+        pipe.write(f"{image}\0".encode(errors="surrogateescape"))
+        pipe.flush()
+
+    try:
+        yield note
+    finally:
+        with contextlib.suppress(OSError):
+            pipe.close()
+        child.wait()
+
+
+def main() -> None:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    images = sys.stdin.buffer.read().decode(errors="surrogateescape").split("\0")
+    release({image for image in images if image})
+
+
+def release(images: Collection[str]) -> tuple[Loop, ...]:
+    """End what uses the loop devices on these files, unmount them, and detach them; those that could not be."""
+    deadline = clock.monotonic() + RELEASE_S
+    while found := tuple(loop for loop in loops() if loop.file in images):
+        with contextlib.suppress(BusError), contextlib.closing(Bus()) as bus:
+            for loop in found:
+                if not bus.is_own(loop.name):
+                    continue
+                _kill_workloads(loop.file)
+                with contextlib.suppress(BusError):  # NotMounted, above all
+                    bus.unmount(loop.name, RELEASE_S)
+                bus.delete(loop.name)
+        if clock.monotonic() > deadline:
+            break
+        clock.sleep(PAUSE_S)
+    return found
+
+
+def _kill_workloads(image: str) -> None:
+    """Kill the programs that a run has started on its image."""
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):  # another user's, or it has ended
+            if process.environ().get(IMAGE) == image:
+                process.kill()

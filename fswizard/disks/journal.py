@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from fswizard.disks import stack
+from fswizard.disks.bus import release
 from fswizard.disks.locations import IN_MEMORY, changeable_by_others, filesystem_type
-from fswizard.disks.undo import release
 from fswizard.errors import FswizardError, Refused, RunFailed, UsageError
 from fswizard.language import _
 from fswizard.model.text import safe

@@ -18,12 +18,11 @@ from typing import TypeVar
 
 from fswizard.disks import disk_errors, scratch_file
 from fswizard.disks import exact_commands as words
-from fswizard.disks.bus import Bus, BusError, loops
+from fswizard.disks.bus import IMAGE, Bus, BusError, loops, undoer
 from fswizard.disks.disk import READS, Begun, Disk, DiskFailed, fio_command, users
 from fswizard.disks.disk_errors import DiskErrors
 from fswizard.disks.memory_limit import Limited, limited
 from fswizard.disks.scratch_file import ScratchFile
-from fswizard.disks.undo import IMAGE, undoer
 from fswizard.engines import BareSample
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.language import _
@@ -92,17 +91,11 @@ class UdisksDisk(Disk):
         return (await self._file.wipe(),)
 
     async def make(self, candidate: Candidate, begun: Begun) -> Sequence[Finished]:
-        before = _blocks_of_children()
-        if candidate.filesystem.name == "btrfs" and _blind_to_mounts():
-            finished = await self._format(candidate)
-        else:
-            finished = await self._mkfs(candidate, begun)
-        self._counted_bytes += (_blocks_of_children() - before) * block_stats.SECTOR_BYTES
-        return (finished,)
-
-    async def _mkfs(self, candidate: Candidate, begun: Begun) -> Finished:
         """By the user, who may then write to it."""
         kind, uid, gid = candidate.filesystem.name, os.getuid(), os.getgid()
+        if kind == "btrfs" and _blind_to_mounts():
+            return (await self._format(candidate),)
+        before = _blocks_of_children()
         self._inside = words.WORK if kind == "btrfs" else ""
         with tempfile.TemporaryDirectory(prefix="fswizard-") as directory:
             owner = Path(directory, "owner")
@@ -113,9 +106,10 @@ class UdisksDisk(Disk):
             argv = words.mkfs(candidate, uid, gid, str(owner))
             begun((*argv, self._file.path))
             finished = await self._file.make(argv)
+        self._counted_bytes += (_blocks_of_children() - before) * block_stats.SECTOR_BYTES
         if finished.exit_code == 0:
             await self.attach()
-        return finished
+        return (finished,)
 
     async def _format(self, candidate: Candidate) -> Finished:
         """By udisks2, which takes no options of mkfs."""
@@ -152,7 +146,7 @@ class UdisksDisk(Disk):
                 directory = await asyncio.to_thread(self._bus.mount, name, ",".join(options))
             except BusError as error:
                 if error.name in (*REFUSALS, "NoReply", "Disconnected"):
-                    raise _unserved(error) from error
+                    raise _no_longer_served(error) from error
                 if error.name not in TOO_EARLY or clock.monotonic() > begun_s + APPEAR_S:
                     return Finished(argv, 1, stderr=error.message.encode(), wall_s=clock.monotonic() - begun_s)
                 with contextlib.suppress(BusError):
@@ -205,10 +199,10 @@ class UdisksDisk(Disk):
         try:
             return await asyncio.to_thread(call, *values)
         except BusError as error:
-            raise _unserved(error) from error
+            raise _no_longer_served(error) from error
 
 
-def _unserved(error: BusError) -> DiskFailed:
+def _no_longer_served(error: BusError) -> DiskFailed:
     """No candidate is to blame for it."""
     if error.name in REFUSALS:
         return DiskFailed(
@@ -275,11 +269,8 @@ async def open_udisks(memory_bytes: int, note: Callable[[str], None]) -> AsyncIt
 def _blind_to_mounts() -> bool:
     """Whether mkfs.btrfs would fail: it looks at the file of every loop device that is mounted."""
     mounted = {mount.device for mount in mounts.current().values()}
-    for loop in loops():
-        number = HERE.text(f"/sys/block/{loop.name}/dev")
-        if number in mounted and not os.path.exists(loop.file):
-            return True
-    return False
+    numbers = {loop.file: HERE.text(f"/sys/block/{loop.name}/dev") for loop in loops()}
+    return any(number in mounted and not os.path.exists(file) for file, number in numbers.items())
 
 
 def _blocks_of_children() -> int:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import configparser
 import contextlib
 import os
-import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from pathlib import Path
 
 from fswizard.disks.bus import Bus, BusError
 from fswizard.disks.exact_commands import mount_options
@@ -22,25 +19,23 @@ FILESYSTEMS = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "exfat"
 FAT32 is left out, as udisks2 always adds `flush`, and NTFS, as udisks2 chooses the driver.
 """
 ALLOWED: Mapping[str, Mapping[tuple[int, ...], str]] = {
-    "allow": {(): "noatime nodiratime relatime strictatime lazytime sync dirsync nodiscard"},
-    "btrfs_allow": {
+    "": {(): "noatime nodiratime relatime strictatime lazytime sync dirsync nodiscard"},
+    "btrfs": {
         (): "compress compress-force datacow nodatacow datasum nodatasum space_cache",
         (2, 9, 3): "autodefrag noautodefrag",
     },
-    "ext3_allow": {(2, 10, 90): "commit"},
-    "ext4_allow": {(2, 10, 90): "commit"},
-    "f2fs_allow": {
+    "ext3": {(2, 10, 90): "commit"},
+    "ext4": {(2, 10, 90): "commit"},
+    "f2fs": {
         (): "compress_algorithm compress_log_size compress_extension alloc_mode",
         (2, 10, 90): "compress_chksum atgc gc_merge nogc_merge",
     },
-    "xfs_allow": {(): "inode32 largeio wsync"},
+    "xfs": {(): "inode32 largeio wsync"},
 }
-"""Mount options that udisks2 allows for what is on this list, by the version from which on it does: its NEWS, and
-data/builtin_mount_options.conf in 2.9.0.
+"""Mount options that udisks2 allows for every filesystem and for some, by the version from which on it does: its NEWS,
+and data/builtin_mount_options.conf in 2.9.0.
 
 `discard` is left out: it would punch holes into the image."""
-CONFIGURATION = Path("/etc/udisks2/mount_options.conf")
-"""Where an administrator may allow more, or less."""
 
 
 def why_root(target: Target, candidates: Sequence[Candidate]) -> str:
@@ -52,9 +47,10 @@ def why_root(target: Target, candidates: Sequence[Candidate]) -> str:
     for candidate in candidates:
         if candidate.array:
             return candidate.array.layout.title
-        if candidate.filesystem.name not in FILESYSTEMS:
+        name = candidate.filesystem.name
+        if name not in FILESYSTEMS:
             return candidate.filesystem.title
-        allowed = allowed_options(candidate.filesystem.name)
+        allowed = allowed_options(name)
         for option in mount_options(candidate):
             if option.partition("=")[0] not in allowed:
                 return option
@@ -63,23 +59,12 @@ def why_root(target: Target, candidates: Sequence[Candidate]) -> str:
 
 def allowed_options(filesystem: str) -> frozenset[str]:
     """Names of the mount options that udisks2 allows for a filesystem on this machine."""
-    version, configured, allowed = udisks()[0], _configured(), frozenset[str]()
-    for key in ("allow", f"{filesystem}_allow"):
-        built_in = [names for since, names in ALLOWED.get(key, {}).items() if version >= since]
-        allowed |= configured.get(key, frozenset(" ".join(built_in).split()))
-    return allowed
-
-
-@cache
-def _configured() -> Mapping[str, frozenset[str]]:
-    """What the administrator allows instead: names of options by key."""
-    parser = configparser.ConfigParser(interpolation=None, strict=False, default_section="")
-    try:
-        parser.read_string(CONFIGURATION.read_text())
-        pairs = parser["defaults"].items()
-    except (OSError, ValueError, KeyError, configparser.Error):
-        return {}
-    return {key: frozenset(re.sub(r"=[^,]*", "", text).split(",")) - {"discard"} for key, text in pairs}
+    allowed: list[str] = []
+    for kind in ("", filesystem):
+        for since, names in ALLOWED.get(kind, {}).items():
+            if udisks()[0] >= since:
+                allowed += names.split()
+    return frozenset(allowed)
 
 
 @cache
