@@ -93,10 +93,6 @@ class Disk:
         """
         raise NotImplementedError
 
-    def written_bytes(self) -> int | None:
-        """Bytes written to it since the run began; None where nobody counts."""
-        raise NotImplementedError
-
     async def detach(self) -> None:
         """Give the disk back."""
         raise NotImplementedError
@@ -128,8 +124,8 @@ class Disk:
         """In words, every error that the disks below have reported since the run began."""
         return tuple(safe(line) for line in self._errors.of_disks())
 
-    def _device_bytes(self) -> int | None:
-        """Bytes written to the block devices since they appeared; None where nobody counts."""
+    def written_bytes(self) -> int | None:
+        """Bytes written to it since some moment before the run; None where nobody counts."""
         counted = block_stats.counters(*self.names)
         return counted.written_bytes if counted else None
 

@@ -64,11 +64,12 @@ class RootDisk(Disk):
         self._pool_errors: dict[str, int] = {}
         """Of mounts before: a pool forgets them at every export."""
         self._hangs = False
-        hosts = [host for part in parts if isinstance(part, LoopDevice)
-                 for host in disk_errors.disks_of(part.file.descriptor)]  # fmt: skip
+        hosts: list[str] = []
+        for part in parts:
+            if isinstance(part, LoopDevice):
+                hosts += disk_errors.disks_of(part.file.descriptor)
         with root():
             super().__init__(as_root.finish, DiskErrors(lambda: (*self.names, *filter(None, [self._array])), hosts))
-        self._before_bytes = self._device_bytes() or 0
 
     @property
     def _array(self) -> str:
@@ -273,10 +274,6 @@ class RootDisk(Disk):
         with root():
             self._arc.end()
 
-    def written_bytes(self) -> int | None:
-        counted = self._device_bytes()
-        return None if counted is None else counted - self._before_bytes
-
     async def detach(self) -> None:
         """Undo what is there, as far as that goes: what is left goes with the namespaces, or `clean` removes it."""
         if not self.parts:
@@ -308,6 +305,10 @@ class RootDisks:
         return disk
 
     async def image(self, directory: str, size_bytes: int, emitter: Emitter) -> RootDisk:
+        """A new scratch image in a directory of the user's, of which every byte is written: that is emitted.
+
+        Raises RunFailed or Refused where it cannot be made there.
+        """
         with closing(os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)) as descriptor:
             if system_calls.filesystem_type(descriptor) == FUSE:  # it could change what lies below a mount of root's
                 raise Refused(

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fswizard.disks.disk import succeeded
 from fswizard.errors import Refused, RunFailed
 from fswizard.filesystems.commands import copy, make_image
 from fswizard.language import _
@@ -114,13 +115,9 @@ class ScratchFile:
 
     def _succeeded(self, finished: Finished) -> Finished:
         """RunFailed where a program failed on it."""
-        if finished.exit_code == 0:
-            return finished
-        if os.strerror(errno.ENOSPC) in finished.output:
+        if finished.exit_code and os.strerror(errno.ENOSPC) in finished.output:
             raise full(os.path.dirname(self.identity), finished.output)
-        raise RunFailed(
-            _("{program} failed.", program=finished.argv[0]), _("The disk may be failing."), finished.output
-        )
+        return succeeded(finished, RunFailed)
 
     def close(self) -> None:
         os.close(self.descriptor)

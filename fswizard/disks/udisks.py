@@ -66,7 +66,7 @@ class UdisksDisk(Disk):
         name = await self._ask(self._bus.set_up, self._file.descriptor)
         self.names = (name,)
         self.direct_io = HERE.number(f"/sys/block/{name}/loop/dio") == 1
-        self._counted_bytes -= self._device_bytes() or 0
+        self._counted_bytes -= super().written_bytes() or 0
 
     async def detach(self) -> None:
         """Unmount it, and give its room back."""
@@ -78,13 +78,13 @@ class UdisksDisk(Disk):
     async def _drop_loop(self) -> None:
         if not self.names:
             return
-        self._counted_bytes += self._device_bytes() or 0
+        self._counted_bytes += super().written_bytes() or 0
         (name,), self.names = self.names, ()
         await self._ask(self._bus.delete, name)
         await _until(lambda: all(loop.file != self._file.identity for loop in loops()))
 
     def written_bytes(self) -> int:
-        return self._counted_bytes + (self._device_bytes() or 0)
+        return self._counted_bytes + (super().written_bytes() or 0)
 
     async def wipe(self) -> Sequence[Finished]:
         await self._drop_loop()
