@@ -74,28 +74,33 @@ def parse_target(text: str) -> TargetChoice:
     """`image:SIZE@DIR`, `images:4xSIZE@DIR`, `images:SIZE@DIR,DIR`, `dir:PATH,PATH`, `device:PATH` or
     `devices:PATH,PATH`; UsageError otherwise."""
     kind, __, rest = text.partition(":")
-    if kind in ("dir", "device") and rest:
-        return TargetChoice("directory" if kind == "dir" else kind, rest)
-    if kind not in ("image", "images", "devices"):
-        raise UsageError(_("'{text}' isn't a valid target.", text=text), _(HOW_TO_WRITE))
-    size, __, names = ("", "", rest) if kind == "devices" else rest.partition("@")
-    listed, count = [names], 1
+    size, __, directory = rest.partition("@")
     try:
-        if kind != "image":
-            listed = [name.strip() for name in names.split(",")]
-            count = len(listed)
-        if kind == "images" and (number := re.match(r"(\d{1,3})x", size, re.ASCII)):
-            count, size = int(number[1]), size[number.end() :]
-            if len(listed) == 1:
-                listed *= count
-            if len(listed) != count:
-                raise ValueError(_("{count} images and {several} directories", count=count, several=len(listed)))
-        if kind != "image" and not 2 <= count <= MOST_MEMBERS:
-            raise ValueError(_("it names {count}, but takes 2 to {most}", count=count, most=MOST_MEMBERS))
-        size_bytes = parse_size(size) if size else 0
+        if kind == "image":
+            return _choice(kind, [directory], size)
+        if kind == "images":
+            number = re.fullmatch(r"(\d{1,3})x(.*)", size, re.ASCII)
+            if number:
+                return _several("image", [directory] * int(number[1]), number[2])
+            return _several("image", directory.split(","), size)
+        if kind == "devices":
+            return _several("device", rest.split(","))
     except ValueError as error:
         raise UsageError(_("In the target '{text}': {error}.", text=text, error=error), _(HOW_TO_WRITE)) from error
-    return TargetChoice("device" if kind == "devices" else "image", listed[0], size_bytes, others=tuple(listed[1:]))
+    if kind in ("dir", "device") and rest:
+        return _choice("directory" if kind == "dir" else kind, [rest])
+    raise UsageError(_("'{text}' isn't a valid target.", text=text), _(HOW_TO_WRITE))
+
+
+def _several(kind: str, paths: Sequence[str], size: str = "") -> TargetChoice:
+    """ValueError where they are too few or too many."""
+    if not 2 <= len(paths) <= MOST_MEMBERS:
+        raise ValueError(_("it names {count}, but takes 2 to {most}", count=len(paths), most=MOST_MEMBERS))
+    return _choice(kind, [path.strip() for path in paths], size)
+
+
+def _choice(kind: str, paths: Sequence[str], size: str = "") -> TargetChoice:
+    return TargetChoice(kind, paths[0], parse_size(size) if size else 0, others=tuple(paths[1:]))
 
 
 def plan_target(
@@ -272,8 +277,6 @@ def _require_apart(targets: Sequence[DeviceTarget]) -> None:
     """Several are disks of their own: two partitions of one would wait for the same heads, and fail together."""
     for target, second in itertools.combinations(targets, 2):
         device, other = target.device, second.device
-        if device.name == other.name:
-            raise Refused(_("{device} was named twice.", device=device.name), _("Name each device once."))
         if other.disk in target.facts.contents:  # by whatever path to it
             raise Refused(
                 _(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import stat
 import struct
 import subprocess
 import sys
@@ -135,23 +134,21 @@ def _open(device: Device, flags: int) -> int:
         raise Refused(_("{name} is in use or cannot be opened: {reason}.", name=device.name, reason=reason)) from error
     with contextlib.ExitStack() as undo:
         undo.callback(os.close, descriptor)
-        status = os.fstat(descriptor)
-        number = f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
-        if not stat.S_ISBLK(status.st_mode) or number != device.number:
-            raise Refused(_("{path} is not the block device {number}.", path=device.path, number=device.number))
         _check_open(descriptor, device)
         undo.pop_all()
     return descriptor
 
 
 def _check_open(descriptor: int, device: Device) -> None:
+    number = os.fstat(descriptor).st_rdev
     asked = [(BLKGETDISKSEQ, 8), (BLKGETSIZE64, 8), (BLKROGET, 4)]
     try:
         answers = [fcntl.ioctl(descriptor, request, bytes(length)) for request, length in asked]
     except OSError as error:
         raise Refused(_("The kernel doesn't say which disk it is: {reason}.", reason=error.strerror)) from error
     diskseq, size_bytes, read_only = (int.from_bytes(answer, sys.byteorder) for answer in answers)
-    if (diskseq, size_bytes) != (device.diskseq, device.size_bytes):
+    known = device.number, device.diskseq, device.size_bytes
+    if (f"{os.major(number)}:{os.minor(number)}", diskseq, size_bytes) != known:
         raise Refused(_("{disk} is no longer the disk that was chosen.", disk=device.name), _("Choose again."))
     if read_only:
         raise Refused(_("{name} is read-only.", name=device.name))

@@ -78,8 +78,12 @@ class Disk:
         """Never lazily: while something is open the exit code is not 0 and the output says `busy`."""
         raise NotImplementedError
 
-    async def inspect(self, *, reading: bool) -> Finished:
-        """Whether the disk is as it was and, with `reading`, every block of an image can be read: exit code 0."""
+    async def require_same(self) -> None:
+        """RunFailed where the disk is not as it was."""
+        raise NotImplementedError
+
+    async def read(self) -> Finished:
+        """Read every block of an image from the disk below; the exit code says whether that failed."""
         raise NotImplementedError
 
     async def sample(self, sample: BareSample) -> Process:

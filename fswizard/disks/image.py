@@ -246,16 +246,13 @@ class PreparedImage:
 
     async def check_device(self, *, reading: bool) -> None:
         self._require_space()
-        same = await self._disk.inspect(reading=False)
-        if same.exit_code:
-            text = _("Something changed the size of the scratch image.")
-            raise RunFailed(text, _("Nothing else may write to it."), same.output)
+        await self._disk.require_same()
         reported = await self._disk.disk_errors()
         if any(NO_SPACE in line for line in reported):
             raise scratch_file.full(self._plan.target.path)
         require_no_errors(reported)
         if reading:
-            read = await self._disk.inspect(reading=True)
+            read = await self._disk.read()
             if read.exit_code:
                 require_no_errors([read.output, *await self._disk.disk_errors()])
             await write_beside(self.scratch)

@@ -18,8 +18,8 @@ from typing import BinaryIO, NamedTuple
 
 from fswizard.disks import stack
 from fswizard.disks.bus import release
-from fswizard.disks.locations import IN_MEMORY, changeable_by_others, filesystem_type
-from fswizard.errors import FswizardError, Refused, RunFailed, UsageError
+from fswizard.disks.locations import IN_MEMORY, filesystem_type, require_unchangeable
+from fswizard.errors import FswizardError, RunFailed, UsageError
 from fswizard.language import _
 from fswizard.model.text import safe
 from fswizard.results import state_directory
@@ -113,10 +113,7 @@ class Journal:
 
     def make_directory(self, parent: Path) -> Path:
         """Make a private directory below `parent`, after it was written down."""
-        if others := changeable_by_others(parent):
-            raise Refused(
-                _("Users other than root can now change {others}.", others=safe(others)), _("Nothing was made there.")
-            )
+        require_unchangeable(parent)
         path = parent / f"{PREFIX}{os.urandom(6).hex()}"
         self._made.directories[path] = None
         self._write()

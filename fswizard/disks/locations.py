@@ -73,6 +73,12 @@ def checked_directory(text: str) -> str:
         )
     if not os.access(path, os.W_OK | os.X_OK):
         raise UsageError(_("You can't write to {path}.", path=safe(str(path))), _("Name a directory of your own."))
+    require_unchangeable(path)
+    return str(path)
+
+
+def require_unchangeable(path: Path) -> None:
+    """Refused where this is root, and others could lead it away from `path`."""
     if others := changeable_by_others(path):
         raise Refused(
             _("Others can change {others}, so root doesn't write there.", others=safe(others)),
@@ -81,7 +87,6 @@ def checked_directory(text: str) -> str:
                 "exFAT and NTFS have one where they are mounted with umask=022."
             ),
         )
-    return str(path)
 
 
 def changeable_by_others(path: str | Path) -> str:

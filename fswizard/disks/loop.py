@@ -71,8 +71,7 @@ class LoopDevice:
         A program that was ended may not have given back the lock.
         """
         _lock(self.descriptor, self.name)
-        if os.fstat(self.file.descriptor).st_size != self.file.size_bytes:
-            raise RunFailed(_("Something changed the size of the scratch image."), _("Nothing else may write to it."))
+        self.file.require_size()
         if not unused:
             return
         try:

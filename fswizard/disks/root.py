@@ -242,14 +242,17 @@ class RootDisk(Disk):
         now = stack.parse_pool_errors(status.stdout.decode("utf-8", "replace"))
         return {name: self._pool_errors.get(name, 0) + errors for name, errors in now.items()}
 
-    async def inspect(self, *, reading: bool) -> Finished:
+    async def require_same(self) -> None:
         for part in self.parts:
             await _require_same(part, unused=False)
-            if reading and isinstance(part, LoopDevice):
-                read = await part.file.read()
-                if read.exit_code:
-                    return read
-        return Finished(("stat", self.parts[0].path), 0)
+
+    async def read(self) -> Finished:
+        for part in self.parts:
+            assert isinstance(part, LoopDevice)
+            finished = await part.file.read()
+            if finished.exit_code:
+                break
+        return finished
 
     async def sample(self, sample: BareSample) -> Process:
         """As root, who owns the device, without root's capabilities."""

@@ -85,6 +85,11 @@ class ScratchFile:
                 _("Choose a directory on another filesystem with --target image:SIZE@DIRECTORY."),
             )
 
+    def require_size(self) -> None:
+        """RunFailed where it was cut off or grew."""
+        if os.fstat(self.descriptor).st_size != self.size_bytes:
+            raise RunFailed(_("Something changed the size of the scratch image."), _("Nothing else may write to it."))
+
     async def wipe(self) -> Finished:
         """Take away every signature, and zero both ends; RunFailed where that fails."""
         finished = self._succeeded(await self._finish(("wipefs", "--all", self.path)))

@@ -174,11 +174,11 @@ class UdisksDisk(Disk):
         self.directory = ""
         return Finished(argv, 0, wall_s=clock.monotonic() - begun_s)
 
-    async def inspect(self, *, reading: bool) -> Finished:
-        argv = ("stat", self._file.path)
-        if os.fstat(self._file.descriptor).st_size != self._file.size_bytes:
-            return Finished(argv, 1, stderr=b"the scratch image has changed its size")
-        return await self._file.read() if reading else Finished(argv, 0)
+    async def require_same(self) -> None:
+        self._file.require_size()
+
+    async def read(self) -> Finished:
+        return await self._file.read()
 
     async def sample(self, sample: BareSample) -> Process:
         await self._drop_loop()

@@ -133,7 +133,7 @@ async def claim(member):
         await made_and_mounted(disk)
         print(await said(disk, "sh", "-c", "echo hello > file; cat file"))
         await umount(disk)
-        await disk.inspect(reading=True)
+        await disk.require_same()
         await disk.wipe()
 
 as_root.become(as_root.caller(os.environ), {{}})

@@ -7,6 +7,7 @@ import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -27,17 +28,19 @@ def answers(diskseq: int, size_bytes: int, read_only: int) -> dict[int, bytes]:
 
 
 @pytest.mark.parametrize(
-    ("kernel", "words"),
+    ("minor", "kernel", "words"),
     [
-        ((7, 8 << 30, 0), ""), ((8, 8 << 30, 0), "no longer the disk"), ((7, 8 << 20, 0), "no longer the disk"),
-        ((7, 8 << 30, 1), "read-only"),
+        (16, (7, 8 << 30, 0), ""), (16, (8, 8 << 30, 0), "no longer the disk"),
+        (16, (7, 8 << 20, 0), "no longer the disk"), (32, (7, 8 << 30, 0), "no longer the disk"),
+        (16, (7, 8 << 30, 1), "read-only"),
     ],
 )  # fmt: skip
 def test_the_kernel_says_which_disk_is_open(
-    kernel: tuple[int, int, int], words: str, monkeypatch: pytest.MonkeyPatch
+    minor: int, kernel: tuple[int, int, int], words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = answers(*kernel)
     monkeypatch.setattr(fcntl, "ioctl", lambda descriptor, request, room: said[request])
+    monkeypatch.setattr(os, "fstat", lambda descriptor: SimpleNamespace(st_rdev=os.makedev(8, minor)))
     if not words:
         claim._check_open(0, DEVICE)
         return
@@ -45,11 +48,11 @@ def test_the_kernel_says_which_disk_is_open(
         claim._check_open(0, DEVICE)
 
 
-def test_a_node_that_is_another_device_or_none_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_node_that_is_no_device_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "sdb"
     file.touch()
     monkeypatch.setattr("fswizard.system.block_device.path_of", lambda name: str(file))
-    with pytest.raises(Refused, match="is not the block device 8:16"):
+    with pytest.raises(Refused, match="The kernel doesn't say which disk it is"):
         claim._open(DEVICE, os.O_RDONLY)
 
 

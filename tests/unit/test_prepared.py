@@ -86,9 +86,12 @@ class StuckDisk:
     async def errors(self, candidate: Candidate) -> dict[str, int]:
         return {}
 
-    async def inspect(self, *, reading: bool) -> Finished:
-        sound = self.readable if reading else self.same
-        return done("inspect") if sound else Finished(("inspect",), 5, b"", b"as the system says", 0.1)
+    async def require_same(self) -> None:
+        if not self.same:
+            raise RunFailed("Something changed its size.", "", "as the system says")
+
+    async def read(self) -> Finished:
+        return done("dd") if self.readable else Finished(("dd",), 5, b"", b"as the system says", 0.1)
 
     async def disk_errors(self) -> tuple[str, ...]:
         return self.reported
@@ -164,7 +167,7 @@ async def blamed(there: PreparedImage) -> str:
     [
         (StuckDisk(), ""),
         (StuckDisk(same=False, reported=(IO_ERROR,)),
-         "Something changed the size of the scratch image. as the system says"),
+         "Something changed its size. as the system says"),
         (StuckDisk(reported=(IO_ERROR, "sda: ioerr_cnt grew by 1")),
          f"The disk reported errors. {IO_ERROR}\nsda: ioerr_cnt grew by 1"),
         (StuckDisk(readable=False), "The disk reported errors. as the system says"),
