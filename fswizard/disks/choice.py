@@ -153,7 +153,7 @@ def _plan_devices(
     _require_apart(targets)
     members = []
     for target, serial in zip(targets, _serial_of_each(targets, typed)):
-        if refused := _refusal(target, serial, recipe.image_bytes // len(targets)):
+        if refused := refusal(target, serial, recipe.image_bytes // len(targets)):
             raise refused
         device = target.device
         members.append(Member(target.path, device.size_bytes, "", device.number, device.diskseq, serial or ""))
@@ -254,7 +254,7 @@ def offers(drive: Drive, minimum_bytes: int) -> tuple[Offer, ...]:
     for name in dict.fromkeys((*(part.name for part in drive.partitions), drive.name)):
         with contextlib.suppress(FswizardError):
             target = _healthy_as(find_device(path_of(name)), drive)
-            refused, size_bytes = _refusal(target, None, minimum_bytes), target.device.size_bytes
+            refused, size_bytes = refusal(target, None, minimum_bytes), target.device.size_bytes
             lost = losses(target)
             offered.append(Offer(target.path, name, size_bytes, target.whole, target.empty, lost, refused))
     return tuple(offered)
@@ -264,7 +264,8 @@ def _healthy_as(target: DeviceTarget, drive: Drive) -> DeviceTarget:
     return replace(target, drive=replace(target.drive, health=drive.health))
 
 
-def _refusal(target: DeviceTarget, serial: str | None, minimum_bytes: int) -> Refused | None:
+def refusal(target: DeviceTarget, serial: str | None, minimum_bytes: int) -> Refused | None:
+    """What stands against erasing it, as one error; None where nothing does."""
     against = refusals(target, serial, minimum_bytes=minimum_bytes)
     return Refused(" ".join(refusal.text for refusal in against), against[0].hint) if against else None
 
@@ -359,7 +360,7 @@ def require_unchanged(plan: Plan, *, held: bool = False) -> tuple[DeviceTarget, 
     _require_apart(targets)
     for member, target in zip(members, targets):
         device, least_bytes = target.device, plan.recipe.image_bytes // len(members)
-        if not held and (refused := _refusal(target, member.identifier, least_bytes)):
+        if not held and (refused := refusal(target, member.identifier, least_bytes)):
             raise refused
         if (device.number, device.diskseq, device.size_bytes) != (member.number, member.diskseq, member.size_bytes):
             raise Refused(

@@ -130,8 +130,10 @@ def _open(device: Device, flags: int) -> int:
     try:
         descriptor = os.open(device.path, flags | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError as error:
-        reason = error.strerror
-        raise Refused(_("{name} is in use or cannot be opened: {reason}.", name=device.name, reason=reason)) from error
+        raise Refused(
+            _("{name} is in use or cannot be opened: {reason}.", name=device.name, reason=error.strerror),
+            _("End what uses it, or plug it in again."),
+        ) from error
     with contextlib.ExitStack() as undo:
         undo.callback(os.close, descriptor)
         _check_open(descriptor, device)
@@ -151,7 +153,7 @@ def _check_open(descriptor: int, device: Device) -> None:
     if (f"{os.major(number)}:{os.minor(number)}", diskseq, size_bytes) != known:
         raise Refused(_("{disk} is no longer the disk that was chosen.", disk=device.name), _("Choose again."))
     if read_only:
-        raise Refused(_("{name} is read-only.", name=device.name))
+        raise Refused(_("{name} is read-only.", name=device.name), _("It may be failing: check its health first."))
 
 
 def _run(*argv: str) -> subprocess.CompletedProcess[bytes]:

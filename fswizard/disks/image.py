@@ -32,13 +32,12 @@ from fswizard.language import _
 from fswizard.model.estimates import ageing_s, filling_s, free_when_aged_bytes
 from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import MKFS_TIME, UNPLUG_TIME
-from fswizard.model.plan import FIRST_LOOK_BYTES, Member, Plan
+from fswizard.model.plan import FIRST_LOOK_BYTES, Plan
 from fswizard.model.result import Doubt
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.workload_events import Progress, Ran, WorkloadEvent
 from fswizard.results import state_directory
 from fswizard.system import clock, host, timeouts
-from fswizard.system.block_device import HERE, look_at
 from fswizard.system.process import Finished, Process
 
 Disks: TypeAlias = RootDisks | UdisksDisks
@@ -378,8 +377,7 @@ class PreparedDevices(PreparedImage):
 
     async def check_device(self, *, reading: bool) -> None:
         """With `reading`, both ends are written and read: reading a whole disk would take hours."""
-        for name, member in zip(self.devices, self._plan.target.members):
-            _check_member(name, member)
+        await self._disk.require_same()
         require_no_errors(await self._disk.disk_errors())
         if reading:
             try:
@@ -387,15 +385,6 @@ class PreparedDevices(PreparedImage):
                     await self._disk.wipe()
             except DiskFailed as error:
                 require_no_errors([error.details, *await self._disk.disk_errors()])
-
-
-def _check_member(name: str, member: Member) -> None:
-    found = HERE.device_of(member.number)
-    now = look_at(found) if found else None
-    if now is None or now.diskseq != member.diskseq:
-        raise RunFailed(_("{name} is gone, or is now another disk.", name=name), _("Was it unplugged?"))
-    if now.read_only:
-        raise RunFailed(_("{name} has turned read-only.", name=name), _("It may be failing: check its health first."))
 
 
 @asynccontextmanager

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from fswizard.disks import as_root, rights
+from fswizard.disks.choice import refusal
 from fswizard.disks.set_up import (
     FSTAB,
     TEST_FILE,
@@ -21,7 +22,7 @@ from fswizard.disks.set_up import (
     partition_of,
     steps,
 )
-from fswizard.drives.devices import find_device, losses, refusals
+from fswizard.drives.devices import find_device, losses
 from fswizard.errors import Missing, Refused, RunFailed
 from fswizard.filesystems import availability
 from fswizard.filesystems import mounting as grammar
@@ -104,8 +105,8 @@ def plan_set_up(candidate: Candidate, path: str, choices: SetUpChoices) -> SetUp
     device = target.device
     choices = replace(choices, partition=choices.partition and target.whole)
     candidate = chosen_set_up(candidate, choices)
-    if against := refusals(target, minimum_bytes=candidate.filesystem.minimum_bytes):
-        raise Refused(" ".join(refusal.text for refusal in against), against[0].hint)
+    if refused := refusal(target, None, candidate.filesystem.minimum_bytes):
+        raise refused
     on_machine = look(candidate, choices, device)
     listed = commands.query([*LISTING, device.path]).stdout.decode(errors="replace").rstrip("\n")
     return SetUpPlan(
