@@ -134,11 +134,14 @@ async def finish(argv: Sequence[str], *, given: bytes = b"") -> Finished:
         raise
 
 
-def run(argv: Sequence[str], limit_s: float) -> subprocess.CompletedProcess[bytes]:
-    """Run a short program as root; what it says and its exit code. TimeoutExpired where it takes longer."""
+def run(argv: Sequence[str], limit_s: float | None = None, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    """Run a program as root to its end, which no terminal's signal reaches; what it says and its exit code.
+
+    TimeoutExpired where it takes longer.
+    """
     return subprocess.run(
-        argv, executable=find(argv[0]), env=ROOT_ENVIRONMENT, stdin=subprocess.DEVNULL, capture_output=True,
-        timeout=limit_s, check=False, user=ROOT, group=ROOT,
+        argv, executable=find(argv[0]), env=ROOT_ENVIRONMENT, input=given, capture_output=True, timeout=limit_s,
+        check=False, cwd="/", start_new_session=True, user=ROOT, group=ROOT,
     )  # fmt: skip
 
 

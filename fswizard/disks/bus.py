@@ -80,16 +80,16 @@ class Bus:
         text = self._property("Manager", "Manager", "Version")
         return tuple(int(part) for part in text.split(".") if part.isdecimal())
 
-    def refused_action(self) -> str:
-        """The first of `ACTIONS` that polkit does not allow this process without a password; empty for none."""
+    def is_allowed(self) -> bool:
+        """Whether polkit allows all `ACTIONS` to this process without a password."""
         pid = os.getpid()
         started = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
         subject = ("unix-process", {"pid": ("u", pid), "start-time": ("t", started)})
         for action in ACTIONS:
             words: tuple[Any, ...] = (subject, f"org.freedesktop.udisks2.{action}", {}, 0, "")
             if not self._call(new_method_call(POLKIT, "CheckAuthorization", "(sa{sv})sa{ss}us", words))[0][0]:
-                return action
-        return ""
+                return False
+        return True
 
     def set_up(self, file: int) -> str:
         """Attach a loop device to an open file; its kernel name. Direct I/O where the file is open with O_DIRECT."""

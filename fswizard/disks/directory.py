@@ -7,6 +7,7 @@ import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from fswizard.disks import disk_errors
@@ -57,11 +58,11 @@ class DirectoryContext:
     scratch: str
     laid_out: set[str]
     limit: Limited | None = None
-    devices: tuple[str, ...] = field(init=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def devices(self) -> tuple[str, ...]:
         under = device_under(self.directory)
-        self.devices = (under,) if under else ()
+        return (under,) if under else ()
 
     async def start(
         self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None,

@@ -151,7 +151,7 @@ def require_no_errors(reported: Sequence[str]) -> None:
         )
 
 
-def users(directory: str) -> bytes:
+def users(directory: str) -> str:
     """A line with the programs that use something below `directory`, as far as they can be looked at.
 
     By the links of /proc alone: what they lead to may be on a disk or server that does not answer.
@@ -162,7 +162,7 @@ def users(directory: str) -> bytes:
         links = ("cwd", *(f"fd/{number}" for number in HERE.names(f"{process}/fd")))
         if any(_leads_below(f"{process}/{link}", directory) for link in links):
             found.append(f"{HERE.text(f'{process}/comm')} ({pid})")
-    return f"\nused by {', '.join(found)}".encode() if found else b""
+    return f"\nused by {', '.join(found)}" if found else ""
 
 
 def _leads_below(link: str, directory: str) -> bool:

@@ -220,7 +220,7 @@ class RootDisk(Disk):
             raise
         if self._mounted:
             with root():
-                return replace(finished, stderr=finished.stderr + users(self.directory))
+                return replace(finished, stderr=finished.stderr + users(self.directory).encode())
         if self._is_pool:  # it forgets all that is cached, and its errors
             with contextlib.suppress(FswizardError):
                 self._pool_errors = await self._count_of_pool()

@@ -173,12 +173,8 @@ class _Work:
 
 
 def _run(command: Command, given: Command = ()) -> subprocess.CompletedProcess[bytes]:
-    """A program of root's, to its end; no terminal's signal reaches it."""
-    lines = "".join(f"{line}\n" for line in given)
-    return subprocess.run(
-        command, executable=as_root.find(command[0]), env=as_root.ROOT_ENVIRONMENT, input=lines.encode(),
-        capture_output=True, check=False, cwd="/", start_new_session=True,
-    )  # fmt: skip
+    """A program of root's, with these lines on its standard input."""
+    return as_root.run(command, given="".join(f"{line}\n" for line in given).encode())
 
 
 def _succeed(command: Command, given: Command = ()) -> str:

@@ -25,6 +25,7 @@ from fswizard.disks.memory_limit import Limited, limited
 from fswizard.disks.scratch_file import ScratchFile
 from fswizard.engines import BareSample
 from fswizard.errors import FswizardError, RunFailed
+from fswizard.filesystems.commands import Command
 from fswizard.language import _
 from fswizard.model.filesystem import Candidate
 from fswizard.progress.emitter import Emitter
@@ -124,7 +125,7 @@ class UdisksDisk(Disk):
         self._inside, (name,), begun_s = "", self.names, clock.monotonic()
         await self._ask(self._bus.format, name, candidate.filesystem.name)
         argv = ("udisksctl", "format", f"/dev/{name}", candidate.filesystem.name)
-        return Finished(argv, 0, wall_s=clock.monotonic() - begun_s)
+        return _ended(argv, begun_s)
 
     async def copy_to(self, other: Disk) -> Finished:
         assert isinstance(other, UdisksDisk)
@@ -148,17 +149,17 @@ class UdisksDisk(Disk):
                 if error.name in (*REFUSALS, "NoReply", "Disconnected"):
                     raise _no_longer_served(error) from error
                 if error.name not in TOO_EARLY or clock.monotonic() > begun_s + APPEAR_S:
-                    return Finished(argv, 1, stderr=error.message.encode(), wall_s=clock.monotonic() - begun_s)
+                    return _ended(argv, begun_s, error.message)
                 with contextlib.suppress(BusError):
                     if error.name == "AlreadyMounted":
                         await asyncio.to_thread(self._bus.unmount, name)
                     elif error.name != "UnknownObject":
                         await asyncio.to_thread(self._bus.rescan, name)
                 await clock.pause(LOOK_S)
-        took_s = clock.monotonic() - begun_s
+        mounted = _ended(argv, begun_s)
         self.directory = f"{directory}/{self._inside}".rstrip("/")
         await _until(lambda: os.path.ismount(directory) and os.access(self.directory, os.W_OK))
-        return Finished(argv, 0, wall_s=took_s)
+        return mounted
 
     async def umount(self) -> Finished:
         (name,), begun_s = self.names, clock.monotonic()
@@ -166,13 +167,13 @@ class UdisksDisk(Disk):
         try:
             await asyncio.to_thread(self._bus.unmount, name)
         except BusError as error:
+            if error.name == "DeviceBusy":
+                by = users(self.directory.removesuffix(f"/{self._inside}"))
+                return _ended(argv, begun_s, f"busy: {error.message}{by}")
             if error.name != "NotMounted":
-                said = error.message.encode()
-                if error.name == "DeviceBusy":
-                    said = b"busy: " + said + users(self.directory.removesuffix(f"/{self._inside}"))
-                return Finished(argv, 1, stderr=said, wall_s=clock.monotonic() - begun_s)
+                return _ended(argv, begun_s, error.message)
         self.directory = ""
-        return Finished(argv, 0, wall_s=clock.monotonic() - begun_s)
+        return _ended(argv, begun_s)
 
     async def require_same(self) -> None:
         self._file.require_size()
@@ -200,6 +201,11 @@ class UdisksDisk(Disk):
             return await asyncio.to_thread(call, *values)
         except BusError as error:
             raise _no_longer_served(error) from error
+
+
+def _ended(argv: Command, begun_s: float, problem: str = "") -> Finished:
+    """How a call that stands for a command has ended."""
+    return Finished(argv, int(problem != ""), stderr=problem.encode(), wall_s=clock.monotonic() - begun_s)
 
 
 def _no_longer_served(error: BusError) -> DiskFailed:

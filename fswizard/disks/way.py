@@ -76,6 +76,6 @@ def udisks() -> tuple[tuple[int, ...], str]:
         return (), _("no D-Bus")
     with contextlib.closing(bus), contextlib.suppress(BusError):
         version = bus.version()
-        refused = bus.refused_action()
-        return version, _("udisks2 serves the session at this machine's own screen alone") if refused else ""
+        why_not = "" if bus.is_allowed() else _("udisks2 serves the session at this machine's own screen alone")
+        return version, why_not
     return (), _("udisks2 is not installed")
