@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from fswizard.disks import disk_errors
 from fswizard.disks.disk import CandidateFailed, require_no_errors
 from fswizard.disks.disk_errors import DiskErrors
 from fswizard.disks.journal import Journal
 from fswizard.disks.memory_limit import Limited, limited
+from fswizard.drives.machine import HERE
+from fswizard.drives.topology import devices_at
 from fswizard.engines import WorkloadContext, forget_cell, require_unkilled
 from fswizard.errors import RunFailed
 from fswizard.language import N_, _
@@ -100,8 +101,7 @@ def _forget_pages(directory: str) -> None:
 
 def errors_under(directory: str) -> DiskErrors:
     """Watches the disks that the filesystem of `directory` lies on from now on, as far as the user may."""
-    with closing(os.open(directory, os.O_RDONLY | os.O_DIRECTORY)) as descriptor:
-        names = disk_errors.disks_of(descriptor)
+    names = devices_at(directory, HERE)
     return DiskErrors(lambda: names)
 
 

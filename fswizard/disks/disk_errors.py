@@ -6,12 +6,10 @@ What filesystems count is read from a closed list of places, chosen by the catal
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from uuid import UUID
 
 from fswizard.system.block_device import HERE, Tree, look_at
 
@@ -30,8 +28,6 @@ FAILED_REQUEST = re.compile(r"(?:\w+: )?[\w/ ]+ error, dev ([\w!.-]+), sector \d
 NO_FAULT = re.compile(r"operation not supported error|:\((DISCARD|SECURE_ERASE|WRITE_ZEROES)\)")
 """A way of zeroing or discarding that the device lacks: zeros are written instead (block/blk-core.c)."""
 MAXIMUM_LINES = 100
-FS_INFO, UUID_AT = 0x8400941F, 16
-"""BTRFS_IOC_FS_INFO and its field `fsid` (linux/btrfs.h)."""
 
 
 class DiskErrors:
@@ -98,18 +94,6 @@ class DiskErrors:
         for name in self._all:
             with contextlib.suppress(ValueError):
                 yield f"{name}: {SHARED}", int(self._tree.text(f"/sys/block/{name}/device/{SHARED}") or "0", 16)
-
-
-def disks_of(descriptor: int) -> tuple[str, ...]:
-    """Kernel names of the block devices that an open file's filesystem lies on; none where that is on no disk."""
-    number = os.fstat(descriptor).st_dev
-    if name := HERE.device_of(f"{os.major(number)}:{os.minor(number)}"):
-        return (name,)
-    with contextlib.suppress(OSError):  # only btrfs knows this request
-        answer = fcntl.ioctl(descriptor, FS_INFO, bytes(1024))
-        uuid = UUID(bytes=answer[UUID_AT : UUID_AT + 16])
-        return HERE.names(f"/sys/fs/btrfs/{uuid}/devices")
-    return ()
 
 
 def _with_lower(names: Sequence[str], tree: Tree) -> list[str]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from fswizard.filesystems import commands
-from fswizard.filesystems.commands import Command, DeviceNames
+from fswizard.filesystems.commands import Command, Commands, DeviceNames
 from fswizard.language import _
 from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import LUKS, MD
@@ -84,7 +84,7 @@ def making(candidate: Candidate, devices: Sequence[str], kept: str = "") -> Iter
     """From the devices as they are to the candidate, mounted; one that is `kept` is copied from there."""
     for device in devices:
         yield _as_root(commands.wipe(device), _("forget the previous candidate"), candidate)
-    filesystem, array = candidate.filesystem, candidate.array
+    filesystem = candidate.filesystem
     name, device = (POOL if filesystem.pool else LABEL), devices[0]
     if below := candidate.below:
         name, device = (VOLUME, commands.volume_path(VOLUME)) if below.layout.alone else (ARRAY, MD_DEVICE)
@@ -94,12 +94,17 @@ def making(candidate: Candidate, devices: Sequence[str], kept: str = "") -> Iter
     for order in () if kept else candidate.orders(scratch=True):
         for command in commands.make(order.verb, names, filesystem.mkfs_program, **order.fields):
             yield _as_root(command, FORMAT, candidate)
-    further: tuple[str, ...] = ()
-    if array and array.layout.maker == "btrfs":
-        further = commands.btrfs_options(devices, missing=array.degraded)
-    options, user = candidate.scratch_mount_options, (os.getuid(), os.getgid())
-    for command in commands.mount(names, filesystem.mount_type, options, *user, further=further):
+    for command in mounting(candidate, names, os.getuid(), os.getgid()):
         yield _as_root(command, MOUNTING, candidate)
+
+
+def mounting(candidate: Candidate, names: DeviceNames, uid: int, gid: int) -> Commands:
+    """The commands that mount a candidate as root; of those that btrfs spreads no other device is looked at."""
+    further: Command = ()
+    if candidate.array and candidate.array.layout.maker == "btrfs":
+        further = commands.btrfs_options(names.devices, missing=candidate.array.degraded)
+    kind, options = candidate.filesystem.mount_type, candidate.scratch_mount_options
+    return commands.mount(names, kind, options, uid, gid, further=further)
 
 
 def ending(candidates: Sequence[Candidate], devices: Sequence[str]) -> Iterator[PlannedCommand]:

@@ -19,6 +19,7 @@ from fswizard.disks.as_root import root
 from fswizard.disks.claim import ClaimedDevice
 from fswizard.disks.disk import Begun, Disk, DiskFailed, fio_command, succeeded, users
 from fswizard.disks.disk_errors import DiskErrors
+from fswizard.disks.exact_commands import mounting
 from fswizard.disks.loop import LoopDevice, attach, unlocked
 from fswizard.disks.memory_limit import Limited, limited
 from fswizard.disks.scratch_file import EDGE_BYTES, FUSE
@@ -67,7 +68,7 @@ class RootDisk(Disk):
         hosts: list[str] = []
         for part in parts:
             if isinstance(part, LoopDevice):
-                hosts += disk_errors.disks_of(part.file.descriptor)
+                hosts += part.file.disks
         with root():
             super().__init__(as_root.finish, DiskErrors(lambda: (*self.names, *filter(None, [self._array])), hosts))
 
@@ -184,15 +185,13 @@ class RootDisk(Disk):
 
     async def mount(self, candidate: Candidate) -> Finished:
         self._candidate = candidate
-        kind, options, names = candidate.filesystem.mount_type, candidate.scratch_mount_options, self._device_names()
-        uid, gid, further = os.geteuid(), os.getegid(), tuple[str, ...]()
+        kind, options = candidate.filesystem.mount_type, candidate.scratch_mount_options
+        uid, gid = os.geteuid(), os.getegid()
         with root():
             os.makedirs(self.directory, 0o700, exist_ok=True)
         if self._is_pool:
             self._make_nodes()
-        if spread := _spread(candidate):  # no other device is looked at
-            further = commands.btrfs_options(names.devices, missing=spread.degraded)
-        for argv in commands.mount(names, kind, options, uid, gid, further=further):
+        for argv in mounting(candidate, self._device_names(), uid, gid):
             finished = await as_root.finish(argv)
             if finished.exit_code:
                 break

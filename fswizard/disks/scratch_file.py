@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fswizard.disks.disk import succeeded
+from fswizard.drives.machine import HERE
+from fswizard.drives.topology import devices_at
 from fswizard.errors import Refused, RunFailed
 from fswizard.filesystems.commands import copy, make_image
 from fswizard.language import _
@@ -49,6 +51,11 @@ class ScratchFile:
     def identity(self) -> str:
         """The file as the kernel names it in /sys/block/loop*; no other file has this name while the file exists."""
         return os.readlink(self.path)
+
+    @property
+    def disks(self) -> tuple[str, ...]:
+        """Kernel names of the block devices that it lies on."""
+        return devices_at(os.path.dirname(self.identity), HERE)
 
     async def fill(self, emitter: Emitter) -> None:
         """Take all its room and write zeros to all of it, which is the progress of the current step.

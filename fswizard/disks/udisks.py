@@ -16,8 +16,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from fswizard.disks import disk_errors, scratch_file
 from fswizard.disks import exact_commands as words
+from fswizard.disks import scratch_file
 from fswizard.disks.bus import IMAGE, Bus, BusError, loops, undoer
 from fswizard.disks.disk import READS, Begun, Disk, DiskFailed, fio_command, users
 from fswizard.disks.disk_errors import DiskErrors
@@ -50,7 +50,7 @@ class UdisksDisk(Disk):
     """A scratch image, and its loop device while it has one."""
 
     def __init__(self, bus: Bus, file: ScratchFile, limit: Limited | None) -> None:
-        super().__init__(timeouts.finish, DiskErrors(lambda: (), disk_errors.disks_of(file.descriptor)))
+        super().__init__(timeouts.finish, DiskErrors(lambda: (), file.disks))
         self._bus = bus
         self._file = file
         self._limit = limit

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fswizard.disks import disk_errors
+from fswizard.disks import scratch_file
 from fswizard.disks.directory import PreparedDirectories, errors_under
 from fswizard.disks.image import write_beside
 from fswizard.disks.journal import Journal
@@ -36,11 +36,8 @@ LIMIT_BYTES = 64 << 20
 def test_the_disk_below_a_file_is_known(mkfs: str, size_bytes: int, bench: Bench) -> None:
     """btrfs has numbers of its own, which no block device has."""
     case = bench.made(mkfs, "-q", size_bytes=size_bytes)
-    directory = os.open(bench.mount(case.path), os.O_RDONLY)
-    try:
-        assert disk_errors.disks_of(directory) == (os.path.basename(case.path),)
-    finally:
-        os.close(directory)
+    with closing(scratch_file.new(str(bench.mount(case.path)), 0)) as file:
+        assert file.disks == (os.path.basename(case.path),)
 
 
 def test_memory_is_no_disk() -> None:
