@@ -14,7 +14,7 @@ import shutil
 import signal
 import stat
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -90,15 +90,30 @@ def find(name: str) -> str:
             _("{program} is not installed where root alone can write, such as in /usr/sbin.", program=name),
             _("`fswizard doctor` says how to get it."),
         )
-    real = Path(os.path.realpath(path))
-    for entry in (Path(path).parent, real, *real.parents):
-        status = entry.stat()
-        writable = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-        if status.st_uid != ROOT or (writable and not (str(entry) == NIX_STORE and status.st_mode & stat.S_ISVTX)):
-            raise Refused(
-                _("{path} is not run as root: others can change {entry}.", path=safe(path), entry=safe(str(entry)))
-            )
-    return str(real)  # no link is followed once more when it is run
+    if entry := changeable_by_others(path, lambda shared: shared == NIX_STORE):
+        raise Refused(_("{path} is not run as root: others can change {entry}.", path=safe(path), entry=safe(entry)))
+    return os.path.realpath(path)  # no link is followed once more when it is run
+
+
+def changeable_by_others(path: str, sticky: Callable[[str], bool] = lambda shared: True) -> str:
+    """What on the way to `path` anybody but root can rename or replace; empty for nothing.
+
+    The way leads through every link, and through those within it. In directories of which `sticky` says so, the sticky
+    bit keeps others from what is root's. Raises OSError where there is no such way.
+    """
+    os.stat(path)  # ends where links lead to each other
+    entry, rest = Path("/"), [*reversed(Path(path).absolute().parts)]
+    while rest:
+        entry /= rest.pop()
+        status = entry.lstat()
+        link = stat.S_ISLNK(status.st_mode)
+        shared = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not link
+        if status.st_uid != ROOT or (shared and not (status.st_mode & stat.S_ISVTX and sticky(str(entry)))):
+            return str(entry)
+        if link:
+            rest += reversed(entry.readlink().parts)
+            entry = entry.parent
+    return ""
 
 
 async def start(

@@ -24,6 +24,7 @@ from jeepney.wrappers import unwrap_msg
 
 from fswizard.errors import FswizardError
 from fswizard.system import clock, commands
+from fswizard.system.block_device import HERE
 
 UDISKS = "org.freedesktop.UDisks2"
 OBJECTS = "/org/freedesktop/UDisks2"
@@ -149,13 +150,8 @@ class Bus:
 
 def loops() -> tuple[Loop, ...]:
     """The loop devices of this machine that are attached to a file."""
-    found = []
-    for path in Path("/sys/block").glob("loop*/loop/backing_file"):
-        try:
-            found.append(Loop(path.parts[3], path.read_text().rstrip("\n")))
-        except OSError:  # detached meanwhile
-            continue
-    return tuple(found)
+    files = {name: HERE.lines(f"/sys/block/{name}/loop/backing_file")[0] for name in HERE.names("/sys/block")}
+    return tuple(Loop(name, file) for name, file in files.items() if file)
 
 
 @contextlib.contextmanager

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
 
+from fswizard.disks.as_root import changeable_by_others
 from fswizard.drives import drive_of
 from fswizard.drives.machine import mount_of, mounts
 from fswizard.errors import Refused, UsageError
@@ -47,7 +47,7 @@ def default_directory(drive: Drive | None = None) -> str:
                 os.path.isdir(place)
                 and os.access(place, os.W_OK | os.X_OK)
                 and filesystem_type(place) not in NOT_ON_A_DISK
-                and not changeable_by_others(place)
+                and (os.geteuid() or not changeable_by_others(place))
                 and (drive is None or (under := drive_of(place)) is None or under.name == drive.name)
             ):
                 best.setdefault(os.stat(place).st_dev, place)
@@ -79,7 +79,7 @@ def checked_directory(text: str) -> str:
 
 def require_unchangeable(path: Path) -> None:
     """Refused where this is root, and others could lead it away from `path`."""
-    if others := changeable_by_others(path):
+    if others := "" if os.geteuid() else changeable_by_others(str(path)):
         raise Refused(
             _("Others can change {others}, so root doesn't write there.", others=safe(others)),
             _(
@@ -87,28 +87,6 @@ def require_unchangeable(path: Path) -> None:
                 "exFAT and NTFS have one where they are mounted with umask=022."
             ),
         )
-
-
-def changeable_by_others(path: str | Path) -> str:
-    """What on the way to `path` anybody but root can rename or replace, where this is root; empty for nothing.
-
-    The way leads through every link, and through those within it. Raises OSError where there is no such way.
-    """
-    if os.geteuid() != 0:
-        return ""
-    os.stat(path)  # ends where links lead to each other
-    entry, rest = Path("/"), [*reversed(Path(path).absolute().parts)]
-    while rest:
-        entry /= rest.pop()
-        status = entry.lstat()
-        link = stat.S_ISLNK(status.st_mode)
-        shared = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not status.st_mode & stat.S_ISVTX
-        if status.st_uid != 0 or (shared and not link):
-            return str(entry)
-        if link:
-            rest += reversed(entry.readlink().parts)
-            entry = entry.parent
-    return ""
 
 
 def require_space(directories: Sequence[str], size_bytes: int, brought_bytes: int = 0) -> list[str]:

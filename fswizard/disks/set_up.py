@@ -10,7 +10,6 @@ import os
 import pwd
 import re
 import shlex
-import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -205,15 +204,11 @@ def look(candidate: Candidate, choices: SetUpChoices, device: Device) -> Here:
 
 def require_roots_alone(path: str) -> None:
     """Refused where another account can change `path`, or put something in its place, or where it is a link."""
-    place = ""
-    for part in ("", *path.strip("/").split("/")):
-        place = f"{place.rstrip('/')}/{part}"
-        status = os.lstat(place)
-        by_others = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-        if place != path and status.st_mode & stat.S_ISVTX:  # what is root's there nobody can replace
-            by_others = 0
-        if status.st_uid != as_root.ROOT or by_others or stat.S_ISLNK(status.st_mode):
-            raise Refused(_("Other accounts can change {path}.", path=safe(place)), _(OTHER))
+    place = as_root.changeable_by_others(path, lambda shared: shared != path)
+    if not place and os.path.realpath(path) != path:
+        place = path
+    if place:
+        raise Refused(_("Other accounts can change {path}.", path=safe(place)), _(OTHER))
 
 
 def _require_free(point: str) -> None:
