@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from fswizard.disks.disk import CandidateFailed, require_no_errors
+from fswizard.disks.disk import CandidateFailed, require_no_errors, succeeded
 from fswizard.disks.disk_errors import DiskErrors
 from fswizard.disks.journal import Journal
 from fswizard.disks.memory_limit import Limited, limited
@@ -76,12 +76,7 @@ class DirectoryContext:
         """Write everything back; RunFailed where that fails."""
         done = await timeouts.finish(["sync", "--file-system", self.directory])
         require_unkilled(done)
-        if done.exit_code:
-            raise RunFailed(
-                _("{directory} cannot be written back: {output}", directory=self.directory, output=safe(done.output)),
-                _("The disk may be failing, or the program `sync` is not that of coreutils."),
-            )
-        return done
+        return succeeded(done, RunFailed)
 
     async def remount(self) -> None:
         """Write back, and forget the contents of files; only root could forget their names as well."""

@@ -12,14 +12,13 @@ import contextlib
 import fcntl
 import mmap
 import os
-import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from fswizard.disks.as_root import ROOT, root
+from fswizard.disks.as_root import ROOT, changeable_by_others, root
 from fswizard.errors import FswizardError, OutOfMemory
 from fswizard.system import clock, commands, mounts
 from fswizard.system.commands import LocalProcess
@@ -196,8 +195,7 @@ def _parent(version: Version) -> Path | None:
         del upwards[0]
     for directory in upwards:
         with contextlib.suppress(OSError):
-            status = directory.stat()
-            if status.st_uid == ROOT and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            if not changeable_by_others(str(directory), lambda shared: False):
                 limits = version is V1 or "memory" in (directory / "cgroup.subtree_control").read_text().split()
                 return directory if limits else None
     return None
