@@ -348,18 +348,17 @@ async def open_images(
         emitter.begin("prepare", _("preparing what root mounts"))
         opened = open_root(plan.memory_limit_bytes)
     async with opened as disks:
-        scratch = journal.make_directory(Path(plan.target.path)) / "scratch"
-        scratch.mkdir(mode=0o700)
+        scratch = str(journal.make_directory(Path(plan.target.path)))
         if look:
             small = replace(plan, target=replace(plan.target, size_bytes=FIRST_LOOK_BYTES))
             (first,) = await _images(small, emitter, disks)
-            await look(PreparedImage(small, emitter, disks, first, str(scratch)))
+            await look(PreparedImage(small, emitter, disks, first, scratch))
             with contextlib.suppress(DiskFailed, Refused):  # its driver does not release it
                 await first.detach()
         await _images(plan, emitter, disks)
         disk: Disk = disks.joined()
         _note_pool(plan, disk, journal)
-        prepared = PreparedImage(plan, emitter, disks, disk, str(scratch))
+        prepared = PreparedImage(plan, emitter, disks, disk, scratch)
         try:
             await prepared.age()
             yield prepared
@@ -392,9 +391,7 @@ async def open_devices(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncI
     """Look once more, then look as root and lock the devices; leaving wipes them, where anything was written."""
     require_confirmation(plan)
     shown = [target.facts.probed.type for target in require_unchanged(plan)]
-    directory = journal.make_directory(state_directory())
-    scratch = directory / "scratch"
-    scratch.mkdir(mode=0o700)
+    scratch = str(journal.make_directory(state_directory()))
     emitter.begin("prepare", _("checking the device as root"))
     async with open_root(plan.memory_limit_bytes) as disks:
         for member, kind in zip(plan.target.members, shown):
@@ -402,7 +399,7 @@ async def open_devices(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncI
         disk = disks.joined()
         _note_pool(plan, disk, journal)
         require_unchanged(plan, held=True)
-        prepared = PreparedDevices(plan, emitter, disks, disk, str(scratch))
+        prepared = PreparedDevices(plan, emitter, disks, disk, scratch)
         try:
             yield prepared
         finally:
