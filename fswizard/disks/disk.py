@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from fswizard.disks import disk_errors
 from fswizard.disks.disk_errors import DiskErrors
+from fswizard.drives.disk_facts import programs
 from fswizard.engines import BareSample, require_unkilled
 from fswizard.errors import RunFailed
 from fswizard.language import _
@@ -156,20 +157,15 @@ def users(directory: str) -> str:
 
     By the links of /proc alone: what they lead to may be on a disk or server that does not answer.
     """
-    found = []
-    for pid in filter(str.isdecimal, HERE.names("/proc")):
-        process = f"/proc/{pid}"
-        links = ("cwd", *(f"fd/{number}" for number in HERE.names(f"{process}/fd")))
-        if any(_leads_below(f"{process}/{link}", directory) for link in links):
-            found.append(f"{HERE.text(f'{process}/comm')} ({pid})")
-    return f"\nused by {', '.join(found)}" if found else ""
 
+    def leads_below(link: str) -> bool:
+        try:
+            return f"{os.readlink(link)}/".startswith(f"{directory}/")
+        except OSError:  # another user's, or it has ended
+            return False
 
-def _leads_below(link: str, directory: str) -> bool:
-    try:
-        return f"{os.readlink(link)}/".startswith(f"{directory}/")
-    except OSError:  # another user's, or it has ended
-        return False
+    found = ", ".join(f"{program} ({pid})" for program, pid in programs(leads_below))
+    return f"\nused by {found}" if found else ""
 
 
 def fio_command(path: str, sample: BareSample) -> tuple[str, ...]:

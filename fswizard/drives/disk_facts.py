@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from fswizard.drives import may_erase
 from fswizard.drives.may_erase import Facts, Finding, Probed, found
@@ -186,11 +186,17 @@ def openers(facts: Facts, tree: Tree = HERE, besides: str = "", *, anywhere: boo
     With `anywhere` also through a node that is not in our /dev: to look at each open file can take its time where one
     lies on a disk or a server that does not answer.
     """
-    for pid in filter(str.isdecimal, tree.names("/proc")):
-        links = () if pid == besides else tree.names(f"/proc/{pid}/fd")
-        if any(_opened(f"/proc/{pid}/fd/{link}", tree, anywhere) in facts.contents for link in links):
-            program = tree.text(f"/proc/{pid}/comm") or "a program"
+    for program, pid in programs(lambda link: _opened(link, tree, anywhere) in facts.contents, tree):
+        if pid != besides:
             yield found("open", name=facts.device.name, program=program, pid=pid)
+
+
+def programs(holds: Callable[[str], bool], tree: Tree = HERE) -> Iterator[tuple[str, str]]:
+    """Name and number of each process for which that holds of one of its links in /proc: to its directory and files."""
+    for pid in filter(str.isdecimal, tree.names("/proc")):
+        links = ("cwd", *(f"fd/{number}" for number in tree.names(f"/proc/{pid}/fd")))
+        if any(holds(f"/proc/{pid}/{link}") for link in links):
+            yield tree.text(f"/proc/{pid}/comm") or "a program", pid
 
 
 def _opened(link: str, tree: Tree, anywhere: bool) -> str:
