@@ -147,7 +147,7 @@ class Journal:
 
     def close(self) -> str:
         """Remove everything that the run made, and the entry itself; what of it is left, in words, and why."""
-        problems = _remove_all(self._made.directories, REMOVAL_S)
+        problems = _remove(self._made.directories, REMOVAL_S)
         if self._made.directories:
             with suppress(RunFailed):
                 self._write()
@@ -185,7 +185,7 @@ def clean(leftover: Leftover) -> tuple[str, ...]:
                 _("End what uses it, then clean up again."),
             )
         directories = dict(leftover.directories)
-        problems = _remove_all(directories, timeouts.LIMIT_S)
+        problems = _remove(directories, timeouts.LIMIT_S)
         sentences = tuple(problem.message for problem in problems)
         if not directories:
             leftover.entry.unlink(missing_ok=True)
@@ -278,7 +278,7 @@ def _make(path: Path) -> Identity:
     return Identity(status.st_dev, status.st_ino, kind)
 
 
-def _remove_all(directories: Directories, limit_s: float) -> list[FswizardError]:
+def _remove(directories: Directories, limit_s: float) -> list[FswizardError]:
     """Remove directories, and take those out of the list that are not there any more; what is to be said of others."""
     problems: list[FswizardError] = []
     for path, identity in tuple(directories.items()):
