@@ -3,16 +3,16 @@
 Add an engine
 =============
 
-Write `fswizard/engines/NAME.py` with one class: a frozen dataclass with slots that derives from `Engine`, or from
-`TimedEngine` where it is programs that are timed with empty caches until their work is on the disk. The program needs
-nothing else. `sqlite.py` is an example to begin with; `Job` in `model/recipe.py` describes what may be overridden.
+Write `fswizard/engines/NAME.py` with one class: a frozen dataclass with slots that derives from `Engine`. The program
+needs nothing else. `fsync.py` is an example to begin with; `Job` in `model/recipe.py` describes what may be overridden.
 
 - `engine` is its name in recipes, and its fields are the keys of a workload: `Literal` for a choice, `bool`,
   `Annotated[int, whole(low, high)]`, or `Annotated[int, size(low, high)]`: `block_bytes` is the key `block`, as "4K".
-- `metrics` are in the order in which it yields them; those of a `TimedEngine` may end with `WORST_STALL`, which comes
-  by itself. `model/metrics.py` has those there are.
-- If no usual program does the work, write one of the standard library alone, `shared/NAME_worker.py`: `put_worker` in
-  `bring` copies it to where `worker_command` starts it.
+- `timed` says which programs run and what they need; `figures`, what follows from how they ended.
+- `metrics` are in the order in which it yields them, and may end with `WORST_STALL`, which comes by itself.
+  `model/metrics.py` has those there are.
+- If no usual program does the work, write one of the standard library alone, `shared/NAME_worker.py`: the command line
+  that `worker` gives starts it.
 
 Try it with a recipe of one workload, `fswizard run ./mine.toml --rounds 2..2 --target image:300M@/var/tmp`. Add a small
 job to `JOBS` in `tests/unit/test_workload_programs.py` and run that, and as root `tests/loop/test_engines.py`. If a
@@ -24,19 +24,19 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-from fswizard.engines.shared.engine import (
+from fswizard.engines.shared.candidate import age, ageing, cached_share
+from fswizard.engines.shared.context import (
     BareDevice,
     BareSample,
-    Engine,
     WorkloadContext,
     WorkloadDisturbed,
     WorkloadFailed,
     forget_cell,
 )
-from fswizard.engines.shared.running import require_unkilled
-from fswizard.engines.shared.workers import age, cached_share, planned_age
+from fswizard.engines.shared.engine import Engine
+from fswizard.engines.shared.programs import require_unkilled
 from fswizard.model.keys import Keys
-from fswizard.model.recipe import Job, Program
+from fswizard.model.recipe import Job, PlannedCommand, Program
 
 __all__ = [
     "BareDevice", "BareSample", "Engine", "WorkloadContext", "WorkloadDisturbed", "WorkloadFailed", "age",
@@ -60,6 +60,11 @@ def engine(job: Job) -> Engine:
 def programs() -> tuple[Program, ...]:
     """The programs that engines need, each once."""
     return tuple({program.name: program for kind in Job.kinds.values() for program in kind.programs}.values())
+
+
+def planned_age(write_bytes: int, free_bytes: int) -> PlannedCommand:
+    work = ageing("MOUNT", "SCRATCH", "SEED", write_bytes, free_bytes)
+    return PlannedCommand(work.argv, text=work.text)
 
 
 for _module in pkgutil.iter_modules(__path__, f"{__name__}."):

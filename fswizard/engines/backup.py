@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import errno
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
-from fswizard.engines.shared.engine import TIB, WorkloadFailed
-from fswizard.engines.shared.timed import LaidOut, Timed
+from fswizard.engines.shared.context import TIB, WorkloadFailed
+from fswizard.engines.shared.engine import Files, Timed
+from fswizard.engines.shared.programs import Done, Work
 from fswizard.engines.shared.trees import LEFT_BY_COMPRESSION, TreeEngine
-from fswizard.engines.shared.work import Work, reading
 from fswizard.language import N_, _
 from fswizard.model.keys import size, whole
-from fswizard.model.recipe import Cost, Job, Program
-from fswizard.system.process import Finished
+from fswizard.model.metrics import BYTES_WRITTEN
+from fswizard.model.recipe import Program
+from fswizard.progress.workload_events import Measured
 
 CHANGED_EVERY = 20
 """One file in this many has different content in the second copy."""
@@ -47,36 +48,6 @@ class BackupJob(TreeEngine):
             return _("borg create of a tree: {files}", files=files)
         return _("borg create of a second, nearly identical copy: {files}", files=files)
 
-    @property
-    def works_on(self) -> Job:
-        return replace(self, archive="first")
-
-    @property
-    def cost(self) -> Cost:
-        # borg cuts into pieces, hashes and compresses 6,000 files and 350 MB a second.
-        archived_s = START_S + self.files / 6_000 + self.total_bytes / 350e6
-        archive_bytes = int(self.total_bytes * LEFT_BY_COMPRESSION)
-        if self.archive == "first":
-            return Cost(START_S, archived_s, 0, archive_bytes, START_S)
-        changed_bytes = archive_bytes // CHANGED_EVERY // 2  # large files change only at their beginning
-        return Cost(START_S + archived_s, archived_s, archive_bytes, changed_bytes)
-
-    @property
-    def parts(self) -> Sequence[str]:
-        return ("repository",)
-
-    @property
-    def brings(self) -> Sequence[tuple[object, int]]:
-        copies = ("first",) if self.archive == "first" else ("first", "second")
-        return [((self.engine, copy, self.files), self.tree_bytes) for copy in copies]
-
-    def written_bytes(self, finished: Sequence[Finished]) -> int:
-        """Bytes that borg says it has put into its repository."""
-        try:
-            return int(json.loads(finished[0].stdout)["archive"]["stats"]["deduplicated_size"])
-        except (ValueError, KeyError, TypeError) as error:
-            raise WorkloadFailed("program", _("borg did not report what it stored."), finished[0].output) from error
-
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
         name = f"backup-{self.files}-{self.total_bytes}"
         repository, path = f"{directory}/{name}-repository", f"{scratch}/{name}-source"
@@ -84,20 +55,40 @@ class BackupJob(TreeEngine):
         env = {"BORG_BASE_DIR": f"{scratch}/borg"}
         make = (
             Work(("rm", "-rf", f"{scratch}/borg"), _("forgetting earlier repositories")),
-            Work(("borg", "init", "--encryption=none", repository), _("making a repository"), env=env),
+            Work(("borg", "init", "--encryption=none", repository), _("making a repository"), START_S, env=env),
         )
 
-        def archiving(archive: str, source: LaidOut, text: str) -> Work:
-            argv = ("borg", "create", "--json", f"{repository}::{archive}", source.path)
-            return replace(reading(argv, text, self.total_bytes), env=env)
+        def archiving(archive: str, source: Files, text: str, written_bytes: float) -> Work:
+            # borg cuts into pieces, hashes and compresses 6,000 files and 350 MB a second.
+            work = self.work(
+                ("borg", "create", "--json", f"{repository}::{archive}", source.path), text, "rchar",
+                files_per_s=6_000, bytes_per_s=350e6, written_bytes=int(written_bytes), env=env,
+            )  # fmt: skip
+            return replace(work, seconds=START_S + work.seconds)
 
-        source = self.source(path, scratch)
-        first = archiving("first", source, _("backing up the source, {files}", files=self.counted))
+        source, archive_bytes = self.source(path, scratch), self.total_bytes * LEFT_BY_COMPRESSION
+        text = _("backing up the source, {files}", files=self.counted_files)
+        first = archiving("first", source, text, archive_bytes)
         if self.archive == "first":
-            return Timed((first,), (source, LaidOut(repository, make, anew=True)), self.into_memory(source.path))
+            needs = Files(repository, self.tree_bytes, make, anew=True)
+            return Timed((first,), (source, needs), self.into_memory(path))
         again = self.source(f"{path}-again", scratch, str(CHANGED_EVERY))
-        second = archiving(
-            "second-{now:%s%f}", again, _("backing up the second copy, {files}", files=self.counted)
-        )  # fmt: skip
-        lay_out = (source, LaidOut(repository, (*make, first)), again)
-        return Timed((second,), lay_out, self.into_memory(again.path))
+        text = _("backing up the second copy, {files}", files=self.counted_files)
+        # Large files change only at their beginning.
+        second = archiving("second-{now:%s%f}", again, text, archive_bytes / CHANGED_EVERY / 2)
+        needs = Files(repository, self.tree_bytes, (*make, first))
+        return Timed((second,), (source, needs, again), self.into_memory(again.path))
+
+    def figures(self, done: Sequence[Done]) -> Iterator[Measured]:
+        """What was written is what borg says it has put into its repository."""
+        try:
+            stored = json.loads(done[0].finished.stdout)["archive"]["stats"]["deduplicated_size"]
+        except (ValueError, KeyError, TypeError) as error:
+            output = done[0].finished.output
+            raise WorkloadFailed("program", _("borg did not report what it stored."), output) from error
+        for figure in TreeEngine.figures(self, done):
+            yield Measured(BYTES_WRITTEN, stored) if figure.metric == BYTES_WRITTEN else figure
+
+    @property
+    def writes(self) -> bool:
+        return True

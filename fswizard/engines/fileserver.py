@@ -10,41 +10,33 @@ tenth.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from fswizard.engines.shared.engine import GIB, WorkloadContext, WorkloadFailed
+from fswizard.engines.shared.context import GIB, WorkloadFailed
+from fswizard.engines.shared.engine import Engine, Files, Timed, cpu_s
 from fswizard.engines.shared.fileserver_worker import NAMES as OPERATIONS
 from fswizard.engines.shared.fileserver_worker import PRECREATED_FIFTHS
-from fswizard.engines.shared.running import put_worker, worker_command
-from fswizard.engines.shared.timed import LaidOut, Timed, TimedEngine, cpu_s, syncing
-from fswizard.engines.shared.work import Work
-from fswizard.engines.shared.workers import FILESERVER
+from fswizard.engines.shared.programs import Done, JsonLines, Work, syncing, worker
 from fswizard.language import N_, _, n_
 from fswizard.model.estimates import FILES_MADE_PER_S, SEQUENTIAL_BYTES_PER_S, SSD
 from fswizard.model.keys import Keys, number, size, whole
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, LATENCIES, OPERATION_RATE, PREALLOCATION_TIME, Metric
-from fswizard.model.recipe import Cost, Pace
+from fswizard.model.recipe import Pace
 from fswizard.model.units import duration_text, size_text
 from fswizard.progress.workload_events import Measured
-from fswizard.system.process import Finished
 
 
-def operation_metrics(operation: str) -> tuple[Metric, Metric, Metric, Metric, Metric]:
+def operation_metrics(operation: str) -> tuple[Metric, ...]:
     """Count, mean, median, 99th percentile and worst latency of one kind of operation of the file-server mix."""
-    return (
-        Metric(f"{operation}_count", "1", "higher"),
-        Metric(f"{operation}_latency", "s", "lower"),
-        Metric(f"{operation}_median_latency", "s", "lower"),
-        Metric(f"{operation}_p99_latency", "s", "lower"),
-        Metric(f"{operation}_worst_latency", "s", "lower"),
-    )
+    kinds = ("", "median_", "p99_", "worst_")
+    latencies = (Metric(f"{operation}_{kind}latency", "s", "lower") for kind in kinds)
+    return (Metric(f"{operation}_count", "1", "higher"), *latencies)
 
 
 @dataclass(frozen=True, slots=True)
-class FileServerJob(TimedEngine):
+class FileServerJob(Engine):
     """The file-server mix of filebench: create and write, append, read whole, delete, stat.
 
     Its files are always made anew, as the mix changes them.
@@ -56,6 +48,8 @@ class FileServerJob(TimedEngine):
         *(metric for operation in OPERATIONS for metric in operation_metrics(operation)),
         PREALLOCATION_TIME,
     )
+    counts = N_("operations")
+    built_in = True
     threads: Annotated[int, whole(1, 256)]
     files: Annotated[int, whole(5, 10_000_000)]
     mean_file_bytes: Annotated[int, size(1, GIB)]
@@ -77,64 +71,48 @@ class FileServerJob(TimedEngine):
             threads=self.threads,
         )
 
-    @property
-    def counts(self) -> str:
-        return N_("operations")
-
-    @property
-    def built_in(self) -> bool:
-        return True
-
     def with_duration(self, seconds: float) -> FileServerJob:
         return replace(self, seconds=seconds)
-
-    @property
-    def cost(self) -> Cost:
-        files = self.files * PRECREATED_FIFTHS / 5
-        prepare_bytes = int(files * self.mean_file_bytes)
-        prepare_s = prepare_bytes / SEQUENTIAL_BYTES_PER_S + files / FILES_MADE_PER_S
-        # What is in memory at the end, which is limited, goes to the disk afterwards.
-        return Cost(prepare_s, self.seconds * 1.1, prepare_bytes, self.timed_bytes(SSD))
 
     def timed_bytes(self, pace: Pace) -> int:
         """Bytes written, which are half of the traffic."""
         return int(self.seconds * pace.bytes_per_s / 2)
 
-    @property
-    def leaves(self) -> Iterable[tuple[object, int]]:
-        return [(self, int(self.files * (self.mean_file_bytes + self.mean_append_bytes)))]
-
-    def bring(self, context: WorkloadContext, seed: int) -> None:
-        put_worker(FILESERVER, context)
-
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
-        size = size_text(self.mean_file_bytes)
+        path, size = f"{directory}/fileserver", size_text(self.mean_file_bytes)
         files = n_("{count} file of about {size}", "{count} files of about {size}", self.files, size=size)
-        path = f"{directory}/fileserver"
-        sizes = (self.threads, self.files, self.mean_file_bytes, self.mean_append_bytes)
-        arguments = (path, *map(str, sizes), f"{self.seconds:g}")
-        preparing = worker_command(FILESERVER, "prepare", *arguments, "0", scratch=scratch)
-        serving = worker_command(FILESERVER, "run", *arguments, seed, scratch=scratch)
-        made = (Work(preparing, _("making {files}", files=files), kind="json"), syncing(directory))
+        arguments = (
+            path, self.threads, self.files, self.mean_file_bytes, self.mean_append_bytes, f"{self.seconds:g}",
+        )  # fmt: skip
+        prepared = self.files * PRECREATED_FIFTHS / 5
+        prepared_bytes = int(prepared * self.mean_file_bytes)
+        preparing = Work(
+            worker("fileserver", scratch, "prepare", *arguments, 0), _("making {files}", files=files),
+            prepared_bytes / SEQUENTIAL_BYTES_PER_S + prepared / FILES_MADE_PER_S, prepared_bytes, reader=JsonLines,
+        )  # fmt: skip
         text = _(
             "serving {files} with {count} workers for {duration}",
             files=files,
             count=self.threads,
             duration=duration_text(self.seconds),
         )
-        return Timed((Work(serving, text, kind="json"),), (LaidOut(path, made, anew=True),))
+        serving = Work(
+            worker("fileserver", scratch, "run", *arguments, seed), text,
+            # What is in memory at the end, which is limited, goes to the disk afterwards.
+            1.1 * self.seconds, self.timed_bytes(SSD), reader=JsonLines,
+        )  # fmt: skip
+        room_bytes = self.files * (self.mean_file_bytes + self.mean_append_bytes)
+        return Timed((serving,), (Files(path, room_bytes, (preparing, syncing(directory)), anew=True),))
 
-    def figures(self, finished: Sequence[Finished]) -> Iterator[Measured]:
-        figures = json.loads(finished[0].stdout)
+    def figures(self, done: Sequence[Done]) -> Iterator[Measured]:
+        figures = done[0].answer
         if not figures.get("operations"):
             raise WorkloadFailed("program", _("The file-server mix ended without doing anything."))
         # The sync completes the work.
-        yield Measured(OPERATION_RATE, figures["operations"] / (figures["elapsed_s"] + finished[1].wall_s))
+        yield Measured(OPERATION_RATE, figures["operations"] / (figures["elapsed_s"] + done[1].finished.wall_s))
         yield from map(Measured, LATENCIES, (figures["all"][f"{which}_s"] for which in ("median", "p99", "worst")))
         yield Measured(BYTES_WRITTEN, figures["bytes_written"])
-        yield Measured(CPU, cpu_s(finished))
+        yield Measured(CPU, cpu_s(done))
         for operation in OPERATIONS:
-            one = figures["by_operation"][operation]
-            if one["count"]:
-                values = (one["count"], *(one[f"{which}_s"] for which in ("mean", "median", "p99", "worst")))
-                yield from map(Measured, operation_metrics(operation), values)
+            if figures["by_operation"][operation]["count"]:
+                yield from map(Measured, operation_metrics(operation), figures["by_operation"][operation].values())

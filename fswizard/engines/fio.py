@@ -2,40 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Annotated, Literal
 
-from fswizard.engines.shared.engine import (
-    MIB,
-    TIB,
-    BareDevice,
-    BareSample,
-    Engine,
-    WorkloadContext,
-    WorkloadDisturbed,
-    WorkloadFailed,
-)
+from fswizard.engines.shared.context import MIB, TIB, BareDevice, BareSample, WorkloadDisturbed, WorkloadFailed
+from fswizard.engines.shared.engine import Engine, Files, Timed
 from fswizard.engines.shared.fio_output import DumpReader, Figures, figures
-from fswizard.engines.shared.running import failure, making, part, succeed, watch
+from fswizard.engines.shared.programs import Done, Reader, Work, failure, watch
 from fswizard.language import N_, _, n_
 from fswizard.model.estimates import SEQUENTIAL_BYTES_PER_S, SSD
 from fswizard.model.filesystem import Strain
 from fswizard.model.keys import Keys, number, size, whole
-from fswizard.model.metrics import (
-    BYTES_WRITTEN,
-    CPU,
-    IOPS,
-    LATE_RATE,
-    LATENCIES,
-    SYNCS,
-    THROUGHPUT,
-)
-from fswizard.model.recipe import Cost, Job, Pace, PlannedCommand, Program
+from fswizard.model.metrics import BYTES_WRITTEN, CPU, IOPS, LATE_RATE, LATENCIES, SYNCS, THROUGHPUT
+from fswizard.model.recipe import Pace, Program
 from fswizard.model.units import binary_size_text, size_text
 from fswizard.progress.workload_events import Doing, Measured, Progress, Ran, Tell
-from fswizard.system.process import Process
+from fswizard.system.process import Finished
 
 START_S = 0.3
 """Time that fio needs to start and stop."""
@@ -106,11 +91,6 @@ class FioJob(Engine):
         return self.rw.startswith("rand")
 
     @property
-    def makes_its_file(self) -> bool:
-        """Whether it writes a new file instead of using one that was made before."""
-        return self.rw in ("write", "randwrite") and not self.seconds and self.jobs == 1
-
-    @property
     def synced(self) -> int:
         """Writes for each sync, whichever it is; 0 for one at the end."""
         return self.fsync or self.fdatasync
@@ -148,20 +128,6 @@ class FioJob(Engine):
             parts.append(_("queue depth {depth}", depth=self.depth))
         return f"fio {', '.join(parts)}"
 
-    @property
-    def cost(self) -> Cost:
-        rate = SEQUENTIAL_BYTES_PER_S
-        if self.random:
-            rate = min(rate, 20_000 * self.block_bytes)
-        whole_bytes = self.size_bytes * self.jobs
-        measure_s = START_S + (self.seconds or whole_bytes / rate)
-        measure_bytes = self.timed_bytes(SSD)
-        if measure_bytes is None:
-            measure_bytes = whole_bytes if self.writes else 0
-        if self.makes_its_file:
-            return Cost(0.0, measure_s, 0, measure_bytes)
-        return Cost(self.size_bytes / SEQUENTIAL_BYTES_PER_S + START_S, measure_s, self.size_bytes, measure_bytes)
-
     def timed_bytes(self, pace: Pace) -> int | None:
         if not self.seconds:
             return None
@@ -170,133 +136,35 @@ class FioJob(Engine):
         # Without seeks one program writes 46,000 small blocks a second on ext4, 37,000 on XFS.
         most_per_s = pace.operations_per_s if self.random else max(pace.operations_per_s, 50_000)
         bytes_per_s = min(pace.bytes_per_s, min(operations_per_s, most_per_s) * self.block_bytes)
-        return int(self.seconds * bytes_per_s * self.write_share)
+        write_share = 0.5 if self.rw == "randrw" else float(self.writes)
+        return int(self.seconds * bytes_per_s * write_share)
 
-    @property
-    def write_share(self) -> float:
-        """Share of writes in the bytes that are read and written."""
-        return 0.5 if self.rw == "randrw" else float(self.writes)
+    def timed(self, directory: str, scratch: str, seed: str) -> Timed:
+        path = f"{directory}/fio-{binary_size_text(self.size_bytes)}{'-allocated' if self.allocated else ''}"
+        work = self._work(path, scratch, seed, _(_DOING[self.rw], size=binary_size_text(self.block_bytes)))
+        if self.rw in ("write", "randwrite") and not self.seconds and self.jobs == 1:  # it makes a new file itself
+            return Timed((work,), makes=Files(path, self.size_bytes, (work,)), syncs=False)
+        text = _("preparing a file of {size}", size=size_text(self.size_bytes))
+        # Its content does not compress.
+        layout = FioJob("write", MIB, self.size_bytes, depth=4, direct=self.direct)._work(path, scratch, seed, text)
+        if self.allocated:
+            argv = ("fallocate", f"--length={self.size_bytes}", path)
+            layout = replace(layout, argv=argv, reader=None)
+        return Timed((work,), (Files(path, self.size_bytes, (layout,)),), syncs=False)
 
-    @property
-    def leaves(self) -> Iterable[tuple[object, int]]:
-        return [(self.size_bytes, self.size_bytes)]
-
-    @property
-    def works_on(self) -> Job:
-        return FioJob("read", 1, self.size_bytes)
-
-    @property
-    def limit_s(self) -> float:
-        """Time limit, far beyond the worst stall of a shingled disk, which takes more than a minute."""
-        return 180.0 + 20 * (self.cost.measure_s - START_S)
-
-    @property
-    def _text(self) -> str:
-        return _(_DOING[self.rw], size=binary_size_text(self.block_bytes))
-
-    @property
-    def _layout(self) -> FioJob:
-        """The job that makes the file, with content that does not compress."""
-        return FioJob("write", MIB, self.size_bytes, depth=4, direct=self.direct)
-
-    def _allocating(self, path: str) -> tuple[str, ...]:
-        return ("fallocate", f"--length={self.size_bytes}", path)
-
-    def _file(self, directory: str) -> str:
-        return f"{directory}/fio-{binary_size_text(self.size_bytes)}{'-allocated' if self.allocated else ''}"
-
-    def commands(self) -> tuple[PlannedCommand, ...]:
-        path = self._file("MOUNT")
-        measured = PlannedCommand(self._command(path, "SEED"), text=self._text)
-        if self.makes_its_file:
-            return (measured,)
-        layout = self._allocating(path) if self.allocated else self._layout._command(path, "SEED")
-        return (PlannedCommand(layout, text=_("preparing the file, if it isn't there yet")), measured)
-
-    async def run(self, context: WorkloadContext, emit: Tell, *, seed: int, cut_s: float = 0.0) -> None:
-        path = self._file(context.directory)
-        if self.makes_its_file:
-            async with making(context, path):
-                await self._measure(context, path, seed, emit)
-            return
-        prepare_share = 0.0
-        if path not in context.laid_out:
-            prepare_share = self.cost.prepare_share
-            emit(Doing(_("preparing a file of {size}", size=size_text(self.size_bytes))))
-            async with making(context, path):
-                if self.allocated:
-                    await succeed(context, self._allocating(path), limit_s=self.limit_s)
-                else:
-                    await self._layout._fio(context, path, seed, part(emit, 0.0, prepare_share))
-        await self._measure(context, path, seed, part(emit, prepare_share, 1 - prepare_share))
-
-    async def _measure(self, context: WorkloadContext, path: str, seed: int, emit: Tell) -> None:
-        await context.remount()
-        emit(Doing(self._text, measured=True))
-        for measured in await self._fio(context, path, seed, emit, limited=not self.direct):
-            emit(measured)
-
-    async def _fio(
-        self, context: WorkloadContext, path: str, seed: int, emit: Tell, *, limited: bool = False
-    ) -> Sequence[Measured]:
-        command = self._command(path, str(seed % (1 << 31)))
-        # fio looks for TMPDIR/fio-dump-status, with which anybody could ask for a report.
-        process = await context.start(command, env={"TMPDIR": context.scratch}, limited=limited)
-        return await self._figures(process, emit)
-
-    async def run_bare(
-        self, device: BareDevice, emit: Tell, *, seed: int, seconds: float, bytes_per_s: float
-    ) -> None:  # fmt: skip
-        rate = FASTEST_DEVICE_BYTES_PER_S if self.direct or not self.writes else bytes_per_s
-        measured_s = min(60.0, max(0.2, seconds - START_S))
-        sample = BareSample(
-            self.rw, self.block_bytes, self.size_bytes, max(self.block_bytes, int(rate * measured_s)),
-            round(measured_s * 1000), self.depth, self.jobs, self.io_engine, self.direct, seed % (1 << 31),
+    def _work(self, path: str, scratch: str, seed: str, text: str) -> Work:
+        rate = SEQUENTIAL_BYTES_PER_S
+        if self.random:
+            rate = min(rate, 20_000 * self.block_bytes)
+        whole_bytes = self.size_bytes * self.jobs
+        written_bytes = self.timed_bytes(SSD)
+        if written_bytes is None:
+            written_bytes = whole_bytes if self.writes else 0
+        return Work(
+            self._command(path, seed), text, START_S + (self.seconds or whole_bytes / rate), written_bytes,
+            # fio looks for TMPDIR/fio-dump-status, with which anybody could ask for a report.
+            env={"TMPDIR": scratch}, reader=partial(FioOutput, self),
         )  # fmt: skip
-        emit(Doing(self._text, measured=True))
-        job = replace(self, seconds=measured_s)
-        for measured in await job._figures(await device.start(sample), emit):
-            if measured.metric in self.metrics:
-                emit(measured)
-
-    async def _figures(self, process: Process, emit: Tell) -> Sequence[Measured]:
-        """The figures of a fio that was started."""
-        reader, history = DumpReader(), list[Figures]()
-
-        def output(chunk: bytes) -> None:
-            for dump in reader.feed(chunk):
-                now = figures(dump)
-                if now is not None:
-                    emit(self._progress(history[-1] if history else None, now))
-                    history.append(now)
-
-        finished = await watch(process, ("fio",), limit_s=self.limit_s, output=output)
-        emit(Ran(finished))
-        if finished.exit_code == INTERRUPTED:
-            raise WorkloadDisturbed("fio", "SIGINT or SIGTERM")
-        last = history[-1] if history else None
-        if finished.exit_code != 0 or (last is not None and last.error):
-            raise failure(finished, last.error if last else 0)
-        if last is None or not last.operations:
-            raise WorkloadFailed("program", _("fio ended without having measured anything."), finished.output)
-        latencies = (last.median_s, last.p99_s, last.worst_s)
-        values = (last.bytes_per_s, last.iops, *latencies, last.write.io_bytes, finished.cpu_s)
-        measured = list(map(Measured, FIGURES, values))
-        if self.synced and last.sync.operations:
-            measured += map(Measured, SYNCS, (last.sync.median_s, last.sync.p99_s, last.sync.p999_s))
-        rates = thirds(history[:-1])  # the last figures count the final fsync
-        if rates and self.writes and self.direct:
-            measured.append(Measured(LATE_RATE, rates[2] / rates[0]))
-        return measured
-
-    def _progress(self, last: Figures | None, now: Figures) -> Progress:
-        fraction = now.at_work_s / self.seconds if self.seconds else now.io_bytes / (self.size_bytes * self.jobs)
-        rate = None
-        if last is not None and now.at_s - last.at_s > 0.1:
-            done = now.operations - last.operations if self.random else now.io_bytes - last.io_bytes
-            rate = done / (now.at_s - last.at_s)
-        unit: Literal["1/s", "B/s"] = "1/s" if self.random else "B/s"
-        return Progress(min(1.0, fraction), rate, unit, now.median_s or None, now.worst_s or None)
 
     def _command(self, path: str, seed: str) -> tuple[str, ...]:
         options: dict[str, object] = {
@@ -336,6 +204,77 @@ class FioJob(Engine):
         words = (f"--{name}" if value is None else f"--{name}={value}" for name, value in options.items())
         return ("fio", *words)
 
+    def figures(self, done: Sequence[Done]) -> Iterator[Measured]:
+        history: list[Figures] = done[0].answer
+        last = history[-1]
+        both = last.all
+        latencies = (both.median_s, both.p99_s, both.worst_s)
+        values = (both.bytes_per_s, both.iops, *latencies, last.write.io_bytes, done[0].finished.cpu_s)
+        yield from map(Measured, FIGURES, values)
+        if self.synced and last.sync.operations:
+            yield from map(Measured, SYNCS, (last.sync.median_s, last.sync.p99_s, last.sync.p999_s))
+        rates = thirds(history[:-1])  # the last figures count the final fsync
+        if rates and self.writes and self.direct:
+            yield Measured(LATE_RATE, rates[2] / rates[0])
+
+    async def run_bare(
+        self, device: BareDevice, emit: Tell, *, seed: int, seconds: float, bytes_per_s: float
+    ) -> None:  # fmt: skip
+        rate = FASTEST_DEVICE_BYTES_PER_S if self.direct or not self.writes else bytes_per_s
+        measured_s = min(60.0, max(0.2, seconds - START_S))
+        sample = BareSample(
+            self.rw, self.block_bytes, self.size_bytes, max(self.block_bytes, int(rate * measured_s)),
+            round(measured_s * 1000), self.depth, self.jobs, self.io_engine, self.direct, seed % (1 << 31),
+        )  # fmt: skip
+        job = replace(self, seconds=measured_s)
+        (work,), output = job.timed("MOUNT", "SCRATCH", "SEED").works, FioOutput(job, emit)
+        emit(Doing(work.text, measured=True))
+        process = await device.start(sample)
+        finished = await watch(process, ("fio",), limit_s=180.0 + 20 * measured_s, output=output.feed)
+        emit(Ran(finished))
+        output.check(finished)
+        for measured in job.figures([Done(finished, answer=output.answer)]):
+            if measured.metric in self.metrics:
+                emit(measured)
+
+
+class FioOutput(Reader):
+    """What a job's fio prints; the answer is its figures, four times a second."""
+
+    def __init__(self, job: FioJob, emit: Tell) -> None:
+        super().__init__(emit)
+        self.answer: list[Figures] = []
+        self._job, self._dumps = job, DumpReader()
+
+    def feed(self, chunk: bytes) -> None:
+        for dump in self._dumps.feed(chunk):
+            now = figures(dump)
+            if now is not None:
+                self.emit(self._progress(self.answer[-1] if self.answer else None, now))
+                self.answer.append(now)
+                self.error = now.error
+
+    def _progress(self, last: Figures | None, now: Figures) -> Progress:
+        job, done = self._job, now.all
+        if not job.seconds:
+            fraction = done.io_bytes / (job.size_bytes * job.jobs)
+        else:
+            fraction = done.io_bytes / done.bytes_per_s / job.seconds if done.bytes_per_s else 0.0
+        rate = None
+        if last is not None and now.at_s - last.at_s > 0.1:
+            moved = done.operations - last.all.operations if job.random else done.io_bytes - last.all.io_bytes
+            rate = moved / (now.at_s - last.at_s)
+        unit: Literal["1/s", "B/s"] = "1/s" if job.random else "B/s"
+        return Progress(min(1.0, fraction), rate, unit, done.median_s or None, done.worst_s or None)
+
+    def check(self, finished: Finished) -> None:
+        if finished.exit_code == INTERRUPTED:
+            raise WorkloadDisturbed("fio", "SIGINT or SIGTERM")
+        if finished.exit_code != 0 or self.error:
+            raise failure(finished, self.error)
+        if not self.answer or not self.answer[-1].all.operations:
+            raise WorkloadFailed("program", _("fio ended without having measured anything."), finished.output)
+
 
 def thirds(history: Sequence[Figures]) -> tuple[float, float, float] | None:
     """The rate in each third; None with too few figures (fio prints four a second), or if one of the first two is 0."""
@@ -346,6 +285,6 @@ def thirds(history: Sequence[Figures]) -> tuple[float, float, float] | None:
     for one, other in pairwise((history[0], history[third], history[-1 - third], history[-1])):
         if other.at_s <= one.at_s:
             return None
-        rates.append((other.io_bytes - one.io_bytes) / (other.at_s - one.at_s))
+        rates.append((other.all.io_bytes - one.all.io_bytes) / (other.at_s - one.at_s))
     first, middle, last = rates
     return (first, middle, last) if first and middle else None

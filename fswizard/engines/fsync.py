@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from fswizard.engines.shared.engine import MIB, TIB, WorkloadContext
+from fswizard.engines.shared.context import MIB, TIB
+from fswizard.engines.shared.engine import Engine, Files, Timed, cpu_s
 from fswizard.engines.shared.fsync_worker import LARGEST, SAVE
-from fswizard.engines.shared.running import put_worker, worker_command
-from fswizard.engines.shared.timed import Timed, TimedEngine, cpu_s
-from fswizard.engines.shared.work import Work
+from fswizard.engines.shared.programs import Done, JsonLines, Work, worker
 from fswizard.language import _
-from fswizard.model.filesystem import Strain
 from fswizard.model.keys import number, size
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, FSYNC_MEDIAN, FSYNC_WORST
-from fswizard.model.recipe import Cost
 from fswizard.model.units import duration_text, size_text
 from fswizard.progress.workload_events import Measured
-from fswizard.system.process import Finished
 
-WORKER = "fsync_worker.py"
 UNIT_BYTES = 8 * MIB
 
 
 @dataclass(frozen=True, slots=True)
-class FsyncJob(TimedEngine):
+class FsyncJob(Engine):
     """Small saves with fsync while a large file is written at an even pace.
 
     Where copying was measured before, its pace is that of the baseline, so that the disk is just busy.
@@ -34,6 +28,7 @@ class FsyncJob(TimedEngine):
 
     engine = "fsync"
     metrics = (FSYNC_MEDIAN, FSYNC_WORST, BYTES_WRITTEN, CPU)
+    strain = "sync"
     total_bytes: Annotated[int, size(8 * MIB, 16 * TIB)]
     """So much is written of the large file, at most."""
     seconds: Annotated[float, number(1, 3600)]
@@ -44,14 +39,6 @@ class FsyncJob(TimedEngine):
         return _("fsync of 4 KiB while up to {size} are written in {seconds}", size=size, seconds=seconds)
 
     @property
-    def strain(self) -> Strain:
-        return "sync"
-
-    @property
-    def built_in(self) -> bool:
-        return False  # its pace is given
-
-    @property
     def units(self) -> int:
         """8 MiB of the large file."""
         return max(1, self.total_bytes // UNIT_BYTES)
@@ -59,26 +46,17 @@ class FsyncJob(TimedEngine):
     def scaled(self, units: int) -> FsyncJob:
         return replace(self, total_bytes=min(units * UNIT_BYTES, self.total_bytes))
 
-    @property
-    def cost(self) -> Cost:
-        return Cost(0.0, self.seconds, 0, self.total_bytes)
-
-    @property
-    def leaves(self) -> Iterable[tuple[object, int]]:
-        return [(self.engine, min(self.total_bytes, LARGEST) + MIB)]
-
-    def bring(self, context: WorkloadContext, seed: int) -> None:
-        put_worker(WORKER, context)
-
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
         path = f"{directory}/fsync"
-        argv = worker_command(WORKER, path, str(self.total_bytes), f"{self.seconds:g}", scratch=scratch)
-        work = Work(argv, _("saving while a large file is written"), kind="json")
-        return Timed((work,), makes=path, reads=False)
+        argv = worker("fsync", scratch, path, self.total_bytes, f"{self.seconds:g}")
+        text = _("saving while a large file is written")
+        work = Work(argv, text, self.seconds, self.total_bytes, reader=JsonLines)
+        makes = Files(path, min(self.total_bytes, LARGEST) + MIB, (work,))
+        return Timed((work,), makes=makes, reads=False)
 
-    def figures(self, finished: Sequence[Finished]) -> Iterator[Measured]:
-        figures = json.loads(finished[0].stdout)
+    def figures(self, done: Sequence[Done]) -> Iterator[Measured]:
+        figures = done[0].answer
         yield Measured(FSYNC_MEDIAN, figures["median_s"])
         yield Measured(FSYNC_WORST, figures["worst_s"])
         yield Measured(BYTES_WRITTEN, figures["written"] + SAVE)
-        yield Measured(CPU, cpu_s(finished))
+        yield Measured(CPU, cpu_s(done))

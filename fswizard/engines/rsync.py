@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from fswizard.engines.shared.engine import GIB
-from fswizard.engines.shared.timed import LaidOut, Timed
+from fswizard.engines.shared.context import GIB
+from fswizard.engines.shared.engine import Files, Timed
 from fswizard.engines.shared.trees import FILES_COPIED_PER_S, TreeEngine
-from fswizard.engines.shared.work import writing
 from fswizard.language import N_, _
+from fswizard.model.estimates import SEQUENTIAL_BYTES_PER_S
 from fswizard.model.keys import size, whole
-from fswizard.model.recipe import Cost, Program
-from fswizard.system.process import Finished
+from fswizard.model.recipe import Program
 
 INODE_BYTES = 256
 """Least that an access time writes."""
@@ -36,7 +34,7 @@ class RsyncJob(TreeEngine):
 
     @property
     def words(self) -> str:
-        if self.direction == "onto":
+        if self.writes:
             return _("rsync onto the disk: {files}", files=self.in_total)
         return _("rsync from the disk: {files}", files=self.in_total)
 
@@ -45,32 +43,26 @@ class RsyncJob(TreeEngine):
         return f"rsync {self.direction}"
 
     @property
-    def cost(self) -> Cost:
-        made_s, tree_bytes = self.made_s, self.tree_bytes
-        if self.direction == "from":
-            return Cost(made_s, self.copied_s, tree_bytes, self.files * INODE_BYTES, made_s, tree_bytes)
-        return Cost(made_s, self.files_s(FILES_COPIED_PER_S), 0, tree_bytes)  # the source is made once in a run
-
-    @property
-    def parts(self) -> Sequence[str]:
-        return (f"{self.shape} {self.direction}",)
-
-    @property
-    def brings(self) -> Sequence[tuple[object, int]]:
-        return [((self.engine, self.shape, self.files), self.tree_bytes)]
-
-    def written_bytes(self, finished: Sequence[Finished]) -> int:
-        return self.total_bytes if self.direction == "onto" else 0
+    def writes(self) -> bool:
+        return self.direction == "onto"
 
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
         """rsync is the first to read the tree on the candidate, as later accesses write no time by default."""
         here, elsewhere = f"{directory}/rsync-{self.tree_name}", f"{scratch}/rsync-{self.tree_name}"
-        if self.direction == "onto":
-            text = _("rsync of {files} onto the candidate", files=self.counted)
-            work = writing(("rsync", "--archive", f"{elsewhere}/", here), text, self.total_bytes)
-            return Timed((work,), (self.source(elsewhere, scratch),), self.into_memory(elsewhere), makes=here)
-        source, copy = f"{here}-source", f"{elsewhere}-copy"
-        tree = LaidOut(source, (self.making_source(source, scratch),), anew=True)
-        text = _("rsync of {files} from the candidate", files=self.counted)
-        work = writing(("rsync", "--archive", f"{source}/", copy), text, self.total_bytes)
-        return Timed((work,), (tree,), makes=copy)
+        if self.writes:
+            source, copy = elsewhere, here
+            needs = self.source(source, scratch)
+            text = _("rsync of {files} onto the candidate", files=self.counted_files)
+            bytes_per_s, written_bytes = SEQUENTIAL_BYTES_PER_S, self.tree_bytes
+        else:
+            source, copy = f"{here}-source", f"{elsewhere}-copy"
+            making = self.making(source, scratch, _("making the source"))
+            needs = Files(source, self.tree_bytes, (making,), anew=True)
+            text = _("rsync of {files} from the candidate", files=self.counted_files)
+            bytes_per_s, written_bytes = SEQUENTIAL_BYTES_PER_S / 2, self.files * INODE_BYTES
+        work = self.work(
+            ("rsync", "--archive", f"{source}/", copy), text, "wchar",
+            files_per_s=FILES_COPIED_PER_S, bytes_per_s=bytes_per_s, written_bytes=written_bytes,
+        )  # fmt: skip
+        makes = Files(copy, self.tree_bytes, (work,))
+        return Timed((work,), (needs,), self.into_memory(source) if self.writes else None, makes)

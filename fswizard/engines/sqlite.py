@@ -5,22 +5,19 @@ from __future__ import annotations
 import errno
 import os
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from fswizard.engines.shared.engine import WorkloadContext
-from fswizard.engines.shared.timed import LaidOut, Timed, TimedEngine, cpu_s, duration_s
-from fswizard.engines.shared.work import Work
+from fswizard.engines.shared.engine import Engine, Files, Timed, cpu_s, duration_s
+from fswizard.engines.shared.programs import Done, Work
 from fswizard.language import N_, _, n_
-from fswizard.model.filesystem import Strain
 from fswizard.model.keys import whole
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, DURATION, OPERATION_RATE, WORST_STALL
-from fswizard.model.recipe import Cost, Program
+from fswizard.model.recipe import Program
 from fswizard.progress.workload_events import Measured
-from fswizard.system.process import Finished
 
 ROWS = 2000
 """Number of rows in the beginning."""
@@ -36,7 +33,7 @@ far."""
 
 
 @dataclass(frozen=True, slots=True)
-class SqliteJob(TimedEngine):
+class SqliteJob(Engine):
     """Transactions of SQLite, each on the disk before the next one begins (`synchronous = FULL`)."""
 
     engine = "sqlite"
@@ -54,6 +51,8 @@ class SqliteJob(TimedEngine):
         ),
     )
     metrics = (OPERATION_RATE, DURATION, BYTES_WRITTEN, CPU, WORST_STALL)
+    strain = "sync"
+    counts = N_("saves")
     journal: Literal["wal", "delete"]
     transactions: Annotated[int, whole(1, 1_000_000)]
 
@@ -67,14 +66,6 @@ class SqliteJob(TimedEngine):
         )
 
     @property
-    def strain(self) -> Strain:
-        return "sync"
-
-    @property
-    def counts(self) -> str:
-        return N_("saves")
-
-    @property
     def units(self) -> int:
         """Transactions."""
         return self.transactions
@@ -82,20 +73,7 @@ class SqliteJob(TimedEngine):
     def scaled(self, units: int) -> SqliteJob:
         return replace(self, transactions=min(units, self.transactions))
 
-    @property
-    def cost(self) -> Cost:
-        per_s, each_bytes = SPEED[self.journal]
-        first_s, first_bytes = 0.2, ROWS * PAYLOAD_BYTES
-        if FIRST_TRANSACTIONS[self.journal]:
-            first_bytes += LOG_BYTES
-        seconds, written_bytes = self.transactions / per_s, self.transactions * each_bytes
-        return Cost(first_s, seconds, first_bytes, written_bytes, always_s=first_s, always_bytes=first_bytes)
-
-    @property
-    def leaves(self) -> Iterable[tuple[object, int]]:
-        return [(self, self.cost.prepare_bytes + self.cost.measure_bytes)]
-
-    def bring(self, context: WorkloadContext, seed: int) -> None:
+    def bring(self, scratch: str, seed: int) -> None:
         dice = random.Random(seed)
         timed_from = ROWS + FIRST_TRANSACTIONS[self.journal]
         scripts = {
@@ -116,36 +94,45 @@ class SqliteJob(TimedEngine):
             ],
         }
         for part, statements in scripts.items():
-            Path(self._script(context.scratch, part)).write_text("\n".join(statements))
+            Path(self._script(scratch, part)).write_text("\n".join(statements))
 
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
         # The database has a directory, as its journal is there, too, under a similar name.
         database = f"{directory}/sqlite-{self.journal}-{self.transactions}"
-        making = Work(("mkdir", database), _("a directory for the database"))
-        first = self._carrying_out("first", database, scratch, _("making the database"))
-        text = n_("{count} transaction of SQLite", "{count} transactions of SQLite", self.transactions)
-        share_done = share_read(self._script(scratch, "then"))
-        work = replace(
-            self._carrying_out("then", database, scratch, text),
-            share_done=share_done, whole=self.transactions, unit="1/s",
-        )  # fmt: skip
-        return Timed((work,), (LaidOut(database, (making, first), anew=True),), reads=False)
 
-    def _carrying_out(self, part: str, database: str, scratch: str, text: str) -> Work:
-        """sqlite3 with the statements of a script, without the user's settings in HOME."""
-        script = self._script(scratch, part).replace("\\", "\\\\").replace('"', '\\"')
-        argv = ("sqlite3", "-batch", "-bail", f"{database}/database", f'.read "{script}"')
-        return Work(argv, text, env={"HOME": scratch})
+        def carrying_out(part: str, text: str, **more: Any) -> Work:
+            # HOME would have the user's settings.
+            script = self._script(scratch, part).replace("\\", "\\\\").replace('"', '\\"')
+            argv = ("sqlite3", "-batch", "-bail", f"{database}/database", f'.read "{script}"')
+            return Work(argv, text, env={"HOME": scratch}, **more)
+
+        first_bytes = ROWS * PAYLOAD_BYTES + (LOG_BYTES if FIRST_TRANSACTIONS[self.journal] else 0)
+        per_s, each_bytes = SPEED[self.journal]
+        makes = (
+            Work(("mkdir", database), _("a directory for the database")),
+            carrying_out("first", _("making the database"), seconds=0.2, written_bytes=first_bytes),
+        )
+        work = carrying_out(
+            "then",
+            n_("{count} transaction of SQLite", "{count} transactions of SQLite", self.transactions),
+            seconds=self.transactions / per_s,
+            written_bytes=self.transactions * each_bytes,
+            share_done=share_read(self._script(scratch, "then")),
+            whole=self.transactions,
+            unit="1/s",
+        )
+        needs = Files(database, first_bytes + work.written_bytes, makes, anew=True)
+        return Timed((work,), (needs,), reads=False)
 
     def _script(self, scratch: str, part: str) -> str:
         return f"{scratch}/sqlite-{self.journal}-{self.transactions}-{part}.sql"
 
-    def figures(self, finished: Sequence[Finished]) -> Iterator[Measured]:
-        yield Measured(OPERATION_RATE, self.transactions / duration_s(finished))
-        yield Measured(DURATION, duration_s(finished))
+    def figures(self, done: Sequence[Done]) -> Iterator[Measured]:
+        yield Measured(OPERATION_RATE, self.transactions / duration_s(done))
+        yield Measured(DURATION, duration_s(done))
         # Only content: what SQLite writes to its journal is amplification.
         yield Measured(BYTES_WRITTEN, 2 * self.transactions * PAYLOAD_BYTES)
-        yield Measured(CPU, cpu_s(finished))
+        yield Measured(CPU, cpu_s(done))
 
 
 def _transactions(rows: range, dice: random.Random) -> Iterator[str]:

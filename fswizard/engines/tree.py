@@ -2,39 +2,66 @@
 
 Files from elsewhere, such as a video from a camera or packages from the network, are outside the candidate and are
 read into memory beforehand. Only `dpkg` and `deliver` sync; the sync at the end is what users wait for before they
-unplug a disk.
+unplug a disk. A class for each operation says all about it.
 """
 
 from __future__ import annotations
 
 import errno
+import math
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from fswizard.engines.shared import tree_worker
-from fswizard.engines.shared.engine import MIB, TIB
-from fswizard.engines.shared.shapes import TreeShape, own_shape, shipped_shape
-from fswizard.engines.shared.timed import Timed
-from fswizard.engines.shared.tree_operations import OPERATIONS, Operation, TreeOperation
-from fswizard.engines.shared.trees import TreeEngine
+from fswizard.engines.shared.context import MIB, TIB
+from fswizard.engines.shared.engine import Files, Timed
+from fswizard.engines.shared.programs import Work, counted
+from fswizard.engines.shared.trees import (
+    FILES_COPIED_PER_S,
+    LEFT_BY_COMPRESSION,
+    METADATA_BYTES,
+    TreeEngine,
+    TreeShape,
+    own_shape,
+    shipped_shape,
+)
 from fswizard.language import N_, _, n_
+from fswizard.model.estimates import SEQUENTIAL_BYTES_PER_S
 from fswizard.model.filesystem import Strain
 from fswizard.model.keys import UNWRITTEN, Keys, size, whole
-from fswizard.model.recipe import Cost, Job, Program
+from fswizard.model.recipe import Program
 from fswizard.model.units import size_text
-from fswizard.system.process import Finished
 
+TreeOperation = Literal[
+    "copy", "delete", "copy-onto", "read-back", "delete-onto", "tar", "untar", "find", "du", "git-status", "install",
+    "start", "read", "deliver",
+]  # fmt: skip
 LARGE_FILE_BYTES = MIB
 """Files of this size on average are streams: their content takes longer than their names."""
 UNIT_BYTES = 8 * MIB
 """A unit of work on large files."""
+PACKAGE_FILES = 20
+"""A unit of work on packages; of other trees it is 100 files."""
+SYNC_BYTES = 50_000
+"""What an fsync of a small file writes."""
+TAR_BYTES = 2_200
+"""Headers and padding of a file in an archive."""
+ACCESS_TIME_BYTES = 1_000
+LINE_BYTES = 16
+"""Length of the line that `find` writes for each file."""
+GIT_SETTINGS = (
+    "user.name=fswizard",
+    "user.email=fswizard@localhost",
+    "core.hooksPath=/dev/null",
+    "maintenance.auto=false",  # or a commit of thousands of files has them packed in the background
+)
 
 
 @dataclass(frozen=True, slots=True)
 class TreeJob(TreeEngine):
-    """Work on a generated directory tree with the everyday programs; see `tree_operations.py`."""
+    """Work on a generated directory tree with the everyday programs."""
 
     engine = "tree"
     programs = (
@@ -65,8 +92,8 @@ class TreeJob(TreeEngine):
         return replace(self, own=own)
 
     @property
-    def does(self) -> Operation:
-        return OPERATIONS[self.operation](self)
+    def does(self) -> type[Operation]:
+        return OPERATIONS[self.operation]
 
     @property
     def words(self) -> str:
@@ -81,15 +108,15 @@ class TreeJob(TreeEngine):
 
     @property
     def strain(self) -> Strain:
-        return self.does.load or ("stream" if self._large else "small-files")
-
-    @property
-    def works_on(self) -> Job:
-        return replace(self, operation=self.does.works_on or self.operation)
+        return self.does.strain or ("stream" if self._large else "small-files")
 
     @property
     def built_in(self) -> bool:
-        return self.operation == "install" or self.does.work().kind == "timing"
+        return self.operation == "install" or any(work.times_itself for work in self._planned.works)
+
+    @property
+    def writes(self) -> bool:
+        return self.does.writes
 
     @property
     def units(self) -> int | None:
@@ -109,38 +136,12 @@ class TreeJob(TreeEngine):
         files = units * self.does.unit_files
         return replace(self, files=files, total_bytes=self.total_bytes * files // self.files)
 
-    @property
-    def cost(self) -> Cost:
-        return self.does.cost()
-
-    @property
-    def parts(self) -> Sequence[str]:
-        return [f"{self.shape} {part}" for part in self.does.leaves()]
-
-    @property
-    def brings(self) -> Sequence[tuple[object, int]]:
-        # Packages are there as trees, too.
-        return [
-            ((self.tree_name, part), (2 if part == "packages" else 1) * self.tree_bytes)
-            for part in (self.does.first or self.does).scratch_trees
-        ]
-
-    def written_bytes(self, finished: Sequence[Finished]) -> int:
-        return self.total_bytes if self.does.writes else 0
-
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
-        return OPERATIONS[self.operation](self, directory, scratch, seed).timed()
+        return self.does(self, directory, scratch, seed).timed()
 
     @property
     def described(self) -> TreeShape | None:
         return self.own or shipped_shape(self.shape, self.files)
-
-    @property
-    def only_file(self) -> str:
-        """The one file of a tree that the worker knows by name; empty for others."""
-        if self.described or self.files > 1:
-            return ""
-        return tree_worker.Tree(self.shape, 1, self.total_bytes).entries[0][0]
 
     @property
     def tree_name(self) -> str:
@@ -168,6 +169,10 @@ class TreeJob(TreeEngine):
             "modules": n_("{count} library file", "{count} library files", self.files),
         }[self.shape]
 
+    def says(self, doing: str) -> str:
+        """A sentence with the number, kind and size of the files."""
+        return _(doing, files=self.described_files, total=size_text(self.total_bytes))
+
     @property
     def _large(self) -> bool:
         return self.total_bytes >= self.files * LARGE_FILE_BYTES
@@ -175,4 +180,331 @@ class TreeJob(TreeEngine):
     @property
     def _streams(self) -> bool:
         """Whether its unit of work is a number of bytes."""
-        return self._large and self.operation not in ("install", "start")
+        return self._large and self.does.unit_files != PACKAGE_FILES
+
+
+class Operation:
+    """One of the operations that a `TreeJob` may have, on the trees of that job."""
+
+    words: ClassVar[str]
+    """Name for users, to be translated."""
+    strain: ClassVar[Strain | None] = None
+    """Dominant load; None if it depends on the size of the files."""
+    makes: ClassVar[str] = ""
+    """Name of the tree that it makes, of the job's size."""
+    on: ClassVar[type[Operation] | None] = None
+    """The operation whose tree it needs."""
+    writes = False
+    """Whether it writes the bytes of the tree."""
+    deletes = False
+    """Whether it deletes the tree that it needs."""
+    reads = True
+    """Whether it reads what is on the candidate."""
+    unit_files = 100
+    """Number of files in a unit of work; see `TreeJob.scaled`."""
+
+    def __init__(self, job: TreeJob, directory: str, scratch: str, seed: str) -> None:
+        self.job, self.scratch, self.seed = job, scratch, seed
+        self.tree, self.source = f"{directory}/{job.tree_name}", f"{scratch}/{job.tree_name}"
+        self.before = self.on(job, directory, scratch, seed) if self.on else None
+        self.there = self.before.path if self.before else ""
+
+    @property
+    def path(self) -> str:
+        """Of the tree that it makes."""
+        return f"{self.tree}-{self.makes}"
+
+    def works(self) -> tuple[Work, ...]:
+        """The programs that are timed."""
+        raise NotImplementedError
+
+    def needs(self) -> tuple[Files, ...]:
+        """What must exist before."""
+        return (*self.before.needs(), self.before.made()) if self.before else ()
+
+    def warm_up(self) -> Work | None:
+        """The program that reads into memory what comes from elsewhere."""
+        return None
+
+    def made(self) -> Files:
+        return Files(self.path, self.job.tree_bytes, self.works())
+
+    def timed(self) -> Timed:
+        makes, deletes = self.made() if self.makes else None, self.there if self.deletes else ""
+        return Timed(self.works(), self.needs(), self.warm_up(), makes, deletes, self.reads)
+
+
+class Copy(Operation):
+    """A copy within the candidate, which shares no blocks with its source."""
+
+    words = "cp -a"
+    makes, writes = "copy", True
+    bytes_per_s = SEQUENTIAL_BYTES_PER_S / 2  # read and written
+
+    @property
+    def original(self) -> str:
+        return self.tree
+
+    def needs(self) -> tuple[Files, ...]:
+        making = self.job.making(self.tree, self.scratch, self.job.says(N_("making {files}, {total}")))
+        return (Files(self.tree, self.job.tree_bytes, (making,)),)
+
+    def works(self) -> tuple[Work, ...]:
+        return (
+            self.job.work(
+                ("cp", "-a", "--reflink=never", self.original, self.path), self.job.says("copying {files}"), "wchar",
+                files_per_s=FILES_COPIED_PER_S, bytes_per_s=self.bytes_per_s, written_bytes=self.job.tree_bytes,
+            ),
+        )  # fmt: skip
+
+
+class CopyOnto(Copy):
+    """A copy from memory onto the candidate, as from a camera."""
+
+    words = N_("cp -a onto the disk")
+    makes, reads = "onto", False
+    bytes_per_s = SEQUENTIAL_BYTES_PER_S
+
+    @property
+    def original(self) -> str:
+        return self.source
+
+    def needs(self) -> tuple[Files, ...]:
+        return (self.job.source(self.source, self.scratch),)
+
+    def warm_up(self) -> Work:
+        return self.job.into_memory(self.source)
+
+
+class Unpack(Operation):
+    """Unpacks an archive that is in memory."""
+
+    words = "tar --extract"
+    makes, writes, reads = "unpacked", True, False
+
+    def needs(self) -> tuple[Files, ...]:
+        job, archive = self.job, f"{self.source}.tar"
+        argv = ("tar", "--create", "--sort=name", f"--file={archive}", f"--directory={self.source}", ".")
+        packing = job.work(argv, job.says("packing {files}"), "wchar")
+        return job.source(self.source, self.scratch), job.outside(archive, self.scratch, packing)
+
+    def warm_up(self) -> Work:
+        argv = ("cp", f"{self.source}.tar", "/dev/null")
+        return self.job.work(argv, _("reading the archive into memory"), "rchar")
+
+    def works(self) -> tuple[Work, ...]:
+        argv = ("tar", "--extract", f"--file={self.source}.tar", f"--one-top-level={self.path}")
+        job = self.job
+        return (
+            job.work(
+                argv, job.says("unpacking {files}"), "wchar", files_per_s=25_000, written_bytes=job.tree_bytes,
+            ),
+        )  # fmt: skip
+
+
+class Install(Operation):
+    """`dpkg --unpack` of packages that are in memory; it syncs each file."""
+
+    words, strain = N_("installation"), "sync"
+    makes, writes, reads = "installed", True, False
+    unit_files = PACKAGE_FILES
+
+    def needs(self) -> tuple[Files, ...]:
+        """Packages that are not compressed, as unpacking them would measure the processor."""
+        job, path = self.job, f"{self.source}-packages"
+        trees, debs = f"{path}/trees", f"{path}/debs"
+        each = ("-exec", "dpkg-deb", "-Znone", "--build", "{}", debs, ";")
+        works = (
+            job.work(job.worker("packages", trees, self.scratch), job.says("writing {files}"), "wchar"),
+            Work(("mkdir", debs), _("their directory")),
+            Work(("find", trees, "-mindepth", "1", "-maxdepth", "1", *each), _("packing them")),
+        )
+        return (job.outside(path, self.scratch, *works, copies=2),)
+
+    def warm_up(self) -> Work:
+        return self.job.into_memory(f"{self.source}-packages/debs")
+
+    def works(self) -> tuple[Work, ...]:
+        """dpkg without root. It syncs even where its settings say otherwise, as in containers."""
+        job = self.job
+        options = ("--no-force-unsafe-io", "--force-not-root,bad-path", "--force-script-chrootless", "--log=/dev/null")
+        unpack = ("--unpack", "--recursive", f"{self.source}-packages/debs")
+        # Two processes hand on, as archives, what a third one writes.
+        handed_on_bytes = job.total_bytes + 2 * (job.total_bytes + job.files * TAR_BYTES)
+        unpacking = job.work(
+            ("dpkg", f"--root={self.path}", *options, *unpack), job.says(N_("installing {files}")),
+            files_per_s=1_000, written_bytes=job.tree_bytes + job.files * SYNC_BYTES,
+            share_done=counted("wchar", handed_on_bytes), whole=job.total_bytes, env={"HOME": self.path},
+        )  # fmt: skip
+        return Work(("mkdir", "--parents", f"{self.path}/var/lib/dpkg"), _("an empty database")), unpacking
+
+
+class Deliver(Operation):
+    """Brings mail into Maildir folders, each message synced."""
+
+    words, strain = N_("delivery"), "sync"
+    makes, writes, reads = "delivered", True, False
+
+    def works(self) -> tuple[Work, ...]:
+        job = self.job
+        return (
+            job.work(
+                job.worker("deliver", self.path, self.scratch), job.says("delivering {files}"), "wchar",
+                files_per_s=2_000, written_bytes=job.tree_bytes + job.files * SYNC_BYTES, times_itself=True,
+            ),
+        )  # fmt: skip
+
+
+class GitStatus(Operation):
+    """Asks git what has changed in a repository, without the user's settings, which may sign, or start programs."""
+
+    words, strain = "git status", "read"
+
+    def needs(self) -> tuple[Files, ...]:
+        job = self.job
+        # git compresses.
+        adding = self._git(
+            _("adding its files"), "add", "--all",
+            files_per_s=8_000, bytes_per_s=60e6,
+            written_bytes=int(LEFT_BY_COMPRESSION * job.tree_bytes + job.files * METADATA_BYTES / 2),
+        )  # fmt: skip
+        works = (
+            job.making(self._repository, self.scratch, job.says(N_("making {files}, {total}"))),
+            self._git(_("making it a repository"), "init", "--quiet"),
+            adding,
+            self._git(_("committing them"), "commit", "--quiet", "--message=all"),
+        )
+        return (Files(self._repository, 2 * job.tree_bytes, works),)
+
+    def works(self) -> tuple[Work, ...]:
+        asking = self.job.says(N_("asking git what has changed among {files}"))
+        return (self._git(asking, "status", "--short", files_per_s=14_000),)
+
+    @property
+    def _repository(self) -> str:
+        return f"{self.tree}-repository"
+
+    def _git(self, text: str, *arguments: str, bytes_per_s: float = math.inf, **more: Any) -> Work:
+        settings = [word for setting in GIT_SETTINGS for word in ("-c", setting)]
+        argv = ("git", *settings, "-C", self._repository, *arguments)
+        env = {"HOME": self.scratch, "XDG_CONFIG_HOME": self.scratch}
+        return self.job.work(argv, text, bytes_per_s=bytes_per_s, env=env, **more)
+
+
+class Delete(Operation):
+    """Deletes the copy within the candidate."""
+
+    words, deletes = "rm -rf", True
+    on: ClassVar[type[Operation] | None] = Copy
+
+    def works(self) -> tuple[Work, ...]:
+        argv, text = ("rm", "-rf", self.there), self.job.says(N_("deleting {files}"))
+        return (self.job.work(argv, text, files_per_s=14_000, bytes_per_s=8e9),)
+
+
+class DeleteOnto(Delete):
+    """Deletes the copy that came from memory."""
+
+    on = CopyOnto
+
+
+class Read(Operation):
+    """Reads the unpacked files in random order."""
+
+    words, strain = N_("reading"), "read"
+    doing: ClassVar[str] = N_("reading {files}")
+    on: ClassVar[type[Operation] | None] = Unpack
+
+    def works(self) -> tuple[Work, ...]:
+        argv = self.job.worker("read", self.there, self.scratch, self.seed)
+        text = self.job.says(self.doing)
+        return (self.job.work(argv, text, "rchar", files_per_s=6_000, times_itself=True),)
+
+
+class ReadBack(Read):
+    """Reads the copy that came from memory, a single file with cp and several in random order."""
+
+    doing, on = N_("reading {files} back"), CopyOnto
+
+    def works(self) -> tuple[Work, ...]:
+        job = self.job
+        if job.described or job.files > 1:
+            return super().works()
+        ((name, _size, _share),) = tree_worker.Tree(job.shape, 1, job.total_bytes).entries
+        argv = ("cp", f"{self.there}/{name}", "/dev/null")
+        return (job.work(argv, job.says(self.doing), "rchar", files_per_s=6_000),)
+
+
+class Start(Read):
+    """Reads the installed files in random order, as starting programs does."""
+
+    words, doing, on = N_("program start"), N_("starting from {files}"), Install
+    unit_files = PACKAGE_FILES
+
+
+class Pack(Operation):
+    """Packs the unpacked files into an archive on the candidate."""
+
+    words, strain, on = "tar --create", "read", Unpack
+    makes, writes = "packed", True
+
+    @property
+    def path(self) -> str:
+        return f"{self.tree}.tar"
+
+    def works(self) -> tuple[Work, ...]:
+        job = self.job
+        return (
+            job.work(
+                ("tar", "--create", f"--file={self.path}", f"--directory={self.there}", "."),
+                job.says("packing {files}"), "wchar",
+                files_per_s=6_000, written_bytes=job.total_bytes + job.files * TAR_BYTES,
+            ),
+        )  # fmt: skip
+
+
+class Find(Operation):
+    """Looks at the size of every unpacked file."""
+
+    words, strain, on = "find", "read", Unpack
+
+    def works(self) -> tuple[Work, ...]:
+        # The bytes that it writes to /dev/null show its progress.
+        files = self.job.files
+        condition = ("-type", "f", "-size", "-1000000G", "-fprintf", "/dev/null", f"%{LINE_BYTES - 1}s\\n")
+        share_done = counted("wchar", files * LINE_BYTES)
+        return (self.looking(("find", self.there, *condition), share_done=share_done, whole=files, unit="1/s"),)
+
+    def looking(self, argv: Sequence[str], **progress: Any) -> Work:
+        job = self.job
+        return job.work(
+            argv, job.says(N_("looking at {files}")), files_per_s=14_000, bytes_per_s=math.inf,
+            written_bytes=job.files * ACCESS_TIME_BYTES, **progress,
+        )  # fmt: skip
+
+
+class Du(Find):
+    """Adds up the sizes of the unpacked files."""
+
+    words = "du"
+
+    def works(self) -> tuple[Work, ...]:
+        return (self.looking(("du", "--summarize", self.there)),)
+
+
+OPERATIONS: dict[TreeOperation, type[Operation]] = {
+    "copy": Copy,
+    "delete": Delete,
+    "copy-onto": CopyOnto,
+    "read-back": ReadBack,
+    "delete-onto": DeleteOnto,
+    "tar": Pack,
+    "untar": Unpack,
+    "find": Find,
+    "du": Du,
+    "git-status": GitStatus,
+    "install": Install,
+    "start": Start,
+    "read": Read,
+    "deliver": Deliver,
+}

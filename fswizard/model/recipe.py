@@ -135,7 +135,7 @@ class Job:
         return ()
 
     @property
-    def works_on(self) -> Job:
+    def works_on(self) -> object:
         """The same for all jobs that share what they work on."""
         return self
 

@@ -84,7 +84,7 @@ def _recipe(keys: Keys, source: str) -> Recipe:
 
 
 def _workloads(keys: Keys) -> Iterator[Workload]:
-    prepared: set[Job] = set()
+    prepared: set[object] = set()
     for inner in keys.each("workload"):
         work = inner.read(_Work, further=True)
         if work.engine not in Job.kinds:

@@ -15,9 +15,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import TypeVar
 
-from fswizard.engines.shared.shapes import DEEPEST, TreeShape
-from fswizard.engines.shared.tree_operations import TreeOperation
-from fswizard.engines.tree import TreeJob
+from fswizard.engines.shared.trees import DEEPEST, TreeShape
+from fswizard.engines.tree import TreeJob, TreeOperation
 from fswizard.errors import UsageError
 from fswizard.language import N_, _, in_english
 from fswizard.model.estimates import expected_s, room, writes_bytes

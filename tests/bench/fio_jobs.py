@@ -172,7 +172,7 @@ async def _bare(job: FioJob, context: WorkloadContext) -> Mapping[str, float]:
         cpu_s = children_cpu_s() - before_s
     finally:
         await holder.kill()
-    found = [now for now in map(figures, DumpReader().feed(done.stdout)) if now][-1]
+    found = [now for now in map(figures, DumpReader().feed(done.stdout)) if now][-1].all
     return {
         IOPS.name: found.iops,
         IOPS_FOR_CPU: found.iops * job.seconds / cpu_s,

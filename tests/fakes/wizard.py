@@ -21,7 +21,7 @@ from fswizard.disks.exact_commands import MOUNT
 from fswizard.disks.journal import Leftover
 from fswizard.disks.rights import State, missing
 from fswizard.engines import engine
-from fswizard.engines.shared.running import failure
+from fswizard.engines.shared.programs import failure
 from fswizard.errors import FswizardError, UsageError
 from fswizard.filesystems import parse_candidates
 from fswizard.model.drive import Drive

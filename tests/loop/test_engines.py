@@ -12,15 +12,14 @@ import pytest
 
 from fswizard import engines, recipes, report, results
 from fswizard.advice import conclude
-from fswizard.engines.shared.engine import MIB
-from fswizard.engines.shared.timed import Timed, TimedEngine, duration_s
-from fswizard.engines.shared.work import Work
+from fswizard.engines.shared.context import MIB
+from fswizard.engines.shared.engine import Engine, Files, Timed, duration_s
+from fswizard.engines.shared.programs import Done, Work
 from fswizard.model.keys import size, whole
 from fswizard.model.metrics import DURATION, WORST_STALL, Metric
-from fswizard.model.recipe import Cost, Job, Program, Recipe
+from fswizard.model.recipe import Job, Program, Recipe
 from fswizard.progress.workload_events import Measured
 from fswizard.session.session import Session
-from fswizard.system.process import Finished
 from tests.loop.runs import short_plan, watch
 
 COUNTED = Metric("files_counted", "1", "higher")
@@ -44,7 +43,7 @@ each = "4K"
 
 
 @dataclass(frozen=True, slots=True)
-class CountingJob(TimedEngine):
+class CountingJob(Engine):
     """Writes files and counts them."""
 
     engine = "counting"
@@ -58,24 +57,18 @@ class CountingJob(TimedEngine):
     def words(self) -> str:
         return f"{self.files} files, counted"
 
-    @property
-    def cost(self) -> Cost:
-        return Cost(0.0, self.files / 100, 0, self.files * self.each_bytes)
-
-    @property
-    def leaves(self) -> Iterable[tuple[object, int]]:
-        return [(self, self.files * self.each_bytes)]
-
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
         path = f"{directory}/counted"
         script = (
             f'mkdir "$0"; cd "$0"; for n in $(seq {self.files}); do head -c {self.each_bytes} /dev/zero >$n; done; ls'
         )
-        return Timed((Work(("sh", "-c", script, path), "counting files"),), makes=path)
+        total_bytes = self.files * self.each_bytes
+        work = Work(("sh", "-c", script, path), "counting files", self.files / 100, total_bytes)
+        return Timed((work,), makes=Files(path, total_bytes, (work,)))
 
-    def figures(self, finished: Sequence[Finished]) -> Iterable[Measured]:
-        yield Measured(COUNTED, len(finished[0].stdout.split()))
-        yield Measured(DURATION, duration_s(finished))
+    def figures(self, done: Sequence[Done]) -> Iterable[Measured]:
+        yield Measured(COUNTED, len(done[0].finished.stdout.split()))
+        yield Measured(DURATION, duration_s(done))
 
 
 @pytest.fixture(autouse=True)

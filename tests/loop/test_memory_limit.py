@@ -17,17 +17,15 @@ from fswizard.disks import memory_limit
 from fswizard.disks.directory import DirectoryContext
 from fswizard.disks.memory_limit import V1, V2, limited
 from fswizard.disks.root import open_root
-from fswizard.engines.shared.running import interpreter
-from fswizard.engines.shared.timed import Timed, TimedEngine, duration_s
-from fswizard.engines.shared.work import Work
+from fswizard.engines.shared.engine import Engine, Timed, duration_s
+from fswizard.engines.shared.programs import Done, Work, interpreter
 from fswizard.errors import OutOfMemory
 from fswizard.model.estimates import LEAST_MEMORY_BYTES
 from fswizard.model.metrics import DURATION, UNPLUG_TIME, WORST_STALL
-from fswizard.model.recipe import Cost, Job, Workload
+from fswizard.model.recipe import Job, Workload
 from fswizard.progress.workload_events import Measured
 from fswizard.session.planning import Choices, TargetChoice, make_plan
 from fswizard.system.commands import start
-from fswizard.system.process import Finished
 from tests.fakes.host import ModelHost, use
 from tests.loop.root_disk import image, made_and_mounted, said
 from tests.loop.runs import COPY_TREE, TINY, result_of, session_in, short_session
@@ -174,25 +172,17 @@ def test_a_tmpfs_is_left_out_in_words_where_the_work_does_not_fit_and_has_no_lim
 
 
 @dataclass(frozen=True, slots=True)
-class HogJob(TimedEngine):
+class HogJob(Engine):
     """Takes more memory than it is given."""
 
     engine = "hog"
     metrics = (DURATION, WORST_STALL)
 
-    @property
-    def cost(self) -> Cost:
-        return Cost(0.0, 0.1, 0, 0)
-
-    @property
-    def leaves(self) -> Iterable[tuple[object, int]]:
-        return ()
-
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
-        return Timed((Work(HOG, "taking memory"),))
+        return Timed((Work(HOG, "taking memory", seconds=0.1),))
 
-    def figures(self, finished: Sequence[Finished]) -> Iterable[Measured]:
-        yield Measured(DURATION, duration_s(finished))
+    def figures(self, done: Sequence[Done]) -> Iterable[Measured]:
+        yield Measured(DURATION, duration_s(done))
 
 
 @pytest.fixture

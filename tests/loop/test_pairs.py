@@ -21,9 +21,8 @@ import pytest
 from fswizard.engines.backup import BackupJob
 from fswizard.engines.fio import FioJob
 from fswizard.engines.rsync import RsyncJob
-from fswizard.engines.shared.tree_operations import TreeOperation
 from fswizard.engines.sqlite import SqliteJob
-from fswizard.engines.tree import TreeJob
+from fswizard.engines.tree import TreeJob, TreeOperation
 from fswizard.model.recipe import Job
 from fswizard.system import block_stats
 from tests.fakes.local_context import figures_of

@@ -22,7 +22,7 @@ from fswizard.engines.fio import FioJob
 from fswizard.engines.fsync import FsyncJob
 from fswizard.engines.overflow import OverflowJob
 from fswizard.engines.rsync import RsyncJob
-from fswizard.engines.shared.shapes import TreeShape
+from fswizard.engines.shared.trees import TreeShape
 from fswizard.engines.sqlite import SqliteJob
 from fswizard.engines.tree import TreeJob
 from fswizard.model.events import Event, RoundDiscarded, RunEnded, SampleTaken, StepFailed, StepSkipped, StepStarted

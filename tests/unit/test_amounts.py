@@ -13,8 +13,8 @@ import pytest
 from fswizard import recipes
 from fswizard.disks.prepared import CandidateFailed
 from fswizard.engines.fsync import FsyncJob
-from fswizard.engines.shared.timed import Timed, TimedEngine
-from fswizard.engines.shared.work import Work
+from fswizard.engines.shared.engine import Engine, Files, Timed
+from fswizard.engines.shared.programs import Work
 from fswizard.engines.sqlite import SqliteJob
 from fswizard.engines.tree import TreeJob
 from fswizard.errors import UsageError
@@ -129,7 +129,7 @@ def test_two_disks_that_did_different_amounts_are_compared_by_what_as_much_takes
 
 
 @dataclass(frozen=True, slots=True)
-class Endless(TimedEngine):
+class Endless(Engine):
     """Shows that it has done a quarter, and goes on."""
 
     engine = "endless"
@@ -137,22 +137,18 @@ class Endless(TimedEngine):
 
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
         text = f"mkdir {directory}/made; exec sleep 1000"
-        work = Work(("sh", "-c", text), "going on", share_done=lambda pid: 0.25, whole=1.0)
-        return Timed((work,), makes=f"{directory}/made", reads=False)
+        work = Work(("sh", "-c", text), "going on", seconds=1.0, share_done=lambda pid: 0.25, whole=1.0)
+        return Timed((work,), makes=Files(f"{directory}/made", 0, (work,)), reads=False)
 
-    @property
-    def cost(self) -> Any:
-        return SqliteJob("wal", 1).cost
-
-    def figures(self, finished: Any) -> Any:
-        yield Measured(DURATION, sum(each.wall_s for each in finished))
+    def figures(self, done: Any) -> Any:
+        yield Measured(DURATION, sum(each.finished.wall_s for each in done))
         yield Measured(BYTES_WRITTEN, 1000.0)
 
 
 async def test_one_that_is_far_slower_is_ended_and_its_rate_until_then_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fswizard.engines.shared.running.POLL_S", 0.01)
+    monkeypatch.setattr("fswizard.engines.shared.programs.POLL_S", 0.01)
     for name in ("there", "scratch"):
         (tmp_path / name).mkdir()
     context = LocalContext(str(tmp_path / "there"), str(tmp_path / "scratch"))
@@ -191,7 +187,7 @@ def test_a_box_needs_work_whose_amount_can_be_changed(keys: str, what: str) -> N
 
 def test_shipped_boxes_last_until_the_disk_has_it_and_a_tree_has_one_size() -> None:
     for recipe in recipes.available():
-        trees: dict[Job, set[bool]] = {}
+        trees: dict[object, set[bool]] = {}
         for workload in recipe.workloads:
             trees.setdefault(workload.job.works_on, set()).add(bool(workload.box_s))
             assert not workload.box_s or workload.metric in (DURATION, OPERATION_RATE), "until it is on the disk"

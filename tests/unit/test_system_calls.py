@@ -20,7 +20,7 @@ from typing import Literal
 
 import pytest
 
-from fswizard.engines.shared.timed import TimedEngine
+from fswizard.engines import Engine
 from fswizard.engines.sqlite import SqliteJob
 from fswizard.engines.tree import TreeJob
 from fswizard.progress.workload_events import Doing, WorkloadEvent
@@ -115,7 +115,7 @@ class TracedContext(LocalContext):
         self.measuring = self.measuring or (isinstance(what, Doing) and what.measured)
 
 
-def traced(job: TimedEngine, directory: Path, scratch: Path, *laid_out: Path) -> Calls:
+def traced(job: Engine, directory: Path, scratch: Path, *laid_out: Path) -> Calls:
     """What a workload does while it is measured, the sync that ends it included; `laid_out` is there already."""
     with tempfile.TemporaryDirectory() as place:
         context = TracedContext(str(directory), str(scratch), laid_out={*map(str, laid_out)}, place=place)

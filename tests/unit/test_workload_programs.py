@@ -30,11 +30,12 @@ from fswizard.engines.fileserver import FileServerJob
 from fswizard.engines.fio import FioJob
 from fswizard.engines.overflow import OverflowJob
 from fswizard.engines.rsync import RsyncJob
-from fswizard.engines.shared import shapes, tree_worker
-from fswizard.engines.shared.fileserver_worker import BUCKETS_IN_OCTAVE, summary
-from fswizard.engines.shared.running import check, failure, making, succeed, watch
-from fswizard.engines.shared.timed import Timed, TimedEngine
-from fswizard.engines.shared.trees import LEFT_BY_COMPRESSION
+from fswizard.engines.shared import tree_worker
+from fswizard.engines.shared.candidate import making
+from fswizard.engines.shared.engine import Timed
+from fswizard.engines.shared.fileserver_worker import BUCKETS_IN_OCTAVE, Tally
+from fswizard.engines.shared.programs import failure, succeed, watch
+from fswizard.engines.shared.trees import LEFT_BY_COMPRESSION, TreeShape, shipped_shapes
 from fswizard.engines.sqlite import SqliteJob
 from fswizard.engines.tree import TreeJob
 from fswizard.errors import OutOfMemory, Refused
@@ -88,7 +89,7 @@ def living(group: int) -> list[psutil.Process]:
     return found
 
 
-@pytest.mark.parametrize("shape", ["small-files", "mixed", *shapes._shipped()])
+@pytest.mark.parametrize("shape", ["small-files", "mixed", *shipped_shapes()])
 def test_a_tree_made_twice_is_identical_and_of_the_size_asked_for(tmp_path: Path, shape: str) -> None:
     job = from_json(TreeJob, {"operation": "copy", "shape": shape, "files": 400, "total_bytes": 3 * MIB})
     argument = shape
@@ -119,8 +120,10 @@ def test_sizes_of_files_and_percentiles_of_latencies_are_distributed_as_stated()
     assert max(small) < 40 * statistics.median(small)
     assert max(mixed) > 300 * statistics.median(mixed)
     latencies = [1000 * 1.001**i for i in range(10_000)]
-    buckets = Counter(int(math.log2(latency) * BUCKETS_IN_OCTAVE) for latency in latencies)
-    told = summary(int(sum(latencies)), int(latencies[-1]), buckets)
+    tally = Tally()
+    tally.buckets = Counter(int(math.log2(latency) * BUCKETS_IN_OCTAVE) for latency in latencies)
+    tally.sum, tally.worst = int(sum(latencies)), int(latencies[-1])
+    told = Tally.together([tally]).summary()
     assert told["count"] == 10_000
     assert told["median_s"] == pytest.approx(latencies[4999] / 1e9, rel=0.045)
     assert told["p99_s"] == pytest.approx(latencies[9899] / 1e9, rel=0.045)
@@ -149,7 +152,7 @@ def test_a_tree_is_scaled_by_files_of_packages_or_trees_or_by_bytes_and_never_en
 def test_transactions_are_scaled_and_what_has_a_duration_or_is_the_users_own_tree_is_not() -> None:
     assert SqliteJob("wal", 50).units == 50
     assert SqliteJob("wal", 50).scaled(7) == SqliteJob("wal", 7)
-    own = shapes.TreeShape((0, 900), (0.9, 0.4), 2, (2, 20), (0, 1))
+    own = TreeShape((0, 900), (0.9, 0.4), 2, (2, 20), (0, 1))
     for job in (JOBS["fio"], JOBS["fileserver"], JOBS["overflow"], JOBS["backup"], JOBS["rsync"]):
         assert job.units is None
     assert TreeJob("copy", "own", 100, MIB, own).units is replace(COPY, fill_percent=50).units is None
@@ -290,7 +293,7 @@ async def test_leaving_early_kills_the_program_and_all_it_started(engine: str, c
 async def test_progress_goes_forward_from_the_preparation_to_the_end_and_tells_a_rate(
     job: Job, context: LocalContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fswizard.engines.shared.running.POLL_S", 0.01)  # however quick this machine is
+    monkeypatch.setattr("fswizard.engines.shared.programs.POLL_S", 0.01)  # however quick this machine is
     told: list[WorkloadEvent] = []
     await engines.engine(job).run(context, told.append, seed=1)
     seen = [what for what in told if isinstance(what, Progress)]
@@ -325,15 +328,15 @@ def test_sqlite_is_as_far_as_its_place_in_the_statements(tmp_path: Path) -> None
 )
 async def test_a_program_that_is_done_has_told_that_it_is(job: Job, context: LocalContext) -> None:
     await figures_of(job, context)
-    assert isinstance(job, TimedEngine)
-    timed = job.timed(context.directory, context.scratch, "7")
+    timed = engines.engine(job).timed(context.directory, context.scratch, "7")
     # By its end what rsync's other half has written is its own, too.
     assert 0.95 < share_at_the_end(timed, context.directory) < (2.2 if isinstance(job, RsyncJob) else 1.2)
 
 
 def share_at_the_end(timed: Timed, directory: str) -> float:
     *before, work = timed.works
-    for argv in (("rm", "-rf", timed.makes), *(each.argv for each in before)):
+    made = timed.makes.path if timed.makes else ""
+    for argv in (("rm", "-rf", made), *(each.argv for each in before)):
         subprocess.run(argv, check=True)
     with subprocess.Popen(work.argv, cwd=directory, stdout=subprocess.DEVNULL) as process:
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # the kernel still knows what it has done
@@ -404,7 +407,7 @@ def test_a_program_without_memory_is_no_candidates_fault(stderr: bytes, error: i
 )
 def test_a_program_that_somebody_killed_is_no_candidates_fault(exit_code: int, stderr: bytes, signal_name: str) -> None:
     with pytest.raises(WorkloadDisturbed, match=rf"git was killed \({signal_name}\)"):
-        check(Finished(("/usr/bin/git", "x"), exit_code, b"", stderr, 0.1))
+        failure(Finished(("/usr/bin/git", "x"), exit_code, b"", stderr, 0.1))
 
 
 @pytest.mark.parametrize("exit_code", [-signal.SIGSEGV, -signal.SIGABRT, 129, 1])
@@ -500,11 +503,11 @@ async def test_a_directory_among_others_is_never_filled(context: LocalContext) -
 def test_the_log_of_sqlite_has_its_length_before_the_transactions_begin(context: LocalContext) -> None:
     """Else each of the first ones would make it longer, and short runs would tell something else than long ones."""
     job = SqliteJob("wal", 600)
-    job.bring(context, 1)
+    job.bring(context.scratch, 1)
     timed = job.timed(context.directory, context.scratch, "1")
-    for work in timed.lay_out[0].works:
+    for work in timed.needs[0].works:
         subprocess.run(work.argv, check=True, stdout=subprocess.DEVNULL)
-    log = Path(timed.lay_out[0].path, "database-wal")
+    log = Path(timed.needs[0].path, "database-wal")
     sizes = [log.stat().st_size]
     with closing(sqlite3.connect(log.with_name("database"), isolation_level=None)) as database:
         for statement in Path(context.scratch, "sqlite-wal-600-then.sql").read_text().splitlines():

@@ -1,43 +1,54 @@
-"""An engine, and the context in which it works: a mounted candidate, and a way to run programs there as the user."""
+"""An engine: programs that are timed with empty caches until their work is on the disk, and files that they need."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
+from fswizard.engines.shared.candidate import fill, filling, making, remove
+from fswizard.engines.shared.context import BareDevice, WorkloadContext
+from fswizard.engines.shared.programs import Done, Work, carry_out, syncing
 from fswizard.language import _
 from fswizard.model.keys import Keys
-from fswizard.model.recipe import Job, PlannedCommand
-from fswizard.progress.workload_events import Tell
-from fswizard.system.process import Process
+from fswizard.model.metrics import BYTES_WRITTEN, PREALLOCATION_TIME, SHARE_DONE, WORST_STALL
+from fswizard.model.recipe import Cost, Job, PlannedCommand
+from fswizard.progress.workload_events import Measured, Progress, Tell, WorkloadEvent
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-MIB, GIB, TIB = 1 << 20, 1 << 30, 1 << 40
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Files at a path, which jobs can share, and the programs that make them."""
+
+    path: str
+    size_bytes: int
+    """Space that they take."""
+    works: tuple[Work, ...]
+    anew: bool = False
+    """Whether they are made again even if they exist."""
 
 
-class WorkloadFailed(Exception):
-    """The candidate could not do the work."""
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A workload of programs that run in turn."""
 
-    def __init__(self, kind: str, text: str, details: str = "") -> None:
-        super().__init__(text)
-        self.kind = kind
-        """`ENOSPC`, `EIO`, `EROFS`, `timed-out`, `program`."""
-        self.text = text
-        self.details = details
-
-
-class WorkloadDisturbed(Exception):
-    """Somebody killed or stopped the program that measures: the round does not count, and no candidate is to blame."""
-
-    def __init__(self, program: str, signal: str = "") -> None:
-        """`signal` is the one that killed it, or empty if it was stopped."""
-        killed = _("{program} was killed ({signal})", program=program, signal=signal)
-        super().__init__(killed if signal else _("{program} was stopped (SIGSTOP)", program=program))
-        self.program = program
-        self.signal = signal
+    works: tuple[Work, ...]
+    """Programs that are timed, together with the `sync` that follows them."""
+    needs: tuple[Files, ...] = ()
+    """What is made before anything is timed, unless it exists."""
+    warm_up: Work | None = None
+    """Program that runs each time before the candidate's caches are emptied."""
+    makes: Files | None = None
+    """What `works` make; in the scratch directory it is removed afterwards."""
+    deletes: str = ""
+    """Path that `works` delete."""
+    reads: bool = True
+    """It works on what is on the candidate, which must not be in memory."""
+    syncs: bool = True
+    """The sync is timed, too; False for a program that syncs itself."""
 
 
 class Engine(Job):
@@ -50,19 +61,16 @@ class Engine(Job):
         recipe."""
         return self
 
-    def commands(self) -> tuple[PlannedCommand, ...]:
-        """The programs that will run, in order, with the placeholders `MOUNT`, `SCRATCH` and `SEED`."""
+    def timed(self, directory: str, scratch: str, seed: str) -> Timed:
+        """The work on the candidate at `directory`. The same seed gives the same accesses; generated files are always
+        the same."""
         raise NotImplementedError
 
-    async def run(self, context: WorkloadContext, emit: Tell, *, seed: int, cut_s: float = 0.0) -> None:
-        """Carry out the job, and emit `Doing` and `Progress` meanwhile and `Measured` for each figure.
+    def bring(self, scratch: str, seed: int) -> None:
+        """Put files that the programs need into `scratch`."""
 
-        Files to work on are made first, unless an earlier job of the cell has left them. `context.remount()` empties
-        caches right before the measured part. The same seed gives the same accesses; generated files are always the
-        same. A job with `units` is ended after `cut_s`, unless that is 0: then its figures are those of the whole at
-        its rate until then. Raises WorkloadFailed if the candidate cannot do the work, and WorkloadDisturbed if
-        somebody killed or stopped a program. Cancelling kills the programs.
-        """
+    def figures(self, done: Sequence[Done]) -> Iterable[Measured]:
+        """The figures of the timed programs, the `sync` included."""
         raise NotImplementedError
 
     async def run_bare(
@@ -74,85 +82,125 @@ class Engine(Job):
         """
         raise NotImplementedError
 
-
-@dataclass(frozen=True, slots=True)
-class BareSample:
-    """A measurement on a device without a filesystem; the fields are those of fio."""
-
-    rw: str
-    block_bytes: int
-    size_bytes: int
-    """Part of the device that is used, from its start."""
-    io_bytes: int
-    """Bytes read and written after which it ends, if its time is not up before."""
-    milliseconds: int
-    depth: int
-    jobs: int
-    io_engine: str
-    direct: bool
-    seed: int
-
-
-class BareDevice(Protocol):
-    """A device without a filesystem."""
+    @property
+    def _planned(self) -> Timed:
+        return self.timed("MOUNT", "SCRATCH", "SEED")
 
     @property
-    def devices(self) -> tuple[str, ...]:
-        """Kernel names, as in `WorkloadContext.devices`."""
-        ...
-
-    async def start(self, sample: BareSample) -> Process:
-        """Start fio, which prints JSON as in a workload."""
-        ...
-
-
-class WorkloadContext(Protocol):
-    """Everything that a workload may touch."""
+    def cost(self) -> Cost:
+        planned = self._planned
+        before = [(files.anew, work) for files in planned.needs for work in files.works]
+        return Cost(
+            prepare_s=sum(work.seconds for _, work in before),
+            measure_s=sum(work.seconds for work in planned.works),
+            prepare_bytes=sum(work.written_bytes for _, work in before),
+            measure_bytes=sum(work.written_bytes for work in planned.works),
+            always_s=sum(work.seconds for anew, work in before if anew),
+            always_bytes=sum(work.written_bytes for anew, work in before if anew),
+        )
 
     @property
-    def directory(self) -> str:
-        """The candidate's own directory, empty at the start of a cell, writable by the user.
+    def _files(self) -> Iterator[Files]:
+        planned = self._planned
+        yield from planned.needs
+        if planned.makes:
+            yield planned.makes
 
-        It may exist in the programs' mount namespace only: use programs to access it, or `/proc/PID/cwd` of one that
-        runs there.
+    @property
+    def leaves(self) -> Iterable[tuple[object, int]]:
+        return [(files.path, files.size_bytes) for files in self._files if files.path.startswith("MOUNT/")]
+
+    @property
+    def brings(self) -> Iterable[tuple[object, int]]:
+        return [(files.path, files.size_bytes) for files in self._files if files.path.startswith("SCRATCH/")]
+
+    @property
+    def works_on(self) -> object:
+        return next((path for path, _ in self.leaves), self)
+
+    def commands(self) -> tuple[PlannedCommand, ...]:
+        """The programs that will run, in order, with the placeholders `MOUNT`, `SCRATCH` and `SEED`."""
+        planned, commands = self._planned, []
+        for files in planned.needs:
+            for work in files.works:
+                text = work.text if files.anew else _("{what}, if it isn't there yet", what=work.text)
+                commands.append(PlannedCommand(work.argv, text=text))
+        works = [filling("MOUNT", "SCRATCH", self.fill_percent)] if self.fill_percent else []
+        works += [planned.warm_up] if planned.warm_up else []
+        works += [*planned.works, *([syncing("MOUNT")] if planned.syncs else [])]
+        return (*commands, *(PlannedCommand(work.argv, text=work.text) for work in works))
+
+    async def run(self, context: WorkloadContext, emit: Tell, *, seed: int, cut_s: float = 0.0) -> None:
+        """Carry out the job, and emit `Doing` and `Progress` meanwhile and `Measured` for each figure.
+
+        A job with `units` is ended after `cut_s`, unless that is 0: then its figures are those of the whole at its rate
+        until then. Raises WorkloadFailed if the candidate cannot do the work, and WorkloadDisturbed if somebody killed
+        or stopped a program. Cancelling kills the programs.
         """
-        ...
+        self.bring(context.scratch, seed)
+        timed = self.timed(context.directory, context.scratch, str(seed % (1 << 31)))
+        cost = self.cost
+        limit_s = 180.0 + 40 * (cost.measure_s + cost.prepare_s)
 
-    @property
-    def scratch(self) -> str:
-        """A private directory outside the candidate, for job files and TMPDIR; this process sees it too."""
-        ...
+        async def step(work: Work, start: float, share: float = 0.0, **how: Any) -> Done:
+            return await carry_out(work, context, _part(emit, start, share), limit_s=limit_s, **how)
 
-    @property
-    def devices(self) -> tuple[str, ...]:
-        """Kernel names of the block devices below, whose /sys/class/block/NAME/stat count; empty if unknown."""
-        ...
+        missing = [files for files in timed.needs if files.anew or files.path not in context.laid_out]
+        prepare_share = cost.prepare_share if missing else 0.0
+        step_share = prepare_share / max(1, sum(len(files.works) for files in missing))
+        made = list[Done]()
+        for files in missing:
+            async with making(context, files.path):
+                for work in files.works:
+                    made.append(await step(work, len(made) * step_share, step_share))
+        if timed.warm_up is not None:
+            await step(timed.warm_up, prepare_share)
+        async with making(context, timed.makes.path if timed.makes else ""):
+            if self.fill_percent:
+                await fill(context, self.fill_percent, _part(emit, prepare_share, 0.0))
+            if timed.reads:
+                await context.remount()
+            elif made or self.fill_percent:  # or writing that back would count
+                await step(syncing(context.directory), prepare_share)
+            context.laid_out.discard(timed.deletes)
+            done = []
+            for work in (*timed.works, *([syncing(context.directory)] if timed.syncs else [])):
+                limited = not (work.is_sync or self.direct)
+                how = {"measured": True, "limited": limited, "cut_s": cut_s}
+                done.append(await step(work, prepare_share, 1 - prepare_share, **how))
+            share = min(each.share for each in done)
+            for figure in self.figures([_of_the_whole(each, share) for each in done]):
+                emit(replace(figure, value=share * figure.value) if figure.metric == BYTES_WRITTEN else figure)
+        if PREALLOCATION_TIME in self.metrics:
+            emit(Measured(PREALLOCATION_TIME, duration_s(made)))
+        if WORST_STALL in self.metrics:
+            emit(Measured(WORST_STALL, max(each.worst_stall_s for each in done)))
+        if share < 1:
+            emit(Measured(SHARE_DONE, share))
+        if timed.makes and (share < 1 or timed.makes.path.startswith(f"{context.scratch}/")):
+            await remove(context, timed.makes.path)
 
-    @property
-    def laid_out(self) -> set[str]:
-        """Paths that workloads have made and left: below `directory` in this cell, below `scratch` in this run."""
-        ...
 
-    async def start(
-        self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None,
-        limited: bool = False,
-    ) -> Process:  # fmt: skip
-        """Start a program as the user, without capabilities; `cwd` defaults to `directory`.
-
-        A `limited` program gets the plan's memory limit, if the machine supports one: for measured, buffered I/O.
-        """
-        ...
-
-    async def remount(self) -> None:
-        """Empty the candidate's caches: unmount and mount again, or what comes closest to it."""
-        ...
-
-    async def used_bytes(self) -> int | None:
-        """Sync, and return the space used on the candidate's filesystem, metadata included; None if others use it
-        too."""
-        ...
+def _of_the_whole(done: Done, share: float) -> Done:
+    """What a program would have taken that was ended when it had done a share of its work."""
+    finished = done.finished
+    return done._replace(finished=replace(finished, wall_s=finished.wall_s / share, cpu_s=finished.cpu_s / share))
 
 
-def forget_cell(laid_out: set[str], scratch: str) -> None:
-    """Forget paths on a candidate, which is gone; those in `scratch` remain for the next one."""
-    laid_out.intersection_update([path for path in laid_out if path.startswith(f"{scratch}/")])
+def duration_s(done: Iterable[Done]) -> float:
+    return sum(each.finished.wall_s for each in done)
+
+
+def cpu_s(done: Iterable[Done]) -> float:
+    return sum(each.finished.cpu_s for each in done)
+
+
+def _part(emit: Tell, start: float, share: float) -> Tell:
+    """An emitter for a part that begins at `start` and is `share` of the whole."""
+
+    def emit_part(event: WorkloadEvent) -> None:
+        if isinstance(event, Progress) and event.fraction is not None:
+            event = replace(event, fraction=start + share * event.fraction)
+        emit(event)
+
+    return emit_part

@@ -1,34 +1,94 @@
-"""Base of engines that work on generated trees of files; `tree_worker.py` makes them."""
+"""Generated trees of files: their shapes, and the base of engines that work on them. `tree_worker.py` makes them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
-from fswizard.engines.shared.engine import WorkloadContext
-from fswizard.engines.shared.running import put_worker, worker_command
-from fswizard.engines.shared.shapes import TreeShape, shipped_shape
-from fswizard.engines.shared.timed import LaidOut, TimedEngine, cpu_s, duration_s
-from fswizard.engines.shared.work import Work, reading, writing
-from fswizard.language import _, n_
-from fswizard.model.codec import to_json
+from fswizard.engines import shared
+from fswizard.engines.shared.context import TIB
+from fswizard.engines.shared.engine import Engine, Files, cpu_s, duration_s
+from fswizard.engines.shared.programs import Done, Work, counted, worker
+from fswizard.language import N_, _, n_
+from fswizard.model.codec import from_json, to_json
 from fswizard.model.estimates import FILES_MADE_PER_S, SEQUENTIAL_BYTES_PER_S
+from fswizard.model.keys import Expected, Keys, whole, wholes
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, DURATION, FILE_RATE, RETURNED, WORST_STALL, Metric
 from fswizard.model.units import size_text
 from fswizard.progress.workload_events import Measured
-from fswizard.system.process import Finished
 
-WORKER = "tree_worker.py"
 METADATA_BYTES = 4_400
 """Space that a file takes besides its content, half an unused block included: the mean of ext4, XFS and btrfs."""
 FILES_COPIED_PER_S = 6_000
 LEFT_BY_COMPRESSION = 0.52
 """Compressed size of generated files, over their size."""
+DEEPEST = 63
+"""Largest depth of a directory in a tree."""
+MOST_DIRECTORIES = 1_000_000
+MOST_STEPS = 1025
 
 
-class TreeEngine(TimedEngine):
+def _are_shares(values: tuple[float, ...]) -> bool:
+    return len(values) <= MOST_STEPS and all(0 <= value <= 1 for value in values)
+
+
+@dataclass(frozen=True, slots=True)
+class TreeShape:
+    """Shape of a tree of real files, without names: quantiles at equal steps, from the smallest to the largest."""
+
+    sizes: Annotated[tuple[int, ...], wholes(2, MOST_STEPS, TIB)]
+    """File sizes in bytes."""
+    random_shares: Annotated[
+        tuple[float, ...], Expected(N_("a list of numbers from 0 to 1, one for each size,"), _are_shares)
+    ]
+    """Share that does not compress, of the file at each of the sizes."""
+    directories: Annotated[int, whole(1, MOST_DIRECTORIES)]
+    """Number of directories, the top directory included."""
+    files_in_directory: Annotated[tuple[int, ...], wholes(2, MOST_STEPS, 10_000_000)]
+    """Number of files in a directory."""
+    depths: Annotated[tuple[int, ...], wholes(2, MOST_STEPS, DEEPEST)]
+    """Depth of the directory at each of the numbers of files; that of the top directory is 0."""
+
+
+def shipped_shape(name: str, files: int) -> TreeShape | None:
+    """A shape of `shapes.toml` for that many files; None for other names."""
+    shapes = shipped_shapes()
+    if name not in shapes:
+        return None
+    table = {**shapes.get(shapes[name].get("like", ""), {}), **shapes[name]}
+    table["directories"] = max(1, round(files / table["files_per_directory"]))
+    return from_json(TreeShape, table)  # which passes over the other keys
+
+
+@cache
+def shipped_shapes() -> Mapping[str, Mapping[str, Any]]:
+    import tomli
+
+    return tomli.loads(resources.files(shared).joinpath("shapes.toml").read_text("utf-8"))
+
+
+def own_shape(recipe: Keys) -> TreeShape | None:
+    """A recipe's table `tree`, which `fswizard recipes --from` writes."""
+    if not recipe.table.get("tree"):
+        return None
+    keys = recipe.inner(recipe.table["tree"], "tree")
+    shape = keys.read(TreeShape)
+    for key in ("sizes", "files_in_directory"):
+        if list(getattr(shape, key)) != sorted(getattr(shape, key)):
+            raise keys.error(key, _("a list of numbers, the smallest first,"))
+    for key, beside in (("random_shares", "sizes"), ("depths", "files_in_directory")):
+        if len(getattr(shape, key)) != len(getattr(shape, beside)):
+            raise keys.error(key, _("as many numbers as '{beside}' has", beside=beside))
+    return shape
+
+
+class TreeEngine(Engine):
     """A job on `files` files of `total_bytes` together, written as `files` and `total`, in a tree of a named shape."""
 
     __slots__ = ()
@@ -37,22 +97,13 @@ class TreeEngine(TimedEngine):
     files: int
     total_bytes: int
 
-    def written_bytes(self, finished: Sequence[Finished]) -> int:
-        """Bytes that the timed programs had to write."""
+    @property
+    def writes(self) -> bool:
+        """Whether the timed programs write the bytes of the tree."""
         raise NotImplementedError
 
     @property
-    def parts(self) -> Sequence[str]:
-        """Names of the trees that exist after the job, all of one size; jobs may share some."""
-        raise NotImplementedError
-
-    @property
-    def leaves(self) -> Iterator[tuple[object, int]]:
-        for part in self.parts:
-            yield (part, self.engine, self.files, self.total_bytes), self.tree_bytes
-
-    @property
-    def counted(self) -> str:
+    def counted_files(self) -> str:
         """`1,200 files`."""
         return n_("{count} file", "{count} files", self.files)
 
@@ -68,20 +119,6 @@ class TreeEngine(TimedEngine):
         return self.total_bytes + self.files * METADATA_BYTES
 
     @property
-    def made_s(self) -> float:
-        """Time to make the tree."""
-        return self.files_s(FILES_MADE_PER_S)
-
-    @property
-    def copied_s(self) -> float:
-        """Time to copy the tree, reading included."""
-        return self.files_s(FILES_COPIED_PER_S) + self.total_bytes / SEQUENTIAL_BYTES_PER_S
-
-    def files_s(self, files_per_s: float) -> float:
-        """Time for the bytes of the tree, and for so many files in a second."""
-        return self.total_bytes / SEQUENTIAL_BYTES_PER_S + self.files / files_per_s
-
-    @property
     def described(self) -> TreeShape | None:
         """The shape, unless the worker knows it by name."""
         return shipped_shape(self.shape, self.files)
@@ -91,42 +128,57 @@ class TreeEngine(TimedEngine):
         """A name that all jobs on the same tree have, and no others."""
         return f"{self.shape}-{self.files}-{self.total_bytes}"
 
+    def bring(self, scratch: str, seed: int) -> None:
+        if self.described is not None:
+            Path(self._shape_file(scratch)).write_text(json.dumps(to_json(self.described)))
+
     def _shape_file(self, scratch: str) -> str:
         return f"{scratch}/{self.tree_name}.json"
 
-    def bring(self, context: WorkloadContext, seed: int) -> None:
-        put_worker(WORKER, context)
-        if self.described is not None:
-            Path(self._shape_file(context.scratch)).write_text(json.dumps(to_json(self.described)))
-
-    def figures(self, finished: Sequence[Finished]) -> Iterator[Measured]:
-        yield Measured(DURATION, duration_s(finished))
-        yield Measured(RETURNED, duration_s(finished[:-1]))
-        yield Measured(FILE_RATE, self.files / duration_s(finished))
-        yield Measured(BYTES_WRITTEN, self.written_bytes(finished))
-        yield Measured(CPU, cpu_s(finished))
+    def work(
+        self, argv: Sequence[str], text: str, counter: Literal["", "rchar", "wchar"] = "", *,
+        files_per_s: float = math.inf, bytes_per_s: float = SEQUENTIAL_BYTES_PER_S, written_bytes: int = 0,
+        **more: Any,
+    ) -> Work:  # fmt: skip
+        """A program on all files of the tree; on an ordinary SSD it takes the sum of the time for its files and for
+        their bytes."""
+        seconds = self.files / files_per_s + self.total_bytes / bytes_per_s
+        if counter:
+            more = {"share_done": counted(counter, self.total_bytes), "whole": self.total_bytes, **more}
+        return Work(tuple(argv), text, seconds, written_bytes, **more)
 
     def worker(self, what: str, directory: str, scratch: str, *more: str) -> tuple[str, ...]:
         """The command line of `tree_worker.py` for this tree."""
         shape = self.shape if self.described is None else self._shape_file(scratch)
-        arguments = (what, shape, str(self.files), str(self.total_bytes), directory, *more)
-        return worker_command(WORKER, *arguments, scratch=scratch)
+        return worker("tree", scratch, what, shape, self.files, self.total_bytes, directory, *more)
 
-    def making_source(self, path: str, scratch: str, *more: str) -> Work:
+    def making(self, path: str, scratch: str, text: str, *more: str) -> Work:
+        """The program that makes the tree."""
         argv = self.worker("make", path, scratch, *more)
-        return writing(argv, _("making the source"), self.total_bytes)
+        return self.work(argv, text, "wchar", files_per_s=FILES_MADE_PER_S, written_bytes=self.tree_bytes)
 
-    def source(self, path: str, scratch: str, *more: str) -> LaidOut:
+    def source(self, path: str, scratch: str, *more: str) -> Files:
         """A tree outside the candidate, made once in a run."""
-        return outside(path, scratch, self.making_source(path, scratch, *more))
+        return self.outside(path, scratch, self.making(path, scratch, _("making the source"), *more))
+
+    def outside(self, path: str, scratch: str, *making: Work, copies: int = 1) -> Files:
+        """Files that are made in `scratch`, and synced, so that its disk has nothing to write later.
+
+        They cost a candidate nothing, as they are made once for all rounds.
+        """
+        syncing = Work(("sync", "--file-system", scratch), _("until it is on its disk"))
+        free = (replace(work, seconds=0.0, written_bytes=0) for work in making)
+        return Files(path, copies * self.tree_bytes, (*free, syncing))
 
     def into_memory(self, path: str) -> Work:
         """The program that reads a directory's files into memory."""
         # With /dev/null as its file tar would not read.
         argv = ("tar", "--create", "--file=/dev/zero", f"--directory={path}", ".")
-        return reading(argv, _("reading the source into memory"), self.total_bytes)
+        return self.work(argv, _("reading the source into memory"), "rchar")
 
-
-def outside(path: str, scratch: str, *making: Work) -> LaidOut:
-    """Files that are made in `scratch`, and synced, so that its disk has nothing to write later."""
-    return LaidOut(path, (*making, Work(("sync", "--file-system", scratch), _("until it is on its disk"))))
+    def figures(self, done: Sequence[Done]) -> Iterator[Measured]:
+        yield Measured(DURATION, duration_s(done))
+        yield Measured(RETURNED, duration_s(done[:-1]))
+        yield Measured(FILE_RATE, self.files / duration_s(done))
+        yield Measured(BYTES_WRITTEN, self.total_bytes if self.writes else 0)
+        yield Measured(CPU, cpu_s(done))

@@ -1,0 +1,324 @@
+"""Programs of a workload: what each does in words, how far it is, and why it failed. None outlives the workload."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import shutil
+import signal
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePath
+from typing import Any, Literal, NamedTuple
+
+from fswizard.engines.shared.context import WorkloadContext, WorkloadDisturbed, WorkloadFailed
+from fswizard.errors import OutOfMemory
+from fswizard.language import _
+from fswizard.model.recipe import Job
+from fswizard.model.units import duration_text
+from fswizard.progress.workload_events import Doing, Progress, Ran, Tell
+from fswizard.system import clock
+from fswizard.system.block_stats import Counters, counters
+from fswizard.system.process import SENT, Finished, Process, is_stopped
+
+POLL_S = 0.25
+BLAMED_ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS)
+"""Errors of a filesystem or its device, as opposed to a program that was called wrongly."""
+KILLED = re.compile(
+    rf"\bsignal[ =]({'|'.join(str(int(number)) for number in SENT)})\b|\b({'|'.join(number.name for number in SENT)})\b"
+)
+"""Message of git, tar, rsync, borg or the file server when they, or a program that they started, were killed."""
+SYSTEM_PYTHON = "/usr/bin/python3"
+PYTHON_OPTIONS = ("-I", "-S")
+"""Options that keep out the user's own modules and settings."""
+
+
+class Reader:
+    """Reads what a program prints, as it comes, and emits its progress."""
+
+    def __init__(self, emit: Tell) -> None:
+        self.emit = emit
+        self.answer: Any = None
+        """What the program said in the end."""
+        self.error = 0
+        """The errno that it said, or 0."""
+
+    def feed(self, chunk: bytes) -> None:
+        raise NotImplementedError
+
+    def check(self, finished: Finished) -> None:
+        """Raise what a failure of the program means."""
+        if finished.exit_code != 0:
+            raise failure(finished, self.error)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A program of a workload."""
+
+    argv: tuple[str, ...]
+    text: str
+    """Description of the work, such as `copying 2,000 small files`."""
+    seconds: float = 0.0
+    """Expected duration on an ordinary SATA SSD."""
+    written_bytes: int = 0
+    """Expected writes to the candidate."""
+    share_done: Callable[[int], float] | None = None
+    """Progress by process number, or None if unknown; OSError if the process has ended or its /proc is unreadable."""
+    whole: float = 0.0
+    """Bytes or files of the whole work, or 0 to show the disk's rate instead."""
+    unit: Literal["B/s", "1/s"] = "B/s"
+    env: Mapping[str, str] = field(default_factory=dict)
+    reader: Callable[[Tell], Reader] | None = None
+    """For a program that prints its progress."""
+    times_itself: bool = False
+    """It prints its duration in seconds, as the start of Python must not count."""
+
+    @property
+    def is_sync(self) -> bool:
+        """It only waits for the disk."""
+        return self.argv[0] == "sync"
+
+
+class Done(NamedTuple):
+    """What came of a program."""
+
+    finished: Finished
+    worst_stall_s: float = 0.0
+    """The longest time without progress."""
+    answer: Any = None
+    """Of its reader."""
+    share: float = 1.0
+    """Of its work; less where it was ended before."""
+
+
+def syncing(directory: str) -> Work:
+    return Work(("sync", "--file-system", directory), _("until it is on the disk"))
+
+
+def counted(counter: Literal["rchar", "wchar"], total_bytes: int) -> Callable[[int], float]:
+    """The share of `total_bytes` that a process has read (`rchar`) or written (`wchar`), by proc_pid_io(5)."""
+
+    def share_done(pid: int) -> float:
+        counts = dict(line.split(": ") for line in Path(f"/proc/{pid}/io").read_text().splitlines())
+        return int(counts[counter]) / total_bytes
+
+    return share_done
+
+
+async def carry_out(
+    work: Work, context: WorkloadContext, emit: Tell, *,
+    limit_s: float, measured: bool = False, limited: bool = False, cut_s: float = 0.0,
+) -> Done:  # fmt: skip
+    """Run a program and emit its progress.
+
+    Raises WorkloadFailed if it fails. One that shows how far it is is ended after `cut_s`, unless that is 0.
+    """
+    emit(Doing(work.text, measured))
+    meter, reader, share = _Meter(work, context.devices), work.reader and work.reader(emit), 1.0
+
+    def tick(pid: int) -> bool:
+        nonlocal share
+        progress = meter.look(pid)
+        emit(progress)
+        if cut_s and progress.fraction and clock.monotonic() - meter.began_s >= cut_s:
+            share = progress.fraction
+        return share < 1
+
+    process = await _start(context, work.argv, env=work.env, limited=limited)
+    if reader:
+        finished = await watch(process, work.argv, limit_s=limit_s, output=reader.feed)
+    else:
+        finished = await watch(process, work.argv, limit_s=limit_s, tick=tick)
+    emit(Ran(finished))
+    if share < 1:
+        return Done(finished, meter.worst_stall_s, share=share)
+    if reader:
+        reader.check(finished)
+        return Done(finished, answer=reader.answer)
+    if finished.exit_code != 0:
+        raise failure(finished)
+    if work.times_itself:
+        finished = replace(finished, wall_s=float(finished.stdout))
+    return Done(finished, meter.worst_stall_s)
+
+
+async def succeed(context: WorkloadContext, argv: Sequence[str], *, limit_s: float) -> Finished:
+    """Run a program as the user, to its end; raises WorkloadFailed if it fails."""
+    finished = await watch(await _start(context, argv), argv, limit_s=limit_s)
+    if finished.exit_code != 0:
+        raise failure(finished)
+    return finished
+
+
+async def _start(context: WorkloadContext, argv: Sequence[str], **how: Any) -> Process:
+    if _is_ours(argv):
+        # The user may not be able to read the program where it is installed.
+        target = Path(argv[3])
+        shutil.copyfile(Path(__file__).with_name(target.name), target)
+        target.chmod(0o644)
+    return await context.start(argv, **how)
+
+
+async def watch(
+    process: Process,
+    argv: Sequence[str],
+    *,
+    limit_s: float,
+    tick: Callable[[int], bool] | None = None,
+    output: Callable[[bytes], None] | None = None,
+) -> Finished:
+    """Wait for the end of a program, whatever its exit code; when this is left early, the program is killed.
+
+    `tick` gets the process number every quarter of a second, and kills the program where it returns True; `output` gets
+    what the program prints, as it comes. Raises WorkloadFailed(`timed-out`) past the limit, and WorkloadDisturbed if
+    somebody stops the program, or one that it has started.
+    """
+    import asyncio  # only here, as recipes are listed without it
+
+    from fswizard.system import timeouts
+
+    async def to_the_end() -> Finished:
+        if output is not None:
+            async for chunk in process.chunks():
+                output(chunk)
+        return await process.wait()
+
+    name, deadline_s = program_name(argv), clock.monotonic() + limit_s
+    waiting = asyncio.ensure_future(to_the_end())
+    ended = False
+    try:
+        while not await clock.ended(waiting, POLL_S):
+            if is_stopped(process.pid):
+                raise WorkloadDisturbed(name)
+            if clock.monotonic() >= deadline_s:
+                text = _("{program} did not end within {limit}.", program=name, limit=duration_text(limit_s))
+                raise WorkloadFailed("timed-out", text)
+            if tick is not None and tick(process.pid):
+                await timeouts.end(process, name)
+                await asyncio.wait({waiting})
+        finished = waiting.result()
+        ended = True
+        return finished
+    finally:
+        if not ended:
+            waiting.cancel()
+            await asyncio.wait({waiting})
+            if not waiting.cancelled():
+                waiting.exception()  # or asyncio would complain that nobody has looked at it
+            # That a program can't be ended is not the filesystem's fault.
+            await timeouts.end(process, name)
+
+
+def failure(finished: Finished, error: int = 0) -> WorkloadFailed:
+    """The failure of a program, by its errno `error`, or else by its messages.
+
+    Raises OutOfMemory if it got no memory, which is not the filesystem's fault, and WorkloadDisturbed if somebody
+    killed it.
+    """
+    require_unkilled(finished)
+    messages = {os.strerror(number): number for number in (*BLAMED_ERRORS, errno.ENOMEM, errno.EPERM)}
+    for kind in Job.kinds.values():
+        for known in kind.programs:
+            messages.update(known.messages)
+    output, program = finished.output, program_name(finished.argv)
+    error = error or next((number for text, number in messages.items() if text in output), 0)
+    if error == errno.ENOMEM:
+        raise OutOfMemory(program, output)
+    code = errno.errorcode[error] if error in BLAMED_ERRORS else "program"
+    reason = os.strerror(error) if error else _("exit code {exit_code}", exit_code=finished.exit_code)
+    return WorkloadFailed(code, _("{program} failed: {reason}.", program=program, reason=reason), output)
+
+
+def require_unkilled(finished: Finished) -> None:
+    """Raise WorkloadDisturbed if somebody killed a program, or one that it had started, by its messages."""
+    signal_name = finished.killed_by
+    message = KILLED.search(finished.output)
+    if not signal_name and message:
+        number, name = message.groups()
+        signal_name = name or signal.Signals(int(number)).name
+    if signal_name:
+        raise WorkloadDisturbed(program_name(finished.argv), signal_name)
+
+
+def interpreter() -> str:
+    """A Python that every user can start: ours may be in a home directory."""
+    return SYSTEM_PYTHON if os.access(SYSTEM_PYTHON, os.X_OK) else os.path.realpath(sys.executable)
+
+
+def worker(name: str, scratch: str, *arguments: object) -> tuple[str, ...]:
+    """The command line of `NAME_worker.py`, a program of this directory, which is copied to `scratch` for that."""
+    return (interpreter(), *PYTHON_OPTIONS, f"{scratch}/{name}_worker.py", *map(str, arguments))
+
+
+def _is_ours(argv: Sequence[str]) -> bool:
+    return tuple(argv[1:3]) == PYTHON_OPTIONS and len(argv) > 3
+
+
+def program_name(argv: Sequence[str]) -> str:
+    """Name of a program for users: one of our own by its file, not by the interpreter."""
+    return PurePath(argv[3]).stem if _is_ours(argv) else PurePath(argv[0]).name
+
+
+class JsonLines(Reader):
+    """Reads the lines of a program of ours: objects with `fraction` and more, or `error`; the last is the answer."""
+
+    def __init__(self, emit: Tell) -> None:
+        super().__init__(emit)
+        self.answer = {}
+        self._begun = b""
+
+    def feed(self, chunk: bytes) -> None:
+        *lines, self._begun = (self._begun + chunk).split(b"\n")
+        for line in lines:
+            now, before = json.loads(line), self.answer
+            self.answer, self.error = now, now.get("error") or 0
+            if "fraction" not in now:
+                continue
+            rate = None
+            if "operations" in before and now["seconds"] > before["seconds"]:
+                rate = (now["operations"] - before["operations"]) / (now["seconds"] - before["seconds"])
+            self.emit(Progress(now["fraction"], rate, "1/s", None, now.get("worst_s")))
+
+
+class _Meter:
+    """Reads the kernel's counts of a program at work, and of the devices."""
+
+    def __init__(self, work: Work, devices: tuple[str, ...]) -> None:
+        self.worst_stall_s = 0.0
+        self._work, self._devices = work, devices
+        self._fraction, self._counted = 0.0, counters(*devices)
+        self.began_s = self._at_s = self._active_s = clock.monotonic()
+        self._seen: Counters | int | None = None
+
+    def look(self, pid: int) -> Progress:
+        work, before, counted_before, now_s = self._work, self._fraction, self._counted, clock.monotonic()
+        passed_s = max(now_s - self._at_s, 1e-3)
+        self._at_s, self._counted = now_s, counters(*self._devices)
+        # A program goes forward while it uses the processor; the sync, while the devices do anything.
+        seen = self._counted if work.is_sync else _running_ns(pid)
+        if seen is None or seen != self._seen:
+            self._seen, self._active_s = seen, now_s
+        self.worst_stall_s = max(self.worst_stall_s, now_s - self._active_s)
+        if work.share_done is not None:
+            with suppress(OSError, ValueError):
+                self._fraction = min(1.0, max(before, work.share_done(pid)))
+        rate = None
+        if work.whole:
+            rate = work.whole * (self._fraction - before) / passed_s or None
+        elif self._counted is not None and counted_before is not None:
+            rate = (self._counted.moved_bytes - counted_before.moved_bytes) / passed_s
+        return Progress(self._fraction if work.share_done else None, rate, work.unit)
+
+
+def _running_ns(pid: int) -> int | None:
+    """Processor time of the threads of a process, or None if unknown."""
+    try:
+        tasks = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/schedstat")]
+    except OSError:  # a thread has just ended
+        return None
+    return sum(int(task.split()[0]) for task in tasks) if tasks else None
