@@ -8,9 +8,10 @@ each round as this run did so far. Pure.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
+from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Filesystem
 from fswizard.model.metrics import BARE_WRITTEN, MKFS_TIME
 from fswizard.model.plan import FIRST_LOOK_BYTES, FIRST_LOOK_FILE_BYTES, Plan
@@ -28,25 +29,17 @@ TRIAL_OVERHEAD_S = 0.5
 """Wipe, mkfs, mount, write back, umount and check."""
 BARE_SHARE = 0.1
 """Time for samples of the device without a filesystem, as a share of what the candidates of a round take."""
-SLOWER = {"hdd": 3.0, "flash-card": 5.0, "nvme": 0.7, "virtual": 0.7}
-"""How many times as long as an ordinary SATA SSD such a disk takes for work that has no duration of its own. Most of it
-is the processor's, so that a much faster disk saves a third: seven recipes took 0.58 to 0.95 on a virtual one."""
 SSD = Pace(450e6, 70_000, 60e-6)
 PACES = {
-    "hdd": Pace(150e6, 180, 100e-6),
-    "ssd": SSD,
-    "nvme": Pace(2e9, 150_000, 30e-6),
-    "flash-card": Pace(30e6, 500, 1e-3),
-    "virtual": Pace(1.2e9, 20_000, 100e-6),
+    "hdd": Pace(150e6, 180, 100e-6, slower=3.0),
+    "nvme": Pace(2e9, 150_000, 30e-6, slower=0.7),
+    "flash-card": Pace(30e6, 500, 1e-3, slower=5.0),
+    "virtual": Pace(1.2e9, 20_000, 100e-6, slower=0.7),
 }
 """How fast disks of a kind write below a filesystem, somewhat less than their makers state: Samsung 870 EVO 530 MB/s
 and 88,000 writes a second, 970 EVO Plus 3,300 MB/s and more writes than one program asks for; cards of the classes V30
-and A1 30 MB/s and 500 writes a second (SD Association); a virtual disk as measured on one."""
-
-BUFFERED_DIRECT_SHARE = 0.25
-"""Share of a timed job's direct writes that remains on a filesystem which buffers them and syncs each one: Btrfs
-wrote 0.16 to 0.25 of what ext4 did in blocks of 16 KiB and 1 MiB, and less in smaller ones."""
-
+and A1 30 MB/s and 500 writes a second (SD Association); a virtual disk as measured on one. Most of other work is the
+processor's, so that a much faster disk saves a third: seven recipes took 0.58 to 0.95 on a virtual one."""
 COUNTED = {"directory": 0, "device": 1, "image": 2}
 """How often the kernel counts what mkfs writes, which are zeros mostly: a loop device that must not punch holes into
 its image counts the order to do so, and then the zeros."""
@@ -73,15 +66,8 @@ def writes_bytes(job: Job, *, prepares: bool = True) -> int:
     return (cost.prepare_bytes if prepares else cost.always_bytes) + cost.measure_bytes
 
 
-def on_disk_s(job: Job, seconds: float, slower: float) -> float:
-    """How long a job that takes `seconds` on an ordinary SSD takes on a disk that is `slower` times as slow."""
-    given_s = min(seconds, job.seconds)
-    return given_s + (seconds - given_s) * slower
-
-
-def timed_bytes(job: Job, kind: str) -> int:
-    """What a job writes while it is measured on a kind of disk; 0 where not time ends it but the work."""
-    return job.timed_bytes(PACES.get(kind, SSD)) or 0
+def pace_of(drive: Drive | None) -> Pace:
+    return PACES.get(drive.kind, SSD) if drive else SSD
 
 
 def made_bytes(filesystem: Filesystem, size_bytes: int) -> int:
@@ -90,25 +76,20 @@ def made_bytes(filesystem: Filesystem, size_bytes: int) -> int:
     return min(share_bytes, filesystem.made_share_bytes or share_bytes) + min(filesystem.made_bytes, size_bytes // 32)
 
 
-def trial_overhead_s(kind: str, made_bytes: float = 0.0) -> float:
-    """What a trial takes on a kind of disk beside its workloads, where making a candidate writes so much."""
-    return TRIAL_OVERHEAD_S * SLOWER.get(kind, 1.0) + made_bytes / PACES.get(kind, SSD).bytes_per_s
-
-
 def filling_s(image_bytes: int, kind: str) -> float:
     """The duration of writing a whole scratch image on a kind of disk."""
     return image_bytes / PACES.get(kind, SSD).bytes_per_s
 
 
-def first_look_s(kind: str) -> float:
+def first_look_s(drive: Drive | None) -> float:
     """The duration of a first look at one candidate: its file is made, copied and synced."""
-    return trial_overhead_s(kind) + 3 * filling_s(FIRST_LOOK_FILE_BYTES, kind)
+    pace = pace_of(drive)
+    return TRIAL_OVERHEAD_S * pace.slower + 3 * FIRST_LOOK_FILE_BYTES / pace.bytes_per_s
 
 
 def ageing_s(plan: Plan) -> float:
     """The duration of ageing one candidate."""
-    kind = plan.drive.kind if plan.drive else "unknown"
-    return plan.churn_bytes / AGEING_BYTES_PER_S * SLOWER.get(kind, 1.0)
+    return plan.churn_bytes / AGEING_BYTES_PER_S * pace_of(plan.drive).slower
 
 
 def memory_limit_bytes(jobs: Iterable[Job], memory_bytes: int) -> int:
@@ -171,37 +152,35 @@ def precedent(result: Result) -> Precedent | None:
     )
 
 
-def estimate(plan: Plan, before: Precedent | None, *, buffered: Collection[str], bare: bool, ceiling_s: float) -> Plan:
+def estimate(plan: Plan, before: Precedent | None, *, bare: bool, ceiling_s: float) -> Plan:
     """The plan with the durations and bytes expected on its disk.
 
-    `buffered` are the candidates that take direct writes through memory. `bare`: samples of the device without a
-    filesystem are taken. `ceiling_s` is the time for measuring what the workloads reach in memory.
+    `bare`: samples of the device without a filesystem are taken. `ceiling_s` is the time for measuring what the
+    workloads reach in memory.
     """
-    kind = plan.drive.kind if plan.drive else "unknown"
-    names = [candidate.name for candidate in plan.measured]
-    direct_share = _mean([BUFFERED_DIRECT_SHARE if name in buffered else 1.0 for name in names], 1.0)
-    workloads = tuple(_expected(workload, kind, direct_share) for workload in plan.recipe.workloads)
+    pace, target, measured = pace_of(plan.drive), plan.target, plan.measured
+    workloads = tuple(_expected(workload, pace) for workload in plan.recipe.workloads)
     made = 0.0
-    if plan.target.kind != "directory":
-        made = _mean([made_bytes(c.filesystem, plan.target.room_bytes(c.array)) for c in plan.measured], 0.0)
+    if target.kind != "directory":
+        made = statistics.fmean(made_bytes(each.filesystem, target.room_bytes(each.array)) for each in measured)
+    # Images that hold aged candidates are copied over the one that is measured on.
+    copied_bytes = len(plan.aged) * target.size_bytes // len(measured)
+    writes_bytes = sum(workload.writes_bytes / workload.every for workload in workloads) + COUNTED[target.kind] * made
     # A byte is written as often as copies and parity ask for.
-    whole = sum(member.size_bytes for member in plan.target.members)
-    spread = _mean([whole / plan.target.room_bytes(c.array) if c.array else 1.0 for c in plan.measured], 1.0)
-    looked = plan.first_look is not None
-    preparation_s = 1.0 + filling_s(plan.target.filled_bytes, kind) + ceiling_s
-    if looked:
-        preparation_s += filling_s(FIRST_LOOK_BYTES, kind) + len(names) * first_look_s(kind)
-    preparation_s += sum(workload.seconds for workload in workloads if workload.box_s)  # to find the amounts
-    trial_bytes = int((sum(w.writes_bytes / w.every for w in workloads) + COUNTED[plan.target.kind] * made) * spread)
-    copied_bytes = len(plan.aged) * plan.target.size_bytes // len(names)
-    trial_bytes += copied_bytes
-    preparation_s += len(plan.aged) * (ageing_s(plan) + 3 * filling_s(plan.target.size_bytes, kind))
-    trial_s = trial_overhead_s(kind, made) + 2 * filling_s(copied_bytes, kind)
+    whole = sum(member.size_bytes for member in target.members)
+    spread = statistics.fmean(whole / target.room_bytes(each.array) if each.array else 1.0 for each in measured)
+    trial_bytes = int(writes_bytes * spread) + copied_bytes
+    trial_s = TRIAL_OVERHEAD_S * pace.slower + (made + 2 * copied_bytes) / pace.bytes_per_s
     trial_s += sum(workload.seconds / workload.every for workload in workloads)
     if bare and (sampled := [workload for workload in workloads if workload.job.runs_bare]):
-        once = sum(timed_bytes(each.job, kind) or each.job.cost.measure_bytes for each in sampled)
-        trial_bytes += int(BARE_SHARE * trial_s / (sum(w.seconds for w in sampled) or 1.0) * once)
+        once = sum(each.job.timed_bytes(pace) or each.job.cost.measure_bytes for each in sampled)
+        trial_bytes += int(BARE_SHARE * trial_s / (sum(each.seconds for each in sampled) or 1.0) * once)
         trial_s *= 1 + BARE_SHARE
+    looked = plan.first_look is not None
+    filled_bytes = target.filled_bytes + 3 * len(plan.aged) * target.size_bytes + looked * FIRST_LOOK_BYTES
+    preparation_s = 1.0 + filled_bytes / pace.bytes_per_s + ceiling_s + len(plan.aged) * ageing_s(plan)
+    preparation_s += looked * len(measured) * first_look_s(plan.drive)
+    preparation_s += sum(workload.seconds for workload in workloads if workload.box_s)  # to find the amounts
     if before:
         share = before.trial_s / trial_s
         workloads = tuple(replace(workload, seconds=share * workload.seconds) for workload in workloads)
@@ -218,19 +197,16 @@ def estimate(plan: Plan, before: Precedent | None, *, buffered: Collection[str],
     )
 
 
-def _expected(workload: Workload, kind: str, direct_share: float) -> Workload:
+def _expected(workload: Workload, pace: Pace) -> Workload:
     """The workload with its expected duration and bytes, which are means over the candidates."""
-    job, timed = workload.job, timed_bytes(workload.job, kind)
-    seconds = on_disk_s(job, workload.seconds, SLOWER.get(kind, 1.0))
+    job, seconds, written_bytes = workload.job, workload.seconds, workload.writes_bytes
+    if seconds > job.seconds:
+        seconds = job.seconds + (seconds - job.seconds) * pace.slower
     if workload.box_s:
         seconds = min(seconds, SLOWER_THAN_BASELINE * workload.box_s + REMOUNT_S)
-    prepared = max(0, workload.writes_bytes - job.cost.measure_bytes)
-    written = (timed * direct_share if job.direct else timed) if timed else workload.writes_bytes - prepared
-    return replace(workload, seconds=seconds, writes_bytes=int(prepared + written))
-
-
-def _mean(values: Sequence[float], otherwise: float) -> float:
-    return statistics.fmean(values) if values else otherwise
+    if timed_bytes := job.timed_bytes(pace):
+        written_bytes = max(0, written_bytes - job.cost.measure_bytes) + timed_bytes
+    return replace(workload, seconds=seconds, writes_bytes=written_bytes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,6 +94,8 @@ class Pace:
     """Scattered ones, however many are asked for at a time."""
     latency_s: float
     """Of a single small write."""
+    slower: float = 1.0
+    """How many times as long as an ordinary SATA SSD it takes for work that has no duration of its own."""
 
 
 class Job:

@@ -1,59 +1,91 @@
-"""How much of each workload fits into its box of time on this disk.
+"""What is tried before the rounds: a first look at each candidate, and how much of each workload fits into its box.
 
-The amount is the same for all candidates and rounds, so that their ratios compare the same work, and it is found on
-the baseline alone: a little is done, and what fits follows from how long that took until it was on the disk.
+The first look comes while the scratch image is still to be written from end to end, which takes a minute on a slow
+disk: a small part of a workload on a small image. Its figures stay out of the result, as disk and image are not yet
+what the rounds find.
+
+The amount of a workload is the same for all candidates and rounds, so that their ratios compare the same work, and it
+is found on the baseline alone: a little is done, and what fits follows from how long that took until it was on the
+disk.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Mapping
 
 from fswizard.disks.prepared import CandidateFailed, PreparedTarget
 from fswizard.engines import WorkloadContext, WorkloadDisturbed, WorkloadFailed, engine
 from fswizard.language import _
-from fswizard.model.metrics import DURATION
+from fswizard.model.estimates import first_look_s
+from fswizard.model.metrics import BYTES_WRITTEN, DURATION, FIRST_LOOK_RATE, Metric
 from fswizard.model.plan import Plan, Trial
-from fswizard.model.recipe import Amount, Workload
+from fswizard.model.recipe import Amount, Job, Workload
 from fswizard.progress.emitter import BEFORE_ROUNDS, Emitter
 from fswizard.progress.workload_events import Measured, Progress, Ran, WorkloadEvent
+
+PROBLEMS = (WorkloadFailed, CandidateFailed, WorkloadDisturbed)
+
+
+def first_look(plan: Plan, emitter: Emitter) -> Callable[[PreparedTarget], Awaitable[None]] | None:
+    """What looks at the candidates on a prepared target; None where the plan has nothing to look with."""
+    workload = plan.first_look
+    if workload is None:
+        return None
+    title, expected_s = _("first look: {workload}", workload=workload.title), first_look_s(plan.drive)
+
+    async def look(prepared: PreparedTarget) -> None:
+        for candidate in plan.measured:
+            emitter.trial = Trial(0, candidate.name)
+            try:
+                async with prepared.open(candidate) as context:
+                    emitter.begin("workload", title, workload=workload.name, expected_s=expected_s)
+                    figures = await _figures(plan, workload.job, context, emitter)
+                rate = figures[BYTES_WRITTEN] / figures[DURATION]
+                emitter.sample(FIRST_LOOK_RATE, rate, workload=workload.name)
+            except PROBLEMS as problem:
+                emitter.skipped(str(problem))
+        emitter.trial = BEFORE_ROUNDS
+
+    return look
 
 
 async def choose_amounts(plan: Plan, prepared: PreparedTarget, emitter: Emitter) -> Mapping[str, Amount]:
     """By the name of each workload that has a box; the least of all of them where the baseline fails here."""
-    boxed = [workload for workload in plan.recipe.workloads if workload.box_s]
-    done = {workload.name: Amount(workload.least, workload.box_s) for workload in boxed}
+    trees: defaultdict[object, list[Workload]] = defaultdict(list)
+    """What is done with one tree is done with all of it: what fits into each box, and is enough for each."""
+    for workload in plan.recipe.workloads:
+        if workload.box_s:
+            trees[workload.job.works_on].append(workload)
+    done = {each.name: Amount(each.least, each.box_s) for tree in trees.values() for each in tree}
     emitter.trial = Trial(0, plan.baseline)
     try:
         async with prepared.open(plan.candidate(plan.baseline)) as context:
-            for workload in boxed:
-                least = await _measured(plan, workload, workload.least, context, emitter)
-                done[workload.name] = least
-                alone = len(_on_one_tree(workload, boxed)) == 1
-                if alone and least.seconds < workload.box_s / 2:  # starting a program is a large part of so little
+            for tree in trees.values():
+                for workload in tree:
+                    done[workload.name] = await _measured(plan, workload, workload.least, context, emitter)
+                least = done[workload.name]
+                if len(tree) == 1 and least.seconds < workload.box_s / 2:  # much of so little is a program's start
                     units = min(workload.job.units or 1, _fitting(workload, least))
                     done[workload.name] = await _measured(plan, workload, units, context, emitter)
-    except (WorkloadFailed, CandidateFailed, WorkloadDisturbed) as problem:
+    except PROBLEMS as problem:
         emitter.skipped(str(problem))
     emitter.trial = BEFORE_ROUNDS
     amounts = {}
-    for workload in boxed:
-        same = _on_one_tree(workload, boxed)
-        fitting = min(_fitting(other, done[other.name]) for other in same)
-        units = min(workload.job.units or 1, max(fitting, *(other.least for other in same), 1))
-        own = done[workload.name]
-        amounts[workload.name] = Amount(units, round(own.seconds * units / own.units, 3))
-    copies = [amounts[workload.name] for workload in boxed if workload.job.strain == "stream"]
+    pace = 0.0
+    for tree in trees.values():
+        fitting = min(_fitting(each, done[each.name]) for each in tree)
+        for workload in tree:
+            units = min(workload.job.units or 1, max(fitting, *(each.least for each in tree), 1))
+            took = done[workload.name]
+            amounts[workload.name] = Amount(units, round(took.seconds * units / took.units, 3))
+            if workload.job.strain == "stream":
+                pace = pace or units / amounts[workload.name].seconds
     for workload in plan.recipe.workloads:
         job = workload.job
-        if copies and job.seconds and job.units:  # what goes on for a given time does so at the pace of the copy
-            fitting = int(job.seconds * copies[0].units / copies[0].seconds)
-            amounts[workload.name] = Amount(max(1, min(job.units, fitting)), job.seconds)
+        if pace and job.seconds and job.units:  # what goes on for a given time does so at the pace of the copy
+            amounts[workload.name] = Amount(max(1, min(job.units, int(job.seconds * pace))), job.seconds)
     return amounts
-
-
-def _on_one_tree(workload: Workload, boxed: Sequence[Workload]) -> list[Workload]:
-    """What is done with one tree is done with all of it: what fits into each box, and is enough for each."""
-    return [other for other in boxed if other.job.works_on == workload.job.works_on]
 
 
 def _fitting(workload: Workload, done: Amount) -> int:
@@ -66,16 +98,22 @@ async def _measured(
     """What so much of a workload takes, until it is on the disk."""
     title = _("how fast this disk is: {workload}", workload=workload.title)
     emitter.begin("workload", title, workload=workload.name, expected_s=workload.box_s)
-    took_s = workload.box_s
+    figures = await _figures(plan, workload.job.scaled(units), context, emitter, workload.cut_s)
+    return Amount(units, figures.get(DURATION, workload.box_s))
+
+
+async def _figures(
+    plan: Plan, job: Job, context: WorkloadContext, emitter: Emitter, cut_s: float = 0.0
+) -> Mapping[Metric, float]:  # fmt: skip
+    figures: dict[Metric, float] = {}
 
     def emit(event: WorkloadEvent) -> None:
-        nonlocal took_s
         if isinstance(event, Progress):
-            emitter.progress(title, event)
-        elif isinstance(event, Measured) and event.metric == DURATION:
-            took_s = event.value
+            emitter.progress(emitter.step.title, event)
+        elif isinstance(event, Measured):
+            figures[event.metric] = event.value
         elif isinstance(event, Ran):
             emitter.command_ended(event.finished)
 
-    await engine(workload.job.scaled(units)).run(context, emit, seed=plan.seed, cut_s=workload.cut_s)
-    return Amount(units, took_s)
+    await engine(job).run(context, emit, seed=plan.seed, cut_s=cut_s)
+    return figures

@@ -9,16 +9,6 @@ from fswizard.model.metrics import DIRECT_CACHED, MOST_CACHED
 from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt
 from fswizard.progress.emitter import Emitter
-from fswizard.system import host
-
-BUFFERED_SINCE = (6, 15)
-"""The version of Linux that has Btrfs write checksummed files through memory."""
-
-
-def is_buffered(candidate: Candidate) -> bool:
-    """Whether its direct writes are expected to go through memory, as those of Btrfs with checksums do."""
-    unchecked = {"nodatasum", "nodatacow"} & set(candidate.mount_options)
-    return candidate.filesystem.name == "btrfs" and not unchecked and host.this.kernel() >= BUFFERED_SINCE
 
 
 async def check(plan: Plan, candidate: Candidate, context: WorkloadContext, emitter: Emitter) -> None:

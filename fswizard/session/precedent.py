@@ -15,7 +15,6 @@ from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.results import Entry
 from fswizard.session import harness_ceiling
-from fswizard.session.direct_io import is_buffered
 from fswizard.stats import provable
 
 
@@ -25,7 +24,6 @@ def estimated(plan: Plan, history: Iterable[Entry] = ()) -> Plan:
     return estimate(
         plan,
         precedent(before) if before else None,
-        buffered=[candidate.name for candidate in plan.measured if is_buffered(candidate)],
         bare=plan.target.kind != "directory",
         ceiling_s=harness_ceiling.expected_s(plan.recipe),
     )

@@ -31,8 +31,7 @@ from fswizard.model.result import Doubt, Outcome, Result
 from fswizard.progress.emitter import BEFORE_ROUNDS, Emitter
 from fswizard.results import ResultWriter
 from fswizard.session import doubts, resuming
-from fswizard.session.amounts import choose_amounts
-from fswizard.session.first_look import first_look
+from fswizard.session.amounts import choose_amounts, first_look
 from fswizard.session.harness_ceiling import measure_limits
 from fswizard.session.idle_wait import (
     LONGEST_WAIT_S,

@@ -153,7 +153,7 @@ def measured(filesystem: str, which: str, directory: Path) -> Matrix:
 
 def writes_each_byte_once(job: Job) -> bool:
     if isinstance(job, FioJob):
-        return job.makes_its_file
+        return not job.cost.prepare_bytes
     if isinstance(job, RsyncJob):
         return job.direction == "onto"
     return isinstance(job, BackupJob) or (isinstance(job, TreeJob) and job.does.writes)

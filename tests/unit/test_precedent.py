@@ -21,9 +21,7 @@ from fswizard.model.result import Result
 from fswizard.report.writes import budget_text
 from fswizard.results import Entry, ResultWriter, all_results, new_path
 from fswizard.session import Choices, make_plan
-from fswizard.system import host
-from tests.builders import make_drive, make_recipe, make_result, make_workload
-from tests.fakes.host import use
+from tests.builders import make_drive, make_result
 from tests.recording import recorded
 
 pytestmark = pytest.mark.usefixtures("state", "everything_is_installed")
@@ -69,23 +67,6 @@ def test_the_same_again_takes_what_came_and_another_recipe_what_it_usually_takes
 
 def test_a_run_that_ended_in_its_first_trial_tells_nothing() -> None:
     assert precedent(make_result()) is None
-
-
-@pytest.mark.parametrize(
-    ("kernel", "names", "share"),
-    [("6.14.2", "btrfs", 1.0), ("6.15.0-1-amd64", "btrfs", 0.25), ("7.0.1", "btrfs; ext4", 0.625),
-     ("7.0.1", "btrfs:nodatasum", 1.0), ("7.0.1", "ext4; xfs", 1.0)],
-)  # fmt: skip
-def test_less_is_expected_of_direct_writes_where_btrfs_makes_them_buffered(
-    tmp_path: Path, kernel: str, names: str, share: float
-) -> None:
-    (tmp_path / "proc/sys/kernel").mkdir(parents=True)
-    (tmp_path / "proc/sys/kernel/osrelease").write_text(kernel)
-    workloads = [make_workload(name, job=replace(TIMED, direct=name == "direct")) for name in ("direct", "buffered")]
-    with use(replace(host.this, root=tmp_path)):
-        made = plan(tmp_path, make_recipe(workloads), names, ())
-    direct, buffered = made.recipe.workloads
-    assert direct.writes_bytes == pytest.approx(share * buffered.writes_bytes, abs=1)
 
 
 @pytest.mark.parametrize("drive", [replace(DISK, serial="another"), replace(DISK, model="", serial=""), None])

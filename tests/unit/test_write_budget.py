@@ -76,7 +76,7 @@ def test_what_was_chosen_goes_before_what_is_usual_which_cuts_no_recipe_short(tm
     ],
 )
 def test_what_a_timed_job_writes_goes_by_the_disk(tmp_path: Path, job: FioJob, on_ssd: float, on_hdd: float) -> None:
-    laid_out = 0 if job.makes_its_file else 1 << 30
+    laid_out = job.cost.prepare_bytes
     workload = make_workload(job=job, writes_bytes=laid_out + job.cost.measure_bytes)
     recipe = make_recipe([workload], image_bytes=2 << 30)
     plans = [plan(tmp_path, replace(SSD, kind=kind), recipe=recipe) for kind in ("ssd", "hdd")]
