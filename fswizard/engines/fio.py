@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
 from typing import Annotated, Literal
 
 from fswizard.engines.shared.context import MIB, TIB, BareDevice, BareSample, WorkloadDisturbed, WorkloadFailed
@@ -131,17 +130,16 @@ class FioJob(Engine):
     def timed_bytes(self, pace: Pace) -> int | None:
         if not self.seconds:
             return None
-        transfer_s = (self.block_bytes - 4096) / pace.bytes_per_s  # beyond the block that latency is measured with
-        operations_per_s = self.depth * self.jobs / (pace.latency_s + max(0.0, transfer_s))
         # Without seeks one program writes 46,000 small blocks a second on ext4, 37,000 on XFS.
         most_per_s = pace.operations_per_s if self.random else max(pace.operations_per_s, 50_000)
-        bytes_per_s = min(pace.bytes_per_s, min(operations_per_s, most_per_s) * self.block_bytes)
+        operations_per_s = min(most_per_s, self.depth * self.jobs / pace.latency_s)
+        bytes_per_s = min(pace.bytes_per_s, operations_per_s * self.block_bytes)
         write_share = 0.5 if self.rw == "randrw" else float(self.writes)
         return int(self.seconds * bytes_per_s * write_share)
 
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
         path = f"{directory}/fio-{binary_size_text(self.size_bytes)}{'-allocated' if self.allocated else ''}"
-        work = self._work(path, scratch, seed, _(_DOING[self.rw], size=binary_size_text(self.block_bytes)))
+        work = self._work(path, scratch, seed, self._text)
         if self.rw in ("write", "randwrite") and not self.seconds and self.jobs == 1:  # it makes a new file itself
             return Timed((work,), makes=Files(path, self.size_bytes, (work,)), syncs=False)
         text = _("preparing a file of {size}", size=size_text(self.size_bytes))
@@ -151,6 +149,10 @@ class FioJob(Engine):
             argv = ("fallocate", f"--length={self.size_bytes}", path)
             layout = replace(layout, argv=argv, reader=None)
         return Timed((work,), (Files(path, self.size_bytes, (layout,)),), syncs=False)
+
+    @property
+    def _text(self) -> str:
+        return _(_DOING[self.rw], size=binary_size_text(self.block_bytes))
 
     def _work(self, path: str, scratch: str, seed: str, text: str) -> Work:
         rate = SEQUENTIAL_BYTES_PER_S
@@ -213,9 +215,9 @@ class FioJob(Engine):
         yield from map(Measured, FIGURES, values)
         if self.synced and last.sync.operations:
             yield from map(Measured, SYNCS, (last.sync.median_s, last.sync.p99_s, last.sync.p999_s))
-        rates = thirds(history[:-1])  # the last figures count the final fsync
-        if rates and self.writes and self.direct:
-            yield Measured(LATE_RATE, rates[2] / rates[0])
+        rate = late_rate(history[:-1])  # the last figures count the final fsync
+        if rate is not None and self.writes and self.direct:
+            yield Measured(LATE_RATE, rate)
 
     async def run_bare(
         self, device: BareDevice, emit: Tell, *, seed: int, seconds: float, bytes_per_s: float
@@ -226,14 +228,13 @@ class FioJob(Engine):
             self.rw, self.block_bytes, self.size_bytes, max(self.block_bytes, int(rate * measured_s)),
             round(measured_s * 1000), self.depth, self.jobs, self.io_engine, self.direct, seed % (1 << 31),
         )  # fmt: skip
-        job = replace(self, seconds=measured_s)
-        (work,), output = job.timed("MOUNT", "SCRATCH", "SEED").works, FioOutput(job, emit)
-        emit(Doing(work.text, measured=True))
+        emit(Doing(self._text, measured=True))
+        output = FioOutput(replace(self, seconds=measured_s), emit)
         process = await device.start(sample)
         finished = await watch(process, ("fio",), limit_s=180.0 + 20 * measured_s, output=output.feed)
         emit(Ran(finished))
         output.check(finished)
-        for measured in job.figures([Done(finished, answer=output.answer)]):
+        for measured in self.figures([Done(finished, answer=output.answer)]):
             if measured.metric in self.metrics:
                 emit(measured)
 
@@ -276,15 +277,15 @@ class FioOutput(Reader):
             raise WorkloadFailed("program", _("fio ended without having measured anything."), finished.output)
 
 
-def thirds(history: Sequence[Figures]) -> tuple[float, float, float] | None:
-    """The rate in each third; None with too few figures (fio prints four a second), or if one of the first two is 0."""
-    if len(history) < 9:
-        return None
+def late_rate(history: Sequence[Figures]) -> float | None:
+    """The rate in the last third, as a share of that in the first; None with too few figures (fio prints four a
+    second), or where it stood still."""
     third = len(history) // 3
-    rates = []
-    for one, other in pairwise((history[0], history[third], history[-1 - third], history[-1])):
-        if other.at_s <= one.at_s:
-            return None
-        rates.append((other.all.io_bytes - one.all.io_bytes) / (other.at_s - one.at_s))
-    first, middle, last = rates
-    return (first, middle, last) if first and middle else None
+    if third < 3:
+        return None
+
+    def rate(one: Figures, other: Figures) -> float:
+        return (other.all.io_bytes - one.all.io_bytes) / max(1e-3, other.at_s - one.at_s)
+
+    first = rate(history[0], history[third])
+    return rate(history[-1 - third], history[-1]) / first if first else None

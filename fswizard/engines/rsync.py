@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 from fswizard.engines.shared.context import GIB
@@ -56,8 +56,7 @@ class RsyncJob(TreeEngine):
             bytes_per_s, written_bytes = SEQUENTIAL_BYTES_PER_S, self.tree_bytes
         else:
             source, copy = f"{here}-source", f"{elsewhere}-copy"
-            making = self.making(source, scratch, _("making the source"))
-            needs = Files(source, self.tree_bytes, (making,), anew=True)
+            needs = replace(self.on_candidate(source, scratch), anew=True)
             text = _("rsync of {files} from the candidate", files=self.counted_files)
             bytes_per_s, written_bytes = SEQUENTIAL_BYTES_PER_S / 2, self.files * INODE_BYTES
         work = self.work(

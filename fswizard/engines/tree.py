@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import math
 import zlib
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -188,18 +187,28 @@ class Operation:
 
     words: ClassVar[str]
     """Name for users, to be translated."""
+    doing: ClassVar[str]
+    """The work in words, to be translated."""
     strain: ClassVar[Strain | None] = None
     """Dominant load; None if it depends on the size of the files."""
-    makes: ClassVar[str] = ""
-    """Name of the tree that it makes, of the job's size."""
     on: ClassVar[type[Operation] | None] = None
     """The operation whose tree it needs."""
+    makes: ClassVar[str] = ""
+    """Name of the tree that it makes, of the job's size."""
     writes = False
     """Whether it writes the bytes of the tree."""
     deletes = False
     """Whether it deletes the tree that it needs."""
     reads = True
     """Whether it reads what is on the candidate."""
+    counter: ClassVar[Literal["", "rchar", "wchar"]] = ""
+    """Count of the kernel's that shows its progress."""
+    times_itself = False
+    files_per_s: ClassVar[float]
+    bytes_per_s: ClassVar[float] = SEQUENTIAL_BYTES_PER_S
+    """What it takes on an ordinary SSD is the sum of the time for its files and for their bytes."""
+    file_bytes = 0
+    """What it writes for each file, besides its content if it `writes`."""
     unit_files = 100
     """Number of files in a unit of work; see `TreeJob.scaled`."""
 
@@ -214,9 +223,21 @@ class Operation:
         """Of the tree that it makes."""
         return f"{self.tree}-{self.makes}"
 
+    def argv(self) -> tuple[str, ...]:
+        raise NotImplementedError
+
+    def work(self, **more: Any) -> Work:
+        job = self.job
+        return job.work(
+            self.argv(), job.says(self.doing), self.counter,
+            files_per_s=self.files_per_s, bytes_per_s=self.bytes_per_s,
+            written_bytes=job.files * self.file_bytes + (job.total_bytes if self.writes else 0),
+            times_itself=self.times_itself, **more,
+        )  # fmt: skip
+
     def works(self) -> tuple[Work, ...]:
         """The programs that are timed."""
-        raise NotImplementedError
+        return (self.work(),)
 
     def needs(self) -> tuple[Files, ...]:
         """What must exist before."""
@@ -237,25 +258,16 @@ class Operation:
 class Copy(Operation):
     """A copy within the candidate, which shares no blocks with its source."""
 
-    words = "cp -a"
+    words, doing, counter = "cp -a", "copying {files}", "wchar"
     makes, writes = "copy", True
+    files_per_s, file_bytes = FILES_COPIED_PER_S, METADATA_BYTES
     bytes_per_s = SEQUENTIAL_BYTES_PER_S / 2  # read and written
 
-    @property
-    def original(self) -> str:
-        return self.tree
+    def argv(self) -> tuple[str, ...]:
+        return ("cp", "-a", "--reflink=never", self.tree, self.path)
 
     def needs(self) -> tuple[Files, ...]:
-        making = self.job.making(self.tree, self.scratch, self.job.says(N_("making {files}, {total}")))
-        return (Files(self.tree, self.job.tree_bytes, (making,)),)
-
-    def works(self) -> tuple[Work, ...]:
-        return (
-            self.job.work(
-                ("cp", "-a", "--reflink=never", self.original, self.path), self.job.says("copying {files}"), "wchar",
-                files_per_s=FILES_COPIED_PER_S, bytes_per_s=self.bytes_per_s, written_bytes=self.job.tree_bytes,
-            ),
-        )  # fmt: skip
+        return (self.job.on_candidate(self.tree, self.scratch),)
 
 
 class CopyOnto(Copy):
@@ -265,9 +277,8 @@ class CopyOnto(Copy):
     makes, reads = "onto", False
     bytes_per_s = SEQUENTIAL_BYTES_PER_S
 
-    @property
-    def original(self) -> str:
-        return self.source
+    def argv(self) -> tuple[str, ...]:
+        return ("cp", "-a", "--reflink=never", self.source, self.path)
 
     def needs(self) -> tuple[Files, ...]:
         return (self.job.source(self.source, self.scratch),)
@@ -279,8 +290,12 @@ class CopyOnto(Copy):
 class Unpack(Operation):
     """Unpacks an archive that is in memory."""
 
-    words = "tar --extract"
+    words, doing, counter = "tar --extract", "unpacking {files}", "wchar"
     makes, writes, reads = "unpacked", True, False
+    files_per_s, file_bytes = 25_000, METADATA_BYTES
+
+    def argv(self) -> tuple[str, ...]:
+        return ("tar", "--extract", f"--file={self.source}.tar", f"--one-top-level={self.path}")
 
     def needs(self) -> tuple[Files, ...]:
         job, archive = self.job, f"{self.source}.tar"
@@ -292,22 +307,26 @@ class Unpack(Operation):
         argv = ("cp", f"{self.source}.tar", "/dev/null")
         return self.job.work(argv, _("reading the archive into memory"), "rchar")
 
-    def works(self) -> tuple[Work, ...]:
-        argv = ("tar", "--extract", f"--file={self.source}.tar", f"--one-top-level={self.path}")
-        job = self.job
-        return (
-            job.work(
-                argv, job.says("unpacking {files}"), "wchar", files_per_s=25_000, written_bytes=job.tree_bytes,
-            ),
-        )  # fmt: skip
-
 
 class Install(Operation):
     """`dpkg --unpack` of packages that are in memory; it syncs each file."""
 
-    words, strain = N_("installation"), "sync"
+    words, doing, strain = N_("installation"), N_("installing {files}"), "sync"
     makes, writes, reads = "installed", True, False
+    files_per_s, file_bytes = 1_000, METADATA_BYTES + SYNC_BYTES
     unit_files = PACKAGE_FILES
+
+    def argv(self) -> tuple[str, ...]:
+        """dpkg without root. It syncs even where its settings say otherwise, as in containers."""
+        options = ("--no-force-unsafe-io", "--force-not-root,bad-path", "--force-script-chrootless", "--log=/dev/null")
+        return ("dpkg", f"--root={self.path}", *options, "--unpack", "--recursive", f"{self.source}-packages/debs")
+
+    def works(self) -> tuple[Work, ...]:
+        job = self.job
+        # Two processes hand on, as archives, what a third one writes.
+        done = counted("wchar", job.total_bytes + 2 * (job.total_bytes + job.files * TAR_BYTES))
+        database = Work(("mkdir", "--parents", f"{self.path}/var/lib/dpkg"), _("an empty database"))
+        return database, self.work(share_done=done, whole=job.total_bytes, env={"HOME": self.path})
 
     def needs(self) -> tuple[Files, ...]:
         """Packages that are not compressed, as unpacking them would measure the processor."""
@@ -324,82 +343,61 @@ class Install(Operation):
     def warm_up(self) -> Work:
         return self.job.into_memory(f"{self.source}-packages/debs")
 
-    def works(self) -> tuple[Work, ...]:
-        """dpkg without root. It syncs even where its settings say otherwise, as in containers."""
-        job = self.job
-        options = ("--no-force-unsafe-io", "--force-not-root,bad-path", "--force-script-chrootless", "--log=/dev/null")
-        unpack = ("--unpack", "--recursive", f"{self.source}-packages/debs")
-        # Two processes hand on, as archives, what a third one writes.
-        handed_on_bytes = job.total_bytes + 2 * (job.total_bytes + job.files * TAR_BYTES)
-        unpacking = job.work(
-            ("dpkg", f"--root={self.path}", *options, *unpack), job.says(N_("installing {files}")),
-            files_per_s=1_000, written_bytes=job.tree_bytes + job.files * SYNC_BYTES,
-            share_done=counted("wchar", handed_on_bytes), whole=job.total_bytes, env={"HOME": self.path},
-        )  # fmt: skip
-        return Work(("mkdir", "--parents", f"{self.path}/var/lib/dpkg"), _("an empty database")), unpacking
-
 
 class Deliver(Operation):
     """Brings mail into Maildir folders, each message synced."""
 
-    words, strain = N_("delivery"), "sync"
+    words, doing, strain = N_("delivery"), "delivering {files}", "sync"
+    counter, times_itself = "wchar", True
     makes, writes, reads = "delivered", True, False
+    files_per_s, file_bytes = 2_000, METADATA_BYTES + SYNC_BYTES
 
-    def works(self) -> tuple[Work, ...]:
-        job = self.job
-        return (
-            job.work(
-                job.worker("deliver", self.path, self.scratch), job.says("delivering {files}"), "wchar",
-                files_per_s=2_000, written_bytes=job.tree_bytes + job.files * SYNC_BYTES, times_itself=True,
-            ),
-        )  # fmt: skip
+    def argv(self) -> tuple[str, ...]:
+        return self.job.worker("deliver", self.path, self.scratch)
 
 
 class GitStatus(Operation):
     """Asks git what has changed in a repository, without the user's settings, which may sign, or start programs."""
 
-    words, strain = "git status", "read"
+    words, doing, strain = "git status", N_("asking git what has changed among {files}"), "read"
+    files_per_s, bytes_per_s = 14_000, math.inf
+
+    def argv(self) -> tuple[str, ...]:
+        return self._git("status", "--short")
+
+    def works(self) -> tuple[Work, ...]:
+        return (self.work(env=self._env),)
 
     def needs(self) -> tuple[Files, ...]:
         job = self.job
-        # git compresses.
-        adding = self._git(
-            _("adding its files"), "add", "--all",
-            files_per_s=8_000, bytes_per_s=60e6,
-            written_bytes=int(LEFT_BY_COMPRESSION * job.tree_bytes + job.files * METADATA_BYTES / 2),
-        )  # fmt: skip
+        tree = job.on_candidate(f"{self.tree}-repository", self.scratch)
+        packed_bytes = int(LEFT_BY_COMPRESSION * job.tree_bytes + job.files * METADATA_BYTES / 2)
+        packed_s = job.files / 8_000 + job.total_bytes / 60e6  # git compresses
         works = (
-            job.making(self._repository, self.scratch, job.says(N_("making {files}, {total}"))),
-            self._git(_("making it a repository"), "init", "--quiet"),
-            adding,
-            self._git(_("committing them"), "commit", "--quiet", "--message=all"),
+            Work(self._git("init", "--quiet"), _("making it a repository"), env=self._env),
+            Work(self._git("add", "--all"), _("adding its files"), packed_s, packed_bytes, env=self._env),
+            Work(self._git("commit", "--quiet", "--message=all"), _("committing them"), env=self._env),
         )
-        return (Files(self._repository, 2 * job.tree_bytes, works),)
+        return (replace(tree, size_bytes=2 * job.tree_bytes, works=(*tree.works, *works)),)
 
-    def works(self) -> tuple[Work, ...]:
-        asking = self.job.says(N_("asking git what has changed among {files}"))
-        return (self._git(asking, "status", "--short", files_per_s=14_000),)
+    def _git(self, *arguments: str) -> tuple[str, ...]:
+        settings = [word for setting in GIT_SETTINGS for word in ("-c", setting)]
+        return ("git", *settings, "-C", f"{self.tree}-repository", *arguments)
 
     @property
-    def _repository(self) -> str:
-        return f"{self.tree}-repository"
-
-    def _git(self, text: str, *arguments: str, bytes_per_s: float = math.inf, **more: Any) -> Work:
-        settings = [word for setting in GIT_SETTINGS for word in ("-c", setting)]
-        argv = ("git", *settings, "-C", self._repository, *arguments)
-        env = {"HOME": self.scratch, "XDG_CONFIG_HOME": self.scratch}
-        return self.job.work(argv, text, bytes_per_s=bytes_per_s, env=env, **more)
+    def _env(self) -> dict[str, str]:
+        return {"HOME": self.scratch, "XDG_CONFIG_HOME": self.scratch}
 
 
 class Delete(Operation):
     """Deletes the copy within the candidate."""
 
-    words, deletes = "rm -rf", True
+    words, doing, deletes = "rm -rf", N_("deleting {files}"), True
     on: ClassVar[type[Operation] | None] = Copy
+    files_per_s, bytes_per_s = 14_000, 8e9
 
-    def works(self) -> tuple[Work, ...]:
-        argv, text = ("rm", "-rf", self.there), self.job.says(N_("deleting {files}"))
-        return (self.job.work(argv, text, files_per_s=14_000, bytes_per_s=8e9),)
+    def argv(self) -> tuple[str, ...]:
+        return ("rm", "-rf", self.there)
 
 
 class DeleteOnto(Delete):
@@ -411,14 +409,13 @@ class DeleteOnto(Delete):
 class Read(Operation):
     """Reads the unpacked files in random order."""
 
-    words, strain = N_("reading"), "read"
-    doing: ClassVar[str] = N_("reading {files}")
+    words, doing, strain = N_("reading"), N_("reading {files}"), "read"
     on: ClassVar[type[Operation] | None] = Unpack
+    counter, times_itself = "rchar", True
+    files_per_s = 6_000
 
-    def works(self) -> tuple[Work, ...]:
-        argv = self.job.worker("read", self.there, self.scratch, self.seed)
-        text = self.job.says(self.doing)
-        return (self.job.work(argv, text, "rchar", files_per_s=6_000, times_itself=True),)
+    def argv(self) -> tuple[str, ...]:
+        return self.job.worker("read", self.there, self.scratch, self.seed)
 
 
 class ReadBack(Read):
@@ -426,13 +423,15 @@ class ReadBack(Read):
 
     doing, on = N_("reading {files} back"), CopyOnto
 
-    def works(self) -> tuple[Work, ...]:
-        job = self.job
-        if job.described or job.files > 1:
-            return super().works()
-        ((name, _size, _share),) = tree_worker.Tree(job.shape, 1, job.total_bytes).entries
-        argv = ("cp", f"{self.there}/{name}", "/dev/null")
-        return (job.work(argv, job.says(self.doing), "rchar", files_per_s=6_000),)
+    def __init__(self, job: TreeJob, directory: str, scratch: str, seed: str) -> None:
+        super().__init__(job, directory, scratch, seed)
+        self.times_itself = job.files > 1 or job.described is not None
+
+    def argv(self) -> tuple[str, ...]:
+        if self.times_itself:
+            return super().argv()
+        ((name, _size, _share),) = tree_worker.Tree(self.job.shape, 1, self.job.total_bytes).entries
+        return ("cp", f"{self.there}/{name}", "/dev/null")
 
 
 class Start(Read):
@@ -445,51 +444,41 @@ class Start(Read):
 class Pack(Operation):
     """Packs the unpacked files into an archive on the candidate."""
 
-    words, strain, on = "tar --create", "read", Unpack
-    makes, writes = "packed", True
+    words, doing, strain, on = "tar --create", "packing {files}", "read", Unpack
+    makes, writes, counter = "packed", True, "wchar"
+    files_per_s, file_bytes = 6_000, TAR_BYTES
 
     @property
     def path(self) -> str:
         return f"{self.tree}.tar"
 
-    def works(self) -> tuple[Work, ...]:
-        job = self.job
-        return (
-            job.work(
-                ("tar", "--create", f"--file={self.path}", f"--directory={self.there}", "."),
-                job.says("packing {files}"), "wchar",
-                files_per_s=6_000, written_bytes=job.total_bytes + job.files * TAR_BYTES,
-            ),
-        )  # fmt: skip
+    def argv(self) -> tuple[str, ...]:
+        return ("tar", "--create", f"--file={self.path}", f"--directory={self.there}", ".")
 
 
-class Find(Operation):
+class Du(Operation):
+    """Adds up the sizes of the unpacked files."""
+
+    words, doing, strain, on = "du", N_("looking at {files}"), "read", Unpack
+    files_per_s, bytes_per_s, file_bytes = 14_000, math.inf, ACCESS_TIME_BYTES
+
+    def argv(self) -> tuple[str, ...]:
+        return ("du", "--summarize", self.there)
+
+
+class Find(Du):
     """Looks at the size of every unpacked file."""
 
-    words, strain, on = "find", "read", Unpack
+    words = "find"
+
+    def argv(self) -> tuple[str, ...]:
+        condition = ("-type", "f", "-size", "-1000000G", "-fprintf", "/dev/null", f"%{LINE_BYTES - 1}s\\n")
+        return ("find", self.there, *condition)
 
     def works(self) -> tuple[Work, ...]:
         # The bytes that it writes to /dev/null show its progress.
         files = self.job.files
-        condition = ("-type", "f", "-size", "-1000000G", "-fprintf", "/dev/null", f"%{LINE_BYTES - 1}s\\n")
-        share_done = counted("wchar", files * LINE_BYTES)
-        return (self.looking(("find", self.there, *condition), share_done=share_done, whole=files, unit="1/s"),)
-
-    def looking(self, argv: Sequence[str], **progress: Any) -> Work:
-        job = self.job
-        return job.work(
-            argv, job.says(N_("looking at {files}")), files_per_s=14_000, bytes_per_s=math.inf,
-            written_bytes=job.files * ACCESS_TIME_BYTES, **progress,
-        )  # fmt: skip
-
-
-class Du(Find):
-    """Adds up the sizes of the unpacked files."""
-
-    words = "du"
-
-    def works(self) -> tuple[Work, ...]:
-        return (self.looking(("du", "--summarize", self.there)),)
+        return (self.work(share_done=counted("wchar", files * LINE_BYTES), whole=files, unit="1/s"),)
 
 
 OPERATIONS: dict[TreeOperation, type[Operation]] = {

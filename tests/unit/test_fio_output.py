@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fswizard.engines.fio import thirds
+from fswizard.engines.fio import late_rate
 from fswizard.engines.shared.fio_output import Counts, DumpReader, Figures, figures
 
 NOISE = "fio: this platform does {not} support X\nnote: both iodepth >= 1 and synchronous I/O engine are selected\n"
@@ -72,9 +72,9 @@ def test_latencies_errors_and_thirds_are_read_from_new_and_old_versions() -> Non
     assert read(one).error == 28
     nothing: list[dict[str, Any]] = [{}, {"jobs": []}, {"jobs": "x"}, {"jobs": [1]}]
     assert [figures(one) for one in nothing] == [None] * 4
-    assert thirds(course(*[100.0] * 5, *[70.0] * 4, *[40.0] * 4)) == pytest.approx((100, 70, 40))
-    assert thirds(course(*[100.0] * 5, *[70.0] * 4, *[0.0] * 4)) == pytest.approx((100, 70, 0))
-    assert thirds(course(*[100.0] * 8)) is thirds(course(*[0.0] * 12)) is None
+    assert late_rate(course(*[100.0] * 5, *[70.0] * 4, *[40.0] * 4)) == pytest.approx(0.4)
+    assert late_rate(course(*[100.0] * 5, *[70.0] * 4, *[0.0] * 4)) == pytest.approx(0)
+    assert late_rate(course(*[100.0] * 8)) is late_rate(course(*[0.0] * 12)) is None, "fio prints four a second"
 
 
 def course(*rates: float) -> list[Figures]:
@@ -84,8 +84,3 @@ def course(*rates: float) -> list[Figures]:
         written += rate / 4
         told.append(Figures(number / 4, 0, read=Counts(), write=Counts(io_bytes=written), sync=Counts()))
     return told
-
-
-def test_the_rate_in_each_third_takes_nine_figures_to_tell() -> None:
-    assert thirds(course(*[400.0] * 5, *[100.0] * 4, *[90.0] * 4)) == pytest.approx((400.0, 100.0, 90.0))
-    assert thirds(course(*[100.0] * 8)) is None

@@ -18,7 +18,7 @@ import json
 import os
 import random
 import sys
-from typing import NamedTuple
+from dataclasses import dataclass
 
 FULL = 0.8
 SIZE_LOGARITHM, SIZE_SPREAD = 9.48, 2.46
@@ -34,19 +34,14 @@ DIRECTORY_FILES = 64
 POOL_BYTES = 4 << 20
 
 
-class File(NamedTuple):
+@dataclass
+class File:
     path: str
     size: int
-
-
-class Growing:
-    """A file that is being written."""
-
-    def __init__(self, path: str, size: int) -> None:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        self.file = File(path, size)
-        self.descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
-        self.left = size
+    descriptor: int
+    """Open while it grows: closing it would have the filesystem give back what it has reserved."""
+    left: int
+    """Bytes that are still to be written."""
 
 
 class Ageing:
@@ -59,7 +54,7 @@ class Ageing:
         self.root = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
         self.files: list[File] = []
         """Those that are whole, the oldest first."""
-        self.growing: list[Growing] = []
+        self.growing: list[File] = []
         self.written = self.synced = self.made = self.deleted = 0
         self.largest = int(LARGEST_SHARE * self._space()[0])
 
@@ -77,16 +72,17 @@ class Ageing:
                 self._delete()
             if self.written - self.synced >= SYNC_BYTES:
                 self._sync()
-                self._make_room()
-        for one in self.growing:
-            os.close(one.descriptor)
-            self.files.append(one.file)
+                whole, free = self._space()
+                missing = int((1 - FULL) * whole) - free
+                while self.files and missing > 0:
+                    missing -= self._delete()
+        for file in self.growing:
+            self._keep(file)
         self._sync()
         while self.files and self._space()[1] < self.free_bytes:
             for _ in range(max(1, len(self.files) // 100)):
                 self._delete()
             self._sync()
-        self._say()
 
     def _space(self) -> tuple[int, int]:
         """Bytes that a user may have in all, and that are free of them, as `df` counts."""
@@ -94,35 +90,34 @@ class Ageing:
         free = room.f_bavail * room.f_frsize
         return (room.f_blocks - room.f_bfree) * room.f_frsize + free, free
 
-    def _make_room(self) -> None:
-        whole, free = self._space()
-        missing = int((1 - FULL) * whole) - free
-        while self.files and missing > 0:
-            missing -= self._delete()
-
     def _grow(self) -> None:
         if len(self.growing) < SIDE_BY_SIDE:
             size = min(self.largest, 1 + int(self.dice.lognormvariate(SIZE_LOGARITHM, SIZE_SPREAD)))
-            path = f"{self.directory}/{self.made // DIRECTORY_FILES:04d}/{self.made:06d}"
-            self.growing.append(Growing(path, size))
+            directory = f"{self.directory}/{self.made // DIRECTORY_FILES:04d}"
+            os.makedirs(directory, exist_ok=True)
+            path = f"{directory}/{self.made:06d}"
+            descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+            self.growing.append(File(path, size, descriptor, left=size))
             self.made += 1
-        one = self.dice.choice(self.growing)
-        one.left -= self._write(one.descriptor, min(PIECE_BYTES, one.left))
-        if not one.left:
-            os.close(one.descriptor)
-            self.growing.remove(one)
-            self.files.append(one.file)
+        file = self.dice.choice(self.growing)
+        file.left -= self._write(file.descriptor, min(PIECE_BYTES, file.left))
+        if not file.left:
+            self.growing.remove(file)
+            self._keep(file)
+
+    def _keep(self, file: File) -> None:
+        os.close(file.descriptor)
+        self.files.append(file)
 
     def _change(self, *, appended: bool) -> None:
-        at = self.dice.randrange(len(self.files))
-        path, size = self.files[at]
-        descriptor = os.open(path, os.O_WRONLY | (os.O_APPEND if appended else 0))
+        file = self.files[self.dice.randrange(len(self.files))]
+        descriptor = os.open(file.path, os.O_WRONLY | (os.O_APPEND if appended else 0))
         try:
             if appended:
-                self.files[at] = File(path, size + self._write(descriptor, self.dice.randrange(1, PIECE_BYTES)))
+                file.size += self._write(descriptor, self.dice.randrange(1, PIECE_BYTES))
             else:
-                os.lseek(descriptor, self.dice.randrange(size) // PIECE_BYTES * PIECE_BYTES, os.SEEK_SET)
-                self._write(descriptor, min(PIECE_BYTES, size))
+                os.lseek(descriptor, self.dice.randrange(file.size) // PIECE_BYTES * PIECE_BYTES, os.SEEK_SET)
+                self._write(descriptor, min(PIECE_BYTES, file.size))
         finally:
             os.close(descriptor)
 
@@ -135,19 +130,16 @@ class Ageing:
     def _delete(self) -> int:
         young = max(1, int(YOUNG_SHARE * len(self.files)))
         number = young if self.dice.random() < YOUNG_DIE else len(self.files)
-        path, size = self.files.pop(len(self.files) - 1 - self.dice.randrange(number))
-        os.unlink(path)
+        file = self.files.pop(len(self.files) - 1 - self.dice.randrange(number))
+        os.unlink(file.path)
         self.deleted += 1
-        return size
+        return file.size
 
     def _sync(self) -> None:
         libc = ctypes.CDLL(None, use_errno=True)
         if libc.syncfs(self.root):
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
         self.synced = self.written
-        self._say()
-
-    def _say(self) -> None:
         whole, free = self._space()
         words = {"fraction": min(1.0, self.written / self.write_bytes), "made": self.made, "deleted": self.deleted}
         print(json.dumps({**words, "full": round(1 - free / whole, 3)}), flush=True)

@@ -20,6 +20,8 @@ import mmap
 import os
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 BYTES = 4 << 20
 """Size of a write, large enough to be observed."""
@@ -30,61 +32,55 @@ LOOKS_EVERY_S = 0.0002
 """Much less than the write takes."""
 
 
-def main(directory: str, *devices: str) -> None:
-    path = os.path.join(directory, "direct")
-    answer: dict[str, float | int | None]
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_DIRECT, 0o600)
-        os.ftruncate(descriptor, BYTES)
-        answer = {"cached": max(cached_share(descriptor, devices) for _ in range(WRITES))}
-    except OSError as error:
-        answer = {"error": error.errno}
-    if os.path.lexists(path):  # some make the file before they refuse
-        os.unlink(path)
-    print(json.dumps(answer))
-
-
-def cached_share(descriptor: int, devices: tuple[str, ...]) -> float:
+def cached_share(descriptor: int, devices: list[str]) -> float:
     """The share of a write that was in memory."""
     data = mmap.mmap(-1, BYTES)  # its address is a multiple of any block's size
     data.write(os.urandom(BYTES))
-    over, shares = threading.Event(), [0.0]
-    observer = threading.Thread(target=observe, args=(descriptor, over, shares))
-    before = written_bytes(devices)
-    observer.start()
-    try:
-        written = os.pwrite(descriptor, data, 0)
-    finally:
-        over.set()
-        observer.join()
+    over, before = threading.Event(), written_bytes(devices)
+    with ThreadPoolExecutor() as pool:
+        observed = pool.submit(observe, descriptor, over)
+        try:
+            written = os.pwrite(descriptor, data, 0)
+        finally:
+            over.set()
     if written < BYTES:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    if devices:
-        shares.append(1 - (written_bytes(devices) - before) / BYTES)
-    return max(shares)
+    missing = 1 - (written_bytes(devices) - before) / BYTES if devices else 0.0
+    return max(observed.result(), missing)
 
 
-def observe(descriptor: int, over: threading.Event, shares: list[float]) -> None:
-    """Add the shares of a file in the page cache, until it is `over`, and once more."""
+def observe(descriptor: int, over: threading.Event) -> float:
+    """The largest share of a file in the page cache, until the write is `over`."""
     try:
         mapped = mmap.mmap(descriptor, BYTES)
     except OSError:  # files that cannot be mapped are in no page cache
-        return
+        return 0.0
     pages = (ctypes.c_ubyte * (BYTES // mmap.PAGESIZE))()
     start = ctypes.c_char.from_buffer(mapped)
-    libc, last = ctypes.CDLL(None), False
+    libc, last, most = ctypes.CDLL(None), False, 0.0
     while not last:
         last = over.wait(LOOKS_EVERY_S)
         if libc.mincore(ctypes.byref(start), ctypes.c_size_t(BYTES), pages) == 0:
-            shares.append(sum(page & 1 for page in bytes(pages)) / len(pages))
+            most = max(most, sum(page & 1 for page in bytes(pages)) / len(pages))
+    return most
 
 
-def written_bytes(devices: tuple[str, ...]) -> int:
-    sectors = 0
-    for name in devices:
-        with open(f"/sys/class/block/{name}/stat", encoding="ascii") as file:
-            sectors += int(file.read().split()[6])
-    return sectors * SECTOR_BYTES
+def written_bytes(devices: list[str]) -> int:
+    stats = (Path(f"/sys/class/block/{name}/stat").read_text() for name in devices)
+    return SECTOR_BYTES * sum(int(stat.split()[6]) for stat in stats)
+
+
+def main(directory: str, *devices: str) -> None:
+    path = os.path.join(directory, "direct")
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_DIRECT, 0o600)
+        os.ftruncate(descriptor, BYTES)
+        print(json.dumps({"cached": max(cached_share(descriptor, [*devices]) for _ in range(WRITES))}))
+    except OSError as error:
+        print(json.dumps({"error": error.errno}))
+    finally:
+        if os.path.lexists(path):  # some make the file before they refuse
+            os.unlink(path)
 
 
 if __name__ == "__main__":

@@ -50,6 +50,9 @@ class Timed:
     syncs: bool = True
     """The sync is timed, too; False for a program that syncs itself."""
 
+    def measured(self, directory: str) -> tuple[Work, ...]:
+        return (*self.works, syncing(directory)) if self.syncs else self.works
+
 
 class Engine(Job):
     """A job that can be read from a recipe, whose keys are its fields (`fswizard.model.keys`), and carried out."""
@@ -120,15 +123,17 @@ class Engine(Job):
 
     def commands(self) -> tuple[PlannedCommand, ...]:
         """The programs that will run, in order, with the placeholders `MOUNT`, `SCRATCH` and `SEED`."""
-        planned, commands = self._planned, []
+        planned = self._planned
+        works = []
         for files in planned.needs:
             for work in files.works:
-                text = work.text if files.anew else _("{what}, if it isn't there yet", what=work.text)
-                commands.append(PlannedCommand(work.argv, text=text))
-        works = [filling("MOUNT", "SCRATCH", self.fill_percent)] if self.fill_percent else []
-        works += [planned.warm_up] if planned.warm_up else []
-        works += [*planned.works, *([syncing("MOUNT")] if planned.syncs else [])]
-        return (*commands, *(PlannedCommand(work.argv, text=work.text) for work in works))
+                there = _("{what}, if it isn't there yet", what=work.text)
+                works.append(work if files.anew else replace(work, text=there))
+        if self.fill_percent:
+            works.append(filling("MOUNT", "SCRATCH", self.fill_percent))
+        if planned.warm_up is not None:
+            works.append(planned.warm_up)
+        return tuple(PlannedCommand(work.argv, text=work.text) for work in (*works, *planned.measured("MOUNT")))
 
     async def run(self, context: WorkloadContext, emit: Tell, *, seed: int, cut_s: float = 0.0) -> None:
         """Carry out the job, and emit `Doing` and `Progress` meanwhile and `Measured` for each figure.
@@ -164,7 +169,7 @@ class Engine(Job):
                 await step(syncing(context.directory), prepare_share)
             context.laid_out.discard(timed.deletes)
             done = []
-            for work in (*timed.works, *([syncing(context.directory)] if timed.syncs else [])):
+            for work in timed.measured(context.directory):
                 limited = not (work.is_sync or self.direct)
                 how = {"measured": True, "limited": limited, "cut_s": cut_s}
                 done.append(await step(work, prepare_share, 1 - prepare_share, **how))

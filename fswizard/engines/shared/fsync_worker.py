@@ -13,8 +13,8 @@ import json
 import os
 import statistics
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 LARGEST = 512 << 20
 WRITE = 1 << 20
@@ -24,56 +24,36 @@ LONGEST = 2
 """How many times SECONDS it goes on at most, where the disk does not keep the pace."""
 
 
-class Stream(threading.Thread):
-    """Writes the large file."""
-
-    def __init__(self, path: str, total: int, seconds: float) -> None:
-        super().__init__(daemon=True)
-        self.path, self.total, self.seconds = path, total, seconds
-        self.written = 0
-        self.error = 0
-
-    def run(self) -> None:
-        content, began_s = os.urandom(WRITE), time.monotonic()
-        try:
-            file = os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o666)
-            while self.written < self.total and time.monotonic() < began_s + LONGEST * self.seconds:
-                length = min(WRITE, self.total - self.written)
-                self.written += os.pwrite(file, content[:length], self.written % LARGEST)
-                ahead_s = self.written / self.total * self.seconds - (time.monotonic() - began_s)
-                if ahead_s > 0:
-                    time.sleep(ahead_s)
-            os.close(file)
-        except OSError as error:
-            self.error = error.errno or 0
+def stream(path: str, total: int, seconds: float) -> int:
+    """Write the large file; the bytes that were written."""
+    content, began_s, written = os.urandom(WRITE), time.monotonic(), 0
+    file = os.open(path, os.O_CREAT | os.O_WRONLY, 0o666)
+    while written < total and time.monotonic() < began_s + LONGEST * seconds:
+        written += os.pwrite(file, content[: total - written], written % LARGEST)
+        time.sleep(max(0.0, written / total * seconds - (time.monotonic() - began_s)))
+    os.close(file)
+    return written
 
 
-def main() -> None:
-    directory, total, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
-    waits: list[float] = []
-    error = 0
-    try:
-        os.mkdir(directory)
-        stream = Stream(f"{directory}/large", total, seconds)
-        small = os.open(f"{directory}/small", os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o666)
-        stream.start()
-        while stream.is_alive():
+def main(directory: str, total: int, seconds: float) -> None:
+    os.mkdir(directory)
+    small, waits = os.open(f"{directory}/small", os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o666), []
+    with ThreadPoolExecutor() as pool:
+        streaming, start_s = pool.submit(stream, f"{directory}/large", total, seconds), time.monotonic()
+        while not streaming.done():
             time.sleep(PAUSE_S)
             began_s = time.monotonic()
             os.write(small, os.urandom(SAVE))
             os.fsync(small)
             waits.append(time.monotonic() - began_s)
-            print(json.dumps({"fraction": min(1.0, stream.written / total), "worst_s": max(waits)}), flush=True)
-        stream.join()
-        error = stream.error
-    except OSError as failed:
-        error = failed.errno or 0
-    if error:
-        print(json.dumps({"error": error}), flush=True)
-        sys.exit(1)
-    figures = {"fraction": 1.0, "median_s": statistics.median(waits), "worst_s": max(waits), "written": stream.written}
-    print(json.dumps(figures), flush=True)
+            print(json.dumps({"fraction": min(1.0, (began_s - start_s) / seconds), "worst_s": max(waits)}), flush=True)
+    median_s, written = statistics.median(waits), streaming.result()
+    print(json.dumps({"fraction": 1.0, "median_s": median_s, "worst_s": max(waits), "written": written}), flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]))
+    except OSError as error:
+        print(json.dumps({"error": error.errno}), flush=True)
+        sys.exit(1)

@@ -24,7 +24,7 @@ import os
 import random
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -238,16 +238,15 @@ def _pool(share: float) -> memoryview:
 def main() -> None:
     what, shape, files, total_bytes, directory, *more = sys.argv[1:]
     began_s = time.monotonic()
+    tree = Tree(shape, int(files), int(total_bytes))
+    works: dict[str, Callable[..., None]] = {
+        "make": tree.make,
+        "packages": tree.packages,
+        "deliver": tree.deliver,
+        "read": tree.read,
+    }
     try:
-        tree = Tree(shape, int(files), int(total_bytes))
-        if what == "read":
-            tree.read(directory, int(more[0]))
-        elif what == "packages":
-            tree.packages(directory)
-        elif what == "deliver":
-            tree.deliver(directory)
-        else:
-            tree.make(directory, int(more[0]) if more else 0)
+        works[what](directory, *map(int, more))
     except OSError as error:
         sys.exit(f"tree_worker: {error}")
     print(time.monotonic() - began_s)

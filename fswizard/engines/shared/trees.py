@@ -152,14 +152,17 @@ class TreeEngine(Engine):
         shape = self.shape if self.described is None else self._shape_file(scratch)
         return worker("tree", scratch, what, shape, self.files, self.total_bytes, directory, *more)
 
-    def making(self, path: str, scratch: str, text: str, *more: str) -> Work:
-        """The program that makes the tree."""
-        argv = self.worker("make", path, scratch, *more)
-        return self.work(argv, text, "wchar", files_per_s=FILES_MADE_PER_S, written_bytes=self.tree_bytes)
+    def on_candidate(self, path: str, scratch: str) -> Files:
+        text = _("making {files}, {total}", files=self.counted_files, total=size_text(self.total_bytes))
+        return Files(path, self.tree_bytes, (self._making(path, scratch, text),))
 
     def source(self, path: str, scratch: str, *more: str) -> Files:
         """A tree outside the candidate, made once in a run."""
-        return self.outside(path, scratch, self.making(path, scratch, _("making the source"), *more))
+        return self.outside(path, scratch, self._making(path, scratch, _("making the source"), *more))
+
+    def _making(self, path: str, scratch: str, text: str, *more: str) -> Work:
+        argv = self.worker("make", path, scratch, *more)
+        return self.work(argv, text, "wchar", files_per_s=FILES_MADE_PER_S, written_bytes=self.tree_bytes)
 
     def outside(self, path: str, scratch: str, *making: Work, copies: int = 1) -> Files:
         """Files that are made in `scratch`, and synced, so that its disk has nothing to write later.
