@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
-from fswizard.engines.shared import fileserver_worker, running, tree_worker
+from fswizard.engines.shared import fileserver_worker, programs, tree_worker
 from fswizard.system.commands import children_cpu_s
 from tests.bench.fio_jobs import MEMORY
 from tests.bench.pairs import measured
@@ -75,7 +75,7 @@ def _settle(where: Path) -> None:
 
 
 def _ours(program: str, *arguments: object) -> str:
-    return _output(running.interpreter(), "-I", "-S", program, *map(str, arguments))
+    return _output(programs.interpreter(), "-I", "-S", program, *map(str, arguments))
 
 
 def _fileserver(ours: bool, loop: str, where: Path, seconds: float) -> Mapping[str, float]:
