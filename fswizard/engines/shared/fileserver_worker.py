@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import gc
 import json
 import math
 import mmap
@@ -266,6 +267,7 @@ def run(options: Options) -> None:
     workers = [
         Worker(number, options, shared[2 * number : 2 * number + 2], content) for number in range(options.workers)
     ]
+    gc.freeze()  # or each process would copy what the others work on as soon as it collects garbage
     start_ns = time.monotonic_ns() + int(options.workers * START_S * 1e9)
     processes: dict[Any, Any] = {}
     for worker in workers:
