@@ -76,25 +76,20 @@ class SqliteJob(Engine):
     def bring(self, scratch: str, seed: int) -> None:
         dice = random.Random(seed)
         timed_from = ROWS + FIRST_TRANSACTIONS[self.journal]
-        scripts = {
-            "first": [
-                "PRAGMA synchronous = OFF;",  # nothing of it is timed, and a sync puts it on the disk
-                ".filectrl persist_wal 1",  # the log keeps its length when it is closed
-                f"PRAGMA journal_mode = {self.journal};",
-                "CREATE TABLE entry (number INTEGER PRIMARY KEY, word TEXT, content TEXT);",
-                "CREATE INDEX entry_word ON entry (word);",
-                "BEGIN;",
-                *(_insert(number, dice) for number in range(ROWS)),
-                "COMMIT;",
-                *_transactions(range(ROWS, timed_from), dice),
-            ],
-            "then": [
-                "PRAGMA synchronous = FULL;",
-                *_transactions(range(timed_from, timed_from + self.transactions), dice),
-            ],
-        }
-        for part, statements in scripts.items():
-            Path(self._script(scratch, part)).write_text("\n".join(statements))
+        first = [
+            "PRAGMA synchronous = OFF;",  # nothing of it is timed, and a sync puts it on the disk
+            ".filectrl persist_wal 1",  # the log keeps its length when it is closed
+            f"PRAGMA journal_mode = {self.journal};",
+            "CREATE TABLE entry (number INTEGER PRIMARY KEY, word TEXT, content TEXT);",
+            "CREATE INDEX entry_word ON entry (word);",
+            "BEGIN;",
+            *(_insert(number, dice) for number in range(ROWS)),
+            "COMMIT;",
+            *_transactions(range(ROWS, timed_from), dice),
+        ]
+        then = _transactions(range(timed_from, timed_from + self.transactions), dice)
+        Path(self._script(scratch, "first")).write_text("\n".join(first))
+        Path(self._script(scratch, "then")).write_text("\n".join(["PRAGMA synchronous = FULL;", *then]))
 
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
         # The database has a directory, as its journal is there, too, under a similar name.
