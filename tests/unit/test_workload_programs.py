@@ -33,7 +33,7 @@ from fswizard.engines.rsync import RsyncJob
 from fswizard.engines.shared import tree_worker
 from fswizard.engines.shared.candidate import making
 from fswizard.engines.shared.engine import Timed
-from fswizard.engines.shared.fileserver_worker import BUCKETS_IN_OCTAVE, Tally
+from fswizard.engines.shared.fileserver_worker import BUCKETS_IN_OCTAVE, summary
 from fswizard.engines.shared.programs import failure, succeed, watch
 from fswizard.engines.shared.trees import LEFT_BY_COMPRESSION, TreeShape, shipped_shapes
 from fswizard.engines.sqlite import SqliteJob
@@ -120,10 +120,8 @@ def test_sizes_of_files_and_percentiles_of_latencies_are_distributed_as_stated()
     assert max(small) < 40 * statistics.median(small)
     assert max(mixed) > 300 * statistics.median(mixed)
     latencies = [1000 * 1.001**i for i in range(10_000)]
-    tally = Tally()
-    tally.buckets = Counter(int(math.log2(latency) * BUCKETS_IN_OCTAVE) for latency in latencies)
-    tally.sum, tally.worst = int(sum(latencies)), int(latencies[-1])
-    told = Tally.together([tally]).summary()
+    buckets = Counter(int(math.log2(latency) * BUCKETS_IN_OCTAVE) for latency in latencies)
+    told = summary(int(sum(latencies)), int(latencies[-1]), buckets)
     assert told["count"] == 10_000
     assert told["median_s"] == pytest.approx(latencies[4999] / 1e9, rel=0.045)
     assert told["p99_s"] == pytest.approx(latencies[9899] / 1e9, rel=0.045)

@@ -16,18 +16,16 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import gc
 import json
 import math
 import mmap
-import multiprocessing
 import os
 import random
+import select
+import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable
-from multiprocessing import connection
 from typing import Any
 
 NAMES = ("create", "write", "append", "read", "open", "close", "delete", "stat")
@@ -38,8 +36,6 @@ GAMMA = 1.5
 PRECREATED_FIFTHS = 4
 """Number of files out of five that exist before the run."""
 EMIT_S = 0.25
-START_S = 0.005
-"""Time for each worker to get ready, until all begin at once."""
 FILLING_SEED = 8_000_003
 FILLING_BYTES = 8 << 20
 BUCKETS_IN_OCTAVE = 16
@@ -136,43 +132,6 @@ def fill(directory: str, percent: int) -> None:
             full = True
 
 
-class Tally:
-    """Latencies of operations in nanoseconds."""
-
-    def __init__(self) -> None:
-        self.buckets = Counter[int]()
-        self.sum = self.worst = 0
-
-    @classmethod
-    def together(cls, tallies: Iterable[Tally]) -> Tally:
-        whole = cls()
-        for tally in tallies:
-            whole.buckets.update(tally.buckets)
-            whole.sum += tally.sum
-            whole.worst = max(whole.worst, tally.worst)
-        return whole
-
-    def summary(self) -> dict[str, float]:
-        """Count, and latencies in seconds."""
-        count = self.buckets.total()
-        return {
-            "count": count,
-            "mean_s": self.sum / max(1, count) / 1e9,
-            "median_s": min(self.percentile(0.5), self.worst) / 1e9,
-            "p99_s": min(self.percentile(0.99), self.worst) / 1e9,
-            "worst_s": self.worst / 1e9,
-        }
-
-    def percentile(self, share: float) -> float:
-        """Middle of the bucket in which it lies."""
-        wanted, seen = share * self.buckets.total(), 0
-        for bucket, count in sorted(self.buckets.items()):
-            seen += count
-            if seen >= wanted:
-                return float(2 ** ((bucket + 0.5) / BUCKETS_IN_OCTAVE))
-        return 0.0
-
-
 class Worker:
     """One process; `shared` is memory that the parent reads: the number of operations done, and the worst latency."""
 
@@ -184,14 +143,15 @@ class Worker:
         self.paths = {file: options.path(file) for file in mine}
         self.present = [file for file in mine if options.exists_at_first(file)]
         self.absent = [file for file in mine if not options.exists_at_first(file)]
-        self.tallies = {name: Tally() for name in NAMES}
+        self.operation = "create"
+        self.buckets: dict[str, Counter[int]] = {name: Counter() for name in NAMES}
+        self.sums = dict.fromkeys(NAMES, 0)
+        self.worst = dict.fromkeys(NAMES, 0)
         self.written = 0
 
-    def work(self, start_ns: int, answer: connection.Connection) -> None:
-        """Loop until the time is up; eleven operations, in filebench's order, cut short at the end."""
-        parent, deadline_ns = os.getppid(), start_ns + int(self.options.seconds * 1e9)
+    def work(self, deadline_ns: int, parent: int) -> dict[str, Any]:
+        """Loop until the deadline; eleven operations, in filebench's order, cut short when the time is up."""
         steps = (self.create, self.append, self.read, self.delete, self.stat)
-        time.sleep(max(0.0, (start_ns - time.monotonic_ns()) / 1e9))
         try:
             while time.monotonic_ns() < deadline_ns and os.getppid() == parent:
                 for step in steps:
@@ -199,9 +159,14 @@ class Worker:
                     if time.monotonic_ns() >= deadline_ns:
                         break
         except OSError as error:
-            answer.send(error)
-        else:
-            answer.send((time.monotonic_ns(), self.written, self.tallies))
+            return {"error": error.errno or errno.EIO, "operation": self.operation}
+        return {
+            "ended_ns": time.monotonic_ns(),
+            "written": self.written,
+            "buckets": {name: list(buckets.items()) for name, buckets in self.buckets.items()},
+            "sums": self.sums,
+            "worst": self.worst,
+        }
 
     def create(self) -> None:
         number = self.take(self.absent)
@@ -247,76 +212,146 @@ class Worker:
 
     def timed(self, operation: str, call: Any, *arguments: Any) -> Any:
         """Do one operation and count it."""
+        self.operation = operation
         started_ns = time.monotonic_ns()
         answer = call(*arguments)
         passed_ns = time.monotonic_ns() - started_ns
-        tally = self.tallies[operation]
-        tally.buckets[int(math.log2(passed_ns or 1) * BUCKETS_IN_OCTAVE)] += 1
-        tally.sum += passed_ns
-        if passed_ns > tally.worst:
-            tally.worst = passed_ns
+        self.buckets[operation][int(math.log2(passed_ns or 1) * BUCKETS_IN_OCTAVE)] += 1
+        self.sums[operation] += passed_ns
+        if passed_ns > self.worst[operation]:
+            self.worst[operation] = passed_ns
             self.shared[1] = max(self.shared[1], passed_ns)
         self.shared[0] += 1
         return answer
 
 
-def run(options: Options) -> None:
+def run(options: Options) -> int:
     """Start the workers together, and print their progress and then their figures."""
     shared = memoryview(mmap.mmap(-1, 16 * options.workers)).cast("q")
-    content, fork = noise(options.seed), multiprocessing.get_context("fork")
-    workers = [
-        Worker(number, options, shared[2 * number : 2 * number + 2], content) for number in range(options.workers)
-    ]
-    gc.freeze()  # or each process would copy what the others work on as soon as it collects garbage
-    start_ns = time.monotonic_ns() + int(options.workers * START_S * 1e9)
-    processes: dict[Any, Any] = {}
-    for worker in workers:
-        answer, mine = fork.Pipe(duplex=False)
-        process = fork.Process(target=worker.work, args=(start_ns, mine), daemon=True)
-        process.start()
-        mine.close()
-        processes[answer] = process
-    results: list[Any] = []
-    while processes:
-        passed_s = max(0.0, (time.monotonic_ns() - start_ns) / 1e9)
-        emit(
-            fraction=min(1.0, passed_s / options.seconds), seconds=passed_s,
-            operations=sum(shared[0::2]), worst_s=max(shared[1::2]) / 1e9,
-        )  # fmt: skip
-        ended: list[Any] = connection.wait(list(processes), EMIT_S)
-        for ready in ended:
-            process = processes.pop(ready)
-            try:
-                results.append(ready.recv())
-            except EOFError:
-                process.join()
-                sys.exit(f"a worker was killed by signal {-process.exitcode}")  # and the others with this program
-            if isinstance(results[-1], OSError):
-                raise results[-1]
-    ends, written, tallies = zip(*results)
-    by_operation = {name: Tally.together(each[name] for each in tallies) for name in NAMES}
-    everything = Tally.together(by_operation.values())
-    emit(
-        elapsed_s=(max(ends) - start_ns) / 1e9,
-        operations=everything.buckets.total(),
-        bytes_written=sum(written),
-        all=everything.summary(),
-        by_operation={name: tally.summary() for name, tally in by_operation.items()},
-    )
+    content, parent = noise(options.seed), os.getpid()
+    gate, opener = os.pipe()
+    ready, reporting = os.pipe()
+    workers = {}
+    for number in range(options.workers):
+        answer, mine = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            os.close(opener)
+            worker = Worker(number, options, shared[2 * number : 2 * number + 2], content)
+            os.write(reporting, b"x")
+            os.read(gate, 1)  # until the parent closes its end, for all workers at once
+            result = worker.work(time.monotonic_ns() + int(options.seconds * 1e9), parent)
+            with open(mine, "w") as file:
+                json.dump(result, file)
+            os._exit(0)
+        os.close(mine)
+        workers[answer] = pid
+    os.close(gate)
+    os.close(reporting)
+    missing = options.workers
+    while missing and (reports := os.read(ready, missing)):
+        missing -= len(reports)
+    start_ns = time.monotonic_ns()
+    os.close(opener)
+    results = watch(workers, shared, start_ns, options.seconds)
+    failed = next((result for result in results if "error" in result), None)
+    if failed is not None:
+        emit(**failed)
+        return 1
+    emit(**merged(results, start_ns))
+    return 0
 
 
-def main() -> None:
+def watch(workers: dict[int, int], shared: memoryview, start_ns: int, seconds: float) -> list[dict[str, Any]]:
+    """Print the progress of workers, which are process numbers by the pipe for their result, until all have ended.
+
+    If one fails, the others are killed; if one is killed, this program ends, too.
+    """
+    left, results, ended = dict(workers), list[dict[str, Any]](), list[int]()
+    while left:
+        if not ended:
+            passed_s = (time.monotonic_ns() - start_ns) / 1e9
+            emit(
+                fraction=min(1.0, passed_s / seconds),
+                seconds=passed_s,
+                operations=sum(shared[0::2]),
+                worst_s=max(shared[1::2]) / 1e9,
+            )
+        ended, _, _ = select.select(list(left), [], [], EMIT_S)
+        for answer in ended:
+            with open(answer) as file:
+                text = file.read()
+            _, status = os.waitpid(left.pop(answer), 0)
+            result = json.loads(text) if text else {}
+            results.append(result)
+            if not text or "error" in result:
+                for pid in left.values():
+                    os.kill(pid, signal.SIGKILL)
+            if not text:
+                sys.exit(f"a worker was killed by signal {os.WTERMSIG(status)}")
+            if "error" in result:
+                return results
+    return results
+
+
+def merged(results: list[dict[str, Any]], start_ns: int) -> dict[str, object]:
+    """The figures of all workers together."""
+    everything, by_operation = Counter[int](), {}
+    for name in NAMES:
+        buckets = Counter[int]()
+        for result in results:
+            buckets.update(dict(result["buckets"][name]))
+        everything += buckets
+        by_operation[name] = summary(
+            sum(result["sums"][name] for result in results), max(result["worst"][name] for result in results), buckets
+        )
+    sum_ns = sum(sum(result["sums"].values()) for result in results)
+    worst_ns = max(max(result["worst"].values()) for result in results)
+    return {
+        "elapsed_s": (max(result["ended_ns"] for result in results) - start_ns) / 1e9,
+        "operations": everything.total(),
+        "bytes_written": sum(result["written"] for result in results),
+        "all": summary(sum_ns, worst_ns, everything),
+        "by_operation": by_operation,
+    }
+
+
+def summary(sum_ns: int, worst_ns: int, buckets: Counter[int]) -> dict[str, float]:
+    """Count, and latencies in seconds."""
+    count = buckets.total()
+    return {
+        "count": count,
+        "mean_s": sum_ns / count / 1e9 if count else 0.0,
+        "median_s": min(percentile(buckets, 0.5), worst_ns) / 1e9,
+        "p99_s": min(percentile(buckets, 0.99), worst_ns) / 1e9,
+        "worst_s": worst_ns / 1e9,
+    }
+
+
+def percentile(buckets: Counter[int], share: float) -> float:
+    """Middle of the bucket in which the percentile lies, in nanoseconds."""
+    wanted, seen = share * buckets.total(), 0
+    for bucket, count in sorted(buckets.items()):
+        seen += count
+        if seen >= wanted:
+            return float(2 ** ((bucket + 0.5) / BUCKETS_IN_OCTAVE))
+    return 0.0
+
+
+def main() -> int:
     try:
         if sys.argv[1] == "fill":
             fill(sys.argv[2], int(sys.argv[3]))
-        elif sys.argv[1] == "run":
-            run(Options(sys.argv[2:]))
-        else:
-            prepare(Options(sys.argv[2:]))
+            return 0
+        options = Options(sys.argv[2:])
+        if sys.argv[1] == "run":
+            return run(options)
+        prepare(options)
     except OSError as error:
-        emit(error=error.errno)
-        sys.exit(1)
+        emit(error=error.errno, operation=sys.argv[1])
+        return 1
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
