@@ -75,10 +75,8 @@ test-uml: $(VENV)/.test-ready ## Real filesystems and the program on simulated d
 reproduce: $(VENV)/.test-ready ## Run the published experiments again and write the page on them; hours. DOCUMENT= names one. Needs what test-vm needs
 	$(BIN)/python -m tests.reproduce $(DOCUMENT) $(ARGS)
 
-bench: $(VENV)/.test-ready ## Measure the program itself, its decisions, and whether promised times are kept; an hour. Needs cc, fio, and root for part of it
+bench: $(VENV)/.test-ready ## Measure the program itself and whether promised times are kept; an hour. Needs cc, fio, and root for part of it
 	$(BIN)/python -m tests.bench $(ARGS)
-	$(BIN)/python -m tests.bench.recordings report
-	$(BIN)/python -m tests.bench.decisions --output tests/bench/DECISIONS.md
 
 bench-statistics: $(VENV)/.test-ready ## Measure how often intervals err and how soon they decide, in 10,000 simulated runs of each kind
 	$(BIN)/python -m tests.bench.error_rates --write $(ARGS)

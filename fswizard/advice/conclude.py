@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from fswizard.advice.card import make_card
+from fswizard.advice.answer import make_answer
 from fswizard.advice.choice import Choice, choose
 from fswizard.advice.reasons import reasons
 from fswizard.errors import UsageError
 from fswizard.language import _, chosen, shown
-from fswizard.model.analysis import Advice, Findings
+from fswizard.model.analysis import Findings
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.model.text import safe
-from fswizard.stats import analyse, doubts, forecast, hinges, summarise, tables_of
+from fswizard.stats import analyse, doubts, more_time, summarise, tables_of
 from fswizard.stats.age import age_ratios
 
 
@@ -39,21 +39,12 @@ def conclude(
     raised = (replace(doubt, text=shown(doubt.text)) for doubt in result.doubts)
     every = (*raised, *doubts(result, tables, analysis, summaries))
     doubtful = tuple({doubt.code: doubt for doubt in reversed(every)}.values())[::-1]
-    survivors = analysis.leaders if result.survivors is None else result.survivors
-    ahead = forecast(result, analysis, survivors, trial_s=result.trial_s, tables=tables)
-    analysis = analysis.as_shown()
     failed, age = result.outcome == "failed", age_ratios(result)
     choice = Choice("failed") if failed else choose(result, analysis)
-    if choice.kind == "winner" and choice.names != analysis.leaders:
-        winner, *rivals = choice.eligible
-        analysis = replace(analysis, hinges=hinges(plan, tables, winner, rivals))
-    advice = Advice(
-        choice.names,
-        choice.kind == "tie",
-        make_card(result, analysis, choice, doubtful, summaries),
-        () if failed else reasons(result, analysis, choice, ahead, age),
-    )
-    return Findings(result, analysis, doubtful, advice, summaries, age=age, forecast=ahead, language=chosen())
+    more = more_time(result, choice.names, result.trial_s, tables)
+    answer = make_answer(result, analysis, choice, doubtful, summaries=summaries, more=more)
+    why = () if failed else reasons(result, analysis, choice, age)
+    return Findings(result, analysis, doubtful, answer, why, summaries, age, chosen())
 
 
 def _known(plan: Plan, needs: Sequence[str]) -> tuple[str, ...]:

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from fswizard.advice.choice import Choice, torn_between
 from fswizard.advice.commands import how_to_use
-from fswizard.advice.words import distinctions, feature_word, features_of, present, speed_against
+from fswizard.advice.words import distinctions, feature_word, features_of, present
 from fswizard.language import N_, _, listing, n_, p_, shown
 from fswizard.model.analysis import Analysis, Ratio, Reason
-from fswizard.model.forecast import Forecast
 from fswizard.model.layout import DEGRADED
 from fswizard.model.metrics import FSYNC_MEDIAN, FSYNC_WORST, is_stall
 from fswizard.model.plan import Plan
@@ -21,13 +20,10 @@ NOTICED_S = 0.1
 """Users notice no shorter waits, nor small differences."""
 
 
-def reasons(
-    result: Result, analysis: Analysis, choice: Choice, forecast: Forecast | None, age: Sequence[Ratio] = ()
-) -> tuple[Reason, ...]:
-    """What speaks for the choice, what it costs, who is excluded and why, what more rounds would bring, and how to use
-    it."""
+def reasons(result: Result, analysis: Analysis, choice: Choice, age: Sequence[Ratio] = ()) -> tuple[Reason, ...]:
+    """What speaks for the choice, what it costs, who is excluded and why, and how to use it."""
     plan = result.plan
-    ratio = reference(analysis, choice) if choice.kind in ("winner", "only") else None
+    ratio = reference(analysis, choice) if choice.kind in ("winner", "depends", "only") else None
     return (
         *_excluded(plan, analysis, choice),
         *_torn(plan, analysis, choice),
@@ -36,8 +32,6 @@ def reasons(
         *_wait(result),
         *_age(plan, age),
         *_encryption(result, analysis),
-        *_noise(result, analysis, choice, forecast),
-        *_slower(plan, analysis, choice),
         *_failures(plan, analysis),
         *_redundancy(plan, choice),
         *_features(plan, choice),
@@ -61,9 +55,9 @@ def _encryption(result: Result, analysis: Analysis) -> Iterator[Reason]:
     for candidate in plan.candidates:
         plain = candidate.name.partition("+")[2]
         pair = analysis.pair(candidate.name, plain) if candidate.encryption and plain in names else None
-        if pair and pair.verdict in ("faster", "slower", "tie"):
+        if pair and pair.verdict != "open":
             text = N_("On this processor, {candidate} is {speed} than {plain} without.")
-            if pair.verdict == "tie":
+            if pair.verdict == "alike":
                 text = N_("On this processor, {candidate} is as fast as {plain} without.")
             titles = {"candidate": candidate.title, "plain": plan.candidate(plain).title}
             yield Reason("encryption", _(text, speed=speed_text(pair.ratio), **titles))
@@ -193,46 +187,6 @@ def _wait(result: Result) -> Iterator[Reason]:
         yield Reason("stall", _("Saving while a large file is copied takes {times}.", times=listing(words)))
 
 
-def _noise(result: Result, analysis: Analysis, choice: Choice, forecast: Forecast | None) -> Iterator[Reason]:
-    """In an open race, whether more time may end it."""
-    if choice.kind != "undecided" or not analysis.rounds:
-        return
-    if analysis.rounds >= result.plan.maximum_rounds:
-        yield Reason("noise", _("The difference is smaller than this machine's noise: more rounds won't settle it."))
-    elif forecast:
-        yield Reason("noise", forecast.text)
-    else:
-        text = n_(
-            "More rounds may settle it: this was {count} round.",
-            "More rounds may settle it: these were {count} rounds.",
-            analysis.rounds,
-        )
-        yield Reason("noise", text)
-
-
-def _slower(plan: Plan, analysis: Analysis, choice: Choice) -> Iterator[Reason]:
-    """In a tie or an open race, candidates that are proven slower than a leader."""
-    if choice.kind not in ("tie", "undecided"):
-        return
-    verdicts = {ratio.candidate: ratio.verdict for ratio in analysis.standing}
-    out = [name for name in choice.eligible if name not in choice.names]
-    for verdict in ("slower", "behind"):
-        names = [name for name in out if verdicts.get(name) == verdict]
-        if names:
-            texts = [f"{plan.candidate(name).title}{_leader(plan, analysis, name, choice.names)}" for name in names]
-            text = N_("Slower: {candidates}.") if verdict == "slower" else N_("Behind: {candidates}.")
-            yield Reason(verdict, _(text, candidates=listing(texts)))
-
-
-def _leader(plan: Plan, analysis: Analysis, name: str, leaders: tuple[str, ...]) -> str:
-    """The best leader that is proven ahead of `name`, and by how much, in brackets; empty if there is none."""
-    for leader in leaders:
-        pair = analysis.pair(name, leader)
-        if pair is not None and pair.verdict in ("faster", "slower"):
-            return f" ({speed_against(pair.ratio, plan.candidate(leader).title)})"
-    return ""
-
-
 def _failures(plan: Plan, analysis: Analysis) -> Iterator[Reason]:
     for ratio in analysis.overall:
         if ratio.verdict == "failed":
@@ -246,7 +200,7 @@ def _failures(plan: Plan, analysis: Analysis) -> Iterator[Reason]:
 
 def _redundancy(plan: Plan, choice: Choice) -> Iterator[Reason]:
     """With several disks, how much space and redundancy the choice has, and which others have more redundancy."""
-    if not plan.target.others or choice.kind not in ("winner", "only", "tie"):
+    if not plan.target.others or choice.kind not in ("winner", "depends", "only", "alike"):
         return
     survives = {name: plan.candidate(name).survives for name in choice.eligible}
     for name in choice.names:
@@ -269,11 +223,11 @@ def _redundancy(plan: Plan, choice: Choice) -> Iterator[Reason]:
 
 
 def _features(plan: Plan, choice: Choice) -> Iterator[Reason]:
-    if choice.kind in ("tie", "undecided"):
+    if choice.kind in ("alike", "open"):
         if differences := distinctions([plan.candidate(name) for name in choice.names]):
             yield Reason("feature", _("Features: {features}.", features=differences))
         return
-    if choice.kind != "winner":
+    if choice.kind not in ("winner", "depends"):
         return
     winner = plan.candidate(choice.names[0]).filesystem
     others = {plan.candidate(name).filesystem.name: plan.candidate(name).filesystem for name in choice.eligible}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from fswizard.language import N_, _, listing, number
+from fswizard.model.analysis import MoreTime
 from fswizard.model.filesystem import Candidate, Filesystem
-from fswizard.model.text import cells
-from fswizard.model.units import speed_text, times_text
+from fswizard.model.units import duration_text, speed_text, times_text
 
 _FEATURES = {
     "checksums": N_("checksums"),
@@ -26,23 +26,31 @@ _FEATURES = {
 """A noun for each feature, those that decide most often first."""
 
 
-def fitting(width: int, *forms: str) -> str:
-    """The first form that fits into `width` columns, or the last one."""
-    return next((form for form in forms if cells(form) <= width), forms[-1])
-
-
-def speed_against(ratio: float, rival: str) -> str:
-    """`21 % faster than ext4`, `8× as fast as ext4`."""
+def speed_against(ratio: float, rival: str, unit: str = "s") -> str:
+    """`21 % faster than ext4`, `8× as fast as ext4`; `unit` as for `speed_text`."""
     if ratio >= 1.995:  # as in `speed_text`, as the next one
         return _("{times} as fast as {candidate}", times=times_text(ratio), candidate=rival)
     if 1 / 1.005 <= ratio <= 1.005:
         return _("as fast as {candidate}", candidate=rival)
-    return _("{speed} than {candidate}", speed=speed_text(ratio), candidate=rival)
+    return _("{speed} than {candidate}", speed=speed_text(ratio, unit), candidate=rival)
 
 
 def percent(share: float, least: float = 0.0) -> str:
     """`4 %`, at least `least`, which is in percent."""
     return _("{percent} %", percent=number(f"{max(least, share * 100):.0f}"))
+
+
+def distance(share: float) -> str:
+    """`52 %`, or `3.5×`."""
+    return percent(share, 1.0) if share < 0.995 else times_text(1 + share)
+
+
+def more_text(more: MoreTime, *, busy: bool = False) -> str:
+    """`3 min more would narrow it to about ±9 %.`, and that the machine should be quiet where it was `busy`."""
+    text = N_("{time} more would narrow it to about ±{share}.")
+    if busy:
+        text = N_("{time} more when the machine is quiet would narrow it to about ±{share}.")
+    return _(text, time=duration_text(more.seconds), share=percent(more.bound, 1.0))
 
 
 def wishes(filesystem: Filesystem, beside: Filesystem) -> list[str]:

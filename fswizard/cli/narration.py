@@ -13,6 +13,7 @@ from typing import TextIO
 
 from fswizard import results
 from fswizard.advice import conclude
+from fswizard.advice.words import more_text
 from fswizard.errors import ExitCode
 from fswizard.language import N_, _, shown
 from fswizard.model.analysis import Analysis
@@ -37,7 +38,7 @@ from fswizard.report import card_lines, render
 from fswizard.report.writes import budget_text
 from fswizard.system.files import turn_away_from
 
-OPEN = {"undecided": N_("{standing} so far"), "behind": N_("{standing}, behind the leader")}
+OPEN = {"open": N_("{standing} so far"), "behind": N_("{standing}, behind the leader")}
 """What is said of an overall ratio beside its figure, such as `xfs 11 % faster`."""
 
 
@@ -144,8 +145,8 @@ def _news(event: Event) -> str:
         )  # fmt: skip
     elif isinstance(event, RatioUpdated):
         text = _standing(event.analysis)
-        if event.forecast:
-            text = f"{_('{finding}.', finding=text)} {shown(event.forecast.text)}"
+        if event.more:
+            text = f"{_('{finding}.', finding=text)} {more_text(event.more)}"
     elif isinstance(event, DoubtRaised):
         text = _("note: {doubt}", doubt=shown(event.doubt.text))
     elif isinstance(event, StepFailed):
@@ -168,7 +169,7 @@ def _standing(analysis: Analysis) -> str:
             parts.append(_("{candidate} failed", candidate=ratio.candidate))
             continue
         speed = speed_text(ratio.ratio)
-        if ratio.verdict == "tie" or speed == speed_text(1.0):
+        if ratio.verdict == "alike" or speed == speed_text(1.0):
             standing = _("{candidate} level with {baseline}", candidate=ratio.candidate, baseline=ratio.baseline)
         else:
             standing = f"{ratio.candidate} {speed}"

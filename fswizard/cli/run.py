@@ -44,7 +44,6 @@ from fswizard.session import (
     Session,
     left_out_text,
     make_plan,
-    settles_text,
     start,
     take_up,
     why_not,
@@ -117,7 +116,7 @@ class Plan(Choosing):
 
     def main(self, recipe: str = DEFAULT_RECIPE) -> int:
         plan = self.plan(find(recipe))
-        print(plan_text(plan, settles_text(plan, results.all_results())))
+        print(plan_text(plan))
         return ExitCode.OK
 
 
@@ -242,9 +241,9 @@ def _on_signals(stop: Callable[[], None]) -> None:
             loop.add_signal_handler(number, end, number)
 
 
-def plan_text(plan: model.Plan, settles: str = "") -> str:
-    """The plan for a terminal. `settles` is what it is likely to settle, where that is known."""
-    document = plan_document(plan, settles=settles, left_out=left_out_text(plan) if plan.left_out else "")
+def plan_text(plan: model.Plan) -> str:
+    """The plan for a terminal."""
+    document = plan_document(plan, left_out=left_out_text(plan) if plan.left_out else "")
     notes = []
     if plan.expected_s > plan.time_limit_s > 0:
         notes.append(_too_short(plan))

@@ -66,11 +66,11 @@ class SetUp(Command):
 
     def _plan(self, result: str) -> SetUpPlan:
         known = results.load(results.find(result))
-        names = (self.candidate,) if self.candidate else conclude(known).advice.choice
-        if not names:
+        name = self.candidate or conclude(known).answer.recommended
+        if not name:
             raise UsageError(_("This result recommends nothing."), _("Name what to set up: --candidate NAME."))
         measured = {each.name: each for each in known.plan.candidates}
-        candidate = measured.get(names[0]) or parse_candidate(names[0])
+        candidate = measured.get(name) or parse_candidate(name)
         if reason := why_not_set_up(candidate):
             raise Refused(shown(reason))
         choices = usual_choices(candidate, known.plan)

@@ -144,9 +144,6 @@ class DemoMachine(Backend):
             _refuses(N_("A demo was recorded on {disk}."))(self)
         return self.story.plan
 
-    def settles(self, plan: Plan) -> str:
-        return ""
-
     def rights(self) -> State:
         return "root"
 

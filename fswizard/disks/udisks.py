@@ -42,6 +42,8 @@ NO_NEW_RIGHTS = ("setpriv", "--no-new-privs", "--")
 REFUSALS = ("NotAuthorized", "NotAuthorizedCanObtain", "NotAuthorizedDismissed")
 """What udisks2 calls it where polkit does not allow something to this session."""
 
+UNSERVED = ("NoReply", "Disconnected", "OptionNotPermitted")
+"""What it calls it that it is gone, or that this machine's mount_options.conf forbids an option."""
 TOO_EARLY = ("AlreadyMounted", "UnknownObject", "UnknownMethod", "UnknownInterface")
 """What it calls it that something else was quicker to mount a device, or that it has not yet looked at it."""
 
@@ -146,7 +148,7 @@ class UdisksDisk(Disk):
             try:
                 directory = await asyncio.to_thread(self._bus.mount, name, ",".join(options))
             except BusError as error:
-                if error.name in (*REFUSALS, "NoReply", "Disconnected"):
+                if error.name in (*REFUSALS, *UNSERVED):
                     raise _no_longer_served(error) from error
                 if error.name not in TOO_EARLY or clock.monotonic() > begun_s + APPEAR_S:
                     return _ended(argv, begun_s, error.message)

@@ -1,40 +1,38 @@
-"""What the figures amount to: ratios, verdicts, advice."""
+"""What the figures amount to: ratios, verdicts, the answer."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
 
-from fswizard.language import ENGLISH, N_, _, p_, shown
-from fswizard.model.forecast import Forecast
+from fswizard.language import ENGLISH, N_, _, shown
 from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_WRITTEN
-from fswizard.model.plan import MAXIMUM_ROUNDS
 from fswizard.model.result import Doubt, Result
 from fswizard.model.units import ratio_text
 
-Verdict = Literal["faster", "slower", "behind", "tie", "undecided", "failed"]
+Verdict = Literal["faster", "slower", "behind", "alike", "open", "failed"]
 """The word for a ratio, the same in every room. `behind`, of overall ratios alone, and only as `Analysis.standing`
 gives them: proven slower than a leader, though not than the baseline."""
-Tone = Literal["good", "bad", "even", "muted"]
-TIE = 1.05
-"""Ratios between 1/TIE and TIE make no difference that matters."""
-WINNERS_CURSE = 0.4
-"""Share of a lead that chance added where it just cleared 1 in the last of the most rounds. Source: simulation."""
-NEAR = 1.10
-"""Ratios between 1/NEAR and NEAR are reported as an answer where a run could prove neither a tie nor a difference."""
+Tone = Literal["good", "bad", "even", "muted", "warning"]
+ALIKE = 1.10
+"""Overall ratios that are known to lie between 1/ALIKE and ALIKE make no difference that matters: a run may end."""
+ALIKE_AT_THE_END = 1.15
+"""The same for a run whose time is up."""
+LEVEL = 1.05
+"""The same for single tests."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """The sign of each verdict, shown beside its word, or alone where the word does not fit."""
+    """The sign of a verdict or an answer, shown beside its word, or alone where the word does not fit."""
 
     glyph: str
     tone: Tone
     """What its colour says."""
-    word: str
+    word: str = ""
     """The verdict, to be translated where it is shown."""
 
 
@@ -42,8 +40,8 @@ SIGNS: Mapping[Verdict, Sign] = {
     "faster": Sign("▲", "good", N_("faster")),
     "slower": Sign("▼", "bad", N_("slower")),
     "behind": Sign("▽", "muted", N_("behind")),
-    "tie": Sign("═", "even", N_("tie")),
-    "undecided": Sign("○", "muted", N_("undecided")),
+    "alike": Sign("═", "even", N_("alike")),
+    "open": Sign("○", "muted", N_("not proven")),
     "failed": Sign("✗", "bad", N_("failed")),
 }
 
@@ -59,23 +57,30 @@ class Ratio:
     ratio: float
     """0 for `failed`."""
     low: float | None = None
-    """95 % interval, valid although the program looks after every round; None under `FIRST_LOOK` rounds."""
+    """95 % interval, valid although the program looks after every round; None where the rounds say nothing yet."""
     high: float | None = None
     rounds: int = 0
-    verdict: Verdict = "undecided"
+    verdict: Verdict = "open"
     text: str = ""
     """For `failed`: why."""
 
     def interval(self) -> str:
-        """`1.15–1.28`, or `can't tell` where it is too wide to say anything; empty where there is none."""
-        if not self.low or not self.high:
-            return ""
-        return _("can't tell") if self.vague else f"{ratio_text(self.low)}–{ratio_text(self.high)}"
+        """`1.15–1.28`; empty where there is none."""
+        return f"{ratio_text(self.low)}–{ratio_text(self.high)}" if self.low and self.high else ""
 
     @property
-    def vague(self) -> bool:
-        """Whether the interval reaches beyond ten times, or a tenth of, the ratio itself."""
-        return bool(self.low and self.high and self.high > 100 * self.low)
+    def differs(self) -> bool:
+        """One of the two is proven faster."""
+        return self.verdict in ("faster", "slower")
+
+    def within(self, limit: float) -> bool:
+        """It is known to lie between 1/limit and `limit`."""
+        return bool(self.low and self.high and self.low >= 1 / limit and self.high <= limit)
+
+    @property
+    def reach(self) -> float:
+        """The largest difference that the interval allows, as a share: 0.08 is 8 %; infinite without one."""
+        return max(self.high, 1 / self.low) - 1 if self.low and self.high else math.inf
 
     def turned(self) -> Ratio:
         """The same comparison the other way round."""
@@ -97,26 +102,16 @@ class Ratio:
             return shown(self.text) or _("failed")
         return _("failed: {reason}", reason=shown(self.text))
 
-    def shrunk(self) -> Ratio:
-        """Without what chance added to the ratio, so that it is as often too high as too low; as it is where undecided.
-
-        A lead is noticed in the round in which it looks large. That says little of one that is clear early.
-        """
-        if not self.low or not self.high or self.verdict not in ("faster", "slower"):
-            return self
-        lead, half_width = math.log(self.ratio), math.log(self.high / self.low) / 2
-        late = half_width / lead * min(1.0, self.rounds / MAXIMUM_ROUNDS)
-        return replace(self, ratio=math.exp(lead * (1 - WINNERS_CURSE * late**2)))
-
 
 @dataclass(frozen=True, slots=True)
-class Hinge:
-    """What a lead hangs on: one test, or tests of one kind, without which it is no longer proven."""
+class Dependence:
+    """A proven lead that is not proven without one test."""
 
-    workloads: tuple[str, ...]
-    """Their names, that with the largest lead first."""
+    lead: Ratio
+    tests: tuple[str, ...]
+    """Names of the workloads of that test, which has one with files of each shape."""
     rest: Ratio
-    """Of the two candidates, over all other tests."""
+    """Of the same two candidates, over all other tests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,28 +122,22 @@ class Analysis:
     overall: tuple[Ratio, ...] = ()
     """Against the baseline, best first, failed ones last; the baseline itself stands at ratio 1."""
     leaders: tuple[str, ...] = ()
-    """Candidates that nobody is proven to beat, best estimate first."""
+    """Candidates that nobody is proven to beat, also without each single test; best estimate first."""
     dropped: tuple[str, ...] = ()
-    """Candidates proven slower than the leader."""
+    """Candidates proven slower than another one."""
     rounds: int = 0
     """Rounds that count: the most that any candidate finished."""
     pairs: tuple[Ratio, ...] = ()
     """Overall ratio of every two candidates that did not fail, the one with the better estimate over the other."""
-    hinges: Mapping[str, Hinge] = field(default_factory=dict)
-    """Where one candidate leads alone: what its lead over another one hangs on, for those over whom it does."""
+    dependences: tuple[Dependence, ...] = ()
 
     def of(self, candidate: str, workload: str = "") -> Ratio | None:
         ratios = self.by_workload if workload else self.overall
         return next((r for r in ratios if r.candidate == candidate and r.workload == workload), None)
 
-    def as_shown(self) -> Analysis:
-        """With overall ratios and pairs `shrunk`, so that a difference has one figure wherever it is shown."""
-        overall, pairs = (tuple(ratio.shrunk() for ratio in some) for some in (self.overall, self.pairs))
-        return replace(self, overall=overall, pairs=pairs)
-
     @property
     def standing(self) -> tuple[Ratio, ...]:
-        """`overall` as every table shows it: who is out of the race is not called `undecided` there."""
+        """`overall` as every table shows it: who is out of the race is not called `open` there."""
         return tuple(
             replace(ratio, verdict="behind") if ratio.candidate in self.dropped and ratio.verdict != "slower" else ratio
             for ratio in self.overall
@@ -167,27 +156,25 @@ class Analysis:
                 return (ratio if ratio.candidate == candidate else ratio.turned()) if compared else None
         return None
 
+    def dependence(self, one: str, other: str) -> Dependence | None:
+        """What a lead of `one` over `other` depends on."""
+        pair = (one, other)
+        return next((d for d in self.dependences if (d.lead.candidate, d.lead.baseline) == pair), None)
+
+    def beats(self, one: str, other: str) -> bool:
+        """Whether `one` is proven faster, also without each single test."""
+        pair = self.pair(one, other)
+        return pair is not None and pair.verdict == "faster" and self.dependence(one, other) is None
+
     def unbeaten(self, among: Sequence[str]) -> tuple[str, ...]:
-        """Those that none of the others is proven to beat, in the order given; one at least, unless there are none."""
-        beaten = set()
-        for pair in self.pairs:
-            if pair.candidate in among and pair.baseline in among and pair.verdict in ("faster", "slower"):
-                beaten.add(pair.baseline if pair.verdict == "faster" else pair.candidate)
-        return tuple(name for name in among if name not in beaten) or tuple(among[:1])
+        """Those that none of the others beats, in the order given; one at least, unless there are none."""
+        unbeaten = tuple(name for name in among if not any(self.beats(other, name) for other in among))
+        return unbeaten or tuple(among[:1])
 
-    def all_tie(self, among: Sequence[str]) -> bool:
-        """Whether at least two are given and every two of them are proven to be within ±5 %."""
-        tied = {frozenset((pair.candidate, pair.baseline)) for pair in self.pairs if pair.verdict == "tie"}
-        return len(among) > 1 and all(frozenset(pair) in tied for pair in combinations(among, 2))
-
-    def all_near(self, among: Sequence[str]) -> bool:
-        """Whether at least two are given and every two of them are proven to be within ±10 %."""
-        near = {
-            frozenset((p.candidate, p.baseline))
-            for p in self.pairs
-            if p.low and p.high and p.low >= 1 / NEAR and p.high <= NEAR
-        }
-        return len(among) > 1 and all(frozenset(pair) in near for pair in combinations(among, 2))
+    def all_within(self, among: Sequence[str], limit: float = ALIKE) -> bool:
+        """Whether at least two are given and every two of them are known to be that much alike."""
+        pairs = [self.pair(one, other) for one, other in combinations(among, 2)]
+        return bool(pairs) and all(pair is not None and pair.within(limit) for pair in pairs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,57 +227,84 @@ class Reason:
     text: str
 
 
-MOST_CONFIDENT = 4
+AnswerKind = Literal["winner", "alike", "depends", "open", "only", "excluded", "failed", "nothing"]
+"""`open`: not known yet, or nothing else was measured; `only`: a single candidate can be chosen; `excluded`: none can,
+as all are unsafe or lack what is needed; `failed`: each one failed, or the run did; `nothing`: it ended before there
+were figures."""
+ANSWER_SIGNS: Mapping[AnswerKind, Sign] = {
+    "winner": Sign("✓", "good"),
+    "alike": Sign("═", "even"),
+    "depends": Sign("✓", "good"),
+    "open": Sign("○", "warning"),
+    "only": Sign("✓", "good"),
+    "excluded": Sign("✗", "bad"),
+    "failed": Sign("✗", "bad"),
+    "nothing": Sign("✗", "bad"),
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
-    """The answer at a glance: what every room leads with, word for word."""
+class MoreTime:
+    """What further rounds would bring, if figures go on to vary as they do."""
 
-    verdict: str
-    """What to do, in a line of 60 characters at most unless names are long: `Use XFS: 11 % faster than ext4 here`."""
-    why: str = ""
-    """In a line of 74 characters at most, as the next two."""
-    otherwise: str = ""
-    """When to choose something else; empty where nothing speaks for that."""
-    wear: str = ""
-    """On flash: who writes at least twice as much to it as another one; empty for others."""
-    confidence: int = 0
-    """0 to MOST_CONFIDENT."""
-    commands: tuple[str, ...] = ()
-    """mkfs line and fstab line of what the verdict names, to be copied; device and directory are placeholders."""
+    rounds: int
+    seconds: float
+    """As long as those rounds take."""
+    bound: float
+    """Largest difference then between candidates that are alike: 0.09 is 9 %."""
 
     @property
-    def dots(self) -> str:
-        return "●" * self.confidence + "○" * (MOST_CONFIDENT - self.confidence)
+    def limit_s(self) -> float:
+        """Time for the rounds, but not for another one."""
+        return self.seconds * (self.rounds + 0.5) / self.rounds
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer as every room gives it, word for word."""
+
+    kind: AnswerKind
+    verdict: str
+    """What to do, in a sentence without its stop: `Use XFS: 21 % faster than ext4 here`."""
+    choice: tuple[str, ...] = ()
+    """The one to use or keep, then others that may be as good; empty where there is nothing to choose."""
+    ratio: Ratio | None = None
+    """Of the choice to the candidate that the verdict compares it with."""
+    bound: float = 0.0
+    """`winner`, `depends`: the least lead; `alike`: the largest difference; as a share. 0 for others."""
+    behind: tuple[str, ...] = ()
+    """Candidates that are proven slower."""
+    depends_on: tuple[str, ...] = ()
+    """`depends`: the workloads without which no lead is proven."""
+    warning: str = ""
+    """Code of the doubt that matters most; empty without one."""
+    more: MoreTime | None = None
+    """`open`: what more time would bring."""
+    lines: tuple[str, ...] = ()
+    """Below the verdict: the warning, why, who is behind, when to choose otherwise, wear of flash."""
+    commands: tuple[str, ...] = ()
+    """mkfs line and fstab line of the first choice, to be copied; device and directory are placeholders. None for
+    `open`, which advises nobody to format anything."""
+
+    @property
+    def sign(self) -> Sign:
+        return ANSWER_SIGNS[self.kind]
 
     @property
     def certainty(self) -> str:
-        """`confidence ●●●○ good`; empty where the verdict itself says that nothing is certain."""
-        return _("confidence {dots} {level}", dots=self.dots, level=self.level) if self.confidence else ""
+        """`by at least 12 %`; empty where the verdict says it."""
+        if self.kind != "winner" or self.bound < 0.005:
+            return ""
+        return _("by at least {percent} %", percent=f"{self.bound * 100:.0f}")
 
     @property
-    def level(self) -> str:
-        """A word for the number of dots; empty for none."""
-        words = ("", p_("confidence", "low"), p_("confidence", "fair"), p_("confidence", "good"))
-        return (*words, p_("confidence", "high"))[self.confidence]
+    def first(self) -> str:
+        return self.choice[0] if self.choice else ""
 
     @property
-    def lines(self) -> tuple[str, ...]:
-        """What stands below the verdict."""
-        return tuple(filter(None, (self.why, self.otherwise, self.wear)))
-
-
-@dataclass(frozen=True, slots=True)
-class Advice:
-    """The recommendation."""
-
-    choice: tuple[str, ...]
-    """Candidates that nobody is proven to beat, safe and as needed; the first is the one to use or keep. One name is a
-    proven winner, several are a tie or an open race."""
-    tie: bool
-    card: Card
-    reasons: tuple[Reason, ...] = ()
+    def recommended(self) -> str:
+        """The candidate to set up; empty where nothing is recommended, as nothing is settled."""
+        return self.first if self.kind != "open" else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,12 +314,11 @@ class Findings:
     result: Result
     analysis: Analysis
     doubts: tuple[Doubt, ...]
-    advice: Advice
+    answer: Answer
+    reasons: tuple[Reason, ...] = ()
     summaries: tuple[Summary, ...] = ()
     age: tuple[Ratio, ...] = ()
     """Aged candidates over new ones, overall and by workload; empty where they were not measured beside each other."""
-    forecast: Forecast | None = None
-    """What more rounds would bring; None where there is nothing to forecast, or none to come."""
     language: str = ENGLISH
     """Of its sentences, except for those of the result, which are English."""
 
@@ -317,4 +330,4 @@ class Findings:
     @property
     def first(self) -> str:
         """The first choice; the baseline where there is none."""
-        return self.advice.choice[0] if self.advice.choice else self.baseline
+        return self.answer.first or self.baseline

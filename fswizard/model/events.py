@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from fswizard.language import N_
-from fswizard.model.analysis import Analysis
-from fswizard.model.forecast import Forecast
+from fswizard.model.analysis import Analysis, AnswerKind, MoreTime
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Amount
 from fswizard.model.result import Doubt, Environment, Failure, Outcome, Result, Sample, ThroughputSeries
@@ -112,7 +111,7 @@ class RatioUpdated(Event):
     """After each round: everything that can be said so far."""
 
     analysis: Analysis
-    forecast: Forecast | None = None
+    more: MoreTime | None = None
     """What more rounds would bring, where the run goes on."""
 
 
@@ -173,7 +172,9 @@ class RunEnded(Event):
     rounds: int = 0
     """Number of rounds that `leaders` rest on."""
     verdict: str = ""
-    """Verdict of the result's card, so that a listing says the same words; empty in files of earlier versions."""
+    """Verdict of the answer, so that a listing says the same words; empty in files of earlier versions."""
+    answer: AnswerKind | Literal[""] = ""
+    """Its kind; empty in files of earlier versions."""
     hint: str = ""
     """Where it failed: what the user can do, in a sentence."""
     details: str = ""

@@ -14,7 +14,8 @@ from fswizard.model.recipe import Amount, PlannedCommand, Recipe, Workload
 FIRST_LOOK = 2
 """Rounds below which there is no interval."""
 MINIMUM_ROUNDS = FIRST_LOOK
-MAXIMUM_ROUNDS = 12
+MAXIMUM_ROUNDS = 40
+"""As many as the simulations of how often an answer errs go to."""
 CHURN = 3
 """How many times the size of the scratch image is written to a candidate that is aged."""
 FIRST_LOOK_BYTES = 384 << 20

@@ -9,7 +9,7 @@ from typing import Any
 
 from fswizard.language import _
 from fswizard.model import events
-from fswizard.model.analysis import Analysis
+from fswizard.model.analysis import Analysis, Answer
 from fswizard.model.codec import tagged
 from fswizard.model.plan import Plan
 from fswizard.model.result import Environment, Result
@@ -47,10 +47,13 @@ class Header:
         return cls(SCHEMA, environment.started, plan.recipe.name, plan.target.kind, names, model, serial)
 
 
-def lines(result: Result, analysis: Analysis | None = None, verdict: str = "") -> Iterator[Header | events.Event]:
+Line = Header | events.Event
+
+
+def lines(result: Result, analysis: Analysis | None = None, answer: Answer | None = None) -> Iterator[Line]:
     """What a file holds of a whole result.
 
-    `analysis` and `verdict` are shown in the history; they are not needed to read the result.
+    `analysis` and `answer` are shown in the history; they are not needed to read the result.
     """
     yield Header.of(result.plan, result.environment)
     yield events.RunStarted(0.0, result.plan, result.environment)
@@ -68,10 +71,11 @@ def lines(result: Result, analysis: Analysis | None = None, verdict: str = "") -
     if result.survivors is not None:
         yield events.RoundFinished(0.0, result.finished_rounds, result.survivors)
     leaders, rounds = (analysis.leaders, analysis.rounds) if analysis else ((), 0)
-    yield events.RunEnded(result.elapsed_s, result.outcome, result.fault, leaders, rounds, verdict, result.remedy)
+    ended = events.RunEnded(result.elapsed_s, result.outcome, result.fault, leaders, rounds, hint=result.remedy)
+    yield replace(ended, verdict=answer.verdict, answer=answer.kind) if answer else ended
 
 
-def encoded(line: Header | events.Event) -> bytes:
+def encoded(line: Line) -> bytes:
     """A line as it stands in the file; its type comes first, so that a reader can pass over a line unread."""
     text = json.dumps(tagged(line), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.encode("utf-8", "backslashreplace") + b"\n"

@@ -8,7 +8,7 @@ from typing import Literal
 
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.language import N_, shown
-from fswizard.model.analysis import Analysis, Ratio
+from fswizard.model.analysis import Analysis, MoreTime, Ratio
 from fswizard.model.estimates import Outlook, expected, outlook
 from fswizard.model.events import (
     ON_REQUEST,
@@ -31,7 +31,6 @@ from fswizard.model.events import (
     StepStarted,
     fold,
 )
-from fswizard.model.forecast import Forecast
 from fswizard.model.metrics import FIRST_LOOK_RATE
 from fswizard.model.plan import Plan
 from fswizard.model.race import Race
@@ -112,7 +111,7 @@ class RunState:
     """Bytes per second of each candidate in the look before the rounds; empty where there was none."""
     order_before: tuple[str, ...] = ()
     """Candidates as they stood a round earlier, best first."""
-    forecast: Forecast | None = None
+    more: MoreTime | None = None
     round: int = 0
     tried: tuple[str, ...] = ()
     """Candidates whose turn in this round has come, in order; the last one is being measured."""
@@ -211,9 +210,9 @@ class RunState:
                 state = state._finished(event)
             case SampleTaken(sample=sample) if sample.metric == FIRST_LOOK_RATE.name:
                 state = replace(state, first_look={**state.first_look, sample.candidate: sample.value})
-            case RatioUpdated(_, analysis, forecast):
+            case RatioUpdated(_, analysis, more):
                 before = tuple(ratio.candidate for ratio in self.standing) if self.analysis else ()
-                state = replace(state, analysis=analysis, forecast=forecast, order_before=before)
+                state = replace(state, analysis=analysis, more=more, order_before=before)
             case RoundFinished():
                 state = state._round_over()
             case PauseChanged():

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import Literal
 
 from fswizard.model import events
-from fswizard.model.analysis import Analysis
+from fswizard.model.analysis import Analysis, MoreTime
 from fswizard.model.events import Event, Stage, Step
-from fswizard.model.forecast import Forecast
 from fswizard.model.metrics import Metric
 from fswizard.model.plan import Trial
 from fswizard.model.result import Doubt, Failure, Sample, ThroughputSeries
@@ -93,8 +92,8 @@ class Emitter:
             self._doubts.add(doubt.code)
             self._emit(events.DoubtRaised(self.at_s, doubt))
 
-    def ratios(self, analysis: Analysis, forecast: Forecast | None = None) -> None:
-        self._emit(events.RatioUpdated(self.at_s, analysis.as_shown(), forecast))
+    def ratios(self, analysis: Analysis, more: MoreTime | None = None) -> None:
+        self._emit(events.RatioUpdated(self.at_s, analysis, more))
 
     def discarded(self, number: int, reason: str) -> None:
         self._emit(events.RoundDiscarded(self.at_s, number, reason))

@@ -52,6 +52,7 @@ INK: Mapping[str, tuple[str, str]] = {
     "bad": ("#f0825f", "#b3401f"),
     "even": ("#7fb0ff", "#2b62b8"),
     "muted": ("#9aa3b1", "#626b7a"),
+    "warning": ("#e0b04c", "#8a5a00"),
 }
 """By use in pictures and pages, in the dark and in the light."""
 

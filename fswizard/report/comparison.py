@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from fswizard.language import N_, _, listing, n_, p_
-from fswizard.model.analysis import SIGNS
+from fswizard.model.analysis import ANSWER_SIGNS, SIGNS, Sign
 from fswizard.model.comparison import Change, Comparison, Difference
 from fswizard.model.metrics import Better
 from fswizard.model.plan import FIRST_LOOK
@@ -80,7 +80,7 @@ def effect(change: Change) -> str:
     verdict = change.ratio.verdict
     if change.ratio.low is None:
         return ""
-    return speed_text(change.ratio.ratio, change.unit) if verdict in ("faster", "slower") else _(verdict)
+    return speed_text(change.ratio.ratio, change.unit) if verdict in ("faster", "slower") else _(SIGNS[verdict].word)
 
 
 def sentences(comparison: Comparison) -> tuple[str, ...]:
@@ -95,7 +95,7 @@ def sentences(comparison: Comparison) -> tuple[str, ...]:
     ordered = sorted(groups.values(), key=lambda group: (bool(group[0].workload), -max(map(_size, group))))
     if ordered:
         return tuple(_sentence(group, comparison) for group in ordered[:SENTENCES])
-    if all(change.ratio.verdict == "tie" for change in changes):
+    if all(change.ratio.verdict == "alike" for change in changes):
         return (_("Nothing changed: all figures are within 5 %."),)
     return (_("No clear change: any difference is within the noise."),)
 
@@ -200,12 +200,14 @@ def causes(comparison: Comparison) -> str:
 def notes(comparison: Comparison) -> Iterator[str]:
     """Explanations of ratios and intervals."""
     before, after = map(_, NAMES[comparison.of])
-    yield _("Ratios are {after} over {before}: above 1 is better. Within 5 % is a tie.", after=after, before=before)
+    yield _(
+        "Ratios are {after} over {before}: above 1 is better. Within 5 % they are alike.", after=after, before=before
+    )
     if any(change.ratio.low is None for change in comparison.changes):
         text = N_("Ratios without an interval come from fewer than {rounds}.")
         yield _(text, rounds=rounds_text(FIRST_LOOK + 1))
-    elif any(change.ratio.verdict != "undecided" for change in comparison.changes):
-        yield _("At most 1 in 20 of what is called faster, slower or a tie may be wrong.")
+    elif any(change.ratio.verdict != "open" for change in comparison.changes):
+        yield _("Each difference has a chance of 1 % of being none.")
 
 
 def lists(comparison: Comparison) -> Mapping[str, tuple[str, ...]]:
@@ -228,7 +230,7 @@ def document(comparison: Comparison, results: Sequence[str]) -> Document:
     why = causes(comparison)
     return (
         Facts(tuple((label[:1].upper() + label[1:], safe(name)) for label, name in zip(labels, results))),
-        Answer(headline, lines=tuple(more)),
+        Answer(_sign(comparison), headline, lines=tuple(more)),
         Facts(
             (*(((_("Changed"), why),) if why else ()), *((_("Caution"), caution) for caution in cautions(comparison)))
         ),
@@ -240,6 +242,14 @@ def document(comparison: Comparison, results: Sequence[str]) -> Document:
         Words(tuple(notes(comparison))),
         *(Bullets(title, tuple(map(safe, items))) for title, items in lists(comparison).items()),
     )
+
+
+def _sign(comparison: Comparison) -> Sign:
+    """That of a change which is proven, else of what is said of all."""
+    verdicts = [change.ratio.verdict for change in comparison.changes]
+    if "faster" in verdicts or "slower" in verdicts:
+        return ANSWER_SIGNS["winner"]
+    return ANSWER_SIGNS["alike" if set(verdicts) == {"alike"} else "open"]
 
 
 def _bars(changes: Sequence[Change], sides: tuple[str, str]) -> tuple[Bar, ...]:
@@ -261,5 +271,5 @@ def _bars(changes: Sequence[Change], sides: tuple[str, str]) -> tuple[Bar, ...]:
 
 def _row(change: Change) -> tuple[str, ...]:
     ratio = change.ratio
-    word = f"{SIGNS[ratio.verdict].glyph} {_(ratio.verdict)}"
+    word = f"{SIGNS[ratio.verdict].glyph} {_(SIGNS[ratio.verdict].word)}"
     return (safe(change.workload) or _(TOGETHER), *figures(change), ratio_text(ratio.ratio), ratio.interval(), word)

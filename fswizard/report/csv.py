@@ -10,7 +10,7 @@ from fswizard.model.analysis import Findings
 
 COLUMNS = ("round", "candidate", "workload", "metric", "value", "unit", "better", "primary", "status", "note")
 """`candidate` is empty for the bare device; `status` is ok, failed, timed-out or discarded;
-the value of a failure is empty and its note says what happened. The first rows, whose status is `card`, have the
+the value of a failure is empty and its note says what happened. The first rows, whose status is `answer`, have the
 recommendation in their notes."""
 
 
@@ -23,9 +23,9 @@ def render(findings: Findings) -> str:
 
 
 def _rows(findings: Findings) -> Iterator[tuple[object, ...]]:
-    result, card = findings.result, findings.advice.card
-    for words in filter(None, (card.verdict, card.certainty, *card.lines, *card.commands)):
-        yield ("", "", "", "", "", "", "", "", "card", _no_formula(words))
+    result, answer = findings.result, findings.answer
+    for words in filter(None, (answer.verdict, answer.certainty, *answer.lines, *answer.commands)):
+        yield ("", "", "", "", "", "", "", "", "answer", _no_formula(words))
     for s in result.samples:
         status = "discarded" if s.round in result.discarded_rounds else s.status
         primary = "yes" if s.primary else "no"

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fswizard.model.analysis import Ratio, Verdict
+from fswizard.model.analysis import Ratio, Sign, Verdict
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """The answer that a report gives, and why."""
 
+    sign: Sign
     verdict: str
     certainty: str = ""
-    """How sure the verdict is; empty if that does not apply."""
+    """How sure the verdict is; empty where it says that itself."""
     lines: tuple[str, ...] = ()
+
+    @property
+    def headline(self) -> str:
+        """`✓ Use XFS: 21 % faster than ext4 here, by at least 12 %`."""
+        return f"{self.sign.glyph} {', '.join(filter(None, (self.verdict, self.certainty)))}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +65,8 @@ class Bar:
     """Length from 0 to 1, the best one's; longer is better, also for durations."""
     remark: str
     """`3× slower`, if that is proven; the reason for a failure."""
-    verdict: Verdict = "undecided"
-    """That the remark is about."""
+    verdict: Verdict = "open"
+    """Against the baseline; `alike` for the baseline itself. A bar is hatched or pale where it is `open`."""
     rounds: tuple[RoundFigure, ...] = ()
     """Figures of each round, of which `figure` is the median."""
 

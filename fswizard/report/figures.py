@@ -14,10 +14,13 @@ TICKS = (
 )
 WIDEST, NARROWEST = math.log(1000), math.log(1.13)
 EIGHTHS = " ▏▎▍▌▋▊▉"
+HATCHED = "▒"
 
 
-def solid(length: float, width: int) -> str:
-    """A bar of `length`, from 0 to 1, in `width` cells, to an eighth of a cell; never without any ink."""
+def solid(length: float, width: int, *, proven: bool = True) -> str:
+    """A bar of `length`, from 0 to 1, in `width` cells, to an eighth of a cell; hatched where nothing is proven."""
+    if not proven:
+        return HATCHED * max(1, round(min(1.0, length) * width))
     full, part = divmod(max(1, round(min(1.0, length) * width * 8)), 8)
     return "█" * full + EIGHTHS[part].strip()
 

@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 
 from fswizard.language import _, chosen
-from fswizard.model.analysis import SIGNS, TIE, Findings, Ratio
+from fswizard.model.analysis import LEVEL, SIGNS, Findings, Ratio
 from fswizard.model.units import ratio_text
 from fswizard.report.colours import as_preferred, fills, ink
 from fswizard.report.document import Answer, Bar, Block, Bullets, Commands, Facts, Figures, Ratios, Table, Words
@@ -55,7 +55,8 @@ def _painted(block: Block) -> str:
     match block:
         case Answer():
             certainty = f'<p class="over">{escape(block.certainty)}</p>' if block.certainty else ""
-            head = f"<header><h1>{escape(block.verdict)}</h1>{certainty}</header>"
+            sign = f'<span class="{block.sign.tone}">{block.sign.glyph}</span>'
+            head = f"<header><h1>{sign} {escape(block.verdict)}</h1>{certainty}</header>"
             return head + "".join(f"<p>{escape(line)}</p>" for line in block.lines)
         case Words():
             return "".join(f'<p class="over">{escape(text)}</p>' for text in block.paragraphs)
@@ -100,9 +101,10 @@ def _figures(bars: Sequence[Bar]) -> Iterator[str]:
             caption = _("{candidate}, each round", candidate=bar.title)
             rounds = f'<table class="rounds"><caption>{escape(caption)}</caption>{rounds}</table>'
         tone = SIGNS[bar.verdict].tone
+        unproven = ' opacity="0.45"' if bar.verdict == "open" else ""
         yield (
             f'<div class="row" tabindex="0">{name}<span class="bar"><svg height="18" aria-hidden="true">'
-            f'<rect class="fs-{bar.kind}" height="18" rx="2" width="{length}"/>{dots}</svg></span>'
+            f'<rect class="fs-{bar.kind}" height="18" rx="2" width="{length}"{unproven}/>{dots}</svg></span>'
             f'<span class="value">{escape(bar.figure)}</span><span class="verdict {tone}">{escape(bar.remark)}</span>'
             f"{rounds}</div>"
         )
@@ -140,15 +142,15 @@ def _bar_row(ratio: Ratio, axis: Axis) -> str:
     return (
         f'<div class="row">{name}<span class="bar">{_bar(ratio, axis)}</span>'
         f'<span class="value">{ratio_text(ratio.ratio)}{interval}</span>'
-        f'<span class="verdict {sign.tone}">{sign.glyph} {escape(_(ratio.verdict))}</span></div>'
+        f'<span class="verdict {sign.tone}">{sign.glyph} {escape(_(sign.word))}</span></div>'
     )
 
 
 def _bar(ratio: Ratio, axis: Axis) -> str:
     """A ratio around 1, in percentages, so that it fits any screen."""
-    near, one = axis.place(1 / TIE), axis.place(1.0)
+    near, one = axis.place(1 / LEVEL), axis.place(1.0)
     parts = [
-        f'<rect class="near" x="{near:.2%}" width="{axis.place(TIE) - near:.2%}" height="24"/>',
+        f'<rect class="near" x="{near:.2%}" width="{axis.place(LEVEL) - near:.2%}" height="24"/>',
         f'<line class="one" x1="{one:.2%}" x2="{one:.2%}" y1="0" y2="24"/>',
     ]
     tone = SIGNS[ratio.verdict].tone

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypedDict, TypeVar, cast
 
 import msgspec
 
-from fswizard.model.analysis import Card, Findings, Ratio, Verdict
+from fswizard.model.analysis import AnswerKind, Findings, MoreTime, Ratio, Verdict
 from fswizard.model.drive import Bus, Confidence, DriveKind, Evidence, SmrKind
 from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import Array
@@ -139,23 +139,31 @@ class DiskShareReport(TypedDict):
     rounds: Count
 
 
-class AdviceReport(TypedDict):
+class AnswerReport(TypedDict):
+    kind: AnswerKind
     choice: tuple[str, ...]
-    """Candidates that nobody is proven to beat; the first is the one that the card names."""
-    tie: bool
-    headline: str
-    """The card's verdict."""
-    card: Card
-    reasons: tuple[str, ...]
+    """The candidate to use, then others that may be as good."""
+    bound: Annotated[float, msgspec.Meta(ge=0)]
+    """`winner`, `depends`: the least lead; `alike`: the largest difference; as a share."""
+    behind: tuple[str, ...]
+    """Candidates that are proven slower."""
+    depends_on: tuple[str, ...]
+    """`depends`: the workloads without which no lead is proven."""
+    warning: str
+    """Code of the doubt that matters most."""
+    more: MoreTime | None
+    """`open`: what more time would bring."""
+    verdict: str
+    lines: tuple[str, ...]
     commands: tuple[str, ...]
-    """The card's."""
+    reasons: tuple[str, ...]
 
 
 class Report(TypedDict):
     """What `fswizard report --format json` prints. Durations are in seconds, sizes in bytes."""
 
-    schema: Literal[1]
-    advice: AdviceReport
+    schema: Literal[2]
+    answer: AnswerReport
     environment: Environment
     drive: DriveReport | None
     plan: PlanReport
@@ -186,12 +194,12 @@ def _of(kind: type[T], source: Any, **others: Any) -> T:
 
 
 def _report(findings: Findings) -> Report:
-    result, analysis, advice = findings.result, findings.analysis, findings.advice
+    result, analysis = findings.result, findings.analysis
     drive = result.plan.drive
     return _of(
         Report,
         result,
-        schema=1,
+        schema=2,
         drive=_of(DriveReport, drive, smr=_of(SmrReport, drive.smr)) if drive else None,
         plan=_plan(result.plan),
         rounds=analysis.rounds,
@@ -200,13 +208,7 @@ def _report(findings: Findings) -> Report:
         age=[_ratio(RatioReport, ratio) for ratio in findings.age],
         of_bare_device=[_of(DiskShareReport, s.of_bare_device) for s in findings.summaries if s.of_bare_device],
         doubts=findings.doubts,
-        advice=_of(
-            AdviceReport,
-            advice,
-            headline=advice.card.verdict,
-            commands=advice.card.commands,
-            reasons=[reason.text for reason in advice.reasons],
-        ),
+        answer=_of(AnswerReport, findings.answer, reasons=[reason.text for reason in findings.reasons]),
     )
 
 

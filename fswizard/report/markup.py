@@ -57,8 +57,7 @@ def _parts(block: Block, marks: Marks) -> Iterator[str]:
     escape = marks.escape
     match block:
         case Answer():
-            verdict = _strong(block.verdict, marks)
-            yield ", ".join(filter(None, (verdict, escape(block.certainty))))
+            yield _strong(block.headline, marks)
             yield _list(block.lines, marks)
         case Words():
             yield from (_strong(text, marks) if block.strong else escape(text) for text in block.paragraphs)

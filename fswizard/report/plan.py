@@ -25,16 +25,16 @@ ERASED = N_("everything on it: it is formatted again and again")
 COMMANDS = N_("Commands (# as root, $ as you; DEVICE, MOUNT and IMAGE are named at the start)")
 
 
-def plan_document(plan: Plan, *, settles: str = "", left_out: str = "") -> Document:
-    """All of a plan. `settles` is what it is likely to settle, `left_out` which candidates are missing and why."""
+def plan_document(plan: Plan, *, left_out: str = "") -> Document:
+    """All of a plan. `left_out` says which candidates are missing and why."""
     return (
         Words((f"{_(plan.recipe.title)}: {_(plan.recipe.why)}",)),
-        plan_facts(plan, settles=settles, left_out=left_out),
+        plan_facts(plan, left_out=left_out),
         Commands(_(COMMANDS), plan_commands(plan), prompts=True),
     )
 
 
-def plan_facts(plan: Plan, *, settles: str = "", left_out: str = "", earlier: Result | None = None) -> Facts:
+def plan_facts(plan: Plan, *, left_out: str = "", earlier: Result | None = None) -> Facts:
     """What will happen, where, at what cost; `earlier` is the run that is resumed."""
     target, drive = plan.target, plan.drive
     names = [candidate.name for candidate in plan.candidates]
@@ -54,7 +54,6 @@ def plan_facts(plan: Plan, *, settles: str = "", left_out: str = "", earlier: Re
         (p_("label in a plan", "So far"), _so_far(earlier) if earlier else ""),
         (p_("label in a plan", "Takes"), budget_text(plan, expected(plan, earlier))),
         (p_("label in a plan", "Limits"), _limits(plan)),
-        (p_("label in a plan", "Settles"), settles),
         (p_("label in a plan", "Needs"), ", ".join(plan.needs)),
         (_("Memory"), memory_text(plan)),
         (

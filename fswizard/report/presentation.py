@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fswizard.language import N_, _, n_, number, p_, shown
 from fswizard.model.analysis import (
     SIGNS,
-    Card,
+    Answer,
     Findings,
     Ratio,
     Reason,
@@ -56,7 +56,9 @@ from fswizard.model.units import (
 from fswizard.report.arrays import WHEN_A_DISK_FAILS, layout_texts
 from fswizard.report.colours import kind_of
 from fswizard.report.document import (
-    Answer,
+    Answer as AnswerBlock,
+)
+from fswizard.report.document import (
     Bar,
     Bullets,
     Commands,
@@ -97,6 +99,7 @@ FULL_REPORT = N_("Full report")
 EACH_ROUND = N_("Dots are single rounds; point at a bar or tap on it to see their figures.")
 POST_LINES = 12
 """Lines of a forum post before anything folded."""
+LEAST_ROWS = 2
 FAILED, DOUBTS = N_("Failed"), N_("Doubts")
 
 
@@ -105,8 +108,8 @@ def legend() -> str:
     words: Mapping[Verdict, str] = {
         "faster": _("faster"),
         "slower": _("slower"),
-        "tie": _("tie (within 5 %)"),
-        "undecided": _("undecided"),
+        "alike": _("alike (within 5 %)"),
+        "open": _("not proven"),
         "failed": _("failed"),
     }
     return "  ".join(f"{SIGNS[verdict].glyph} {word}" for verdict, word in words.items())
@@ -161,7 +164,7 @@ class Row:
 
 
 def ratio_cell(ratio: Ratio | None) -> str:
-    """`1.98 (1.72–2.28) ▲`, `can't tell ○`, or a dash if there is none."""
+    """`1.98 (1.72–2.28) ▲`, or a dash if there is none."""
     if ratio is None:
         return "–"
     words = _("failed") if ratio.verdict == "failed" else with_interval(ratio)
@@ -169,10 +172,8 @@ def ratio_cell(ratio: Ratio | None) -> str:
 
 
 def with_interval(ratio: Ratio) -> str:
-    """`1.98 (1.72–2.28)`, or `can't tell`."""
+    """`1.98 (1.72–2.28)`, or `1.98` as long as nothing more is known."""
     interval = ratio.interval()
-    if ratio.vague:
-        return interval
     return f"{ratio_text(ratio.ratio)} ({interval})" if interval else ratio_text(ratio.ratio)
 
 
@@ -183,7 +184,7 @@ class Presentation:
     findings: Findings
     """The findings that it presents, for charts."""
     title: str
-    card: Card
+    answer: Answer
     ended: str
     """Sentence on how an unfinished run ended; empty for others."""
     reasons: tuple[Reason, ...]
@@ -210,8 +211,8 @@ class Presentation:
 
     @property
     def below(self) -> tuple[str, ...]:
-        """Lines below the verdict and its confidence."""
-        return (*self.card.lines, *filter(None, [self.ended]))
+        """Lines below the verdict."""
+        return (*self.answer.lines, *filter(None, [self.ended]))
 
     @property
     def subject(self) -> str:
@@ -301,9 +302,11 @@ class Presentation:
     def caption(self) -> str:
         """What lengths and remarks of the bars mean; empty where there are no bars."""
         bars = [bar for row in self.rows for bar in row.bars if bar.figure]
+        title = self.findings.result.plan.candidate(self.baseline).title
+        if any(bar.verdict == "open" for bar in bars):
+            return _("Longer is better. Hatched or pale: no difference from {candidate} is proven.", candidate=title)
         if any(bar.remark for bar in bars):
-            title = self.findings.result.plan.candidate(self.baseline).title
-            return _("Longer is better. Proven differences are from {candidate}.", candidate=title)
+            return _("Longer is better. Differences are from {candidate}.", candidate=title)
         return _("Longer is better.") if bars else ""
 
     @property
@@ -382,8 +385,8 @@ def document(view: Presentation) -> Document:
     )
     by_workload = tuple((title, ratios) for title, ratios in ordered if ratios)
     return (
-        Answer(view.card.verdict, view.card.certainty, view.below),
-        Commands(_(SET_UP), view.card.commands),
+        AnswerBlock(view.answer.sign, view.answer.verdict, view.answer.certainty, view.below),
+        Commands(_(SET_UP), view.answer.commands),
         Words((view.title,), strong=True),
         Figures(charts, p_("heading of figures", "Measured"), _(EACH_ROUND) if rounds else "", view.caption),
         Bullets("", tuple(reason.text for reason in view.reasons)),
@@ -405,12 +408,12 @@ def post(view: Presentation) -> Document:
     Its table has the best candidates first, and as many workloads as leave room for the verdict, the lines below it,
     the table's header, the subject and the command.
     """
-    rows, plan = view.highlights(POST_LINES - len(view.below) - 4), view.findings.result.plan
+    rows, plan = view.highlights(max(POST_LINES - len(view.below) - 4, LEAST_ROWS)), view.findings.result.plan
     ranked = dict.fromkeys((*(ratio.candidate for ratio in view.standing), *view.measured_candidates))
     names = [name for name in ranked if any(name in row.figures for row in rows)]
     header = (view.selection(rows) or _("Test"), *(plan.candidate(name).title for name in names))
     return (
-        Answer(view.card.verdict, view.card.certainty, view.below),
+        AnswerBlock(view.answer.sign, view.answer.verdict, view.answer.certainty, view.below),
         Table(header, tuple((row.title, *map(row.figure, names)) for row in rows)),
         Words((view.in_short,)),
         Commands("", (view.attempt,) if view.attempt else ()),
@@ -430,9 +433,9 @@ def present(findings: Findings) -> Presentation:
     return Presentation(
         findings=findings,
         title=title,
-        card=findings.advice.card,
+        answer=findings.answer,
         ended=_(ENDED[result.outcome]),
-        reasons=findings.advice.reasons,
+        reasons=findings.reasons,
         facts=tuple(_facts(findings)),
         baseline=baseline,
         candidates=(*ranked, *others),
@@ -692,16 +695,15 @@ def _bars(
         length = _length(own, best, higher=higher)
         figure = _figure(workload, own)
         ratio = ratios.get(name)
-        proven = ratio is not None and ratio.verdict in ("faster", "slower")
-        remark = speed_text(ratio.ratio, workload.metric.unit) if ratio and proven else ""
+        verdict: Verdict = ratio.verdict if ratio else "alike" if name == findings.baseline else "open"
+        remark = speed_text(ratio.ratio, workload.metric.unit) if ratio and ratio.differs else ""
         if workload.job.direct and name in result.kept_in_memory:
-            remark, proven = p_("beside a figure", "in memory"), False
+            remark, verdict = p_("beside a figure", "in memory"), "open"
         rounds = tuple(
             RoundFigure(s.round, _figure(workload, s.value), _length(s.value, best, higher=higher))
             for s in samples
             if s.candidate == name and s.round not in result.discarded_rounds
         )
-        verdict = ratio.verdict if ratio and proven else "undecided"
         yield Bar(name, plan.candidate(name).title, kind_of(plan, name), figure, length, remark, verdict, rounds)
     for name, ratio in failed.items():
         yield Bar(name, plan.candidate(name).title, kind_of(plan, name), "", 0.0, ratio.why, "failed")
@@ -790,6 +792,6 @@ def _notes(findings: Findings) -> Iterator[str]:
             rounds,
             needed=rounds_text(FIRST_LOOK),
         )
-    decided = [ratio for ratio in ratios if ratio.low is not None and ratio.verdict != "undecided"]
+    decided = [ratio for ratio in ratios if ratio.low is not None and ratio.verdict != "open"]
     if len({ratio.workload for ratio in ratios if ratio.low is not None}) > 1 and decided:
-        yield _("At most 1 in 20 of what is called faster, slower or a tie by workload may be wrong.")
+        yield _("At most 1 in 12 of what is called faster or slower by test may be wrong.")

@@ -11,5 +11,4 @@ from fswizard.model.result_file import encoded, lines
 def render(findings: Findings) -> str:
     """Without the rates of each second, which are most of a file."""
     result = replace(findings.result, throughput_series=())
-    verdict = findings.advice.card.verdict
-    return b"".join(map(encoded, lines(result, findings.analysis, verdict))).decode()
+    return b"".join(map(encoded, lines(result, findings.analysis, findings.answer))).decode()

@@ -24,6 +24,8 @@ LARGEST, SMALLEST = 40.0, 24.0
 GAP, SIZE = 0.6, 0.66
 """Distance between two workloads, and size of text, in pitches."""
 MOST_BARS = 6
+MOST_LINES = 7
+"""Below the verdict."""
 FONTS = "'Noto Sans CJK JP', 'Noto Sans JP', 'Hiragino Sans', 'Yu Gothic', 'IPAGothic'"
 """With Japanese signs, which the ones before them may not have."""
 SHORTEST_BAR = 0.18
@@ -47,7 +49,7 @@ def _style(*, dark: bool) -> str:
         f"text {{ font-family: system-ui, 'Segoe UI', 'DejaVu Sans', {FONTS}, sans-serif; fill: {hues['text']} }}\n"
         f".ground {{ fill: {hues['ground']} }}\n.soft {{ fill: {hues['soft']} }}\n.strong {{ font-weight: bold }}\n"
         f"text.fixed {{ font-family: ui-monospace, 'DejaVu Sans Mono', {FONTS}, monospace }}\n"
-        + "".join(f".{use} {{ fill: {hues[use]} }}\n" for use in ("dim", "good", "bad", "even", "muted"))
+        + "".join(f".{use} {{ fill: {hues[use]} }}\n" for use in ("dim", "good", "bad", "even", "muted", "warning"))
         + fills(dark=dark)
     )
 
@@ -58,7 +60,7 @@ def _picture(view: Presentation, style: str) -> str:
     rows = view.highlights(deep * _columns(view.rows, FOOT - top))
     parts = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
-        f'lang="{chosen()}" role="img" aria-label="{escape(view.card.verdict)}">',
+        f'lang="{chosen()}" role="img" aria-label="{escape(view.answer.verdict)}">',
         f"<title>{escape(view.title)}</title>",
         f"<style>\n{style}</style>",
         f'<rect class="ground" width="{WIDTH}" height="{HEIGHT}"/>',
@@ -72,30 +74,45 @@ def _picture(view: Presentation, style: str) -> str:
 
 
 def _head(view: Presentation) -> tuple[list[str], float]:
-    """Disk and how it records, recipe, confidence, verdict and the lines below it, and where they end."""
-    card, y, plan = view.card, 62.0, view.findings.result.plan
-    room = INNER - _width(card.certainty, 19) - GUTTER
+    """Disk and how it records, recipe, verdict and the lines below it, and where they end."""
+    answer, y, plan = view.answer, 62.0, view.findings.result.plan
     if plan.drive and plan.drive.model:
         parts = [
-            _text(MARGIN, y, plan.drive.model, _fitting(plan.drive.model, room, 18, 32, BOLD), "strong", room=room)
+            _text(MARGIN, y, plan.drive.model, _fitting(plan.drive.model, INNER, 18, 32, BOLD), "strong", room=INNER)
         ]
         y += 32
         parts.append(_recording(view, y))
         y += 6
     else:
-        parts = [_text(MARGIN, y, view.subject, _fitting(view.subject, room, 15, 19), "dim", room=room)]
-    parts.append(_text(WIDTH - MARGIN, y, card.certainty, 19, "even", anchor="end"))
+        parts = [_text(MARGIN, y, view.subject, _fitting(view.subject, INNER, 15, 19), "dim", room=INNER)]
     y += 6
-    fitting = _fitting(card.verdict, INNER, 0, 46, BOLD)
-    size = fitting if fitting >= 30 else 40.0  # in two lines
-    first, *rest = wrap(card.verdict, int(INNER / BOLD / size + 0.01))
-    for line in filter(None, (first, " ".join(rest))):
+    verdict = f"{answer.sign.glyph} {answer.verdict}"
+    fitting = _fitting(verdict, INNER, 0, 46, BOLD)
+    size, lines, certainty = fitting, [verdict], answer.certainty
+    if fitting < 30:  # in two lines, which have room for it
+        verdict, certainty = ", ".join(filter(None, (verdict, certainty))), ""
+        drawn = [(each, wrap(verdict, int(INNER / BOLD / each + 0.01))) for each in (40.0, 36.0, 32.0, 28.0)]
+        size, (first, *rest) = next((each for each in drawn if len(each[1]) <= 2), drawn[-1])
+        lines = list(filter(None, (first, " ".join(rest))))
+    coloured = f'<tspan class="{answer.sign.tone}">{answer.sign.glyph}</tspan>'
+    for number, line in enumerate(lines):
         y += 1.2 * size
-        parts.append(_text(MARGIN, y, line, size, "strong", room=INNER))
+        words = _text(MARGIN, y, line, size, "strong", room=INNER)
+        parts.append(words if number else words.replace(answer.sign.glyph, coloured, 1))
     y += 8
-    for line in view.below:
-        y += 29
-        parts.append(_text(MARGIN, y, line, 21, room=INNER))
+    room, below = MOST_LINES, list(view.below)
+    if certainty:
+        below[:1] = [" · ".join((certainty, *below[:1]))]
+    for number, line in enumerate(below):
+        wrapped = wrap(line, int(INNER / REGULAR / 21))
+        if len(wrapped) > room:  # a sentence is whole, or is not there
+            continue
+        room -= len(wrapped)
+        for part in wrapped:
+            y += 29
+            words = _text(MARGIN, y, part, 21, room=INNER)
+            coloured = f'<tspan class="strong {answer.sign.tone}">{escape(certainty)}</tspan>'
+            parts.append(words.replace(escape(certainty), coloured, 1) if certainty and not number else words)
     return parts, y + 26
 
 
@@ -165,9 +182,10 @@ def _chart(row: Row, left: float, top: float, places: tuple[float, ...], pitch: 
         if not bar.figure:
             yield _text(left + begin, baseline, bar.remark, size, "bad", room=remark_end - begin)
             continue
+        unproven = ' opacity="0.45"' if bar.verdict == "open" else ""
         yield (
             f'<rect class="fs-{bar.kind}" x="{left + begin:.1f}" y="{y + 0.12 * pitch:.1f}" rx="3" '
-            f'width="{max(2.0, bar.length * (end - begin)):.1f}" height="{0.72 * pitch:.1f}"/>'
+            f'width="{max(2.0, bar.length * (end - begin)):.1f}" height="{0.72 * pitch:.1f}"{unproven}/>'
         )
         yield _text(left + figure_end, baseline, bar.figure, size, anchor="end")
         if bar.remark:
@@ -183,7 +201,9 @@ def _foot(view: Presentation, selection: str) -> Iterator[str]:
     if view.attempt:
         room = INNER - _width(words, 19) - GUTTER - 32
         size = _fitting(view.attempt, room, 15, 18, FIXED)
-        lines = wrap(view.attempt, int(room / FIXED / size))[:2]
+        lines = wrap(view.attempt, int(room / FIXED / size))
+        if len(lines) > 2:  # half a command is none
+            return
         yield f'<rect class="soft" x="{MARGIN}" y="{HEIGHT - 72}" width="{room + 32:.1f}" height="48" rx="8"/>'
         for number, line in enumerate(lines):
             y = HEIGHT - 42 + (number - (len(lines) - 1) / 2) * 1.3 * size

@@ -54,14 +54,7 @@ def block_lines(block: Block) -> list[str]:
 
 
 def _answer(block: Answer) -> list[str]:
-    room = WIDTH - cells(block.certainty) - GAP
-    if cells(block.verdict) <= room:
-        head = [(pad(block.verdict, room) + " " * GAP + block.certainty).rstrip()]
-        lines = block.lines
-    else:
-        head = wrap(block.verdict, WIDTH)
-        lines = (block.certainty, *block.lines) if block.certainty else block.lines
-    return [*head, *(f"  {part}" for line in lines for part in wrap(line, WIDTH - 2))]
+    return [*wrap(block.headline, WIDTH), *(f"  {part}" for line in block.lines for part in wrap(line, WIDTH - 2))]
 
 
 def _figures(block: Figures) -> list[str]:
@@ -79,7 +72,11 @@ def _figures(block: Figures) -> list[str]:
     for heading, bars in block.charts:
         beside: list[str] = []
         for each in bars:
-            drawn = pad(solid(each.length, room), room) + " " * GAP + pad(each.figure, figure, right=True)
+            drawn = (
+                pad(solid(each.length, room, proven=each.verdict != "open"), room)
+                + " " * GAP
+                + pad(each.figure, figure, right=True)
+            )
             right = [f"{drawn}{' ' * GAP}{each.remark}"] if each.figure else wrap(each.remark, WIDTH - title - name - 4)
             beside += _side_by_side(wrap(each.title, name), right, name)
         lines += [*_side_by_side(wrap(heading, title), beside, title), ""]
@@ -98,7 +95,7 @@ def _ratios(block: Ratios) -> list[str]:
         return []
     shown = [ratio for ratio in every if ratio.verdict != "failed"]
     names = min(LONGEST_NAME, max(cells(ratio.candidate) for ratio in every))
-    texts = [(ratio_text(r.ratio), r.interval(), f"{SIGNS[r.verdict].glyph} {_(r.verdict)}") for r in shown]
+    texts = [(ratio_text(r.ratio), r.interval(), f"{SIGNS[r.verdict].glyph} {_(SIGNS[r.verdict].word)}") for r in shown]
     columns = [max((cells(text[column]) for text in texts), default=0) for column in range(3)]
     room = min(45, WIDTH - names - sum(columns) - GAP * (1 + sum(1 for column in columns if column)))
     axis = Axis.around(shown)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from fswizard.errors import UsageError
 from fswizard.language import _, n_, shown
+from fswizard.model.analysis import ANSWER_SIGNS, Sign
 from fswizard.model.codec import from_json
 from fswizard.model.events import RunEnded
 from fswizard.model.plan import Plan
@@ -46,9 +47,11 @@ class Entry:
         return self.ending.leaders if self.ending else ()
 
     @property
-    def answered(self) -> bool:
-        """Whether it says what to use; a run that failed has no answer, whoever was ahead."""
-        return self.ending is not None and self.ending.outcome != "failed" and self.ending.rounds > 0
+    def sign(self) -> Sign:
+        """Of its answer; a dot where the file of an earlier version has no kind of answer."""
+        if self.ending is None:
+            return ANSWER_SIGNS["nothing"]
+        return ANSWER_SIGNS[self.ending.answer] if self.ending.answer else Sign("·", "muted")
 
     @property
     def verdict(self) -> str:

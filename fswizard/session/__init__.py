@@ -5,7 +5,7 @@ from fswizard.session.doubts import left_out_text
 from fswizard.session.following import FollowedRun
 from fswizard.session.ongoing_runs import OngoingRun, find_ongoing, ongoing
 from fswizard.session.planning import Choices, make_plan, with_age, within_budget
-from fswizard.session.precedent import estimated, settles_text
+from fswizard.session.precedent import estimated
 from fswizard.session.process import start
 from fswizard.session.resuming import Resumption, resumable, take_up, why_not
 from fswizard.session.session import Session, ended_text
@@ -23,7 +23,6 @@ __all__ = [
     "make_plan",
     "ongoing",
     "resumable",
-    "settles_text",
     "start",
     "take_up",
     "why_not",

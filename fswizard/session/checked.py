@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from fswizard import recipes
@@ -21,32 +22,25 @@ def checked(plan: Plan) -> Plan:
 
     UsageError or Refused where no choices could have led to it.
     """
-    target, recipe = plan.target, plan.recipe
-    recipes.check(recipe)
+    recipes.check(plan.recipe)
     check_limits((plan.minimum_rounds, plan.maximum_rounds), plan.time_limit_s or None, plan.memory_limit_bytes)
-    require_plausible(target, recipe)
-    if target.kind == "directory":
-        return replace(plan, candidates=_located(plan.candidates), beside=_located(plan.beside))
-    members = len(target.members)
-    candidates, beside = (
-        tuple(_known(candidate.name, members) for candidate in those) for those in (plan.candidates, plan.beside)
-    )
-    for candidate in (*candidates, *beside):
-        check_space(candidate, target, recipe)
-    if any(candidate.aged for candidate in candidates):
-        require_ageing(candidates, target, recipe)
-    return replace(plan, candidates=candidates, beside=beside)
+    require_plausible(plan.target, plan.recipe)
+    plan = replace(plan, candidates=_known(plan.candidates, plan), beside=_known(plan.beside, plan))
+    if any(candidate.aged for candidate in plan.candidates):
+        require_ageing(plan.candidates, plan.target, plan.recipe)
+    return plan
 
 
-def _known(name: str, members: int) -> Candidate:
-    """The candidate of that name in the catalogue; UsageError where it has none."""
-    found = parse_candidate(name).on(members)
-    if found.name != name:
-        raise UsageError(_("'{name}' isn't the name of a candidate.", name=safe(name)), _("Start a new run."))
-    return found
-
-
-def _located(candidates: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
-    """The filesystems that directories lie on now; each keeps its name."""
-    found = located_candidates([candidate.directory for candidate in candidates])
-    return tuple(replace(now, name=then.name) for now, then in zip(found, candidates))
+def _known(candidates: Sequence[Candidate], plan: Plan) -> tuple[Candidate, ...]:
+    """Directories as the filesystems that they lie on now, and others by their names in the catalogue."""
+    if plan.target.kind == "directory":
+        located = located_candidates([candidate.directory for candidate in candidates])
+        return tuple(replace(now, name=then.name) for now, then in zip(located, candidates))
+    known = []
+    for name in (candidate.name for candidate in candidates):
+        candidate = parse_candidate(name).on(len(plan.target.members))
+        if candidate.name != name:
+            raise UsageError(_("'{name}' isn't the name of a candidate.", name=safe(name)), _("Start a new run."))
+        check_space(candidate, plan.target, plan.recipe)
+        known.append(candidate)
+    return tuple(known)

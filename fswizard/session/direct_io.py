@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fswizard.engines import WorkloadContext, cached_share
-from fswizard.language import N_, _, number
+from fswizard.language import _, number
 from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import DIRECT_CACHED, MOST_CACHED
 from fswizard.model.plan import Plan
@@ -19,32 +19,20 @@ async def check(plan: Plan, candidate: Candidate, context: WorkloadContext, emit
     except OSError as error:  # of the scratch directory, which belongs to no candidate
         emitter.skipped(_("Couldn't check: {error}.", error=error))
         return
-    if share is not None:
-        emitter.sample(DIRECT_CACHED, share)
-    if share is None or share > MOST_CACHED:
-        emitter.doubt(_doubt(plan, candidate, share))
-
-
-def _doubt(plan: Plan, candidate: Candidate, share: float | None) -> Doubt:
     titles = ", ".join(workload.title for workload in plan.recipe.workloads if workload.job.direct)
-    code = f"{candidate.filesystem.name}-not-direct".lower()
+    text = ""
     if share is None:
-        return Doubt(
-            code,
-            _(
-                "{candidate} refuses direct I/O (O_DIRECT), so it cannot do {titles}.",
-                candidate=candidate.name,
-                titles=titles,
-            ),
+        text = _("{candidate} refuses direct I/O (O_DIRECT), so it cannot do {titles}.",
+                 candidate=candidate.name, titles=titles)  # fmt: skip
+    else:
+        emitter.sample(DIRECT_CACHED, share)
+    if share is not None and share > MOST_CACHED:
+        text = _(
+            "{candidate} kept {share} of a direct write (O_DIRECT) in memory: its figures for {titles} say less about "
+            "the disk, and nothing about programs that write normally, as most do.",
+            candidate=candidate.name,
+            share=number(f"{share:.0%}"),
+            titles=titles,
         )
-    kept = N_(
-        "{candidate} kept {share} of a direct write (O_DIRECT) in memory: its figures for {titles} say less about the "
-        "disk, and nothing about programs that write normally, as most do."
-    )
-    kept_by_btrfs = N_(
-        "{candidate} kept {share} of a direct write (O_DIRECT) in memory, as Btrfs does with checksummed files since "
-        "Linux 6.15: its figures for {titles} say less about the disk, and nothing about programs that write normally, "
-        "as most do."
-    )
-    message = kept_by_btrfs if candidate.filesystem.name == "btrfs" else kept
-    return Doubt(code, _(message, candidate=candidate.name, share=number(f"{share:.0%}"), titles=titles))
+    if text:
+        emitter.doubt(Doubt(f"{candidate.filesystem.name}-not-direct".lower(), text))

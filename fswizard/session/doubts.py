@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Iterator
 
 from fswizard.disks.locations import filesystem_number
@@ -21,77 +22,18 @@ CACHING = frozenset({"zfs", "nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs"})
 """Filesystems that may keep in memory what an image on them is given as direct I/O: their own, or a server's."""
 
 
-def ended_early(workload: Workload, candidate: str) -> Doubt:
-    """A candidate was far slower than the baseline."""
-    return Doubt(
-        "ended-early",
-        _(
-            "{candidate} took over {times} times as long as planned for {test}: it was ended, and its rate until then "
-            "counts. The same may hold of other tests.",
-            candidate=candidate,
-            times=CUT,
-            test=_(workload.title),
-        ),
-    )
-
-
 def before(plan: Plan) -> Iterator[Doubt]:
     """What the plan and the machine make doubtful from the outset."""
     if plan.target.kind == "image":
-        yield Doubt(
-            f"image-on-{plan.target.host_filesystem or 'unknown'}",
-            _(
-                "Measured inside a scratch image on {filesystem}: ratios carry over to the bare disk, "
-                "absolute figures less so.",
-                filesystem=plan.target.host_filesystem or _("another filesystem"),
-            ),
-        )
-    if plan.aged:
-        yield Doubt(
-            "aged",
-            _(
-                "Age here is {size} written to files that are made, changed and deleted at {percent} % "
-                "full, and then cleared to make room for the tests: yours may age differently.",
-                size=size_text(plan.churn_bytes),
-                percent=AGED_PERCENT,
-            ),
-        )
-    elif plan.target.kind != "directory":
-        yield Doubt(
-            "fresh-only",
-            _(
-                "Every filesystem was new and nearly empty, and old or full ones can rank differently (Conway et "
-                "al., FAST'17): measure again with --aged, or with the recipe fill."
-            ),
-        )
+        yield from _of_images(plan)
+    if plan.target.kind == "directory":
+        yield from _of_directories(plan)
+    else:
+        yield from _of_new_filesystems(plan)
     if plan.left_out:
         yield Doubt("not-compared", _("Not compared: {left_out}", left_out=left_out_text(plan)))
-    yield from _small(plan)
-    yield from _discarding(plan)
-    yield from _of_different_disks(plan)
-    yield from _of_one_filesystem(plan)
-    yield from _in_memory(plan)
-    yield from _over_several(plan)
-    yield from _drivers(plan)
-    yield from _shingled(plan)
-    yield from _cached_by_host(plan)
-    yield from _machine()
-
-
-def since(earlier: Environment, now: Environment) -> Doubt | None:
-    """What became different between the parts of a run that was interrupted."""
-    tools = sorted(name for name in earlier.tools.keys() & now.tools.keys() if earlier.tools[name] != now.tools[name])
-    changed = [*([_("the kernel")] if earlier.kernel != now.kernel else []), *tools]
-    if not changed:
-        return None
-    return Doubt(
-        "changed-meanwhile",
-        _(
-            "While the run was interrupted, {changed} changed, so the figures mix both states: run it again "
-            "for those of today.",
-            changed=", ".join(changed),
-        ),
-    )
+    yield from _of_caches(plan)
+    yield from _of_the_machine()
 
 
 def left_out_text(plan: Plan) -> str:
@@ -100,109 +42,58 @@ def left_out_text(plan: Plan) -> str:
     return f"{names}. {programs.install_hint(*(each.package for each in plan.left_out))}".rstrip()
 
 
-def _small(plan: Plan) -> Iterator[Doubt]:
-    """Of filesystems that are slow with files where they are small."""
-    if plan.target.kind == "directory" or all(workload.job.direct for workload in plan.recipe.workloads):
-        return
+def _of_images(plan: Plan) -> Iterator[Doubt]:
+    below, members = plan.target.host_filesystem, plan.target.members
+    text = _(
+        "Measured inside a scratch image on {filesystem}: ratios carry over to the bare disk, "
+        "absolute figures less so.",
+        filesystem=below or _("another filesystem"),
+    )
+    yield Doubt(f"image-on-{below or 'unknown'}", text)
+    asking = [c.name for c in plan.candidates if any(o.partition("=")[0] == "discard" for o in c.mount_options)]
+    if asking:
+        text = _(
+            "{candidates}: a scratch image ignores the option discard, so measure its effect on a partition or a disk.",
+            candidates=", ".join(asking),
+        )
+        yield Doubt("discard-on-image", text)
+    if len({_disk_under(member.path) for member in members}) < len(members):
+        text = _(
+            "The {count} scratch images share one disk, so this shows what layouts cost, not what several "
+            "disks gain: for that, give each image a disk of its own.",
+            count=len(members),
+        )
+        yield Doubt("members-on-one-disk", text)
+
+
+def _of_directories(plan: Plan) -> Iterator[Doubt]:
+    """Of directories that are compared although one is in memory, or on another disk, or on the same filesystem."""
+    disks = set()
+    by_filesystem = defaultdict(list)
     for candidate in plan.candidates:
-        filesystem, space_bytes = candidate.filesystem, plan.target.room_bytes(candidate.array)
-        if space_bytes < filesystem.slow_below_bytes:
-            yield Doubt(
-                f"small-{candidate.name}",
-                _(
-                    "{candidate} had {space}: {filesystem} is slower with small files below {slow_below}, so measure "
-                    "it on more.",
-                    candidate=candidate.name,
-                    space=binary_text(space_bytes),
-                    filesystem=filesystem.title,
-                    slow_below=binary_text(filesystem.slow_below_bytes),
-                ),
-            )
-
-
-def _discarding(plan: Plan) -> Iterator[Doubt]:
-    asked = [
-        candidate.name
-        for candidate in plan.candidates
-        if any(option.partition("=")[0] == "discard" for option in candidate.mount_options)
-    ]
-    if plan.target.kind == "image" and asked:
-        yield Doubt(
-            "discard-on-image",
-            _(
-                "{candidates}: a scratch image ignores the option discard, so measure its effect on a partition "
-                "or a disk.",
-                candidates=", ".join(asked),
-            ),
-        )
-
-
-def _of_different_disks(plan: Plan) -> Iterator[Doubt]:
-    if plan.target.kind != "directory":
-        return
-    on_disks = (candidate.directory for candidate in plan.candidates if not candidate.in_memory)
-    disks = sorted({disk for directory in on_disks if (disk := _disk_under(directory))})
+        by_filesystem[filesystem_number(candidate.directory)].append(candidate.name)
+        if not candidate.in_memory:
+            disks.add(_disk_under(candidate.directory))
     if len(disks) > 1:
-        yield Doubt(
-            "different-disks",
-            _(
-                "The locations are on different disks ({disks}), so this compares the disks along with their "
-                "filesystems.",
-                disks=", ".join(disks),
-            ),
+        text = _(
+            "The locations are on different disks ({disks}), so this compares the disks along with their filesystems.",
+            disks=", ".join(sorted(disks)),
         )
-
-
-def _in_memory(plan: Plan) -> Iterator[Doubt]:
-    if names := ", ".join(candidate.name for candidate in plan.candidates if candidate.in_memory):
-        yield Doubt(
-            "in-memory",
-            _(
-                "{names}: what is in a tmpfs is lost when the machine crashes or is switched off, and programs get "
-                "less memory; there was no memory limit for it.",
-                names=names,
-            ),
-        )
-
-
-def _of_one_filesystem(plan: Plan) -> Iterator[Doubt]:
-    """Directories that are compared although the same filesystem holds them."""
-    by_filesystem: dict[str, list[str]] = {}
-    for candidate in plan.candidates if plan.target.kind == "directory" else ():
-        by_filesystem.setdefault(filesystem_number(candidate.directory), []).append(candidate.name)
+        yield Doubt("different-disks", text)
     for names in by_filesystem.values():
         if len(names) > 1:
-            yield Doubt(
-                "one-filesystem",
-                _(
-                    "{names} lie on one filesystem, so a difference between them is chance or the directory's own.",
-                    names=listing(names),
-                ),
+            text = _(
+                "{names} lie on one filesystem, so a difference between them is chance or the directory's own.",
+                names=listing(names),
             )
-
-
-def _over_several(plan: Plan) -> Iterator[Doubt]:
-    """Doubts about several images, and about arrays."""
-    members = plan.target.members
-    if not plan.target.others:
-        return
-    if plan.target.kind == "image" and len({_disk_under(member.path) for member in members}) < len(members):
-        yield Doubt(
-            "members-on-one-disk",
-            _(
-                "The {count} scratch images share one disk, so this shows what layouts cost, not what several "
-                "disks gain: for that, give each image a disk of its own.",
-                count=len(members),
-            ),
+            yield Doubt("one-filesystem", text)
+    if in_memory := [candidate.name for candidate in plan.candidates if candidate.in_memory]:
+        text = _(
+            "{names}: what is in a tmpfs is lost when the machine crashes or is switched off, and programs get "
+            "less memory; there was no memory limit for it.",
+            names=", ".join(in_memory),
         )
-    if any(candidate.array and candidate.array.layout.maker == MD for candidate in plan.candidates):
-        yield Doubt(
-            "not-synchronised",
-            _(
-                "Arrays were measured as they are after their initial sync, which takes hours on large disks: "
-                "until it ends, yours will be slower."
-            ),
-        )
+        yield Doubt("in-memory", text)
 
 
 def _disk_under(directory: str) -> str:
@@ -210,89 +101,129 @@ def _disk_under(directory: str) -> str:
     return drive.name if drive else str(os.stat(directory).st_dev)
 
 
-def _drivers(plan: Plan) -> Iterator[Doubt]:
-    """Doubts about what candidates are, and about programs or modules that mount them and are not the kernel's."""
-    made = () if plan.target.kind == "directory" else plan.candidates
-    for filesystem in {candidate.filesystem.name: candidate.filesystem for candidate in made}.values():
+def _of_new_filesystems(plan: Plan) -> Iterator[Doubt]:
+    if plan.aged:
+        text = _(
+            "Age here is {size} written to files that are made, changed and deleted at {percent} % "
+            "full, and then cleared to make room for the tests: yours may age differently.",
+            size=size_text(plan.churn_bytes),
+            percent=AGED_PERCENT,
+        )
+        yield Doubt("aged", text)
+    else:
+        text = _(
+            "Every filesystem was new and nearly empty, and old or full ones can rank differently (Conway et "
+            "al., FAST'17): measure again with --aged, or with the recipe fill."
+        )
+        yield Doubt("fresh-only", text)
+    if any(candidate.array and candidate.array.layout.maker == MD for candidate in plan.candidates):
+        text = _(
+            "Arrays were measured as they are after their initial sync, which takes hours on large disks: "
+            "until it ends, yours will be slower."
+        )
+        yield Doubt("not-synchronised", text)
+    many_files = not all(workload.job.direct for workload in plan.recipe.workloads)
+    for candidate in plan.candidates:
+        filesystem, space_bytes = candidate.filesystem, plan.target.room_bytes(candidate.array)
         driver = availability(filesystem).driver
         if filesystem.doubt:
             yield Doubt(f"{filesystem.name}-limits", filesystem.doubt)
         if driver is not None and driver.doubt:
             yield Doubt(f"{filesystem.name}-through-{driver.name}".lower(), driver.doubt)
+        if many_files and space_bytes < filesystem.slow_below_bytes:
+            text = _(
+                "{candidate} had {space}: {filesystem} is slower with small files below {slow_below}, so measure "
+                "it on more.",
+                candidate=candidate.name,
+                space=binary_text(space_bytes),
+                filesystem=filesystem.title,
+                slow_below=binary_text(filesystem.slow_below_bytes),
+            )
+            yield Doubt(f"small-{candidate.name}", text)
 
 
-def _shingled(plan: Plan) -> Iterator[Doubt]:
-    if plan.drive is None or plan.drive.smr.kind not in ("drive-managed", "host-aware"):
-        return
-    cache_bytes = persistent_cache_bytes(plan.drive)
-    if plan.writes_bytes_per_trial < cache_bytes:
-        yield Doubt(
-            "cache-not-exceeded",
-            _(
+def _of_caches(plan: Plan) -> Iterator[Doubt]:
+    """Of a shingled disk's cache that was never full, and of data that another machine may have kept in its memory."""
+    drive, below = plan.drive, plan.target.host_filesystem
+    if drive and drive.smr.kind in ("drive-managed", "host-aware"):
+        cache_bytes = persistent_cache_bytes(drive)
+        if plan.writes_bytes_per_trial < cache_bytes:
+            text = _(
                 "Each test wrote {written} to this shingled disk, whose cache takes about "
                 "{cache}, so this run did not see the slowdown once it is full: the recipe cache-overflow shows "
                 "it.",
                 written=size_text(plan.writes_bytes_per_trial),
                 cache=size_text(cache_bytes),
-            ),
+            )
+            yield Doubt("cache-not-exceeded", text)
+    where = ""
+    if drive and drive.kind == "virtual":
+        where = _("the host of this virtual disk")
+    elif below in CACHING or below.startswith("fuse"):
+        where = _("{filesystem}, below the image,", filesystem=below)
+    direct = [w.title for w in plan.recipe.workloads if w.job.direct and not w.job.syncs_each_write]
+    if where and direct:
+        text = _(
+            "{workloads}: {where} may keep the data in memory in spite of direct I/O, so treat these figures as "
+            "upper limits.",
+            workloads=", ".join(direct),
+            where=where,
         )
+        yield Doubt("fits-in-host-memory", text)
+
+
+def _of_the_machine() -> Iterator[Doubt]:
+    if host.this.on_battery():
+        yield Doubt("on-battery", _("The machine ran on battery and may have saved power: plug it in and run again."))
+    if host.this.governor() == "powersave" and not host.this.governor_is_dynamic():
+        text = _(
+            "The processor was held at its lowest speed (governor `powersave`), which hides differences "
+            "between fast filesystems: `cpupower frequency-set -g performance` changes that."
+        )
+        yield Doubt("governor", text)
 
 
 def fits_in_memory(plan: Plan, *, limited: bool) -> Iterator[Doubt]:
     """Of a plan whose buffered workloads have the whole memory for themselves, unless they are `limited`."""
     buffered = [w for w in plan.recipe.workloads if not (w.job.direct or w.job.syncs_each_write)]
     memory_bytes = host.this.memory_bytes()
-    if (limited and plan.memory_limit_bytes) or room(w.job for w in buffered) >= 2 * memory_bytes:
-        return
-    if buffered:
-        why = (
-            _("a longer recipe says more, as this machine can't limit memory (see `fswizard doctor`)")
-            if plan.memory_limit_bytes
-            else _("a memory limit, or a longer recipe, says more")
+    fits = room(workload.job for workload in buffered) < 2 * memory_bytes
+    if buffered and fits and not (limited and plan.memory_limit_bytes):
+        why = _("a memory limit, or a longer recipe, says more")
+        if plan.memory_limit_bytes:
+            why = _("a longer recipe says more, as this machine can't limit memory (see `fswizard doctor`)")
+        text = _(
+            "{workloads}: the data fit into this machine's memory ({memory}), so these figures are only partly "
+            "the disk's; {why}.",
+            workloads=", ".join(workload.title for workload in buffered),
+            memory=binary_text(memory_bytes),
+            why=why,
         )
-        yield Doubt(
-            "fits-in-memory",
-            _(
-                "{workloads}: the data fit into this machine's memory ({memory}), so these figures are only partly "
-                "the disk's; {why}.",
-                workloads=", ".join(w.title for w in buffered),
-                memory=binary_text(memory_bytes),
-                why=why,
-            ),
-        )
+        yield Doubt("fits-in-memory", text)
 
 
-def _cached_by_host(plan: Plan) -> Iterator[Doubt]:
-    """What goes past this machine's memory may end in another one's."""
-    direct = [w for w in plan.recipe.workloads if w.job.direct and not w.job.syncs_each_write]
-    virtual = plan.drive is not None and plan.drive.kind == "virtual"
-    caches = plan.target.host_filesystem in CACHING or plan.target.host_filesystem.startswith("fuse")
-    if direct and (virtual or caches):
-        where = (
-            _("the host of this virtual disk")
-            if virtual
-            else _("{filesystem}, below the image,", filesystem=plan.target.host_filesystem)
-        )
-        yield Doubt(
-            "fits-in-host-memory",
-            _(
-                "{workloads}: {where} may keep the data in memory in spite of direct I/O, so treat these figures as "
-                "upper limits.",
-                workloads=", ".join(w.title for w in direct),
-                where=where,
-            ),
-        )
+def ended_early(workload: Workload, candidate: str) -> Doubt:
+    """A candidate was far slower than the baseline."""
+    text = _(
+        "{candidate} took over {times} times as long as planned for {test}: it was ended, and its rate until then "
+        "counts. The same may hold of other tests.",
+        candidate=candidate,
+        times=CUT,
+        test=_(workload.title),
+    )
+    return Doubt("ended-early", text)
 
 
-def _machine() -> Iterator[Doubt]:
-    if host.this.on_battery():
-        yield Doubt("on-battery", _("The machine ran on battery and may have saved power: plug it in and run again."))
-    governor = host.this.governor()
-    if governor == "powersave" and not host.this.governor_is_dynamic():
-        yield Doubt(
-            "governor",
-            _(
-                "The processor was held at its lowest speed (governor `powersave`), which hides differences "
-                "between fast filesystems: `cpupower frequency-set -g performance` changes that."
-            ),
-        )
+def since(earlier: Environment, now: Environment) -> Doubt | None:
+    """What became different between the parts of a run that was interrupted."""
+    changed = [_("the kernel")] if earlier.kernel != now.kernel else []
+    shared = sorted(earlier.tools.keys() & now.tools.keys())
+    changed += [name for name in shared if earlier.tools[name] != now.tools[name]]
+    if not changed:
+        return None
+    text = _(
+        "While the run was interrupted, {changed} changed, so the figures mix both states: run it again "
+        "for those of today.",
+        changed=", ".join(changed),
+    )
+    return Doubt("changed-meanwhile", text)

@@ -22,7 +22,7 @@ QUIET_LOOKS = 10
 """Looks without news after which we check whether the run is still alive."""
 LEAST_FREE_BYTES = 1 << 16
 """With less, a run may not have been able to write down how it ended."""
-HEADER, PROGRESS = b'{"type":"Header",', b'{"type":"StepProgressed",'
+PROGRESS = b'{"type":"StepProgressed",'
 
 
 class FollowedRun:
@@ -57,18 +57,16 @@ class FollowedRun:
         """From the beginning on, until the run has ended and cleaned up; of progress the newest, as each replaces the
         one before. The last event is RunEnded, also where the run was killed.
         """
-        last, rest, quiet, over = Event(0.0), b"", 0, False
-        while True:
+        last, rest, quiet, alive = Event(0.0), b"", 0, True
+        while alive:
+            if quiet >= (1 if isinstance(last, RunEnded) else QUIET_LOOKS):
+                alive = is_being_written(self.path)  # before what it wrote is read for the last time
             new = self._read()
+            quiet = 0 if new else quiet + 1
             *lines, rest = (rest + new).split(b"\n")
             for last in _events(lines):
                 yield last
-            if over:
-                break
-            quiet = 0 if new else quiet + 1
-            if quiet >= (1 if isinstance(last, RunEnded) else QUIET_LOOKS):
-                over = not is_being_written(self.path)  # and once more is read what it wrote before
-            if not over:
+            if alive:
                 await clock.pause(LOOK_S)
         if not isinstance(last, RunEnded):
             text, hint = _("The run was killed."), _("`fswizard clean` removes what it left; then you can resume it.")
@@ -87,12 +85,13 @@ class FollowedRun:
 
 
 def _events(lines: Iterable[bytes]) -> Iterator[Event]:
-    """Events of the whole lines of a log; what another version wrote and this one does not know is passed over."""
-    waiting = b""
+    """Events of the whole lines of a log; the header, and what this version does not know, is passed over."""
+    progress = b""
     for line in (*lines, b""):
-        if waiting and not line.startswith(PROGRESS):
-            yield event_in(waiting)
-        waiting = line if line.startswith(PROGRESS) else b""
-        if not waiting and line and not line.startswith(HEADER):
+        if line.startswith(PROGRESS):
+            progress = line
+            continue
+        for news in (progress, line):
             with suppress(*UNREADABLE):
-                yield event_in(line)
+                yield event_in(news)
+        progress = b""

@@ -1,4 +1,4 @@
-"""Runs that go on: one for each disk, with an entry under a lock while it lives and a socket that takes its orders."""
+"""Runs that go on: one for each disk, with an entry under a lock while it lives and a pipe that takes its orders."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import contextlib
 import fcntl
 import json
 import os
-import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +19,7 @@ from fswizard.model.plan import Plan
 from fswizard.model.result_file import UNREADABLE
 from fswizard.model.text import safe
 from fswizard.system import clock
-from fswizard.system.files import state_directory
+from fswizard.system.files import state_directory, without_waiting
 
 LONGEST_ENTRY_BYTES = 65536
 
@@ -40,17 +39,13 @@ class OngoingRun:
     """Date and time of day."""
     pid: int
     name: str = ""
-    """Name of its entry and its socket."""
+    """Name of its entry and its pipe."""
 
     @property
     def text(self) -> str:
         """In the middle of a sentence."""
-        return _(
-            "{recipe} on {disk}, since {time}",
-            recipe=self.recipe,
-            disk=self.title or self.disk or _("a disk without a name"),
-            time=self.started[11:16],
-        )
+        disk = self.title or self.disk or _("a disk without a name")
+        return _("{recipe} on {disk}, since {time}", recipe=self.recipe, disk=disk, time=self.started[11:16])
 
 
 def ongoing() -> tuple[OngoingRun, ...]:
@@ -62,73 +57,73 @@ def ongoing() -> tuple[OngoingRun, ...]:
 def find_ongoing(name: str = "") -> OngoingRun:
     """By a part of its result file's name, or else the newest; UsageError where none is meant."""
     runs = ongoing()
-    matching = [run for run in runs if name in run.result]
     if not runs:
         raise UsageError(_("No run is in progress."), _("`fswizard history` lists earlier results."))
-    if not matching:
-        others = "; ".join(f"{Path(run.result).stem} ({run.text})" for run in runs)
-        raise UsageError(
-            _("No run {name} is in progress.", name=repr(safe(name))), _("In progress: {others}.", others=safe(others))
-        )
-    return matching[0]
+    for run in runs:
+        if name in run.result:
+            return run
+    others = "; ".join(f"{Path(run.result).stem} ({run.text})" for run in runs)
+    raise UsageError(
+        _("No run {name} is in progress.", name=repr(safe(name))), _("In progress: {others}.", others=safe(others))
+    )
 
 
 @contextmanager
-def entered(plan: Plan, result: Path) -> Iterator[socket.socket]:
-    """Enter a run into the list while it lives; gives the socket where its orders come, one a datagram.
+def entered(plan: Plan, result: Path) -> Iterator[int]:
+    """Enter a run into the list while it lives; gives the pipe from which its orders are read, one a line.
 
     Refused, naming the first, where a run on the same disk goes on; UsageError where the list cannot be written.
     """
     folder = _folder()
-    drive = plan.drive
-    disk = drive.name if drive else ""
     with contextlib.ExitStack() as undo:
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with open(folder / "lock", "ab") as alone:
                 fcntl.flock(alone, fcntl.LOCK_EX)
-                if first := next((run for run in ongoing() if disk and run.disk == disk), None):
-                    raise Refused(
-                        _(
-                            "{disk} is being measured already: {text}. Two runs would disturb each other.",
-                            disk=disk,
-                            text=safe(first.text),
-                        ),
-                        _("`fswizard watch` shows that run; wait for its end, or stop it there."),
-                    )
-                now = f"{clock.utc().astimezone():%Y-%m-%dT%H:%M:%S}"
-                descriptor, new = tempfile.mkstemp(prefix="run-", dir=folder)
-                undo.callback(os.close, descriptor)
-                entry, listens = Path(f"{new}.json"), Path(f"{new}.socket")
-                undo.callback(listens.unlink, missing_ok=True)
-                undo.callback(entry.unlink, missing_ok=True)
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
-                model = drive.model if drive else ""
-                pid = int(os.readlink("/proc/self"))  # as the user sees it
-                run = OngoingRun(str(result.absolute()), plan.recipe.name, disk, model, now, pid)
-                os.write(descriptor, json.dumps(asdict(run)).encode())
-                orders = undo.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK))
-                with _short(listens) as short:
-                    orders.bind(short)
-                os.rename(new, entry)  # only now: without its lock it would be taken for a dead run's
+                orders = _enter(plan, result, folder, undo)
         except OSError as error:
-            hint = _("Set XDG_STATE_HOME to a directory that you can write.")
             raise UsageError(
-                _("{folder} cannot be written: {reason}.", folder=safe(str(folder)), reason=error.strerror), hint
+                _("{folder} cannot be written: {reason}.", folder=safe(str(folder)), reason=error.strerror),
+                _("Set XDG_STATE_HOME to a directory that you can write."),
             ) from error
         yield orders
+
+
+def _enter(plan: Plan, result: Path, folder: Path, undo: contextlib.ExitStack) -> int:
+    """Write the entry, and open its pipe, as the only one who changes the list."""
+    disk, model = (plan.drive.name, plan.drive.model) if plan.drive else ("", "")
+    for run in ongoing():
+        if disk and run.disk == disk:
+            text = _(
+                "{disk} is being measured already: {text}. Two runs would disturb each other.",
+                disk=disk,
+                text=safe(run.text),
+            )
+            raise Refused(text, _("`fswizard watch` shows that run; wait for its end, or stop it there."))
+    descriptor, new = tempfile.mkstemp(prefix="run-", dir=folder)
+    undo.callback(os.close, descriptor)
+    entry, pipe = Path(f"{new}.json"), Path(f"{new}.orders")
+    undo.callback(pipe.unlink, missing_ok=True)
+    undo.callback(entry.unlink, missing_ok=True)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    now = f"{clock.utc().astimezone():%Y-%m-%dT%H:%M:%S}"
+    pid = int(os.readlink("/proc/self"))  # as the user sees it
+    run = OngoingRun(str(result.absolute()), plan.recipe.name, disk, model, now, pid)
+    os.write(descriptor, json.dumps(asdict(run)).encode())
+    os.mkfifo(pipe, 0o600)
+    orders = os.open(pipe, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)  # to write as well: so it never ends
+    undo.callback(os.close, orders)
+    os.rename(new, entry)  # only now: without its lock it would be taken for a dead run's
+    return orders
 
 
 def give_order(result: Path, order: str) -> None:
     """Tell the run that writes to a result file to pause, resume, skip, stop or cancel; nothing where it has ended."""
     for run in ongoing():
         if run.result == str(result.absolute()):
-            with (
-                contextlib.suppress(OSError),
-                socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as line,
-                _short(_folder() / f"{run.name}.socket") as short,
-            ):
-                line.sendto(order.encode(), short)
+            pipe = _folder() / f"{run.name}.orders"
+            with contextlib.suppress(OSError), open(pipe, "rb+", buffering=0, opener=without_waiting) as orders:
+                orders.write(f"{order}\n".encode())
 
 
 def _folder() -> Path:
@@ -137,25 +132,12 @@ def _folder() -> Path:
 
 def _alive(entry: Path) -> OngoingRun | None:
     """The run of an entry; what a killed one has left is removed."""
-    try:
-        with entry.open("rb") as file:
-            data = file.read(LONGEST_ENTRY_BYTES)
-            try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return replace(from_json(OngoingRun, json.loads(data)), name=entry.stem)
-            entry.unlink(missing_ok=True)
-            entry.with_suffix(".socket").unlink(missing_ok=True)
-    except (OSError, *UNREADABLE):
-        pass
+    with contextlib.suppress(OSError, *UNREADABLE), entry.open("rb") as file:
+        data = file.read(LONGEST_ENTRY_BYTES)
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return replace(from_json(OngoingRun, json.loads(data)), name=entry.stem)
+        entry.unlink(missing_ok=True)
+        entry.with_suffix(".orders").unlink(missing_ok=True)
     return None
-
-
-@contextmanager
-def _short(path: Path) -> Iterator[str]:
-    """A name for a socket's file that is short enough for the kernel, which takes 107 bytes."""
-    directory = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        yield f"/proc/self/fd/{directory}/{path.name}"
-    finally:
-        os.close(directory)

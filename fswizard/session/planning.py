@@ -87,7 +87,8 @@ def make_plan(choices: Choices, history: Sequence[Entry] = ()) -> Plan:
     if choices.aged:
         candidates, beside = with_age(candidates)
         baseline = next((candidate.name for candidate in candidates if candidate.as_new == baseline), baseline)
-    if any(candidate.aged for candidate in candidates):
+    ageing = any(candidate.aged for candidate in candidates)
+    if ageing:
         require_ageing(candidates, target, recipe)
     require_programs(work, _("the recipe {recipe}", recipe=recipe.name), packages=[each.package for each in left_out])
     names = [candidate.name for candidate in candidates]
@@ -98,40 +99,39 @@ def make_plan(choices: Choices, history: Sequence[Entry] = ()) -> Plan:
         )
     if choices.drive and not target.others:
         drive = choices.drive
-    drive = drive or drive_under(target, otherwise=candidates[0].directory, asking=True)
+    time_limit_s = choices.time_limit_s
+    if time_limit_s is None:
+        time_limit_s = recipe.minutes * 60 * (AGED_TIMES if ageing else 1)
+    limit_bytes = choices.memory_limit_bytes
+    if limit_bytes is None:
+        limit_bytes = memory_limit_bytes((workload.job for workload in recipe.workloads), host.this.memory_bytes())
     plan = Plan(
         recipe=recipe,
         candidates=candidates,
         baseline=baseline or next((name for name in DEFAULT_BASELINES if name in names), names[0]),
         target=target,
-        drive=drive,
+        drive=drive or drive_under(target, otherwise=candidates[0].directory, asking=True),
         needs=choices.needs,
-        time_limit_s=_time_limit_s(choices, recipe, candidates),
+        time_limit_s=time_limit_s,
         minimum_rounds=choices.rounds[0],
         maximum_rounds=choices.rounds[1],
         seed=random.randrange(1 << 31) if choices.seed is None else choices.seed,
-        memory_limit_bytes=_memory_limit_bytes(choices, recipe),
+        memory_limit_bytes=limit_bytes,
         losses=losses,
         beside=beside,
         left_out=left_out,
     )
     plan = within_budget(estimated(plan, history), choices.write_budget_bytes)
-    use = planned_age(plan.churn_bytes, free_when_aged_bytes(plan.recipe)) if plan.aged else None
+    age = planned_age(plan.churn_bytes, free_when_aged_bytes(plan.recipe)) if plan.aged else None
     by_udisks = target.kind == "image" and not why_root(target, plan.measured)
-    work = _work(plan.recipe)
-    return replace(plan, by_udisks=by_udisks, commands=planned_commands(target, plan.measured, work, use, by_udisks))
+    commands = planned_commands(target, plan.measured, _work(plan.recipe), age, by_udisks)
+    return replace(plan, by_udisks=by_udisks, commands=commands)
 
 
 def with_age(candidates: Sequence[Candidate]) -> tuple[tuple[Candidate, ...], tuple[Candidate, ...]]:
     """All of them aged, and new ones to be measured beside these."""
     new = {candidate.as_new: replace(candidate, name=candidate.as_new, aged=False) for candidate in candidates}
     return tuple(map(aged, new.values())), tuple(new.values())
-
-
-def _time_limit_s(choices: Choices, recipe: Recipe, candidates: Sequence[Candidate]) -> float:
-    if choices.time_limit_s is not None:
-        return choices.time_limit_s
-    return recipe.minutes * 60 * (AGED_TIMES if any(candidate.aged for candidate in candidates) else 1)
 
 
 def require_ageing(candidates: Sequence[Candidate], target: Target, recipe: Recipe) -> None:
@@ -148,27 +148,25 @@ def require_ageing(candidates: Sequence[Candidate], target: Target, recipe: Reci
         )
     least_bytes = round(LEAST_OLD * free_when_aged_bytes(recipe))
     if target.size_bytes < least_bytes:
+        text = _(
+            "An image of {size} leaves too little room for old files beside the recipe {recipe}.",
+            size=binary_size_text(target.size_bytes),
+            recipe=recipe.name,
+        )
         raise UsageError(
-            _(
-                "An image of {size} leaves too little room for old files beside the recipe {recipe}.",
-                size=binary_size_text(target.size_bytes),
-                recipe=recipe.name,
-            ),
-            _("It needs {least} or more: --target image:SIZE@DIRECTORY.", least=binary_text(least_bytes)),
+            text, _("It needs {least} or more: --target image:SIZE@DIRECTORY.", least=binary_text(least_bytes))
         )
     images = 1 + sum(candidate.aged for candidate in candidates)
     room_bytes = image_room_bytes(target.path)
     if room_bytes < images * target.size_bytes:
-        raise UsageError(
-            _(
-                "Ageing takes {images} images of {size}, and there is room for {room} in {directory}.",
-                images=images,
-                size=binary_text(target.size_bytes),
-                room=binary_text(max(0, room_bytes)),
-                directory=safe(target.path),
-            ),
-            _("Name a directory with more free space, or age fewer candidates."),
+        text = _(
+            "Ageing takes {images} images of {size}, and there is room for {room} in {directory}.",
+            images=images,
+            size=binary_text(target.size_bytes),
+            room=binary_text(max(0, room_bytes)),
+            directory=safe(target.path),
         )
+        raise UsageError(text, _("Name a directory with more free space, or age fewer candidates."))
 
 
 def _work(recipe: Recipe) -> tuple[PlannedCommand, ...]:
@@ -188,22 +186,15 @@ def within_budget(plan: Plan, chosen_bytes: float | None = None) -> Plan:
         return replace(plan, write_budget_bytes=usual_bytes)
     if chosen_bytes == math.inf:
         return replace(plan, write_budget_bytes=None)
-    if plan.writes_bytes_in(len(plan.measured)) > chosen_bytes:
-        raise UsageError(
-            _(
-                "One round writes about {writes}, and the write budget is {chosen}.",
-                writes=size_text(plan.writes_bytes_in(len(plan.measured))),
-                chosen=size_text(chosen_bytes),
-            ),
-            _("Allow more writes, or choose fewer candidates or workloads."),
+    round_bytes = plan.writes_bytes_in(len(plan.measured))
+    if round_bytes > chosen_bytes:
+        text = _(
+            "One round writes about {writes}, and the write budget is {chosen}.",
+            writes=size_text(round_bytes),
+            chosen=size_text(chosen_bytes),
         )
+        raise UsageError(text, _("Allow more writes, or choose fewer candidates or workloads."))
     return replace(plan, write_budget_bytes=int(chosen_bytes))
-
-
-def _memory_limit_bytes(choices: Choices, recipe: Recipe) -> int:
-    if choices.memory_limit_bytes is not None:
-        return choices.memory_limit_bytes
-    return memory_limit_bytes((workload.job for workload in recipe.workloads), host.this.memory_bytes())
 
 
 def check_limits(rounds: tuple[int, int], time_limit_s: float | None, memory_limit_bytes: int | None) -> None:
@@ -217,12 +208,10 @@ def check_limits(rounds: tuple[int, int], time_limit_s: float | None, memory_lim
     if time_limit_s is not None and time_limit_s <= 0:
         raise UsageError("--time 0 leaves no time to measure.", _("Give --time a duration such as 10m."))
     if memory_limit_bytes and memory_limit_bytes < LEAST_MEMORY_LIMIT_BYTES:
+        least = binary_text(LEAST_MEMORY_LIMIT_BYTES)
         raise UsageError(
             _("{limit} of memory is too little for most programs to start.", limit=binary_text(memory_limit_bytes)),
-            _(
-                "Give --memory-limit at least {least_memory_limit}, or none.",
-                least_memory_limit=binary_text(LEAST_MEMORY_LIMIT_BYTES),
-            ),
+            _("Give --memory-limit at least {least_memory_limit}, or none.", least_memory_limit=least),
         )
 
 
@@ -235,30 +224,28 @@ def _candidates(
         candidates = directory_candidates(choices.target.path)
     else:
         named = choices.candidates or _defaults(recipe, target)
-        candidates = tuple(candidate.on(len(target.members)) for candidate in named)
-        states = [(candidate, available(candidate)) for candidate in candidates]
+        states = [(candidate, available(candidate)) for candidate in (c.on(len(target.members)) for c in named)]
         packages = [*packages, *(state.package for _, state in states)]
-        if not choices.candidates:
-            states, left_out = _usable(states, packages)
+        usable = [(candidate, state) for candidate, state in states if state.usable]
+        if usable and not choices.candidates:
+            left_out = tuple(LeftOut(c.name, state.reason, state.package) for c, state in states if not state.usable)
+            states = usable
         for candidate, state in states:
             require_available(candidate, state, packages=packages)
             check_space(candidate, target, recipe)
         candidates = tuple(candidate for candidate, _ in states)
-    short = [
-        _("{candidate} lacks {features}", candidate=c.name, features=listing(missing))
-        for c in candidates
-        if (missing := c.lacking(choices.needs))
-    ]
     fitting = tuple(candidate for candidate in candidates if not candidate.lacking(choices.needs))
     if not fitting:
-        raise UsageError(
-            _(
-                "No candidate has all that you need ({needs}): {short}.",
-                needs=", ".join(choices.needs),
-                short="; ".join(short),
-            ),
-            _("Add another filesystem to --candidates, or leave something out of --need."),
+        short = [
+            _("{candidate} lacks {features}", candidate=c.name, features=listing(c.lacking(choices.needs)))
+            for c in candidates
+        ]
+        text = _(
+            "No candidate has all that you need ({needs}): {short}.",
+            needs=", ".join(choices.needs),
+            short="; ".join(short),
         )
+        raise UsageError(text, _("Add another filesystem to --candidates, or leave something out of --need."))
     return fitting, left_out
 
 
@@ -276,20 +263,6 @@ def _defaults(recipe: Recipe, target: Target) -> tuple[Candidate, ...]:
     return (large_enough or candidates) if target.others else candidates
 
 
-def _usable(
-    states: Sequence[tuple[Candidate, Availability]], packages: Sequence[str]
-) -> tuple[list[tuple[Candidate, Availability]], tuple[LeftOut, ...]]:
-    """Those that can be made, and the others."""
-    usable = [(candidate, state) for candidate, state in states if state.usable]
-    if not usable:
-        first = states[0][1]
-        raise Missing(
-            _("None of the recipe's filesystems can be made here: {reason}", reason=first.reason),
-            _hint(first, packages),
-        )
-    return usable, tuple(LeftOut(c.name, state.reason, state.package) for c, state in states if not state.usable)
-
-
 def available(candidate: Candidate) -> Availability:
     """Whether its filesystem can be made here, and its layout."""
     state = availability(candidate.filesystem)
@@ -297,61 +270,42 @@ def available(candidate: Candidate) -> Availability:
 
 
 def require_available(candidate: Candidate, state: Availability, *, packages: Sequence[str] = ()) -> None:
-    """Missing where it cannot be made; the hint brings `packages`, too."""
+    """Missing where it cannot be made; the hint is one command that brings `packages`, too, if a package helps."""
     if not state.usable:
         name = candidate.name if candidate.array else candidate.filesystem.title
-        raise Missing(
-            _("{name} cannot be made here: {reason}", name=name, reason=state.reason),
-            _hint(state, packages),
-        )
-
-
-def _hint(state: Availability, packages: Sequence[str]) -> str:
-    """One command for all that is missing, where that is what helps."""
-    return programs.install_hint(state.package, *packages) if state.package else state.hint
+        hint = programs.install_hint(state.package, *packages) if state.package else state.hint
+        raise Missing(_("{name} cannot be made here: {reason}", name=name, reason=state.reason), hint)
 
 
 def check_space(candidate: Candidate, target: Target, recipe: Recipe) -> None:
     """UsageError where the target has too little room for a candidate, or too few members."""
-    filesystem, space_bytes = candidate.filesystem, target.room_bytes(candidate.array)
     require_members(candidate.name, candidate.array, len(target.members))
-    if space_bytes < filesystem.minimum_bytes:
-        raise UsageError(
-            _(
-                "{filesystem} needs at least {minimum}, and the target has {space}.",
-                filesystem=filesystem.title,
-                minimum=size_text(filesystem.minimum_bytes),
-                space=size_text(space_bytes),
-            ),
-            _("Choose a larger target, or leave {filesystem} out.", filesystem=filesystem.title),
+    least_bytes = max(candidate.filesystem.minimum_bytes, recipe.image_bytes)
+    space_bytes = target.room_bytes(candidate.array)
+    if space_bytes < least_bytes:
+        text = _(
+            "{filesystem} needs at least {minimum}, and the target has {space}.",
+            filesystem=candidate.title,
+            minimum=binary_size_text(least_bytes),
+            space=binary_size_text(space_bytes),
         )
-    if space_bytes < recipe.image_bytes:
-        raise UsageError(
-            _(
-                "{candidate} has room for {space} on the target, and the recipe {recipe} needs {image}.",
-                candidate=candidate.name,
-                space=binary_size_text(space_bytes),
-                recipe=recipe.name,
-                image=binary_size_text(recipe.image_bytes),
-            ),
-            _("Choose larger devices or images, more of them, or leave it out."),
-        )
+        raise UsageError(text, _("Choose larger devices or images, more of them, or leave it out."))
 
 
 def require_programs(commands: Sequence[PlannedCommand], what: str, *, packages: Sequence[str] = ()) -> None:
     """Missing where a program of `commands`, which `what` needs, is absent; the hint brings `packages`, too."""
     if absent := _absent(commands):
-        hint = programs.install_hint(*_packages_of(absent), *packages)
-        raise Missing(
-            n_(
-                "{names} is not installed, and {what} needs it.",
-                "{names} are not installed, and {what} needs them.",
-                len(absent),
-                names=", ".join(map(safe, absent)),
-                what=what,
-            ),
-            _("{hint}, or run `fswizard doctor --install`.", hint=hint) if programs.package_manager() else hint,
+        text = n_(
+            "{names} is not installed, and {what} needs it.",
+            "{names} are not installed, and {what} needs them.",
+            len(absent),
+            names=", ".join(map(safe, absent)),
+            what=what,
         )
+        hint = programs.install_hint(*_packages_of(absent), *packages)
+        if programs.package_manager():
+            hint = _("{hint}, or run `fswizard doctor --install`.", hint=hint)
+        raise Missing(text, hint)
 
 
 def _absent(commands: Sequence[PlannedCommand]) -> list[str]:
@@ -362,8 +316,6 @@ def _absent(commands: Sequence[PlannedCommand]) -> list[str]:
 
 def _packages_of(names: Sequence[str]) -> list[str]:
     """What brings programs, each of its distribution's."""
-    known = {program.name: program for program in (*programs.PROGRAMS, *engine_programs())}
+    known = {program.name: program.packages for program in (*programs.PROGRAMS, *engine_programs())}
     system = host.this.distribution()
-    return [
-        programs.package_of({"": name, **(known[name].packages if name in known else {})}, system) for name in names
-    ]
+    return [programs.package_of({"": name, **known.get(name, {})}, system) for name in names]

@@ -1,21 +1,18 @@
-"""What the next run on a disk will take, and is likely to settle, by earlier runs on it."""
+"""What the next run on a disk will take, by earlier runs on it."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
 from fswizard import results
 from fswizard.errors import FswizardError
-from fswizard.language import _
-from fswizard.model.estimates import estimate, expected, precedent
+from fswizard.model.estimates import estimate, precedent
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.results import Entry
 from fswizard.session import harness_ceiling
-from fswizard.stats import provable
 
 
 def estimated(plan: Plan, history: Iterable[Entry] = ()) -> Plan:
@@ -26,19 +23,6 @@ def estimated(plan: Plan, history: Iterable[Entry] = ()) -> Plan:
         precedent(before) if before else None,
         bare=plan.target.kind != "directory",
         ceiling_s=harness_ceiling.expected_s(plan.recipe),
-    )
-
-
-def settles_text(plan: Plan, history: Iterable[Entry]) -> str:
-    """`differences of 8 % or more, if figures vary as on 2026-11-20`; empty where nothing like it was measured."""
-    before = _latest(plan, history)
-    least = provable(before, len(plan.candidates), _rounds(plan)) if before else None
-    if before is None or least is None:
-        return ""
-    return _(
-        "differences of {least} % or more, if figures vary as on {when}",
-        least=math.ceil(round(least * 100, 6)),
-        when=before.environment.started[:10],
     )
 
 
@@ -74,9 +58,3 @@ def _work(plan: Plan) -> object:
     """What makes two runs take as long: the tests, the images that are written before, and old files."""
     weights = {workload.name: workload.weight for workload in plan.recipe.workloads}
     return weights, plan.target.filled_bytes, bool(plan.aged)
-
-
-def _rounds(plan: Plan) -> int:
-    """That fit into the plan's time."""
-    round_s = len(plan.measured) * plan.seconds_per_trial
-    return round((expected(plan).most_s - plan.preparation_s) / round_s) if round_s else plan.minimum_rounds

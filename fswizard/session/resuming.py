@@ -12,8 +12,6 @@ from fswizard.disks.way import why_root
 from fswizard.errors import FswizardError, Missing, UsageError
 from fswizard.language import N_, _, in_english
 from fswizard.model.estimates import affordable_rounds, another_round_fits, precedent, round_bytes
-from fswizard.model.filesystem import Candidate
-from fswizard.model.forecast import HALF
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.model.text import safe
@@ -22,6 +20,7 @@ from fswizard.results import Entry
 from fswizard.session.checked import checked
 from fswizard.session.planning import available, require_available, require_programs
 from fswizard.stats import analyse, decide
+from fswizard.stats.comparison import made
 from fswizard.system import host
 
 LONGEST_LIST = 3
@@ -54,17 +53,51 @@ def take_up(path: Path, *, time_limit_s: float | None = None, write_budget_bytes
             _("Wait until it ends, or stop it first."),
         )
     earlier = results.load(path)
-    _check_origin(earlier)
+    environment = earlier.environment
+    if (environment.host, environment.processor) != (host.this.name(), host.this.processor()):
+        raise UsageError(
+            _("This run was started on another machine; rounds of two machines can't be mixed."),
+            _("Resume it there, or start a new run here."),
+        )
     plan = checked(earlier.plan)
-    _check_incomplete(earlier)
+    require_incomplete(earlier)
     require_still_there(plan)
-    for then, now in zip(earlier.plan.measured, plan.measured) if plan.target.kind == "image" else ():
-        _require_alike(then, now)
-        require_available(now, available(now))
+    if plan.target.kind == "image":
+        for then, now in zip(earlier.plan.measured, plan.measured):
+            if made(then) != made(now):  # all parts of a run must measure the same filesystem
+                text = _(
+                    "This version of fswizard makes {candidate} differently than that run did.", candidate=now.name
+                )
+                raise UsageError(text, _("Start a new run."))
+            require_available(now, available(now))
     require_programs(plan.commands, _("the run"))
-    _check_way(plan)
-    plan = with_limits(_as_measured(plan, earlier), earlier, time_limit_s, write_budget_bytes)
+    require_way(plan)
+    if before := precedent(earlier):  # what a trial takes is known by now
+        written_bytes = round(before.trial_bytes) or plan.writes_bytes_per_trial
+        plan = replace(plan, seconds_per_trial=before.trial_s, writes_bytes_per_trial=written_bytes)
+    plan = with_limits(replace(plan, looks_first=False), earlier, time_limit_s, write_budget_bytes)
     return Resumption(path, plan, earlier)
+
+
+def require_incomplete(earlier: Result) -> None:
+    """UsageError where more rounds would not change what a run says, or nobody could believe it."""
+    if earlier.outcome == "failed":
+        raise UsageError(
+            _("A fault ended this run, so its figures may be wrong."), _("Fix the fault, then start a new run.")
+        )
+    counted = replace(earlier, discarded_rounds=(*earlier.discarded_rounds, *interrupted_rounds(earlier)))
+    stop = decide(analyse(counted), earlier.plan, earlier.candidates_left).stop
+    if earlier.outcome == "finished" or (stop and earlier.finished_rounds):
+        raise UsageError(COMPLETE, _("`fswizard report` shows its result."))
+
+
+def require_way(plan: Plan) -> None:
+    """Missing where udisks2 can't be had any more: as root, candidates are made and mounted otherwise."""
+    if plan.by_udisks and (reason := why_root(plan.target, plan.measured)):
+        raise Missing(
+            _("This run's scratch image was mounted by udisks2, which can't be had here: {reason}.", reason=reason),
+            _("Resume it where it was started, or start a new run."),
+        )
 
 
 def why_not(path: Path) -> str:
@@ -87,8 +120,9 @@ def resumable() -> tuple[Entry, ...]:
 
 def last_round(earlier: Result) -> int:
     """Number of the last round that was begun."""
-    begun = (*(sample.round for sample in earlier.samples), *(failure.round for failure in earlier.failures))
-    return max((earlier.finished_rounds, *begun, *earlier.discarded_rounds))
+    begun = [sample.round for sample in earlier.samples]
+    begun += [failure.round for failure in earlier.failures]
+    return max([earlier.finished_rounds, *earlier.discarded_rounds, *begun])
 
 
 def interrupted_rounds(earlier: Result) -> tuple[int, ...]:
@@ -97,23 +131,12 @@ def interrupted_rounds(earlier: Result) -> tuple[int, ...]:
     return tuple(number for number in begun if number not in earlier.discarded_rounds)
 
 
-def _as_measured(plan: Plan, earlier: Result) -> Plan:
-    """What a trial takes is known by now."""
-    before = precedent(earlier)
-    return replace(
-        plan,
-        seconds_per_trial=before.trial_s if before else plan.seconds_per_trial,
-        writes_bytes_per_trial=round(before.trial_bytes if before else 0.0) or plan.writes_bytes_per_trial,
-        looks_first=False,
-    )
-
-
 def with_limits(plan: Plan, earlier: Result, time_limit_s: float | None, write_budget_bytes: float | None) -> Plan:
     """The plan with limits that count from where it is resumed; UsageError where not even a round fits into them."""
     left, before_bytes = plan.with_new(earlier.candidates_left), earlier.counted_bytes
     round_s = len(left) * plan.seconds_per_trial
     if time_limit_s is None and plan.time_limit_s:
-        time_limit_s = max(plan.time_limit_s, plan.preparation_s + (1 + HALF) * round_s)
+        time_limit_s = max(plan.time_limit_s, plan.preparation_s + 1.5 * round_s)
     if write_budget_bytes is None:
         write_budget_bytes = plan.write_budget_bytes or math.inf
     plan = replace(
@@ -122,73 +145,17 @@ def with_limits(plan: Plan, earlier: Result, time_limit_s: float | None, write_b
         write_budget_bytes=None if write_budget_bytes == math.inf else int(write_budget_bytes),
     )
     if affordable_rounds(plan, earlier, left, before_bytes=before_bytes) == 0:
-        writes = size_text(plan.filled_bytes + round_bytes(plan, earlier, left))
-        raise UsageError(
-            _(
-                "Another round writes about {writes}, and the write budget is {write_budget}.",
-                writes=writes,
-                write_budget=size_text(write_budget_bytes),
-            ),
-            _("Give it a larger write budget, or start a new run."),
+        text = _(
+            "Another round writes about {writes}, and the write budget is {write_budget}.",
+            writes=size_text(plan.filled_bytes + round_bytes(plan, earlier, left)),
+            write_budget=size_text(write_budget_bytes),
         )
+        raise UsageError(text, _("Give it a larger write budget, or start a new run."))
     if not another_round_fits(plan, earlier.whole_rounds, plan.preparation_s, round_s):
-        raise UsageError(
-            _(
-                "Another round takes about {preparation}, and the time limit is {time_limit}.",
-                preparation=duration_text(plan.preparation_s + round_s),
-                time_limit=duration_text(plan.time_limit_s),
-            ),
-            _("Give it more time."),
+        text = _(
+            "Another round takes about {preparation}, and the time limit is {time_limit}.",
+            preparation=duration_text(plan.preparation_s + round_s),
+            time_limit=duration_text(plan.time_limit_s),
         )
+        raise UsageError(text, _("Give it more time."))
     return plan
-
-
-def _check_origin(earlier: Result) -> None:
-    environment = earlier.environment
-    if (environment.host, environment.processor) != (host.this.name(), host.this.processor()):
-        raise UsageError(
-            _("This run was started on another machine; rounds of two machines can't be mixed."),
-            _("Resume it there, or start a new run here."),
-        )
-
-
-def _check_incomplete(earlier: Result) -> None:
-    if earlier.outcome == "failed":
-        raise UsageError(
-            _("A fault ended this run, so its figures may be wrong."), _("Fix the fault, then start a new run.")
-        )
-    counted = replace(earlier, discarded_rounds=(*earlier.discarded_rounds, *interrupted_rounds(earlier)))
-    stop = decide(analyse(counted), earlier.plan, earlier.candidates_left).stop
-    if earlier.outcome == "finished" or (stop and earlier.finished_rounds):
-        raise UsageError(COMPLETE, _("`fswizard report` shows its result."))
-
-
-def _check_way(plan: Plan) -> None:
-    """As root, candidates are made and mounted otherwise than by udisks2."""
-    if plan.by_udisks and (reason := why_root(plan.target, plan.measured)):
-        raise Missing(
-            _("This run's scratch image was mounted by udisks2, which can't be had here: {reason}.", reason=reason),
-            _("Resume it where it was started, or start a new run."),
-        )
-
-
-def _require_alike(then: Candidate, now: Candidate) -> None:
-    """Made exactly as it was: all parts of a run must measure the same filesystem."""
-    if _as_made(then) != _as_made(now):
-        raise UsageError(
-            _("This version of fswizard makes {candidate} differently than that run did.", candidate=now.name),
-            _("Start a new run."),
-        )
-
-
-def _as_made(candidate: Candidate) -> tuple[object, ...]:
-    filesystem = candidate.filesystem
-    return (
-        filesystem.name,
-        filesystem.mkfs_program,
-        filesystem.mount_type,
-        candidate.mkfs_arguments(scratch=True),
-        candidate.array,
-        candidate.mount_options,
-        candidate.directory,
-    )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 
 from fswizard.disks.prepared import CandidateFailed, PreparedTarget
@@ -32,12 +33,7 @@ EMIT_EVERY_S = 0.1
 
 
 async def run_trial(
-    plan: Plan,
-    trial: Trial,
-    prepared: PreparedTarget,
-    emitter: Emitter,
-    *,
-    first: bool = False,
+    plan: Plan, trial: Trial, prepared: PreparedTarget, emitter: Emitter, *, first: bool = False
 ) -> bool:
     """Carry out `trial`, perhaps the candidate's `first`; False when the candidate is out of the run.
 
@@ -47,11 +43,11 @@ async def run_trial(
     """
     candidate = plan.candidate(trial.candidate)
     left = [workload for workload in plan.recipe.workloads if workload.is_in(trial.round)]
-    tried_again = False
     first_direct = next((workload for workload in left if workload.job.direct), None) if first else None
+    tried_again = False
     while True:
         try:
-            async with prepared.open(candidate) as context:
+            async with _device_blamed_first(prepared), prepared.open(candidate) as context:
                 while left:
                     if left[0] is first_direct:
                         await direct_io.check(plan, candidate, context, emitter)
@@ -59,32 +55,41 @@ async def run_trial(
                     left.pop(0)
             return True
         except (WorkloadFailed, CandidateFailed) as problem:
-            io_error = problem.kind in DISK_MAY_BE or os.strerror(errno.EIO) in problem.details
-            await prepared.check_device(reading=io_error)
-            workload = left[0].name if left and isinstance(problem, WorkloadFailed) else ""
-            if tried_again and workload and problem.kind == "program":
-                await _require_possible(plan, left[0], prepared, emitter)
+            failed = left[0] if left and isinstance(problem, WorkloadFailed) else None
+            if tried_again and failed and problem.kind == "program":
+                await _require_possible(plan, failed, prepared, emitter)
             if tried_again or problem.kind in ("health", "memory"):
+                name = failed.name if failed else ""
                 emitter.failure(
-                    Failure(trial.round, trial.candidate, workload, problem.kind, problem.text, problem.details)
+                    Failure(trial.round, trial.candidate, name, problem.kind, problem.text, problem.details)
                 )
                 return False
             emitter.skipped(_("{text} It is tried once more on a fresh filesystem.", text=problem.text))
             tried_again = True
-        except FswizardError:
-            await prepared.check_device(reading=False)  # it names the cause, where the target is at fault
-            raise
+
+
+@asynccontextmanager
+async def _device_blamed_first(prepared: PreparedTarget) -> AsyncIterator[None]:
+    """RunFailed, with the cause, where something goes wrong and the device is at fault."""
+    try:
+        yield
+    except (WorkloadFailed, CandidateFailed) as problem:
+        io_error = problem.kind in DISK_MAY_BE or os.strerror(errno.EIO) in problem.details
+        await prepared.check_device(reading=io_error)
+        raise
+    except FswizardError:
+        await prepared.check_device(reading=False)
+        raise
 
 
 async def _require_possible(plan: Plan, workload: Workload, prepared: PreparedTarget, emitter: Emitter) -> None:
     """RunFailed where a workload fails without any filesystem as well."""
     try:
         device = await prepared.bare() if workload.job.runs_bare else None
-        if device is None:
-            return
-        emitter.begin("raw", _("{workload} without a filesystem", workload=workload.title), workload=workload.name)
-        limits = {"seconds": LEAST_BARE_S, "bytes_per_s": LITTLE_BYTES_PER_S}
-        await engine(workload.job).run_bare(device, lambda event: None, seed=plan.seed, **limits)
+        if device is not None:
+            emitter.begin("raw", _("{workload} without a filesystem", workload=workload.title), workload=workload.name)
+            limits = {"seconds": LEAST_BARE_S, "bytes_per_s": LITTLE_BYTES_PER_S}
+            await engine(workload.job).run_bare(device, lambda event: None, seed=plan.seed, **limits)
     except WorkloadFailed as problem:
         raise RunFailed(
             _("{workload} cannot be measured on this machine: {text}", workload=workload.title, text=problem.text),
@@ -106,31 +111,26 @@ async def run_bare(
     """
     workloads = [workload for workload in plan.recipe.workloads if workload.job.runs_bare]
     share = seconds / (sum(workload.seconds for workload in workloads) or 1.0)
-    chosen = [
-        (workload, workload.seconds * share, rate)
-        for workload in workloads
-        if workload.seconds * share >= LEAST_BARE_S and (rate := _fastest(workload, samples))
-    ]
+    chosen = []
+    for workload in workloads:
+        rate = _fastest(workload, samples)
+        if rate and workload.seconds * share >= LEAST_BARE_S:
+            chosen.append((workload, rate))
     try:
-        device = await prepared.bare() if chosen else None
-        if device is None:
-            return
-        for workload, expected_s, bytes_per_s in chosen:
-            title = _("{workload} without a filesystem", workload=workload.title)
-            emitter.begin("raw", title, workload=workload.name, expected_s=expected_s)
-            work = partial(
-                engine(workload.job).run_bare, device,
-                seed=plan.seed + number, seconds=expected_s, bytes_per_s=bytes_per_s,
-            )  # fmt: skip
-            await _emit_all(workload, device.devices, emitter, work, as_root=True)
+        async with _device_blamed_first(prepared):
+            device = await prepared.bare() if chosen else None
+            if device is None:
+                return
+            for workload, rate in chosen:
+                title = _("{workload} without a filesystem", workload=workload.title)
+                expected_s = workload.seconds * share
+                emitter.begin("raw", title, workload=workload.name, expected_s=expected_s)
+                run = partial(engine(workload.job).run_bare, device, seed=plan.seed + number, bytes_per_s=rate)
+                await _emit_all(workload, device.devices, emitter, partial(run, seconds=expected_s), as_root=True)
     except WorkloadFailed as problem:
-        await prepared.check_device(reading=problem.kind in ("EIO", "EROFS"))
         emitter.skipped(problem.text)
     except (Missing, Refused) as error:
         emitter.skipped(error.message)
-    except FswizardError:
-        await prepared.check_device(reading=False)
-        raise
 
 
 def _fastest(workload: Workload, samples: Sequence[Sample]) -> float:

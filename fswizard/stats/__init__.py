@@ -1,12 +1,9 @@
-"""Ratios, intervals, when to stop, forecasts, doubts: from figures to what they prove. Pure; see README."""
+"""Ratios, intervals, when to stop, doubts: from figures to what they prove. Pure; see README."""
 
 from fswizard.stats.analyse import Decision, analyse, decide
 from fswizard.stats.doubts import doubts
-from fswizard.stats.forecast import forecast, provable
-from fswizard.stats.hinges import hinges
+from fswizard.stats.more_time import more_time
 from fswizard.stats.summary import summarise
 from fswizard.stats.table import tables_of
 
-__all__ = [
-    "Decision", "analyse", "decide", "doubts", "forecast", "hinges", "provable", "summarise", "tables_of",
-]  # fmt: skip
+__all__ = ["Decision", "analyse", "decide", "doubts", "more_time", "summarise", "tables_of"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from fswizard.model.analysis import Ratio
+from fswizard.model.analysis import ALIKE, LEVEL, Ratio
 from fswizard.model.result import Result
-from fswizard.stats.ratios import compare
+from fswizard.stats.intervals import compare
 from fswizard.stats.table import tables_of, without
 
 
@@ -21,6 +21,6 @@ def _ratios(result: Result) -> Iterator[Ratio]:
     tables = tables_of(replace(result, plan=replace(plan, candidates=plan.measured, beside=())))
     failed = tables.failed.by_workload
     alone = {name: without(table, failed.get(name, ())) for name, table in tables.by_workload.items()}
-    for workload, table, parts in (("", tables.standing, tables.parts), *((n, t, ()) for n, t in alone.items())):
+    for workload, table in {"": tables.standing, **alone}.items():
         pairs = [(c.name, c.as_new) for c in plan.aged if c.name in table and c.as_new in table]
-        yield from compare(table, workload, max(2, len(plan.aged)), pairs, parts)
+        yield from compare(table, workload, pairs, alike=LEVEL if workload else ALIKE)

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from fswizard.errors import UsageError
 from fswizard.language import N_, _, p_, shown
 from fswizard.model.comparison import Change, Comparison, Difference
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate
-from fswizard.model.metrics import Metric
 from fswizard.model.plan import Target
-from fswizard.model.recipe import Job, Workload
+from fswizard.model.recipe import Workload
 from fswizard.model.result import Result
 from fswizard.model.units import binary_size_text, binary_text
-from fswizard.stats.discoveries import controlled
 from fswizard.stats.summary import summarise
 from fswizard.stats.table import Table, overall_table, shares, workload_tables
-from fswizard.stats.unpaired import ERROR, welch
+from fswizard.stats.unpaired import welch
 
 Item = TypeVar("Item", Workload, Candidate)
 
@@ -27,38 +25,37 @@ Item = TypeVar("Item", Workload, Candidate)
 def compare(first: Result, second: Result) -> Comparison:
     """Every candidate and workload that both measured in the same way, second over first.
 
-    The rounds of two runs are not paired, so each ratio has Welch's interval, as wide as the whole table asks for.
+    The rounds of two runs are not paired, so each ratio has Welch's interval.
     Raises UsageError, with the reasons, where nothing can be compared.
     """
-    _check_targets(first.plan.target, second.plan.target)
+    targets = [_target_text(run.plan.target) for run in (first, second)]
+    if targets[0] != targets[1]:
+        text = N_("One was measured on {target}, the other on {other}: their figures mean different things.")
+        hint = _("Compare results of the same kind of target.")
+        raise UsageError(_(text, target=targets[0], other=targets[1]), hint)
     second = _of_as_much(second, first)
-    left_out: list[str] = []
-    one, other = first.plan, second.plan
+    one, other, left_out = first.plan, second.plan, list[str]()
     another_way = N_("{title}: it was done in another way in the second result.")
     workloads = _shared(one.recipe.workloads, other.recipe.workloads, _work, another_way, left_out)
     another_way = N_("{title}: it was formatted or mounted in another way in the second result.")
     candidates = _shared(one.candidates, other.candidates, made, another_way, left_out)
-    weights = {workload.name: workload.weight for workload in workloads if workload.weight > 0}
-    tables = (workload_tables(first), workload_tables(second))
-    medians = [_medians(run) for run in (first, second)]
+    before, after = _Figures(first), _Figures(second)
     changes: list[Change] = []
     for candidate in candidates:
-        overall = _overall(candidate, weights, tables)
-        if overall and len(workloads) > 1:
-            changes.append(overall)
+        if len(workloads) > 1:
+            changes += _overall(candidate, workloads, before, after)
         for workload in workloads:
-            figures = [table[workload.name].get(candidate.name, {}) for table in tables]
-            if all(figures):
-                both = [values[candidate.name, workload.name] for values in medians]
-                changes.append(_change(candidate, workload, both, figures))
+            if found := _change(candidate, before, workload, after, workload):
+                changes.append(found)
             else:
                 text = N_("{candidate} at “{test}”: no figures in both.")
                 left_out.append(_(text, candidate=candidate.title, test=_(workload.title)))
     if not changes:
         raise UsageError(_("These two results cannot be compared."), " ".join(left_out))
     differences = tuple(_differences(first, second))
-    of: Literal["time", "disks"] = "disks" if any(one.what == _("disk") for one in differences) else "time"
-    return Comparison(_judged(changes), differences, tuple(left_out), tuple(_doubts(first, second)), of)
+    other_disk = any(difference.what == _("disk") for difference in differences)
+    doubts = tuple(_doubts(first, second))
+    return Comparison(tuple(changes), differences, tuple(left_out), doubts, "disks" if other_disk else "time")
 
 
 def _of_as_much(result: Result, other: Result) -> Result:
@@ -77,37 +74,26 @@ def compare_within(result: Result) -> Comparison:
 
     Raises UsageError where it has neither.
     """
-    return compare_age(result) if result.plan.beside else compare_fill(result)
-
-
-def compare_age(result: Result) -> Comparison:
-    """Candidates when they were new and aged, under the names of the new ones, from one result that measured both."""
-    new = replace(result, plan=replace(result.plan, candidates=result.plan.beside, beside=()))
-    names = {candidate.name: candidate.as_new for candidate in result.plan.aged}
-    old = [replace(s, candidate=names[s.candidate]) for s in result.samples if s.candidate in names]
-    return replace(compare(new, replace(new, samples=tuple(old))), of="age")
-
-
-def compare_fill(result: Result) -> Comparison:
-    """The same work on an empty filesystem and on ones that were filled before, from one result.
-
-    Raises UsageError where the result has no such workloads.
-    """
-    tables, medians = workload_tables(result), _medians(result)
-    changes: list[Change] = []
-    for pair in filled(result):
-        for candidate in result.plan.candidates:
-            figures = [tables[workload.name].get(candidate.name, {}) for workload in pair]
-            if all(figures):
-                both = [medians[candidate.name, workload.name] for workload in pair]
-                changes.append(_change(candidate, pair[1], both, figures))
+    if result.plan.beside:
+        # The aged ones under the names of the new ones, as if two runs had measured them.
+        new = replace(result, plan=replace(result.plan, candidates=result.plan.beside, beside=()))
+        names = {candidate.name: candidate.as_new for candidate in result.plan.aged}
+        old = [replace(s, candidate=names[s.candidate]) for s in result.samples if s.candidate in names]
+        return replace(compare(new, replace(new, samples=tuple(old))), of="age")
+    figures = _Figures(result)
+    changes = [
+        change
+        for empty, full in filled(result)
+        for candidate in result.plan.candidates
+        if (change := _change(candidate, figures, empty, figures, full))
+    ]
     if not changes:
         hint = _(
             "`fswizard run fill` measures the same work on an empty and on a nearly full filesystem, and --aged on a "
             "new and on an aged one."
         )
         raise UsageError(_("This result has nothing to compare within it: name two results."), hint)
-    return Comparison(_judged(changes), (), of="fill")
+    return Comparison(tuple(changes), (), of="fill")
 
 
 def filled(result: Result) -> Iterator[tuple[Workload, Workload]]:
@@ -119,60 +105,55 @@ def filled(result: Result) -> Iterator[tuple[Workload, Workload]]:
             yield from ((empty, full) for empty in workloads if _work(empty) == _work(emptied))
 
 
-def _medians(result: Result) -> Mapping[tuple[str, str], float]:
-    """By candidate and workload, the medians of the figures that ratios are made of."""
-    return {(s.candidate, s.workload): s.median for s in summarise(result) if s.primary}
+class _Figures:
+    """Of one result: what changes are made of."""
+
+    def __init__(self, result: Result) -> None:
+        self.tables = workload_tables(result)
+        self.medians = {(s.candidate, s.workload): s.median for s in summarise(result) if s.primary}
+
+    def overall(self, name: str, weights: Mapping[str, float]) -> Mapping[int, float]:
+        """The scores of a candidate in the rounds that have all workloads of `weights`."""
+        tables: dict[str, Table] = {workload: self.tables[workload] for workload in weights}
+        if not weights or not all(table.get(name) for table in tables.values()):
+            return {}
+        return overall_table(shares(tables, weights))[name]
 
 
 def _change(
-    candidate: Candidate, workload: Workload, medians: Sequence[float], figures: Sequence[Mapping[int, float]]
-) -> Change:
-    """`medians` and `figures` (logarithms by round) are those before and after."""
-    name, kind, metric = candidate.name, candidate.filesystem.name, workload.metric
-    ratio = welch((name, name), workload.name, figures[1].values(), figures[0].values())
-    before, after = medians
-    return Change(name, candidate.title, kind, _(workload.title), metric.unit, metric.better, before, after, ratio)
+    candidate: Candidate, before: _Figures, workload: Workload, after: _Figures, then: Workload
+) -> Change | None:
+    """From `workload` before to `then` after; None without figures of both."""
+    name, metric = candidate.name, then.metric
+    old, new = before.tables[workload.name].get(name), after.tables[then.name].get(name)
+    if not old or not new:
+        return None
+    ratio = welch((name, name), then.name, new.values(), old.values())
+    medians = before.medians[name, workload.name], after.medians[name, then.name]
+    kind, title = candidate.filesystem.name, _(then.title)
+    return Change(name, candidate.title, kind, title, metric.unit, metric.better, *medians, ratio)
 
 
-def _judged(changes: Sequence[Change]) -> tuple[Change, ...]:
-    """The same changes, with intervals that hold for the whole table."""
-    ratios = controlled([change.ratio for change in changes], lambda one: (one.candidate, one.workload), ERROR)
-    return tuple(replace(change, ratio=ratio) for change, ratio in zip(changes, ratios))
+def _overall(
+    candidate: Candidate, workloads: Sequence[Workload], before: _Figures, after: _Figures
+) -> Iterator[Change]:
+    """All shared workloads together, with the weights of the first result."""
+    name, kind = candidate.name, candidate.filesystem.name
+    weights = {workload.name: workload.weight for workload in workloads if workload.weight > 0}
+    old, new = before.overall(name, weights), after.overall(name, weights)
+    if old and new:
+        ratio = welch((name, name), "", new.values(), old.values())
+        yield Change(name, candidate.title, kind, "", "1", "higher", 0.0, 0.0, ratio)
 
 
-def _check_targets(first: Target, second: Target) -> None:
-    kinds = {
-        "image": _("a scratch image"),
-        "device": _("a device"),
-        "directory": _("directories as they were"),
-    }
-    if first.kind != second.kind:
-        raise UsageError(
-            _(
-                "One was measured on {target}, the other on {other}: their figures mean different things.",
-                target=kinds[first.kind],
-                other=kinds[second.kind],
-            ),
-            _("Compare results of the same kind of target."),
-        )
-    if len(first.others) != len(second.others):
-        raise UsageError(
-            _(
-                "The targets had {number} and {other} devices: what is spread over them is not the same.",
-                number=len(first.members),
-                other=len(second.members),
-            ),
-            _("Compare results of as many devices."),
-        )
-    if first.size_bytes != second.size_bytes:
-        raise UsageError(
-            _(
-                "The targets had {size} and {other}: a filesystem's speed depends on its size.",
-                size=binary_size_text(first.size_bytes),
-                other=binary_size_text(second.size_bytes),
-            ),
-            _("Measure again with --target image:SIZE and the size of the other."),
-        )
+def _target_text(target: Target) -> str:
+    """What figures depend on: kind, number and size."""
+    kinds = {"image": _("a scratch image"), "device": _("a device"), "directory": _("directories as they were")}
+    text = kinds[target.kind]
+    if target.size_bytes:
+        number = f"{len(target.members)} × " if target.others else ""
+        text = f"{text} ({number}{binary_size_text(target.size_bytes)})"
+    return text
 
 
 def _shared(
@@ -192,94 +173,63 @@ def _shared(
     return shared
 
 
-def _work(workload: Workload) -> tuple[Job, Metric]:
+def _work(workload: Workload) -> object:
     return workload.job, workload.metric
 
 
-def made(candidate: Candidate) -> tuple[object, ...]:
+def made(candidate: Candidate) -> object:
     """How it is formatted and mounted, whatever the devices."""
     filesystem, members = candidate.filesystem, candidate.array.members if candidate.array else 1
     orders = candidate.orders(scratch=True)
     return filesystem.mkfs_program, orders, members, filesystem.mount_type, candidate.mount_options
 
 
-def _overall(
-    candidate: Candidate, weights: Mapping[str, float], tables: tuple[Mapping[str, Table], ...]
-) -> Change | None:
-    """All shared workloads together, in the rounds that hold all of them, with the weights of the first result."""
-    name = candidate.name
-    shared = [{workload: table[workload] for workload in weights} for table in tables]
-    if not weights or not all(table.get(name) for run in shared for table in run.values()):
-        return None
-    before, after = (overall_table(shares(run, weights))[name] for run in shared)
-    if not before or not after:
-        return None
-    ratio = welch((name, name), "", after.values(), before.values())
-    return Change(name, candidate.title, candidate.filesystem.name, "", "1", "higher", 0.0, 0.0, ratio)
-
-
 def _differences(first: Result, second: Result) -> Iterator[Difference]:
-    runs = (first, second)
-    versions = [_versions(run) for run in runs]
-    limits = [run.plan.memory_limit_bytes for run in runs]
-    yield from _disks(first, second)
-    facts = (
-        (_("recipe"), [_(run.plan.recipe.title) for run in runs], True),
-        (_("memory limit"), [binary_text(limit) if limit else p_("limit", "none") for limit in limits], True),
-        (_("filesystem below the image"), [run.plan.target.host_filesystem for run in runs], True),
-        (_("kernel"), [run.environment.kernel for run in runs], False),
-        (_("distribution"), [run.environment.distribution for run in runs], False),
-        *((name, [tools.get(name, "") for tools in versions], False) for name in versions[0] | versions[1]),
-        (_("processor"), [run.environment.processor for run in runs], True),
-        (_("memory"), [binary_text(run.environment.memory_bytes) for run in runs], False),
-        (
-            p_("battery or mains", "power"),
-            [_("battery") if "on-battery" in _codes(run) else _("mains") for run in runs],
-            False,
-        ),
-        ("fswizard", [run.environment.version for run in runs], False),
-    )
-    for what, (before, after), unlike in facts:
-        if before != after:
-            yield Difference(what, before, after, unlike)
+    yield from _disks(first.plan.drive, second.plan.drive)
+    before, after = _facts(first), _facts(second)
+    unlike = {_("recipe"), _("memory limit"), _("filesystem below the image"), _("processor")}
+    for what in {**before, **after}:
+        if before.get(what, "") != after.get(what, ""):
+            yield Difference(what, before.get(what, ""), after.get(what, ""), what in unlike)
 
 
-def _disks(first: Result, second: Result) -> Iterator[Difference]:
+def _facts(run: Result) -> dict[str, str]:
+    """What may be why figures differ, by what it is called; what matters most first."""
+    plan, environment = run.plan, run.environment
+    limit = binary_text(plan.memory_limit_bytes) if plan.memory_limit_bytes else p_("limit", "none")
+    on_battery = any(doubt.code == "on-battery" for doubt in run.doubts)
+    facts = {
+        _("recipe"): _(plan.recipe.title),
+        _("memory limit"): limit,
+        _("filesystem below the image"): plan.target.host_filesystem,
+        _("kernel"): environment.kernel,
+        _("distribution"): environment.distribution,
+        _("processor"): environment.processor,
+        _("memory"): binary_text(environment.memory_bytes),
+        p_("battery or mains", "power"): _("battery") if on_battery else _("mains"),
+        "fswizard": environment.version,
+    }
+    # Programs by the names of their packages, which people know.
+    filesystems = {c.filesystem.mkfs_program: c.filesystem for c in reversed(plan.candidates)}
+    for program, version in sorted(environment.tools.items()):
+        name = filesystems[program].packages.get("debian", program) if program in filesystems else program
+        facts.setdefault(name, version)
+    return facts
+
+
+def _disks(one: Drive | None, two: Drive | None) -> Iterator[Difference]:
     """No difference if both runs had the same disk with the same firmware."""
-    one, two = first.plan.drive, second.plan.drive
-    if one is None or two is None:
+    if one is None or two is None or one.model != two.model:
         yield Difference(_("disk"), one.model if one else "", two.model if two else "", unlike=True)
-    elif one.model != two.model:
-        yield Difference(_("disk"), one.model, two.model, unlike=True)
     elif one.serial != two.serial:
-        yield Difference(_("disk"), _name_one(one), _name_one(two), unlike=True)
+        before, after = (f"{drive.model} …{drive.serial[-4:] or '?'}" for drive in (one, two))
+        yield Difference(_("disk"), before, after, unlike=True)
     elif one.firmware != two.firmware:
         yield Difference(_("firmware of the disk"), one.firmware, two.firmware)
-
-
-def _name_one(drive: Drive) -> str:
-    """A name that distinguishes disks of one model: `ST8000AS0002 …4711`."""
-    if drive.serial:
-        return f"{drive.model} …{drive.serial[-4:]}"
-    return _("{model} of unknown serial number", model=drive.model)
-
-
-def _versions(run: Result) -> dict[str, str]:
-    """Versions of the programs, by the names of their packages, which people know."""
-    filesystems = {c.filesystem.mkfs_program: c.filesystem for c in reversed(run.plan.candidates)}
-    versions: dict[str, str] = {}
-    for program, version in sorted(run.environment.tools.items()):
-        name = filesystems[program].packages.get("debian", program) if program in filesystems else program
-        versions.setdefault(name, version)
-    return versions
-
-
-def _codes(run: Result) -> set[str]:
-    return {doubt.code for doubt in run.doubts}
 
 
 def _doubts(first: Result, second: Result) -> Iterator[str]:
     only = (N_("First result only: {doubt}"), N_("Second result only: {doubt}"))
     for text, run, other in zip(only, (first, second), (second, first)):
-        elsewhere = {"on-battery", *_codes(other)}
+        elsewhere = {"on-battery", *(doubt.code for doubt in other.doubts)}
         yield from (_(text, doubt=shown(doubt.text)) for doubt in run.doubts if doubt.code not in elsewhere)

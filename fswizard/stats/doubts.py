@@ -12,11 +12,15 @@ from fswizard.model.analysis import Analysis, Summary
 from fswizard.model.metrics import BUILT_IN_RATES, LATE_RATE, RATE_IN_MEMORY, THROUGHPUT
 from fswizard.model.plan import FIRST_LOOK
 from fswizard.model.result import Doubt, Result
-from fswizard.stats.carry_over import most_explained
-from fswizard.stats.ratios import all_rounds, fit
-from fswizard.stats.sticky import stickiness
+from fswizard.stats.intervals import LEAST_DEVIATION, variance
 from fswizard.stats.student import quantile
 from fswizard.stats.table import Table, Tables, comparable, counted
+
+UNEVEN = 5.0
+"""Times as noisy as the others, from which on a candidate makes intervals miss in clearly more than 7 % of runs."""
+UNEVEN_FROM = 3
+UNEVEN_FROM_OF_TWO = 5
+"""Rounds from which on that is seen, of three candidates and of two; chance alone makes it in 2 and 1 % of runs."""
 
 
 def doubts(result: Result, tables: Tables, analysis: Analysis, summaries: Sequence[Summary]) -> tuple[Doubt, ...]:
@@ -25,8 +29,7 @@ def doubts(result: Result, tables: Tables, analysis: Analysis, summaries: Sequen
     return (
         *_rounds(result, analysis),
         *_drift(tables.standing),
-        *_sticky(tables),
-        *_carried_over(result, tables.standing, analysis),
+        *_uneven_noise(result, tables.standing),
         *_cache_exhausted(summaries, titles),
         *_harness_limited(result, summaries, titles),
         *_cached_below(result),
@@ -61,43 +64,18 @@ def _drift(table: Table) -> Iterator[Doubt]:
     yield Doubt("drift", _(text, percent=_percent(abs(trend.change))))
 
 
-def _sticky(tables: Tables) -> Iterator[Doubt]:
-    noise = stickiness(tables.standing, all_rounds(tables.standing), tables.parts)
-    if noise.proven:
-        text = N_(
-            "Figures of a filesystem stayed high or low for several rounds, more than chance explains, so intervals "
-            "are {times} times as wide: let the disk rest, then run again."
-        )
-        yield Doubt("sticky-noise", _(text, times=number(f"{noise.widening:.1f}")))
-
-
-def _carried_over(result: Result, table: Table, analysis: Analysis) -> Iterator[Doubt]:
-    """Whether most of a difference may come from the candidate that was measured before."""
-    predecessors = {(trial.round, trial.candidate): trial.predecessor for trial in result.trials}
-    explained = most_explained(table, predecessors, analysis.pairs)
-    if explained is None or not explained.doubtful:
+def _uneven_noise(result: Result, table: Table) -> Iterator[Doubt]:
+    found = noisiest(table)
+    if found is None or found[1] < UNEVEN:
         return
-    carried = explained.carried
     text = N_(
-        "Others ran {percent} slower right after {predecessor}, which explains {share} of the difference between "
-        "{candidate} and {other}, so treat it as unproven: trim the disk or let it rest, then run again."
+        "{candidate} varies {times} times as much from round to round as {others}: differences between them are less "
+        "certain than stated, so give it more time."
     )
-    if carried.effect > 0:
-        text = N_(
-            "Others ran {percent} faster right after {predecessor}, which explains {share} of the difference between "
-            "{candidate} and {other}, so treat it as unproven: trim the disk or let it rest, then run again."
-        )
-    yield Doubt(
-        "carry-over",
-        _(
-            text,
-            percent=_percent(math.exp(abs(carried.effect)) - 1),
-            predecessor=carried.predecessor,
-            share=_percent(min(explained.share, 1.0)),
-            candidate=explained.pair.candidate,
-            other=explained.pair.baseline,
-        ),
-    )
+    name, times = found
+    titles = {each.name: each.title for each in result.plan.candidates if each.name in table}
+    words = {"candidate": titles.pop(name), "times": number(f"{times:.0f}"), "others": listing([*titles.values()])}
+    yield Doubt("uneven-noise", _(text, **words))
 
 
 def _cache_exhausted(summaries: Sequence[Summary], titles: Mapping[str, str]) -> Iterator[Doubt]:
@@ -185,23 +163,32 @@ class Drift:
     """The slope differs from 0 at a level of 1 %."""
 
 
-def residuals(table: Table) -> Mapping[int, float]:
-    """For each round, the mean logarithm by which its figures were better than in other rounds."""
-    effects = fit(table).round_effects
-    middle = math.fsum(effects.values()) / len(effects) if effects else 0.0
-    return {number: effect - middle for number, effect in effects.items()}
-
-
 def drift(table: Table) -> Drift | None:
-    """The drift of overall scores; None with fewer than four rounds, which any line fits."""
-    rounds = residuals(table)
-    n = len(rounds)
+    """The drift of overall scores, by candidates that took part in all rounds; None under four, which any line fits."""
+    n = max((len(cells) for cells in table.values()), default=0)
     if n < 4:
         return None
-    centre = math.fsum(rounds) / n
-    spread = math.fsum((x - centre) ** 2 for x in rounds)
-    slope = math.fsum((x - centre) * y for x, y in rounds.items()) / spread
-    left = math.fsum((y - slope * (x - centre)) ** 2 for x, y in rounds.items())
-    change = math.expm1(slope * (max(rounds) - min(rounds)))
-    limit = quantile(0.01, n - 2)
-    return Drift(change, slope * slope * spread * (n - 2) > limit * limit * left)
+    stayed = [cells for cells in table.values() if len(cells) == n]
+    rounds = sorted(set.intersection(*(set(cells) for cells in stayed)))
+    levels = [statistics.fmean(cells[number] for cells in stayed) for number in rounds]
+    if len(rounds) < 4 or statistics.pvariance(levels) == 0:
+        return None
+    slope, _ = statistics.linear_regression(rounds, levels)
+    r = statistics.correlation(rounds, levels)
+    t = math.inf if r * r >= 1 else abs(r) * math.sqrt((len(rounds) - 2) / (1 - r * r))
+    return Drift(math.expm1(slope * (rounds[-1] - rounds[0])), t > quantile(0.01, len(rounds) - 2))
+
+
+def noisiest(table: Table) -> tuple[str, float] | None:
+    """The candidate that varies most, and the ratio of its standard deviation to the pooled one of the others.
+
+    None where there are too few rounds to tell it from chance.
+    """
+    rows = {name: list(cells.values()) for name, cells in table.items() if len(cells) >= UNEVEN_FROM}
+    if len(rows) < 2 or (len(rows) == 2 and min(map(len, rows.values())) < UNEVEN_FROM_OF_TWO):
+        return None
+    noise = {name: (len(row) - 1, max(variance(row), LEAST_DEVIATION**2 / 2)) for name, row in rows.items()}
+    loudest = max(noise, key=lambda name: noise[name][1])
+    others = [each for name, each in noise.items() if name != loudest]
+    pooled = sum(freedom * value for freedom, value in others) / sum(freedom for freedom, _ in others)
+    return loudest, math.sqrt(noise[loudest][1] / pooled)

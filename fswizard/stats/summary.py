@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from fswizard.model.analysis import Ratio, Summary
 from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_WRITTEN, WRITE_AMPLIFICATION
 from fswizard.model.result import Result, Sample
-from fswizard.stats.ratios import compare
+from fswizard.stats.intervals import compare
 from fswizard.stats.table import Table, comparable, counted, score, workload_tables
 
 BARE = ""
@@ -59,7 +59,7 @@ def _of_bare_device(result: Result, tables: Mapping[str, Table]) -> Mapping[tupl
         scores = {s.round: score(s) for s in samples if s.workload == workload}
         in_rounds = {number: at for number, at in scores.items() if number and number not in result.discarded_rounds}
         pairs = [(name, BARE) for name in table]
-        ratios = compare({**table, BARE: in_rounds}, workload, len(result.plan.candidates) + 1, pairs)
+        ratios = compare({**table, BARE: in_rounds}, workload, pairs)
         if not in_rounds and 0 in scores:
             ratios = tuple(
                 Ratio(name, BARE, workload, math.exp(statistics.median(cells.values()) - scores[0]), rounds=len(cells))

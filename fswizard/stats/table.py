@@ -12,16 +12,21 @@ Table = Mapping[str, Mapping[int, float]]
 """Candidate to round to the logarithm of its figure, with a sign by which larger is better."""
 
 
+LEAST = 1e-150
+"""Figures below it, or above its inverse, are of a damaged file; their ratios would not fit into a float."""
+
+
 def counted(result: Result) -> Iterable[Sample]:
-    """The candidates' primary figures in rounds that count."""
+    """The candidates' primary figures in rounds that count: those that all went through, once there is one."""
     names = {candidate.name for candidate in result.plan.candidates}
-    discarded = set(result.discarded_rounds)
-    return (s for s in result.samples if s.primary and s.candidate in names and s.round not in discarded)
+    discarded, last = set(result.discarded_rounds), result.finished_rounds or math.inf
+    samples = (s for s in result.samples if s.primary and s.candidate in names)
+    return (s for s in samples if s.round not in discarded and s.round <= last)
 
 
 def comparable(sample: Sample) -> bool:
     """Whether ratios can be made of a figure; there are none to zero."""
-    return sample.status == "ok" and 0.0 < sample.value < math.inf
+    return sample.status == "ok" and LEAST < sample.value < 1 / LEAST
 
 
 def score(sample: Sample) -> float:

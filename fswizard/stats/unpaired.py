@@ -6,12 +6,12 @@ import math
 import statistics
 from collections.abc import Collection
 
-from fswizard.model.analysis import Ratio
-from fswizard.stats.ratios import LEAST_DEVIATION, with_interval
+from fswizard.model.analysis import LEVEL, Ratio
+from fswizard.stats.intervals import LEAST_DEVIATION, with_interval
 from fswizard.stats.student import quantile
 
-ERROR = 0.05
-"""Chance that an interval misses."""
+ERROR = 0.01
+"""Chance that an interval misses: a table of several shows hardly a difference that is none."""
 LEAST_REPEATS = 3
 """Least number of figures that each of two candidates needs for an interval."""
 
@@ -26,4 +26,4 @@ def welch(pair: tuple[str, str], workload: str, logs: Collection[float], others:
     errors = [max(statistics.stdev(some), LEAST_DEVIATION) ** 2 / len(some) for some in (logs, others)]
     freedom = sum(errors) ** 2 / sum(error**2 / (len(some) - 1) for error, some in zip(errors, (logs, others)))
     half = quantile(ERROR, freedom) * math.sqrt(sum(errors))
-    return with_interval(ratio, shift, half)
+    return with_interval(ratio, shift, half, LEVEL)

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from fswizard.errors import FswizardError, Refused, UsageError
 from fswizard.language import _, in_english, listing
-from fswizard.model.analysis import Findings
+from fswizard.model.analysis import Findings, MoreTime
 from fswizard.model.drive import Drive
 from fswizard.model.events import Event
 from fswizard.model.filesystem import Candidate, Filesystem
-from fswizard.model.forecast import Forecast
 from fswizard.model.layout import Layout
 from fswizard.model.plan import Member, Plan, Target
 from fswizard.model.recipe import Recipe
@@ -269,12 +268,6 @@ class Backend:
             history,
         )
 
-    def settles(self, plan: Plan) -> str:
-        """What a run is likely to settle; empty where nothing like it was measured before."""
-        from fswizard.session import settles_text
-
-        return settles_text(plan, self.history())
-
     def questions(self, plan: Plan) -> tuple[DeviceTarget, ...]:
         """What has to be typed before the devices of `plan` are erased, one question for each."""
         from fswizard.disks.choice import devices_of
@@ -347,17 +340,17 @@ class Backend:
 
         return why_not(path)
 
-    def take_up(self, path: Path, forecast: Forecast | None = None) -> Resumption:
+    def take_up(self, path: Path, more: MoreTime | None = None) -> Resumption:
         """The run in a result file, ready to go on; FswizardError where it cannot.
 
-        It has the same limits again, or time for the rounds of a forecast.
+        It has the same limits again, or time for `more` rounds.
         """
         from fswizard.session import take_up
 
         run = take_up(path)
-        if forecast is None or not forecast.limit_s:
+        if more is None or not more.limit_s:
             return run
-        return replace(run, plan=replace(run.plan, time_limit_s=run.plan.preparation_s + forecast.limit_s))
+        return replace(run, plan=replace(run.plan, time_limit_s=run.plan.preparation_s + more.limit_s))
 
     def conclude(self, result: Result, weights: Mapping[str, float], needs: Sequence[str]) -> Findings:
         from fswizard.advice import conclude

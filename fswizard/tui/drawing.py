@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.style import Style
 
 from fswizard.language import NOT_FIRST, NOT_LAST, _
-from fswizard.model.analysis import SIGNS, Tone, Verdict
+from fswizard.model.analysis import SIGNS, Sign, Tone, Verdict
 from fswizard.model.drive import DRIVE_KINDS, SMR_KINDS, Drive, SmrVerdict
 from fswizard.model.text import safe, safe_lines
 
@@ -26,6 +26,7 @@ COLOURS: Mapping[Tone, tuple[str, str]] = {
     "bad": ("$text-error", "$error-muted"),
     "even": ("$text-primary", "$primary-muted"),
     "muted": ("$muted", "$line"),
+    "warning": ("$text-warning", "$warning-muted"),
 }
 """Of what a sign says: the colour of ink, and of the ground behind a bar."""
 
@@ -139,9 +140,9 @@ def signed(verdict: Verdict, words: str = "") -> Content:
     return text((f"{SIGNS[verdict].glyph} {words or _(SIGNS[verdict].word)}", ink(verdict)))
 
 
-def answered(known: bool) -> tuple[str, str]:
-    """The mark before the answer of a run: whether it names what to use."""
-    return ("✓ ", "bold $text-success") if known else ("! ", "bold $text-warning")
+def answer_mark(sign: Sign) -> tuple[str, str]:
+    """The mark before the answer of a run."""
+    return (f"{sign.glyph} ", f"bold {COLOURS[sign.tone][0]}")
 
 
 def filesystem_ink(kind: str) -> str:

@@ -7,6 +7,7 @@ import shlex
 from rich.cells import cell_len
 from textual.content import Content
 
+from fswizard.advice.words import more_text
 from fswizard.language import N_, _, n_, p_, shown
 from fswizard.model.analysis import Ratio
 from fswizard.model.events import Stage
@@ -66,7 +67,7 @@ def title(state: RunState) -> Content:
         look = " · " + _("first look at {candidate}", candidate=step.candidate) if step.candidate else ""
         return text(_(plan.recipe.title), (look, _ink(plan, step.candidate)), (f" · {stage}", "$muted"))
     workload = next((_(w.title) for w in plan.recipe.workloads if w.name == step.workload), stage)
-    rounds = p_("round", "of at most {rounds}", rounds=plan.maximum_rounds)
+    rounds = ""
     if step.round <= plan.minimum_rounds:
         rounds = p_("round", "of at least {rounds}", rounds=plan.minimum_rounds)
     return text(
@@ -180,8 +181,8 @@ def leaderboard(state: RunState, width: int, *, tall: bool) -> Content:
             rows += [fit(head, width - word.cell_length) + word, Content("   ") + bar]
         else:
             rows.append(fit(head, name + 6) + bar + Content("  ") + word)
-    if state.forecast:
-        rows += wrap((state.forecast.text if tall else cut(state.forecast.text, width), "$muted"), width)
+    if state.more:
+        rows += wrap((more_text(state.more), "$muted"), width)
     elif rounds < FIRST_LOOK and not state.ended:
         rows.append(text((_("first verdict after round {round}", round=FIRST_LOOK), "$muted")))
     return lines(rows)
@@ -223,7 +224,7 @@ def _words(state: RunState, ratio: Ratio) -> Content:
         return text((f"◆ {_('baseline')}", "$muted"))
     if ratio.ratio <= 0:
         return text((f"· {_('waiting')}", "$muted"))
-    return signed(ratio.verdict, "" if ratio.verdict == "tie" else speed_text(ratio.ratio))
+    return signed(ratio.verdict, "" if ratio.verdict == "alike" else speed_text(ratio.ratio))
 
 
 def fading(ratio: Ratio, top: float, width: int, look: Look) -> Content:

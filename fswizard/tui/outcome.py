@@ -19,13 +19,12 @@ from fswizard.report.layout import tables
 from fswizard.report.presentation import SET_UP, WORST_STALL, Presentation
 from fswizard.tui.drawing import (
     WIDEST,
-    answered,
+    answer_mark,
     bullet,
     cut,
     cut_among,
     facts,
     filesystem_ink,
-    filled,
     fit,
     heading,
     ink,
@@ -66,27 +65,20 @@ BESIDE = 70
 """Columns from which on a workload's title stands beside its bars: those of the report on a terminal of 120."""
 
 
-def headline(view: Presentation, width: int, more: str = "", why_not: str = "") -> Content:
-    """The verdict, and how sure it is; `more` is what resuming the run would bring, `why_not` why it cannot be."""
-    card = view.card
-    mark = answered(bool(view.findings.advice.choice))
-    dots = text((card.dots, "bold $text-success" if card.confidence > 2 else "bold $text-warning"))
-    certainty = _("confidence {dots} {level}") if width >= 72 else "{dots} {level}"
-    sure = filled(certainty, dots=dots, level=card.level).stylize_before("$muted") if card.certainty else text()
+def headline(view: Presentation, width: int, why_not: str = "") -> Content:
+    """The answer and the lines below it; `why_not` says why the run cannot be resumed."""
+    answer = view.answer
     width = min(width, CARD_WIDTH)
-    room = width - sure.cell_length - 2
-    if cell_len(card.verdict) + 2 <= room:
-        head = fit(text(mark, (card.verdict, "bold")), room) + Content("  ") + sure
-    else:
-        verdict = bullet(text(mark[:2]).rstrip(), (card.verdict, "bold"), width)
-        head = lines((verdict, text("  ", sure))) if card.certainty else verdict
-    rows = [head, *(bullet(" ", (line, ""), width) for line in card.lines)]
+    certainty = (f", {answer.certainty}", "$muted") if answer.certainty else ""
+    mark = text(answer_mark(answer.sign)).rstrip()
+    rows = [bullet(mark, text((answer.verdict, "bold"), certainty), width)]
+    for line in answer.lines:
+        warned = bool(answer.warning) and line == answer.lines[0]
+        rows.append(bullet(DOUBT if warned else " ", (line, "$text-warning" if warned else ""), width))
     if view.ended:
         rows.append(bullet(DOUBT, (f"{view.ended} {why_not}".rstrip(), "$muted"), width))
     left = (shown(doubt.text) for doubt in view.findings.result.doubts if doubt.code in LEFT_BEHIND)
     rows += [bullet(DOUBT, (words, "$text-warning"), width) for words in left]
-    if more:
-        rows.append(bullet(("g", "bold $text-primary"), (more, ""), width))
     return lines(rows)
 
 
@@ -95,15 +87,16 @@ def figures(view: Presentation, width: int, height: int) -> Content:
     groups = [((row.title, "" if row.weight else "$muted"), [_chart_row(bar) for bar in row.bars]) for row in view.rows]
     blocks = charts(groups, min(width, WIDEST), beside=width >= BESIDE)
     rows = sum(len(block.split("\n")) + 1 for block in blocks)
-    caption = lines(wrap((view.caption, "$muted"), width)) if rows < height else Content("")
+    caption = lines(wrap((view.caption, "$muted"), width))
     return Content("\n\n" if rows <= height else "\n").join(filter(None, (caption, *blocks)))
 
 
 def _chart_row(bar: Bar) -> ChartRow:
     remark = (bar.remark, ink(bar.verdict)) if bar.figure else signed("failed", bar.remark)
+    block = "░" if bar.verdict == "open" else "▆"
     return ChartRow(
         bar.title,
-        lambda room: text(("▆" * max(1, round(bar.length * room)), filesystem_ink(bar.kind))),
+        lambda room: text((block * max(1, round(bar.length * room)), filesystem_ink(bar.kind))),
         bar.figure,
         remark,
     )
@@ -215,8 +208,8 @@ def answer(view: Presentation, width: int, height: int) -> Content:
     """Below the card: figures, pauses, and how to set up what the verdict names. Closer where it is low."""
     width_used = min(width, WIDEST)
     parts = [figures(view, width, height), stalls(view, width_used)]
-    if view.card.commands:
-        commands = (line for each in view.card.commands for line in wrap((each, "$text-primary"), width_used))
+    if view.answer.commands:
+        commands = (line for each in view.answer.commands for line in wrap((each, "$text-primary"), width_used))
         parts.append(lines((heading(_(SET_UP), width_used), *commands)))
     return Content("\n\n").join(filter(None, parts))
 

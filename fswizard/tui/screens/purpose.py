@@ -19,7 +19,7 @@ from fswizard.language import N_, _, n_, p_, shown
 from fswizard.model.text import mid_sentence
 from fswizard.model.units import binary_text, duration_text, size_text
 from fswizard.tui.choices import Purpose, WizardChoices
-from fswizard.tui.drawing import answered, cut, facts, lines, text
+from fswizard.tui.drawing import answer_mark, cut, facts, lines, text
 from fswizard.tui.screens.base import AIRY, StepScreen
 from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
@@ -221,7 +221,7 @@ def entry_answer(entry: Entry, width: int) -> Content:
     """What an earlier result says, as the result itself does."""
     if entry.ending is None:
         return text((cut(shown(entry.verdict), width), "$muted"))
-    return text(answered(entry.answered), cut(shown(entry.verdict), width - 2))
+    return text(answer_mark(entry.sign), cut(shown(entry.verdict), width - 2))
 
 
 def _entry(entry: Entry, width: int, on: bool, *, remark: str = "") -> Content:

@@ -16,8 +16,7 @@ from textual.widgets import Static
 from fswizard.advice.words import worth_asking
 from fswizard.errors import FswizardError
 from fswizard.language import N_, _, shown
-from fswizard.model.analysis import Findings
-from fswizard.model.forecast import Forecast
+from fswizard.model.analysis import Findings, MoreTime
 from fswizard.model.result import Result
 from fswizard.report.presentation import Presentation, present
 from fswizard.tui import outcome
@@ -36,16 +35,16 @@ class ResultScreen(StepScreen):
     """The card, figures as bars, commands; behind a key what they rest on; weights and needs rank it again at once."""
 
     HELP = N_(
-        "The first lines say what to use, why, and when to choose otherwise. The dots say how sure that is: four mean "
-        "proven and without a doubt that matters. The longest bar is the best, for durations too.\n\n"
+        "The first lines say what to use, why, and when to choose otherwise. ✓ stands for a proven answer, ═ for "
+        "candidates that are alike, so choose by features, ○ for one that is not settled. The longest bar is the best, "
+        "for durations too; where no difference is proven it is pale.\n\n"
         "d shows what it rests on. Ratios compare a candidate with the baseline: 1.21 means 1.21 times as good. The "
-        "whisker, or what stands in brackets, is the interval in which the true ratio lies with 95 % certainty. Within "
-        "5 % two are level, so choose by features. Behind means that another candidate is proven faster, though the "
-        "baseline is not.\n\n"
+        "whisker, or what stands in brackets, is the interval in which the true ratio lies with 95 % certainty. "
+        "Behind means that another candidate is proven faster, though the baseline is not.\n\n"
         "w changes how much each workload counts, m what you must have: the same figures are ranked again at once, "
         "nothing is measured again.\n\n"
-        "g resumes a run that ended before the answer was clear; the card says what that is likely to bring.\n\n"
-        "u sets a disk up for good with what the card says: it asks which disk, shows the exact commands, and begins "
+        "g resumes a run whose answer is not settled; the last of the first lines says what that brings.\n\n"
+        "u sets a disk up for good with what the answer says: it asks which disk, shows the exact commands, and begins "
         "only after you confirm.\n\n"
         "c copies the commands, y a short post with the command to try it. s shows the text for a forum, to copy it. "
         "Enter exports the report: as text, Markdown, BBCode, a web page, a picture, a table, or JSON.\n\n"
@@ -117,10 +116,10 @@ class ResultScreen(StepScreen):
         self.refresh_bindings()
 
     @property
-    def _forecast(self) -> Forecast | None:
+    def _more(self) -> MoreTime | None:
         """What resuming would bring; with other weights or needs than those of the run nobody knows."""
         same = self._findings is not None and self._findings.result.plan == self._result.plan
-        return self._findings.forecast if self._findings is not None and same and self._why_not == "" else None
+        return self._findings.answer.more if self._findings is not None and same and self._why_not == "" else None
 
     def _draw(self, view: Presentation) -> None:
         def draw(width: int) -> Content:
@@ -137,9 +136,8 @@ class ResultScreen(StepScreen):
     def _head(self) -> None:
         if self._view is not None and self.display:
             question = self.query_one("#question", Static)
-            width, forecast = max(20, question.content_size.width), self._forecast
-            offer = forecast.offer if forecast else ""
-            question.update(outcome.headline(self._view, width, offer, self._why_not or ""))
+            width = max(20, question.content_size.width)
+            question.update(outcome.headline(self._view, width, self._why_not or ""))
             self.query_one("#remark", Static).display = False
 
     def on_resize(self) -> None:
@@ -155,8 +153,8 @@ class ResultScreen(StepScreen):
             "details": lambda: not self._unfolded,
             "go_on": lambda: self._why_not == "" and not in_list,
             "export": lambda: found is not None and not in_list,
-            "set_up": lambda: found is not None and bool(found.advice.choice) and not in_list,
-            "copy": lambda: found is not None and bool(found.advice.card.commands) and not in_list,
+            "set_up": lambda: found is not None and bool(found.answer.recommended) and not in_list,
+            "copy": lambda: found is not None and bool(found.answer.commands) and not in_list,
         }
         return possible[action]() if action in possible else super().check_action(action, parameters)
 
@@ -213,7 +211,7 @@ class ResultScreen(StepScreen):
 
     def action_copy(self) -> None:
         if self._findings is not None:
-            self.wizard.copy_to_clipboard("\n".join(self._findings.advice.card.commands))
+            self.wizard.copy_to_clipboard("\n".join(self._findings.answer.commands))
             self.notify(_("The commands are in the clipboard, where the terminal allows it."))
 
     def action_copy_post(self) -> None:
@@ -228,8 +226,8 @@ class ResultScreen(StepScreen):
 
     def action_go_on(self) -> None:
         if (path := self.wizard.result_path) is not None:
-            take_up, forecast = self.wizard.backend.take_up, self._forecast
-            self.ask(lambda: take_up(path, forecast), self.wizard.take_up, fails=self._cannot_go_on, group="take-up")
+            take_up, more = self.wizard.backend.take_up, self._more
+            self.ask(lambda: take_up(path, more), self.wizard.take_up, fails=self._cannot_go_on, group="take-up")
 
     def _cannot_go_on(self, error: FswizardError) -> None:
         words = f"{shown(error.message)} {shown(error.hint_without_switches)}"
@@ -241,7 +239,7 @@ class ResultScreen(StepScreen):
 
         if self._findings is not None:
             plan = self._findings.result.plan
-            candidate = plan.candidate(self._findings.advice.choice[0])
+            candidate = plan.candidate(self._findings.answer.first)
             if reason := self.wizard.backend.why_not_set_up(candidate):
                 self.notify(reason, severity="warning", markup=False)
             else:

@@ -28,7 +28,7 @@ from fswizard.tui.widgets.canvas import Canvas
 if TYPE_CHECKING:
     from fswizard.tui.backend import DeviceTarget, State
 
-    Planned = tuple[Plan, str, tuple[DeviceTarget, ...], State, str]
+    Planned = tuple[Plan, tuple[DeviceTarget, ...], State, str]
 
 ROOT = {
     "udisks": N_("Not needed: udisks2 attaches and mounts the scratch image, and everything runs as you."),
@@ -97,7 +97,7 @@ class ReviewScreen(StepScreen):
         self.query_one("#serial").display = False
         self.query_one(".panel").border_title = _("Exact commands")
         if self.wizard.measuring and self.wizard.running is not None:
-            self._planned((self.wizard.running.state.plan, "", (), "root", ""))
+            self._planned((self.wizard.running.state.plan, (), "root", ""))
             return
         if self.wizard.taken_up is None:
             self.say(_("Making the plan …"))
@@ -111,7 +111,7 @@ class ReviewScreen(StepScreen):
         rights = "udisks" if plan.by_udisks else backend.rights()
         because = backend.why_root(plan) if plan.target.kind == "image" and rights not in ("udisks", "root") else ""
         warning = _("Reason: {reason}.", reason=because) if because else ""
-        return plan, backend.settles(plan), questions, rights, warning
+        return plan, questions, rights, warning
 
     def _cannot(self, error: FswizardError) -> None:
         self.problem = error
@@ -120,7 +120,7 @@ class ReviewScreen(StepScreen):
         self.query_one("#plan", Canvas).show(lambda width: _problem(error, width))
 
     def _planned(self, planned: Planned) -> None:
-        plan, settles, questions, rights, warning = planned
+        plan, questions, rights, warning = planned
         self._plan = plan
         self._questions, self._answers = questions, []
         self.wizard.choose(plan=plan)
@@ -137,7 +137,7 @@ class ReviewScreen(StepScreen):
         taken_up = self.wizard.taken_up
         earlier = taken_up.earlier if taken_up else None
         chosen = None if taken_up or self.choices.comparing else self.choices.drive
-        more: dict[str, Any] = {"settles": settles, "warning": warning, "earlier": earlier}
+        more: dict[str, Any] = {"warning": warning, "earlier": earlier}
         self.query_one("#plan", Canvas).show(
             lambda width: plan_words(plan, rights, width, questions, chosen, gap=self.size.height >= AIRY, **more)
         )
@@ -230,16 +230,15 @@ def plan_words(
     questions: Sequence[DeviceTarget] = (),
     chosen: Drive | None = None,
     *,
-    settles: str = "",
     warning: str = "",
     earlier: Result | None = None,
     gap: bool = True,
 ) -> Content:
     """What will happen, what will be lost, where files go, how long it takes. `chosen` is the disk that was chosen,
-    where the plan may be about another, `settles` what it is likely to settle, where that is known, `warning` what to
-    know before root is given, `earlier` the run that is resumed; `gap` leaves a line between any two."""
+    where the plan may be about another, `warning` what to know before root is given, `earlier` the run that is resumed;
+    `gap` leaves a line between any two."""
     kind, drive = plan.target.kind, plan.drive
-    rows: dict[str, str | Content] = dict(plan_facts(plan, settles=settles, earlier=earlier).rows)
+    rows: dict[str, str | Content] = dict(plan_facts(plan, earlier=earlier).rows)
     loses, place = _(LOSES), _(PLACE)
     if kind != "device":
         nothing, colon, why = _(NOTHING).partition(":")

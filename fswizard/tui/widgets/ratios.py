@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from fswizard.language import _, shown
-from fswizard.model.analysis import SIGNS, TIE, Ratio
+from fswizard.model.analysis import LEVEL, SIGNS, Ratio
 from fswizard.model.units import ratio_text
 from fswizard.report import figures
 from fswizard.report.figures import Axis
@@ -29,7 +29,7 @@ def bar(ratio: Ratio, axis: Axis, width: int, *, is_baseline: bool = False) -> C
     one, here = axis.cell(1.0, width), axis.cell(ratio.ratio, width)
     ink, ground = COLOURS[SIGNS[ratio.verdict].tone]
     filled = range(min(one, here), max(one, here) + 1) if ratio.ratio > 0 and not is_baseline else range(0)
-    band = range(axis.cell(1 / TIE, width), axis.cell(TIE, width) + 1)
+    band = range(axis.cell(1 / LEVEL, width), axis.cell(LEVEL, width) + 1)
     cells = " " * one + "◆" + " " * (width - one - 1) if is_baseline else figures.bar(ratio, axis, width)
     inks = {" ": "", "│": "$muted", "◆": "$muted", "●": f"bold {ink}", "○": f"bold {ink}"}
     styles = [inks.get(cell, ink) for cell in cells]

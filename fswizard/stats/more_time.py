@@ -1,0 +1,43 @@
+"""What more time would bring, by the formula of the intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from itertools import combinations
+
+from fswizard.model.analysis import ALIKE, MoreTime
+from fswizard.model.plan import FIRST_LOOK
+from fswizard.model.result import Result
+from fswizard.stats.intervals import ALPHA, compare, looks
+from fswizard.stats.table import Tables, tables_of
+
+MOST = math.log(2)
+"""Half width from which on it says nothing that would be worth the time."""
+
+
+def more_time(
+    result: Result, candidates: Collection[str], trial_s: float, tables: Tables | None = None
+) -> MoreTime | None:
+    """The rounds until every two of the candidates are known to ±10 %, or else as many again as there were.
+
+    `trial_s` is the duration of a trial, `tables` are those of the result. None where no pair with an interval is open,
+    where no round is left, and where intervals would still be wide then.
+    """
+    tables = tables or tables_of(result)
+    pairs = combinations([name for name in tables.standing if name in candidates], 2)
+    unsettled = [ratio for ratio in compare(tables.overall, "", pairs) if ratio.verdict == "open"]
+    found = looks(tables.overall, [(ratio.candidate, ratio.baseline) for ratio in unsettled])
+    known = [(look.noise(*pair), look.pairs / ALPHA) for pair, look in found.items() if len(look.rounds) >= FIRST_LOOK]
+    done = rounds = max((noise.rounds for noise, _ in known), default=0)
+    target, half_width = math.log(ALIKE), math.inf
+    if all(noise.half_width(threshold) <= target for noise, threshold in known):
+        target = 0.0  # narrow enough, and open still
+    most = min(result.plan.maximum_rounds, 2 * done)
+    while rounds < most and half_width > target:
+        rounds += 1
+        half_width = max(noise.half_width(threshold, rounds) for noise, threshold in known)
+    if half_width > MOST:
+        return None
+    ahead = rounds - done
+    return MoreTime(ahead, ahead * len(result.plan.with_new(candidates)) * trial_s, math.expm1(half_width))
