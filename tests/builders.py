@@ -10,7 +10,7 @@ from typing import Any
 from fswizard.engines.fio import FioJob
 from fswizard.engines.tree import TreeJob
 from fswizard.filesystems import parse_candidate
-from fswizard.model.analysis import Analysis
+from fswizard.model.analysis import Analysis, Answer
 from fswizard.model.drive import Drive, Evidence, SmrKind, SmrVerdict
 from fswizard.model.filesystem import Candidate, Feature, Filesystem
 from fswizard.model.metrics import DURATION, THROUGHPUT, Metric
@@ -125,8 +125,8 @@ def make_filled_result(slower: float) -> Result:
     return make_result(plan=make_plan(("ext4",), workloads), samples=tuple(s for some in samples for s in some))
 
 
-def write_result(path: Path, result: Result, analysis: Analysis | None = None, verdict: str = "") -> None:
-    """Write the file of a whole result; `analysis` and `verdict` are shown in the history."""
+def write_result(path: Path, result: Result, analysis: Analysis | None = None, answer: Answer | None = None) -> None:
+    """Write the file of a whole result; `analysis` and `answer` are shown in the history."""
     with ResultWriter(path) as writer:
-        for line in lines(result, analysis, verdict):
+        for line in lines(result, analysis, answer):
             writer.append(line)

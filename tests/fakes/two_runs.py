@@ -18,7 +18,7 @@ NAMES = ("ext4", "xfs", "btrfs", "ext4:noatime")
 
 class TwoRuns(FakeMachine):
     def history(self) -> tuple[Entry, ...]:
-        ending = RunEnded(540.0, "finished", WHY_STOPPED["one-left"], ("xfs",), 6, verdict())
+        ending = RunEnded(540.0, "finished", WHY_STOPPED["one-left"], ("xfs",), 6, verdict(), "winner")
         header = Header(1, "2025-12-31T18:20:00Z", "archive-disk", "image", NAMES, "ST8000AS0002-1NA17Z")
         return tuple(
             Entry(Path(f"/results/{name}.jsonl"), replace(header, started=started), ending)

@@ -24,6 +24,7 @@ from fswizard.engines import engine
 from fswizard.engines.shared.programs import failure
 from fswizard.errors import FswizardError, UsageError
 from fswizard.filesystems import parse_candidates
+from fswizard.model.analysis import MoreTime
 from fswizard.model.drive import Drive
 from fswizard.model.events import (
     CommandFinished,
@@ -43,7 +44,6 @@ from fswizard.model.events import (
     fold,
 )
 from fswizard.model.filesystem import Candidate
-from fswizard.model.forecast import Forecast
 from fswizard.model.plan import FORMAT, Plan
 from fswizard.model.recipe import PlannedCommand, Recipe, Workload
 from fswizard.model.result import Environment, Failure, Result, Sample
@@ -185,7 +185,7 @@ class FakeMachine(Backend):
     def why_not_resumed(self, path: Path) -> str:
         return COMPLETE if path.name == "new.jsonl" else ""
 
-    def take_up(self, path: Path, forecast: Forecast | None = None) -> Resumption:
+    def take_up(self, path: Path, more: MoreTime | None = None) -> Resumption:
         if problem := self.why_not_resumed(path):
             raise UsageError(problem)
         result = self.load(path)
@@ -202,7 +202,7 @@ class FakeMachine(Backend):
             Entry(
                 Path("/results/new.jsonl"),
                 header,
-                RunEnded(171.0, "finished", WHY_STOPPED["one-left"], ("xfs",), 6, verdict()),
+                RunEnded(171.0, "finished", WHY_STOPPED["one-left"], ("xfs",), 6, verdict(), "winner"),
             ),
             Entry(Path("/results/old.jsonl"), older, None),
         )
@@ -232,7 +232,7 @@ class AllRecipes(FakeMachine):
 @cache
 def verdict() -> str:
     """What the card of a whole script says."""
-    return conclude(finished_result(FakeMachine(earlier=False))).advice.card.verdict
+    return conclude(finished_result(FakeMachine(earlier=False))).answer.verdict
 
 
 class FakeSession:

@@ -236,7 +236,7 @@ def test_disks_too_small_for_a_candidate_are_refused(recipe: Path, bench: Bench)
     others, file = disks(bench, MEMBERS - 1), bench.file("small", 72 << 20)
     small = Case(bench.attach(file), file)
     done = fswizard("plan", *given(recipe, named([small, *others]), "btrfs:raid1; ext4"), code=2)
-    assert "ext4 has room for 72M on the target, and the recipe short needs 80M" in done.stderr
+    assert "ext4 needs at least 80M, and the target has 72M" in done.stderr
     done = fswizard("plan", *given(recipe, named([*others, small]), "btrfs:raid10"), code=0)
     assert "btrfs:raid10: 151 MB of 478 MB" in done.stdout, "the smallest decides"
 

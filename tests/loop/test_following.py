@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import signal
-import socket
 from collections.abc import Callable
 from contextlib import aclosing, suppress
 from dataclasses import replace
@@ -178,10 +177,8 @@ async def test_nonsense_is_no_order(tmp_path: Path) -> None:
 
     def at(event: Event) -> None:
         if isinstance(event, RunStarted):
-            (listens,) = (state_directory() / "running").glob("*.socket")
-            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as line:
-                for order in (b"", b"erase", b"x" * 2000, b"\xff"):
-                    line.sendto(order, str(listens))
+            (listens,) = (state_directory() / "running").glob("*.orders")
+            listens.write_bytes(b"\n".join((b"", b"erase", b"x" * 9000, b"\xff")))
 
     assert isinstance((await watch(session, at))[-1], RunEnded)
     assert session.result.outcome == "finished"
@@ -208,11 +205,10 @@ async def test_half_a_line_is_waited_for(tmp_path: Path) -> None:
 def test_what_a_killed_run_left_is_passed_over_and_removed() -> None:
     folder = state_directory() / "running"
     folder.mkdir(parents=True)
-    entry, listens = folder / "run-dead.json", folder / "run-dead.socket"
+    entry, listens = folder / "run-dead.json", folder / "run-dead.orders"
     dead = OngoingRun("/r.jsonl", "quick", "sda", "", "", 1)
     entry.write_text(json.dumps(to_json(dead)))
-    with socket.socket(socket.AF_UNIX) as line:
-        line.bind(str(listens))
+    os.mkfifo(listens)
     with pytest.raises(FswizardError, match="No run is in progress"):
         find_ongoing()
     assert not entry.exists() and not listens.exists()

@@ -14,6 +14,7 @@ import pytest
 
 from fswizard import results
 from fswizard.errors import FswizardError, Missing, Refused, UsageError
+from fswizard.model.analysis import MoreTime
 from fswizard.model.events import (
     Event,
     RoundDiscarded,
@@ -24,7 +25,6 @@ from fswizard.model.events import (
     StepFailed,
     StepStarted,
 )
-from fswizard.model.forecast import Forecast
 from fswizard.model.plan import Target
 from fswizard.model.result import Failure, Result
 from fswizard.model.result_file import encoded
@@ -176,8 +176,8 @@ def test_the_time_limit_is_the_same_again_or_is_given_also_after_a_resumed_run_w
     assert plan.time_limit_s == 3600
     assert resuming.take_up(path, time_limit_s=42).plan.time_limit_s == 42
     assert Backend().why_not_resumed(path) == ""
-    forecast = Forecast((0.4, 0.8), (0.4, 0.4), (2, 4), trial_s=10)
-    assert Backend().take_up(path, forecast).plan.time_limit_s == plan.preparation_s + 50, "two rounds and a half"
+    more = MoreTime(rounds=2, seconds=40.0, bound=0.09)
+    assert Backend().take_up(path, more).plan.time_limit_s == plan.preparation_s + 50, "two rounds and a half"
     refused = fswizard("run", "--resume", str(path), "--seed", "3", code=2)
     assert "--seed can't be combined with --resume" in refused.stderr
     fswizard("run", "--resume", str(path), "--time", "0s", code=2)

@@ -8,13 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
-from fswizard.model.analysis import TIE, Ratio
+from fswizard.model.analysis import LEVEL, Ratio
 from fswizard.model.metrics import CPU, DURATION, RETURNED, Metric
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Result
 from fswizard.model.units import ratio_text
 from fswizard.stats import analyse, tables_of
-from fswizard.stats.discoveries import ERROR, controlled
 from fswizard.stats.unpaired import welch
 from tests.reproduce.by_hand import BY_HAND
 from tests.reproduce.published import Conclusion, Condition, Document, Work, document, experiment, result_of
@@ -169,20 +168,19 @@ def _counterpart(ours: Result, theirs: Work) -> Iterator[tuple[Workload, Metric]
 
 
 def ratios(name: str, result: Result) -> tuple[Ratio, ...]:
-    """The ratios of an experiment by workload, with intervals that hold for the whole table.
+    """The ratios of an experiment by workload.
 
     What was measured by hand was not measured in rounds, so its figures are compared unpaired.
     """
     if name not in BY_HAND:
         return analyse(result).by_workload
     baseline = result.plan.baseline
-    known = [
+    return tuple(
         welch((candidate, baseline), workload, logs.values(), table[baseline].values())
         for workload, table in tables_of(result).by_workload.items()
         for candidate, logs in table.items()
         if candidate != baseline
-    ]
-    return controlled(known, lambda ratio: ratio.workload, ERROR)
+    )
 
 
 def agreement(there: Ratio, here: Ratio, bound: bool) -> str:
@@ -196,15 +194,15 @@ def agreement(there: Ratio, here: Ratio, bound: bool) -> str:
     if here.low is None or here.high is None:
         return "too few rounds to tell"
     within = here.low <= there.ratio <= here.high
-    if here.verdict == "undecided":
-        return "undecided here, and compatible" if within else "undecided here"
+    if here.verdict == "open":
+        return "open here, and compatible" if within else "open here"
     return _agreement_where_decided(there.ratio, here, within=within)
 
 
 def _agreement_where_decided(there: float, here: Ratio, *, within: bool) -> str:
     if here.verdict != _side(there):
-        return "disagrees: no difference here" if here.verdict == "tie" else "disagrees in direction"
-    if within or here.verdict == "tie":
+        return "disagrees: no difference here" if here.verdict == "alike" else "disagrees in direction"
+    if within or here.verdict == "alike":
         return "agrees"
     larger = abs(math.log(here.ratio)) > abs(math.log(there))
     return "agrees in direction, larger here" if larger else "agrees in direction, smaller here"
@@ -212,8 +210,8 @@ def _agreement_where_decided(there: float, here: Ratio, *, within: bool) -> str:
 
 def _side(ratio: float) -> str:
     """The verdict on a ratio that is exact."""
-    if 1 / TIE <= ratio <= TIE:
-        return "tie"
+    if 1 / LEVEL <= ratio <= LEVEL:
+        return "alike"
     return "faster" if ratio > 1 else "slower"
 
 
@@ -255,7 +253,7 @@ def holds(condition: Condition, ratio: Ratio | None, result: Result, by_processo
     emulated = condition.workload not in by_processor
     candidate = emulated and processor_bound(result, ratio.candidate, condition.workload)
     baseline = emulated and processor_bound(result, ratio.baseline, condition.workload)
-    if ratio.verdict == "tie" and 1 in (above, below) and not candidate and not baseline:
+    if ratio.verdict == "alike" and 1 in (above, below) and not candidate and not baseline:
         return False  # a difference was claimed
     low = 0.0 if baseline else ratio.low
     high = math.inf if candidate else ratio.high

@@ -59,7 +59,7 @@ def main() -> None:
             found = result(name)
             findings = conclude(found)
             path = results.results_directory() / f"{name}.jsonl"
-            write_result(path, found, findings.analysis, findings.advice.card.verdict)
+            write_result(path, found, findings.analysis, findings.answer)
         with patch("textual.app.wait_for_idle", handled), patch("textual.pilot.wait_for_idle", handled):
             asyncio.run(_take_all())
     (FOLDER / "card.svg").write_text(render(conclude(result()), "svg"), "utf-8")

@@ -17,7 +17,7 @@ from tests.tui.driving import settled, wizard
 
 CALLS = (
     "details", "place", "named_place", "mounted", "offers", "availability",
-    "draft", "make_plan", "settles", "questions", "confirmed", "rights", "start",
+    "draft", "make_plan", "questions", "confirmed", "rights", "start",
     "ongoing", "resumable", "why_not_resumed", "history", "load", "remove", "leftovers",
 )  # fmt: skip
 """Methods that look at the machine; `authorise` is called while no screen is open."""

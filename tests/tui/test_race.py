@@ -194,7 +194,7 @@ def test_before_the_first_round_is_over_the_leaderboard_follows_the_figures() ->
     assert [(ratio.candidate, ratio.ratio) for ratio in state.standing] == [("ext4", 1.0), ("xfs", 0.0)]
     state = state_after(sample("ext4", 100.0), sample("xfs", 200.0), sample("ext4", 1.0, "copy"))
     assert [(ratio.candidate, ratio.ratio) for ratio in state.standing] == [("xfs", pytest.approx(2.0)), ("ext4", 1.0)]
-    assert all(ratio.verdict == "undecided" for ratio in state.standing)
+    assert all(ratio.verdict == "open" for ratio in state.standing)
 
 
 def test_candidates_of_one_filesystem_share_its_colour_and_differ_in_texture() -> None:

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 from fswizard.disks import exact_commands
-from fswizard.model.analysis import Advice, Analysis, Card, Findings, Ratio, Reason, Verdict
+from fswizard.model.analysis import Analysis, Answer, Findings, Ratio, Reason, Verdict
 from fswizard.model.codec import from_json, to_json
 from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_WRITTEN, DURATION, IOPS, THROUGHPUT, WORST_LATENCY
 from fswizard.model.result import Doubt, Environment, Failure, Sample, ThroughputSeries
@@ -42,15 +42,19 @@ FIGURES: dict[str, dict[str, tuple[float, ...]]] = {
     },
 }
 RATIOS: dict[str, dict[str, tuple[float, Verdict]]] = {
-    "xfs": {"large-files": (1.04, "tie"), "random-append": (1.98, "faster"), "delete-tree": (0.71, "slower")},
-    "btrfs:noatime": {"large-files": (1.02, "tie"), "random-append": (0.74, "slower"), "delete-tree": (0.93, "slower")},
-    "ext4:noatime": {"large-files": (1.0, "tie"), "random-append": (1.01, "tie"), "delete-tree": (1.0, "undecided")},
+    "xfs": {"large-files": (1.04, "alike"), "random-append": (1.98, "faster"), "delete-tree": (0.71, "slower")},
+    "btrfs:noatime": {
+        "large-files": (1.02, "alike"),
+        "random-append": (0.74, "slower"),
+        "delete-tree": (0.93, "slower"),
+    },
+    "ext4:noatime": {"large-files": (1.0, "alike"), "random-append": (1.01, "alike"), "delete-tree": (1.0, "open")},
 }
 OVERALL: tuple[tuple[str, float, float, float, Verdict], ...] = (
     ("xfs", 1.21, 1.15, 1.28, "faster"),
-    ("btrfs:noatime", 1.012, 0.96, 1.06, "undecided"),
-    ("ext4:noatime", 1.002, 0.985, 1.013, "tie"),
-    ("ext4", 1.0, 1.0, 1.0, "tie"),
+    ("btrfs:noatime", 1.012, 0.96, 1.06, "open"),
+    ("ext4:noatime", 1.002, 0.985, 1.013, "alike"),
+    ("ext4", 1.0, 1.0, 1.0, "alike"),
 )
 FAILURE = Failure(1, "nilfs2", "large-files", "ENOSPC", "The volume was full, the cleaner could not keep up.")
 
@@ -76,25 +80,24 @@ def make_findings(*, intervals: bool = True, **fields: Any) -> Findings:
         environment=ENVIRONMENT,
         elapsed_s=431.0,
     )
-    findings = Findings(result, _judgement(rounds, intervals), DOUBTS, ADVICE, summarise(result))
+    findings = Findings(result, _judgement(rounds, intervals), DOUBTS, ANSWER, REASONS, summarise(result))
     return replace(findings, **fields)
 
 
 DOUBTS = (Doubt("cache-not-exceeded", "The cache of this shingled disk was not exceeded (4 of about 20 GB)."),)
-ADVICE = Advice(
+ANSWER = Answer(
+    "winner",
+    "Use XFS: 21 % faster than ext4 here",
     ("xfs",),
-    False,
-    Card(
-        "Use XFS: 21 % faster than ext4 here",
-        "Faster in 1 of 3 tests, slower in 1.",
-        "Choose Btrfs instead if you want checksums and snapshots.",
-        confidence=3,
-        commands=("mkfs.xfs DEVICE", "UUID=…  /mnt/archive  xfs  noatime  0  2"),
-    ),
-    (
-        Reason("speed", "It is ahead in random appends: 1.98 × ext4."),
-        Reason("cost", "It loses when deleting a tree: it takes 1.4 × as long."),
-    ),
+    Ratio("xfs", "ext4", "", 1.21, 1.15, 1.28, 3, "faster"),
+    0.15,
+    behind=("btrfs:noatime", "ext4:noatime", "ext4"),
+    lines=("Faster in 1 of 3 tests, slower in 1.", "Choose Btrfs instead if you want checksums and snapshots."),
+    commands=("mkfs.xfs DEVICE", "UUID=…  /mnt/archive  xfs  noatime  0  2"),
+)
+REASONS = (
+    Reason("speed", "It is ahead in random appends: 1.98 × ext4."),
+    Reason("cost", "It loses when deleting a tree: it takes 1.4 × as long."),
 )
 
 
@@ -120,7 +123,7 @@ def _judgement(rounds: int, intervals: bool) -> Analysis:
         Ratio(name, "ext4", "", ratio, low, high, rounds, verdict) for name, ratio, low, high, verdict in OVERALL
     )
     if not intervals:
-        without: dict[str, Any] = {"low": None, "high": None, "verdict": "undecided"}
+        without: dict[str, Any] = {"low": None, "high": None, "verdict": "open"}
         by_workload, overall = (tuple(replace(one, **without) for one in ratios) for ratios in (by_workload, overall))
     failed = Ratio("nilfs2", "ext4", "", 0.0, verdict="failed", text="volume full, the cleaner could not keep up")
     return Analysis(by_workload, (*overall, failed), ("xfs",) if intervals else (), rounds=rounds)

@@ -122,9 +122,8 @@ def test_a_choice_is_made_among_the_aged_ones_and_new_ones_stay_as_long_as_these
     assert (analysis.leaders, analysis.dropped) == (("xfs:aged",), ("ext4:aged",))
     assert decide(analysis, result.plan).survivors == ("xfs:aged",)
     findings = conclude(result)
-    assert findings.advice.choice == ("xfs:aged",)
-    assert findings.advice.card.verdict.lower().startswith("use xfs:")
-    assert not any("aged" in command for command in findings.advice.card.commands)
+    assert findings.answer.choice == ("xfs:aged",)
+    assert not any("aged" in command for command in findings.answer.commands)
 
 
 def test_a_round_measures_both_once() -> None:
@@ -143,9 +142,7 @@ def test_the_price_of_age_comes_from_the_same_rounds_and_is_said() -> None:
         ratio = overall[name]
         assert ratio.low is not None and ratio.high is not None
         assert ratio.low < speed < ratio.high < 1.0 and ratio.verdict == "slower"
-    assert any(
-        reason.code == "age" and "slower than when it was new" in reason.text for reason in findings.advice.reasons
-    )
+    assert "age" in {reason.code for reason in findings.reasons}
     assert "aged over new" in render(findings)
     assert not conclude(make_result({"ext4": [1.0, 1.1], "xfs": [1.0, 1.2]})).age
 

@@ -204,7 +204,8 @@ RESULT = make_findings().result
 @pytest.fixture
 def newest(state: Path) -> Path:
     path = results.new_path(RESULT.plan)
-    write_result(path, RESULT, analyse(RESULT))
+    findings = conclude(RESULT)
+    write_result(path, RESULT, findings.analysis, findings.answer)
     return path
 
 
@@ -255,11 +256,11 @@ def document(*arguments: str) -> dict[str, Any]:
 def test_weights_needs_names_and_ascii_are_as_asked_for(newest: Path) -> None:
     deleting = document("--weights", "large-files=0, random-append=0")
     overall = {ratio["candidate"]: ratio["ratio"] for ratio in deleting["overall"]}
-    assert document()["advice"]["choice"] == ["xfs"]
+    assert document()["answer"]["choice"][0] == "xfs"
     assert overall["xfs"] == pytest.approx(1.25 / 1.76, rel=1e-3)
-    assert "xfs" not in deleting["advice"]["choice"]
+    assert deleting["answer"]["choice"][0] != "xfs" and "xfs" in deleting["answer"]["behind"]
     assert document("--what-if", "large-files=0, random=0") == deleting, "or tests by how their names begin"
-    assert document("--need", "checksums")["advice"]["choice"] == ["btrfs:noatime"]
+    assert document("--need", "checksums")["answer"]["choice"] == ["btrfs:noatime"]
     assert "annes-box" not in json.dumps(document())
     assert "annes-box" in json.dumps(document("--identify"))
     done = fswizard("report", encoding="ascii")
@@ -302,12 +303,12 @@ def test_wrong_choices_get_one_clear_message(newest: Path, arguments: tuple[str,
     assert "Traceback" not in done.stderr
 
 
-def test_the_history_lists_who_was_ahead_and_is_searched(newest: Path) -> None:
+def test_the_history_lists_answers_and_is_searched(newest: Path) -> None:
     lines = fswizard("history").stdout.splitlines()
     assert lines[:2] == ["ST8000AS0002-1NA17Z", f"  {newest.stem}"]
-    assert "xfs ahead" in lines[2] and "3 rounds, 7 min" in lines[-1]
+    assert conclude(RESULT).answer.verdict in " ".join(" ".join(lines).split()) and "3 rounds, 7 min" in lines[-1]
     (entry,) = json.loads(fswizard("history", "--json").stdout)
-    assert (entry["path"], entry["leaders"], entry["rounds"]) == (str(newest), ["xfs"], 3)
+    assert (entry["path"], entry["leaders"][0], entry["rounds"]) == (str(newest), "xfs", 3)
     assert newest.stem in fswizard("history", "st8000", "2026-01", "quick", "btrfs").stdout
     done = fswizard("history", "WD40")
     assert (done.stdout, done.stderr) == ("", "No result matches WD40.\n")

@@ -33,7 +33,7 @@ def disk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[UdisksDisk]
     file.close()
 
 
-@pytest.mark.parametrize("disk", [*udisks.REFUSALS, "NoReply"], indirect=True)
+@pytest.mark.parametrize("disk", [*udisks.REFUSALS, *udisks.UNSERVED], indirect=True)
 async def test_no_candidate_is_to_blame_where_udisks2_serves_the_session_no_longer(disk: UdisksDisk) -> None:
     with pytest.raises(DiskFailed):
         await disk.mount(parse_candidate("ext4"))

@@ -23,7 +23,7 @@ from markdown_it import MarkdownIt
 from fswizard.advice import conclude
 from fswizard.demo import find_story
 from fswizard.errors import UsageError
-from fswizard.model.analysis import Card, Findings
+from fswizard.model.analysis import Findings
 from fswizard.model.units import figure_text
 from fswizard.report import FORMATS, format_of, render
 from fswizard.report.fixed_figures import fixed_figures
@@ -63,7 +63,7 @@ def with_name_everywhere(name: str) -> Findings:
     findings = make_findings()
     texts = (
         *("xfs", "Large-files", "large-files", "ST8000AS0002-1NA17Z", "6.1.0-18-amd64", "mkfs.xfs DEVICE"),
-        *("our table names this family", findings.advice.card.verdict, findings.doubts[0].text, FAILURE.text),
+        *("our table names this family", findings.answer.verdict, findings.doubts[0].text, FAILURE.text),
     )
     return renamed(findings, dict.fromkeys(texts, name))
 
@@ -183,7 +183,7 @@ def post_lines(findings: Findings, name: str) -> list[str]:
     return [line for line in lines if line and not re.fullmatch(r"[| :-]+", line)]
 
 
-LONG_CARD = Card("Use XFS", "It is faster.", "Choose Btrfs if you want more.", "Btrfs writes twice as much.", 3)
+LINES = ("The machine was busy.", "It is faster.", "Behind: Btrfs.", "Choose Btrfs if you want more.")
 
 
 @pytest.mark.parametrize("name", ["markdown", "reddit", "bbcode", "svg"])
@@ -201,25 +201,35 @@ def test_a_post_has_at_most_12_lines_with_verdict_figures_disk_and_a_command_to_
     name: str, workloads: int
 ) -> None:
     findings = with_result(with_many_workloads(workloads), outcome="stopped")
-    advice = replace(findings.advice, card=LONG_CARD)
-    lines = post_lines(replace(findings, advice=advice), name)
+    lines = post_lines(replace(findings, answer=replace(findings.answer, lines=LINES)), name)
     assert len(lines) <= 12
-    assert re.search(r"Use XFS.*, confidence ●●●○ good$", lines[0])
-    assert [line.strip(" -") for line in lines[1:5]] == [*LONG_CARD.lines, "Stopped early."]
-    assert re.search("xfs.*btrfs.*ext4", lines[5])
-    assert ("4 of 40 tests, by difference" in lines[5]) == (workloads == 40)
-    assert sum("187 MB/s" in line for line in lines) == min(workloads, 4)
+    assert re.search(r"✓ Use XFS.*, by at least 15 %", lines[0])
+    assert [line.strip(" -") for line in lines[1:6]] == [*LINES, "Stopped early."]
+    assert re.search("xfs.*btrfs.*ext4", lines[6])
+    assert ("3 of 40 tests, by difference" in lines[6]) == (workloads == 40)
+    assert sum("187 MB/s" in line for line in lines) == min(workloads, 3)
     assert any("ST8000AS0002-1NA17Z, 8.00 TB, hard disk; 3 rounds, 7 min" in line for line in lines)
     assert lines[-1].strip() == ("fswizard run quick --candidates 'ext4; xfs; btrfs:noatime; ext4:noatime; nilfs2'")
 
 
 @pytest.mark.parametrize("name", ["text", "markdown", "reddit", "bbcode", "csv", "html", "svg"])
-def test_of_a_card_that_is_not_sure_of_anything_no_confidence_is_told(name: str) -> None:
+def test_of_what_is_not_settled_no_certainty_is_told_and_its_sign_is_amber(name: str) -> None:
     findings = make_findings()
-    advice = replace(findings.advice, card=replace(LONG_CARD, confidence=0))
-    told = render(replace(findings, advice=advice), name)
-    assert "Use XFS" in told
-    assert not re.search(r"confidence|○○|Use XFS(</b>|\*\*|\[/b\])?,$", told, re.MULTILINE)
+    told = render(replace(findings, answer=replace(findings.answer, kind="open", verdict="Not settled")), name)
+    assert "Not settled" in told and "at least" not in told
+    assert ('<tspan class="warning">○</tspan>' in told) == (name == "svg")
+    assert ('<span class="warning">○</span>' in told) == (name == "html")
+
+
+def test_a_long_verdict_is_whole_on_the_card_and_a_line_or_command_that_finds_no_room_is_not_cut() -> None:
+    findings = make_findings()
+    verdict = "It depends on the files: XFS for “Searching a home folder”, ext4 for “Searching source code”"
+    lines = ("A line. " * 30, "A short one.")
+    findings = replace(findings, answer=replace(findings.answer, verdict=verdict, lines=lines))
+    names = tuple(replace(c, name=f"{c.name}-{'long' * 20}") for c in findings.result.plan.candidates)
+    words = drawn_words(with_result(findings, plan={"candidates": (*findings.result.plan.candidates, *names)}))
+    assert f"✓ {verdict}" in " ".join(words)
+    assert "A short one." in words and not any("…" in word or word.startswith("fswizard run") for word in words)
 
 
 def test_long_names_stand_whole_and_there_is_no_box_for_a_command_that_a_result_lacks() -> None:
@@ -281,8 +291,9 @@ def test_json_and_csv_tell_samples_failures_ratios_and_advice_in_full() -> None:
     }
     assert document["overall"][-1]["verdict"] == "failed"
     assert document["overall"][-1]["ratio"] is None
-    assert document["advice"]["choice"] == ["xfs"]
-    assert document["advice"]["reasons"][0] == "It is ahead in random appends: 1.98 × ext4."
+    answer = document["answer"]
+    assert (answer["kind"], answer["choice"], answer["bound"]) == ("winner", ["xfs"], 0.15)
+    assert answer["reasons"][0] == "It is ahead in random appends: 1.98 × ext4."
     findings = make_findings()
     rows = rows_of(findings)
     figures = [(row["round"], row["candidate"], row["workload"], float(row["value"])) for row in rows if row["value"]]
@@ -303,7 +314,7 @@ def drawn_words(findings: Findings, name: str = "svg") -> list[str]:
 def test_the_card_has_disk_verdict_figures_with_the_largest_differences_and_a_command() -> None:
     view, words = present(make_findings()), drawn_words(make_findings())
     assert words[0] == "ST8000AS0002-1NA17Z"
-    assert words[2:5] == [f"confidence {view.card.dots} good", view.card.verdict, *view.card.lines[:1]]
+    assert words[2:4] == [f"✓ {view.answer.verdict}", f"{view.answer.certainty} · {view.answer.lines[0]}"]
     assert {row.title for row in view.rows} | {"187 MB/s"} <= set(words)
     assert view.attempt in " ".join(words)
     many = drawn_words(with_many_workloads(40))

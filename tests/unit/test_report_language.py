@@ -35,7 +35,7 @@ def _german(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", ENGLISH)
 def test_people_read_their_language_and_programs_english(name: str) -> None:
     findings = conclude(RESULT)
-    assert findings.advice.card.verdict == "xfs nehmen: 3× so schnell wie ext4 hier"
+    assert findings.answer.verdict == "xfs nehmen: 3× so schnell wie ext4 hier"
     written = exported(findings, name)
     assert (written == ENGLISH[name]) == FORMATS[name].english
     assert exported(findings, name, english=True) == ENGLISH[name]
@@ -54,7 +54,7 @@ def test_findings_are_concluded_again_only_in_another_language() -> None:
     findings = conclude(RESULT)
     assert again(findings) is findings
     with language.in_english():
-        assert again(findings).advice.card.verdict == "Use xfs: 3× as fast as ext4 here"
+        assert again(findings).answer.verdict == "Use xfs: 3× as fast as ext4 here"
 
 
 def test_a_verdict_of_a_result_file_is_shown_in_the_language() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,7 +22,7 @@ from fswizard.model.result import Doubt, Result
 from fswizard.model.text import cells
 from fswizard.report.comparison import cautions, difference_text, render, sentences, summary
 from fswizard.report.layout import WIDTH
-from fswizard.stats.comparison import compare, compare_fill
+from fswizard.stats.comparison import compare, compare_within
 from tests.builders import (
     make_candidate,
     make_drive,
@@ -65,25 +66,30 @@ def test_what_changed_is_said_with_an_interval_in_which_above_1_is_better() -> N
     assert found.ratio.verdict == "slower"
     assert found.ratio.ratio == pytest.approx(0.5, rel=0.01)
     comparison = compare(BEFORE, run((100.2, 100.9, 99.3)))
-    assert {found.ratio.verdict for found in comparison.changes} == {"tie"}
+    assert {found.ratio.verdict for found in comparison.changes} == {"alike"}
     found = change(run((400.0, 404.0, 396.0), (2.0, 2.02, 1.98)), "")
     assert found.ratio.ratio == pytest.approx((4 / 2) ** 0.5, rel=0.01)
     found = change(run((150.0,))).ratio
-    assert (found.low, found.verdict, found.rounds) == (None, "undecided", 1)
+    assert (found.low, found.verdict, found.rounds) == (None, "open", 1)
     after = replace(run((150.0, 9999.0, 151.0, 149.0)), discarded_rounds=(2,))
     assert change(after).after == 150.0
-    # As within a run: stats.pairs.verdict is the one for both.
-    found = change(run((102.0, 103.5, 105.0, 103.5)), before=run((98.5, 100.0, 101.5, 100.0))).ratio
-    assert found.low is not None and found.high is not None
-    assert 1 < found.low < found.ratio < 1.05 < found.high
-    assert found.verdict == "undecided"
+
+
+def test_a_change_is_called_one_where_it_is_proven_and_may_be_over_5_percent() -> None:
+    before = run((98.5, 100.0, 101.5, 100.0))
+    for level, expected in ((101.0, "alike"), (104.0, "faster"), (96.0, "slower")):
+        figures = [level * at for at in (0.99, 1.0, 1.01, 1.0)]
+        assert change(run(figures), before=before).ratio.verdict == expected
+
+
+def test_one_change_in_a_hundred_is_chance() -> None:
     dice = random.Random(5)
 
     def noisy() -> Result:
         return run([100 * dice.lognormvariate(0, 0.05) for _ in range(4)])
 
-    verdicts = [change(noisy(), before=noisy()).ratio.verdict for _ in range(400)]
-    assert sum(verdict in ("faster", "slower") for verdict in verdicts) / 400 < 0.08
+    ratios = [change(noisy(), before=noisy()).ratio for _ in range(1000)]
+    assert sum(ratio.differs for ratio in ratios) <= 0.01 * 1000 + 3.1 * math.sqrt(10)
 
 
 NOATIME = replace(make_candidate("ext4"), mount_options=("noatime",))
@@ -92,8 +98,8 @@ NOATIME = replace(make_candidate("ext4"), mount_options=("noatime",))
 @pytest.mark.parametrize(
     ("plan", "reason", "hint"),
     [
-        ({"target": Target("device", "")}, "a scratch image, the other on a device", ""),
-        ({"target": Target("image", "", 4 << 30)}, "2G and 4G", ""),
+        ({"target": Target("device", "")}, r"a scratch image \(2G\), the other on a device", ""),
+        ({"target": Target("image", "", 4 << 30)}, r"\(2G\), the other on a scratch image \(4G\)", ""),
         ({"candidates": (make_candidate("xfs"),), "baseline": "xfs"}, "cannot be compared", ""),
         ({"candidates": (NOATIME,)}, "compared", "ext4: it was formatted or mounted in another way"),
     ],
@@ -147,13 +153,13 @@ def test_doubts_and_workloads_left_out_are_named_and_a_filled_filesystem_compare
     comparison = compare(BEFORE, run((9.0, 9.0, 9.0), recipe=replace(recipe, workloads=(smaller, WORKLOADS[1]))))
     assert comparison.left_out == ("Write: it was done in another way in the second result.",)
     assert {found.workload for found in comparison.changes} == {"Delete"}
-    comparison = compare_fill(make_filled_result(2.0))
+    comparison = compare_within(make_filled_result(2.0))
     (filled,) = comparison.changes
     assert (filled.workload, filled.before, filled.after) == ("Full", 1.0, 2.0)
     assert sentences(comparison) == ("ext4 is 2× slower at “Full”.",)
     assert "  filled" in render(comparison, "one").replace("ext4  ", "")
     with pytest.raises(UsageError, match="nothing to compare within it"):
-        compare_fill(BEFORE)
+        compare_within(BEFORE)
 
 
 def test_the_answer_comes_in_plain_words_with_what_may_be_why_in_80_columns() -> None:

@@ -1,0 +1,104 @@
+"""What more time would bring: rounds, seconds and the bound then, by the formula, and nothing where nothing is open."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import replace
+
+import pytest
+
+from fswizard.model.analysis import ALIKE, MoreTime
+from fswizard.model.result import Result
+from fswizard.stats import more_time, tables_of
+from fswizard.stats.intervals import ALPHA, looks
+from tests.builders import make_plan, make_result
+
+NAMES = ("ext4", "xfs", "btrfs")
+
+
+def measured(rounds: int, noise: float, candidates: int = 2, seed: int = 1, **plan: int) -> Result:
+    rng, names = random.Random(seed), NAMES[:candidates]
+    figures = {name: [100 * rng.lognormvariate(0, noise) for _ in range(rounds)] for name in names}
+    return make_result(figures, plan=make_plan(names, **plan))
+
+
+def offered(result: Result, *candidates: str) -> MoreTime:
+    made = more_time(result, candidates or NAMES[:2], 30.0)
+    assert made is not None
+    return made
+
+
+def test_rounds_seconds_and_bound_are_those_of_the_formula() -> None:
+    result = measured(6, 0.06)
+    made = offered(result)
+    (look,) = looks(tables_of(result).standing, [("ext4", "xfs")]).values()
+    noise, threshold = look.noise("ext4", "xfs"), 1 / ALPHA
+    assert noise.half_width(threshold) > math.log(ALIKE) >= noise.half_width(threshold, 6 + made.rounds)
+    assert noise.half_width(threshold, 5 + made.rounds) > math.log(ALIKE), "one round less is not enough"
+    assert made.bound == pytest.approx(math.expm1(noise.half_width(threshold, 6 + made.rounds)))
+    assert made.seconds == made.rounds * 2 * 30.0
+    assert made.seconds < made.limit_s < made.seconds + made.seconds / made.rounds
+
+
+def test_what_is_extrapolated_is_what_comes_where_noise_stays_the_same() -> None:
+    bounds = []
+    for seed in range(40):
+        twice = measured(12, 0.1, seed=seed)
+        half = replace(twice, samples=tuple(s for s in twice.samples if s.round <= 6))
+        (early,) = looks(tables_of(half).standing, [("ext4", "xfs")]).values()
+        (late,) = looks(tables_of(twice).standing, [("ext4", "xfs")]).values()
+        noise, came = early.noise("ext4", "xfs"), late.noise("ext4", "xfs")
+        bounds.append(math.log(noise.half_width(1 / ALPHA, 12) / came.half_width(1 / ALPHA)))
+    assert abs(sum(bounds) / len(bounds)) < 0.1
+
+
+def test_as_many_rounds_again_at_most_and_no_more_than_the_run_may_have() -> None:
+    loud = measured(5, 0.3)
+    assert offered(loud).rounds == 5 and offered(loud).bound > ALIKE - 1
+    assert offered(measured(5, 0.3, maximum_rounds=7)).rounds == 2
+    assert more_time(measured(5, 0.3, maximum_rounds=5), NAMES[:2], 30.0) is None
+
+
+def test_where_intervals_are_narrow_and_still_open_as_many_rounds_again_are_offered() -> None:
+    figures = {"ext4": (97.0, 103.0, 96.0, 104.0, 99.0, 101.0), "xfs": (110.0, 104.0, 107.0, 102.0, 111.0, 106.0)}
+    made = offered(make_result(figures))
+    assert made.rounds == 6 and made.bound < ALIKE - 1
+
+
+def test_more_rounds_are_offered_after_two_already() -> None:
+    made = offered(measured(2, 0.05))
+    assert 1 <= made.rounds <= 2 and 0 < made.bound < 9
+    assert more_time(measured(2, 3.0), NAMES[:2], 30.0) is None, "no bound can be foretold"
+
+
+@pytest.mark.parametrize(
+    ("result", "candidates"),
+    [
+        (measured(1, 0.1), NAMES[:2]),
+        (measured(6, 0.005), NAMES[:2]),
+        (make_result({"ext4": (100.0, 101.0, 99.0), "xfs": (150.0, 151.0, 149.0)}), NAMES[:2]),
+        (measured(6, 0.1), ("ext4",)),
+        (measured(6, 0.1), ()),
+    ],
+)
+def test_nothing_is_offered_without_intervals_where_all_is_known_or_where_one_is_left(
+    result: Result, candidates: tuple[str, ...]
+) -> None:
+    assert more_time(result, candidates, 30.0) is None
+
+
+def test_the_widest_interval_decides_and_those_that_left_do_not_count() -> None:
+    three = measured(6, 0.1, 3)
+    assert offered(three, *NAMES).seconds == offered(three, *NAMES).rounds * 3 * 30.0
+    assert offered(three, *NAMES).bound >= offered(three).bound
+
+
+def test_new_ones_measured_beside_aged_ones_take_their_time_too() -> None:
+    result = measured(6, 0.1)
+    aged = tuple(candidate.grown_old() for candidate in result.plan.candidates)
+    plan = replace(result.plan, candidates=aged, beside=result.plan.candidates, baseline=aged[0].name)
+    samples = tuple(replace(s, candidate=f"{s.candidate}:aged") for s in result.samples)
+    old = replace(result, plan=plan, samples=(*result.samples, *samples))
+    made = offered(old, *(candidate.name for candidate in aged))
+    assert made.seconds == 2 * made.rounds * 2 * 30.0
