@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 from fswizard import engines
 from fswizard.cli.narration import Narration
@@ -155,7 +155,7 @@ async def _through_us(plan: Plan, job: FioJob, context: WorkloadContext, listene
     listener.figures = {}
     emitter = Emitter(listener.tell)
     emitter.trial = Trial(1, plan.candidates[0].name)
-    assert await run_trial(plan, emitter.trial, _Open(context), emitter)
+    assert await run_trial(plan, emitter.trial, cast(PreparedTarget, _Open(context)), emitter)
     return {**listener.figures, IOPS_FOR_CPU: listener.figures[IOPS.name] * job.seconds / listener.figures[CPU.name]}
 
 
