@@ -27,9 +27,9 @@ from fswizard.errors import Missing
 from fswizard.model.drive import Drive, Partition
 from fswizard.session import doubts, planning
 from fswizard.system import commands, host
-from fswizard.system.commands import Finished
 from fswizard.system.host import Space
 from fswizard.system.mounts import Mount
+from fswizard.system.process import Finished
 from tests.fakes.host import ModelHost, use
 from tests.recorded.machines import machine
 

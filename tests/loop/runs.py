@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fswizard import results
+from fswizard.disks.choice import TargetChoice
 from fswizard.engines.fio import FioJob
 from fswizard.engines.tree import TreeJob
 from fswizard.filesystems import parse_candidates
@@ -18,7 +19,7 @@ from fswizard.model.metrics import DURATION, IOPS
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.result import Result
-from fswizard.session.planning import Choices, TargetChoice, make_plan
+from fswizard.session.planning import Choices, make_plan
 from fswizard.session.session import Session
 
 RANDOM_WRITE = Workload(
