@@ -103,6 +103,11 @@ class Engine(Job):
         )
 
     @property
+    def limit_s(self) -> float:
+        """Time limit of each program, far beyond the worst stall of a shingled disk, which takes more than a minute."""
+        return 180.0 + 40 * (self.cost.measure_s + self.cost.prepare_s)
+
+    @property
     def _files(self) -> Iterator[Files]:
         planned = self._planned
         yield from planned.needs
@@ -144,8 +149,7 @@ class Engine(Job):
         """
         self.bring(context.scratch, seed)
         timed = self.timed(context.directory, context.scratch, str(seed % (1 << 31)))
-        cost = self.cost
-        limit_s = 180.0 + 40 * (cost.measure_s + cost.prepare_s)
+        cost, limit_s = self.cost, self.limit_s
 
         async def step(work: Work, start: float, share: float = 0.0, **how: Any) -> Done:
             return await carry_out(work, context, _part(emit, start, share), limit_s=limit_s, **how)
