@@ -186,9 +186,14 @@ def openers(facts: Facts, tree: Tree = HERE, besides: str = "", *, anywhere: boo
     With `anywhere` also through a node that is not in our /dev: to look at each open file can take its time where one
     lies on a disk or a server that does not answer.
     """
-    for program, pid in programs(lambda link: _opened(link, tree, anywhere) in facts.contents, tree):
-        if pid != besides:
-            yield found("open", name=facts.device.name, program=program, pid=pid)
+
+    own = f"/proc/{besides}/"
+
+    def holds(link: str) -> bool:  # no directory is a device, and one may be on a server that does not answer
+        return "/fd/" in link and not link.startswith(own) and _opened(link, tree, anywhere) in facts.contents
+
+    for program, pid in programs(holds, tree):
+        yield found("open", name=facts.device.name, program=program, pid=pid)
 
 
 def programs(holds: Callable[[str], bool], tree: Tree = HERE) -> Iterator[tuple[str, str]]:

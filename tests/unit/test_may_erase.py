@@ -243,6 +243,24 @@ def test_whoever_has_it_open_is_named(tmp_path: Path) -> None:
     assert not list(disk_facts.openers(facts, Tree(tmp_path), "77"))
 
 
+def test_the_directories_of_processes_are_not_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = stage(tmp_path, {"proc/77/comm": "sh", "proc/78/comm": "fswizard"}, {})
+    for number in (77, 78):
+        (tmp_path / f"proc/{number}/fd").mkdir()
+        (tmp_path / f"proc/{number}/fd/{number}").symlink_to("/mnt/server/file")
+        (tmp_path / f"proc/{number}/cwd").symlink_to("/mnt/server")
+    facts = find_device("/dev/sdb1", machine).facts
+    looked: list[str] = []
+
+    def stat(path: Path, **options: bool) -> None:
+        looked.append(path.name)
+        raise OSError
+
+    monkeypatch.setattr(Path, "stat", stat)
+    assert not list(disk_facts.openers(facts, Tree(tmp_path), "78", anywhere=True))
+    assert looked == ["77"]
+
+
 def test_a_whole_disk_with_zones_is_refused(tmp_path: Path) -> None:
     machine = stage(tmp_path, {"BLOCK/queue/zoned": "host-managed"}, {})
     for path in ("sys/class/block/sdb1", "sys/dev/block/8:17"):
