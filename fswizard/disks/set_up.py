@@ -204,7 +204,10 @@ def look(candidate: Candidate, choices: SetUpChoices, device: Device) -> Here:
 
 def require_roots_alone(path: str) -> None:
     """Refused where another account can change `path`, or put something in its place, or where it is a link."""
-    place = as_root.changeable_by_others(path, lambda shared: shared != path)
+    try:
+        place = as_root.changeable_by_others(path, lambda shared: shared != path)
+    except OSError:  # a link to nowhere, or what a program sees that has mounts of its own
+        place = path
     if not place and os.path.realpath(path) != path:
         place = path
     if place:

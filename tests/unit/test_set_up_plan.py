@@ -140,7 +140,11 @@ def test_what_others_can_change_is_not_roots_alone(tmp_path: Path) -> None:
         with pytest.raises(Refused):
             set_up.require_roots_alone(str(file))
         path.chmod(before)
-    (tmp_path / "link").symlink_to("a")
+    for link, to in (("link", "a"), ("nowhere", "gone"), ("itself", "itself")):
+        (tmp_path / link).symlink_to(to)
+    for name in ("link", "link/file", "nowhere", "itself", "missing"):
+        with pytest.raises(Refused):
+            set_up.require_roots_alone(f"{tmp_path}/{name}")
     os.chown(file.parent, 1, 1)
     for place in (file, tmp_path / "link" / "file"):
         with pytest.raises(Refused):
