@@ -150,8 +150,11 @@ class Bus:
 
 def loops() -> tuple[Loop, ...]:
     """The loop devices of this machine that are attached to a file."""
-    files = {name: HERE.lines(f"/sys/block/{name}/loop/backing_file")[0] for name in HERE.names("/sys/block")}
-    return tuple(Loop(name, file) for name, file in files.items() if file)
+    found = []
+    for name in HERE.names("/sys/block"):
+        if file := HERE.bytes(f"/sys/block/{name}/loop/backing_file"):  # a line, of a path that may have several
+            found.append(Loop(name, os.fsdecode(file.removesuffix(b"\n"))))
+    return tuple(found)
 
 
 @contextlib.contextmanager

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from fswizard.disks import bus as bus_module
 from fswizard.disks import scratch_file, udisks
-from fswizard.disks.bus import WORK_S, Bus, BusError
+from fswizard.disks.bus import WORK_S, Bus, BusError, Loop, loops
 from fswizard.disks.disk import DiskFailed
 from fswizard.disks.udisks import UdisksDisk
 from fswizard.filesystems import parse_candidate
+from fswizard.system.block_device import Tree
 
 
 class Refusing:
@@ -56,3 +58,16 @@ def test_what_waits_for_a_disk_may_take_minutes(monkeypatch: pytest.MonkeyPatch)
     bus.mount("loop0", "noatime")
     bus.unmount("loop0")
     assert limits == [WORK_S, WORK_S]
+
+
+def test_a_loop_device_is_known_by_all_of_its_files_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the run knows the name: it may have several lines, blanks at its end, and what is not UTF-8."""
+    files = {"loop0": b"/home/a\nb/#12 (deleted)", "loop1": b"/home/a", "loop2": b"/home/\xff/c \n", "loop3": None}
+    for name, file in files.items():
+        (tmp_path / "sys/block" / name / "loop").mkdir(parents=True)
+        if file is not None:
+            (tmp_path / "sys/block" / name / "loop/backing_file").write_bytes(file + b"\n")
+    monkeypatch.setattr(bus_module, "HERE", Tree(tmp_path))
+    assert loops() == (
+        Loop("loop0", "/home/a\nb/#12 (deleted)"), Loop("loop1", "/home/a"), Loop("loop2", "/home/\udcff/c \n"),
+    )  # fmt: skip
