@@ -277,8 +277,8 @@ async def open_udisks(memory_bytes: int, note: Callable[[str], None]) -> AsyncIt
 def _blind_to_mounts() -> bool:
     """Whether mkfs.btrfs would fail: it looks at the file of every loop device that is mounted."""
     mounted = {mount.device for mount in mounts.current().values()}
-    numbers = {loop.file: HERE.text(f"/sys/block/{loop.name}/dev") for loop in loops()}
-    return any(number in mounted and not os.path.exists(file) for file, number in numbers.items())
+    unseen = [loop.name for loop in loops() if not os.path.exists(loop.file)]
+    return any(HERE.text(f"/sys/block/{name}/dev") in mounted for name in unseen)
 
 
 def _blocks_of_children() -> int:

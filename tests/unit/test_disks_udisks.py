@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,6 +14,7 @@ from fswizard.disks.bus import WORK_S, Bus, BusError, Loop, loops
 from fswizard.disks.disk import DiskFailed
 from fswizard.disks.udisks import UdisksDisk
 from fswizard.filesystems import parse_candidate
+from fswizard.system import mounts
 from fswizard.system.block_device import Tree
 
 
@@ -71,3 +73,16 @@ def test_a_loop_device_is_known_by_all_of_its_files_name(tmp_path: Path, monkeyp
     assert loops() == (
         Loop("loop0", "/home/a\nb/#12 (deleted)"), Loop("loop1", "/home/a"), Loop("loop2", "/home/\udcff/c \n"),
     )  # fmt: skip
+
+
+def test_each_device_of_a_file_that_is_gone_may_be_the_mounted_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in (0, 1):
+        (tmp_path / f"sys/block/loop{number}").mkdir(parents=True)
+        (tmp_path / f"sys/block/loop{number}/dev").write_text(f"7:{number}\n")
+    monkeypatch.setattr(udisks, "HERE", Tree(tmp_path))
+    monkeypatch.setattr(udisks, "loops", lambda: [Loop("loop0", "/gone"), Loop("loop1", "/gone")])
+    for device, blind in (("7:0", True), ("7:1", True), ("7:2", False)):
+        monkeypatch.setattr(mounts, "current", lambda device=device: {1: SimpleNamespace(device=device)})
+        assert udisks._blind_to_mounts() is blind
