@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import json
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,9 +20,12 @@ from fswizard.model.plan import Plan
 from fswizard.model.result_file import UNREADABLE
 from fswizard.model.text import safe
 from fswizard.system import clock
-from fswizard.system.files import state_directory, without_waiting
+from fswizard.system.files import state_directory
+from fswizard.system.system_calls import closing
 
 LONGEST_ENTRY_BYTES = 65536
+PIPE_ITSELF = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+"""No link in its place, and nobody waits where nobody reads, or reads what is in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +115,7 @@ def _enter(plan: Plan, result: Path, folder: Path, undo: contextlib.ExitStack) -
     run = OngoingRun(str(result.absolute()), plan.recipe.name, disk, model, now, pid)
     os.write(descriptor, json.dumps(asdict(run)).encode())
     os.mkfifo(pipe, 0o600)
-    orders = os.open(pipe, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)  # to write as well: so it never ends
+    orders = os.open(pipe, os.O_RDWR | PIPE_ITSELF)  # to write as well: so it never ends
     undo.callback(os.close, orders)
     os.rename(new, entry)  # only now: without its lock it would be taken for a dead run's
     return orders
@@ -122,8 +126,9 @@ def give_order(result: Path, order: str) -> None:
     for run in ongoing():
         if run.result == str(result.absolute()):
             pipe = _folder() / f"{run.name}.orders"
-            with contextlib.suppress(OSError), open(pipe, "rb+", buffering=0, opener=without_waiting) as orders:
-                orders.write(f"{order}\n".encode())
+            with contextlib.suppress(OSError), closing(os.open(pipe, os.O_WRONLY | PIPE_ITSELF)) as orders:
+                if stat.S_ISFIFO(os.fstat(orders).st_mode):
+                    os.write(orders, f"{order}\n".encode())
 
 
 def _folder() -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
 import os
 import signal
@@ -212,3 +213,37 @@ def test_what_a_killed_run_left_is_passed_over_and_removed() -> None:
     with pytest.raises(FswizardError, match="No run is in progress"):
         find_ongoing()
     assert not entry.exists() and not listens.exists()
+
+
+@pytest.mark.parametrize("link", [True, False])
+def test_an_order_is_written_into_a_pipe_alone(link: bool, tmp_path: Path) -> None:
+    folder, precious = state_directory() / "running", tmp_path / "precious"
+    folder.mkdir(parents=True)
+    entry, listens = folder / "run-alive.json", folder / "run-alive.orders"
+    entry.write_text(json.dumps(to_json(OngoingRun("/r.jsonl", "quick", "sda", "", "", 1))))
+    precious.write_text("mine")
+    if link:
+        listens.symlink_to(precious)
+    else:
+        os.link(precious, listens)
+    with entry.open("rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        give_order(Path("/r.jsonl"), "stop")
+    assert precious.read_text() == "mine"
+
+
+def test_orders_that_nobody_reads_hold_nobody_up() -> None:
+    folder = state_directory() / "running"
+    folder.mkdir(parents=True)
+    entry, listens = folder / "run-alive.json", folder / "run-alive.orders"
+    entry.write_text(json.dumps(to_json(OngoingRun("/r.jsonl", "quick", "sda", "", "", 1))))
+    os.mkfifo(listens)
+    with entry.open("rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        give_order(Path("/r.jsonl"), "pause")
+        with open(os.open(listens, os.O_RDWR | os.O_NONBLOCK), "rb+", buffering=0) as orders:
+            assert orders.read(1) is None
+            while orders.write(bytes(4096)):
+                pass
+            give_order(Path("/r.jsonl"), "stop")
+            assert b"stop" not in (orders.read(1 << 20) or b"")
