@@ -178,9 +178,12 @@ def _work(workload: Workload) -> object:
 
 
 def made(candidate: Candidate) -> object:
-    """How it is formatted and mounted, whatever the devices."""
+    """How it is formatted and mounted, whatever the devices; None where nobody can make what a file has."""
     filesystem, members = candidate.filesystem, candidate.array.members if candidate.array else 1
-    orders = candidate.orders(scratch=True)
+    try:
+        orders = candidate.orders(scratch=True)
+    except ValueError:
+        return None
     return filesystem.mkfs_program, orders, members, filesystem.mount_type, candidate.mount_options
 
 

@@ -20,7 +20,7 @@ from fswizard.model.plan import Member, Plan, Target
 from fswizard.model.recipe import Recipe
 from fswizard.model.result_file import Header, encoded
 from fswizard.results import event_in
-from fswizard.session import take_up
+from fswizard.session import resuming, take_up
 from fswizard.session.checked import checked
 from tests.fakes.host import ModelHost, use
 from tests.recording import RUNS
@@ -28,7 +28,7 @@ from tests.recording import RUNS
 LINE = (RUNS / "six-rounds.jsonl").read_bytes().splitlines()[0]
 STARTED = event_in(LINE)
 assert isinstance(STARTED, RunStarted)
-PLAN = STARTED.plan
+PLAN, ENVIRONMENT = STARTED.plan, STARTED.environment
 IMAGE, VIDEO, SQLITE = ("target",), ("recipe", "workloads", 0), ("recipe", "workloads", 3)
 CANDIDATE = ("candidates", 2)
 HUGE = 10**18
@@ -156,6 +156,23 @@ def test_a_device_keeps_its_path_from_the_root() -> None:
             checked(replace(PLAN, target=Target("device", "/dev/sdb", 1 << 40, others=(Member(path, 1 << 40),))))
 
 
+class There(ModelHost):
+    """The machine that the recorded run was started on."""
+
+    def name(self) -> str:
+        return ENVIRONMENT.host
+
+    def processor(self) -> str:
+        return ENVIRONMENT.processor
+
+
+def begun(plan: Plan, directory: Path) -> Path:
+    """The result file of a run that was killed at its start."""
+    path = directory / "result.jsonl"
+    path.write_bytes(encoded(Header.of(plan, ENVIRONMENT)) + encoded(RunStarted(0.0, plan, ENVIRONMENT)))
+    return path
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -167,17 +184,22 @@ def test_a_device_keeps_its_path_from_the_root() -> None:
 def test_a_run_is_not_resumed_before_its_plan_was_checked(
     change: Callable[[Plan], Plan], words: str, tmp_path: Path
 ) -> None:
-    environment = STARTED.environment
     plan = change(replace(PLAN, target=replace(PLAN.target, path=str(tmp_path / "gone"))))
-    path = tmp_path / "result.jsonl"
-    path.write_bytes(encoded(Header.of(plan, environment)) + encoded(RunStarted(0.0, plan, environment)))
-
-    class There(ModelHost):
-        def name(self) -> str:
-            return environment.host
-
-        def processor(self) -> str:
-            return environment.processor
-
     with use(There()), pytest.raises(FswizardError, match=words or "gone is not a directory"):
-        take_up(path)
+        take_up(begun(plan, tmp_path))
+
+
+@pytest.mark.parametrize(("name", "members", "options"), [
+    ("luks+ext4", 1, {"key": "x"}), ("luks+ext4", 1, {"sector": "1e9"}), ("md:raid5+ext4", 3, {"chunk": "x"}),
+])  # fmt: skip
+def test_a_layout_that_nobody_can_make_is_not_how_a_candidate_is_made(
+    name: str, members: int, options: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    array = parse_candidate(name).on(members).array
+    assert array
+    candidate = replace(PLAN.candidates[0], array=replace(array, options=options))
+    candidates = (candidate, *PLAN.candidates[1:])
+    plan = replace(PLAN, target=replace(PLAN.target, path=str(tmp_path)), candidates=candidates)
+    monkeypatch.setattr(resuming, "require_still_there", lambda plan: None)
+    with use(There()), pytest.raises(UsageError, match="differently than that run did"):
+        take_up(begun(plan, tmp_path))
