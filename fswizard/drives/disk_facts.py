@@ -59,7 +59,8 @@ class Usage:
         """
         named = {self.tree.device_of(mount.device)} - {""}
         if mount.kind in ("btrfs", "bcachefs"):
-            named |= self._pools.keys() & set(map(self.tree.device_at, mount.source.split(":")))
+            for path in mount.source.split(":"):  # a container's /dev may lack it
+                named |= self._pools.keys() & {self.tree.device_at(path) or os.path.basename(path)}
         return sorted({each for name in named for each in self._pools.get(name, ("", (name,)))[1]})
 
     def mounts_on(self, name: str, probed: Probed | None = None) -> list[Mount]:

@@ -344,6 +344,13 @@ def test_a_filesystem_on_several_devices_is_in_use_on_each_wherever_it_is_mounte
         assert list(found(machine)) == [code], source
 
 
+def test_a_btrfs_is_known_by_its_device_where_dev_lacks_it_as_in_a_container(tmp_path: Path) -> None:
+    machine = stage(tmp_path, {HERE: "2 1 0:9 / /m rw - btrfs /dev/sdb1 rw"}, {})
+    (tmp_path / "sys/fs/btrfs/1-2/devices/sdb1").mkdir(parents=True)
+    (tmp_path / "dev/sdb1").unlink()
+    assert devices_at("/m/file", machine) == ("sdb1",)
+
+
 def second_path(root: Path, wwid: str) -> None:
     """`sdc`, as large as `sdb`, of the same serial number, and with one partition in the place of `sdb1`."""
     path = root / "sys/devices/pci0/ata2/host1/block/sdc"
