@@ -191,8 +191,11 @@ class Job:
         return None
 
     def scaled(self, units: int) -> Job:
-        """The same work on so many units, one or more; never on more than it has. See its `units` for what one is."""
-        raise NotImplementedError
+        """The same work on so many units, one or more; never on more than it has. See its `units` for what one is.
+
+        All of it where the amount can't be changed, whatever a file says.
+        """
+        return self
 
     @property
     def built_in(self) -> bool:
@@ -211,6 +214,10 @@ class Amount:
     units: int
     seconds: float
     """What that takes on the baseline, as it looks."""
+
+    def __post_init__(self) -> None:
+        if self.units < 1 or self.seconds < 0:  # as a file may have it
+            raise ValueError("an amount of 1 or more was expected")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from fswizard.filesystems import parse_candidate
 from fswizard.model.codec import from_json, to_json
 from fswizard.model.events import RunStarted
 from fswizard.model.plan import Member, Plan, Target
-from fswizard.model.recipe import Recipe
+from fswizard.model.recipe import Amount, Recipe
 from fswizard.model.result_file import Header, encoded
 from fswizard.results import event_in
 from fswizard.session import resuming, take_up
@@ -187,6 +187,21 @@ def test_a_run_is_not_resumed_before_its_plan_was_checked(
     plan = change(replace(PLAN, target=replace(PLAN.target, path=str(tmp_path / "gone"))))
     with use(There()), pytest.raises(FswizardError, match=words or "gone is not a directory"):
         take_up(begun(plan, tmp_path))
+
+
+@pytest.mark.parametrize(("units", "seconds"), [(0, 1.0), (-5, 1.0), (1, -1.0)])
+def test_less_than_nothing_is_no_amount(units: int, seconds: float) -> None:
+    wrong = {"units": units, "seconds": seconds}
+    chosen = {"type": "AmountsChosen", "at_s": 1.0, "amounts": {"copy-video": wrong}}
+    for line in (edited(*VIDEO, "amount", to=wrong), json.dumps(chosen).encode()):
+        with pytest.raises(ValueError, match="an amount of 1 or more"):
+            event_in(line)
+
+
+@pytest.mark.parametrize("recipe", recipes.available(), ids=lambda recipe: recipe.name)
+def test_no_amount_gives_a_test_more_work_than_it_has(recipe: Recipe) -> None:
+    amounts = {workload.name: Amount(HUGE, 1.0) for workload in recipe.workloads}
+    assert [each.task for each in recipe.with_amounts(amounts).workloads] == [each.job for each in recipe.workloads]
 
 
 @pytest.mark.parametrize(("name", "members", "options"), [
