@@ -120,15 +120,18 @@ def resumable() -> tuple[Entry, ...]:
 
 def last_round(earlier: Result) -> int:
     """Number of the last round that was begun."""
-    begun = [sample.round for sample in earlier.samples]
-    begun += [failure.round for failure in earlier.failures]
-    return max([earlier.finished_rounds, *earlier.discarded_rounds, *begun])
+    return max([earlier.finished_rounds, *earlier.discarded_rounds, *_begun(earlier)])
 
 
 def interrupted_rounds(earlier: Result) -> tuple[int, ...]:
     """Rounds that were begun and not gone through whole, and are not discarded yet."""
-    begun = range(earlier.finished_rounds + 1, last_round(earlier) + 1)
-    return tuple(number for number in begun if number not in earlier.discarded_rounds)
+    begun = (number for number in _begun(earlier) if number > earlier.finished_rounds)
+    return tuple(sorted(number for number in begun if number not in earlier.discarded_rounds))
+
+
+def _begun(earlier: Result) -> set[int]:
+    """Rounds of which something is known; a file may have any numbers."""
+    return {sample.round for sample in earlier.samples} | {failure.round for failure in earlier.failures}
 
 
 def with_limits(plan: Plan, earlier: Result, time_limit_s: float | None, write_budget_bytes: float | None) -> Plan:

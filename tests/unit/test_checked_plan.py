@@ -10,14 +10,15 @@ from typing import Any
 
 import pytest
 
-from fswizard import recipes
+from fswizard import recipes, results
 from fswizard.disks.locations import located_candidates
 from fswizard.errors import FswizardError, Refused, UsageError
 from fswizard.filesystems import parse_candidate
 from fswizard.model.codec import from_json, to_json
-from fswizard.model.events import RunStarted
+from fswizard.model.events import RunStarted, SampleTaken
 from fswizard.model.plan import Member, Plan, Target
 from fswizard.model.recipe import Amount, Recipe
+from fswizard.model.result import Sample
 from fswizard.model.result_file import Header, encoded
 from fswizard.results import event_in
 from fswizard.session import resuming, take_up
@@ -202,6 +203,13 @@ def test_less_than_nothing_is_no_amount(units: int, seconds: float) -> None:
 def test_no_amount_gives_a_test_more_work_than_it_has(recipe: Recipe) -> None:
     amounts = {workload.name: Amount(HUGE, 1.0) for workload in recipe.workloads}
     assert [each.task for each in recipe.with_amounts(amounts).workloads] == [each.job for each in recipe.workloads]
+
+
+def test_the_rounds_before_one_of_a_large_number_are_not_counted_one_by_one(tmp_path: Path) -> None:
+    path = begun(checked(PLAN), tmp_path)
+    with path.open("ab") as file:
+        file.write(encoded(SampleTaken(1.0, Sample(10**12, PLAN.baseline, "", "mkfs", 1.0, "s", "lower"))))
+    assert resuming.interrupted_rounds(results.load(path)) == (10**12,)
 
 
 @pytest.mark.parametrize(("name", "members", "options"), [
