@@ -129,7 +129,7 @@ async def narrated(
 
 
 def print_report(path: str | Path) -> None:
-    """The report on a result, and once more what its card says."""
+    """The report on a result, and once more its answer."""
     findings = conclude(results.load(path))
     print(render(findings, "text"), flush=True)
     print("\n".join(card_lines(findings)), file=sys.stderr)  # the report has scrolled away by now

@@ -83,7 +83,7 @@ def format_of(file_name: str) -> str:
 
 
 def card_lines(findings: Findings) -> list[str]:
-    """The card, as it stands at the top of plain text."""
+    """The answer, as it stands at the top of plain text."""
     from fswizard.report import presentation, text
 
     answer, *_ = presentation.document(presentation.present(harmless(findings, identify=True)))

@@ -89,7 +89,7 @@ ENDED: Mapping[Outcome, str] = {
     "budget-used": N_("Write budget used up."),
     "stopped": N_("Stopped early."),
     "cancelled": N_("Cancelled."),
-    "failed": "",  # the card says it
+    "failed": "",  # the answer says it
     "killed": N_("Cut off before its end."),
     "running": N_("Still in progress."),
 }

@@ -55,7 +55,7 @@ class Entry:
 
     @property
     def verdict(self) -> str:
-        """What its card says; of a file of an earlier version, who was in front."""
+        """Its answer; of a file of an earlier version, who was in front."""
         if self.ending is None:
             return _("not finished")
         if self.ending.verdict or not self.leaders:

@@ -1,4 +1,4 @@
-"""The pictures of a result: the card, figures as bars, and behind a key what they rest on."""
+"""The pictures of a result: the answer, figures as bars, and behind a key what they rest on."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def stalls_by_round(view: Presentation, width: int) -> Content | None:
 
 
 def answer(view: Presentation, width: int, height: int) -> Content:
-    """Below the card: figures, pauses, and how to set up what the verdict names. Closer where it is low."""
+    """Below the answer: figures, pauses, and how to set up what the verdict names. Closer where it is low."""
     width_used = min(width, WIDEST)
     parts = [figures(view, width, height), stalls(view, width_used)]
     if view.answer.commands:

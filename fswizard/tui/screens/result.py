@@ -32,7 +32,7 @@ FORUM, POST = "bbcode", "reddit"
 
 
 class ResultScreen(StepScreen):
-    """The card, figures as bars, commands; behind a key what they rest on; weights and needs rank it again at once."""
+    """The answer, figures as bars, commands; behind a key what they rest on; weights and needs rank it again at once."""
 
     HELP = N_(
         "The first lines say what to use, why, and when to choose otherwise. ✓ stands for a proven answer, ═ for "
@@ -234,7 +234,7 @@ class ResultScreen(StepScreen):
         self.notify(words, severity="warning", markup=False)
 
     def action_set_up(self) -> None:
-        """What the card says to use, for good."""
+        """What the answer recommends, for good."""
         from fswizard.tui.screens.set_up import SetUpScreen
 
         if self._findings is not None:
