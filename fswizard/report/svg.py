@@ -17,12 +17,13 @@ MARGIN = 56
 INNER = WIDTH - 2 * MARGIN
 GUTTER = 48
 """Distance between two columns of bars."""
-FOOT = HEIGHT - 114
+FOOT = HEIGHT - 122
 """Top of the fixed figures, the command and the program's name."""
 LARGEST, SMALLEST = 40.0, 24.0
 """Limits of the bars' pitch: text beside smaller ones can't be read where a forum shows the card at half its size."""
 GAP, SIZE = 0.6, 0.66
 """Distance between two workloads, and size of text, in pitches."""
+SMALLEST_COMMAND = 12.0
 MOST_BARS = 6
 MOST_LINES = 7
 """Below the verdict."""
@@ -193,21 +194,16 @@ def _chart(row: Row, left: float, top: float, places: tuple[float, ...], pitch: 
 
 
 def _foot(view: Presentation, selection: str) -> Iterator[str]:
-    """How to try it; selection of workloads, duration, and the program's name."""
+    """What the choice reached, how to try it, and below that the selection of workloads, duration and program."""
     if view.fixed:
-        yield _text(MARGIN, HEIGHT - 85, view.fixed, _fitting(view.fixed, INNER, 15, 20, BOLD), "strong", room=INNER)
+        yield _text(MARGIN, HEIGHT - 104, view.fixed, _fitting(view.fixed, INNER, 15, 20, BOLD), "strong", room=INNER)
+    room = INNER - 32
+    if view.attempt and _width(view.attempt, SMALLEST_COMMAND, FIXED) <= room:  # half a command is none
+        size = _fitting(view.attempt, room, SMALLEST_COMMAND, 18, FIXED)
+        yield f'<rect class="soft" x="{MARGIN}" y="{HEIGHT - 90}" width="{INNER}" height="42" rx="8"/>'
+        yield _text(MARGIN + 16, HEIGHT - 63, view.attempt, size, "fixed", room=room)
     words = " · ".join(filter(None, (selection, view.length, view.when, "fswizard")))
-    yield _text(WIDTH - MARGIN, HEIGHT - 42, words, 19, "dim", anchor="end")
-    if view.attempt:
-        room = INNER - _width(words, 19) - GUTTER - 32
-        size = _fitting(view.attempt, room, 15, 18, FIXED)
-        lines = wrap(view.attempt, int(room / FIXED / size))
-        if len(lines) > 2:  # half a command is none
-            return
-        yield f'<rect class="soft" x="{MARGIN}" y="{HEIGHT - 72}" width="{room + 32:.1f}" height="48" rx="8"/>'
-        for number, line in enumerate(lines):
-            y = HEIGHT - 42 + (number - (len(lines) - 1) / 2) * 1.3 * size
-            yield _text(MARGIN + 16, y, line, size, "fixed", room=room)
+    yield _text(WIDTH - MARGIN, HEIGHT - 20, words, 17, "dim", anchor="end")
 
 
 def _fitting(text: str, room: float, smallest: float, largest: float, each: float = REGULAR) -> float:

@@ -32,7 +32,7 @@ FORUM, POST = "bbcode", "reddit"
 
 
 class ResultScreen(StepScreen):
-    """The answer, figures as bars, commands; behind a key what they rest on; weights and needs rank it again at once."""
+    """The answer, bars, commands; behind a key what they rest on; weights and needs rank it again at once."""
 
     HELP = N_(
         "The first lines say what to use, why, and when to choose otherwise. ✓ stands for a proven answer, ═ for "
