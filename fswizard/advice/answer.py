@@ -115,7 +115,7 @@ class _Writer:
         self.behind = tuple(name for name in self.others if name not in self.open)
         self.tests = [workload for workload in self.plan.recipe.workloads if workload.weight > 0]
         rates = all(workload.metric.unit.endswith("/s") for workload in self.tests)
-        self.unit = "1/s" if rates else "s"  # so that the overall speed is told as that of each test
+        self.unit = "1/s" if rates else "s"  # the overall speed has the form of each test's
         self.warning = next((code for code in WARNINGS if code in self.doubts), "")
 
     def answer(self) -> Answer:
@@ -173,7 +173,7 @@ class _Writer:
         return speed_text(ratio, self.unit)
 
     def _reach(self, ratio: Ratio) -> float:
-        """The largest difference that the interval allows, as a share, told as `_speed` tells its ends."""
+        """The largest difference that the interval allows, as a share, in the form of `_speed`."""
         if self.unit == "s" or ratio.reach >= 0.995 or not (ratio.low and ratio.high):
             return ratio.reach
         return max(ratio.high - 1, 1 - ratio.low)
@@ -280,7 +280,7 @@ class _Writer:
         return math.expm1(math.sqrt(statistics.mean(variances))) if variances else 0.0
 
     def _open_pairs(self) -> list[str]:
-        """What is known of the candidates that may be as good as the first one, against that; of the best few."""
+        """How the best few of the other open candidates compare with the first one."""
         lines = []
         for name in self.open[:MOST_PAIRS]:
             pair = self.analysis.pair(name, self.name)
@@ -370,7 +370,7 @@ class _Writer:
 
     def _failed(self) -> str:
         failed = [ratio.candidate for ratio in self.analysis.overall if ratio.verdict == "failed"]
-        named = failed and self.choice.kind != "only"  # whose verdict says it
+        named = failed and self.choice.kind != "only"  # its verdict says it
         return _("Failed: {candidates}.", candidates=self._titles(failed)) if named else ""
 
     def _otherwise(self) -> str:
