@@ -170,7 +170,9 @@ def test_what_a_story_promises_is_what_its_result_says_and_a_simulated_disk_says
         "smr-fileserver": lambda: failed == {"ENOSPC"} and answer.warning == "cache-not-exceeded",
         "ssd-tie": lambda: answer.kind == "alike" and answer.bound < LEVEL - 1,
     }[name]()
-    assert story.events[-1].verdict == answer.verdict, "as it was recorded"  # type: ignore[union-attr]
+    ended = story.events[-1]
+    assert isinstance(ended, RunEnded)
+    assert ended.verdict == answer.verdict, "as it was recorded"
 
 
 async def test_a_disk_is_set_up_up_to_the_review_where_it_says_that_nothing_is_done() -> None:
