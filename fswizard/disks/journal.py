@@ -279,7 +279,7 @@ def _make(path: Path) -> Identity:
 
 
 def _remove(directories: Directories, limit_s: float) -> list[FswizardError]:
-    """Remove directories, and take those out of the list that are not there any more; what is to be said of others."""
+    """Remove directories and forget those that are gone. Returns the errors of those that were gone or that stay."""
     problems: list[FswizardError] = []
     for path, identity in tuple(directories.items()):
         try:

@@ -206,7 +206,7 @@ class UdisksDisk(Disk):
 
 
 def _ended(argv: Command, begun_s: float, problem: str = "") -> Finished:
-    """How a call that stands for a command has ended."""
+    """The result of a call, in the form of the command that does the same."""
     return Finished(argv, int(problem != ""), stderr=problem.encode(), wall_s=clock.monotonic() - begun_s)
 
 

@@ -192,7 +192,7 @@ class Operation:
     strain: ClassVar[Strain | None] = None
     """Dominant load; None if it depends on the size of the files."""
     on: ClassVar[type[Operation] | None] = None
-    """The operation whose tree it needs."""
+    """The operation that makes the tree which this one works on."""
     makes: ClassVar[str] = ""
     """Name of the tree that it makes, of the job's size."""
     writes = False
