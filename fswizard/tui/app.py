@@ -24,6 +24,7 @@ from fswizard.tui.backend import Backend
 from fswizard.tui.screens.base import StepScreen, WizardScreen
 from fswizard.tui.terminal import Terminal
 from fswizard.tui.theme import TERMINAL, THEMES, variables
+from fswizard.tui.widgets.bars import OF_TEXTUAL, all_keys, display, keys
 from fswizard.tui.widgets.choice_list import ChoiceList
 from fswizard.tui.wizard import Wizard
 
@@ -46,8 +47,8 @@ class FswizardApp(Wizard):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (160, "-vast")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (22, "-low"), (30, "-tall")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+p", "command_palette", N_("menu"), priority=True),
-        Binding("ctrl+q", "leave", N_("quit"), priority=True),
+        Binding("ctrl+p", "command_palette", N_("all keys"), priority=True),
+        Binding("ctrl+q", "leave", N_("quit"), priority=True, show=False),
         Binding("ctrl+c,q", "leave", N_("quit"), show=False),
         Binding("question_mark", "explain", N_("help"), show=False),
         Binding("f2", "next_theme", N_("theme"), show=False),
@@ -127,7 +128,6 @@ class FswizardApp(Wizard):
     def action_explain(self) -> None:
         """Help on the screen that is shown, and all its keys."""
         from fswizard.tui.screens.dialogs import HelpScreen
-        from fswizard.tui.widgets.bars import all_keys
 
         if isinstance(self.screen, WizardScreen):
             self.push_screen(HelpScreen(f"{_(self.screen.HELP)}\n\n{all_keys(self.screen)}".lstrip()))
@@ -151,18 +151,12 @@ class FswizardApp(Wizard):
         self.push_screen(FindScreen(), found)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        from fswizard.tui.screens.run import RunScreen
-
-        if isinstance(screen, RunScreen):
-            if screen.check_action("pause", ()):
-                yield SystemCommand(_("Pause or resume"), _("Pause before the next filesystem"), screen.action_pause)
-            yield SystemCommand(_("Log"), _("Every program that ran, with its output"), screen.action_log)
-        themes = _("Dark, light, the terminal's own colours")
-        yield SystemCommand(_("Next theme"), themes, self.action_next_theme)
-        yield SystemCommand(_("Help"), _("Help on this screen"), self.action_explain)
-        yield SystemCommand(_("Earlier results"), _("Look at results of earlier runs"), self.action_history)
+        """Every key that works on the screen below, and what has none."""
+        for active in keys(screen, hidden=True):
+            action = partial(self.run_action, active.binding.action, active.node)
+            title = _(OF_TEXTUAL.get(active.binding.description, active.binding.description))
+            yield SystemCommand(title.capitalize(), _("Key: {key}", key=display(active.binding.key)), action)
         yield SystemCommand(_("Start over"), _("Back to the first question"), lambda: self.visit("purpose"))
-        yield SystemCommand(_("Quit"), _("Quit the wizard; a run can go on without it"), self.action_leave)
         for code in self._other_languages:
             yield SystemCommand(language.name_of(code), _("The wizard in this language"), partial(self._speak, code))
 

@@ -13,6 +13,7 @@ from textual.app import App, ScreenStackError
 from textual.pilot import Pilot
 from textual.widget import Widget
 from textual.widgets import Static
+from textual.widgets._footer import FooterKey
 from textual.worker import Worker, WorkerCancelled
 
 from fswizard.tui.app import INPUT_GRACE_S, FswizardApp
@@ -149,16 +150,14 @@ def question(app: App[Any]) -> str:
 
 
 async def click_key(pilot: Pilot[Any], words: str) -> None:
-    """Click where a key, or what it does, stands in the bar."""
-    rows = footer(pilot.app).splitlines()
-    number, row = next((number, row) for number, row in enumerate(rows) if words in row)
-    bar = pilot.app.screen.query_one(KeyBar)
-    await pilot.click(KeyBar, offset=(bar.gutter.left + row.index(words), number))
+    """Click a key in the footer, by what it does."""
+    key = next(key for key in pilot.app.screen.query(FooterKey) if words in (key.description, key.key_display))
+    await pilot.click(key)
 
 
 def footer(app: App[Any]) -> str:
-    """The keys that the footer shows."""
-    return str(app.screen.query_one(KeyBar).render())
+    """The keys that the footer shows: `⏎ next  r rescan`."""
+    return app.screen.query_one(KeyBar).plain
 
 
 def keys_of(app: App[Any], selector: str) -> list[str]:

@@ -24,7 +24,6 @@ from fswizard.tui.drawing import Piece, keyed, text
 from fswizard.tui.drives import disk_words
 from fswizard.tui.steps import WizardStep
 from fswizard.tui.widgets.bars import KeyBar, StepBar
-from fswizard.tui.widgets.canvas import Cached, CachedStatic, CachedVertical
 from fswizard.tui.widgets.choice_list import ChoiceList
 from fswizard.tui.wizard import Wizard
 
@@ -140,7 +139,9 @@ class WizardScreen(Screen[ScreenResultType]):
             self.watch(area, "show_vertical_scrollbar", self.refresh_bindings, init=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Keys that scroll are shown where there is something to scroll."""
+        """Keys that scroll are shown where there is something to scroll; Enter in a box takes what was typed."""
+        if action == "forward" and isinstance(self.focused, Input):
+            return False
         return action not in ("line", "page") or any(area.max_scroll_y > 0 for area in self.query(VerticalScroll))
 
     def action_line(self, direction: int) -> None:
@@ -180,7 +181,7 @@ class Window(ModalScreen[ScreenResultType], WizardScreen[ScreenResultType]):
         yield KeyBar()
 
 
-class StepScreen(Cached, WizardScreen[None]):
+class StepScreen(WizardScreen[None]):
     """One step: one question."""
 
     QUESTION: ClassVar[str] = ""
@@ -189,7 +190,7 @@ class StepScreen(Cached, WizardScreen[None]):
     problem: FswizardError | None = None
     """Why it cannot go on as it is chosen."""
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "forward", N_("next")),
+        Binding("enter", "forward", N_("next"), priority=True),
         Binding("escape", "back", N_("back")),
         Binding("f1", "app.explain", N_("help")),
         *SCROLL_PAGES,
@@ -203,16 +204,16 @@ class StepScreen(Cached, WizardScreen[None]):
         app, size = self.app, self.app.size  # Textual chooses the layout only after the first picture
         self.add_class(*self._get_breakpoint_classes(size.width, app.HORIZONTAL_BREAKPOINTS or []))
         self.add_class(*self._get_breakpoint_classes(size.height, app.VERTICAL_BREAKPOINTS or []))
-        with CachedVertical(id="page"):
+        with Vertical(id="page"):
             if banner := self.wizard.backend.banner:
-                yield CachedStatic(banner, id="demo", markup=False)
+                yield Static(banner, id="demo", markup=False)
             yield StepBar(self.wizard.steps, self.step, self.wizard.reachable)
-            with CachedVertical(id="heading"):
+            with Vertical(id="heading"):
                 with Horizontal(id="title"):
-                    yield CachedStatic(self.question(), id="question", markup=False)
-                    yield CachedStatic(self.disk(), id="disk", markup=False)
-                yield CachedStatic("", id="remark", markup=False)
-            with CachedVertical(id="body"):
+                    yield Static(self.question(), id="question", markup=False)
+                    yield Static(self.disk(), id="disk", markup=False)
+                yield Static("", id="remark", markup=False)
+            with Vertical(id="body"):
                 yield from self.body()
         yield KeyBar()
 

@@ -2,41 +2,22 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import ClassVar
 
-from rich.cells import cell_len
-from textual import on
+from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, VerticalScroll
-from textual.content import Content
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.widgets import DataTable
 
 from fswizard.filesystems import catalogue
 from fswizard.language import N_, _, p_, shown
-from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.units import size_text
 from fswizard.tui.backend import Place
-from fswizard.tui.candidates import explain_candidate
 from fswizard.tui.choices import toggled
-from fswizard.tui.drawing import columns, cut_left, facts, keyed, lines, text, tick
+from fswizard.tui.drawing import Piece, keyed, text
 from fswizard.tui.screens.base import BoxScreen, TextBox
-from fswizard.tui.widgets.canvas import Canvas
-from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
-
-
-def explain_place(place: Place, filesystem: Filesystem | None, width: int) -> Content:
-    """Where it lies, and what its filesystem can."""
-    pairs = [
-        (_("Location"), place.directory),
-        (_("Filesystem"), place.filesystem or _("unknown")),
-        (_("Disk"), place.drive or _("unknown")),
-        (p_("space on a disk", "Room"), _("{size} free", size=size_text(place.free_bytes))),
-    ]
-    rows = [facts(pairs, width, gap=False)]
-    if filesystem is not None:
-        rows += [Content(""), explain_candidate(Candidate(filesystem.name, filesystem), None, width)]
-    return lines(rows)
+from fswizard.tui.widgets.table import Column, Facts, Row, Table
 
 
 def on_one_disk(places: tuple[Place, ...]) -> tuple[str, ...]:
@@ -48,35 +29,10 @@ def on_one_disk(places: tuple[Place, ...]) -> tuple[str, ...]:
     return tuple(next(several, [place.directory for place in places]))
 
 
-def _refused_row(place: Place, width: int, on: bool) -> Content:
-    """Why nothing can be measured in a place, in grey."""
-    return text((f"   {shown(place.refusal)}", "$muted"))
-
-
-def _row(place: Place | None, ticked: bool, note: str, width: int, on: bool) -> Content:
-    """A place with a check box and a remark; without a place the names of the columns."""
-    disk = 9 if width >= 63 else 0
-    kind, free, remark = p_("of a filesystem", "Type"), p_("space on a disk", "Free"), max(8, cell_len(_("baseline")))
-    fixed = (max(6, cell_len(kind)), disk, max(8, cell_len(free)), remark)
-    directory = width - 3 - sum(fixed) - 2 * (5 if disk else 4)
-    widths = (3, max(8, min(directory, 44)), *fixed)
-    if place is None:
-        names = ("", _("Location"), kind, _("Disk"), free, "")
-        return columns([text((name, "$muted")) for name in names], widths, right=(4,))
-    cells = (
-        tick(ticked),
-        (cut_left(place.directory, widths[1]), "bold"),
-        place.filesystem or "?",
-        (place.drive, "$muted"),
-        (size_text(place.free_bytes), "$muted"),
-        (note, "$text-primary"),
-    )
-    return columns(cells, widths, right=(4,))
-
-
 class LocationsScreen(BoxScreen):
     """Mounted filesystems to tick, one directory on each."""
 
+    CSS_PATH = "locations.tcss"
     QUESTION = N_("Which locations do you want to compare?")
     LIST = "#places"
     HELP = N_(
@@ -87,30 +43,39 @@ class LocationsScreen(BoxScreen):
     )
     BINDINGS: ClassVar[list[BindingType]] = [Binding("d", "directory", N_("directory"))]
 
+    table = getters.query_one("#places", Table)
+    about = getters.query_one("#about", Facts)
+
     def body(self) -> ComposeResult:
-        with Horizontal(classes="split"):
-            with VerticalScroll(classes="left", can_focus=False):
-                yield TextBox(id="directory")
-                yield Canvas(self._columns)
-                yield ChoiceList(id="places", ticks=True, keeps_highlight=True)
-                yield Canvas(id="below", classes="narrow-only")
-            yield VerticalScroll(Canvas(id="about"), classes="panel", can_focus=False)
+        yield TextBox(id="directory")
+        with Horizontal():
+            with Vertical():
+                yield Table(
+                    Column(_("Location"), flexible=True),
+                    Column(p_("of a filesystem", "Type")),
+                    Column(_("Disk"), optional=True),
+                    Column(p_("space on a disk", "Free"), right=True),
+                    Column(),
+                    ticks=True,
+                    id="places",
+                )
+            with VerticalScroll(classes="details") as details:
+                details.border_title = _("About this location")
+                yield Facts(id="about")
 
     def on_mount(self) -> None:
         self._places: tuple[Place, ...] = ()
         self.chosen: tuple[str, ...] = ()
         """Directories that are ticked; the first one is the baseline."""
-        self.query_one(".panel").border_title = _("About this location")
         self.say_usual()
-        self.query_one(ChoiceList).focus()
+        self.table.focus()
         self.ask(self.wizard.backend.mounted, self._show_places)
 
     def _show_places(self, places: tuple[Place, ...]) -> None:
         self._places = places
         usable = tuple(place for place in places if not place.refusal)
-        directories = [place.directory for place in usable]
         wanted = self.choices.places or on_one_disk(usable)
-        self._choose(tuple(directory for directory in wanted if directory in directories))
+        self._choose(tuple(place.directory for place in usable if place.directory in wanted))
         if len(usable) < 2:
             few = _("There is no mounted filesystem that you can write to.")
             if usable:
@@ -118,28 +83,41 @@ class LocationsScreen(BoxScreen):
             mend = _("You need two: mount another and come back, or name a directory: `d`.")
             self.say(("! ", "bold $text-warning"), keyed(f"{few} {mend}"))
 
-    @staticmethod
-    def _columns(width: int) -> Content:
-        return text(" ", _row(None, False, "", width - 1, False))
-
     def _choose(self, chosen: tuple[str, ...]) -> None:
         """Tick these directories."""
         self.chosen = chosen
-        rows = []
-        for place in self._places:
-            note = _("baseline") if chosen[:1] == (place.directory,) else ""
-            draw = partial(_row, place, place.directory in chosen, note)
-            refused = bool(place.refusal)
-            rows.append(ListRow(place.directory, partial(_refused_row, place) if refused else draw, not refused))
-        self.query_one(ChoiceList).rows = tuple(rows)
+        self.table.show(map(self._row, self._places))
         self.say_usual()
 
-    @on(ChoiceList.Chosen, "#places")
-    def _explain_place(self, event: ChoiceList.Chosen) -> None:
-        place = next(place for place in self._places if place.directory == event.key)
-        filesystem = catalogue().get(place.filesystem)
-        for canvas in self.query("#about, #below").results(Canvas):
-            canvas.show(partial(explain_place, place, filesystem))
+    def _row(self, place: Place) -> Row:
+        if place.refusal:
+            return Row(place.directory, ((place.directory, "$muted"), (place.filesystem or "?", "$muted"), "", "", "✗"))
+        baseline = _("baseline") if self.chosen[:1] == (place.directory,) else ""
+        cells = (
+            (place.directory, "bold"),
+            place.filesystem or "?",
+            (place.drive, "$muted"),
+            (size_text(place.free_bytes), "$muted"),
+            (baseline, "$text-primary"),
+        )
+        return Row(place.directory, cells, place.directory in self.chosen)
+
+    @on(DataTable.RowHighlighted, "#places")
+    def _explain(self) -> None:
+        place = next((place for place in self._places if place.directory == self.table.key), None)
+        if place is None:
+            return
+        pairs: list[tuple[Piece, Piece]] = [
+            (_("Location"), place.directory),
+            (_("Filesystem"), place.filesystem or _("unknown")),
+            (_("Disk"), place.drive or _("unknown")),
+            (p_("space on a disk", "Room"), _("{size} free", size=size_text(place.free_bytes))),
+        ]
+        if place.refusal:
+            pairs.append((("✗", "$text-error"), shown(place.refusal)))
+        elif filesystem := catalogue().get(place.filesystem):
+            pairs.append((filesystem.title, _(filesystem.summary)))
+        self.about.show(pairs)
 
     def say_usual(self) -> None:
         chosen = [place for place in self._places if place.directory in self.chosen]
@@ -148,16 +126,18 @@ class LocationsScreen(BoxScreen):
         if alike := [place.directory for place in chosen if numbers.count(place.filesystem_number) > 1]:
             words = _("{directories}. A difference between them is chance or the directory's own.",
                       directories=", ".join(alike))  # fmt: skip
-            self.say(("! ", "bold $text-warning"), (f"{_('On one filesystem:')} ", "$text-warning"), words)
+            self._warn(_("On one filesystem:"), words)
         elif len(disks) > 1:
             where = _("On different disks ({disks}):", disks=", ".join(disks))
-            words = _("this compares the disks along with their filesystems.")
-            self.say(("! ", "bold $text-warning"), (f"{where} ", "$text-warning"), words)
+            self._warn(where, _("this compares the disks along with their filesystems."))
         else:
             self.say(_("Each location stands for its filesystem. Nothing is formatted, and you don't need root."))
 
-    @on(ChoiceList.Ticked, "#places")
-    def _ticked(self, event: ChoiceList.Ticked) -> None:
+    def _warn(self, what: str, words: str) -> None:
+        self.say(("! ", "bold $text-warning"), (f"{what} ", "$text-warning"), text(words))
+
+    @on(Table.Ticked, "#places")
+    def _ticked(self, event: Table.Ticked) -> None:
         self._choose(toggled(self.chosen, event.key))
 
     def action_directory(self) -> None:

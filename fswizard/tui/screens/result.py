@@ -153,6 +153,7 @@ class ResultScreen(StepScreen):
             "details": lambda: not self._unfolded,
             "go_on": lambda: self._why_not == "" and not in_list,
             "export": lambda: found is not None and not in_list,
+            "forward": lambda: found is not None and not in_list,
             "set_up": lambda: found is not None and bool(found.answer.recommended) and not in_list,
             "copy": lambda: found is not None and bool(found.answer.commands) and not in_list,
         }

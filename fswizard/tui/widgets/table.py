@@ -1,0 +1,229 @@
+"""Lists with columns, and names beside what there is to say about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from rich import table as rich_table
+from rich.text import Text
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+from textual.style import Style
+from textual.widget import Widget
+from textual.widgets import DataTable, Static
+from textual.widgets.data_table import RowKey
+
+from fswizard.language import N_
+from fswizard.tui.drawing import Piece, text
+
+LEAST_FLEXIBLE = 12
+"""Cells for a flexible column; optional ones are dropped rather than leave it less."""
+TICKS = {True: ("[✓]", "bold $text-primary"), False: ("[ ]", "$muted"), None: ("   ", "")}
+
+
+def as_rich(widget: Widget, piece: Piece) -> Text:
+    """`piece` for those of Textual's widgets that take Rich's text, in the colours of the theme."""
+    parts = text(piece).render(Style(), end="", parse_style=widget.app.stylesheet.parse_style)
+    return Text.assemble(*((words, style.rich_style) for words, style in parts))
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """How a column of a `Table` is shown."""
+
+    title: str = ""
+    right: bool = False
+    """Aligned to the right, as figures are."""
+    optional: bool = False
+    """Left out where the terminal is too narrow."""
+    flexible: bool = False
+    """Takes the room that the others leave, and is cut there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a `Table`."""
+
+    key: str
+    cells: tuple[Piece, ...]
+    ticked: bool | None = None
+    """Whether its box is ticked; None for a row that cannot be ticked."""
+
+
+class Table(DataTable[Text], inherit_bindings=False):
+    """Rows under named columns. The highlight stays on its row when the rows change."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "tick", N_("tick"), key_display="space"),
+        Binding("up,k", "cursor_up", N_("choose"), show=False),
+        Binding("down,j", "cursor_down", N_("choose"), show=False),
+        Binding("pageup", "page_up", N_("scroll"), show=False),
+        Binding("pagedown", "page_down", N_("scroll"), show=False),
+        Binding("home", "scroll_top", N_("first"), show=False),
+        Binding("end", "scroll_bottom", N_("last"), show=False),
+    ]
+
+    class Ticked(Message):
+        """Space was pressed on a row with a box, or the box was clicked."""
+
+        def __init__(self, table: Table, key: str) -> None:
+            super().__init__()
+            self.table = table
+            self.key = key
+
+        @property
+        def control(self) -> Table:
+            return self.table
+
+    def __init__(self, *columns: Column, ticks: bool = False, **arguments: Any) -> None:
+        super().__init__(cursor_type="row", cell_padding=1, **arguments)
+        self.show_header = any(column.title for column in columns)
+        self._shape = columns
+        self._ticks = ticks
+        self._rows_shown: tuple[Row, ...] = ()
+
+    def show(self, rows: Iterable[Row]) -> None:
+        """Show these rows in place of those before."""
+        self._rows_shown = tuple(rows)
+        self._fill()
+
+    @property
+    def keys(self) -> list[str]:
+        """Keys of all rows, from the top down."""
+        return [row.key for row in self._rows_shown]
+
+    @property
+    def key(self) -> str:
+        """Key of the highlighted row; empty without rows."""
+        return self.keys[self.cursor_row] if self.cursor_row < len(self._rows_shown) else ""
+
+    def highlight(self, key: str) -> None:
+        """Move the highlight to a row, where there is one of that key."""
+        if key in self.keys:
+            self.move_cursor(row=self.keys.index(key))
+
+    def find(self, words: str) -> bool:
+        """Move the highlight to the next row in which `words` stand; False where there is none."""
+        count = len(self._rows_shown)
+        for step in range(1, count + 1):
+            number = (self.cursor_row + step) % count
+            line = " ".join(text(cell).plain for cell in self._rows_shown[number].cells)
+            if words.casefold() in line.casefold():
+                self.move_cursor(row=number)
+                return True
+        return False
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return self._ticks if action == "tick" else True
+
+    def action_tick(self) -> None:
+        row = self._rows_shown[self.cursor_row] if self._rows_shown else None
+        if row is not None and row.ticked is not None:
+            self.post_message(self.Ticked(self, row.key))
+
+    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
+        """A click on the highlighted row."""
+        if self._ticks:
+            event.stop()
+            self.action_tick()
+
+    def on_mount(self) -> None:
+        self.app.theme_changed_signal.subscribe(self, lambda _: self._fill())
+
+    def on_resize(self) -> None:
+        self._fill()
+
+    def _fill(self) -> None:
+        if not self.is_attached:
+            return
+        key, offset = (self._rows_before[self.cursor_row] if self.row_count else ""), self.scroll_offset
+        cells = [[as_rich(self, cell) for cell in row.cells] for row in self._rows_shown]
+        widths = self._widths(cells)
+        with self.prevent(DataTable.RowHighlighted):
+            self.clear(columns=True)
+            if self._ticks:
+                self.add_column("", width=3)
+            for column, width in zip(self._shape, widths):
+                if width:
+                    self.add_column(Text(column.title, justify="right" if column.right else "left"), width=width)
+            for row, line in zip(self._rows_shown, cells):
+                self._add(row, line, widths)
+        self._rows_before = self.keys
+        if key in self.keys:
+            self.move_cursor(row=self.keys.index(key))
+        self.scroll_to(y=offset.y, animate=False, immediate=True)
+        if self.key:  # what is said of a row may have changed with it
+            self.post_message(DataTable.RowHighlighted(self, self.cursor_row, RowKey(self.key)))
+
+    _rows_before: Sequence[str] = ()
+    """Keys of the rows that stand in the table while others are about to."""
+
+    def _add(self, row: Row, line: Sequence[Text], widths: Sequence[int]) -> None:
+        shown = [as_rich(self, TICKS[row.ticked])] if self._ticks else []
+        for column, cell, width in zip(self._shape, line, widths):
+            if width:
+                cell.justify = "right" if column.right else "left"
+                cell.truncate(width, overflow="ellipsis")
+                shown.append(cell)
+        self.add_row(*shown, key=row.key)
+
+    def _widths(self, cells: Sequence[Sequence[Text]]) -> list[int]:
+        """Cells of each column; 0 for those that are left out."""
+        widths = [
+            max([Text(column.title).cell_len, *(line[number].cell_len for line in cells)])
+            for number, column in enumerate(self._shape)
+        ]
+        flexible = [number for number, column in enumerate(self._shape) if column.flexible]
+        room = max(20, self.scrollable_content_region.width) - (5 if self._ticks else 0)
+
+        def left() -> int:
+            fixed = sum(width + 2 for number, width in enumerate(widths) if width and number not in flexible)
+            return room - fixed - 2 * len(flexible)
+
+        wanted = sum(min(widths[number], LEAST_FLEXIBLE) for number in flexible)
+        for number in reversed(range(len(widths))):
+            if left() < wanted and self._shape[number].optional:
+                widths[number] = 0
+        for number in flexible:
+            widths[number] = max(4, left() // len(flexible))
+        return widths
+
+
+class Facts(Static):
+    """Names at the left, or marks, and beside them what there is to say, wrapped."""
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(markup=False, **arguments)
+        self.pairs: tuple[tuple[Piece, Piece], ...] = ()
+
+    def show(self, pairs: Iterable[tuple[Piece, Piece]], *, spaced: bool = False) -> None:
+        """Show these in place of those before; `spaced` leaves a line between them."""
+        self.pairs = tuple(pairs)
+        grid = rich_table.Table.grid(padding=(0, 2 if any(text(a).cell_length > 2 for a, _ in self.pairs) else 1, 0, 0))
+        grid.add_column(no_wrap=True)
+        grid.add_column(ratio=1)
+        for number, (name, words) in enumerate(self.pairs):
+            if spaced and number:
+                grid.add_row()
+            plain = text((name, "bold $muted")) if isinstance(name, str) else text(name)
+            grid.add_row(as_rich(self, plain), as_rich(self, words))
+        self.update(grid)
+
+    @property
+    def plain(self) -> str:
+        """All that stands in it, as lines of text."""
+        return "\n".join(f"{text(name).plain} {text(words).plain}" for name, words in self.pairs)
+
+    def on_mount(self) -> None:
+        self.app.theme_changed_signal.subscribe(self, lambda _: self.show(self.pairs))
+
+
+def marked(mark: Piece, lines: Iterable[Piece]) -> list[tuple[Piece, Piece]]:
+    """Pairs for `Facts`: each line behind the same mark."""
+    return [(text(mark), line) for line in lines]
+
+
+__all__ = ["Column", "Content", "Facts", "Row", "Table", "as_rich", "marked"]
