@@ -225,8 +225,9 @@ class UnusualMounts(FakeMachine):
 async def test_directories_of_one_filesystem_and_those_that_cannot_be_measured_in_say_so() -> None:
     async with app("places", UnusualMounts(), purpose="compare").run_test(size=SIZE) as pilot:
         await shows(pilot, "! On one filesystem: /home, /srv")
+        await pilot.press("end")
         await shows(pilot, "Others can change /mnt/usb")
-        await pilot.press("end", "space")
+        await pilot.press("space", "up", "space")
         await shows(pilot, "Each location stands for its filesystem")
 
 

@@ -10,10 +10,10 @@ import pytest
 from textual._compositor import Compositor
 from textual.pilot import Pilot
 from textual.widgets import Input
+from textual.widgets._footer import FooterKey
 
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.screens.base import StepScreen
-from fswizard.tui.widgets.bars import KeyBar
 from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, OLD, SSD, TWIN, FakeMachine, FakeSession, app
 from tests.tui.driving import STEPS, screen_text, settled, until, wizard
 
@@ -33,8 +33,7 @@ def _drawn_when_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def shown_keys(application: FswizardApp) -> dict[str, str]:
     """Keys that the footer shows, with its words for them."""
-    entries = application.screen.query_one(KeyBar).entries
-    return {key: words for keys, words in entries for key in keys if key not in ("ctrl+q", "ctrl+p")}
+    return {key.key: key.description for key in application.screen.query(FooterKey) if key.key != "ctrl+p"}
 
 
 def what_is_seen(application: FswizardApp) -> tuple[object, ...]:

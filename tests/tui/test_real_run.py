@@ -17,7 +17,6 @@ from fswizard.tui.app import FswizardApp
 from fswizard.tui.screens.dialogs import LeaveScreen
 from fswizard.tui.screens.locations import LocationsScreen
 from fswizard.tui.widgets.canvas import Canvas
-from fswizard.tui.widgets.choice_list import ChoiceList
 from tests.fakes.host import ModelHost, idle_runs, use
 from tests.loop.machine_state import left_of_a_run
 from tests.loop.small_machine import LASTING, QUICK, SmallMachine
@@ -119,7 +118,7 @@ async def test_comparing_two_directories_needs_no_root_and_formats_nothing(tmp_p
             await pilot.press("d", *place, "enter")
             await until(pilot, partial(is_chosen, place), f"{place} among the places")
         for other in [name for name in screen.chosen if name not in places]:
-            screen.query_one("#places", ChoiceList).highlight(other)
+            screen.table.highlight(other)
             await pilot.press("space")
         await pilot.press("enter", "enter")
         await shows(pilot, "not needed")

@@ -76,7 +76,7 @@ async def test_no_size_breaks_a_screen_and_each_has_help_and_shows_its_keys() ->
             assert len(calm) == 24
             assert all(len(line) <= 80 for line in calm)
             assert "F1 help" in footer(pilot.app)
-            assert "quit" in "".join(calm[-3:])
+            assert "^p more" in calm[-1]
             for size in ((20, 5), (1, 1), (200, 60)):
                 await pilot.resize_terminal(*size)
             await pilot.press("f1")
