@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import struct
@@ -22,6 +23,8 @@ from fswizard.system.system_calls import closing
 
 BLKROGET, BLKGETSIZE64, BLKGETDISKSEQ = 0x125E, 0x80081272, 0x80081280
 LOOK_LIMIT_S = 10
+GONE = (errno.ENOENT, errno.ENXIO, errno.ENODEV, errno.ENOMEDIUM)
+"""What opening a device says whose disk was pulled."""
 FAILING = 8
 """Bit 3 of smartctl's exit status."""
 FOUND, NOTHING, AMBIVALENT = 0, 2, 8
@@ -130,6 +133,10 @@ def _open(device: Device, flags: int) -> int:
     try:
         descriptor = os.open(device.path, flags | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError as error:
+        if error.errno in GONE:
+            raise Refused(
+                _("{name} is gone, or is now another disk.", name=device.name), _("Was it unplugged?")
+            ) from error
         raise Refused(
             _("{name} is in use or cannot be opened: {reason}.", name=device.name, reason=error.strerror),
             _("End what uses it, or plug it in again."),
