@@ -1,90 +1,81 @@
-"""How candidates are shown and explained: filesystems, their options, and layouts."""
+"""What there is to say about candidates: their filesystems, options and layouts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len
 from textual.content import Content
 
-from fswizard.filesystems import layouts
 from fswizard.language import N_, _, n_, p_, shown
-from fswizard.model.filesystem import Candidate, Feature, Filesystem, MkfsOption, MountOption
-from fswizard.model.layout import DEGRADED, Array
+from fswizard.model.filesystem import Candidate, Feature, MkfsOption, MountOption
+from fswizard.model.layout import DEGRADED, Layout
 from fswizard.model.units import size_text
-from fswizard.tui.drawing import (
-    Piece,
-    bullet,
-    columns,
-    cut,
-    facts,
-    heading,
-    lines,
-    text,
-    tick,
-    wrap,
-)
-from fswizard.tui.matrix import FEATURES, FURTHER, feature_sign, room_bytes
+from fswizard.tui.drawing import Piece, cut, lines, text, wrap
 
 if TYPE_CHECKING:
     from fswizard.tui.backend import Availability
 
 Option = MountOption | MkfsOption
-OPTION_NAME = 20
-"""Cells for an option's name, where there is room for more beside it."""
+Pairs = list[tuple[Piece, Piece]]
+"""For `Facts`."""
+FEATURES = {
+    N_("snapshots"): N_("snapshots"),
+    N_("checksums"): N_("checksums"),
+    N_("compression"): N_("compression"),
+    N_("shrink"): N_("shrink"),
+    N_("windows"): N_("Windows"),
+    N_("repair"): N_("repair"),
+    N_("macos"): N_("macOS"),
+    N_("reflink"): N_("instant copies"),
+    N_("grow"): N_("grow"),
+    N_("quotas"): N_("quotas"),
+    N_("send-receive"): N_("send"),
+    N_("case-insensitive"): N_("any case"),
+    "max-file-size": N_("max file size"),
+}
+"""Words for the catalogue's features: those that decide most often first."""
+SIGNS = {"~": "$text-warning", "✓": "$text-success", "–": "$muted"}
+"""For a feature that is there in part, in full, or not at all."""
 ALONE = N_("Everything on it is lost with it.")
 DEGRADED_TEXT = N_("One disk is removed before measuring, to show how the layout performs until you replace it.")
 
 
-def explain_candidate(
-    candidate: Candidate,
-    available: Availability | None,
-    width: int,
-    *,
-    refusal: str = "",
-    why: str = "",
-    brief: bool = False,
-) -> Content:
-    """What it is, what its options do, what it can, whether it can be made here, and why it suits the disk."""
-    filesystem = candidate.filesystem
-    rows = [text((filesystem.title, "bold"))]
-    if available is not None:
-        version = f"  {filesystem.mkfs_program} {available.version}" if available.version else " "
-        driver = (
-            " " + p_("driver of a filesystem", "through {driver}", driver=available.driver.name)
-            if available.driver
-            else ""
-        )
-        rows[0] += text((f" {version}{driver}".rstrip(), "$muted"))
-    rows += wrap(_(filesystem.summary), width)
-    marked: list[Content] = []
-    if available is not None and not available.usable:
-        marked.append(
-            bullet(("✗", "$text-error"), text(shown(available.reason), " ", (shown(available.hint), "$muted")), width)
-        )
+def feature_sign(feature: Feature | None) -> str:
+    if feature is None or feature.value == "no":
+        return "–"
+    return "✓" if feature.present or feature.value[:1].isdigit() else "~"
+
+
+def about_candidate(candidate: Candidate, available: Availability | None, refusal: str, why: str) -> Pairs:
+    """What it is, whether it can be made here, `why` it suits the disk, and what its options and features are."""
+    filesystem, array = candidate.filesystem, candidate.array
+    made_by = ""
+    if available and available.version:
+        made_by = f"  {filesystem.mkfs_program} {available.version}"
+    if available and available.driver:
+        made_by += "  " + p_("driver of a filesystem", "through {driver}", driver=available.driver.name)
+    pairs: Pairs = [("", text((filesystem.title, "bold"), (made_by, "$muted"), f"\n{_(filesystem.summary)}"))]
+    if available and not available.usable:
+        pairs.append((("✗", "$text-error"), text(shown(available.reason), (f" {shown(available.hint)}", "$muted"))))
     if refusal:
-        marked.append(bullet(("✗", "$text-error"), refusal, width))
+        pairs.append((("✗", "$text-error"), refusal))
     if why:
-        marked.append(bullet(("★", "$text-accent"), text((f"{_('Suits this disk:')} ", "bold"), shown(why)), width))
-    for each in marked:
-        rows += [each] if brief else [Content(""), each]
-    options = [
-        bullet((name, "bold $text-primary"), option_words(option), width) for name, option in options_of(candidate)
-    ]
-    if candidate.array and candidate.array.layout.alone:
-        options.insert(
-            0, bullet((candidate.array.layout.name, "bold $text-primary"), candidate.array.layout.text, width)
-        )
-    if options and not brief:
-        rows += [Content(""), heading(_("Options"), width)]
-    rows += options
-    if not brief:
-        rows += [Content(""), heading(_("Features"), width), _feature_table(filesystem, width)]
-    elif partly := [feature for feature in filesystem.features if feature_sign(feature)[0] == "~"]:
-        words = "; ".join(f"{_shown(feature)}: {_(feature.value)}" for feature in partly)
-        rows.append(bullet(("~", "$text-warning"), text((words, "$muted")), width))
-    return lines(rows)
+        pairs.append((("★", "$text-accent"), text((_("Suits this disk:"), "bold"), f" {shown(why)}")))
+    if array and array.layout.alone:
+        pairs.append((("·", "$text-primary"), text((f"{array.layout.name}: ", "bold"), _(array.layout.text))))
+    for token, option in options_of(candidate).items():
+        pairs.append((("·", "$text-primary"), text((f"{token}: ", "bold"), option_words(option))))
+    for sign, ink in SIGNS.items():
+        features = [_feature(feature) for feature in filesystem.features if feature_sign(feature) == sign]
+        if features:
+            pairs.append(((sign, ink), (", ".join(features), "" if sign == "✓" else "$muted")))
+    return pairs
+
+
+def _feature(feature: Feature) -> str:
+    words = _(FEATURES.get(feature.name, feature.name))
+    return words if feature.value in ("yes", "no") else f"{words}: {_(feature.value)}"
 
 
 def reasons_list(reasons: Mapping[str, str], width: int) -> Content:
@@ -95,39 +86,33 @@ def reasons_list(reasons: Mapping[str, str], width: int) -> Content:
     return Content("\n\n").join(parts)
 
 
-def _shown(feature: Feature) -> str:
-    return _((FEATURES | FURTHER).get(feature.name, feature.name))
+# Options
 
 
-def _feature_table(filesystem: Filesystem, width: int) -> Content:
-    """In two columns, what fits into them; the others below, each on lines of its own."""
-    half = (width - 1) // 2
-    short: list[Content] = []
-    long: list[Content] = []
-    for feature in filesystem.features:
-        glyph, style = feature_sign(feature)
-        value = "" if feature.value in ("yes", "no") else f": {_(feature.value)}"
-        words = text((_shown(feature), "" if feature.value != "no" else "$muted"), (value, "$muted"))
-        cell = bullet((glyph, style), words, width)
-        (short if cell.cell_length <= half else long).append(cell)
-    rows = [columns(short[i : i + 2], (half, half), gap=1) for i in range(0, len(short), 2)]
-    return lines([*rows, *long])
+def options_of(candidate: Candidate) -> dict[str, Option]:
+    """The options that a candidate has, as they are typed."""
+    tokens = [*candidate.mount_options, *(option.token for option in candidate.mkfs_options)]
+    options = candidate.filesystem.options
+    return {token: option for token in tokens for option in options if option.is_meant_by(token)}
 
 
-def options_of(candidate: Candidate) -> list[tuple[str, Option]]:
-    """The options that a candidate carries, with what the catalogue knows of them."""
-    carried: list[tuple[str, Option]] = []
-    for token in candidate.mount_options:
-        meant = (option for option in candidate.filesystem.mount_options if option.is_meant_by(token))
-        carried += [(token, option) for option in meant]
-    return carried + [(option.token, option) for option in candidate.mkfs_options]
+def layout_options(layout: Layout) -> dict[str, MkfsOption]:
+    """An array or volume, and what can be chosen about it, as it is typed."""
+    options = {layout.name: MkfsOption(layout.maker, "", "", layout.text, source=layout.source)}
+    if not layout.alone:
+        options[DEGRADED] = MkfsOption(DEGRADED, "", "", DEGRADED_TEXT, source=layout.source)
+    for option in layout.options:
+        for value in option.values[1:]:
+            name = f"{option.name}={value}"
+            options[name] = MkfsOption(option.name, option.flag, value, option.text, source=option.source)
+    return options
 
 
 def option_words(option: Option) -> Content:
     """What an option does, its risk, what it needs."""
-    pieces: list[Piece] = (
-        [("⚠ " + _("unsafe: a crash may lose data.") + "  ", "bold $text-error")] if option.unsafe else []
-    )
+    pieces: list[Piece] = []
+    if option.unsafe:
+        pieces.append(("⚠ " + _("unsafe: a crash may lose data.") + "  ", "bold $text-error"))
     pieces.append(_(option.text))
     if option.risk:
         pieces.append(("  " + _("Risk: {risk}", risk=_(option.risk)), "$text-warning"))
@@ -136,130 +121,54 @@ def option_words(option: Option) -> Content:
     return text(*pieces)
 
 
-def option_tokens(filesystem: Filesystem) -> list[tuple[str, Option]]:
-    """Every choice that an options window offers: mount options with each value worth comparing, mkfs options."""
-    return [(token, option) for option in filesystem.options for token in option.tokens]
-
-
-def kind_of(option: Option, filesystem: Filesystem) -> str:
-    """Who takes an option of a filesystem."""
-    if filesystem.pool:
-        return "zpool"
-    return "mkfs" if isinstance(option, MkfsOption) else "mount"
-
-
-def option_row(token: str, option: Option, kind: str, width: int, on: bool, *, ticked: bool) -> Content:
-    """Tick, name as it is typed, what it does, who takes it, and a mark where it is unsafe."""
-    unsafe = text((f"⚠ {_('unsafe')}  ", "bold $text-error")) if option.unsafe else Content("")
-    name = min(OPTION_NAME, max(8, width - 3 - 8 - 5 - 6))
-    words = max(8, width - 3 - name - 5 - 7)
-    meaning = text(unsafe, (cut(_(option.text), max(0, words - unsafe.cell_length)), "$muted"))
-    return columns((tick(ticked), (cut(token, name), "bold"), meaning, (kind, "$muted")), (3, name, words, 5))
-
-
 def conflicts(option: Option, other: Option) -> bool:
     """Both cannot be ticked."""
     return option.name == other.name or other.name in option.replaces or option.name in other.replaces
 
 
-def need_table(candidates: Sequence[Candidate], need: str, width: int, *, brief: bool = False) -> Content:
-    """Which of the candidates have a feature, and how far it goes."""
-    rows = []
-    for candidate in candidates:
-        feature = candidate.filesystem.feature(need)
-        value, words = (feature.value, "" if brief else _(feature.text)) if feature else ("no", "")
-        glyph, style = ("✓", "$text-success") if value == "yes" else ("✗", "$text-error")
-        rows.append((candidate.name, text((f"{glyph} ", style), _(value), (f"  {words}", "$muted"))))
-    longest = max((cell_len(name) for name, __ in rows), default=0)
-    return facts(rows, width, label=min(longest + 2, width // 3), gap=False)
+def short_name(filesystem: str, below: Sequence[str], options: Sequence[str]) -> str:
+    """What people type for a filesystem with options, on an array or volume where `below` begins with one."""
+    on_it = f"{filesystem}:{','.join(options)}" if options else filesystem
+    if not below:
+        return on_it
+    if below[0].startswith(f"{filesystem}:"):
+        return ",".join((*below, *options))
+    return f"{','.join(below)}+{on_it}"
 
 
 # Layouts over several disks
 
 
-def explain_layout(candidate: Candidate, members: int, member_bytes: int, width: int) -> Content:
+def room_bytes(candidate: Candidate, members: int, member_bytes: int) -> int:
+    """The room it has, before its own structures."""
+    if candidate.array is None:
+        return member_bytes
+    return candidate.array.layout.usable_bytes(members, member_bytes)
+
+
+def about_layout(candidate: Candidate, members: int, member_bytes: int) -> Pairs:
     """What it is good for, its room, what it survives, and what a failed disk does."""
-    array = candidate.on(members).array
-    room = p_(
-        "space on disks",
-        "{room} of {size}",
-        room=size_text(room_bytes(candidate, members, member_bytes)),
-        size=size_text(members * member_bytes),
-    )
-    if array is None:
-        pairs = [
-            (p_("space on disks", "Room"), room),
-            (_("May fail"), _("no disk")),
-            (p_("after that", "Then"), _(ALONE)),
-        ]
-        return lines([text((_("On the first disk alone"), "bold")), facts(pairs, width, label=10, gap=False)])
-    pairs = [(p_("space on disks", "Room"), room), (_("May fail"), _failing(array))]
-    pairs.append((p_("after that", "Then"), _(array.layout.failed)))
-    if array.degraded:
+    candidate = candidate.on(members)
+    array, survives = candidate.array, candidate.survives
+    title, meaning, failed = _("On the first disk alone"), "", _(ALONE)
+    if array:
+        title, meaning, failed = _(array.layout.title), _(array.layout.text), _(array.layout.failed)
+    room, size = size_text(room_bytes(candidate, members, member_bytes)), size_text(members * member_bytes)
+    pairs: Pairs = [
+        ("", text((title, "bold"), f"\n{meaning}".rstrip())),
+        (p_("space on disks", "Room"), p_("space on disks", "{room} of {size}", room=room, size=size)),
+        (_("May fail"), n_("any {count} disk", "any {count} disks", survives) if survives > 0 else _("no disk")),
+        (p_("after that", "Then"), failed),
+    ]
+    if array and array.degraded:
         pairs.append((p_("one disk of an array", "Missing"), _(DEGRADED_TEXT)))
-    rows = [text((_(array.layout.title), "bold")), *wrap(_(array.layout.text), width)]
-    return lines([*rows, facts(pairs, width, label=10, gap=False)])
+    return pairs
 
 
-def _failing(array: Array) -> str:
-    """How many disks may fail."""
-    if array.survives <= 0:
-        return _("no more disk") if array.degraded else _("no disk")
-    if array.degraded:
-        return n_("any {count} more disk", "any {count} more disks", array.survives)
-    return n_("any {count} disk", "any {count} disks", array.survives)
-
-
-def layout_tokens(array: Array | None) -> dict[str, MkfsOption]:
-    """What can be chosen about an array or volume, as it is typed, beside the filesystem's own options."""
-    if array is None:
-        return {}
-    tokens = {
-        f"{option.name}={value}": MkfsOption(option.name, option.flag, value, option.text, source=option.source)
-        for option in array.layout.options
-        for value in option.values[1:]
-    }
-    if array.layout.alone:
-        return tokens
-    tokens[DEGRADED] = MkfsOption(DEGRADED, "", "", DEGRADED_TEXT, unsafe=False, source=array.layout.source)
-    return tokens
-
-
-def volume_tokens(filesystem: Filesystem) -> dict[str, MkfsOption]:
-    """What the filesystem can be laid on where there is one disk, as it is typed."""
-    return {
-        layout.name: MkfsOption(layout.name, "", "", layout.text, source=layout.source)
-        for layout in layouts().values()
-        if layout.alone and not filesystem.pool
-    }
-
-
-def chosen_tokens(array: Array | None) -> set[str]:
-    """Those of `layout_tokens` and `volume_tokens` that an array or volume has."""
-    if array is None:
-        return set()
-    chosen = {array.layout.name} if array.layout.alone else set()
-    chosen |= {f"{name}={value}" for name, value in array.options.items()}
-    return chosen | ({DEGRADED} if array.degraded else set())
-
-
-def short_name(filesystem: str, array: Array | None, layout_words: Sequence[str], options: Sequence[str]) -> str:
-    """What people type for a filesystem with options on an array or volume with words of its own."""
-    on_it = filesystem + (":" + ",".join(options) if options else "")
-    if array is None:
-        return on_it
-    if array.layout.program:
-        return f"{','.join((array.layout.name, *layout_words))}+{on_it}"
-    return f"{filesystem}:{','.join([array.layout.word, *layout_words, *options])}"
-
-
-def best_first(candidates: Sequence[Candidate], members: int, member_bytes: int) -> list[str]:
+def best_first(candidates: Iterable[Candidate], members: int, member_bytes: int) -> list[str]:
     """What to tick to begin with: one disk alone, and of each maker what leaves most room and lets a disk fail."""
-    chosen: dict[str, Candidate] = {}
+    by_maker: dict[str, list[Candidate]] = {}
     for candidate in candidates:
-        maker = candidate.array.layout.maker if candidate.array else ""
-        best = chosen.get(maker)
-        room = room_bytes(candidate, members, member_bytes)
-        if best is None or room > room_bytes(best, members, member_bytes):
-            chosen[maker] = candidate
-    return [candidate.name for candidate in chosen.values()]
+        by_maker.setdefault(candidate.array.layout.maker if candidate.array else "", []).append(candidate)
+    best = [max(group, key=lambda each: room_bytes(each, members, member_bytes)) for group in by_maker.values()]
+    return [candidate.name for candidate in best]

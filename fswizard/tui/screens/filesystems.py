@@ -2,261 +2,224 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import partial
 from typing import ClassVar
 
-from textual import on
+from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container, Vertical, VerticalScroll
-from textual.content import Content
+from textual.containers import Container, VerticalScroll
+from textual.widgets import DataTable
 
 from fswizard.errors import FswizardError
-from fswizard.filesystems import NEEDS, catalogue, parse_candidate, require_members, suggestions
-from fswizard.language import N_, _, n_
-from fswizard.model.filesystem import Candidate
-from fswizard.model.plan import Plan
-from fswizard.tui.candidates import best_first, explain_candidate, explain_layout, need_table, reasons_list
+from fswizard.filesystems import catalogue, layout_candidates, parse_candidate, require_members, suggestions
+from fswizard.language import N_, _, n_, p_
+from fswizard.model.units import size_text
+from fswizard.tui.candidates import (
+    FEATURES,
+    SIGNS,
+    about_candidate,
+    about_layout,
+    best_first,
+    feature_sign,
+    room_bytes,
+)
 from fswizard.tui.choices import toggled
-from fswizard.tui.drawing import keyed, lines, text
-from fswizard.tui.matrix import FEATURES, Mark, Matrix
-from fswizard.tui.screens.base import BoxScreen, TextBox
+from fswizard.tui.drawing import Piece, keyed, text
+from fswizard.tui.screens.base import StepScreen, TextBox, WithBox
+from fswizard.tui.screens.needs import NeedsScreen
 from fswizard.tui.screens.options import OptionsScreen
-from fswizard.tui.widgets.canvas import Canvas
-from fswizard.tui.widgets.chips import Chips
-from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
+from fswizard.tui.widgets.table import Column, Facts, Row, Table
 
 USUAL = ("ext4", "xfs", "btrfs")
 """What recipes compare that are not about certain filesystems: then what suits the disk takes part."""
+MAIN_FEATURES = ("snapshots", "checksums", "compression", "shrink", "windows", "repair")
+"""Columns as long as nothing is a must."""
 
 
-class FilesystemsScreen(BoxScreen):
+class FilesystemsScreen(WithBox[None], StepScreen):
     """Candidates to tick, explained as they are highlighted."""
 
+    CSS_PATH = "filesystems.tcss"
     BOX, LIST = "#own", "#candidates"
     QUESTION = N_("Choose filesystems to compare")
     HELP = N_(
         "Tick what you would consider. Two to four is a good number: each one you add takes its share of the time.\n\n"
         "A candidate is a filesystem with options, so you can also compare ext4 with ext4:noatime. "
         "o shows the options of the highlighted filesystem and explains each; those marked unsafe may lose data in a "
-        "crash and are never recommended. The last one lays it on an encrypted volume (luks). "
+        "crash and are never recommended. One of them lays it on an encrypted volume (luks). "
         "a lets you type a candidate, such as btrfs:noatime,compress=zstd:1.\n\n"
         "Everything is compared with the baseline; b makes the highlighted candidate the baseline.\n\n"
-        "m jumps to what you must have, left and right explain each feature, and space sets it. Candidates that lack "
-        "it turn grey and are skipped. In the columns, ✓ is yes, ~ in part, – no, and ✗ something you must have. "
-        "★ marks what suits this disk."
+        "m opens a list of features: tick what you must have. Candidates that lack it turn grey and are skipped. "
+        "In the columns, ✓ is yes, ~ in part, – no, and ✗ something you must have. ★ marks what suits this disk. "
+        "What can't be measured here stands at the end, with the reason in its details."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "options", N_("options")),
-        Binding("a", "type", N_("add")),
-        Binding("b", "baseline", N_("baseline")),
         Binding("m", "needs", N_("must have")),
+        Binding("a", "type", N_("add"), show=False),
+        Binding("b", "baseline", N_("baseline"), show=False),
     ]
 
+    table = getters.query_one("#candidates", Table)
+    about = getters.query_one("#about", Facts)
+
     def body(self) -> ComposeResult:
-        with Container(id="matrix"):
-            with Vertical(classes="left"):
-                yield TextBox(id="own")
-                yield Chips(_("Must have"), {name: _(word) for name, word in FEATURES.items()}, id="needs")
-                yield Canvas(id="columns")
-                yield ChoiceList(id="candidates", ticks=True, keeps_highlight=True)
-            with Vertical(classes="right"):
-                yield VerticalScroll(Canvas(id="about"), classes="panel", can_focus=False)
-                yield Canvas(id="suggested", classes="panel")
+        yield TextBox(id="own")
+        with Container(id="split"):
+            yield Table(ticks=True, id="candidates")
+            with VerticalScroll(id="details", classes="details") as details:
+                details.border_title = _("About this filesystem")
+                yield Facts(id="about")
 
     def on_mount(self) -> None:
         machine = self.wizard.machine
-        self._list = self.query_one("#candidates", ChoiceList)
-        self._chips = self.query_one("#needs", Chips)
-        self._reasons: dict[str, str] = {}
-        self._listed: tuple[str, ...] = ()
-        self._forward_pending = False
-        self._looking = not machine.availability_known
         self._across = self.choices.across
+        self._reasons: dict[str, str] = {}
         if self.choices.drive is not None and self._across == 1:
             self._reasons = {item.candidate_name: item.reason for item in suggestions(self.choices.drive)}
-        suggested = self.query_one("#suggested", Canvas)
-        suggested.border_title = _("★ Suits this disk")
-        suggested.set_class(not self._reasons, "-none")
-        suggested.show(partial(reasons_list, self._reasons))
-        recipe = self.choices.recipe
-        self._offered: tuple[str, ...] = ()
-        """What there is to compare above all."""
-        if recipe is not None and self._across > 1:
-            self._offered = self.wizard.backend.layout_candidates(recipe, self._across)
-        elif recipe is not None:
-            named = recipe.candidates or USUAL
-            about_others = {parse_candidate(name).filesystem.name for name in named} - set(USUAL)
-            self._offered = named if about_others else tuple(self._reasons) or named
+        self._offered = self._worth_comparing()
+        self._names = list(dict.fromkeys((*self.choices.candidates, *self._offered, *self._reasons, *catalogue())))
         self._proposed = not self.choices.candidates
+        self._forward_pending = False
+        self._looking = not machine.availability_known
         self._propose()
-        self._redraw()
-        self._list.focus()
+        self.table.focus()
         if self._looking:
             self.ask(machine.look_for_availability, self._looked)
 
-    def _propose(self) -> None:
-        """Tick what is sensible, as long as nobody has ticked anything."""
-        if not self._proposed:
-            return
-        names = self._usable(self._offered)
+    def _worth_comparing(self) -> tuple[str, ...]:
+        """What there is to compare above all."""
+        recipe = self.choices.recipe
+        if recipe is None:
+            return ()
         if self._across > 1:
-            candidates = [parse_candidate(name) for name in names]
-            names = best_first(candidates, self._across, self.choices.member_bytes)
-        self.wizard.choose(candidates=tuple(names))
+            return layout_candidates(recipe.array_candidates, self._across)
+        named = recipe.candidates or USUAL
+        about_others = {parse_candidate(name).filesystem.name for name in named} - set(USUAL)
+        return named if about_others else tuple(self._reasons) or named
+
+    def _propose(self) -> None:
+        """Tick what is sensible as long as nobody has ticked anything; in any case nothing that is impossible."""
+        names = self._offered if self._proposed else self.choices.candidates
+        usable = [name for name in names if self._possible(name)]
+        if self._proposed and self._across > 1:
+            usable = best_first(map(parse_candidate, usable), self._across, self.choices.member_bytes)
+        self._choose(tuple(usable))
 
     def _looked(self, _: None) -> None:
         self._looking = False
         self._propose()
-        self.wizard.choose(candidates=tuple(self._usable(self.choices.candidates)))
-        self._redraw()
         if self._forward_pending:
             self.action_forward()
-
-    def _usable(self, names: Iterable[str]) -> list[str]:
-        return [name for name in names if self._possible(name)]
 
     def _possible(self, name: str) -> bool:
         """The candidate can be measured here, on what was chosen to measure on."""
         return self.wizard.machine.possible(name, self.choices)
 
-    # The list
+    def _choose(self, candidates: tuple[str, ...]) -> None:
+        """Tick these."""
+        self.wizard.choose(candidates=candidates)
+        self._show()
 
-    def _redraw(self) -> None:
-        self._fill()
-        self._estimate()
+    def _show(self) -> None:
+        features = self.choices.needs or MAIN_FEATURES
+        columns = [Column(_("Filesystem") if self._across == 1 else _("Layout"), flexible=True)]
+        if self._across > 1:
+            columns += [Column(p_("space on disks", "Room"), right=True), Column(_("May fail"), right=True)]
+        columns += [Column(_(FEATURES[feature]), optional=True) for feature in features]
+        ordered = sorted(self._names, key=lambda name: not self._possible(name))
+        self.table.show([self._row(name, features) for name in ordered], [*columns, Column()])
+        self.say_usual()
 
-    def _fill(self) -> None:
-        chosen = [name for name in self.choices.candidates if name not in catalogue() or not self._listed]
-        offered = self._offered if self._across > 1 else ()
-        self._listed = tuple(dict.fromkeys((*self._listed, *offered, *chosen, *self._reasons)))  # so that nothing moves
-        first = self._listed
-        rest = [name for name in catalogue() if name not in first]
-        matrix = Matrix(first, self.choices.needs, self._across, self.choices.member_bytes)
-        rows = [self._row(matrix, name) for name in first if self._possible(name)]
-        also = _("On the first disk alone") if self._across > 1 else _("Also available")
-        refused = [name for name in (*first, *rest) if not self._possible(name)]
-        for title, names in ((also, self._usable(rest)), (_("Not possible on this machine"), refused)):
-            if names:
-                rows += [gap(f"before {title}"), headline(title, title), *(self._row(matrix, name) for name in names)]
-        self._list.rows = tuple(rows)
-        self.query_one("#columns", Canvas).show(matrix.header)
-        self._chips.show_set(frozenset(self.choices.needs))
-        self._explain()
+    def _row(self, name: str, features: tuple[str, ...]) -> Row:
+        candidate, possible = parse_candidate(name), self._possible(name)
+        lacks = candidate.lacking(self.choices.needs)
+        dim = bool(lacks) or not possible
+        ink = "$muted" if dim else ""
+        star = "★ " if name in self._reasons else "  "
+        cells: list[Piece] = [text((star, "$text-accent"), (name, "$muted" if dim else "bold"))]
+        if self._across > 1:
+            array = candidate.on(self._across).array
+            failing = str(array.survives) if array else p_("disks that may fail", "none")
+            room = size_text(room_bytes(candidate, self._across, self.choices.member_bytes))
+            cells += [(room, ink), (failing, ink)]
+        for feature in features:
+            sign = feature_sign(candidate.filesystem.feature(feature))
+            cells.append(("✗", "bold $text-error") if feature in lacks else (sign, ink or SIGNS[sign]))
+        if not possible:
+            cells.append((_("not here"), "$muted"))
+        else:
+            cells.append((_("baseline"), "$text-primary") if name == self.choices.against else "")
+        return Row(name, tuple(cells), name in self.choices.candidates if possible else None)
 
-    def _row(self, matrix: Matrix, name: str) -> ListRow:
-        ticked, baseline = name in self.choices.candidates, name == self.choices.against
-        mark = Mark(ticked, self._possible(name), name in self._reasons, baseline)
-        return ListRow(name, partial(matrix.row, parse_candidate(name), mark))
-
-    @on(ChoiceList.Chosen, "#candidates")
-    def _chosen(self) -> None:
-        self._explain()
-        self.refresh_bindings()
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action in ("options", "baseline"):
-            return self.is_mounted and self._highlighted() is not None
-        if action == "needs":
-            return self.is_mounted and not self._chips.has_focus
-        return super().check_action(action, parameters)
-
-    @on(Chips.Chosen)
-    def on_descendant_focus(self) -> None:
-        self._explain()
-
+    @on(DataTable.RowHighlighted, "#candidates")
     def _explain(self) -> None:
-        panel, about = self.query_one(".panel"), self.query_one("#about", Canvas)
-        if self._chips.has_focus:
-            panel.border_title = _("About this feature")
-            about.show(partial(self._about_need, self._chips.key))
-        elif key := self._list.key:
-            panel.border_title = _("About this filesystem")
-            about.show(partial(self._about_candidate, key))
-
-    def _about_need(self, name: str, width: int) -> Content:
-        title = next(need.title for need in NEEDS if need.name == name)
-        brief = not self.has_class("-tall")
-        table = need_table([parse_candidate(each) for each in self.choices.candidates], name, width, brief=brief)
-        return text((_(FEATURES[name]), "bold"), f": {_(title)}.\n" if brief else f": {_(title)}.\n\n", table)
-
-    def _about_candidate(self, name: str, width: int) -> Content:
-        brief = not self.has_class("-vast")
-        candidate, machine = parse_candidate(name), self.wizard.machine
+        candidate, machine = parse_candidate(self.table.key), self.wizard.machine
         available = machine.unavailable(candidate) or machine.available.get(candidate.filesystem.name)
-        refusal, why = machine.refusal(candidate, self.choices), self._reasons.get(name, "")
-        words = explain_candidate(candidate, available, width, refusal=refusal, why=why, brief=brief)
-        if self._across == 1:
-            return words
-        spread = explain_layout(candidate, self._across, self.choices.member_bytes, width)
-        return spread if brief and self._possible(name) else lines((spread, Content(""), words))
+        refusal = machine.refusal(candidate, self.choices)
+        pairs = about_candidate(candidate, available, refusal, self._reasons.get(candidate.name, ""))
+        if self._across > 1:
+            pairs = about_layout(candidate, self._across, self.choices.member_bytes) + pairs
+        self.about.show(pairs)
 
-    @on(Chips.Set)
-    def _set_need(self, event: Chips.Set) -> None:
-        self.wizard.choose(needs=toggled(self.choices.needs, event.key))
-        self._redraw()
+    @on(Table.Ticked, "#candidates")
+    def _tick(self, event: Table.Ticked) -> None:
+        self._proposed = False
+        self._choose(toggled(self.choices.candidates, event.key))
 
-    @on(ChoiceList.Ticked, "#candidates")
-    def _tick(self, event: ChoiceList.Ticked) -> None:
-        if self._possible(event.key):
-            self._proposed = False
-            self.wizard.choose(candidates=toggled(self.choices.candidates, event.key))
-        self._redraw()
-
-    def _estimate(self) -> None:
+    def say_usual(self) -> None:
+        """Say what the run takes, and as soon as it is known, whether it asks for a password."""
         count = len(self.choices.candidates)
         if count == 0:
             self.say(keyed(_("Tick at least one: `space`.")))
             return
-        if (draft := self.estimated()) is None:
+        draft = self.estimated()
+        if draft is None:
             return
         lacking = count - len(draft.candidates)
         words = n_("{count} without what you must have", "{count} without what you must have", lacking)
         warning = f" · {words}" if lacking else ""
         self.say_estimate(count, draft, warning)
+
+        def say_way(reason: str) -> None:
+            if reason:
+                needs = _("needs administrator rights ({reason})", reason=reason)
+                self.say_estimate(count, draft, f"{warning} · {needs}")
+            else:
+                self.say_estimate(count, draft, warning, _("no password needed"))
+
         if draft.target.kind == "image":
             backend = self.wizard.backend
-            self.ask(lambda: backend.why_root(draft), partial(self._say_way, count, draft, warning), group="way")
-
-    def _say_way(self, count: int, draft: Plan, warning: str, reason: str) -> None:
-        """Add whether the run asks for a password, and because of what."""
-        if reason:
-            self.say_estimate(count, draft, f"{warning} · {_('needs administrator rights ({reason})', reason=reason)}")
-        else:
-            self.say_estimate(count, draft, warning, _("no password needed"))
+            self.ask(lambda: backend.why_root(draft), say_way, group="way")
 
     # Keys
 
-    def _highlighted(self) -> Candidate | None:
-        key = "" if self._chips.has_focus else self._list.key
-        return parse_candidate(key) if key else None
-
     def action_options(self) -> None:
-        if (candidate := self._highlighted()) is not None:
-            self.wizard.push_screen(OptionsScreen(candidate, across=self._across), self._add)
+        self.wizard.push_screen(OptionsScreen(parse_candidate(self.table.key), across=self._across), self._add)
 
     def _add(self, name: str | None) -> None:
+        """Tick a candidate, in a new row below the highlighted one where it is not in the list."""
         if not name:
             return
-        self._listed = tuple(dict.fromkeys((*self._listed, name)))
-        if self._possible(name) and name not in self.choices.candidates:
-            self.wizard.choose(candidates=(*self.choices.candidates, name))
-        self._redraw()
-        self._list.highlight(name)
-
-    def action_baseline(self) -> None:
-        candidate = self._highlighted()
-        if candidate is None:
-            return
-        if candidate.name not in self.choices.candidates:
-            self.refuse(_("{candidate} isn't ticked yet: `space` ticks it.", candidate=candidate.name))
-            return
-        self.wizard.choose(baseline=candidate.name)
-        self._redraw()
+        if name not in self._names:
+            self._names.insert(self._names.index(self.table.key) + 1, name)
+        if self._possible(name):
+            self._proposed = False
+            self._choose(tuple(dict.fromkeys((*self.choices.candidates, name))))
+        else:
+            self._show()
+        self.table.highlight(name)
 
     def action_needs(self) -> None:
-        self._chips.focus()
+        self.wizard.push_screen(NeedsScreen(), lambda _: self._show())
+
+    def action_baseline(self) -> None:
+        name = self.table.key
+        if name in self.choices.candidates:
+            self.wizard.choose(baseline=name)
+            self._show()
+        else:
+            self.refuse(_("{candidate} isn't ticked yet: `space` ticks it.", candidate=name))
 
     def action_type(self) -> None:
         example = "md:raid5,chunk=64K+xfs" if self._across > 1 else "btrfs:noatime,compress=zstd:1"
@@ -274,9 +237,6 @@ class FilesystemsScreen(BoxScreen):
         else:
             self.close_box()
             self._add(candidate.name)
-
-    def say_usual(self) -> None:
-        self._estimate()
 
     def action_forward(self) -> None:
         if self._looking:

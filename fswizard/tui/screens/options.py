@@ -2,179 +2,166 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import ClassVar
 
-from textual import on
+from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
-from textual.content import Content
-from textual.widgets import Static
+from textual.widgets import DataTable, Static
 
 from fswizard.errors import FswizardError
-from fswizard.filesystems import layouts, parse_candidate, value_error
+from fswizard.filesystems import layouts, parse_candidate
 from fswizard.language import N_, _
-from fswizard.model.filesystem import Candidate, Filesystem
-from fswizard.model.layout import Array
-from fswizard.tui.candidates import (
-    Option,
-    chosen_tokens,
-    conflicts,
-    kind_of,
-    layout_tokens,
-    option_row,
-    option_tokens,
-    option_words,
-    options_of,
-    short_name,
-    volume_tokens,
-)
-from fswizard.tui.drawing import lines, text, wrap
-from fswizard.tui.screens.base import TextBox, Window
-from fswizard.tui.widgets.canvas import Canvas
-from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
+from fswizard.model.filesystem import Candidate, MkfsOption
+from fswizard.model.layout import CHUNK, DEGRADED, LUKS, MD
+from fswizard.tui.candidates import Option, conflicts, layout_options, option_words, options_of, short_name
+from fswizard.tui.drawing import Piece, lines, text
+from fswizard.tui.screens.base import TextBox, Window, WithBox
+from fswizard.tui.widgets.table import Column, Row, Table
+
+COMMON = (
+    "noatime", "lazytime", "compress", "compression", "compress_algorithm", "discard", "commit", "autodefrag",
+    "nodatacow", "metadata", "packed_meta_blocks", "background_gc", "recordsize", "atime", "cluster",
+    LUKS, MD, "zfs", "btrfs", DEGRADED, CHUNK,
+)  # fmt: skip
+"""Names of the options that people use; all others stand at the end."""
 
 
-class OptionsScreen(Window[str | None]):
+class OptionsScreen(Window[str | None], WithBox[str | None]):
     """Dismissed with the short name of the candidate that was put together."""
 
+    CSS_PATH = "options.tcss"
     LOOK = "tall"
     MESSAGE = "#name"
+    BOX, LIST = "#value", "#options"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "accept", N_("compare this")),
         Binding("v", "value", N_("other value")),
-        Binding("escape", "dismiss", N_("back")),
+        Binding("escape", "back", N_("back")),
     ]
+
+    table = getters.query_one("#options", Table)
+    meaning = getters.query_one("#meaning", Static)
 
     def __init__(self, candidate: Candidate, *, across: int = 1) -> None:
         """`across` is the number of devices."""
         super().__init__()
-        self._highlighted: Option | None = None
-        self.title = _("Options of {filesystem}", filesystem=candidate.filesystem.title)
-        self._filesystem = candidate.filesystem
-        self._array = candidate.array
-        self._of_layout = layout_tokens(candidate.array)
-        self._volumes = volume_tokens(candidate.filesystem) if across == 1 else {}
-        replaced = candidate.array.layout.replaces if candidate.array else ()
-        own = {t: option for t, option in option_tokens(candidate.filesystem) if option.name not in replaced}
-        own |= dict(options_of(candidate))
-        self._options: dict[str, Option] = {**self._of_layout, **own}
-        if self._volumes:
-            self._options = {**own, **self._volumes, **self._of_layout}
-        self._ticked = {name for name, _ in options_of(candidate)} | chosen_tokens(candidate.array)
+        filesystem, array = candidate.filesystem, candidate.array
+        self.title = _("Options of {filesystem}", filesystem=filesystem.title)
+        self._filesystem = filesystem
+        layout = array.layout if array else None
+        if across == 1 and not filesystem.pool:
+            layout = layouts()[LUKS]  # an offer, as long as it isn't ticked
+        self._below = layout_options(layout) if layout else {}
+        """What the filesystem lies on, or may lie on, and what can be chosen about that."""
+        replaced = layout.replaces if layout else ()
+        options = [option for option in filesystem.options if option.name not in replaced]
+        self._own: dict[str, Option] = {token: option for option in options for token in option.tokens}
+        self._own |= options_of(candidate)
+        self._ticked = {*options_of(candidate), *(array.name.split(",") if array else ())}
 
     def body(self) -> ComposeResult:
+        yield TextBox(id="value")
         yield Static(id="name", markup=False)
-        with Container(id="choosing"):
-            yield ChoiceList(ticks=True, id="options", keeps_highlight=True)
-            yield Canvas(id="words")
+        with Container(id="chooser"):
+            yield Table(Column(), Column(flexible=True), Column(optional=True), ticks=True, id="options")
+            yield Static(id="meaning", markup=False)
 
     def on_mount(self) -> None:
-        self._fill()
-        self.query_one(ChoiceList).focus()
+        self._show()
+        self.table.focus()
 
-    def _fill(self) -> None:
-        rows = []
-        for token, option in self._options.items():
-            below = _("below") if self._volumes else _("array")
-            kind = below if token in (*self._volumes, *self._of_layout) else kind_of(option, self._filesystem)
-            rows.append(ListRow(token, partial(option_row, token, option, kind, ticked=token in self._ticked)))
-        self.query_one(ChoiceList).rows = tuple(rows)
-        self.say(f"{_('compare')}  ", (self._short_name, "bold $text-primary"))
+    @property
+    def _options(self) -> dict[str, Option]:
+        return {**self._own, **self._below}
 
     @property
     def _short_name(self) -> str:
-        chosen = [token for token in self._options if token in self._ticked]
-        of_layout = [token for token in chosen if token in self._of_layout]
-        options = [token for token in chosen if token not in (*self._volumes, *self._of_layout)]
-        return short_name(self._filesystem.name, self._array, of_layout, options)
+        below, own = ([token for token in options if token in self._ticked] for options in (self._below, self._own))
+        return short_name(self._filesystem.name, below, own)
 
-    @on(ChoiceList.Ticked)
-    def _tick(self, event: ChoiceList.Ticked) -> None:
-        token, option = event.key, self._options[event.key]
-        state = self.wizard.machine.available.get(token)
-        if token in self._volumes and state and not state.usable:
-            self.refuse(f"{state.reason} {state.hint}")
-        elif token in self._volumes:
-            self._lay_on(None if token in self._ticked else token)
-        elif token in self._ticked:
-            self._ticked.discard(token)
-            self._fill()
-        else:
-            self._add(option, token)
+    def _show(self) -> None:
+        common, rare = [], [Row("more", ("", (_("Rarely needed"), "bold $muted"), ""))]
+        for token, option in self._options.items():
+            (common if option.name.partition("=")[0] in COMMON else rare).append(self._row(token, option))
+        self.table.show([*common, *rare])
+        self.say_usual()
 
-    def _lay_on(self, volume: str | None) -> None:
-        """Have it lie on a volume, whose own options are then there to choose, or on the device directly."""
-        own = {token: option for token, option in self._options.items() if token not in self._of_layout}
-        self._ticked = self._ticked.intersection(own).difference(self._volumes) | ({volume} if volume else set())
-        self._array = Array(layouts()[volume]) if volume else None
-        self._of_layout = layout_tokens(self._array)
-        self._options = {**own, **self._of_layout}
-        self._fill()
+    def _row(self, token: str, option: Option) -> Row:
+        kind = "mkfs" if isinstance(option, MkfsOption) else "mount"
+        if token in self._below:
+            kind = _("below") if LUKS in self._below else _("array")
+        elif self._filesystem.pool:
+            kind = "zpool"
+        unsafe = (f"⚠ {_('unsafe')}  " if option.unsafe else "", "bold $text-error")
+        cells: tuple[Piece, ...] = ((token, "bold"), text(unsafe, (_(option.text), "$muted")), (kind, "$muted"))
+        return Row(token, cells, token in self._ticked)
 
-    @on(ChoiceList.Chosen)
-    def _explain(self, event: ChoiceList.Chosen) -> None:
-        option = self._options[event.key]
-        self._highlighted = option
+    def say_usual(self) -> None:
+        self.say(f"{_('compare')}  ", (self._short_name, "bold $text-primary"))
+
+    @on(DataTable.RowHighlighted)
+    def _explain(self) -> None:
+        self.meaning.update("")
+        if option := self._options.get(self.table.key):
+            source = _("Source: {source}", source=option.source) if option.source else ""
+            self.meaning.update(lines([text((self.table.key, "bold")), option_words(option), text((source, "$muted"))]))
         self.refresh_bindings()
 
-        def draw(width: int) -> Content:
-            source = text((_("Source: {source}", source=option.source), "$muted")) if option.source else Content("")
-            beside = [text((event.key, "bold")), Content("")] if not self.has_class("-narrow") else []
-            return lines([*beside, *wrap(option_words(option), width), *wrap(source, width)])
+    @on(Table.Ticked)
+    def _tick(self, event: Table.Ticked) -> None:
+        token = event.key
+        layout = next(iter(self._below), "") if token in self._below else ""
+        state = self.wizard.machine.available.get(layout)
+        if state and not state.usable:
+            self.refuse(f"{state.reason} {state.hint}")
+            return
+        if token not in self._ticked:
+            self._add(token)
+            self._ticked |= {layout} - {""}  # what is chosen about a volume asks for the volume
+        elif token == layout:
+            self._ticked.difference_update(self._below)
+        else:
+            self._ticked.discard(token)
+        self._show()
 
-        self.query_one("#words", Canvas).show(draw)
+    def _add(self, token: str) -> None:
+        """Tick an option, and none that it excludes."""
+        options = self._options
+        excluded = {other for other in self._ticked if conflicts(options[token], options[other])}
+        self._ticked = (self._ticked - excluded) | {token}
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """A value is asked for where the highlighted option takes one."""
         if action == "value":
-            return bool(self._highlighted and self._highlighted.pattern)
+            option = self._options.get(self.table.key) if self.is_mounted else None
+            return bool(option and option.pattern)
         return super().check_action(action, parameters)
 
     def action_value(self) -> None:
         """Ask for a value that isn't in the list, and tick it."""
-        if option := self._highlighted:
-            self.wizard.push_screen(ValueScreen(self._filesystem, option), partial(self._add, option))
+        self.open_box(_("such as {example}", example=", ".join(self._options[self.table.key].values)))
 
-    def _add(self, option: Option, token: str | None) -> None:
-        if token is None:
+    def handle_text(self, typed: str) -> None:
+        option = self._options.get(self.table.key)
+        if not typed or option is None:
+            self.close_box()
             return
-        if token not in self._options:
-            tokens = list(self._options)
-            after = max(index for index, other in enumerate(tokens) if self._options[other].name == option.name) + 1
-            tokens.insert(after, token)
-            self._options = {each: self._options.get(each, option) for each in tokens}
-        self._ticked = {other for other in self._ticked if not conflicts(option, self._options[other])} | {token}
-        self._fill()
-        self.query_one(ChoiceList).highlight(token)
+        token = f"{option.name}={typed}"
+        try:
+            parse_candidate(f"{self._filesystem.name}:{token}")
+        except FswizardError as error:
+            self.show_error(error)
+        else:
+            self._own.setdefault(token, option)
+            self._add(token)
+            self._show()
+            self.table.highlight(token)
+            self.close_box()
 
     def action_accept(self) -> None:
         try:
             self.dismiss(parse_candidate(self._short_name).name)
         except FswizardError as error:
             self.show_error(error)
-
-
-class ValueScreen(Window[str | None]):
-    """Dismissed with an option and its value, as they are typed: `agcount=24`."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", N_("back"))]
-
-    def __init__(self, filesystem: Filesystem, option: Option) -> None:
-        super().__init__()
-        self.title = _("Value of {option}", option=option.name)
-        self._filesystem = filesystem
-        self._option = option
-
-    def body(self) -> ComposeResult:
-        yield TextBox(placeholder=_("such as {example}", example=", ".join(self._option.values)))
-        yield Static(id="message", markup=False)
-
-    @on(TextBox.Submitted)
-    def _submitted(self, event: TextBox.Submitted) -> None:
-        token = f"{self._option.name}={event.value.strip()}"
-        if self._option.is_meant_by(token):
-            self.dismiss(token)
-        elif wrong := value_error(self._filesystem, token):
-            self.show_error(wrong)

@@ -81,12 +81,15 @@ class Table(DataTable[Text], inherit_bindings=False):
     def __init__(self, *columns: Column, ticks: bool = False, **arguments: Any) -> None:
         super().__init__(cursor_type="row", cell_padding=1, **arguments)
         self.show_header = any(column.title for column in columns)
-        self._shape = columns
+        self._shape: Sequence[Column] = columns
         self._ticks = ticks
         self._rows_shown: tuple[Row, ...] = ()
 
-    def show(self, rows: Iterable[Row]) -> None:
-        """Show these rows in place of those before."""
+    def show(self, rows: Iterable[Row], columns: Sequence[Column] = ()) -> None:
+        """Show these rows in place of those before, under other columns where `columns` names some."""
+        if columns:
+            self._shape = columns
+            self.show_header = any(column.title for column in columns)
         self._rows_shown = tuple(rows)
         self._fill()
 
