@@ -26,6 +26,7 @@ from fswizard.tui.terminal import Terminal
 from fswizard.tui.theme import TERMINAL, THEMES, variables
 from fswizard.tui.widgets.bars import OF_TEXTUAL, all_keys, display, keys
 from fswizard.tui.widgets.choice_list import ChoiceList
+from fswizard.tui.widgets.table import Table
 from fswizard.tui.wizard import Wizard
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ class FswizardApp(Wizard):
         screen = self.screen
         if not isinstance(screen, WizardScreen):
             return
-        rows = next(iter(screen.query(ChoiceList)), None)
+        rows = next((rows for rows in screen.walk_children() if isinstance(rows, (ChoiceList, Table))), None)
         if rows is None:
             screen.refuse(_("There is no list to search here."))
             return

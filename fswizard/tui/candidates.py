@@ -55,11 +55,12 @@ def about_candidate(candidate: Candidate, available: Availability | None, refusa
         made_by = f"  {filesystem.mkfs_program} {available.version}"
     if available and available.driver:
         made_by += "  " + p_("driver of a filesystem", "through {driver}", driver=available.driver.name)
-    pairs: Pairs = [("", text((filesystem.title, "bold"), (made_by, "$muted"), f"\n{_(filesystem.summary)}"))]
+    pairs: Pairs = []
     if available and not available.usable:
         pairs.append((("✗", "$text-error"), text(shown(available.reason), (f" {shown(available.hint)}", "$muted"))))
     if refusal:
         pairs.append((("✗", "$text-error"), refusal))
+    pairs.append(("", text((filesystem.title, "bold"), (made_by, "$muted"), f"\n{_(filesystem.summary)}")))
     if why:
         pairs.append((("★", "$text-accent"), text((_("Suits this disk:"), "bold"), f" {shown(why)}")))
     if array and array.layout.alone:
@@ -69,7 +70,7 @@ def about_candidate(candidate: Candidate, available: Availability | None, refusa
     for sign, ink in SIGNS.items():
         features = [_feature(feature) for feature in filesystem.features if feature_sign(feature) == sign]
         if features:
-            pairs.append(((sign, ink), (", ".join(features), "" if sign == "✓" else "$muted")))
+            pairs.append(((sign, ink), (" · ".join(features), "" if sign == "✓" else "$muted")))
     return pairs
 
 
@@ -99,12 +100,12 @@ def options_of(candidate: Candidate) -> dict[str, Option]:
 def layout_options(layout: Layout) -> dict[str, MkfsOption]:
     """An array or volume, and what can be chosen about it, as it is typed."""
     options = {layout.name: MkfsOption(layout.maker, "", "", layout.text, source=layout.source)}
-    if not layout.alone:
-        options[DEGRADED] = MkfsOption(DEGRADED, "", "", DEGRADED_TEXT, source=layout.source)
     for option in layout.options:
         for value in option.values[1:]:
             name = f"{option.name}={value}"
             options[name] = MkfsOption(option.name, option.flag, value, option.text, source=option.source)
+    if not layout.alone:
+        options[DEGRADED] = MkfsOption(DEGRADED, "", "", DEGRADED_TEXT, source=layout.source)
     return options
 
 

@@ -13,11 +13,12 @@ from fswizard.tui.candidates import best_first, short_name
 from fswizard.tui.screens.members import MembersScreen
 from fswizard.tui.screens.options import OptionsScreen
 from fswizard.tui.widgets.choice_list import ChoiceList
+from fswizard.tui.widgets.table import Facts, Table
 from tests.fakes.wizard import ARCHIVE, NEW, OLD, RECIPES, SSD, TWIN, FakeMachine, app
 from tests.tui.driving import at_step, footer, keys_of, screen_text, shows, until, wizard
-from tests.tui.test_screens import PAIR
 
 SIZE = (100, 32)
+PAIR = (NEW.stable_name, TWIN.stable_name)
 
 
 IMAGES_CHOSEN: dict[str, Any] = {"drive": ARCHIVE, "images": 4, "member_bytes": 5 << 30, "candidates": ()}
@@ -88,10 +89,10 @@ async def test_options_of_an_array_and_of_the_filesystem_on_it_make_one_name() -
     async with app("filesystems", machine(), **IMAGES_CHOSEN).run_test(size=SIZE) as pilot:
         await at_step(pilot, "filesystems")
         await until(pilot, lambda: "md:raid5+ext4" in wizard(pilot).choices.candidates, "a proposal")
-        pilot.app.screen.query_one("#candidates", ChoiceList).highlight("md:raid5+ext4")
+        pilot.app.screen.query_one("#candidates", Table).highlight("md:raid5+ext4")
         await pilot.press("o")
         await until(pilot, lambda: isinstance(pilot.app.screen, OptionsScreen), "the options")
-        options = pilot.app.screen.query_one("#options", ChoiceList)
+        options = pilot.app.screen.query_one("#options", Table)
         for token in ("chunk=16K", "chunk=64K", "degraded", "noatime"):
             options.highlight(token)
             await pilot.press("space")
@@ -99,17 +100,19 @@ async def test_options_of_an_array_and_of_the_filesystem_on_it_make_one_name() -
         await pilot.press("enter")
         await at_step(pilot, "filesystems")
         assert "md:raid5,chunk=64K,degraded+ext4:noatime" in wizard(pilot).choices.candidates
-        await shows(pilot, "no more disk")
+        facts = pilot.app.screen.query_one("#about", Facts)
+        await until(pilot, lambda: "no disk" in facts.plain and "One disk is removed" in facts.plain, "what may fail")
 
 
 async def test_a_value_of_your_own_is_checked_and_joins_the_options() -> None:
     async with app("filesystems", machine(), **IMAGES_CHOSEN).run_test(size=SIZE) as pilot:
         await at_step(pilot, "filesystems")
-        await until(pilot, lambda: "xfs" in keys_of(pilot.app, "#candidates"), "XFS in the list")
-        pilot.app.screen.query_one("#candidates", ChoiceList).highlight("xfs")
+        rows = pilot.app.screen.query_one("#candidates", Table)
+        await until(pilot, lambda: "xfs" in rows.keys, "XFS in the list")
+        rows.highlight("xfs")
         await pilot.press("o")
         await until(pilot, lambda: isinstance(pilot.app.screen, OptionsScreen), "the options")
-        options = pilot.app.screen.query_one("#options", ChoiceList)
+        options = pilot.app.screen.query_one("#options", Table)
         options.highlight("agcount=16")
         await pilot.press("space", "v", *"10000", "enter")
         await shows(pilot, "agcount does not take the value 10000.")
@@ -157,6 +160,4 @@ def test_what_is_proposed_leaves_the_most_room_of_each_maker() -> None:
 def test_a_short_name_is_put_together_as_it_is_typed(name: str) -> None:
     candidate = parse_candidate(name)
     assert candidate.array is not None
-    words = [f"{key}={value}" for key, value in candidate.array.options.items()]
-    words += ["degraded"] * candidate.array.degraded
-    assert short_name(candidate.filesystem.name, candidate.array, words, candidate.mount_options) == name
+    assert short_name(candidate.filesystem.name, candidate.array.name.split(","), candidate.mount_options) == name

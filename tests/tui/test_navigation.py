@@ -13,6 +13,7 @@ from fswizard.tui.screens.export import ExportScreen
 from fswizard.tui.screens.locations import on_one_disk
 from fswizard.tui.screens.members import MembersScreen
 from fswizard.tui.widgets.choice_list import ChoiceList
+from fswizard.tui.widgets.table import Table
 from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, SSD, FakeMachine, app
 from tests.tui.driving import at_step, footer, question, screen_text, settled, shows, until, wizard
 
@@ -68,7 +69,7 @@ async def test_where_the_first_key_stands_quit_never_does_and_quitting_asks_whil
 async def test_find_goes_to_the_row_and_letters_move_as_arrows_do() -> None:
     async with app("filesystems").run_test(size=(80, 24)) as pilot:
         await settled(pilot)
-        rows = pilot.app.screen.query_one(ChoiceList)
+        rows = pilot.app.screen.query_one(Table)
         first = rows.key
         await pilot.press("j")
         assert rows.key != first

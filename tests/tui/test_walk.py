@@ -22,6 +22,7 @@ from fswizard.tui.screens.options import OptionsScreen
 from fswizard.tui.screens.result import ResultScreen
 from fswizard.tui.widgets.bars import StepBar, all_keys
 from fswizard.tui.widgets.choice_list import ChoiceList
+from fswizard.tui.widgets.table import Facts, Table
 from tests.fakes.wizard import NEW, RECIPES, FakeMachine, app
 from tests.tui.driving import at_step, click_key, footer, question, screen_text, settled, shows, until, wizard
 
@@ -131,7 +132,7 @@ async def test_candidates_options_needs_and_own_ones_are_chosen_by_keyboard() ->
         )
         await pilot.press("b")
         assert wizard(pilot).choices.against == "btrfs:compress=zstd:1"
-        await pilot.press("m", "space")
+        await pilot.press("m", "space", "enter")
         assert wizard(pilot).choices.needs == ("snapshots",)
         await shows(pilot, "2 without what you must have")
 
@@ -139,17 +140,36 @@ async def test_candidates_options_needs_and_own_ones_are_chosen_by_keyboard() ->
 async def test_a_must_have_that_nobody_meets_is_told_at_once_and_cannot_be_passed() -> None:
     async with app("filesystems", candidates=("ext4", "xfs")).run_test(size=SIZE) as pilot:
         await at_step(pilot, "filesystems")
-        await pilot.press("up", "right", "space")
+        await pilot.press("m", "down")
+        assert "btrfs" not in pilot.app.screen.query_one("#who", Facts).plain, "it isn't ticked"
+        await pilot.press("space", "enter")
+        assert wizard(pilot).choices.needs == ("checksums",)
         await shows(pilot, "✗ None of them has checksums.")
         await pilot.press("enter")
         await at_step(pilot, "filesystems")
-        rows = [line for line in screen_text(pilot.app).splitlines() if " xfs " in line]
-        assert "✗" in rows[0], "the column of what it lacks"
-        await pilot.press("space", "down")
+        rows = pilot.app.screen.query_one("#candidates", Table)
+        titles = [column.label.plain for column in rows.ordered_columns]
+        assert "checksums" in titles and "snapshots" not in titles, "what is required is a column"
+        signs = {name: row[2].plain for name in ("xfs", "btrfs") for row in [rows.get_row(name)]}
+        assert signs == {"xfs": "✗", "btrfs": "✓"}
+        await pilot.press("m", "down", "space", "escape")
         assert wizard(pilot).choices.needs == ()
-        assert pilot.app.screen.query_one("#candidates", ChoiceList).has_focus
+        await until(pilot, lambda: rows.has_focus, "the list")
         await pilot.press("enter")
         await at_step(pilot, "workloads")
+
+
+async def test_what_cannot_be_made_here_stands_at_the_end_without_a_box_and_says_why() -> None:
+    async with app("filesystems", candidates=("ext4",)).run_test(size=SIZE) as pilot:
+        await at_step(pilot, "filesystems")
+        await settled(pilot)
+        rows = pilot.app.screen.query_one("#candidates", Table)
+        possible = [wizard(pilot).machine.possible(name, wizard(pilot).choices) for name in rows.keys]
+        assert possible == sorted(possible, reverse=True) and not possible[-1]
+        rows.highlight("zfs")
+        await pilot.press("space")
+        assert wizard(pilot).choices.candidates == ("ext4",)
+        assert "✗" in pilot.app.screen.query_one("#about", Facts).plain
 
 
 async def test_what_is_too_large_for_a_disk_is_told_where_it_would_be_ticked() -> None:
@@ -159,18 +179,22 @@ async def test_what_is_too_large_for_a_disk_is_told_where_it_would_be_ticked() -
     async with app("filesystems", FakeMachine(drives=(small,)), **choices).run_test(size=SIZE) as pilot:
         await at_step(pilot, "filesystems")
         await until(pilot, lambda: wizard(pilot).choices.candidates == ("ext4",), "XFS to be left out")
-        pilot.app.screen.query_one("#candidates", ChoiceList).highlight("xfs")
+        pilot.app.screen.query_one("#candidates", Table).highlight("xfs")
         await shows(pilot, "and there is room for 67.1 MB")
 
 
 async def test_options_untick_what_they_exclude_and_unsafe_ones_are_marked_and_explained() -> None:
     async with app("filesystems").run_test(size=SIZE) as pilot:
         await at_step(pilot, "filesystems")
-        await pilot.press("o", "space", "down", "space")
-        await shows(pilot, "ext4:relatime")
-        assert "ext4:noatime,relatime" not in screen_text(pilot.app)
+        await pilot.press("o", "space")
+        options = pilot.app.screen.query_one("#options", Table)
+        keys = options.keys
+        assert keys.index("noatime") < keys.index("discard") < keys.index("more") < keys.index("max_batch_time=0")
+        options.highlight("relatime")
+        await pilot.press("space")
+        await shows(pilot, "compare  ext4:relatime")
         await shows(pilot, "⚠ unsafe")
-        pilot.app.screen.query_one("#options", ChoiceList).highlight("nobarrier")
+        options.highlight("nobarrier")
         await shows(pilot, "unsafe: a crash")
 
 
@@ -184,7 +208,7 @@ async def test_what_does_not_exist_or_cannot_be_made_is_no_candidate_and_without
         await until(pilot, lambda: not pilot.app.screen.query_one("#own").display, "the box to close")
         await until(pilot, lambda: "f2fs" in wizard(pilot).machine.available, "what is available")
         await pilot.press("space")
-        pilot.app.screen.query_one("#candidates", ChoiceList).highlight("f2fs")
+        pilot.app.screen.query_one("#candidates", Table).highlight("f2fs")
         await pilot.press("space", "enter")
         await shows(pilot, "Tick at least one candidate")
         await at_step(pilot, "filesystems")
@@ -473,7 +497,7 @@ async def test_a_volume_is_ticked_among_the_options_and_brings_its_own() -> None
         wizard(pilot).machine.available["luks"] = Availability(False, "dmsetup is not installed.", "Install it.")
         await pilot.press("o")
         await until(pilot, lambda: isinstance(pilot.app.screen, OptionsScreen), "the options")
-        options = pilot.app.screen.query_one("#options", ChoiceList)
+        options = pilot.app.screen.query_one("#options", Table)
         options.highlight("luks")
         await pilot.press("space")
         await shows(pilot, "✗ dmsetup is not installed. Install it.")

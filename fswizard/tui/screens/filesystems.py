@@ -32,7 +32,7 @@ from fswizard.tui.widgets.table import Column, Facts, Row, Table
 
 USUAL = ("ext4", "xfs", "btrfs")
 """What recipes compare that are not about certain filesystems: then what suits the disk takes part."""
-MAIN_FEATURES = ("snapshots", "checksums", "compression", "shrink", "windows", "repair")
+MAIN_FEATURES = tuple(FEATURES)[:6]
 """Columns as long as nothing is a must."""
 
 
@@ -123,7 +123,7 @@ class FilesystemsScreen(WithBox[None], StepScreen):
 
     def _show(self) -> None:
         features = self.choices.needs or MAIN_FEATURES
-        columns = [Column(_("Filesystem") if self._across == 1 else _("Layout"), flexible=True)]
+        columns = [Column(_("Filesystem") if self._across == 1 else _("Layout"), flexible=True, least=22)]
         if self._across > 1:
             columns += [Column(p_("space on disks", "Room"), right=True), Column(_("May fail"), right=True)]
         columns += [Column(_(FEATURES[feature]), optional=True) for feature in features]

@@ -82,7 +82,8 @@ class OptionsScreen(Window[str | None], WithBox[str | None]):
         return short_name(self._filesystem.name, below, own)
 
     def _show(self) -> None:
-        common, rare = [], [Row("more", ("", (_("Rarely needed"), "bold $muted"), ""))]
+        common: list[Row] = []
+        rare = [Row("more", ("", (_("Rarely needed"), "bold $muted"), ""))]
         for token, option in self._options.items():
             (common if option.name.partition("=")[0] in COMMON else rare).append(self._row(token, option))
         self.table.show([*common, *rare])

@@ -20,7 +20,7 @@ from fswizard.language import N_
 from fswizard.tui.drawing import Piece, text
 
 LEAST_FLEXIBLE = 12
-"""Cells for a flexible column; optional ones are dropped rather than leave it less."""
+"""Cells for a flexible column where it names none; optional ones are dropped rather than leave it less."""
 TICKS = {True: ("[✓]", "bold $text-primary"), False: ("[ ]", "$muted"), None: ("   ", "")}
 
 
@@ -41,6 +41,8 @@ class Column:
     """Left out where the terminal is too narrow."""
     flexible: bool = False
     """Takes the room that the others leave, and is cut there."""
+    least: int = LEAST_FLEXIBLE
+    """Cells that a flexible one needs before it gives way to optional ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +188,7 @@ class Table(DataTable[Text], inherit_bindings=False):
             fixed = sum(width + 2 for number, width in enumerate(widths) if width and number not in flexible)
             return room - fixed - 2 * len(flexible)
 
-        wanted = sum(min(widths[number], LEAST_FLEXIBLE) for number in flexible)
+        wanted = sum(min(widths[number], self._shape[number].least) for number in flexible)
         for number in reversed(range(len(widths))):
             if left() < wanted and self._shape[number].optional:
                 widths[number] = 0
