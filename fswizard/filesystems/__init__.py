@@ -1,7 +1,7 @@
 """What can be made: the catalogue, its options, what is available here, what suits a drive."""
 
 from fswizard.filesystems.availability import Availability, availability, layout_availability
-from fswizard.filesystems.candidates import aged, parse_candidate, parse_candidates, title_of, value_error
+from fswizard.filesystems.candidates import aged, parse_candidate, parse_candidates, title_of
 from fswizard.filesystems.layouts import layouts, require_members
 from fswizard.filesystems.loader import ORDINARY, catalogue, mounted_as
 from fswizard.filesystems.needs import NEEDS, parse_needs
@@ -25,5 +25,4 @@ __all__ = [
     "require_members",
     "suggestions",
     "title_of",
-    "value_error",
 ]
