@@ -10,11 +10,7 @@ from fswizard.errors import FswizardError
 from fswizard.language import N_
 from fswizard.model.events import Event, RunEnded
 from fswizard.model.run_state import RunState
-from fswizard.system import clock
 from fswizard.tui.backend import RunHandle
-
-YIELD_EVERY_S = 0.01
-"""Handling events is interrupted so often, that keys and drawing never wait longer."""
 
 
 class RunMonitor:
@@ -41,7 +37,6 @@ class RunMonitor:
 
     async def follow(self) -> None:
         """Follow the run to its end."""
-        yielded_s = clock.monotonic()
         ended: RunEnded | None = None
         try:
             async with aclosing(self.run.events()) as events:
@@ -51,9 +46,7 @@ class RunMonitor:
                     ended = event if isinstance(event, RunEnded) else None
                     if ended is None:
                         self.take(event)
-                    if clock.monotonic() - yielded_s > YIELD_EVERY_S:
-                        await asyncio.sleep(0)
-                        yielded_s = clock.monotonic()
+                    await asyncio.sleep(0)  # keys and drawing never wait for a flood of events
         except FswizardError as error:
             self.problem = error
         finally:

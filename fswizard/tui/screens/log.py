@@ -3,99 +3,110 @@
 from __future__ import annotations
 
 import shlex
-from functools import partial
 from typing import ClassVar
 
-from textual import on
+from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
+from textual.widgets import DataTable, Static
 
 from fswizard.language import N_, _, p_, shown
-from fswizard.model.run_state import LogCommand, LogEntry
-from fswizard.model.text import safe_lines
+from fswizard.model.run_state import LogEntry, LogNote
 from fswizard.model.units import duration_text
-from fswizard.tui.drawing import lines, text, wrap
-from fswizard.tui.live import log_line
+from fswizard.tui.drawing import Piece, text
 from fswizard.tui.monitor import RunMonitor
 from fswizard.tui.screens.base import Window
-from fswizard.tui.widgets.canvas import Canvas
-from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
+from fswizard.tui.widgets.table import Column, Row, Table
 
 SHOWN = 400
 """Entries that the window lists: the newest."""
+MARKS = {
+    "step": ("·", "$muted"),
+    "doubt": ("!", "bold $text-warning"),
+    "failed": ("✗", "bold $text-error"),
+    "skipped": ("»", "$muted"),
+    "discarded": ("!", "bold $text-warning"),
+    "round": ("✓", "bold $text-success"),
+    "end": ("■", "bold $text-primary"),
+}
 
 
 class LogScreen(Window[None]):
-    """The log at the left or on top, the highlighted entry's output beside or below it."""
+    """The log at the left or on top, the highlighted entry's output at its right or below it."""
 
+    CSS_PATH = "log.tcss"
     TITLE = N_("Log")
     LOOK = "full"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", N_("back")),
         Binding("l", "dismiss", N_("back"), show=False),
-        Binding("pageup", "page(-1)", N_("scroll output"), key_display="PgUp"),
-        Binding("pagedown", "page(1)", N_("scroll output"), key_display="PgDn"),
-        Binding("end", "newest", N_("newest")),
+        Binding("pageup", "page(-1)", N_("scroll output"), key_display="PgUp", priority=True),
+        Binding("pagedown", "page(1)", N_("scroll output"), key_display="PgDn", priority=True),
+        Binding("end", "newest", N_("newest"), priority=True),
     ]
+
+    table = getters.query_one(Table)
+    output = getters.query_one("#printed", Static)
 
     def __init__(self, running: RunMonitor) -> None:
         super().__init__()
         self._run = running
-        self._listed: tuple[LogEntry, ...] = ()
+        self._entries: list[tuple[int, LogEntry]] = []
+        """With their numbers."""
 
     def body(self) -> ComposeResult:
-        with Horizontal(id="log"):
-            yield ChoiceList(id="log-entries", keeps_highlight=True)
-            yield VerticalScroll(Canvas(id="output"), id="outputs", can_focus=False)
+        with Horizontal():
+            yield Table(Column(flexible=True), Column(right=True))
+            with VerticalScroll(can_focus=False):
+                yield Static(id="printed")
 
     def on_mount(self) -> None:
         self._fill()
-        self.action_newest()
-        self.query_one(ChoiceList).focus()
+        self.table.focus()
         self.set_interval(0.5, self._fill)
 
     def _fill(self) -> None:
-        if not self.display:  # the screen is being taken down
-            return
-        entries = self._run.state.log[-SHOWN:]
-        if entries is self._listed or entries == self._listed:
-            return
-        rows = self.query_one(ChoiceList)
-        follows = rows.highlighted is None or rows.highlighted >= len(self._listed) - 1
-        self._listed = entries
-        first = len(self._run.state.log) - len(entries)
-        rows.rows = tuple(
-            ListRow(f"{first + number}", partial(log_line, entry)) for number, entry in enumerate(entries)
-        )
-        if follows:
-            self.action_newest()
+        """List the newest entries; the highlight follows them as long as it is on the last one."""
+        entries = list(enumerate(self._run.state.log))[-SHOWN:]
+        if self.display and entries != self._entries:
+            follows = self.table.cursor_row >= len(self._entries) - 1
+            self._entries = entries
+            self.table.show(Row(f"{number}", _cells(entry)) for number, entry in entries)
+            if follows:
+                self.action_newest()
 
-    @on(ChoiceList.Chosen)
-    def _show(self) -> None:
-        number = self.query_one(ChoiceList).highlighted
-        if number is not None and number < len(self._listed):
-            entry = self._listed[number]
-            self.query_one("#output", Canvas).show(partial(_output, entry))
+    @on(DataTable.RowHighlighted)
+    def _show_output(self) -> None:
+        if self.table.cursor_row < len(self._entries):
+            self.output.update(_output(self._entries[self.table.cursor_row][1]))
 
     def action_newest(self) -> None:
-        rows = self.query_one(ChoiceList)
-        if rows.rows:
-            rows.highlight(rows.rows[-1].key)
+        self.table.move_cursor(row=len(self._entries) - 1)
 
 
-def _output(entry: LogEntry, width: int) -> Content:
-    if not isinstance(entry, LogCommand):
-        return lines([*wrap((shown(entry.text), "bold"), width), Content(""), *_lines(entry.details, width)])
+def _cells(entry: LogEntry) -> tuple[Piece, Piece]:
+    """A program and how it ended, or a note."""
+    if isinstance(entry, LogNote):
+        glyph, style = MARKS[entry.kind]
+        return text((f"{glyph} ", style), (entry.words, "$muted")), ""
+    end: Piece = (duration_text(entry.seconds), "$muted")
     if entry.exit_code is None:
-        ended = p_("of a command", "running")
-    else:
+        end = (p_("program", "running"), "$text-primary")
+    elif entry.exit_code:
+        end = (p_("program", "exit {code}", code=entry.exit_code), "bold $text-error")
+    mark = ("# ", "$text-warning") if entry.as_root else ("$ ", "$text-success")
+    return text(mark, shlex.join(entry.argv)), end
+
+
+def _output(entry: LogEntry) -> Content:
+    """All that is known of an entry."""
+    if isinstance(entry, LogNote):
+        return text((shown(entry.text), "bold"), "\n\n", entry.details.expandtabs(4))
+    ended = p_("of a command", "running")
+    if entry.exit_code is not None:
         ended = _("exit {code} after {duration}", code=entry.exit_code, duration=duration_text(entry.seconds))
     who = p_("who ran a command", "as root") if entry.as_root else p_("who ran a command", "as you")
-    rows = [*wrap((shlex.join(entry.argv), "bold"), width), text((f"{who}, {ended}", "$muted")), Content("")]
-    return lines([*rows, *(_lines(entry.output, width) or [text((_("It printed nothing."), "$muted"))])])
-
-
-def _lines(words: str, width: int) -> list[Content]:
-    return [line for part in safe_lines(words).expandtabs(4).splitlines() for line in Content(part).fold(max(1, width))]
+    output: Piece = entry.output.expandtabs(4) or (_("It printed nothing."), "$muted")
+    return text((shlex.join(entry.argv), "bold"), (f"\n{who}, {ended}\n\n", "$muted"), output)

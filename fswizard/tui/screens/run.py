@@ -4,35 +4,54 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from textual import getters
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Static
 
+from fswizard.advice.words import more_text
 from fswizard.language import N_, _, p_, shown
-from fswizard.model.run_state import RunState
+from fswizard.model.events import Stage
+from fswizard.model.plan import FIRST_LOOK
+from fswizard.model.run_state import LogNote
+from fswizard.model.units import duration_text
 from fswizard.report.writes import budget_text
-from fswizard.tui import live
 from fswizard.tui.drawing import filled, text
 from fswizard.tui.monitor import RunMonitor
 from fswizard.tui.screens.base import StepScreen
-from fswizard.tui.widgets.canvas import CachedVertical, Canvas, LiveCanvas
-from fswizard.tui.widgets.lanes import picture
+from fswizard.tui.screens.log import MARKS
+from fswizard.tui.widgets.leaderboard import Leaderboard
+from fswizard.tui.widgets.lines import Meter
+from fswizard.tui.widgets.race import Race, looks_of
+from fswizard.tui.widgets.rates import Rates
+from fswizard.tui.widgets.table import Facts
 
-FRAME_S = 0.1
-"""Shortest time between two pictures of the progress; fio reports four times a second."""
-WITH_RESULT = ("finished", "time-up", "budget-used", "stopped")
-FIGURES_S = 0.25
-"""Shortest time between two pictures of the race, the leaderboard and the notes."""
-SMALL = 22
-"""Lines of a terminal below which only what moves is shown."""
+FRAME_S = 0.25
+"""Time between two pictures; fio reports four times a second."""
+SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 SPINNER_S = 0.5
-"""Without news the picture moves on so often, to show that it is not frozen."""
+"""So often it turns, to show that the picture is not frozen."""
+NOTES_SHOWN = 20
+WITH_RESULT = ("finished", "time-up", "budget-used", "stopped")
+STAGES: dict[Stage, str] = {
+    "prepare": N_("preparing"),
+    "raw": N_("bare device"),
+    "wait": N_("waiting"),
+    "format": N_("formatting"),
+    "mount": N_("mounting"),
+    "fill": N_("preparing test files"),
+    "workload": N_("measuring"),
+    "check": N_("checking"),
+    "clean": N_("cleaning up"),
+}
 
 
 class RunScreen(StepScreen):
-    """Draws the newest snapshot up to ten times a second, and only what changed."""
+    """Draws the newest state four times a second. Widgets whose input stayed the same are not drawn again."""
 
+    CSS_PATH = "run.tcss"
     HELP = N_(
         "Each round formats every filesystem and tests it once, in a changing order, which is fair to all. "
         "The leaderboard ranks them over all workloads. Each bar fades over its interval (the range in which the true "
@@ -56,110 +75,144 @@ class RunScreen(StepScreen):
         Binding("escape", "back", N_("leave")),
     ]
 
+    leaderboard = getters.query_one(Leaderboard)
+    notes = getters.query_one("#happened", Facts)
+    race = getters.query_one(Race)
+    rates = getters.query_one(Rates)
+    step_meter = getters.query_one("#step-meter", Meter)
+    run_meter = getters.query_one("#run-meter", Meter)
+
     def body(self) -> ComposeResult:
-        yield LiveCanvas(id="progress")
-        with CachedVertical(id="measuring"):
-            with CachedVertical(id="side"):
-                yield Canvas(id="standing")
-                yield LiveCanvas(id="now")
-                yield Canvas(id="notes")
-            yield LiveCanvas(id="race")
+        with Horizontal(id="step"):
+            yield Static(id="doing")
+            yield Meter(id="step-meter")
+        yield Meter(id="run-meter")
+        yield Static(id="time")
+        with Horizontal(id="live"):
+            with Vertical(id="figures"):
+                yield Leaderboard()
+                yield Static(id="verdict")
+                yield Rates()
+                yield Facts(id="happened")
+            yield Race()
 
     def on_mount(self) -> None:
-        self._drawn_s = self._figures_s = 0.0
-        self._shown: RunState | None = None
-        self._figures: RunState | None = None
-        """What the figures were drawn from."""
-        self._lines: dict[str, Content] = {}
-        self._ended = False
+        self.notes.border_title = _("What happened")
         self._draw()
         self.set_interval(FRAME_S, self._draw)
-        if self._run.state.ended:  # it is returned to
-            self._say_the_end()
 
     @property
     def _run(self) -> RunMonitor:
         assert self.wizard.running is not None
         return self.wizard.running
 
-    def on_resize(self) -> None:
-        self._shown = None
-        self.call_after_refresh(self._draw)
-
     def _draw(self) -> None:
         if not self.display:  # the screen is being taken down
             return
-        monitor, state, now_s = self._run, self._run.state, self.wizard.clock()
-        before, self._shown = self._shown, state
-        if state is before and now_s - self._drawn_s < SPINNER_S:
-            return
-        self._drawn_s = now_s
-        if not self._ended:
-            width = max(20, self.query_one("#remark").content_size.width)
-            self._show_line("#question", live.title(state), max(20, self.query_one("#question").content_size.width))
-            self._show_line("#remark", self._doing(monitor, int(now_s / SPINNER_S), width), width)
-        elapsed_s = monitor.elapsed_s
-        budget = ""
-        if self.size.height >= SMALL and not state.ended:
-            budget = budget_text(state.plan, state.outlook, elapsed_s=elapsed_s)
-        turns = self.size.height < SMALL  # otherwise the race shows them
-        progress = self.query_one("#progress", LiveCanvas)
-        progress.show(lambda width: live.progress(state, elapsed_s, width, budget, turns=turns))
-        if state is not before or self._figures is not state:
-            self._draw_figures(state, before, now_s)
+        state, remark = self._run.state, self._remark()
+        self._write("#question", self._title(), layout=True)
+        self._write("#remark", remark, layout=True)
+        self.set_class(bool(remark), "-remark")
+        frame = int(self.wizard.clock() / SPINNER_S) % len(SPINNER)
+        self._write("#doing", text((f"{SPINNER[frame]} ", "$text-primary"), self._doing()))
+        self.step_meter.visible = bool(state.fraction)
+        self.step_meter.show(state.fraction or 0.0)
+        self.run_meter.show(state.run_fraction)
+        self._write("#time", text((self._times(), "$muted")))
+        self._write("#verdict", text((self._outlook(), "$muted")), layout=True)
+        self.leaderboard.show(state)
+        self.rates.show(state)
+        self.race.show(state)
+        notes = [entry for entry in state.log if isinstance(entry, LogNote) and entry.kind != "step"]
+        newest = tuple((MARKS[note.kind], (note.words, "$muted")) for note in reversed(notes[-NOTES_SHOWN:]))
+        if newest != self.notes.pairs:
+            self.notes.show(newest)
+        self.notes.set_class(not notes, "-none")
 
-    def _show_line(self, selector: str, words: Content, width: int) -> None:
-        """Change a line of the heading, where it differs; make room for another number of lines."""
-        before = self._lines.get(selector)
-        if before is None or not words.is_same(before):
-            self._lines[selector] = words
-            other_height = before is None or (before.cell_length - 1) // width != (words.cell_length - 1) // width
-            self.query_one(selector, Static).update(words, layout=other_height)
+    def _write(self, selector: str, words: Content, *, layout: bool = False) -> None:
+        """Change a text where it differs; `layout` for one whose number of lines may change."""
+        static = self.query_one(selector, Static)
+        before = static.content
+        if not isinstance(before, Content) or not words.is_same(before):
+            static.update(words, layout=layout)
 
-    def _draw_figures(self, state: RunState, before: RunState | None, now_s: float) -> None:
-        wide = not self.has_class("-narrow")
-        height = (8 if self.size.height >= 50 else 4) if wide else 1
-        self.query_one("#now", LiveCanvas).show(lambda width: live.now(state, width, height=height))
-        if before is not None and before.step is state.step and now_s - self._figures_s < FIGURES_S:
-            return
-        self._figures, self._figures_s = state, now_s
-        roomy = wide and self.has_class("-tall")
-        race, notes = self.query_one("#race", LiveCanvas), self.query_one("#notes", Canvas)
-        race.show(lambda width: picture(state, width, race.size.height))
-        self.query_one("#standing", Canvas).show(lambda width: live.leaderboard(state, width, tall=roomy))
-        notes.show(lambda width: live.notes(state, width, notes.size.height))
+    def _title(self) -> Content:
+        """Which round, whose turn, at what; in the end how it ended."""
+        state, problem = self._run.state, self._run.problem
+        step, plan = state.step, state.plan
+        if state.ended:
+            return text(("✗ ", "bold $text-error"), shown(problem.message)) if problem else text(_("The run has ended"))
+        if step is None:
+            return text(_("Starting"))
+        parts = [text(_(plan.recipe.title))]
+        if step.round:
+            least = p_("round", "of at least {rounds}", rounds=plan.minimum_rounds)
+            parts = [text(_("Round {round}", round=step.round))]
+            if step.round <= plan.minimum_rounds:
+                parts = [text(parts[0], (f" {least}", "$muted"))]
+        if step.candidate:
+            parts.append(text((step.candidate, looks_of(plan)[step.candidate].ink)))
+        elif step.round:
+            parts.append(text((_(STAGES["raw"]), "$text-primary")))
+        titles = [_(workload.title) for workload in plan.recipe.workloads if workload.name == step.workload]
+        parts += map(text, titles or [_(STAGES[step.stage])])
+        return text((" · ", "$muted")).join(parts)
 
-    def _doing(self, running: RunMonitor, frame: int, width: int) -> Content:
-        if running.stopping:
+    def _remark(self) -> Content:
+        """What to know of a run that is paused, stopped or over; otherwise nothing."""
+        monitor = self._run
+        state, problem = monitor.state, monitor.problem
+        if state.ended:
+            return text(shown((problem.hint_without_switches if problem else "") or state.ended.text))
+        if monitor.stopping:
             stopping = (f"{_('Stopping:')} ", "bold $text-warning")
-            words = shown(running.state.step.title) if running.state.step else ""
+            words = shown(state.step.title) if state.step else ""
             return text(stopping, f"{_('removing everything the run made.')} ", (words, "$muted"))
-        if running.state.paused:
+        if state.paused:
             return filled(
                 _("{paused} before the next filesystem; the current one finishes first. {key} resumes."),
-                paused=(p_("of a run", "Paused"), "bold $text-warning"), key=("space", "bold $text-primary"),
-            )  # fmt: skip
-        return live.doing(running.state, frame, width)
+                paused=(p_("of a run", "Paused"), "bold $text-warning"),
+                key=("space", "bold $text-primary"),
+            )
+        return Content("")
+
+    def _doing(self) -> str:
+        state = self._run.state
+        return shown(state.text or (state.step.title if state.step else "")) or _("starting the run")
+
+    def _times(self) -> str:
+        """How long it has run, how long it may, and what it takes in all."""
+        state, elapsed_s = self._run.state, self._run.elapsed_s
+        words = _("{time} elapsed", time=duration_text(elapsed_s))
+        if state.left_s:
+            words += " · " + _("at most {time} to go", time=duration_text(state.left_s))
+        if not state.ended:
+            budget = budget_text(state.plan, state.outlook, elapsed_s=elapsed_s)
+            words += "   " + _("Takes {budget}", budget=budget)
+        return words
+
+    def _outlook(self) -> str:
+        """When there is a verdict, or a narrower one."""
+        state = self._run.state
+        if state.first_look and not state.race.trials:
+            return _(
+                "A small copy each, for a first impression. "
+                "It does not count; round 1 begins once the disk is prepared."
+            )
+        if state.more:
+            return more_text(state.more)
+        rounds = state.analysis.rounds if state.analysis else 0
+        if rounds < FIRST_LOOK and not state.ended:
+            return _("first verdict after round {round}", round=FIRST_LOOK)
+        return ""
 
     def run_is_over(self) -> None:
         """The last event has come, and everything is undone: on to the result, where there is one."""
-        self._say_the_end()
+        self._draw()
+        self.refresh_bindings()
         shows_result = self._run.problem is None and self._run.state.outcome in WITH_RESULT
         if shows_result and self.wizard.result is not None:
             self.wizard.go_on()
-
-    def _say_the_end(self) -> None:
-        self._shown = None
-        self._draw()
-        self._ended = True
-        running, state = self._run, self._run.state
-        self.refresh_bindings()
-        problem = running.problem
-        head = text(("✗ ", "bold $text-error"), shown(problem.message)) if problem else text(_("The run has ended"))
-        self.query_one("#question", Static).update(head)
-        self.say(shown((problem.hint_without_switches if problem else "") or (state.ended.text if state.ended else "")))
-
-    # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         over = self._run.state.ended is not None
@@ -175,7 +228,6 @@ class RunScreen(StepScreen):
 
     def action_pause(self) -> None:
         self._run.run.order("resume" if self._run.state.paused else "pause")
-        self._shown = None
 
     def action_skip(self) -> None:
         """Ask once, as a skipped filesystem does not come back."""

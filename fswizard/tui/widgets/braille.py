@@ -1,10 +1,10 @@
-"""Filled curves: of several lines with the dots of braille characters, two columns and four rows in a cell; of one
-line with eighths of a cell."""
+"""Filled curves in braille characters, which have two columns and four rows of dots in a cell."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from itertools import pairwise
+from functools import lru_cache
 
 BLANK = 0x2800
 LEFT = (0x00, 0x40, 0x44, 0x46, 0x47)
@@ -14,7 +14,6 @@ LINES = tuple(chr(BLANK | dots) for dots in (0xC0, 0x24, 0x12, 0x09))
 """A cell with a level line through it, from the lowest row of dots up."""
 TEXTURES = (0xFF, 0x95, 0x47, 0xD2)
 """Which dots of a cell a filled area shows: all, every other one, every other column, every other row."""
-
 BARS = " ▁▂▃▄▅▆▇█"
 
 
@@ -23,40 +22,37 @@ def swatch(texture: int) -> str:
     return chr(BLANK | TEXTURES[texture % len(TEXTURES)])
 
 
-def area(values: Sequence[float], width: float, height: int, texture: int = 0) -> tuple[str, ...]:
-    """`height` lines, from the top down, filled from the bottom up to `values`, of which 1 stands at the top.
+@lru_cache(maxsize=1024)
+def area(values: tuple[float, ...], width: float, height: int, texture: int = 0) -> tuple[str, ...]:
+    """Lines from the top down, filled from the bottom up to `values`, of which 1 stands at the top.
 
-    `width` counts cells; a half of one is drawn where there are several lines.
+    `width` counts cells and may end with half a one.
     """
-    if height == 1:
-        return ("".join(BARS[max(1, min(8, round(8 * value)))] for value in stretched(values, max(1, int(width)))),)
-    columns = stretched(values, max(1, round(2 * width)))
-    levels = [max(1, min(4 * height, round(4 * height * value))) for value in columns]
-    mask = TEXTURES[texture % len(TEXTURES)]
-    pairs = list(zip(levels[::2], (*levels[1::2], 0)))
-    rows = []
-    for floor in range(4 * (height - 1), -1, -4):
-        cells = ((max(0, min(4, a - floor)), max(0, min(4, b - floor))) for a, b in pairs)
-        rows.append("".join(chr(BLANK | (LEFT[a] | RIGHT[b]) & mask) if a or b else " " for a, b in cells))
-    return tuple(rows)
+    top = 4 * height
+    dots = [max(1, min(top, round(top * value))) for value in stretched(values, max(1, round(2 * width)))]
+    if len(dots) % 2:
+        dots.append(0)
+    lines, mask = [], TEXTURES[texture % len(TEXTURES)]
+    for floor in range(top - 4, -1, -4):
+        line = ""
+        for left, right in zip(dots[::2], dots[1::2]):
+            cell = LEFT[max(0, min(4, left - floor))] | RIGHT[max(0, min(4, right - floor))]
+            line += chr(BLANK | cell & mask) if cell else " "
+        lines.append(line)
+    return tuple(lines)
 
 
 def stretched(values: Sequence[float], columns: int) -> list[float]:
     """`columns` values: the mean of each one's share, or the value that stands there where there are fewer."""
-    count = len(values)
-    if count <= columns:
-        return [values[column * count // columns] for column in range(columns)]
-    edges = [column * count // columns for column in range(columns + 1)]
-    return [sum(values[a:b]) / (b - a) for a, b in pairwise(edges)]
+    means = []
+    for column in range(columns):
+        begin = column * len(values) // columns
+        share = values[begin : max(begin + 1, (column + 1) * len(values) // columns)]
+        means.append(sum(share) / len(share))
+    return means
 
 
 def nice_top(value: float) -> float:
     """The next round figure at or above `value`: 1, 1.5, 2, 3, 4, 5, 6, 8 times a power of ten."""
-    if value <= 0:
-        return 1.0
-    power = 1.0
-    while power * 10 <= value:
-        power *= 10
-    while power > value:
-        power /= 10
+    power = 10.0 ** math.floor(math.log10(value)) if value > 0 else 1.0
     return next(step * power for step in (1, 1.5, 2, 3, 4, 5, 6, 8, 10) if step * power >= value * 0.999)

@@ -1,0 +1,64 @@
+"""Widgets that draw lines of their own."""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+from typing import Generic, TypeVar
+
+from rich.segment import Segment
+from textual.content import Content
+from textual.geometry import Region, Size
+from textual.strip import Strip
+from textual.widget import Widget
+
+from fswizard.tui.drawing import Piece, text
+
+Subject = TypeVar("Subject")
+
+
+class Lines(Widget, Generic[Subject]):
+    """Draws lines of a subject. Of a new picture, only the lines that differ are sent to the terminal."""
+
+    subject: Subject | None = None
+    _lines: tuple[Content, ...] = ()
+
+    def draw(self, subject: Subject, width: int, height: int) -> list[Content]:
+        """The picture of a subject."""
+        raise NotImplementedError
+
+    def show(self, subject: Subject) -> None:
+        """Draw another subject, or the same one as it is now."""
+        self.subject = subject
+        before, self._lines = self._lines, tuple(self.draw(subject, *self.size))
+        pairs = enumerate(zip_longest(before, self._lines, fillvalue=Content("")))
+        changed = [Region(0, y, self.size.width, 1) for y, (old, new) in pairs if not new.is_same(old)]
+        if changed:
+            self.refresh(*changed, layout=len(before) != len(self._lines))
+
+    def on_resize(self) -> None:
+        if self.subject is not None:
+            self.show(self.subject)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return len(self._lines)
+
+    def render_line(self, y: int) -> Strip:
+        base = self.visual_style
+        line = self._lines[y] if y < len(self._lines) else Content("")
+        parts = line.render(base, end="", parse_style=self.app.stylesheet.parse_style)
+        strip = Strip(Segment(words, (base + style).rich_style) for words, style in parts)
+        return strip.adjust_cell_length(self.size.width, base.rich_style)
+
+
+class Meter(Lines[float]):
+    """A share as a bar and in percent."""
+
+    def draw(self, share: float, width: int, height: int) -> list[Content]:
+        room = max(0, width - 6)
+        done = round(share * room)
+        return [text(("━" * done, "$text-primary"), ("─" * (room - done), "$line"), (f"  {share:4.0%}", "bold"))]
+
+
+def fitted(piece: Piece, width: int, *, ellipsis: bool = True) -> Content:
+    """Exactly `width` cells."""
+    return text(piece).truncate(max(0, width), ellipsis=ellipsis, pad=True)

@@ -1,0 +1,204 @@
+"""The race: a lane for each workload on one time line, a column for each trial in its filesystem's colour."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from textual.content import Content
+
+from fswizard.language import _, p_
+from fswizard.model.plan import Plan
+from fswizard.model.race import Lane, Lap
+from fswizard.model.run_state import RunState
+from fswizard.model.units import figure_text
+from fswizard.report.colours import kind_of
+from fswizard.tui.drawing import filesystem_ink, text
+from fswizard.tui.widgets.braille import LINES, area
+from fswizard.tui.widgets.lines import Lines, fitted
+
+HEADROOM = 1.25
+"""Times the best figure: so high a lane is. What was faster for a while is cut off there."""
+GAP = 2
+"""Cells between two rounds."""
+LEAST_HEIGHT = 3
+"""Lines of a lane with its title."""
+
+Ground = tuple[tuple[str, str], ...]
+"""For each line of a lane, the character and colour of what stands behind the trials."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a candidate is drawn wherever it appears."""
+
+    ink: str
+    texture: int = 0
+    """Distinguishes candidates of the same filesystem, which share a colour."""
+
+
+COLOURLESS = Look("$line")
+
+
+def looks_of(plan: Plan) -> Mapping[str, Look]:
+    """By name of the candidate."""
+    looks: dict[str, Look] = {}
+    for candidate in plan.measured:
+        ink = filesystem_ink(kind_of(plan, candidate.name))
+        looks[candidate.name] = Look(ink, sum(look.ink == ink for look in looks.values()))
+    return looks
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """The place of a trial on the time line."""
+
+    round: int
+    candidate: str
+    """Empty for one that is still to come."""
+    look: Look
+    measured: bool
+    """Whether it is measured now."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLine:
+    """All trials side by side, those of a round together."""
+
+    rounds: tuple[tuple[Slot, ...], ...]
+    each: int
+    """Cells of a trial."""
+    width: int
+    """Cells of the whole line."""
+    discarded: tuple[int, ...]
+    """Rounds that do not count."""
+    looks: Mapping[str, Look] = field(compare=False)
+
+    @classmethod
+    def of(cls, state: RunState, width: int) -> TimeLine:
+        """Where there is no room for all trials, the oldest rounds are left out."""
+        race, step, looks = state.race, state.race.lap_step, looks_of(state.plan)
+        current = max((number for number, _ in race.trials), default=1)
+        rounds = []
+        for number in range(1, max(current, state.plan.minimum_rounds) + 1):
+            names = [name for round_, name in race.trials if round_ == number]
+            if number >= current:
+                names += [""] * (state.alive - len(names))
+            slots = []
+            for name in names:
+                look = COLOURLESS if number in race.discarded else looks.get(name, COLOURLESS)
+                measured = step is not None and (step.round, step.candidate) == (number, name)
+                slots.append(Slot(number, name, look, measured))
+            if slots:
+                rounds.append(tuple(slots))
+        while len(rounds) > 1 and sum(len(slots) + GAP for slots in rounds) > width + GAP:
+            rounds.pop(0)
+        count = sum(map(len, rounds))
+        each = max(1, (width + GAP - GAP * len(rounds)) // max(1, count))
+        return cls(tuple(rounds), each, width, race.discarded, looks)
+
+    def heads(self) -> list[Content]:
+        """The number of each round, and the name above each trial."""
+        room = max(1, self.each - 1)
+        numbers, names = [], []
+        for slots in self.rounds:
+            width, number = self.each * len(slots), slots[0].round
+            words = _("round {round}", round=number) if width >= 9 else f"{number}"
+            numbers.append(fitted((words, "$muted"), width))
+            heads = []
+            for slot in slots:
+                ink = f"bold underline {slot.look.ink}" if slot.measured else slot.look.ink
+                name = fitted((slot.candidate or "·", ink), room, ellipsis=room > 3)
+                heads.append(fitted(name, self.each))
+            names.append(Content("").join(heads))
+        return [joined(numbers), joined(names)]
+
+
+def joined(rounds: Iterable[Content]) -> Content:
+    """A line from what stands in each round."""
+    return Content(" " * GAP).join(rounds)
+
+
+class Race(Lines[RunState]):
+    """Who is ahead at which workload, over the whole run."""
+
+    def draw(self, state: RunState, width: int, height: int) -> list[Content]:
+        """Where not all lanes have room, the one that is measured is among those that have."""
+        lanes, step = state.race.lanes, state.race.lap_step
+        line = TimeLine.of(state, width)
+        rows = line.heads()[-height:]
+        each = max(LEAST_HEIGHT, (height - len(rows)) // len(lanes))
+        room = max(1, (height - len(rows)) // each)
+        names = [lane.workload.name for lane in lanes]
+        current = names.index(step.workload) if step else 0
+        first = max(0, min(current - room // 2, len(lanes) - room))
+        for number in range(first, min(first + room, len(lanes))):
+            measured = step is not None and number == current
+            rows += drawn(lanes[number], line, each, (state.fraction or 1.0) if measured else 0.0)
+        return rows
+
+
+@lru_cache(maxsize=64)
+def drawn(lane: Lane, line: TimeLine, height: int, done: float) -> list[Content]:
+    """Title of a lane and the shapes of its trials; `done` is the share of the step in it, 0 where there is none."""
+    laps = {(lap.round, lap.candidate): lap for lap in lane.laps}
+    ground = _ground(lane, height - 1)
+    rounds = []
+    for slots in line.rounds:
+        columns = []
+        for slot in slots:
+            lap, shape, ink = laps.get((slot.round, slot.candidate)), ("",) * len(ground), slot.look.ink
+            if lap is not None and lap.failed:
+                shape, ink = (*shape[1:], "✗"), "$text-error"
+            elif lap is not None and lane.level(lap):
+                share = done if done and slot.measured and lap.figure is None else 1.0
+                reach = share * (line.each - 0.5 if line.each > 1 else 1.0)
+                shape = area(_heights(lane, lap), reach, len(ground), slot.look.texture)
+            columns.append(_column(shape, ink, line.each, ground))
+        rounds.append([Content("").join(row) for row in zip(*columns)])
+    return [_title(lane, line, bool(done)), *map(joined, zip(*rounds))]
+
+
+def _heights(lane: Lane, lap: Lap) -> tuple[float, ...]:
+    """Throughput over time, or the figure where that is something else, as shares of the lane's height."""
+    level = lane.level(lap) / HEADROOM
+    if lane.shaped and lap.curve.mean:
+        return tuple(rate / lap.curve.mean * level for rate in lap.curve.means)
+    return (level,)
+
+
+@lru_cache(maxsize=1024)
+def _column(shape: tuple[str, ...], ink: str, width: int, ground: Ground) -> list[Content]:
+    """The lines of one trial, from the top down."""
+    cells = [row.rstrip() for row in shape]
+    return [text((row, ink), (dot * (width - len(row)), rule)) for row, (dot, rule) in zip(cells, ground)]
+
+
+def _ground(lane: Lane, height: int) -> Ground:
+    """A rule at the bottom, and one at the speed of the bare disk where that was measured."""
+    ground = [(" ", "")] * (height - 1) + [(LINES[0], "$line")]
+    if lane.bare and lane.best:
+        dots = round(lane.speed(lane.bare) / lane.best / HEADROOM * 4 * height)
+        if 0 < dots <= 4 * height:
+            ground[height - 1 - (dots - 1) // 4] = (LINES[(dots - 1) % 4], "$muted")
+    return tuple(ground)
+
+
+def _title(lane: Lane, line: TimeLine, measured: bool) -> Content:
+    """The workload, and as many of the best figures as have room."""
+    name = text((_(lane.workload.title), "$muted"))
+    if measured:
+        name = text(("▶ ", "bold $text-primary"), (_(lane.workload.title), "bold"))
+    unit, figures = lane.workload.metric.unit, list[Content]()
+    for candidate, figure in lane.figures(line.discarded).items():
+        weight = "" if figures else "bold"
+        figures.append(text("  ", (candidate, line.looks[candidate].ink), (f" {figure_text(figure, unit)}", weight)))
+    if lane.bare:
+        words = p_("without a filesystem", "disk {figure}", figure=figure_text(lane.bare, unit))
+        figures.append(text("  ", (words, "$muted")))
+    room = line.width - min(name.cell_length, line.width // 2)
+    while sum(figure.cell_length for figure in figures) > room:
+        figures.pop()
+    right = Content("").join(figures)
+    return fitted(name, line.width - right.cell_length) + right

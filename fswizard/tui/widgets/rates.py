@@ -1,0 +1,44 @@
+"""Throughput and latency of what is measured now."""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+
+from textual.content import Content
+
+from fswizard.language import _, p_
+from fswizard.model.run_state import RunState
+from fswizard.model.units import figure_text, seconds_text
+from fswizard.tui.drawing import text
+from fswizard.tui.widgets.braille import area, nice_top
+from fswizard.tui.widgets.lines import Lines, fitted
+from fswizard.tui.widgets.race import looks_of
+
+FIGURE = 12
+"""Cells of a figure."""
+
+
+class Rates(Lines[RunState]):
+    """Three figures, and the throughput as a curve below them, or at their right where there are only two lines."""
+
+    def draw(self, state: RunState, width: int, height: int) -> list[Content]:
+        """A curve that is over stays, fainter, until the next one."""
+        step = state.step
+        going = step is not None and state.measured == step.number
+        ink = looks_of(state.plan)[step.candidate].ink if step and step.candidate else "$text-primary"
+        figures = {
+            p_("rate", "now"): "–" if state.rate is None else figure_text(state.rate, state.rate_unit),
+            _("latency"): "–" if state.latency_s is None else seconds_text(state.latency_s),
+            p_("latency", "worst"): "–" if state.worst_latency_s is None else seconds_text(state.worst_latency_s),
+        }
+        rows = [
+            Content("").join(fitted((label, "$muted"), FIGURE) for label in figures),
+            Content("").join(fitted((figure, f"bold {ink}"), FIGURE) for figure in figures.values()),
+        ]
+        beside = height == len(rows)
+        room = width - FIGURE * len(figures) if beside else width
+        rates = state.rates or (0.0,)
+        top, share = nice_top(max(rates)), state.fraction if going and state.fraction else 1.0
+        curve = area(tuple(rate / top for rate in rates), share * room, height if beside else height - len(rows))
+        drawn = [text((row, ink if going else "$line")) for row in curve if state.rates]
+        return [row + part for row, part in zip_longest(rows, drawn, fillvalue=Content(""))] if beside else rows + drawn
