@@ -156,10 +156,10 @@ def test_every_character_that_the_wizard_draws_has_one_that_the_linux_console_ha
 def test_the_console_gets_letters_and_escapes_as_they_are_and_heights_and_textures_of_the_race() -> None:
     assert for_console("\x1b[1mGrüße, ѿ\x1b[0m") == "\x1b[1mGrüße, ѿ\x1b[0m"
     assert for_console("✓ ├──●──┤ 1.21 × ▲") == "+ ├──O──┤ 1.21 x ^"
-    full, sparse = (area([1.0, 1.0, 0.4, 0.4], 2, 2, texture) for texture in (0, 1))
+    full, sparse = (area((1.0, 1.0, 0.4, 0.4), 2, 2, texture) for texture in (0, 1))
     assert [for_console(row) for row in full] == ["█ ", "██"]
     assert [for_console(row) for row in sparse] == ["▒ ", "▒▒"]
-    assert for_console("".join(area([0.3], 1, 2))) == " ▄"
+    assert for_console("".join(area((0.3,), 1, 2))) == " ▄"
 
 
 def test_zones_of_flash_are_not_called_shingles() -> None:

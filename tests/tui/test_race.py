@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from textual.content import Content
 
 from fswizard.model.events import (
     Event,
@@ -24,15 +25,16 @@ from fswizard.model.race import POINTS, Curve, Race
 from fswizard.model.result import Failure, Sample, ThroughputSeries
 from fswizard.model.run_state import RunState
 from fswizard.tui.widgets.braille import area
-from fswizard.tui.widgets.lanes import ROUNDS_SHOWN, looks_of, picture, time_line
+from fswizard.tui.widgets.race import GAP, TimeLine, looks_of
+from fswizard.tui.widgets.race import Race as RaceWidget
 from tests.builders import make_plan, make_result, make_workload
 from tests.recording import recorded
 from tests.tui.screenshots import RUN
 
 WORKLOADS = (make_workload("write"), make_workload("copy", DURATION))
 PLAN = make_plan(("ext4", "xfs"), WORKLOADS)
-SMALL = 2
-"""Lines of the head of a picture."""
+HEADS = 2
+"""Lines above the lanes of a picture."""
 
 
 def sample(candidate: str, value: float, workload: str = "write", round_: int = 1, **fields: object) -> SampleTaken:
@@ -56,11 +58,21 @@ def state_after(*events: Event, plan: Plan = PLAN) -> RunState:
     return state
 
 
+def picture(state: RunState, width: int, height: int) -> list[Content]:
+    """The lines of the race."""
+    return RaceWidget().draw(state, width, height)
+
+
+def trial_width(state: RunState) -> int:
+    """Cells of each trial in a picture of 40 columns."""
+    return TimeLine.of(state, 40).each
+
+
 def lane(state: RunState, workload: str = "write", width: int = 40, height: int = 14) -> list[str]:
     """The lines below a lane's title."""
-    rows = picture(state, width, height).plain.split("\n")
-    each = (height - SMALL) // len(state.race.lanes)
-    first = SMALL + each * [lane.workload.name for lane in state.race.lanes].index(workload)
+    rows = [row.plain for row in picture(state, width, height)]
+    each = (height - HEADS) // len(state.race.lanes)
+    first = HEADS + each * [lane.workload.name for lane in state.race.lanes].index(workload)
     return rows[first + 1 : first + each]
 
 
@@ -73,15 +85,15 @@ def test_who_is_faster_stands_higher_whether_more_or_less_is_better() -> None:
     state = state_after(
         sample("ext4", 100e6), sample("xfs", 50e6), sample("ext4", 4.0, "copy"), sample("xfs", 1.0, "copy")
     )
-    one, other = time_line(state.race, PLAN, 2, 40)[:2]
+    width = trial_width(state)
     write, copy = lane(state), lane(state, "copy")
-    assert column(write, one.start, one.width) == 2 * column(write, other.start, other.width)
-    assert column(copy, other.start, other.width) == pytest.approx(4 * column(copy, one.start, one.width), abs=2)
+    assert column(write, 0, width) == 2 * column(write, width, width)
+    assert column(copy, width, width) == pytest.approx(4 * column(copy, 0, width), abs=2)
 
 
 def test_all_rounds_stand_on_one_time_line_in_the_order_in_which_they_were_measured() -> None:
     state = state_after(sample("xfs", 1.0), sample("ext4", 1.0), sample("ext4", 1.0, round_=2))
-    head = picture(state, 40, 14).plain.split("\n")
+    head = [row.plain for row in picture(state, 40, 14)]
     assert head[0].split() == ["round", "1", "round", "2"]
     assert head[1].split() == ["xfs", "ext4", "ext4", "·"], "one is still to come"
 
@@ -89,10 +101,10 @@ def test_all_rounds_stand_on_one_time_line_in_the_order_in_which_they_were_measu
 def test_the_curve_in_a_column_has_the_figure_as_its_mean() -> None:
     rates = (100e6, 300e6)
     state = state_after(begun(1, "ext4"), *(told(1, rate) for rate in rates), sample("ext4", 80e6), sample("xfs", 80e6))
-    slot, flat = time_line(state.race, PLAN, 2, 40)[:2]
+    width = trial_width(state)
     rows = lane(state, height=30)
-    low, high = column(rows, slot.start, slot.width), column(rows, slot.start + slot.width - 2, slot.width)
-    assert low < column(rows, flat.start, flat.width) < high
+    low, high = column(rows, 0, width), column(rows, width - 2, width)
+    assert low < column(rows, width, width) < high
 
 
 def test_a_latency_is_not_drawn_as_a_throughput() -> None:
@@ -120,7 +132,7 @@ def test_a_failed_lap_is_marked_and_has_no_figure() -> None:
 def test_rounds_that_do_not_count_are_left_out_of_figures_and_lose_their_colour() -> None:
     state = state_after(sample("ext4", 10.0), RoundDiscarded(2.0, 1, "suspended"), sample("ext4", 30.0, round_=2))
     assert state.race.lanes[0].figures(state.race.discarded) == {"ext4": 30.0}
-    inks = [span.style for line in picture(state, 40, 14).split()[SMALL + 1 : 8] for span in line.spans]
+    inks = [span.style for line in picture(state, 40, 14)[HEADS + 1 : 8] for span in line.spans]
     assert "$line" in inks
     assert "$fs-ext4" in inks
 
@@ -155,17 +167,16 @@ def test_a_curve_keeps_its_mean_in_a_bounded_number_of_points(rates: list[float]
 
 
 @given(st.integers(1, 200), st.integers(1, 8), st.integers(1, 12))
-def test_places_on_the_time_line_follow_each_other_within_the_width(width: int, candidates: int, rounds: int) -> None:
+def test_trials_on_the_time_line_stay_within_the_width(width: int, candidates: int, rounds: int) -> None:
     names = tuple(f"fs{number}" for number in range(candidates))
     race = Race(trials=tuple((number, name) for number in range(1, rounds + 1) for name in names))
-    slots = time_line(race, replace(PLAN, minimum_rounds=2), candidates, width)
-    ends = [slot.start + slot.width for slot in slots]
-    assert all(slot.start >= end for slot, end in zip(slots[1:], ends))
-    assert all(end <= width for end in ends)
-    shown = next(most for most in ROUNDS_SHOWN if most >= rounds)  # those to come take room, too
-    if candidates * shown * 2 < width:
-        assert {(slot.round, slot.candidate) for slot in slots} >= set(race.trials)
-    assert slots and max(slot.round for slot in slots) >= rounds, "where there is no room for all, the newest stay"
+    line = TimeLine.of(replace(RunState.of(PLAN), race=race), width)
+    count = sum(map(len, line.rounds))
+    if count <= width:
+        assert count * line.each + (len(line.rounds) - 1) * len(GAP) <= width
+    if (candidates + len(GAP)) * max(rounds, PLAN.minimum_rounds) <= width:
+        assert {(slot.round, slot.candidate) for slots in line.rounds for slot in slots} >= set(race.trials)
+    assert line.rounds[-1][0].round >= rounds, "where there is no room for all, the newest stay"
 
 
 def test_a_run_of_ten_workloads_and_twelve_rounds_stays_small_and_has_room() -> None:
@@ -183,7 +194,7 @@ def test_a_run_of_ten_workloads_and_twelve_rounds_stays_small_and_has_room() -> 
     assert len(points) == 360
     assert max(points) <= POINTS
     for width, height in ((74, 25), (130, 38), (76, 8)):
-        drawn = picture(state, width, height).split(allow_blank=True)
+        drawn = picture(state, width, height)
         assert len(drawn) <= height
         assert max(line.cell_length for line in drawn) <= width
         assert "▶ Work9" in "\n".join(line.plain for line in drawn), "that in which something happens is among them"
@@ -201,7 +212,7 @@ def test_candidates_of_one_filesystem_share_its_colour_and_differ_in_texture() -
     looks = looks_of(make_plan(("ext4", "ext4:noatime", "xfs")))
     assert looks["ext4"].ink == looks["ext4:noatime"].ink != looks["xfs"].ink
     assert looks["ext4"].texture != looks["ext4:noatime"].texture
-    assert area([1.0], 1, 2, looks["ext4"].texture) != area([1.0], 1, 2, looks["ext4:noatime"].texture)
+    assert area((1.0,), 1, 2, looks["ext4"].texture) != area((1.0,), 1, 2, looks["ext4:noatime"].texture)
 
 
 def test_a_recorded_run_leaves_a_lap_with_a_figure_for_every_trial_of_every_workload() -> None:

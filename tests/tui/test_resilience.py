@@ -198,14 +198,14 @@ async def test_a_flood_of_events_and_a_hanging_smartctl_keep_nobody_from_looking
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pictures = 0
-    draw = RunScreen._draw_figures
+    draw = RunScreen._draw
 
     def counted(*arguments: Any) -> None:
         nonlocal pictures
         pictures += 1
         draw(*arguments)
 
-    monkeypatch.setattr(RunScreen, "_draw_figures", counted)
+    monkeypatch.setattr(RunScreen, "_draw", counted)
     machine = SlowMachine()
     plan = plan_for(machine, chosen(drive=BRIDGED, elsewhere=True))
     running = RunMonitor(Flood(plan, 1, 0.0), time.monotonic)

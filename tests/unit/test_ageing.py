@@ -23,7 +23,7 @@ from fswizard.session import Choices, make_plan
 from fswizard.session.order import trial_order
 from fswizard.stats import analyse, decide
 from fswizard.stats.comparison import compare_within
-from fswizard.tui.widgets.lanes import looks_of
+from fswizard.tui.widgets.race import looks_of
 from tests.builders import make_plan as made_plan
 from tests.builders import make_recipe, make_result, make_samples, make_workload
 from tests.fakes.host import ModelHost, use

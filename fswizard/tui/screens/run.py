@@ -13,7 +13,6 @@ from textual.widgets import Static
 
 from fswizard.advice.words import more_text
 from fswizard.language import N_, _, p_, shown
-from fswizard.model.events import Stage
 from fswizard.model.plan import FIRST_LOOK
 from fswizard.model.run_state import LogNote
 from fswizard.model.units import duration_text
@@ -23,7 +22,7 @@ from fswizard.tui.monitor import RunMonitor
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.screens.log import MARKS
 from fswizard.tui.widgets.leaderboard import Leaderboard
-from fswizard.tui.widgets.lines import Meter
+from fswizard.tui.widgets.lines import Lines, Meter
 from fswizard.tui.widgets.race import Race, looks_of
 from fswizard.tui.widgets.rates import Rates
 from fswizard.tui.widgets.table import Facts
@@ -35,17 +34,6 @@ SPINNER_S = 0.5
 """So often it turns, to show that the picture is not frozen."""
 NOTES_SHOWN = 20
 WITH_RESULT = ("finished", "time-up", "budget-used", "stopped")
-STAGES: dict[Stage, str] = {
-    "prepare": N_("preparing"),
-    "raw": N_("bare device"),
-    "wait": N_("waiting"),
-    "format": N_("formatting"),
-    "mount": N_("mounting"),
-    "fill": N_("preparing test files"),
-    "workload": N_("measuring"),
-    "check": N_("checking"),
-    "clean": N_("cleaning up"),
-}
 
 
 class RunScreen(StepScreen):
@@ -75,18 +63,13 @@ class RunScreen(StepScreen):
         Binding("escape", "back", N_("leave")),
     ]
 
-    leaderboard = getters.query_one(Leaderboard)
     notes = getters.query_one("#happened", Facts)
-    race = getters.query_one(Race)
-    rates = getters.query_one(Rates)
-    step_meter = getters.query_one("#step-meter", Meter)
-    run_meter = getters.query_one("#run-meter", Meter)
 
     def body(self) -> ComposeResult:
         with Horizontal(id="step"):
             yield Static(id="doing")
-            yield Meter(id="step-meter")
-        yield Meter(id="run-meter")
+            yield Meter(lambda state: state.fraction, id="step-meter")
+        yield Meter(lambda state: state.run_fraction)
         yield Static(id="time")
         with Horizontal(id="live"):
             with Vertical(id="figures"):
@@ -113,16 +96,13 @@ class RunScreen(StepScreen):
         self._write("#question", self._title(), layout=True)
         self._write("#remark", remark, layout=True)
         self.set_class(bool(remark), "-remark")
-        frame = int(self.wizard.clock() / SPINNER_S) % len(SPINNER)
-        self._write("#doing", text((f"{SPINNER[frame]} ", "$text-primary"), self._doing()))
-        self.step_meter.visible = bool(state.fraction)
-        self.step_meter.show(state.fraction or 0.0)
-        self.run_meter.show(state.run_fraction)
+        turn = SPINNER[int(self.wizard.clock() / SPINNER_S) % len(SPINNER)]
+        doing = shown(state.text or (state.step.title if state.step else "")) or _("starting the run")
+        self._write("#doing", text((f"{turn} ", "$text-primary"), doing))
         self._write("#time", text((self._times(), "$muted")))
         self._write("#verdict", text((self._outlook(), "$muted")), layout=True)
-        self.leaderboard.show(state)
-        self.rates.show(state)
-        self.race.show(state)
+        for widget in self.query(Lines):
+            widget.show(state)
         notes = [entry for entry in state.log if isinstance(entry, LogNote) and entry.kind != "step"]
         newest = tuple((MARKS[note.kind], (note.words, "$muted")) for note in reversed(notes[-NOTES_SHOWN:]))
         if newest != self.notes.pairs:
@@ -146,16 +126,14 @@ class RunScreen(StepScreen):
             return text(_("Starting"))
         parts = [text(_(plan.recipe.title))]
         if step.round:
-            least = p_("round", "of at least {rounds}", rounds=plan.minimum_rounds)
             parts = [text(_("Round {round}", round=step.round))]
-            if step.round <= plan.minimum_rounds:
-                parts = [text(parts[0], (f" {least}", "$muted"))]
+        if 0 < step.round <= plan.minimum_rounds:
+            least = p_("round", "of at least {rounds}", rounds=plan.minimum_rounds)
+            parts = [text(parts[0], (f" {least}", "$muted"))]
         if step.candidate:
             parts.append(text((step.candidate, looks_of(plan)[step.candidate].ink)))
-        elif step.round:
-            parts.append(text((_(STAGES["raw"]), "$text-primary")))
-        titles = [_(workload.title) for workload in plan.recipe.workloads if workload.name == step.workload]
-        parts += map(text, titles or [_(STAGES[step.stage])])
+        if step.workload:
+            parts.append(text(shown(step.title)))
         return text((" · ", "$muted")).join(parts)
 
     def _remark(self) -> Content:
@@ -175,10 +153,6 @@ class RunScreen(StepScreen):
                 key=("space", "bold $text-primary"),
             )
         return Content("")
-
-    def _doing(self) -> str:
-        state = self._run.state
-        return shown(state.text or (state.step.title if state.step else "")) or _("starting the run")
 
     def _times(self) -> str:
         """How long it has run, how long it may, and what it takes in all."""

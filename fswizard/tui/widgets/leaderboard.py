@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
-
 from rich.cells import cell_len
 from textual.content import Content
 
@@ -20,90 +16,62 @@ from fswizard.tui.widgets.race import looks_of
 
 BEYOND = 1.6
 """Intervals are cut at this multiple of the best ratio: wide ones would leave no room for the rest."""
-ONE_LINE = 60
-"""Cells from which on name, verdict and bar stand on one line."""
+ONE_LINE, NAME, VERDICT = 60, 19, 17
+"""Cells from which on name, verdict and bar stand on one line, and those of the first two."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """Of the leaderboard."""
-
-    name: Content
-    verdict: Content
-    bar: Callable[[int], Content]
-    """For a number of cells."""
-
-
-class Leaderboard(Lines[RunState]):
-    """Best first; before the first round, what the first look at each candidate measured."""
+class Leaderboard(Lines):
+    """Best first; before the first round, what the first look at each candidate measured, in the order of the plan."""
 
     def draw(self, state: RunState, width: int, height: int) -> list[Content]:
         title, rounds = _("Leaderboard"), state.analysis.rounds if state.analysis else 0
         if rounds:
             title = n_("Leaderboard after {count} round", "Leaderboard after {count} rounds", rounds)
-        rows = _standings(state)
-        if state.first_look and not state.race.trials:
-            title, rows = _("First look"), _first_look(state)
+        looks, ratios = looks_of(state.plan), state.standing
+        first_look = state.first_look if not state.race.trials else {}
+        if first_look:
+            title = _("First look")
+            ratios = tuple(Ratio(name, "", "", first_look.get(name, 0.0)) for name in looks)
+        best = max(ratio.ratio for ratio in ratios)
+        whole = max(min(ratio.high or ratio.ratio, BEYOND * best) for ratio in ratios) or 1.0
         rule = "─" * (width - 1 - cell_len(title))
         lines = [text(("─", "$line"), (title, "bold $muted"), (rule, "$line"))]
-        names = max(row.name.cell_length for row in rows) + 2
-        verdicts = max(row.verdict.cell_length for row in rows) + 2
-        for row in rows:
+        for place, ratio in enumerate(ratios):
+            look = looks[ratio.candidate]
+            style = "$muted strike" if state.out(ratio.candidate) else f"bold {look.ink}"
+            number = "" if first_look else _place(state, ratio, place)
+            name = text(number, (f" {swatch(look.texture)} ", look.ink), (ratio.candidate, style))
+            verdict = _verdict(state, ratio)
+            if first_look:
+                verdict = text(figure_text(ratio.ratio, "B/s") if ratio.ratio else "–")
             if width >= ONE_LINE:
-                bar = row.bar(width - names - verdicts)
-                lines.append(fitted(row.name, names) + fitted(row.verdict, verdicts) + bar)
+                bar = _bar(ratio, whole, look.ink, width - NAME - VERDICT)
+                lines.append(fitted(name, NAME - 1) + " " + fitted(verdict, VERDICT) + bar)
             else:
-                lines.append(fitted(row.name, width - row.verdict.cell_length) + row.verdict)
-                lines.append(Content("   ") + row.bar(width - 3))
+                bar = _bar(ratio, whole, look.ink, width - 3)
+                lines += [fitted(name, width - verdict.cell_length) + verdict, Content("   ") + bar]
         return lines
 
 
-def _bar(shares: tuple[float, float, float], ink: str, width: int) -> Content:
-    """From zero to the high end of an interval; it fades from the low end on."""
-    low, middle, high = (round(min(1.0, share) * width) for share in shares)
+def _bar(ratio: Ratio, whole: float, ink: str, width: int) -> Content:
+    """From zero to the high end of the interval, of which it fades from the low end on; or why it failed."""
+    if ratio.verdict == "failed":
+        return fitted((shown(ratio.text), "$muted"), width)
+    ends = (ratio.low or ratio.ratio, ratio.ratio, ratio.high or ratio.ratio)
+    low, middle, high = (round(min(1.0, end / whole) * width) for end in ends)
     half = (middle + high + 1) // 2
     bar = "█" * low + "▓" * (middle - low) + "▒" * (half - middle) + "░" * (high - half)
     return text((bar, f"{ink} on $panel"), (" " * (width - high), "on $panel"))
-
-
-def _standings(state: RunState) -> list[Row]:
-    """The candidates as they stand."""
-    ratios, looks, rows = state.standing, looks_of(state.plan), []
-    best = max(ratio.ratio for ratio in ratios)
-    whole = max(min(ratio.high or ratio.ratio, BEYOND * best) for ratio in ratios) or 1.0
-    for place, ratio in enumerate(ratios):
-        look, name = looks[ratio.candidate], ratio.candidate
-        style = "$muted strike" if state.out(name) else f"bold {look.ink}"
-        head = _place(state, ratio, place) + text((f" {swatch(look.texture)} ", look.ink), (name, style))
-        low, high = ratio.low or ratio.ratio, ratio.high or ratio.ratio
-        bar = partial(_bar, (low / whole, ratio.ratio / whole, high / whole), look.ink)
-        if ratio.verdict == "failed":
-            bar = partial(fitted, (shown(ratio.text), "$muted"))
-        rows.append(Row(head, _verdict(state, ratio), bar))
-    return rows
-
-
-def _first_look(state: RunState) -> list[Row]:
-    """The candidates in the order of the plan, as the look decides nothing."""
-    rows = []
-    for name, look in looks_of(state.plan).items():
-        rate = state.first_look.get(name, 0.0)
-        share = rate / max(state.first_look.values())
-        head = text((f"{swatch(look.texture)} ", look.ink), (name, f"bold {look.ink}"))
-        figure = text(figure_text(rate, "B/s") if rate else "–")
-        rows.append(Row(head, figure, partial(_bar, (share, share, share), look.ink)))
-    return rows
 
 
 def _place(state: RunState, ratio: Ratio, place: int) -> Content:
     """Its number, and whether it went up or down with the last round."""
     if ratio.ratio <= 0:
         return text(("– ", "$muted"))
-    before, number = state.order_before, text((f"{place + 1}", "bold"))
+    before = state.order_before
     moved = before.index(ratio.candidate) - place if ratio.candidate in before else 0
-    if moved > 0:
-        return number + text(("↑", "$text-success"))
-    return number + text(("↓", "$text-error") if moved < 0 else " ")
+    arrow = ("↑", "$text-success") if moved > 0 else ("↓", "$text-error")
+    return text((f"{place + 1}", "bold"), arrow if moved else " ")
 
 
 def _verdict(state: RunState, ratio: Ratio) -> Content:

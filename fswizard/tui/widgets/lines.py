@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import zip_longest
-from typing import Generic, TypeVar
+from typing import Any
 
 from rich.segment import Segment
 from textual.content import Content
@@ -11,33 +12,32 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
+from fswizard.model.run_state import RunState
 from fswizard.tui.drawing import Piece, text
 
-Subject = TypeVar("Subject")
 
+class Lines(Widget):
+    """Draws a run. Of a new picture, only the lines that differ are sent to the terminal."""
 
-class Lines(Widget, Generic[Subject]):
-    """Draws lines of a subject. Of a new picture, only the lines that differ are sent to the terminal."""
-
-    subject: Subject | None = None
+    _state: RunState | None = None
     _lines: tuple[Content, ...] = ()
 
-    def draw(self, subject: Subject, width: int, height: int) -> list[Content]:
-        """The picture of a subject."""
+    def draw(self, state: RunState, width: int, height: int) -> list[Content]:
+        """The picture of a state."""
         raise NotImplementedError
 
-    def show(self, subject: Subject) -> None:
-        """Draw another subject, or the same one as it is now."""
-        self.subject = subject
-        before, self._lines = self._lines, tuple(self.draw(subject, *self.size))
+    def show(self, state: RunState) -> None:
+        """Draw another state."""
+        self._state = state
+        before, self._lines = self._lines, tuple(self.draw(state, *self.size))
         pairs = enumerate(zip_longest(before, self._lines, fillvalue=Content("")))
         changed = [Region(0, y, self.size.width, 1) for y, (old, new) in pairs if not new.is_same(old)]
         if changed:
             self.refresh(*changed, layout=len(before) != len(self._lines))
 
     def on_resize(self) -> None:
-        if self.subject is not None:
-            self.show(self.subject)
+        if self._state is not None:
+            self.show(self._state)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return len(self._lines)
@@ -50,11 +50,17 @@ class Lines(Widget, Generic[Subject]):
         return strip.adjust_cell_length(self.size.width, base.rich_style)
 
 
-class Meter(Lines[float]):
-    """A share as a bar and in percent."""
+class Meter(Lines):
+    """A share as a bar and in percent; nothing where it is unknown."""
 
-    def draw(self, share: float, width: int, height: int) -> list[Content]:
-        room = max(0, width - 6)
+    def __init__(self, share: Callable[[RunState], float | None], **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._share = share
+
+    def draw(self, state: RunState, width: int, height: int) -> list[Content]:
+        share, room = self._share(state), max(0, width - 6)
+        if share is None:
+            return []
         done = round(share * room)
         return [text(("━" * done, "$text-primary"), ("─" * (room - done), "$line"), (f"  {share:4.0%}", "bold"))]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -20,8 +20,8 @@ from fswizard.tui.widgets.lines import Lines, fitted
 
 HEADROOM = 1.25
 """Times the best figure: so high a lane is. What was faster for a while is cut off there."""
-GAP = 2
-"""Cells between two rounds."""
+GAP = Content("  ")
+"""Between two rounds."""
 LEAST_HEIGHT = 3
 """Lines of a lane with its title."""
 
@@ -92,10 +92,10 @@ class TimeLine:
                 slots.append(Slot(number, name, look, measured))
             if slots:
                 rounds.append(tuple(slots))
-        while len(rounds) > 1 and sum(len(slots) + GAP for slots in rounds) > width + GAP:
+        while len(rounds) > 1 and sum(len(slots) + len(GAP) for slots in rounds) > width + len(GAP):
             rounds.pop(0)
         count = sum(map(len, rounds))
-        each = max(1, (width + GAP - GAP * len(rounds)) // max(1, count))
+        each = max(1, (width - len(GAP) * (len(rounds) - 1)) // max(1, count))
         return cls(tuple(rounds), each, width, race.discarded, looks)
 
     def heads(self) -> list[Content]:
@@ -112,15 +112,10 @@ class TimeLine:
                 name = fitted((slot.candidate or "·", ink), room, ellipsis=room > 3)
                 heads.append(fitted(name, self.each))
             names.append(Content("").join(heads))
-        return [joined(numbers), joined(names)]
+        return [GAP.join(numbers), GAP.join(names)]
 
 
-def joined(rounds: Iterable[Content]) -> Content:
-    """A line from what stands in each round."""
-    return Content(" " * GAP).join(rounds)
-
-
-class Race(Lines[RunState]):
+class Race(Lines):
     """Who is ahead at which workload, over the whole run."""
 
     def draw(self, state: RunState, width: int, height: int) -> list[Content]:
@@ -157,7 +152,7 @@ def drawn(lane: Lane, line: TimeLine, height: int, done: float) -> list[Content]
                 shape = area(_heights(lane, lap), reach, len(ground), slot.look.texture)
             columns.append(_column(shape, ink, line.each, ground))
         rounds.append([Content("").join(row) for row in zip(*columns)])
-    return [_title(lane, line, bool(done)), *map(joined, zip(*rounds))]
+    return [_title(lane, line, bool(done)), *map(GAP.join, zip(*rounds))]
 
 
 def _heights(lane: Lane, lap: Lap) -> tuple[float, ...]:

@@ -18,7 +18,7 @@ FIGURE = 12
 """Cells of a figure."""
 
 
-class Rates(Lines[RunState]):
+class Rates(Lines):
     """Three figures, and the throughput as a curve below them, or at their right where there are only two lines."""
 
     def draw(self, state: RunState, width: int, height: int) -> list[Content]:
