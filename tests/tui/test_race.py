@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -9,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.content import Content
 
+from fswizard.model.analysis import Analysis, Ratio
 from fswizard.model.events import (
     Event,
+    RatioUpdated,
     RoundDiscarded,
     SampleTaken,
     SeriesRecorded,
@@ -25,6 +28,7 @@ from fswizard.model.race import POINTS, Curve, Race
 from fswizard.model.result import Failure, Sample, ThroughputSeries
 from fswizard.model.run_state import RunState
 from fswizard.tui.widgets.braille import area
+from fswizard.tui.widgets.leaderboard import Leaderboard
 from fswizard.tui.widgets.race import GAP, TimeLine, looks_of
 from fswizard.tui.widgets.race import Race as RaceWidget
 from tests.builders import make_plan, make_result, make_workload
@@ -206,6 +210,20 @@ def test_before_the_first_round_is_over_the_leaderboard_follows_the_figures() ->
     state = state_after(sample("ext4", 100.0), sample("xfs", 200.0), sample("ext4", 1.0, "copy"))
     assert [(ratio.candidate, ratio.ratio) for ratio in state.standing] == [("xfs", pytest.approx(2.0)), ("ext4", 1.0)]
     assert all(ratio.verdict == "open" for ratio in state.standing)
+
+
+def test_a_row_of_the_leaderboard_takes_two_lines_where_it_is_narrow_and_its_bar_fades_over_the_interval() -> None:
+    ratios = (
+        Ratio("xfs", "ext4", "", 1.2, 1.1, 1.4, 5, "faster"),
+        Ratio("ext4", "ext4", "", 1.0, 1.0, 1.0, 5, "alike"),
+    )
+    state = state_after(RatioUpdated(9.0, Analysis(overall=ratios, rounds=3)))
+    wide, narrow = (Leaderboard().draw(state, width, 9) for width in (80, 36))
+    assert (len(wide), len(narrow)) == (3, 5)
+    assert {line.cell_length for line in wide} == {80}
+    assert {line.cell_length for line in narrow} == {36}
+    assert re.search("^1 .*xfs.*█+▓+▒+░+$", wide[1].plain)
+    assert not set("▓▒░") & set(wide[2].plain), "of the baseline there is no interval"
 
 
 def test_candidates_of_one_filesystem_share_its_colour_and_differ_in_texture() -> None:
