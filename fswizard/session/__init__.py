@@ -4,7 +4,7 @@ and followed there (`FollowedRun`)."""
 from fswizard.session.doubts import left_out_text
 from fswizard.session.following import FollowedRun
 from fswizard.session.ongoing_runs import OngoingRun, find_ongoing, ongoing
-from fswizard.session.planning import Choices, make_plan, with_age, within_budget
+from fswizard.session.planning import Choices, absent_programs, make_plan, packages_of, with_age, within_budget
 from fswizard.session.precedent import estimated
 from fswizard.session.process import start
 from fswizard.session.resuming import Resumption, resumable, take_up, why_not
@@ -16,12 +16,14 @@ __all__ = [
     "OngoingRun",
     "Resumption",
     "Session",
+    "absent_programs",
     "ended_text",
     "estimated",
     "find_ongoing",
     "left_out_text",
     "make_plan",
     "ongoing",
+    "packages_of",
     "resumable",
     "start",
     "take_up",

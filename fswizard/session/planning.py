@@ -81,7 +81,7 @@ def make_plan(choices: Choices, history: Sequence[Entry] = ()) -> Plan:
     check_limits(choices.rounds, choices.time_limit_s, choices.memory_limit_bytes)
     target, losses, drive = plan_target(choices.target, recipe, choices.drive)
     work = _work(recipe)
-    candidates, left_out = _candidates(choices, target, recipe, _packages_of(_absent(work)))
+    candidates, left_out = _candidates(choices, target, recipe, packages_of(_absent(work)))
     baseline = choices.baseline
     beside: tuple[Candidate, ...] = ()
     if choices.aged:
@@ -302,10 +302,16 @@ def require_programs(commands: Sequence[PlannedCommand], what: str, *, packages:
             names=", ".join(map(safe, absent)),
             what=what,
         )
-        hint = programs.install_hint(*_packages_of(absent), *packages)
+        hint = programs.install_hint(*packages_of(absent), *packages)
         if programs.package_manager():
             hint = _("{hint}, or run `fswizard doctor --install`.", hint=hint)
         raise Missing(text, hint)
+
+
+def absent_programs(recipe: Recipe) -> dict[str, list[str]]:
+    """By the name of each of its tests that can't run here: the programs that are not installed."""
+    absent = {workload.name: _absent(engine(workload.job).commands()) for workload in recipe.measured}
+    return {name: programs for name, programs in absent.items() if programs}
 
 
 def _absent(commands: Sequence[PlannedCommand]) -> list[str]:
@@ -314,7 +320,7 @@ def _absent(commands: Sequence[PlannedCommand]) -> list[str]:
     return [name for name in named if not name.startswith("python") and find(name) is None]
 
 
-def _packages_of(names: Sequence[str]) -> list[str]:
+def packages_of(names: Sequence[str]) -> list[str]:
     """What brings programs, each of its distribution's."""
     known = {program.name: program.packages for program in (*programs.PROGRAMS, *engine_programs())}
     system = host.this.distribution()

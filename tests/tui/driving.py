@@ -24,6 +24,8 @@ from fswizard.tui.screens.run import RunScreen
 from fswizard.tui.steps import steps_for
 from fswizard.tui.widgets.bars import KeyBar
 from fswizard.tui.widgets.choice_list import ChoiceList
+from fswizard.tui.widgets.options import Options
+from fswizard.tui.widgets.table import Table
 from tests.fakes.wizard import Clock
 
 STEPS = tuple(step.name for step in steps_for(WizardChoices()))
@@ -120,12 +122,13 @@ def _threads() -> list[threading.Thread]:
 async def at_step(pilot: Pilot[Any], step: str, *, timeout_s: float = TIMEOUT_S) -> None:
     """Wait until the wizard is at a step."""
     app = wizard(pilot)
-    await until(
-        pilot,
-        lambda: isinstance(app.screen, StepScreen) and step == app.screen.step.name and app.screen.is_current,
-        f"the step {step}",
-        timeout_s=timeout_s,
-    )
+
+    def arrived() -> bool:
+        asks = any(worker.group == "disks" for worker in _workers(app))  # and then moves the highlight
+        screen = app.screen
+        return isinstance(screen, StepScreen) and step == screen.step.name and screen.is_current and not asks
+
+    await until(pilot, arrived, f"the step {step}", timeout_s=timeout_s)
 
 
 async def shows(pilot: Pilot[Any], words: str, *, timeout_s: float = TIMEOUT_S) -> None:
@@ -162,4 +165,8 @@ def footer(app: App[Any]) -> str:
 
 def keys_of(app: App[Any], selector: str) -> list[str]:
     """Keys of the rows of a list."""
-    return [row.key for row in app.screen.query_one(selector, ChoiceList).rows]
+    rows = app.screen.query_one(selector)
+    if isinstance(rows, ChoiceList):
+        return [row.key for row in rows.rows]
+    assert isinstance(rows, (Options, Table))
+    return rows.keys

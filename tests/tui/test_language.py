@@ -10,7 +10,7 @@ from fswizard import language
 from fswizard.system import files
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.preferences import PreferenceList
-from fswizard.tui.widgets.choice_list import ChoiceList
+from fswizard.tui.widgets.options import Options
 from tests.fakes.translation import catalog_of, known
 from tests.fakes.wizard import Clock, FakeMachine, app, running_state
 from tests.tui.driving import screen_text, settled
@@ -31,12 +31,12 @@ async def test_f4_shows_the_step_in_the_next_language_at_the_same_row_and_it_is_
     async with wizard.run_test(size=(120, 36)) as pilot:
         await settled(pilot)
         await pilot.press("down", "down")
-        row = wizard.screen.query_one(ChoiceList).key
+        row = wizard.screen.query_one(Options).key
         await pilot.press("f4")
         await settled(pilot)
         assert "Dateisysteme" in screen_text(wizard)
         assert "F1 Hilfe" in screen_text(wizard)
-        assert wizard.screen.query_one(ChoiceList).key == row
+        assert wizard.screen.query_one(Options).key == row
         assert files.setting(language.SETTING) == "de"
         await pilot.press("f4")
         await settled(pilot)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from fswizard.tui.choices import Purpose
-from fswizard.tui.widgets.choice_list import ChoiceList
+from fswizard.tui.widgets.options import Options
 from tests.fakes.wizard import FakeMachine, app
 from tests.tui.driving import settled, wizard
 
@@ -44,7 +44,7 @@ async def test_no_key_waits_for_the_machine(purpose: Purpose, monkeypatch: pytes
         monkeypatch.setattr(FakeMachine, name, noting(name, asked))
     async with app("purpose", machine).run_test(size=(120, 36)) as pilot:
         await settled(pilot)
-        wizard(pilot).screen.query_one("#purposes", ChoiceList).highlight(purpose)
+        wizard(pilot).screen.query_one("#purposes", Options).highlight(purpose)
         for _ in range(8):
             for key in ("down", "up", "space", "space", "n", "d", "escape" if wizard(pilot).step == "" else "down"):
                 await pilot.press(key)

@@ -14,8 +14,9 @@ from fswizard import recipes
 from fswizard.recipes import own, tree_profile
 from fswizard.tui.screens.dialogs import QuestionScreen
 from fswizard.tui.screens.new_recipe import NewRecipeScreen
-from fswizard.tui.screens.recipes import NEW, RecipesScreen
-from fswizard.tui.widgets.choice_list import ChoiceList
+from fswizard.tui.screens.recipes import RecipesScreen
+from fswizard.tui.widgets.options import Options
+from fswizard.tui.widgets.table import Facts
 from tests.fakes.wizard import NEW as NEW_DISK
 from tests.fakes.wizard import AllRecipes, app
 from tests.tui.driving import at_step, footer, keys_of, settled, shows, until, wizard
@@ -34,11 +35,11 @@ def mine(title: str) -> Path:
     return Path(own.save(own.like(tree_profile.look(data), title)).source)
 
 
-async def the_picker(pilot: Pilot[Any]) -> ChoiceList:
+async def the_picker(pilot: Pilot[Any]) -> Options:
     await at_step(pilot, "workloads")
     await pilot.press("r")
     await until(pilot, lambda: isinstance(pilot.app.screen, RecipesScreen), "the picker")
-    return pilot.app.screen.query_one("#recipes", ChoiceList)
+    return pilot.app.screen.query_one("#recipes", Options)
 
 
 def found(pilot: Pilot[Any]) -> list[str]:
@@ -79,7 +80,8 @@ async def test_a_recipe_that_has_no_room_is_told_and_cannot_be_picked_or_passed(
         await at_step(pilot, "workloads")
         rows = await the_picker(pilot)
         rows.highlight("databases")
-        await shows(pilot, "✗ It needs 4 GiB, and there are 3 GiB.")
+        about = pilot.app.screen.query_one("#about", Facts)
+        await until(pilot, lambda: "✗ It needs 4 GiB, and there are 3 GiB." in about.plain, "why not")
         await pilot.press("enter")
         assert isinstance(pilot.app.screen, RecipesScreen)
         rows.highlight("kdiskmark")
@@ -97,8 +99,7 @@ async def test_a_recipe_like_a_directory_is_saved_picked_and_measured(directory:
     machine = AllRecipes()
     async with app("workloads", machine).run_test(size=SIZE) as pilot:
         rows = await the_picker(pilot)
-        rows.highlight(NEW)
-        await pilot.press("enter")
+        await pilot.press("ctrl+n")
         await until(pilot, lambda: isinstance(pilot.app.screen, NewRecipeScreen), "the window")
         await pilot.press("enter")
         await shows(pilot, "✗ Name a directory that contains files.")
@@ -114,8 +115,7 @@ async def test_a_recipe_like_a_directory_is_saved_picked_and_measured(directory:
         await pilot.press("enter")
         await shows(pilot, "✓ Saved as ada-s-photos in ")
         assert rows.key == "ada-s-photos"
-        keys = keys_of(pilot.app, "#recipes")
-        assert keys.index("Yours") < keys.index("ada-s-photos") < keys.index(NEW)
+        assert rows.keys[-1] == "ada-s-photos"
         await pilot.press("enter")
         await at_step(pilot, "workloads")
         await shows(pilot, "Ada's photos")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,17 +16,23 @@ from textual.widgets import Input
 from fswizard.disks.journal import Identity, Leftover
 from fswizard.errors import Missing, UsageError
 from fswizard.filesystems import Availability, suggestions
+from fswizard.model.drive import Drive, SmrVerdict
+from fswizard.session import planning
+from fswizard.system import commands
+from fswizard.tui.choices import Purpose
 from fswizard.tui.preferences import PreferenceList
 from fswizard.tui.screens.dialogs import LeaveScreen
 from fswizard.tui.screens.export import ExportScreen
 from fswizard.tui.screens.log import LogScreen
 from fswizard.tui.screens.options import OptionsScreen
 from fswizard.tui.screens.result import ResultScreen
+from fswizard.tui.screens.workloads import WorkloadsScreen
 from fswizard.tui.widgets.bars import StepBar, all_keys
 from fswizard.tui.widgets.choice_list import ChoiceList
+from fswizard.tui.widgets.options import Options
 from fswizard.tui.widgets.table import Facts, Table
-from tests.fakes.wizard import NEW, RECIPES, FakeMachine, app
-from tests.tui.driving import at_step, click_key, footer, question, screen_text, settled, shows, until, wizard
+from tests.fakes.wizard import ARCHIVE, NEW, RECIPES, SSD, FakeMachine, app
+from tests.tui.driving import at_step, click_key, footer, keys_of, question, screen_text, settled, shows, until, wizard
 
 SIZE = (100, 32)
 
@@ -47,32 +55,74 @@ async def to_the_question(pilot: Pilot[Any], *keys: str) -> None:
     await until(pilot, lambda: isinstance(pilot.app.screen, LeaveScreen), "the question")
 
 
-async def test_a_measurement_begins_within_twelve_keys_for_every_purpose() -> None:
-    """Two of them by mouse, or with more keys, in the tests below."""
-    for downs in (0, 3, 4):
-        machine = FakeMachine(event_s=0.01)
-        async with app(machine=machine).run_test(size=SIZE) as pilot:
-            await pilot.press(*["down"] * downs)
-            presses = downs
-            app_ = wizard(pilot)
-            while app_.running is None:
-                before = app_.screen
-                if "scratch image" in screen_text(app_):
-                    await pilot.pause()
-                await pilot.press("enter")
-                presses += 1
-                await until(
-                    pilot, lambda b=before, a=app_: a.screen is not b or "…" not in question(a), "the next screen"
-                )
-                await settled(pilot)
-                assert presses < 12
-            app_.leave_now()
-            await until(pilot, lambda a=app_: a.running.state.ended, "the end")
-        if downs == 0:
-            (plan,) = machine.plans
-            assert plan.drive is not None
-            assert (plan.recipe.name, plan.drive.name) == ("archive-disk", "sdb"), "an archive disk is what it means"
-            assert {c.name for c in plan.candidates} == {it.candidate_name for it in suggestions(plan.drive)}
+@pytest.mark.parametrize("purpose", ["archive-disk", "quick", "compare"])
+async def test_a_measurement_begins_within_twelve_keys(purpose: Purpose) -> None:
+    """Desktop SSD by mouse, and SMR with more keys, in the tests below."""
+    machine = FakeMachine(event_s=0.01)
+    async with app(machine=machine).run_test(size=SIZE) as pilot:
+        await at_step(pilot, "purpose")
+        purposes = pilot.app.screen.query_one("#purposes", Options)
+        downs = purposes.keys.index(purpose)
+        await pilot.press("home", *["down"] * downs)
+        assert purposes.key == purpose
+        presses = 1 + downs
+        app_ = wizard(pilot)
+        while app_.running is None:
+            before = app_.screen
+            if "scratch image" in screen_text(app_):
+                await pilot.pause()
+            await pilot.press("enter")
+            presses += 1
+            await until(pilot, lambda b=before, a=app_: a.screen is not b or "…" not in question(a), "the next screen")
+            await settled(pilot)
+            assert presses < 12
+        running = app_.running
+        app_.leave_now()
+        await until(pilot, lambda: running.state.ended is not None, "the end")
+    if purpose == "archive-disk":
+        (plan,) = machine.plans
+        assert plan.drive is not None
+        assert (plan.recipe.name, plan.drive.name) == ("archive-disk", "sdb"), "an archive disk is what it means"
+        assert {c.name for c in plan.candidates} == {it.candidate_name for it in suggestions(plan.drive)}
+
+
+SYSTEM = replace(ARCHIVE, partitions=(replace(ARCHIVE.partitions[0], mount_point="/"),))
+LARGE = replace(NEW, kind="hdd", rotational=True, size_bytes=4 * 10**12, smr=SmrVerdict("cmr", "strong"))
+
+
+@pytest.mark.parametrize(
+    ("drives", "purpose"),
+    [
+        ((), "quick"),
+        ((SSD,), "quick"),
+        ((SSD, ARCHIVE), "archive-disk"),
+        ((SSD, LARGE), "archive-disk"),
+        ((SSD, replace(LARGE, size_bytes=10**12)), "quick"),
+        ((SSD, SYSTEM), "quick"),
+    ],
+    ids=["none", "SSD", "shingled", "large", "small", "the system's"],
+)
+async def test_what_is_proposed_follows_the_disks(drives: tuple[Drive, ...], purpose: Purpose) -> None:
+    async with app(machine=FakeMachine(drives=drives)).run_test(size=SIZE) as pilot:
+        await at_step(pilot, "purpose")
+        assert pilot.app.screen.query_one("#purposes", Options).key == purpose
+
+
+async def test_disks_that_answer_late_move_no_highlight_after_a_key() -> None:
+    class Slow(FakeMachine):
+        answers = threading.Event()
+
+        def watch(self, stopped: Callable[[], bool]) -> Iterator[tuple[Drive, ...]]:
+            self.answers.wait(60.0)
+            yield from super().watch(stopped)
+
+    machine = Slow()
+    async with app(machine=machine).run_test(size=SIZE) as pilot:
+        await shows(pilot, "Quick look")
+        await pilot.press("down", "up")
+        machine.answers.set()
+        await at_step(pilot, "purpose")
+        assert pilot.app.screen.query_one("#purposes", Options).key == "quick"
 
 
 async def test_escape_goes_back_step_by_step_choices_stay_and_finished_steps_can_be_clicked() -> None:
@@ -96,7 +146,7 @@ async def test_escape_goes_back_step_by_step_choices_stay_and_finished_steps_can
 async def test_the_mouse_alone_gets_to_a_run() -> None:
     machine = FakeMachine(event_s=0.01)
     async with app(machine=machine).run_test(size=SIZE) as pilot:
-        await pilot.pause()
+        await at_step(pilot, "purpose")
         await pilot.click("#purposes", offset=(6, 4))
         await at_step(pilot, "drive")
         assert wizard(pilot).choices.purpose == "desktop-ssd"
@@ -227,11 +277,56 @@ async def test_time_age_and_recipe_change_with_left_and_right_and_by_mouse() -> 
         await pilot.click(offset=(rows[line].index("▸"), line))
         await until(pilot, lambda: not wizard(pilot).choices.aged, "new filesystems")
         await pilot.press("down")
-        await shows(pilot, "Measures")
+        settings, tests = (pilot.app.screen.query_one(name, Table) for name in ("#settings", "#tests"))
+        assert tests.has_focus
+        assert pilot.app.screen.query_one("#about", Facts).plain.startswith("Does")
+        await pilot.press("up")
+        assert settings.has_focus
         await pilot.press("home", "right")
         recipe = wizard(pilot).choices.recipe
         assert recipe is not None
         assert recipe.name == "desktop-ssd"
+
+
+async def test_tests_whose_programs_are_absent_are_named_and_a_key_leaves_them_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    missing = ["sqlite3"]
+    find = commands.find
+    monkeypatch.setattr(planning, "find", lambda name: None if name in missing else find(name))
+    for size in ((60, 15), (120, 36)):
+        async with app("workloads", recipe=RECIPES[1]).run_test(size=size) as pilot:
+            await shows(pilot, "sqlite3 is not installed")
+            screen = pilot.app.screen
+            assert isinstance(screen, WorkloadsScreen)
+            absent = list(screen.absent)
+            assert absent
+            await pilot.press("enter")
+            await settled(pilot)
+            await at_step(pilot, "workloads")
+            await pilot.press("x")
+            recipe = wizard(pilot).choices.recipe
+            assert recipe is not None
+            names = [workload.name for workload in recipe.workloads]
+            assert names == [workload.name for workload in RECIPES[1].measured if workload.name not in absent]
+            assert screen.query_one("#tests", Table).keys == names
+            await pilot.press("enter")
+            await at_step(pilot, "review")
+
+
+async def test_what_was_installed_meanwhile_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = ["sqlite3"]
+    find = commands.find
+    monkeypatch.setattr(planning, "find", lambda name: None if name in missing else find(name))
+    async with app("workloads", recipe=RECIPES[1]).run_test(size=SIZE) as pilot:
+        await shows(pilot, "sqlite3 is not installed")
+        missing.clear()
+        await pilot.press("enter")
+        await settled(pilot)
+        assert isinstance(pilot.app.screen, WorkloadsScreen)
+        assert not pilot.app.screen.absent
+        await pilot.press("enter")
+        await at_step(pilot, "review")
 
 
 @pytest.mark.parametrize(
@@ -456,18 +551,19 @@ async def test_what_a_killed_run_left_behind_can_be_cleaned_up_and_what_is_gone_
     machine = FakeMachine(leftovers=(left,))
     async with app(machine=machine).run_test(size=SIZE) as pilot:
         await shows(pilot, "Left behind by a run that was killed")
-        pilot.app.screen.query_one("#purposes", ChoiceList).highlight("left-0")
+        pilot.app.screen.query_one("#purposes", Options).highlight("left-0")
         await pilot.press("enter")
         await shows(pilot, "Cleaned up.")
         assert "If you moved it elsewhere, delete it there." in " ".join(screen_text(pilot.app).split())
-    assert machine.cleaned == [left]
+        assert "left-0" not in keys_of(pilot.app, "#purposes")
+    assert not entry.exists()
 
 
 async def test_a_run_that_was_ended_early_goes_on_after_a_review() -> None:
     machine = FakeMachine(event_s=0.01)
     async with app(machine=machine).run_test(size=SIZE) as pilot:
         await shows(pilot, "Resume an unfinished run")
-        pilot.app.screen.query_one("#purposes", ChoiceList).highlight("resume-0")
+        pilot.app.screen.query_one("#purposes", Options).highlight("resume-0")
         await pilot.press("enter")
         await at_step(pilot, "review")
         await shows(pilot, "resumes an earlier run")
@@ -478,7 +574,7 @@ async def test_a_run_that_was_ended_early_goes_on_after_a_review() -> None:
         await at_step(pilot, "purpose")
         assert wizard(pilot).taken_up is None
         await shows(pilot, "Resume an unfinished run")
-        pilot.app.screen.query_one("#purposes", ChoiceList).highlight("resume-0")
+        pilot.app.screen.query_one("#purposes", Options).highlight("resume-0")
         await pilot.press("enter")
         await shows(pilot, "resumes an earlier run")
         await pilot.press("enter")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fswizard.session import OngoingRun
 from fswizard.tui.app import FswizardApp
-from fswizard.tui.widgets.choice_list import ChoiceList
+from fswizard.tui.widgets.options import Options
 from tests.fakes.wizard import FakeMachine, app
 from tests.tui.driving import at_step, shows, until, wizard
 
@@ -21,7 +21,7 @@ async def test_the_first_screen_lists_it_and_enter_shows_it_live() -> None:
     fake = machine()
     async with app(machine=fake).run_test(size=(120, 36)) as pilot:
         await shows(pilot, "Watch archive-disk on ST8000AS0002, since 14:22")
-        wizard(pilot).screen.query_one("#purposes", ChoiceList).highlight("ongoing-0")
+        assert wizard(pilot).screen.query_one("#purposes", Options).key == "ongoing-0"
         await shows(pilot, "shows this run live")
         await pilot.press("enter")
         await at_step(pilot, "run")

@@ -12,6 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen, Screen, ScreenResultType
+from textual.widget import Widget
 from textual.widgets import Input, Static
 from textual.worker import get_current_worker
 
@@ -25,6 +26,8 @@ from fswizard.tui.drives import disk_words
 from fswizard.tui.steps import WizardStep
 from fswizard.tui.widgets.bars import KeyBar, StepBar
 from fswizard.tui.widgets.choice_list import ChoiceList
+from fswizard.tui.widgets.options import Options
+from fswizard.tui.widgets.table import Table
 from fswizard.tui.wizard import Wizard
 
 Answer = TypeVar("Answer")
@@ -246,11 +249,15 @@ class StepScreen(WizardScreen[None]):
 
     def place(self) -> Callable[[StepScreen], None]:
         """A function that brings another screen of this step to where this one is: highlighted rows, and the focus."""
-        keys = {rows.id: rows.key for rows in self.query(ChoiceList)}
+
+        def lists(screen: StepScreen) -> list[ChoiceList | Options | Table]:
+            return [each for each in screen.query(Widget) if isinstance(each, (ChoiceList, Options, Table))]
+
+        keys = {rows.id: rows.key for rows in lists(self)}
         focused = self.focused.id if self.focused else None
 
         def take(screen: StepScreen) -> None:
-            for rows in screen.query(ChoiceList):
+            for rows in lists(screen):
                 rows.highlight(keys.get(rows.id, ""))
             if focused:
                 screen.query_one(f"#{focused}").focus()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import ClassVar
 
 from textual import on
@@ -35,8 +36,7 @@ class NewRecipeScreen(Window[Recipe | None]):
 
     def body(self) -> ComposeResult:
         taken = {recipe.title for recipe in self.wizard.machine.recipes}
-        name = _(NAME)
-        names = (name, *(f"{name} {number}" for number in range(2, len(taken) + 3)))
+        names = (_(NAME), *(f"{_(NAME)} {number}" for number in range(2, len(taken) + 3)))
         free = next(name for name in names if name not in taken)
         words = _("Sizes, depths and compressibility are kept; names are not. Nothing is written there.")
         yield Static(words, markup=False)
@@ -57,10 +57,12 @@ class NewRecipeScreen(Window[Recipe | None]):
             self.refuse(_("Name a directory that contains files."))
             return
         self.say(_("Looking through {directory} …", directory=directory))
-        recipe_like = self.wizard.backend.recipe_like
 
-        def look() -> Recipe | None:
+        def make() -> Recipe | None:
+            from fswizard.recipes import own, tree_profile
+
             worker = get_current_worker()  # cancelled by the next one, and with the window
-            return recipe_like(directory, name, lambda: worker.is_cancelled)
+            seen = tree_profile.look(Path(directory).expanduser(), lambda: worker.is_cancelled)
+            return None if worker.is_cancelled else own.save(own.like(seen, name))
 
-        self.ask(look, self.dismiss)
+        self.ask(make, self.dismiss)

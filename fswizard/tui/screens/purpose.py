@@ -7,48 +7,76 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rich.cells import cell_len
-from textual import on
+from textual import events, getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
+from textual.widgets.option_list import Option
 
 from fswizard.language import N_, _, n_, p_, shown
+from fswizard.model.drive import Drive
 from fswizard.model.text import mid_sentence
 from fswizard.model.units import binary_text, duration_text, size_text
 from fswizard.tui.choices import Purpose, WizardChoices
-from fswizard.tui.drawing import answer_mark, cut, facts, lines, text
-from fswizard.tui.screens.base import AIRY, StepScreen
-from fswizard.tui.widgets.canvas import Canvas
-from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
+from fswizard.tui.drawing import Piece, answer_mark, text
+from fswizard.tui.screens.base import StepScreen
+from fswizard.tui.widgets.options import Options
+from fswizard.tui.widgets.table import Facts
 
 if TYPE_CHECKING:
-    from fswizard.tui.backend import Entry, Leftover, OngoingRun
+    from fswizard.tui.backend import Entry, Leftover
 
 PURPOSES: dict[Purpose, tuple[str, str, str]] = {
+    "quick": ("▸", N_("Quick look"), N_("Copying, searching, saving: an answer in minutes")),
     "archive-disk": ("▤", N_("Archive disk"), N_("A large disk that is filled and then rarely touched")),
     "desktop-ssd": ("◉", N_("Desktop SSD"), N_("System and home on one fast disk")),
-    "quick": ("▸", N_("Quick look"), N_("Copying, searching, saving: an answer in minutes")),
+    "own": ("✎", N_("My own choice"), N_("Any disk, any filesystems and options, any recipe")),
     "compare": ("⇄", N_("Compare what I have"), N_("Filesystems you already use: no formatting, no root")),
     "smr": ("◆", N_("Is this disk SMR?"), N_("Before or after buying, with the evidence")),
-    "own": ("✎", N_("My own choice"), N_("Any disk, any filesystems and options, any recipe")),
 }
-WORDMARK = (
-    "▄▀▀ ▄▀▀ █   █ █ ▀▀▀█ ▄▀▀▄ █▀▀▄ █▀▀▄",
-    "█▀  ▀▀▄ █ █ █ █  ▄▀  █▄▄█ █▄▄▀ █  █",
-    "█   ▄▄▀ ▀▄▀▄▀ █ █▄▄▄ █  █ █  █ █▄▄▀",
-)
-EARLIER = 4
-"""Earlier results that are listed here; the history has them all."""
-LEAST_DISK = 12
-"""Fewer cells of a disk's name say too little beside the verdict."""
+OTHERS: tuple[Purpose, ...] = ("compare", "smr")
+"""Purposes that do not compare filesystems on a disk."""
+EARLIER = {
+    "ongoing": N_("In progress"),
+    "left": N_("Left behind by a run that was killed"),
+    "resume": N_("Resume an unfinished run"),
+    "result": N_("Earlier results"),
+}
+"""Earlier runs: headings by the kind of row. Those in progress stand above the purposes, the others below."""
+ENTER = {
+    "ongoing": N_("shows this run live. You can pause or stop it there, or just watch."),
+    "left": N_("removes what the run left on the disk. Its results so far stay in the history."),
+}
+"""What Enter does on a row, where that is all there is to say."""
+RESULTS = 4
+"""Earlier results in this list; the history has them all."""
+LARGE_BYTES = 2e12
+"""A hard disk from this size on is most likely one to fill and keep."""
+OF_SYSTEM = ("/", "/boot", "/boot/efi", "/usr", "/home", "/var")
+"""Mount points that make a disk the system's."""
+WORDMARK = """\
+▄▀▀ ▄▀▀ █   █ █ ▀▀▀█ ▄▀▀▄ █▀▀▄ █▀▀▄
+█▀  ▀▀▄ █ █ █ █  ▄▀  █▄▄█ █▄▄▀ █  █
+█   ▄▄▀ ▀▄▀▄▀ █ █▄▄▄ █  █ █  █ █▄▄▀"""
+
+
+def proposed(drives: Sequence[Drive]) -> Purpose:
+    """The purpose to begin with on a machine with these disks."""
+    for drive in drives:
+        shingled = not drive.flash and drive.smr.kind in ("host-managed", "host-aware", "drive-managed")
+        large = drive.turns and drive.size_bytes >= LARGE_BYTES
+        of_system = any(part.mount_point in OF_SYSTEM for part in drive.partitions)
+        if (shingled or large) and not of_system:
+            return "archive-disk"
+    return "quick"
 
 
 class PurposeScreen(StepScreen):
-    """Five ways in, one's own, and what was done before."""
+    """What can be measured, other questions, and what was done before."""
 
+    CSS_PATH = "purpose.tcss"
     QUESTION = N_("What would you like to know?")
     HELP = N_(
         "fswizard finds out which filesystem, with which mount options, suits a disk and what you do with it, "
@@ -60,127 +88,117 @@ class PurposeScreen(StepScreen):
     )
     BINDINGS: ClassVar[list[BindingType]] = [Binding("h", "app.history", N_("history"))]
 
+    purposes = getters.query_one("#purposes", Options)
+    about = getters.query_one("#about", Facts)
+
     def body(self) -> ComposeResult:
-        with Horizontal(classes="split"):
-            with Vertical(classes="left"):
-                yield ChoiceList(id="purposes", keeps_highlight=True)
-                yield Canvas(id="below", classes="narrow-only")
-            yield VerticalScroll(Canvas(id="about"), classes="panel", can_focus=False)
+        with Horizontal(id="parts"):
+            yield Options(id="purposes")
+            with VerticalScroll(classes="details", can_focus=False) as details:
+                details.border_title = _("What this does")
+                yield Facts(id="about")
 
     def on_mount(self) -> None:
+        self._rows: dict[str, tuple[str, Any]] = {}
+        """By key: the kind of a row, and the purpose or earlier run that it stands for."""
         self._past: dict[str, Sequence[Any]] = {}
-        """What was done before, by the beginning of its rows' keys."""
-        self._brief: list[tuple[str, str]] = []
+        """Earlier runs by the kind of row, as far as they are known."""
+        self._drives: Sequence[Drive] = self.wizard.machine.drives or ()
+        self._proposed: str = "" if self.choices.recipe else proposed(self._drives)
+        """Row that was highlighted without being asked; empty once the user has chosen."""
+        self.mount(Static(text((WORDMARK, "bold $text-primary")), id="wordmark"), before="#heading")
         self.say(_("Measured on your own disk, in minutes. Nothing of yours is lost."))
-        self.query_one(".panel").border_title = _("What this does")
-        wordmark = lines(text((line, "bold $text-primary")) for line in WORDMARK)
-        self.mount(Static(wordmark, id="wordmark", markup=False), before="#heading")
+        self.app.theme_changed_signal.subscribe(self, lambda _: self._fill())
         self._fill()
-        rows = self.query_one("#purposes", ChoiceList)
-        rows.highlight(self.choices.purpose)
-        rows.focus()
+        self.purposes.highlight(self._proposed or self.choices.purpose)
+        self.purposes.focus()
         backend = self.wizard.backend
-        looks: dict[str, Callable[[], Sequence[Any]]] = {
+        questions: dict[str, Callable[[], Sequence[Any]]] = {
             "ongoing": backend.ongoing,
             "left": backend.leftovers,
             "resume": backend.resumable,
-            "result": lambda: backend.history()[:EARLIER],
+            "result": lambda: backend.history()[:RESULTS],
         }
-        for kind, look in looks.items():
-            self.ask(look, partial(self._show, kind), group=kind, exit_on_error=False)
+        for kind, question in questions.items():
+            self.ask(question, partial(self._add, kind), group=kind, exit_on_error=False)
+        if self._proposed and not self._drives:
+            self.ask(lambda: next(iter(backend.watch(lambda: False))), self._know, group="disks", exit_on_error=False)
 
-    def _show(self, kind: str, items: Sequence[Any]) -> None:
-        own = self.wizard.running.run.path if self.wizard.running else None
-        if kind == "ongoing":
-            items = [run for run in items if Path(run.result) != own]
+    def on_key(self, event: events.Key) -> None:
+        self._proposed = ""
+
+    def _know(self, drives: Sequence[Drive]) -> None:
+        self._drives = drives
+        self._propose()
+
+    def _propose(self) -> None:
+        """Highlight what is most likely wanted, unless the user has moved the highlight."""
+        if self._proposed and self.purposes.key == self._proposed:
+            self._proposed = "ongoing-0" if self._past.get("ongoing") else proposed(self._drives)
+            self.purposes.highlight(self._proposed)
+
+    def _add(self, kind: str, items: Sequence[Any]) -> None:
+        if kind == "ongoing" and self.wizard.running:  # which the bar on top leads to
+            items = [run for run in items if Path(run.result) != self.wizard.running.run.path]
         self._past[kind] = items
         self._fill()
-
-    def on_resize(self) -> None:
-        self._fill()
+        self._propose()
 
     def _fill(self) -> None:
-        airy = self.size.height >= 30
-        rows = []
-        for name in PURPOSES:
-            rows.append(ListRow(name, partial(_purpose, name)))
-            if airy:
-                rows.append(gap(f"after-{name}"))
-        for kind, (words, draw) in PAST.items():
-            if items := self._past.get(kind):
-                rows.append(headline(kind, _(words)))
-                rows += [ListRow(f"{kind}-{number}", partial(draw, item)) for number, item in enumerate(items)]
-                if self.size.height >= AIRY:
-                    rows.append(gap(f"after-{kind}"))
-        self.query_one("#purposes", ChoiceList).rows = tuple(rows)
+        self._rows = {name: ("purpose", name) for name in PURPOSES}
+        ongoing, *others = (self._earlier(kind) for kind in EARLIER)
+        purposes = [_purpose(name) for name in PURPOSES if name not in OTHERS]
+        questions = [self.purposes.heading(_("Other questions")), *map(_purpose, OTHERS)]
+        self.purposes.show([*ongoing, None, *purposes, *questions, *(option for part in others for option in part)])
 
-    def _item(self, key: str) -> tuple[str, Any]:
-        """The kind of a row, as in `PAST`, and the earlier run that it shows; None in its place for a purpose."""
-        kind, _, number = key.rpartition("-")
-        rows = [f"{kind}-{place}" for place in range(len(self._past.get(kind, ())))]
-        return (kind, self._past[kind][int(number)]) if key in rows else (kind, None)
+    def _earlier(self, kind: str) -> list[Option]:
+        options = []
+        for number, item in enumerate(self._past.get(kind, ())):
+            key = f"{kind}-{number}"
+            self._rows[key] = (kind, item)
+            options.append(Option(_words(kind, item), id=key))
+        return [self.purposes.heading(_(EARLIER[kind])), *options] if options else []
 
-    @on(ChoiceList.Chosen, "#purposes")
-    def _explain(self, event: ChoiceList.Chosen) -> None:
-        kind, item = self._item(event.key)
-        if event.key in PURPOSES:
-            self._show_facts(self._about(event.key))
-        elif item is None:  # it has gone meanwhile
-            return
-        elif kind == "ongoing":
-            self._show_facts(
-                [(p_("key", "Enter"), _("shows this run live. You can pause or stop it there, or just watch."))]
-            )
-        elif kind == "left":
-            words = _("removes what the run left on the disk. Its results so far stay in the history.")
-            self._show_facts([(p_("key", "Enter"), words)])
+    @on(Options.OptionHighlighted, "#purposes")
+    def _explain(self) -> None:
+        kind, item = self._rows[self.purposes.key]
+        if kind == "purpose":
+            self.about.show(self._about(item))
+        elif kind in ENTER:
+            self.about.show([(p_("key", "Enter"), _(ENTER[kind]))])
         else:
-            self._show_facts(_about_entry(item))
-
-    def _show_facts(self, pairs: Sequence[tuple[str, str]]) -> None:
-        airy = self.size.height >= AIRY
-        self.query_one("#about", Canvas).show(lambda width: facts(pairs, width, label=11, gap=airy))
-        self.query_one(".panel", VerticalScroll).scroll_home(animate=False)
-        beside = p_("purpose", "For"), _("Writes")  # there is no room for them below the list
-        self._brief = [pair for pair in pairs if pair[0] not in beside]
-        self.query_one("#below", Canvas).show(self._below)
-
-    def _below(self, width: int) -> Content:
-        """The facts below the list, where there is room for all of them, or for all but the list of the tests."""
-        room = self.query_one("#below").content_size.height
-        for pairs in (self._brief, [pair for pair in self._brief if pair[0] != _("Measures")]):
-            drawn = facts(pairs, width, label=11, gap=False)
-            if drawn.plain.count("\n") < room:
-                return drawn
-        return Content("")
+            self.about.show(_about_entry(item))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return action != "back" and super().check_action(action, parameters)
 
-    @on(ChoiceList.Clicked, "#purposes")
+    @on(Options.OptionSelected, "#purposes")
     def action_forward(self) -> None:
-        key, backend = self.query_one("#purposes", ChoiceList).key, self.wizard.backend
-        kind, item = self._item(key)
-        if key in PURPOSES:
-            if key != self.choices.purpose or self.choices.recipe is None:
-                self.wizard.choices = WizardChoices(purpose=key, recipe=self.wizard.machine.recipe_for(key))
+        kind, item = self._rows[self.purposes.key]
+        backend = self.wizard.backend
+        if kind == "purpose":
+            if item != self.choices.purpose or self.choices.recipe is None:
+                self.wizard.choices = WizardChoices(purpose=item, recipe=self.wizard.machine.recipe_for(item))
             self.wizard.go_on()
-        elif item is None:  # it has gone meanwhile
-            return
-        elif kind == "result":
-            self.ask(lambda: backend.load(item.path), lambda result: self.wizard.show_result(result, item.path))
-        elif kind == "resume":
-            self.ask(lambda: backend.take_up(item.path), self.wizard.take_up)
         elif kind == "ongoing":
             self.wizard.run_worker(self.wizard.follow(item))
         elif kind == "left":
-            self.ask(lambda: backend.clean(item), partial(self._cleaned, item))
+            self._clean(item)
+        elif kind == "resume":
+            self.ask(lambda: backend.take_up(item.path), self.wizard.take_up)
+        else:
+            self.ask(lambda: backend.load(item.path), lambda result: self.wizard.show_result(result, item.path))
 
-    def _cleaned(self, leftover: Leftover, not_found: tuple[str, ...]) -> None:
-        self._show("left", [item for item in self._past["left"] if item is not leftover])
-        self.say(("✓ ", "bold $text-success"), " ".join((_("Cleaned up."), *map(shown, not_found))))
+    def _clean(self, leftover: Leftover) -> None:
+        from fswizard.disks.journal import clean
 
-    def _about(self, purpose: Purpose) -> Sequence[tuple[str, str]]:
+        def done(not_found: tuple[str, ...]) -> None:
+            self._add("left", [item for item in self._past["left"] if item is not leftover])
+            self.say(("✓ ", "bold $text-success"), " ".join((_("Cleaned up."), *map(shown, not_found))))
+
+        self.ask(lambda: clean(leftover), done)
+
+    def _about(self, purpose: Purpose) -> Sequence[tuple[Piece, Piece]]:
         from fswizard.filesystems import title_of
 
         if purpose == "smr":
@@ -212,29 +230,37 @@ class PurposeScreen(StepScreen):
         )
 
 
-def _purpose(name: Purpose, width: int, on: bool) -> Content:
+def _purpose(name: Purpose) -> Option:
     glyph, title, why = PURPOSES[name]
-    return text((f" {glyph} ", "$text-primary"), (_(title), "bold"), (f"\n   {cut(_(why), width - 3)}", "$muted"))
+    return Option(text((f" {glyph} ", "$text-primary"), (_(title), "bold"), (f"\n   {_(why)}", "$muted")), id=name)
+
+
+def _words(kind: str, item: Any) -> Content:
+    """An earlier run in a line, of which a narrow screen cuts the end."""
+    if kind == "ongoing":
+        return text((" ▶ ", "$text-success"), _("Watch {run}", run=item.text))
+    if kind == "left":
+        where = ", ".join(map(str, item.directories))
+        if item.size_bytes:
+            where = _("{size} in {directories}", size=size_text(item.size_bytes), directories=where)
+        return text((" ⌫ ", "$text-warning"), _("Clean up {what}", what=where))
+    answer = text((_("↻ resume"), "$text-success")) if kind == "resume" else answer_words(item)
+    return text("   ", (item.when[:10], "$muted"), f"  {item.header.recipe}  ", answer, f"  {item.header.drive}")
+
+
+def answer_words(entry: Entry) -> Content:
+    """What an earlier result says, as the result itself does."""
+    if entry.ending is None:
+        return text((shown(entry.verdict), "$muted"))
+    return text(answer_mark(entry.sign), shown(entry.verdict))
 
 
 def entry_answer(entry: Entry, width: int) -> Content:
-    """What an earlier result says, as the result itself does."""
-    if entry.ending is None:
-        return text((cut(shown(entry.verdict), width), "$muted"))
-    return text(answer_mark(entry.sign), cut(shown(entry.verdict), width - 2))
+    """The same, cut, for the history."""
+    return answer_words(entry).truncate(width, ellipsis=True)
 
 
-def _entry(entry: Entry, width: int, on: bool, *, remark: str = "") -> Content:
-    head = entry.header
-    left = max(8, width - 15 - cell_len(head.recipe))
-    end = text((cut(_(remark), left), "$text-success")) if remark else entry_answer(entry, left)
-    room = max(8, width - 15 - end.cell_length)
-    disk = cut(head.drive, room - cell_len(head.recipe) - 2)
-    words = cut(f"{head.recipe}  {disk}" if cell_len(disk) >= LEAST_DISK else head.recipe, room)
-    return text(" ", (entry.when[:10], "$muted"), f"  {words}  ", end)
-
-
-def _about_entry(entry: Entry) -> Sequence[tuple[str, str]]:
+def _about_entry(entry: Entry) -> Sequence[tuple[Piece, Piece]]:
     from fswizard.filesystems import title_of
 
     head, ending = entry.header, entry.ending
@@ -249,23 +275,3 @@ def _about_entry(entry: Entry) -> Sequence[tuple[str, str]]:
         (_("Ended"), ended),
         (_("Result"), shown(entry.verdict)),
     )
-
-
-def _ongoing(run: OngoingRun, width: int, on: bool) -> Content:
-    return text((" ▶ ", "$text-success"), cut(_("Watch {run}", run=run.text), width - 3))
-
-
-def _leftover(item: Leftover, width: int, on: bool) -> Content:
-    where = ", ".join(map(str, item.directories))
-    if item.size_bytes:
-        where = _("{size} in {directories}", size=size_text(item.size_bytes), directories=where)
-    return text((" ⌫ ", "$text-warning"), cut(_("Clean up {what}", what=where), width - 3))
-
-
-PAST: dict[str, tuple[str, Callable[..., Content]]] = {
-    "ongoing": (N_("In progress"), _ongoing),
-    "left": (N_("Left behind by a run that was killed"), _leftover),
-    "resume": (N_("Resume an unfinished run"), partial(_entry, remark=N_("↻ resume"))),
-    "result": (N_("Earlier results"), _entry),
-}
-"""Kinds of earlier runs: their heading, and the function that draws a row."""

@@ -1,0 +1,72 @@
+"""A list to choose from, in which headings can stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from rich.rule import Rule
+from textual.binding import Binding, BindingType
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from fswizard.language import N_
+from fswizard.tui.widgets.table import as_rich
+
+
+class Options(OptionList, inherit_bindings=False):
+    """Textual's own, with our names of keys. The highlight stays on its option when the options change."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "cursor_up", N_("choose"), show=False),
+        Binding("down,j", "cursor_down", N_("choose"), show=False),
+        Binding("pageup", "page_up", N_("scroll"), show=False),
+        Binding("pagedown", "page_down", N_("scroll"), show=False),
+        Binding("home", "first", N_("first"), show=False),
+        Binding("end", "last", N_("last"), show=False),
+    ]
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(markup=False, **arguments)
+
+    def show(self, options: Iterable[Option | None]) -> None:
+        """Show these options in place of those before; None draws a line."""
+        key = self.key
+        self.set_options(options)
+        self.action_first()
+        self.highlight(key)
+
+    def heading(self, words: str) -> Option:
+        """A name, with a line, for the options below it; it cannot be chosen."""
+        line = self.app.stylesheet.parse_style("$line").rich_style
+        return Option(Rule(as_rich(self, (words, "bold $muted")), align="left", style=line), disabled=True)
+
+    @property
+    def keys(self) -> list[str]:
+        """Keys of all options that can be chosen, from the top down."""
+        return [option.id or "" for option in self.options if not option.disabled]
+
+    @property
+    def key(self) -> str:
+        """Key of the highlighted option; empty where there is none."""
+        option = self.highlighted_option
+        return option.id or "" if option else ""
+
+    def highlight(self, key: str) -> None:
+        """Move the highlight to an option, where there is one of that key."""
+        if key in self.keys:
+            self.highlighted = self.get_option_index(key)
+
+    def find(self, words: str) -> bool:
+        """Move the highlight to the next option in which `words` stand; False where there is none."""
+        start = (self.highlighted or 0) + 1
+        for option in (*self.options[start:], *self.options[:start]):
+            if not option.disabled and words.casefold() in str(option.prompt).casefold():
+                self.highlight(option.id or "")
+                return True
+        return False
+
+    def scroll_to_highlight(self, top: bool = False) -> None:
+        super().scroll_to_highlight(top)
+        if self.keys[:1] == [self.key]:  # show the heading above the first one, too
+            self.scroll_home(animate=False)
