@@ -48,8 +48,8 @@ class MachineCache:
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self.drives: tuple[Drive, ...] | None = None
-        """None until they were looked for."""
+        self.listed: tuple[Drive, ...] | None = None
+        """Disks as the kernel lists them; None until it was asked."""
         self.details: dict[tuple[str, str], Drive] = {}
         """By kernel name and serial number: what smartctl said."""
         self.places: dict[str, Place | FswizardError] = {}
@@ -64,6 +64,16 @@ class MachineCache:
         """By name of the filesystem, and of the layout over several devices."""
         self.availability_known = False
         """All that can be made here is known."""
+
+    @property
+    def drives(self) -> tuple[Drive, ...] | None:
+        """The disks, with what smartctl said of them so far; None until they were looked for."""
+        if self.listed is None:
+            return None
+        return tuple(
+            replace(self.details.get(identity(drive), drive), partitions=drive.partitions, uses=drive.uses)
+            for drive in self.listed
+        )
 
     @cached_property
     def recipes(self) -> tuple[Recipe, ...]:
@@ -144,40 +154,38 @@ class DiskWatcher:
         self._cache = cache
         self._changed = changed
         self._stopped = threading.Event()
-        self._lock = threading.Lock()
-        self._asked: set[tuple[str, str]] = set()
-        self._listed: tuple[Drive, ...] = ()
-        """As the kernel lists them."""
-        self._target_state: object = None
-        """What the disk was like whose targets were looked at last."""
+        self._asked: dict[str, object] = {}
+        """State of each disk when it was asked, by kernel name."""
+        self._offers_of: object = None
+        """State of the disk whose targets were asked for last."""
 
     def start(self) -> None:
-        """Begin to look."""
+        """Begin to watch."""
         self._stopped = threading.Event()
         in_background(self._watch, self._stopped)
+
+    def stop(self) -> None:
+        """Watch no more; what is being asked is not waited for."""
+        self._stopped.set()
 
     def rescan(self) -> None:
         """Ask all disks again."""
         self.stop()
         self._cache.details.clear()
         self._asked.clear()
-        self._target_state = None
+        self._offers_of = None
         self.start()
 
-    def stop(self) -> None:
-        """Look no more; what is being asked is not waited for."""
-        self._stopped.set()
-
     def look_for_targets(self, drive: Drive, recipe: Recipe | None) -> None:
-        """Look what of a disk can be given up, unless it is as it was at the last look, which was at it."""
-        state = target_state(drive)
-        if drive.name and state != self._target_state:
-            self._target_state = state
+        """Ask what of a disk can be erased, unless that was the last question and its answer still holds."""
+        state = (target_state(drive), recipe.image_bytes if recipe else 0)
+        if drive.name and state != self._offers_of:
+            self._offers_of = state
             in_background(self._ask_for_targets, drive, recipe, state)
 
     def _ask_for_targets(self, drive: Drive, recipe: Recipe | None, state: object) -> None:
         offers = self._backend.offers(drive, recipe)
-        if state == self._target_state:  # otherwise it has changed meanwhile, or another disk is looked at
+        if state == self._offers_of:  # otherwise the disk has changed meanwhile, or another one is highlighted
             self._cache.offers[drive.name] = offers
             self._changed()
 
@@ -185,29 +193,19 @@ class DiskWatcher:
         for drives in self._backend.watch(stopped.is_set):
             if stopped.is_set():
                 return
-            self._listed = tuple(drive for drive in drives if drive.bus not in NO_DISKS)
-            self._publish()
-            for drive in self._listed:
-                if identity(drive) not in self._asked:
-                    self._asked.add(identity(drive))
+            self._cache.listed = tuple(drive for drive in drives if drive.bus not in NO_DISKS)
+            self._changed()
+            for drive in self._cache.listed:
+                if self._asked.get(drive.name) != target_state(drive):
+                    self._asked[drive.name] = target_state(drive)
                     in_background(self._ask, drive)
 
-    def _publish(self) -> None:
-        with self._lock:
-            self._cache.drives = tuple(self._with_details(drive) for drive in self._listed)
-        self._changed()
-
-    def _with_details(self, drive: Drive) -> Drive:
-        """The disk with what smartctl said of it before; its partitions as they are now."""
-        details = self._cache.details.get(identity(drive))
-        return drive if details is None else replace(details, partitions=drive.partitions, uses=drive.uses)
-
     def _ask(self, drive: Drive) -> None:
+        """In a thread for each disk: its own may never end."""
         try:
-            place: Place | FswizardError = self._backend.place(drive)
+            self._cache.places[drive.name] = self._backend.place(drive)
         except FswizardError as error:
-            place = error
-        self._cache.places[drive.name] = place
+            self._cache.places[drive.name] = error
         self._changed()
         if identity(drive) in self._cache.details:
             return
@@ -216,7 +214,7 @@ class DiskWatcher:
         except FswizardError as error:
             details = replace(drive, pending=error.message)
         self._cache.details[identity(drive)] = details
-        self._publish()
+        self._changed()
 
 
 def identity(drive: Drive) -> tuple[str, str]:

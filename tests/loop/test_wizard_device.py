@@ -11,7 +11,7 @@ from textual.widgets import Input
 
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.drives import DEVICE
-from fswizard.tui.widgets.choice_list import ChoiceList
+from fswizard.tui.widgets.table import Table
 from tests.loop.devices import Bench, Case, digest, run, signatures
 from tests.loop.small_machine import SmallMachine
 from tests.loop.test_device_target import DISK_BYTES
@@ -30,7 +30,7 @@ async def to_the_question(pilot: Pilot[Any], case: Case) -> None:
     await pilot.press("end", "enter")
     await at_step(pilot, "drive")
     name, key = Path(case.path).name, DEVICE + case.path
-    drives, targets = (pilot.app.screen.query_one(f"#{each}", ChoiceList) for each in ("drives", "targets"))
+    drives, targets = (pilot.app.screen.query_one(f"#{each}", Table) for each in ("drives", "targets"))
     await until(pilot, lambda: name in keys_of(pilot.app, "#drives"), f"{name} in the list", timeout_s=TIMEOUT_S)
     drives.highlight(name)
     await until(

@@ -10,12 +10,13 @@ from textual.widgets import Input
 
 from fswizard.filesystems import parse_candidate
 from fswizard.tui.candidates import best_first, short_name
+from fswizard.tui.drives import DEVICE
 from fswizard.tui.screens.members import MembersScreen
 from fswizard.tui.screens.options import OptionsScreen
-from fswizard.tui.widgets.choice_list import ChoiceList
 from fswizard.tui.widgets.table import Facts, Table
 from tests.fakes.wizard import ARCHIVE, NEW, OLD, RECIPES, SSD, TWIN, FakeMachine, app
-from tests.tui.driving import at_step, footer, keys_of, screen_text, shows, until, wizard
+from tests.tui.driving import at_step, footer, screen_text, shows, until, wizard
+from tests.tui.test_device_targets import targets_of
 
 SIZE = (100, 32)
 PAIR = (NEW.stable_name, TWIN.stable_name)
@@ -28,14 +29,14 @@ def machine() -> FakeMachine:
     return FakeMachine(drives=(ARCHIVE, SSD, NEW, TWIN, OLD), event_s=0.01)
 
 
-async def the_window(pilot: Pilot[Any]) -> ChoiceList:
+async def the_window(pilot: Pilot[Any]) -> Table:
     """Open it, and wait until every disk was looked at."""
     await at_step(pilot, "drive")
     await shows(pilot, "a scratch image of")
     await pilot.press("a")
     await until(pilot, lambda: isinstance(pilot.app.screen, MembersScreen), "the window")
     await until(pilot, lambda: "checking it" not in screen_text(pilot.app), "what lies on each disk")
-    return pilot.app.screen.query_one("#members", ChoiceList)
+    return pilot.app.screen.query_one("#members", Table)
 
 
 async def test_each_disk_is_given_up_by_its_own_serial_number() -> None:
@@ -43,9 +44,9 @@ async def test_each_disk_is_given_up_by_its_own_serial_number() -> None:
     async with app("drive", fake, drive=NEW, candidates=()).run_test(size=SIZE) as pilot:
         rows = await the_window(pilot)
         for path in PAIR:
-            rows.highlight(path)
+            rows.highlight(DEVICE + path)
             await pilot.press("space")
-        await shows(pilot, "2 disks: nothing was found there")
+        await shows(pilot, "2 disks: ")
         await pilot.press("enter")
         await at_step(pilot, "drive")
         assert wizard(pilot).choices.members == PAIR
@@ -76,8 +77,12 @@ async def test_a_disk_in_use_cannot_be_ticked_and_one_alone_is_no_array() -> Non
     async with app("drive", machine(), drive=NEW).run_test(size=SIZE) as pilot:
         rows = await the_window(pilot)
         assert "✗ sdb1 is mounted on /mnt/archive." in screen_text(pilot.app)
-        assert not [key for key in keys_of(pilot.app, "#members") if "sdb" in key and not key.startswith("no:")]
-        rows.highlight(PAIR[0])
+        assert [row.key for row in rows._rows_shown if row.ticked is not None] == [
+            "images",
+            *(DEVICE + path for path in PAIR),
+            DEVICE + OLD.partitions[0].stable_name,
+        ]
+        rows.highlight(DEVICE + PAIR[0])
         await pilot.press("space", "enter")
         await shows(pilot, "An array needs two disks")
         await pilot.press("space", "escape")
@@ -129,18 +134,17 @@ async def test_another_target_puts_the_array_away_and_a_layout_that_needs_more_d
         await the_window(pilot)
         await pilot.press("left", "left", "enter")
         await at_step(pilot, "drive")
-        await shows(pilot, "(•) 2 scratch images")
+        await until(pilot, lambda: targets_of(pilot).key == "several", "several images")
         await pilot.press("enter")
         await at_step(pilot, "filesystems")
         await pilot.press("a", *"md:raid5+xfs", "enter")
         await shows(pilot, "needs at least 3 devices")
         await pilot.press("escape", "escape")
         await at_step(pilot, "drive")
-        await shows(pilot, "(•) 2 scratch images")
-        await pilot.press("tab", "home", "space")
-        await until(pilot, lambda: wizard(pilot).choices.across == 1, "one image")
-        await pilot.press("enter")
+        await until(pilot, lambda: targets_of(pilot).key == "several", "several images")
+        await pilot.press("tab", "home", "enter")
         await at_step(pilot, "filesystems")
+        assert wizard(pilot).choices.across == 1
         await until(pilot, lambda: len(wizard(pilot).choices.candidates) > 2, "candidates for one disk")
         assert not any("md:" in name for name in wizard(pilot).choices.candidates)
 

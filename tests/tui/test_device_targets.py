@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
+from fswizard.disks.choice import Offer
 from fswizard.disks.rights import missing
+from fswizard.model.drive import Drive
+from fswizard.model.recipe import Recipe
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.drives import DEVICE
-from fswizard.tui.widgets.choice_list import ChoiceList
+from fswizard.tui.screens.drive import DriveScreen
+from fswizard.tui.widgets.table import Table
 from tests.fakes.desktop import mounted, twin
-from tests.fakes.wizard import ARCHIVE, NEW, OLD, SSD, FakeMachine, app
-from tests.tui.driving import at_step, click_key, footer, keys_of, screen_text, shows, until, wizard
+from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, OLD, SSD, FakeMachine, app
+from tests.tui.driving import at_step, click_key, footer, screen_text, settled, shows, until, wizard
 
 SIZE = (100, 32)
 WIDE = (160, 36)
@@ -43,37 +48,44 @@ async def measures(pilot: Pilot[Any], machine: FakeMachine) -> None:
     await until(pilot, lambda: machine.sessions[0].left, "clean-up")
 
 
-async def to_the_targets(pilot: Pilot[Any], key: str) -> ChoiceList:
+def drives_of(pilot: Pilot[Any]) -> Table:
+    return pilot.app.screen.query_one("#drives", Table)
+
+
+def targets_of(pilot: Pilot[Any]) -> Table:
+    return pilot.app.screen.query_one("#targets", Table)
+
+
+def target(pilot: Pilot[Any]) -> str:
+    """Key of what Enter takes; it is the highlighted row."""
+    screen = pilot.app.screen
+    assert isinstance(screen, DriveScreen)
+    return screen._target.key if screen._target.key == targets_of(pilot).key else "another row is highlighted"
+
+
+async def to_the_targets(pilot: Pilot[Any], key: str) -> None:
     """The list of targets with one of them highlighted."""
     await at_step(pilot, "drive")
-    await until(pilot, lambda: key in keys_of(pilot.app, "#targets"), f"the target {key}")
-    rows = pilot.app.screen.query_one("#targets", ChoiceList)
-    rows.focus()
-    await until(pilot, lambda: rows.has_focus, "the targets to have the focus")
-    rows.highlight(key)
-    await until(pilot, lambda: rows.key == key, f"{key} to be highlighted")
-    return rows
+    await until(pilot, lambda: key in targets_of(pilot).keys, f"the target {key}")
+    targets_of(pilot).focus()
+    await until(pilot, lambda: targets_of(pilot).has_focus, "the targets to have the focus")
+    targets_of(pilot).highlight(key)
+    await until(pilot, lambda: target(pilot) == key, f"{key} to be highlighted")
 
 
-async def test_a_new_disk_is_measured_on_itself_by_keyboard_alone_after_its_serial_number_was_typed() -> None:
+async def test_a_new_disk_is_measured_on_itself_by_enter_alone_after_its_serial_number_was_typed() -> None:
     machine = FakeMachine(drives=(NEW, SSD), event_s=0.01)
     async with app(machine=machine).run_test(size=SIZE) as pilot:
         await at_step(pilot, "purpose")
         await pilot.press("enter")
         await at_step(pilot, "drive")
-        await shows(pilot, "Nothing was found on sde.")
-        await pilot.press("tab")
-        rows = pilot.app.screen.query_one("#targets", ChoiceList)
-        await until(pilot, lambda: rows.has_focus, "the targets")
-        await pilot.press("end")
-        await shows(pilot, "nothing is lost. It is formatted for the test")
+        await until(pilot, lambda: target(pilot) == DEVICE + NEW.stable_name, "the disk itself to be proposed")
+        await shows(pilot, "Nothing was found on sde: nothing is lost. It is formatted for the test")
         await pilot.press("enter")
         for step in ("filesystems", "workloads"):
             await at_step(pilot, step)
             await pilot.press("enter")
         await at_step(pilot, "review")
-        await shows(pilot, "nothing was found on it")
-        await shows(pilot, "Where      the device")
         await typed(pilot, NEW.serial)
         await pilot.press("enter")
         await at_step(pilot, "run")
@@ -82,6 +94,41 @@ async def test_a_new_disk_is_measured_on_itself_by_keyboard_alone_after_its_seri
         assert session.plan.target.path == NEW.stable_name
         assert session.plan.target.identifier == NEW.serial
         await measures(pilot, machine)
+
+
+async def test_enter_waits_until_it_is_known_whether_a_disk_is_empty() -> None:
+    class Looking(FakeMachine):
+        let_go = threading.Event()
+
+        def offers(self, drive: Drive, recipe: Recipe | None) -> tuple[Offer, ...]:
+            self.let_go.wait(600)
+            return super().offers(drive, recipe)
+
+    machine = Looking(drives=(NEW, SSD))
+    async with app("drive", machine, drive=NEW).run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: NEW.name in wizard(pilot).machine.places, "where an image would go")
+        await pilot.press("enter")
+        await pilot.pause()
+        await at_step(pilot, "drive")
+        machine.let_go.set()
+        await at_step(pilot, "filesystems")
+        assert wizard(pilot).choices.device == NEW.stable_name
+
+
+async def test_on_another_disk_than_the_highlighted_one_enter_measures_only_after_an_amber_line() -> None:
+    for drives in ((NEW, SSD), (OLD, SSD), (BRIDGED, SSD)):
+        async with app("drive", FakeMachine(drives=drives), drive=drives[0]).run_test(size=(60, 15)) as pilot:
+            await settled(pilot)
+            await to_the_targets(pilot, "default")
+            remark = pilot.app.screen.query_one("#remark", Static)
+            assert remark.display
+            assert str(remark.render()).startswith("! ")
+            await pilot.press("enter")
+            await at_step(pilot, "filesystems")
+            assert wizard(pilot).choices.elsewhere == "sdb"
+            wizard(pilot).visit("drive")
+            await at_step(pilot, "drive")
+            await until(pilot, lambda: target(pilot) == "default", "the same choice as before")
 
 
 async def test_enter_alone_never_erases_anything() -> None:
@@ -140,67 +187,103 @@ async def test_what_would_be_lost_stands_on_the_way_and_on_the_review() -> None:
     async with app("drive", machine, drive=OLD).run_test(size=SIZE) as pilot:
         await to_the_targets(pilot, DEVICE + PARTITION)
         await shows(pilot, '⚠ You would lose: sdf1: ext4 "photos", 4.00 TB')
-        await pilot.press("space")
-        await until(pilot, lambda: wizard(pilot).choices.device == PARTITION, "the partition")
         await pilot.press("enter")
         for step in ("filesystems", "workloads"):
             await at_step(pilot, step)
+            assert wizard(pilot).choices.device == PARTITION
             await pilot.press("enter")
         await at_step(pilot, "review")
-        await shows(pilot, "it is erased")
-        await shows(pilot, 'You lose   sdf1: ext4 "photos", 4.00 TB')
+        await shows(pilot, 'sdf1: ext4 "photos", 4.00 TB')
         assert "none of your disks or partitions is formatted" not in screen_text(pilot.app)
         assert "⏎ erase and start" in footer(pilot.app)
 
 
-async def test_the_scratch_image_is_the_default_and_can_be_returned_to_but_a_disk_in_use_is_not_taken() -> None:
-    machine = FakeMachine(drives=(NEW, ARCHIVE))
-    async with app("drive", machine, drive=NEW).run_test(size=SIZE) as pilot:
-        await shows(pilot, "(•) a scratch image")
-        rows = await to_the_targets(pilot, DEVICE + NEW.stable_name)
-        assert "(•) a scratch image" in screen_text(pilot.app), "highlighting chooses nothing"
-        await pilot.press("space")
-        await shows(pilot, "(•) the whole disk sde")
-        rows.highlight("default")
-        await pilot.press("space")
-        await shows(pilot, "(•) a scratch image")
-        assert wizard(pilot).choices.device == ""
-        pilot.app.screen.query_one("#drives", ChoiceList).highlight("sdb")
+async def test_where_something_is_on_a_disk_the_image_is_proposed_and_what_is_in_use_is_not_taken() -> None:
+    machine = FakeMachine(drives=(OLD, ARCHIVE))
+    async with app("drive", machine, drive=OLD).run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        assert target(pilot) == "default"
+        drives_of(pilot).highlight("sdb")
         await to_the_targets(pilot, DEVICE + "/dev/sdb1")
         await shows(pilot, "✗ sdb1 is mounted on /mnt/archive. Unmount it first: umount /mnt/archive")
-        for key in ("space", "enter"):
-            await pilot.press(key)
-            await pilot.pause()
-            assert wizard(pilot).choices.device == ""
-            await at_step(pilot, "drive")
+        await pilot.press("enter")
+        await pilot.pause()
+        await at_step(pilot, "drive")
+        assert wizard(pilot).choices.device == ""
 
 
 async def test_a_device_is_chosen_with_the_mouse_and_another_disk_does_not_inherit_the_choice() -> None:
-    machine = FakeMachine(drives=(NEW, SSD))
-    async with app("drive", machine, drive=NEW).run_test(size=SIZE) as pilot:
-        await shows(pilot, "the whole disk sde")
+    machine = FakeMachine(drives=(OLD, SSD))
+    async with app("drive", machine, drive=OLD).run_test(size=SIZE) as pilot:
+        await shows(pilot, "the partition sdf1")
         rows = screen_text(pilot.app).splitlines()
-        line = next(number for number, row in enumerate(rows) if "the whole disk sde" in row)
-        await pilot.click(offset=(rows[line].index("the whole"), line))
-        await until(pilot, lambda: wizard(pilot).choices.device == NEW.stable_name, "the disk")
-        await shows(pilot, "(•) the whole disk sde")
-        pilot.app.screen.query_one("#drives", ChoiceList).focus()
+        line = next(number for number, row in enumerate(rows) if "the partition sdf1" in row)
+        await pilot.click(offset=(rows[line].index("the partition"), line))
+        await until(pilot, lambda: target(pilot) == DEVICE + PARTITION, "the partition")
+        drives_of(pilot).focus()
         await pilot.press("down")
-        await shows(pilot, "(•) a scratch image")
+        await until(pilot, lambda: target(pilot) == "default", "the scratch image")
         await click_key(pilot, "⏎")
         await at_step(pilot, "filesystems")
         assert wizard(pilot).choices.device == ""
 
 
-async def test_a_disk_that_is_mounted_meanwhile_is_not_the_target_any_more() -> None:
+async def test_enter_right_after_another_disk_is_highlighted_never_takes_a_device_of_the_one_before() -> None:
+    async with app("drive", FakeMachine(drives=(NEW, SSD)), drive=NEW).run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: target(pilot) == DEVICE + NEW.stable_name, "the disk itself to be proposed")
+        screen = pilot.app.screen
+        assert isinstance(screen, DriveScreen)
+        drives_of(pilot).highlight(SSD.name)
+        screen.action_forward()
+        await at_step(pilot, "filesystems")
+        choices = wizard(pilot).choices
+        assert choices.drive is not None
+        assert (choices.drive.name, choices.device) == (SSD.name, "")
+
+
+async def test_the_arrows_around_the_size_of_the_image_can_be_clicked() -> None:
+    async with app("drive").run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        before = wizard(pilot).choices.recipe
+        rows = screen_text(pilot.app).splitlines()
+        line = next(number for number, row in enumerate(rows) if "▸" in row)
+        await pilot.click(offset=(rows[line].index("▸"), line))
+        await until(pilot, lambda: wizard(pilot).choices.recipe != before, "another size")
+        after = wizard(pilot).choices.recipe
+        assert before is not None and after is not None
+        assert after.image_bytes > before.image_bytes
+
+
+async def test_a_disk_that_is_mounted_meanwhile_is_refused_and_nothing_takes_its_place() -> None:
     machine = FakeMachine(drives=(OLD, SSD))
     async with app("drive", machine, drive=OLD, device=PARTITION).run_test(size=SIZE) as pilot:
-        await shows(pilot, "(•) the partition sdf1")
+        await until(pilot, lambda: target(pilot) == DEVICE + PARTITION, "the partition")
+        await shows(pilot, "You would lose")
         with mounted("sdf1", "/mnt/photos"):
             part = replace(OLD.partitions[0], mount_point="/mnt/photos")
             machine.drives = (replace(OLD, partitions=(part,)), SSD)
             await shows(pilot, "sdf1 is mounted on /mnt/photos.")
-            await shows(pilot, "(•) a scratch image")
+            await pilot.press("enter")
+            await pilot.pause()
+            await at_step(pilot, "drive")
+            assert target(pilot) == DEVICE + PARTITION
+
+
+async def test_a_disk_that_goes_away_is_never_replaced_by_a_scratch_image_unasked() -> None:
+    async with app("drive", FakeMachine(drives=(NEW, SSD)), drive=NEW).run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: target(pilot) == DEVICE + NEW.stable_name, "the disk itself to be proposed")
+        await settled(pilot)
+        wizard(pilot).machine.offers["sde"] = ()
+        screen = pilot.app.screen
+        assert isinstance(screen, DriveScreen)
+        screen._refill()
+        await shows(pilot, "can't be used any more")
+        await pilot.press("enter")
+        await pilot.pause()
+        await at_step(pilot, "drive")
+        await to_the_targets(pilot, "default")
+        await pilot.press("enter")
+        await at_step(pilot, "filesystems")
 
 
 async def test_a_wrong_password_leads_back_to_the_review(monkeypatch: pytest.MonkeyPatch) -> None:

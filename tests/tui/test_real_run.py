@@ -55,7 +55,7 @@ async def test_an_array_over_two_images_is_measured_beside_one_disk_alone(tmp_pa
         await pilot.press("d", *str(tmp_path), "enter")
         await until(pilot, lambda: wizard(pilot).choices.directory == str(tmp_path), "the directory")
         await pilot.press("a", "left", "left", "enter")
-        await shows(pilot, "(•) 2 scratch images")
+        await until(pilot, lambda: wizard(pilot).choices.images == 2, "two images")
         await pilot.press("enter")
         await at_step(pilot, "filesystems")
         await until(pilot, lambda: wizard(pilot).machine.availability_known, "what can be made here")

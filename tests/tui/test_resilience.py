@@ -21,7 +21,7 @@ from fswizard.tui.app import FswizardApp
 from fswizard.tui.backend import Place
 from fswizard.tui.monitor import RunMonitor
 from fswizard.tui.screens.run import RunScreen
-from fswizard.tui.widgets.choice_list import ChoiceList
+from fswizard.tui.widgets.table import Table
 from tests.fakes.wizard import (
     ARCHIVE,
     BRIDGED,
@@ -49,7 +49,7 @@ async def test_markup_in_names_is_text_and_clicking_it_does_nothing() -> None:
         await pilot.click(offset=(25, line))
         await pilot.pause()
         assert pilot.app.is_running
-        assert pilot.app.screen.query_one("#drives", ChoiceList).key == "sdd"
+        assert pilot.app.screen.query_one("#drives", Table).key == "sdd"
 
 
 async def test_hostile_output_of_programs_does_not_reach_the_terminal() -> None:
@@ -172,10 +172,10 @@ async def test_disks_come_and_go_and_a_smartctl_that_fails_is_told_beside_its_di
 
     machine = Failing(drives=(ARCHIVE,))
     async with app("drive", machine).run_test(size=(120, 36)) as pilot:
-        await until(pilot, lambda: keys_of(pilot.app, "#drives") == ["header", "sdb"], "one disk")
+        await until(pilot, lambda: keys_of(pilot.app, "#drives") == ["sdb"], "one disk")
         await shows(pilot, "smartctl did not answer within 10 s.")
         machine.drives = (ARCHIVE, SSD)
-        await until(pilot, lambda: keys_of(pilot.app, "#drives") == ["header", "sdb", "nvme0n1"], "two disks")
+        await until(pilot, lambda: keys_of(pilot.app, "#drives") == ["sdb", "nvme0n1"], "two disks")
 
 
 class Flood(FakeSession):

@@ -362,7 +362,7 @@ async def test_a_model_that_is_not_bought_yet_gets_a_verdict_while_its_name_is_t
     async with app("drive", purpose="smr").run_test(size=SIZE) as pilot:
         assert "shingled" in question(pilot.app)
         await shows(pilot, "a scratch image of")
-        listed, box = pilot.app.screen.query_one("#drives", ChoiceList), pilot.app.screen.query_one("#directory", Input)
+        listed, box = pilot.app.screen.query_one("#drives", Table), pilot.app.screen.query_one("#directory", Input)
         await pilot.press("m", *"ST8000AS0002")
         await until(pilot, lambda: listed.key == "model", "the model")
         await shows(pilot, "strong evidence")

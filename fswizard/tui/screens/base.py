@@ -22,7 +22,7 @@ from fswizard.model.plan import Plan
 from fswizard.tui.backend import Place
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.drawing import Piece, keyed, text
-from fswizard.tui.drives import disk_words
+from fswizard.tui.drives import disk_title
 from fswizard.tui.steps import WizardStep
 from fswizard.tui.widgets.bars import KeyBar, StepBar
 from fswizard.tui.widgets.choice_list import ChoiceList
@@ -226,7 +226,7 @@ class StepScreen(WizardScreen[None]):
 
     def disk(self) -> Content:
         """What is tested, beside the question: the disk that was chosen, and in amber where an image lies instead."""
-        return disk_words(self.choices, self.app.size.width) if self.step.name in SHOWS_DISK else Content("")
+        return disk_title(self.choices) if self.step.name in SHOWS_DISK else Content("")
 
     def estimated(self) -> Plan | None:
         """What the run would take as it is chosen so far; None where it cannot be, which is said."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import ClassVar
 
 from textual import on
@@ -13,11 +12,8 @@ from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from fswizard.language import N_, _
-from fswizard.model.drive import Drive
 from fswizard.tui.drawing import keyed, text
-from fswizard.tui.drives import known
 from fswizard.tui.screens.base import SCROLL_LINES, SCROLL_PAGES, TextBox, Window
-from fswizard.tui.widgets.canvas import Canvas
 from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
 
 
@@ -39,22 +35,6 @@ class HelpScreen(Window[None]):
     def body(self) -> ComposeResult:
         with VerticalScroll(id="help", can_focus=False):
             yield Static(self._words, markup=False)
-
-
-class AdviceScreen(HelpScreen):
-    """A disk before anything is measured on it, maybe before it is bought."""
-
-    def __init__(self, drive: Drive) -> None:
-        super().__init__("")
-        self.title = _("{disk}, before you measure", disk=drive.model)
-        self._drive = drive
-
-    def body(self) -> ComposeResult:
-        with VerticalScroll(id="help", can_focus=False):
-            yield Canvas()
-
-    def on_mount(self) -> None:
-        self.query_one(Canvas).show(partial(known, self._drive))
 
 
 class FindScreen(Window[str]):
