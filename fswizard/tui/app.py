@@ -1,36 +1,42 @@
-"""The program around the wizard: the terminal, its keys, themes, the windows over the steps, and the end."""
+"""The wizard: what was chosen, the step that is shown, the run, and the keys that work everywhere."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
-from textual.app import SystemCommand
+from textual.app import App, SuspendNotSupported, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.command import CommandPalette
-from textual.screen import Screen
+from textual.screen import ModalScreen, Screen
 from textual.worker import Worker, WorkerState
 
 from fswizard import language
-from fswizard.errors import ExitCode, FswizardError
+from fswizard.errors import ExitCode, FswizardError, Missing
 from fswizard.language import N_, _
-from fswizard.tui.backend import Backend
-from fswizard.tui.screens.base import StepScreen, WizardScreen
+from fswizard.model.plan import Plan
+from fswizard.model.result import Result
+from fswizard.system import clock
+from fswizard.tui.backend import Backend, RunHandle
+from fswizard.tui.choices import WizardChoices
+from fswizard.tui.machine import MachineCache
+from fswizard.tui.monitor import RunMonitor
+from fswizard.tui.steps import WizardStep, steps_for
 from fswizard.tui.terminal import Terminal
 from fswizard.tui.theme import TERMINAL, THEMES, variables
 from fswizard.tui.widgets.bars import OF_TEXTUAL, all_keys, display, keys
-from fswizard.tui.widgets.choice_list import ChoiceList
+from fswizard.tui.widgets.options import Options
 from fswizard.tui.widgets.table import Table
-from fswizard.tui.wizard import Wizard
 
 if TYPE_CHECKING:
-    from fswizard.tui.backend import OngoingRun
+    from fswizard.session import OngoingRun, Resumption
     from fswizard.tui.screens.run import RunScreen
 
 THEME = "theme"
@@ -39,19 +45,18 @@ INPUT_GRACE_S = 0.6
 """For so long after the program itself changed the screen, keys are taken to be meant for the one before."""
 
 
-class FswizardApp(Wizard):
+class FswizardApp(App[int]):
     """Which filesystem, with which mount options, for this disk and this use."""
 
     TITLE = "fswizard"
-    CSS_PATH = Path(__file__).with_name("fswizard.tcss")
-    ENABLE_COMMAND_PALETTE = True
+    CSS_PATH = "fswizard.tcss"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (160, "-vast")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (22, "-low"), (30, "-tall")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+p", "command_palette", N_("all keys"), priority=True),
         Binding("ctrl+q", "leave", N_("quit"), priority=True, show=False),
         Binding("ctrl+c,q", "leave", N_("quit"), show=False),
-        Binding("question_mark", "explain", N_("help"), show=False),
+        Binding("f1,question_mark", "explain", N_("help"), show=False),
         Binding("f2", "next_theme", N_("theme"), show=False),
         Binding("f4", "next_language", N_("language"), show=False),
     ]
@@ -60,17 +65,40 @@ class FswizardApp(Wizard):
         self,
         backend: Backend | None = None,
         *,
+        choices: WizardChoices | None = None,
+        start: str = "purpose",
+        running: RunMonitor | None = None,
+        result: Result | None = None,
         watching: OngoingRun | None = None,
         few_colours: bool = False,
-        **arguments: Any,
+        clock: Callable[[], float] = clock.monotonic,
     ) -> None:
-        """`watching` is a run to show at once; `few_colours`: the terminal has sixteen. The others are the wizard's."""
-        super().__init__(backend or Backend(), driver_class=Terminal, **arguments)
+        """`watching` is a run to show at once; `few_colours`: the terminal has sixteen."""
+        super().__init__(driver_class=Terminal)
+        self.backend = backend or Backend()
+        self.machine = MachineCache(self.backend)
+        self.choices = choices or WizardChoices()
+        self.clock = clock
+        self.running = running
+        self.result = result
+        """The result that the last step shows."""
+        self.result_path: Path | None = None
+        self.taken_up: Resumption | None = None
+        """An earlier run that the review is about, instead of a new one."""
+        self.resumed = False
+        """The run that is shown resumes an earlier one."""
+        self.leaving = False
+        """The program ends as soon as the run has cleaned up."""
+        self.step = start
+        """Name of the step that is shown, maybe below a window."""
+        names = [step.name for step in self.steps]
+        self._visited = set(names[: names.index(start) + 1])
+        self._beginning = False
+        self._input_grace_until_s = self.clock()
+        self._watching = watching
         self.themes = TERMINAL if few_colours else THEMES
         chosen = self.backend.setting(THEME)
         self.theme = chosen if chosen in self.themes else self.themes[0]
-        self._input_grace_until_s = self.clock()
-        self._watching = watching
 
     def on_mount(self) -> None:
         if self._watching:
@@ -78,8 +106,7 @@ class FswizardApp(Wizard):
         else:
             self.visit(self.step)
         if threading.current_thread() is threading.main_thread():
-            loop = asyncio.get_running_loop()
-            loop.add_signal_handler(signal.SIGTERM, self.leave_now)
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self.leave_now)
 
     async def on_event(self, event: events.Event) -> None:
         if not (self.in_input_grace and isinstance(event, (events.Key, events.MouseDown))):
@@ -90,103 +117,126 @@ class FswizardApp(Wizard):
         """Keys and clicks are passed over, as the screen has just changed by itself."""
         return self.clock() < self._input_grace_until_s
 
-    def action_hang_up(self) -> None:
-        """The terminal is gone."""
-        self.leave_now()
+    def choose(self, **changes: Any) -> None:
+        """Replace some of the choices; a hard disk after another disk may ask for another image and more time."""
+        before, self.choices = self.choices.drive, replace(self.choices, **changes)
+        drive, recipe = self.choices.drive, self.choices.recipe
+        if recipe is not None and drive is not None and (before is None or before.turns != drive.turns):
+            usual = self.machine.usual(recipe).on(drive)
+            fitting = replace(recipe.on(drive), image_bytes=usual.image_bytes, minutes=usual.minutes)
+            self.choices = replace(self.choices, recipe=fitting)
 
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        return variables(self.current_theme)
-
-    def action_next_theme(self) -> None:
-        """The next one of those that this terminal can show; the choice outlives the program."""
-        self.theme = self.themes[(self.themes.index(self.theme) + 1) % len(self.themes)]
-        self.backend.keep_setting(THEME, self.theme)
+    # Steps
 
     @property
-    def _other_languages(self) -> tuple[str, ...]:
-        """Codes of those that the program speaks, but for the chosen one; the next one first."""
-        codes = language.languages()
-        place = codes.index(language.chosen())
-        return (*codes[place + 1 :], *codes[:place])
+    def steps(self) -> tuple[WizardStep, ...]:
+        """The way through the wizard for what was chosen."""
+        return steps_for(self.choices)
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return action != "next_language" or bool(self._other_languages)
+    @property
+    def reachable(self) -> tuple[str, ...]:
+        """Steps that can be gone to from here."""
+        names = [step.name for step in self.steps]
+        furthest = max((names.index(name) for name in self._visited - {"run", "result"} if name in names), default=0)
+        ended = (("run", self.running), ("result", self.result))
+        return (*names[: furthest + 1], *(name for name, value in ended if value is not None))
 
-    def action_next_language(self) -> None:
-        self._speak(self._other_languages[0])
+    def visit(self, name: str) -> None:
+        """Show a step."""
+        screen = next(step for step in self.steps if step.name == name).open()
+        self.step = name
+        self._visited.add(name)
+        if isinstance(self.screen, ModalScreen) or len(self.screen_stack) == 1:
+            self.push_screen(screen)
+        else:
+            self.switch_screen(screen)
 
-    def _speak(self, code: str) -> None:
-        """Show the step again in another language, at the same place; the choice outlives the program."""
-        language.choose(code)
-        self.backend.keep_setting(language.SETTING, code)
-        self.machine.forget_words()
-        before = self.screen
-        if isinstance(before, StepScreen):
-            place = before.place()
-            self.visit(self.step)
-            self.screen.call_after_refresh(place, self.screen)
+    def action_visit(self, name: str) -> None:
+        if name in self.reachable:
+            self.visit(name)
 
-    def action_explain(self) -> None:
-        """Help on the screen that is shown, and all its keys."""
-        from fswizard.tui.screens.dialogs import HelpScreen
+    def go_on(self, direction: int = 1) -> None:
+        """To the step after this one, or before it with a `direction` of -1; not below a window."""
+        names = [step.name for step in self.steps]
+        number = names.index(self.step) + direction
+        if 0 <= number < len(names) and not isinstance(self.screen, ModalScreen):
+            self.visit(names[number])
 
-        if isinstance(self.screen, WizardScreen):
-            self.push_screen(HelpScreen(f"{_(self.screen.HELP)}\n\n{all_keys(self.screen)}".lstrip()))
+    def close_windows(self) -> None:
+        """Nothing stands over the step any more."""
+        while isinstance(self.screen, ModalScreen):
+            self.pop_screen()
 
-    def action_find(self) -> None:
-        """Ask for words, and go to the row of the list on this screen in which they stand."""
-        from fswizard.tui.screens.dialogs import FindScreen
+    # Runs and results
 
-        screen = self.screen
-        if not isinstance(screen, WizardScreen):
+    def take_up(self, run: Resumption) -> None:
+        """Review an earlier run that is to go on."""
+        self.taken_up = run
+        self.close_windows()
+        self.visit("review")
+
+    def show_result(self, result: Result, path: Path) -> None:
+        """Show a result, whether it was measured just now or long ago."""
+        self.result, self.result_path = result, path
+        self.close_windows()
+        self.visit("result")
+
+    @property
+    def measuring(self) -> bool:
+        """A run goes on."""
+        return self.running is not None and not self.running.state.ended
+
+    async def begin(self, plan: Plan) -> None:
+        """Start measuring, or resume an earlier run; once, however often it is asked.
+
+        Raises FswizardError if root is needed but not available, or if the run cannot begin.
+        """
+        if self._beginning or self.measuring:
             return
-        rows = next((rows for rows in screen.walk_children() if isinstance(rows, (ChoiceList, Table))), None)
-        if rows is None:
-            screen.refuse(_("There is no list to search here."))
-            return
+        self._beginning = True
+        try:
+            if plan.needs_root:
+                task = _("making and mounting filesystems on {device}", device=plan.target.path)
+                if plan.target.kind == "image":
+                    task = _("making and mounting filesystems on the scratch image")
+                await self.authorise(task)
+            path = self.taken_up.path if self.taken_up else None
+            run = await asyncio.to_thread(self.backend.start, plan, path)
+        finally:
+            self._beginning = False
+        self.resumed, self.taken_up = path is not None, None
+        self._show_run(run)
 
-        def found(words: str | None) -> None:
-            if words and not rows.find(words):
-                screen.refuse(_("“{words}” is in no row of this list.", words=words))
+    async def follow(self, run: OngoingRun) -> None:
+        """Show a run that goes on in another process; where it is over, the first screen."""
+        try:
+            handle = await asyncio.to_thread(self.backend.follow, run)
+        except FswizardError as error:
+            self.notify(f"{error.message} {error.hint_without_switches}".rstrip(), markup=False)
+            self.visit("purpose")
+        else:
+            self._show_run(handle)
 
-        self.push_screen(FindScreen(), found)
-
-    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Every key that works on the screen below, and what has none."""
-        for active in keys(screen, hidden=True):
-            action = partial(self.run_action, active.binding.action, active.node)
-            title = _(OF_TEXTUAL.get(active.binding.description, active.binding.description))
-            yield SystemCommand(title.capitalize(), _("Key: {key}", key=display(active.binding.key)), action)
-        yield SystemCommand(_("Start over"), _("Back to the first question"), lambda: self.visit("purpose"))
-        for code in self._other_languages:
-            yield SystemCommand(language.name_of(code), _("The wizard in this language"), partial(self._speak, code))
-
-    def action_command_palette(self) -> None:
-        if not isinstance(self.screen, CommandPalette):
-            self.push_screen(CommandPalette(placeholder=_("Search for commands…"), id="--command-palette"))
-
-    def action_history(self) -> None:
-        from fswizard.tui.screens.history import HistoryScreen
-
-        self.push_screen(HistoryScreen())
+    def _show_run(self, run: RunHandle) -> None:
+        self.result = None
+        self.running = RunMonitor(run, self.clock)
+        self.run_worker(self.running.follow(), name="run", group="run", exclusive=True)
+        self.visit("run")
 
     async def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        if event.worker.group == "run" and event.state in (WorkerState.SUCCESS, WorkerState.CANCELLED):
-            await self._run_is_over()
-
-    async def _run_is_over(self) -> None:
-        running = self.running
-        if running is None:
+        """After the run: its result, instead of the question whether to leave it."""
+        over = event.worker.group == "run" and event.state in (WorkerState.SUCCESS, WorkerState.CANCELLED)
+        if not over or self.running is None:
             return
         if self.leaving:
             self.exit(int(ExitCode.CANCELLED))
             return
-        if running.state.analysis is not None:
+        if self.running.state.analysis is not None:
+            path = self.running.run.path
             try:
-                path = running.run.path
                 self.result, self.result_path = await asyncio.to_thread(self.backend.load, path), path
             except FswizardError as error:
-                running.problem = running.problem or error
+                self.running.problem = self.running.problem or error
         if not self.screen_stack:  # the program has ended meanwhile
             return
         from fswizard.tui.screens.dialogs import LeaveScreen
@@ -206,6 +256,42 @@ class FswizardApp(Wizard):
         if self.screen is not screen:
             self._input_grace_until_s = self.clock() + INPUT_GRACE_S
 
+    # Rights
+
+    async def authorise(self, task: str) -> None:
+        """Have sudo or doas ask for the password on the terminal where it has to; Missing where root cannot be had."""
+        state = await asyncio.to_thread(self.backend.rights)
+        if not state.endswith("asks"):
+            if state == "none":
+                self.backend.authorise()  # says what is missing
+            return
+        program = state.partition("-")[0]
+        try:
+            with self.suspend():
+                error = self._ask_on_the_terminal()  # not raised: the screen would not come back
+        except SuspendNotSupported as unsupported:
+            raise Missing(
+                _("This needs root, and the password cannot be asked for here: {task}.", task=task),
+                _("Run `{program} true` in this terminal first, or log in as root.", program=program),
+            ) from unsupported
+        if error:
+            refused = _("{program} refused: the password was wrong, or your account may not use it. "
+                        "Nothing has started.", program=program)  # fmt: skip
+            raise Missing(refused, _("⏎ asks again; “Compare what I have” on the first screen needs no root."))
+
+    def _ask_on_the_terminal(self) -> FswizardError | None:
+        print(flush=True)
+        before = signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is meant for sudo alone
+        try:
+            self.backend.authorise()
+        except FswizardError as error:
+            return error
+        finally:
+            signal.signal(signal.SIGINT, before)
+        return None
+
+    # Leaving
+
     def action_leave(self) -> None:
         """Quit; while a run goes on, or choices would be lost, ask once."""
         from fswizard.tui.screens.dialogs import LeaveScreen, QuitScreen
@@ -218,3 +304,91 @@ class FswizardApp(Wizard):
             self.push_screen(QuitScreen(), lambda answer: self.leave_now() if answer == "quit" else None)
         else:
             self.leave_now()
+
+    def leave_now(self) -> None:
+        """Quit without a question; a run goes on by itself, but for that of a demo, which is stopped."""
+        self.leaving = True
+        if self.measuring and self.running is not None and not self.running.run.outlives:
+            self.running.stop()
+            self.close_windows()
+            self.visit("run")
+        else:
+            self.exit(int(ExitCode.OK))
+
+    def action_hang_up(self) -> None:
+        """The terminal is gone."""
+        self.leave_now()
+
+    # Looks and languages
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return variables(self.current_theme)
+
+    def action_next_theme(self) -> None:
+        """The next one of those that this terminal can show; the choice outlives the program."""
+        self.theme = self.themes[(self.themes.index(self.theme) + 1) % len(self.themes)]
+        self.backend.keep_setting(THEME, self.theme)
+
+    @property
+    def _other_languages(self) -> tuple[str, ...]:
+        """Codes of those that the program speaks, but for the chosen one; the next one first."""
+        codes = language.languages()
+        number = codes.index(language.chosen())
+        return (*codes[number + 1 :], *codes[:number])
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return action != "next_language" or bool(self._other_languages)
+
+    def action_next_language(self) -> None:
+        self._speak(self._other_languages[0])
+
+    def _speak(self, code: str) -> None:
+        """Show the step again in another language; the choice outlives the program."""
+        language.choose(code)
+        self.backend.keep_setting(language.SETTING, code)
+        self.machine.forget_words()
+        if not isinstance(self.screen, ModalScreen):
+            self.visit(self.step)
+
+    # Help
+
+    def action_explain(self) -> None:
+        """Help on the screen that is shown, and all its keys."""
+        from fswizard.tui.screens.dialogs import HelpScreen
+
+        words = _(getattr(self.screen, "HELP", ""))
+        self.push_screen(HelpScreen(f"{words}\n\n{all_keys(self.screen)}".lstrip()))
+
+    def action_find(self) -> None:
+        """Ask for words, and go to the row of the list on this screen in which they stand."""
+        from fswizard.tui.screens.dialogs import FindScreen
+
+        lists = [each for each in self.screen.walk_children() if isinstance(each, (Table, Options))]
+        if not lists:
+            self.notify(_("There is no list to search here."))
+            return
+
+        def search(words: str | None) -> None:
+            if words and not any(each.find(words) for each in lists):
+                self.notify(_("“{words}” is in no row of this list.", words=words), markup=False)
+
+        self.push_screen(FindScreen(), search)
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """Every key that works on the screen below, and what has none."""
+        for active in keys(screen, hidden=True):
+            action = partial(self.run_action, active.binding.action, active.node)
+            title = _(OF_TEXTUAL.get(active.binding.description, active.binding.description))
+            yield SystemCommand(title.capitalize(), _("Key: {key}", key=display(active.binding.key)), action)
+        yield SystemCommand(_("Start over"), _("Back to the first question"), lambda: self.visit("purpose"))
+        for code in self._other_languages:
+            yield SystemCommand(language.name_of(code), _("The wizard in this language"), partial(self._speak, code))
+
+    def action_command_palette(self) -> None:
+        if not isinstance(self.screen, CommandPalette):
+            self.push_screen(CommandPalette(placeholder=_("Search for commands…"), id="--command-palette"))
+
+    def action_history(self) -> None:
+        from fswizard.tui.screens.history import HistoryScreen
+
+        self.push_screen(HistoryScreen())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from fswizard.errors import FswizardError
 from fswizard.language import _
@@ -12,7 +13,9 @@ from fswizard.report.writes import budget_figures
 from fswizard.tui.backend import Backend, Place
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.drives import largest_that_fits, too_large
-from fswizard.tui.wizard import Wizard
+
+if TYPE_CHECKING:
+    from fswizard.tui.app import FswizardApp
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,7 @@ class Offered:
     """Why it cannot be measured there, in a sentence; empty where it can."""
 
 
-def fitted(wizard: Wizard, recipe: Recipe) -> Offered:
+def fitted(wizard: FswizardApp, recipe: Recipe) -> Offered:
     """A recipe, with an image as large as there is room for where its usual one does not fit."""
     choices, machine = wizard.choices, wizard.machine
     if choices.recipe is not None and choices.recipe.name == recipe.name:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -12,7 +12,6 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen, Screen, ScreenResultType
-from textual.widget import Widget
 from textual.widgets import Input, Static
 from textual.worker import get_current_worker
 
@@ -25,10 +24,9 @@ from fswizard.tui.drawing import Piece, keyed, text
 from fswizard.tui.drives import disk_title
 from fswizard.tui.steps import WizardStep
 from fswizard.tui.widgets.bars import KeyBar, StepBar
-from fswizard.tui.widgets.choice_list import ChoiceList
-from fswizard.tui.widgets.options import Options
-from fswizard.tui.widgets.table import Table
-from fswizard.tui.wizard import Wizard
+
+if TYPE_CHECKING:
+    from fswizard.tui.app import FswizardApp
 
 Answer = TypeVar("Answer")
 SHOWS_DISK = ("filesystems", "workloads", "review", "run")
@@ -69,8 +67,8 @@ class WizardScreen(Screen[ScreenResultType]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "app.find", N_("find"), show=False)]
 
     @cached_property
-    def wizard(self) -> Wizard:
-        return cast(Wizard, self.app)
+    def wizard(self) -> FswizardApp:
+        return cast("FswizardApp", self.app)
 
     @property
     def choices(self) -> WizardChoices:
@@ -246,23 +244,6 @@ class StepScreen(WizardScreen[None]):
         candidates = n_("{count} candidate", "{count} candidates", count)
         takes = f" · {budget_text(draft)}" + (f" · {good}" if good else "")
         self.say((candidates, "bold"), takes, (warning, "$text-warning"))
-
-    def place(self) -> Callable[[StepScreen], None]:
-        """A function that brings another screen of this step to where this one is: highlighted rows, and the focus."""
-
-        def lists(screen: StepScreen) -> list[ChoiceList | Options | Table]:
-            return [each for each in screen.query(Widget) if isinstance(each, (ChoiceList, Options, Table))]
-
-        keys = {rows.id: rows.key for rows in lists(self)}
-        focused = self.focused.id if self.focused else None
-
-        def take(screen: StepScreen) -> None:
-            for rows in lists(screen):
-                rows.highlight(keys.get(rows.id, ""))
-            if focused:
-                screen.query_one(f"#{focused}").focus()
-
-        return take
 
     def action_forward(self) -> None:
         if self.problem is None:
