@@ -23,12 +23,13 @@ class DemoApp(FswizardApp):
     def __init__(
         self, story: Story | None = None, *, straight: bool = False, real_time: bool = False, **arguments: Any
     ) -> None:
+        """`straight`: the run at once, without the questions before it."""
         self._story = story or next(iter(stories().values()))
         self._speed = REAL if real_time else TENFOLD
-        machine = DemoMachine(self._story, speed=self._speed)
-        super().__init__(machine, choices=machine.choices, **arguments)
         self._asks = story is None
         self._straight = straight
+        machine = DemoMachine(self._story, speed=self._speed)
+        super().__init__(machine, choices=machine.choices, **arguments)
 
     def on_mount(self) -> None:
         if self._asks:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from fswizard.demo.replay import TENFOLD, Replay
+from fswizard.demo.replay import REAL, TENFOLD, Replay
 from fswizard.demo.stories import Story, other_drives
+from fswizard.disks.choice import Offer
+from fswizard.disks.set_up import SetUpChoices
+from fswizard.disks.set_up_plan import SetUpPlan, set_up_on
 from fswizard.errors import UsageError
+from fswizard.filesystems import Availability
 from fswizard.language import N_, _
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate, Filesystem
@@ -21,64 +26,66 @@ from fswizard.system import clock
 from fswizard.tui.backend import Backend, Place
 from fswizard.tui.choices import WizardChoices
 
-if TYPE_CHECKING:
-    from fswizard.tui.backend import Availability, Offer, SetUpChoices, SetUpPlan, State
-
 LOOK_S = 0.1
+ROOM_BYTES = 1 << 38
+"""Free space, and room for an image: enough for each recording."""
 
 
-def _nothing(machine: DemoMachine, *arguments: Any, **named: Any) -> Any:
-    """There is none, and nothing is kept."""
-    return ()
+def _answers(value: Any) -> Callable[..., Any]:
+    """A method that asks nobody."""
+    return lambda machine, *arguments, **named: value
 
 
 def _refuses(sentence: str) -> Callable[..., Any]:
-    """A method that says that a demo does something else; `{disk}` is the one that it was recorded on."""
+    """A method that says in `sentence` why a demo does not do this; `{disk}` is the one that was recorded."""
 
-    def method(machine: DemoMachine, *arguments: Any, **named: Any) -> Any:
-        disk = machine.story.plan.drive
-        raise UsageError(
-            _(sentence, disk=disk.name if disk else ""), _("Start fswizard without --demo for your own disks.")
-        )
+    def method(machine: DemoMachine, *arguments: object, **named: object) -> Any:
+        hint = _("Start fswizard without --demo for your own disks.")
+        raise UsageError(_(sentence, disk=machine.drive.name), hint)
 
     return method
 
 
+_offer = partial(Offer, whole=True, empty=True, losses=())
+"""A whole disk; who watches loses nothing."""
+
+
 class DemoMachine(Backend):
-    """Answers from a recording; nothing is asked of this machine, and nothing is kept on it."""
+    """Answers from a recording; nothing is asked of this machine, and nothing is written to it."""
 
     def __init__(self, story: Story, *, speed: float = TENFOLD) -> None:
         self.story = story
         self.speed = speed
-        self._replays: dict[Path, Replay] = {}
-        own = story.plan.drive
-        assert own is not None
-        self._own: Drive = own
-        """The disk that the story was recorded on."""
+        self.plan = story.plan
+        assert self.plan.drive is not None
+        self.drive = self.plan.drive
+        self.drives = (self.drive, *(other for other in other_drives() if other.name != self.drive.name))
+        self.replay: Replay | None = None
+        """The run that was started last."""
 
     @property
     def banner(self) -> str:
-        pace = _("in real time") if self.speed == 1 else _("{speed}× faster", speed=f"{self.speed:.0f}")
+        pace = _("in real time") if self.speed == REAL else _("{speed}× faster", speed=f"{self.speed:.0f}")
         return _("Demo on {disk}, {pace}. Nothing here is touched.", disk=_(self.story.disk), pace=pace)
 
     @property
     def choices(self) -> WizardChoices:
-        """What was chosen for the run."""
-        plan, target = self.story.plan, self.story.plan.target
+        """What was chosen for the recorded run."""
+        plan = self.plan
         return WizardChoices(
             purpose="own",
-            drive=self._own,
-            device=target.path if target.kind == "device" else "",
+            drive=self.drive,
+            device=plan.target.path if plan.target.kind == "device" else "",
             recipe=plan.recipe,
             candidates=tuple(candidate.name for candidate in plan.candidates),
             baseline=plan.baseline,
             needs=plan.needs,
         )
 
-    # Disks and places
+    # Disks
 
     def watch(self, stopped: Callable[[], bool]) -> Iterator[tuple[Drive, ...]]:
-        yield (self._own, *(drive for drive in other_drives() if drive.name != self._own.name))
+        yield self.drives
         while not stopped():
             clock.sleep(LOOK_S)
 
@@ -86,93 +93,70 @@ class DemoMachine(Backend):
         return drive
 
     def place(self, drive: Drive | None) -> Place:
-        own, target = self._own.name, self.story.plan.target
-        if drive is not None and drive.name != own:
-            raise UsageError(_("This demo was recorded on {disk}: choose that one.", disk=own))
+        target = self.plan.target
+        if drive is not None and drive.name != self.drive.name:
+            raise UsageError(_("This demo was recorded on {disk}: choose that one.", disk=self.drive.name))
         if target.kind != "image":
             raise UsageError(_("The recorded run had the whole disk."))
-        return Place(target.path, target.host_filesystem, 1 << 38, own, 1 << 38)
+        return Place(target.path, target.host_filesystem, ROOM_BYTES, self.drive.name, ROOM_BYTES)
+
+    named_place = _refuses(N_("A demo measures where it was recorded."))
 
     def offers(self, drive: Drive, recipe: Recipe | None) -> tuple[Offer, ...]:
-        from fswizard.disks.choice import Offer
-
-        target = self.story.plan.target
-        if drive.name != self._own.name or target.kind != "device":
+        target = self.plan.target
+        if drive.name != self.drive.name or target.kind != "device":
             return ()
-        losses = self.story.plan.losses or (N_("everything on it"),)
-        return (Offer(target.path, drive.name, target.size_bytes, True, False, losses),)
+        return (_offer(target.path, drive.name, target.size_bytes),)
+
+    # The run
+
+    def recipes(self) -> tuple[Recipe, ...]:
+        return (self.plan.recipe,)
+
+    def availability(self, made: Filesystem | Layout) -> Availability:
+        usable = made.name in {candidate.filesystem.name for candidate in self.plan.candidates}
+        return Availability(usable, "" if usable else _("This demo was recorded without it"))
+
+    def draft(self, choices: WizardChoices) -> Plan:
+        return self.plan
+
+    def make_plan(self, choices: WizardChoices) -> Plan:
+        if choices.drive is None or choices.drive.name != self.drive.name or choices.comparing:
+            _refuses(N_("A demo was recorded on {disk}."))(self)
+        if self.plan.target.kind == "image":
+            return self.plan
+        return replace(self.plan, losses=(_("Nothing was found on {device}.", device=self.drive.name),))
+
+    def start(self, plan: Plan, path: Path | None = None) -> Replay:
+        self.replay = Replay(Path(f"{self.story.name}.jsonl"), self.story.events, speed=self.speed)
+        return self.replay
+
+    def load(self, path: Path) -> Result:
+        assert self.replay is not None
+        return self.replay.result
+
+    def why_not_resumed(self, path: Path) -> str:
+        return _("A demo ends where its recording ends.")
+
+    follow = take_up = _refuses(N_("A demo ends where its recording ends."))
+    rights = way = _answers("root")
+    why_root = _answers("")
+    authorise = keep_setting = _answers(None)
+    mounted = history = ongoing = resumable = leftovers = _answers(())
+    broken_recipes = layout_candidates = questions = clean = _answers(())
+    recipe_like = remove_recipe = _refuses(N_("A demo keeps no recipes."))
+    remove = _refuses(N_("A demo keeps no results."))
+
+    # Setting up
 
     def set_up_offers(self, drive: Drive) -> tuple[Offer, ...]:
-        from fswizard.disks.choice import Offer
-
-        return (Offer(f"/dev/{drive.name}", drive.name, drive.size_bytes, True, True, ()),)
+        return (_offer(f"/dev/{drive.name}", drive.name, drive.size_bytes),)
 
     def usual_set_up(self, candidate: Candidate, plan: Plan) -> SetUpChoices:
         return replace(super().usual_set_up(candidate, plan), owner="you")
 
     def plan_set_up(self, candidate: Candidate, path: str, choices: SetUpChoices) -> SetUpPlan:
-        from fswizard.disks.set_up_plan import set_up_on
-
-        name = path.rpartition("/")[2]
-        drive = next(drive for drive in (self._own, *other_drives()) if drive.name == name)
-        return set_up_on(candidate, choices, name, drive)
+        drive = next(drive for drive in self.drives if path == f"/dev/{drive.name}")
+        return set_up_on(candidate, choices, drive.name, drive)
 
     require_confirmed = set_up = _refuses(N_("A demo sets up no disk."))
-    named_place = _refuses(N_("A demo measures where it was recorded."))
-
-    # What can be measured
-
-    def recipes(self) -> tuple[Recipe, ...]:
-        return (self.story.plan.recipe,)
-
-    def availability(self, made: Filesystem | Layout) -> Availability:
-        from fswizard.filesystems import Availability
-
-        usable = made.name in {candidate.filesystem.name for candidate in self.story.plan.candidates}
-        return Availability(usable, "" if usable else _("This demo was recorded without it"))
-
-    layout_candidates = _nothing
-    recipe_like = remove_recipe = _refuses(N_("A demo keeps no recipes."))
-
-    # The run
-
-    def draft(self, choices: WizardChoices) -> Plan:
-        return self.story.plan
-
-    def make_plan(self, choices: WizardChoices) -> Plan:
-        if choices.drive is None or choices.drive.name != self._own.name or choices.comparing:
-            _refuses(N_("A demo was recorded on {disk}."))(self)
-        return self.story.plan
-
-    def rights(self) -> State:
-        return "root"
-
-    def way(self) -> State:
-        return "root"
-
-    def why_root(self, plan: Plan) -> str:
-        return ""
-
-    def authorise(self) -> None:
-        """Nothing needs root."""
-
-    def start(self, plan: Plan, path: Path | None = None) -> Replay:
-        replay = Replay(self.story, plan, speed=self.speed)
-        self._replays[replay.path] = replay
-        return replay
-
-    follow = take_up = _refuses(N_("A demo ends where its recording ends."))
-
-    # What is kept: nothing
-
-    def load(self, path: Path) -> Result:
-        return self._replays[path].result
-
-    def why_not_resumed(self, path: Path) -> str:
-        return _("A demo ends where its recording ends.")
-
-    def keep_setting(self, name: str, value: str) -> None:
-        """It lasts as long as the demo."""
-
-    mounted = broken_recipes = questions = history = ongoing = resumable = leftovers = clean = _nothing
-    remove = _refuses(N_("A demo keeps no results."))

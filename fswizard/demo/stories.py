@@ -33,14 +33,9 @@ class Story:
     disk: str
     """What it was recorded on, in the middle of a sentence: `a simulated SSD`."""
 
-    @property
-    def path(self) -> Path:
-        return HERE / "recordings" / f"{self.name}.jsonl.gz"
-
     @cached_property
     def events(self) -> tuple[Event, ...]:
-        """All events of the run."""
-        with gzip.open(self.path) as file:
+        with gzip.open(HERE / "recordings" / f"{self.name}.jsonl.gz") as file:
             return tuple(map(event_in, file))
 
     @property
@@ -53,15 +48,9 @@ class Story:
     def plan(self) -> Plan:
         return self.started.plan
 
-    @property
-    def beginning(self) -> Result:
-        """The state of the run before anything was measured."""
-        return Result(self.started.environment, self.plan)
-
     @cached_property
     def result(self) -> Result:
-        """Its result."""
-        return fold(self.beginning, self.events)
+        return fold(Result(self.started.environment, self.plan), self.events)
 
 
 @cache

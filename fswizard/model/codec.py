@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,6 +12,8 @@ from fswizard.errors import FswizardError
 from fswizard.model.recipe import Job
 
 T = TypeVar("T")
+_LOCK = threading.RLock()
+"""Held while converting: msgspec 0.22 crashes where a second thread meets a class that it is still learning about."""
 
 
 def to_json(value: Any) -> Any:
@@ -54,7 +57,8 @@ def from_json(kind: type[T], data: Any) -> T:
         return from_json(Job.kinds[engine], job)
 
     try:
-        return msgspec.convert(data, kind, dec_hook=one_of_several)
+        with _LOCK:
+            return msgspec.convert(data, kind, dec_hook=one_of_several)
     except ValueError as error:
         reason, _, place = str(error).partition(" - at `$")
         raise ValueError(f"{kind.__name__}{place.rstrip('`')}: {reason}") from None

@@ -1,75 +1,43 @@
-"""A machine for the wizard: well-known disks, a clock that stands still, and runs that follow a script."""
+"""A machine for the wizard: well-known disks, a clock that stands still, and a recorded run that happens again."""
 
 from __future__ import annotations
 
-import asyncio
-import errno
 import itertools
 import math
-import os
-import random
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fswizard.advice import conclude
-from fswizard.disks import exact_commands
-from fswizard.disks.exact_commands import MOUNT
+from fswizard.demo.replay import Replay
 from fswizard.disks.journal import Leftover
 from fswizard.disks.rights import State, missing
-from fswizard.engines import engine
-from fswizard.engines.shared.programs import failure
 from fswizard.errors import FswizardError, UsageError
-from fswizard.filesystems import parse_candidates
 from fswizard.model.analysis import MoreTime
 from fswizard.model.drive import Drive
-from fswizard.model.events import (
-    CommandFinished,
-    CommandStarted,
-    DoubtRaised,
-    Event,
-    PauseChanged,
-    RatioUpdated,
-    RunEnded,
-    RunStarted,
-    SampleTaken,
-    Stage,
-    Step,
-    StepFailed,
-    StepProgressed,
-    StepStarted,
-    fold,
-)
-from fswizard.model.filesystem import Candidate
-from fswizard.model.plan import FORMAT, Plan
-from fswizard.model.recipe import PlannedCommand, Recipe, Workload
-from fswizard.model.result import Environment, Failure, Result, Sample
+from fswizard.model.events import Event, RunEnded, StepProgressed, StepStarted, fold
+from fswizard.model.plan import Plan
+from fswizard.model.recipe import Recipe
+from fswizard.model.result import Result
 from fswizard.recipes import SHIPPED, load, shipped_directory
 from fswizard.results import Entry, Header
-from fswizard.session import OngoingRun, Resumption, doubts
+from fswizard.session import OngoingRun, Resumption
 from fswizard.session.resuming import COMPLETE
-from fswizard.session.session import WHY_STOPPED, ended_text
-from fswizard.stats import analyse, decide
-from fswizard.system.process import Finished
 from fswizard.tui.app import FswizardApp
-from fswizard.tui.backend import Backend, Place
+from fswizard.tui.backend import Backend, Order, Place
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.monitor import RunMonitor
 from tests.fakes.desktop import at_the_desktop, drives
+from tests.recording import recorded
 
-ENVIRONMENT = Environment(
-    "0.1.0",
-    "2026-01-02T03:04:05Z",
-    "6.1.0-18-amd64",
-    "Debian GNU/Linux 12 (bookworm)",
-    "box",
-    "Example CPU",
-    16 << 30,
-    {"fio": "3.33", "mkfs.xfs": "6.1.0"},
-)
+RUN = "quick-again"
+"""The recorded run: ext4, XFS and Btrfs in three rounds, after the first of which Btrfs is dropped."""
+ROUNDS = 3
+EVENT_S = 0.05
+"""Seconds between two events of it, on average."""
 
 ARCHIVE, SSD, BRIDGED, HOSTILE = (drives()[name] for name in ("sdb", "nvme0n1", "sdc", "sdd"))
 NEW, TWIN = drives()["sde"], drives()["sdg"]
@@ -96,10 +64,47 @@ class Clock:
         return self.now_s
 
 
-class FakeMachine(Backend):
-    """Disks of the recorded machine, of which the real code tells everything but rights and results; runs are scripted.
+@cache
+def recording(rounds: int = ROUNDS) -> tuple[Event, ...]:
+    """The recorded run, as if that had been its last round."""
+    *events, end = recorded(RUN)
+    kept = itertools.takewhile(lambda event: not isinstance(event, StepStarted) or event.step.round <= rounds, events)
+    return (*kept, end)
 
-    A run at a pace (`event_s`) goes on until the test stops it, however slow the machine is.
+
+class FakeSession(Replay):
+    """A recorded run as fast as it is read, or at a pace (`event_s`): then it goes on until the test stops it."""
+
+    outlives = True
+
+    def __init__(self, events: Sequence[Event], *, event_s: float = 0.0) -> None:
+        if event_s:
+            *events, end = events
+            events = (*events, replace(end, at_s=math.inf))
+        speed = EVENT_S / event_s if event_s else math.inf
+        super().__init__(Path("/results/run.jsonl"), events, speed=speed)
+        self.skipped = 0
+        self.left = False
+        """Nobody follows it any more."""
+
+    def order(self, order: Order) -> None:
+        super().order(order)
+        if order == "skip":
+            self.skipped += 1
+
+    async def events(self) -> AsyncGenerator[Event, None]:
+        try:
+            async with aclosing(super().events()) as events:
+                async for event in events:
+                    yield event
+        finally:
+            self.left = True
+
+
+class FakeMachine(Backend):
+    """Disks of the recorded machine, about which the real code answers; rights, results and runs are the test's.
+
+    What was chosen is planned in earnest, and what is measured then is the recorded run.
     """
 
     def __init__(
@@ -111,7 +116,7 @@ class FakeMachine(Backend):
         leftovers: tuple[Leftover, ...] = (),
         event_s: float = 0.0,
         fails: FswizardError | None = None,
-        rounds: int = 4,
+        rounds: int = ROUNDS,
     ) -> None:
         self.drives = drives
         self.state = rights
@@ -122,7 +127,11 @@ class FakeMachine(Backend):
         self.event_s = event_s
         self.fails = fails
         self.rounds = rounds
+        self.end: RunEnded | None = None
+        """How runs end, where not as it was recorded."""
         self.plans: list[Plan] = []
+        self.started: list[Plan] = []
+        """What was to be measured by each of `sessions`."""
         self.sessions: list[FakeSession] = []
         self.cleaned: list[Leftover] = []
 
@@ -149,7 +158,7 @@ class FakeMachine(Backend):
     def make_plan(self, choices: WizardChoices) -> Plan:
         if self.fails is not None:
             raise self.fails
-        plan = plan_for(self, choices)
+        plan = replace(super().make_plan(choices), seed=7)
         self.plans.append(plan)
         return plan
 
@@ -168,8 +177,12 @@ class FakeMachine(Backend):
         self.state = "sudo"
 
     def start(self, plan: Plan, path: Path | None = None) -> FakeSession:
-        session = FakeSession(plan, self.rounds, self.event_s)
+        events = recording(self.rounds)
+        if self.end:
+            events = (*events[:-1], self.end)
+        session = FakeSession(events, event_s=self.event_s)
         session.path = path or session.path
+        self.started.append(plan)
         self.sessions.append(session)
         return session
 
@@ -177,7 +190,7 @@ class FakeMachine(Backend):
         return self.elsewhere
 
     def follow(self, run: OngoingRun) -> FakeSession:
-        return self.start(plan_for(self, chosen()))
+        return self.start(finished_result(self).plan)
 
     def resumable(self) -> tuple[Entry, ...]:
         return self.history()[1:]
@@ -189,23 +202,12 @@ class FakeMachine(Backend):
         if problem := self.why_not_resumed(path):
             raise UsageError(problem)
         result = self.load(path)
-        analysis = analyse(result)
-        earlier = replace(result, finished_rounds=analysis.rounds, survivors=analysis.leaders)
-        return Resumption(path, plan_for(self, chosen()), earlier)
+        return Resumption(path, result.plan, result)
 
     def history(self) -> tuple[Entry, ...]:
         if not self.earlier:
             return ()
-        header = Header(1, "2025-12-31T18:20:00Z", "quick", "image", ("ext4", "xfs", "btrfs"), "Samsung SSD 990 PRO")
-        older = replace(header, started="2025-11-02T09:41:00Z", recipe="archive-disk", drive="ST8000AS0002-1NA17Z")
-        return (
-            Entry(
-                Path("/results/new.jsonl"),
-                header,
-                RunEnded(171.0, "finished", WHY_STOPPED["one-left"], ("xfs",), 6, verdict(), "winner"),
-            ),
-            Entry(Path("/results/old.jsonl"), older, None),
-        )
+        return entry("new", "2025-12-31T18:20:00Z"), replace(entry("old", "2025-11-02T09:41:00Z"), ending=None)
 
     def load(self, path: Path) -> Result:
         for session in self.sessions:
@@ -229,237 +231,38 @@ class AllRecipes(FakeMachine):
         return Backend.recipes(self)
 
 
-@cache
-def verdict() -> str:
-    """What the card of a whole script says."""
-    return conclude(finished_result(FakeMachine(earlier=False))).answer.verdict
-
-
-class FakeSession:
-    """Tells the events of a script."""
-
-    outlives = True
-
-    def __init__(self, plan: Plan, rounds: int, event_s: float) -> None:
-        self.plan = plan
-        self.path = Path(f"/results/{plan.recipe.name}.jsonl")
-        self.result = Result(ENVIRONMENT, plan)
-        self.paused = False
-        self.stopped = False
-        self.left = False
-        """Nobody follows it any more."""
-        self.skipped = 0
-        self.error: FswizardError | None = None
-        """Why it fails as soon as it is stopped."""
-        self._rounds = rounds
-        self._event_s = event_s
-
-    def order(self, order: str) -> None:
-        if order == "skip":
-            self.skipped += 1
-        self.stopped = self.stopped or order == "stop"
-        self.paused = order == "pause" or (self.paused and order not in ("resume", "stop"))
-
-    async def events(self) -> AsyncGenerator[Event, None]:
-        self.result = Result(ENVIRONMENT, self.plan)  # a resumed one measures everything again
-        try:
-            async for event in self._events():
-                self.result = fold(self.result, (event,))
-                yield event
-        finally:
-            self.left = True
-
-    async def _events(self) -> AsyncGenerator[Event, None]:
-        at_s = 0.0
-        for event in script(self.plan, self._rounds, endless=self._event_s > 0):
-            if self.paused:
-                yield PauseChanged(at_s, True)
-                while self.paused:  # noqa: ASYNC110
-                    await asyncio.sleep(0.01)
-                yield PauseChanged(at_s, False)
-            await asyncio.sleep(self._event_s)
-            if self.stopped:
-                break
-            at_s = event.at_s
-            yield event
-        else:
-            return
-        yield StepStarted(at_s + 0.1, Step(9999, "clean", "unmounting, and removing the scratch image"))
-        await asyncio.sleep(self._event_s)
-        if self.error:
-            yield RunEnded(at_s + 0.4, "failed", self.error.message, hint=self.error.hint)
-        else:
-            yield RunEnded(at_s + 0.4, "stopped", ended_text(self.result))
-
-
-FAILS = "nilfs2"
-"""The filesystem that runs out of room in a script."""
-TILT = {"xfs": (1.2, 1.15, 1.9, 1.01, 0.72, 0.8), "btrfs": (1.03, 1.0, 0.74, 0.97, 0.95, 1.08)}
-
-
-def figure(candidate: Candidate, workload: Workload, number: int, chance: random.Random) -> float:
-    """A value that repeats: what the filesystem is like at this workload, with 2 % of noise."""
-    known = TILT.get(candidate.filesystem.name, (1.0,))
-    tilt = known[number % len(known)] * (1.01 if "noatime" in candidate.mount_options else 1.0)
-    base = {"B/s": 188e6, "1/s": 2_300.0, "s": 4.2}.get(workload.metric.unit, 1.0) * (1 + 0.4 * number)
-    value = base * (tilt if workload.metric.better == "higher" else 1 / tilt)
-    return value * math.exp(chance.gauss(0, 0.02))
-
-
-def script(plan: Plan, rounds: int = 4, *, endless: bool = False) -> Iterator[Event]:
-    """The events of a run that goes well, except that NILFS2 runs out of room; an endless one settles nothing."""
-    return _Script(plan, rounds, endless).events()
-
-
-def _main(workload: Workload) -> PlannedCommand:
-    """The command that does the work, of those that prepare it and that wait for the disk."""
-    return next(command for command in reversed(engine(workload.job).commands()) if command.argv[0] != "sync")
-
-
-class _Script:
-    def __init__(self, plan: Plan, rounds: int, endless: bool) -> None:
-        self.plan = plan
-        self.endless = endless
-        self.rounds = rounds
-        self.chance = random.Random(plan.seed)
-        self.at_s = 0.0
-        self.steps = 0
-        self.result = Result(ENVIRONMENT, plan)
-        self.step = Step(0, "prepare", "")
-
-    def events(self) -> Iterator[Event]:
-        for event in self._events():
-            self.result = fold(self.result, (event,))
-            yield event
-
-    def _events(self) -> Iterator[Event]:
-        yield RunStarted(0.0, self.plan, ENVIRONMENT)
-        if self.plan.target.kind == "image":
-            yield from self._simple("fill", "writing the whole scratch image once", ("fallocate", "IMAGE"), 6.0)
-            for workload in self.plan.recipe.workloads:
-                if workload.engine == "fio":
-                    yield self._begin("raw", f"{workload.title} without a filesystem", 0, "", workload.name)
-                    value = (188e6 if workload.metric.unit == "B/s" else 2_400.0) * 1.3
-                    yield self._sample("", 0, workload, value)
-        for doubt in doubts.before(self.plan):
-            yield DoubtRaised(self.at_s, doubt)
-        survivors = {candidate.name for candidate in self.plan.candidates}
-        why = "rounds"
-        for number in itertools.count(1) if self.endless else range(1, self.rounds + 1):
-            for candidate in self.plan.candidates:
-                if candidate.name in survivors:
-                    yield from self._trial(candidate, number)
-                    if candidate.filesystem.name == FAILS:
-                        survivors.discard(candidate.name)
-            analysis = analyse(self.result)
-            yield RatioUpdated(self.at_s, analysis)
-            if self.endless:
-                continue
-            decision = decide(analysis, self.plan, survivors)
-            survivors &= set(decision.survivors)
-            why = decision.stop or why
-            if decision.stop:
-                break
-        yield RunEnded(self.at_s, "finished", WHY_STOPPED[why])
-
-    def _trial(self, candidate: Candidate, number: int) -> Iterator[Event]:
-        if not candidate.directory:
-            made = [*exact_commands.making(candidate, ("/dev/loop0",))]
-            argv = next(command.argv for command in made if command.text == FORMAT)
-            title = f"formatting with {candidate.filesystem.mkfs_program}"
-            yield from self._simple("format", title, argv, 0.4, number=number, candidate=candidate.name)
-            argv = tuple(word.replace(MOUNT, "/run/fswizard/1") for word in made[-1].argv)
-            yield from self._simple(
-                "mount", f"mounting {candidate.name}", argv, 0.1, number=number, candidate=candidate.name
-            )
-        for position, workload in enumerate(self.plan.recipe.workloads):
-            if not workload.is_in(number):
-                continue
-            yield from self._work(candidate, number, position, workload)
-            if candidate.filesystem.name == FAILS:
-                argv = _main(workload).argv
-                full = failure(Finished(argv, 1, b"", os.strerror(errno.ENOSPC).encode(), 1.0))
-                told = Failure(number, candidate.name, workload.name, full.kind, full.text, full.details)
-                yield StepFailed(self.at_s, self.step, told)
-                return
-
-    def _work(self, candidate: Candidate, number: int, position: int, workload: Workload) -> Iterator[Event]:
-        yield self._begin("workload", workload.title, number, candidate.name, workload.name)
-        value = figure(candidate, workload, position, self.chance)
-        rate = value if workload.metric.unit != "s" else 90e6
-        work = _main(workload)
-        unit = "1/s" if workload.metric.unit == "1/s" else "B/s"
-        for tenth in range(1, 11):
-            self.at_s += workload.seconds / 10
-            swing = rate * (0.75 + 0.25 * math.sin(tenth * 0.9 + position) + 0.05 * self.chance.random())
-            yield StepProgressed(
-                self.at_s, self.step.number, tenth / 10, work.text,
-                swing, unit, 0.0031, 0.31 + 0.02 * tenth,  # type: ignore[arg-type]
-            )  # fmt: skip
-        argv = tuple(word.replace("MOUNT", "/run/fswizard") for word in work.argv)
-        yield CommandStarted(self.at_s, self.step.number, argv)
-        said = '{"fio version": "fio-3.33"}' if argv[0] == "fio" else ""
-        yield CommandFinished(self.at_s, self.step.number, argv, 0, workload.seconds, said)
-        yield self._sample(candidate.name, number, workload, value)
-        stall = {"ext4": 0.62, "xfs": 0.31, "btrfs": 1.4}.get(candidate.filesystem.name, 0.5)
-        yield SampleTaken(
-            self.at_s, Sample(number, candidate.name, workload.name, "worst_latency", stall, "s", "lower")
-        )
-
-    def _simple(
-        self, stage: Stage, title: str, argv: tuple[str, ...], seconds: float, *, number: int = 0, candidate: str = ""
-    ) -> Iterator[Event]:
-        yield self._begin(stage, title, number, candidate, "")
-        yield CommandStarted(self.at_s, self.step.number, argv, True)
-        self.at_s += seconds
-        yield CommandFinished(self.at_s, self.step.number, argv, 0, seconds, f"{argv[0]} 1.0\ndone", True)
-
-    def _begin(self, stage: Stage, title: str, number: int, candidate: str, workload: str) -> Event:
-        self.steps += 1
-        self.step = Step(self.steps, stage, title, number, candidate, workload, 4.0)
-        return StepStarted(self.at_s, self.step)
-
-    def _sample(self, candidate: str, number: int, workload: Workload, value: float) -> SampleTaken:
-        metric = workload.metric
-        return SampleTaken(
-            self.at_s,
-            Sample(number, candidate, workload.name, metric.name, value, metric.unit, metric.better, primary=True),
-        )
-
-
-def plan_for(machine: Backend, choices: WizardChoices) -> Plan:
-    """The plan of the real planning; the same again each time."""
-    return replace(Backend.make_plan(machine, choices), seed=7)
-
-
 def chosen(**changes: Any) -> WizardChoices:
     """Wishes as they stand before the review."""
     choices = WizardChoices(drive=ARCHIVE, recipe=RECIPES[0], candidates=("ext4", "xfs", "btrfs", "ext4:noatime"))
     return replace(choices, **changes)
 
 
-def running_state(machine: FakeMachine, fraction: float = 0.55, **changes: Any) -> RunMonitor:
-    """A run in the middle of its script."""
-    plan = plan_for(machine, chosen(**changes))
-    if fraction < 1:
-        plan = replace(plan, candidates=(*plan.candidates, *nilfs2()))
-    running = RunMonitor(FakeSession(plan, machine.rounds, 0.0), lambda: 0.0)
-    events = list(script(plan, machine.rounds))
-    for event in events[: max(1, int(len(events) * fraction))]:
+def monitor(events: Sequence[Event], share: float = 0.55) -> RunMonitor:
+    """A run after that share of its events, while a workload is being measured."""
+    running = RunMonitor(FakeSession(events), lambda: 0.0)
+    lively = [n for n, event in enumerate(events) if isinstance(event, StepProgressed) and event.rate]
+    for event in events[: max((n for n in lively if n < share * len(events)), default=0) + 1]:
         running.take(event)
     return running
 
 
-def nilfs2() -> tuple[Candidate, ...]:
-    """A candidate that the script lets fail."""
-    return parse_candidates("nilfs2")
+def running_state(machine: FakeMachine) -> RunMonitor:
+    """A run of the machine's that is under way."""
+    return monitor(recording(machine.rounds))
 
 
-def finished_result(machine: FakeMachine, **changes: Any) -> Result:
-    """The result of a whole script."""
-    plan = plan_for(machine, chosen(**changes))
-    plan = replace(plan, candidates=(*plan.candidates, *nilfs2()), minimum_rounds=6)
-    return fold(Result(ENVIRONMENT, plan), script(plan, 6))
+def finished_result(machine: FakeMachine) -> Result:
+    """The result of a run of the machine's."""
+    events = recording(machine.rounds)
+    return fold(FakeSession(events).result, events)
+
+
+def entry(name: str, started: str) -> Entry:
+    """The recorded run in the history, as if it had been of the archive disk, and at another time."""
+    run, end = FakeSession(recording()), recording()[-1]
+    assert isinstance(end, RunEnded)
+    header = replace(Header.of(run.plan, run.result.environment), started=started, drive=ARCHIVE.model)
+    return Entry(Path(f"/results/{name}.jsonl"), header, end)
 
 
 def app(step: str = "purpose", machine: FakeMachine | None = None, **changes: Any) -> FswizardApp:

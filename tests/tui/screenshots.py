@@ -12,7 +12,6 @@ import asyncio
 import os
 import re
 import tempfile
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
@@ -20,7 +19,7 @@ from unittest.mock import patch
 from fswizard import recipes, results
 from fswizard.advice import conclude
 from fswizard.demo.app import DemoApp
-from fswizard.model.events import Event, RunStarted, StepProgressed, fold
+from fswizard.model.events import RunStarted, StepProgressed, fold
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import SHIPPED
 from fswizard.model.result import Result
@@ -30,10 +29,9 @@ from fswizard.system.pictures import png
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.backend import Backend
 from fswizard.tui.choices import WizardChoices
-from fswizard.tui.monitor import RunMonitor
 from tests.builders import write_result
 from tests.fakes.desktop import at_the_desktop
-from tests.fakes.wizard import FakeMachine, FakeSession, app
+from tests.fakes.wizard import FakeMachine, app, monitor
 from tests.recording import recorded
 from tests.tui.animation import animated
 from tests.tui.crisp import crisp
@@ -142,17 +140,8 @@ def draw(picture: Path) -> None:
 
 def running() -> FswizardApp:
     """The wizard in the middle of the recorded run."""
-    shown = monitor(_started().plan, tuple(recorded(RUN)))
+    shown = monitor((_started(), *tuple(recorded(RUN))[1:]), SHARE_SHOWN)
     return FswizardApp(FakeMachine(), start="run", running=shown, clock=lambda: 0.0)
-
-
-def monitor(plan: Plan, events: Sequence[Event]) -> RunMonitor:
-    """A run part of the way through, while a workload is being measured."""
-    lively = [n for n, event in enumerate(events) if isinstance(event, StepProgressed) and event.rate]
-    monitor = RunMonitor(FakeSession(plan, 1, 1000.0), lambda: 0.0)
-    for event in events[: [n for n in lively if n < SHARE_SHOWN * len(events)][-1] + 1]:
-        monitor.take(event)
-    return monitor
 
 
 def result(name: str = RUN) -> Result:

@@ -67,7 +67,7 @@ async def test_each_disk_is_given_up_by_its_own_serial_number() -> None:
         pilot.app.screen.query_one("#serial", Input).value = TWIN.serial
         await pilot.press("enter")
         await at_step(pilot, "run")
-        target = fake.sessions[0].plan.target
+        target = fake.started[0].target
         assert [(m.path, m.identifier) for m in target.members] == [(PAIR[0], NEW.serial), (PAIR[1], TWIN.serial)]
         wizard(pilot).leave_now()
         await until(pilot, lambda: fake.sessions[0].left, "clean-up")

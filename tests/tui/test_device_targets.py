@@ -89,10 +89,10 @@ async def test_a_new_disk_is_measured_on_itself_by_enter_alone_after_its_serial_
         await typed(pilot, NEW.serial)
         await pilot.press("enter")
         await at_step(pilot, "run")
-        (session,) = machine.sessions
-        assert session.plan.target.kind == "device"
-        assert session.plan.target.path == NEW.stable_name
-        assert session.plan.target.identifier == NEW.serial
+        (plan,) = machine.started
+        assert plan.target.kind == "device"
+        assert plan.target.path == NEW.stable_name
+        assert plan.target.identifier == NEW.serial
         await measures(pilot, machine)
 
 
@@ -179,7 +179,7 @@ async def test_a_disk_whose_serial_number_another_has_is_confirmed_by_its_lastin
             pilot.app.screen.query_one("#serial", Input).value = name
             await pilot.press("enter")
             await measures(pilot, machine)
-            assert machine.sessions[0].plan.target.identifier == name
+            assert machine.started[0].target.identifier == name
 
 
 async def test_what_would_be_lost_stands_on_the_way_and_on_the_review() -> None:

@@ -14,7 +14,7 @@ from textual.widgets._footer import FooterKey
 
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.screens.base import StepScreen
-from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, OLD, SSD, TWIN, FakeMachine, FakeSession, app
+from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, OLD, ROUNDS, SSD, TWIN, FakeMachine, FakeSession, app
 from tests.tui.driving import STEPS, screen_text, settled, until, wizard
 
 DISKS = (ARCHIVE, SSD, BRIDGED, NEW, TWIN, OLD)
@@ -64,7 +64,8 @@ class Monkey:
     async def play(self, steps: int) -> None:
         while steps > 0:
             lasting = self.random.random() < 0.3
-            machine = FakeMachine(drives=DISKS, event_s=0.01 if lasting else 0.0, rounds=self.random.choice((0, 4)))
+            rounds = self.random.choice((0, ROUNDS))
+            machine = FakeMachine(drives=DISKS, event_s=0.01 if lasting else 0.0, rounds=rounds)
             start = self.random.choice((*STEPS, "purpose"))
             choices = {} if start != "purpose" else {"candidates": (), "recipe": None}
             async with app(start, machine, **choices).run_test(size=self.random.choice(SIZES)) as pilot:

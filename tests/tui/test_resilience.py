@@ -31,9 +31,8 @@ from tests.fakes.wizard import (
     FakeSession,
     app,
     chosen,
-    plan_for,
+    recording,
     running_state,
-    script,
 )
 from tests.tui.driving import STEPS, at_step, footer, keys_of, screen_text, settled, shows, until, wizard
 
@@ -182,8 +181,7 @@ class Flood(FakeSession):
     """Ten thousand events a second."""
 
     async def events(self) -> Any:
-        events = script(self.plan, 1)
-        yield next(events)
+        yield recording()[0]
         yield StepStarted(0.0, Step(1, "workload", "writing", 1, "ext4", self.plan.recipe.workloads[0].name))
         for number in range(1_000_000):
             if self.stopped:
@@ -207,8 +205,7 @@ async def test_a_flood_of_events_and_a_hanging_smartctl_keep_nobody_from_looking
 
     monkeypatch.setattr(RunScreen, "_draw", counted)
     machine = SlowMachine()
-    plan = plan_for(machine, chosen(drive=BRIDGED, elsewhere=True))
-    running = RunMonitor(Flood(plan, 1, 0.0), time.monotonic)
+    running = RunMonitor(Flood(recording()), time.monotonic)
     app_ = FswizardApp(machine, choices=chosen(drive=BRIDGED), start="run", running=running)
     async with app_.run_test(size=(120, 36)) as pilot:
         app_.run_worker(running.follow(), group="run")

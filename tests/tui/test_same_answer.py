@@ -27,7 +27,6 @@ from fswizard.tui import outcome
 from fswizard.tui.screens.history import entry_line
 from tests.builders import make_filesystem, make_plan, make_result, make_samples, make_workload, write_result
 from tests.fakes.command_line import fswizard
-from tests.fakes.wizard import FakeMachine, finished_result
 from tests.tui.screenshots import result as recorded_result
 from tests.unit.report_findings import make_findings
 
@@ -79,7 +78,7 @@ def mounted() -> Result:
 RESULTS: dict[str, Callable[[], Result]] = {
     "recorded": recorded_result,
     "stopped early": early,
-    "archive disk": lambda: finished_result(FakeMachine()),
+    "archive disk": lambda: recorded_result("smr-fileserver"),
     "one beaten": beaten,
     "one failed": lambda: make_findings().result,
     "level": level,

@@ -14,9 +14,10 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from fswizard.disks.journal import Identity, Leftover
-from fswizard.errors import Missing, UsageError
+from fswizard.errors import UsageError
 from fswizard.filesystems import Availability, suggestions
 from fswizard.model.drive import Drive, SmrVerdict
+from fswizard.model.events import RunEnded
 from fswizard.session import planning
 from fswizard.system import commands
 from fswizard.tui.choices import Purpose
@@ -455,12 +456,10 @@ async def test_pause_skip_and_log_reach_a_run_that_can_be_left_alone_and_returne
 
 
 async def test_a_run_that_fails_says_why_and_leads_back() -> None:
-    machine = FakeMachine(event_s=0.01)
+    machine = FakeMachine(rounds=0)
+    machine.end = RunEnded(1.0, "failed", "The disk is gone.", hint="Plug it in again.")
     async with app(machine=machine).run_test(size=SIZE) as pilot:
         await to_the_run(pilot)
-        session = machine.sessions[0]
-        session.error = Missing("The disk is gone.", "Plug it in again.")
-        session.order("stop")
         await shows(pilot, "The disk is gone.")
         await shows(pilot, "Plug it in again.")
         await pilot.press("escape")
@@ -469,7 +468,7 @@ async def test_a_run_that_fails_says_why_and_leads_back() -> None:
 
 async def test_what_the_answer_rests_on_is_one_key_behind_it_and_weights_and_needs_rank_it_anew() -> None:
     async with app("result").run_test(size=SIZE) as pilot:
-        await shows(pilot, "Downloading by BitTorrent")
+        await shows(pilot, "Searching a folder")
         assert "Faster than ext4:" not in screen_text(pilot.app)
         await pilot.press("d")
         await shows(pilot, "Faster than ext4:")
@@ -492,7 +491,7 @@ async def test_export_shows_copies_and_saves_each_format(tmp_path: Path) -> None
     async with app("result").run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: "XFS" in question(pilot.app), "a headline")
         await pilot.press("enter")
-        await shows(pilot, "Archive disk on ST8000AS0002")
+        await shows(pilot, "Quick look")
         await pilot.press("down")
         await shows(pilot, "**✓ Use XFS")
         await pilot.press("enter")
