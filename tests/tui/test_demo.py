@@ -97,7 +97,7 @@ async def test_the_gallery_shows_all_stories_and_opens_one() -> None:
         for story in stories().values():
             assert story.title in screen_text(pilot.app)
             assert story.disk in screen_text(pilot.app)
-        await pilot.press("end", "enter")
+        await pilot.press("end", "f")
         await at_step(pilot, "purpose")
         wizard = pilot.app
         assert isinstance(wizard, DemoApp)
@@ -112,7 +112,7 @@ async def test_the_gallery_shows_all_stories_and_opens_one() -> None:
 async def test_a_run_of_the_gallery_that_is_stopped_has_a_result_so_far() -> None:
     async with demo(None, speed=1.0).run_test(size=SIZE) as pilot:
         await until(pilot, lambda: isinstance(pilot.app.screen, GalleryScreen), "the gallery")
-        await pilot.press("end", "r")
+        await pilot.press("end", "enter")
         await at_step(pilot, "run")
         assert not [key for key in pilot.app.screen.active_bindings.values() if key.binding.key == "f3" and key.enabled]
         await pilot.press("x", "down", "enter")

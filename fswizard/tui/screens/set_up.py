@@ -165,7 +165,13 @@ class SetUpScreen(Window[None]):
         elif offer.refused:
             self.show_error(offer.refused)
         else:
-            usual = text((offer.name, "bold"), ": ", losing(offer), ". ", _("⏎ shows the exact commands. Nothing has happened yet."))
+            usual = text(
+                (offer.name, "bold"),
+                ": ",
+                losing(offer),
+                ". ",
+                _("⏎ shows the exact commands. Nothing has happened yet."),
+            )
             self._make_plan(lambda plan: self.say(usual))
 
     def _make_plan(self, then: Callable[[SetUpPlan], object]) -> None:
@@ -193,6 +199,7 @@ class SetUpReview(Window[None]):
 
     CSS_PATH = "set_up.tcss"
     TITLE = N_("Review")
+    AUTO_FOCUS = ""
     LOOK = "full"
     HELP = N_(
         "These are the exact commands, in order, as root; $uuid is what blkid prints, $stamp the time. They start only "
