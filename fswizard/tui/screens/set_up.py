@@ -172,13 +172,13 @@ class SetUpScreen(Window[None]):
                 ". ",
                 _("⏎ shows the exact commands. Nothing has happened yet."),
             )
-            self._make_plan(lambda plan: self.say(usual))
+            self._make_plan(lambda plan: self.say(usual), group="check")
 
-    def _make_plan(self, then: Callable[[SetUpPlan], object]) -> None:
+    def _make_plan(self, then: Callable[[SetUpPlan], object], group: str) -> None:
         """For the highlighted disk and what was typed, or say what stands against it."""
         typed = {box.id: box.value.strip() for box in self.query(TextBox)}
         choices = SetUpChoices(typed["label"], typed["mount"].rstrip("/"), typed["owner"], self.partition.value)
-        self.ask(partial(self.wizard.backend.plan_set_up, self._candidate, self.table.key, choices), then)
+        self.ask(partial(self.wizard.backend.plan_set_up, self._candidate, self.table.key, choices), then, group=group)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action != "review":
@@ -187,7 +187,7 @@ class SetUpScreen(Window[None]):
         return offer is not None and offer.refused is None
 
     def action_review(self) -> None:
-        self._make_plan(lambda plan: self.wizard.push_screen(SetUpReview(plan)))
+        self._make_plan(lambda plan: self.wizard.push_screen(SetUpReview(plan)), group="review")
 
     @on(DataTable.RowSelected, "#spare")
     async def _clicked(self) -> None:
