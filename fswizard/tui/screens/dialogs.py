@@ -55,6 +55,7 @@ class FindScreen(Window[str]):
 class QuestionScreen(Window[str | None]):
     """Dismissed with the key of the answer that was chosen, or None."""
 
+    CSS_PATH = "dialogs.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", N_("choose this")),
         Binding("escape", "dismiss", N_("back")),
@@ -70,7 +71,10 @@ class QuestionScreen(Window[str | None]):
 
     def body(self) -> ComposeResult:
         yield Static(keyed(self._words), markup=False)
-        yield Options(*(Option(text(f" {words}"), id=key) for key, words in self._answers.items()))
+        yield Options()
+
+    def on_mount(self) -> None:
+        self.options.show(Option(text(f" {words}"), id=key) for key, words in self._answers.items())
 
     @on(Options.OptionSelected)
     def _clicked(self) -> None:

@@ -20,6 +20,7 @@ from fswizard.tui.widgets.options import Options
 class GalleryScreen(Window[tuple[str, bool] | None]):
     """Dismissed with the name of a story, and whether its run is shown at once, without the questions before it."""
 
+    CSS_PATH = "dialogs.tcss"
     TITLE = N_("Recorded runs")
     LOOK = "broad"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -38,15 +39,14 @@ class GalleryScreen(Window[tuple[str, bool] | None]):
     def body(self) -> ComposeResult:
         words = _("Recorded runs, shown again. Nothing on this machine is touched.")
         yield Static(words, id="message", markup=False)
-        yield Options(
-            *(
-                Option(text((title, "bold"), (f"  {disk}\n{summary}", "$muted")), id=name)
-                for name, (title, disk, summary) in self._stories.items()
-            )
-        )
+        yield Options()
 
     def on_mount(self) -> None:
-        self.stories.highlighted = list(self._stories).index(self._current)
+        self.stories.show(
+            Option(text((title, "bold"), (f"  {disk}\n{summary}", "$muted")), id=name)
+            for name, (title, disk, summary) in self._stories.items()
+        )
+        self.stories.highlight(self._current)
 
     @on(Options.OptionSelected)
     def _clicked(self) -> None:
