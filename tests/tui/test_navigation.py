@@ -13,7 +13,7 @@ from fswizard.tui.screens.locations import on_one_disk
 from fswizard.tui.screens.members import MembersScreen
 from fswizard.tui.widgets.partition_bar import PartitionBar
 from fswizard.tui.widgets.table import Table
-from tests.fakes.wizard import ARCHIVE, BRIDGED, SSD, FakeMachine, app
+from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, SSD, FakeMachine, app
 from tests.tui.driving import at_step, footer, question, screen_text, settled, shows, until, wizard
 
 SIZE = (100, 32)
