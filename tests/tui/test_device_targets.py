@@ -86,6 +86,8 @@ async def test_a_new_disk_is_measured_on_itself_by_enter_alone_after_its_serial_
             await at_step(pilot, step)
             await pilot.press("enter")
         await at_step(pilot, "review")
+        await shows(pilot, "nothing was found on it")
+        await shows(pilot, "the device itself")
         await typed(pilot, NEW.serial)
         await pilot.press("enter")
         await at_step(pilot, "run")
@@ -158,7 +160,7 @@ async def test_a_wrong_serial_number_is_refused_and_can_be_mended() -> None:
         for wrong in (NEW.serial.lower(), NEW.serial[:-1], NEW.serial + "0", SSD.serial, NEW.model):
             pilot.app.screen.query_one("#serial", Input).value = wrong
             await pilot.press("enter")
-            await shows(pilot, f"✗ '{wrong}' is not the serial number of sde. Look again")
+            await shows(pilot, f"✗ '{wrong}' is not the serial number of sde (")
             assert NEW.serial in screen_text(pilot.app)
             await at_step(pilot, "review")
         assert not machine.sessions
@@ -174,7 +176,7 @@ async def test_a_disk_whose_serial_number_another_has_is_confirmed_by_its_lastin
             await shows(pilot, f"type its name in /dev/disk/by-id {name} and press")
             await typed(pilot, NEW.serial)
             await pilot.press("enter")
-            await shows(pilot, f"✗ '{NEW.serial}' is not the name in /dev/disk/by-id of sde. Look again")
+            await shows(pilot, f"✗ '{NEW.serial}' is not the name in /dev/disk/by-id of sde (")
             assert not machine.sessions
             pilot.app.screen.query_one("#serial", Input).value = name
             await pilot.press("enter")
@@ -193,7 +195,8 @@ async def test_what_would_be_lost_stands_on_the_way_and_on_the_review() -> None:
             assert wizard(pilot).choices.device == PARTITION
             await pilot.press("enter")
         await at_step(pilot, "review")
-        await shows(pilot, 'sdf1: ext4 "photos", 4.00 TB')
+        await shows(pilot, "it is erased")
+        await shows(pilot, 'You lose  sdf1: ext4 "photos", 4.00 TB')
         assert "none of your disks or partitions is formatted" not in screen_text(pilot.app)
         assert "⏎ erase and start" in footer(pilot.app)
 

@@ -13,7 +13,7 @@ from fswizard.tui.screens.locations import on_one_disk
 from fswizard.tui.screens.members import MembersScreen
 from fswizard.tui.widgets.partition_bar import PartitionBar
 from fswizard.tui.widgets.table import Table
-from tests.fakes.wizard import ARCHIVE, BRIDGED, SSD, FakeMachine, app
+from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, SSD, FakeMachine, app
 from tests.tui.driving import at_step, footer, question, screen_text, settled, shows, until, wizard
 
 SIZE = (100, 32)
@@ -31,6 +31,48 @@ async def test_escape_leads_from_the_result_of_a_run_back_to_its_plan() -> None:
         await pilot.press("enter")
         await at_step(pilot, "result")
         await pilot.press("escape", "escape")
+        await at_step(pilot, "review")
+
+
+async def test_from_the_review_after_a_run_enter_leads_to_its_result_and_another_key_measures_again() -> None:
+    machine = FakeMachine()
+    async with app("review", machine).run_test(size=SIZE) as pilot:
+        await shows(pilot, "starts the run")
+        for key in ("enter", "n"):
+            await pilot.press(key)
+            await at_step(pilot, "result")
+            await settled(pilot)
+            sessions = len(machine.sessions)
+            wizard(pilot).visit("review")
+            await until(pilot, lambda: footer(pilot.app).startswith("⏎ result"), "the way to the result")
+            await pilot.press("enter")
+            await at_step(pilot, "result")
+            assert len(machine.sessions) == sessions
+            wizard(pilot).visit("review")
+            await until(pilot, lambda: footer(pilot.app).startswith("⏎ result"), "the way to the result")
+        assert len(machine.sessions) == 2
+        wizard(pilot).choose(candidates=("ext4", "xfs"))
+        wizard(pilot).visit("review")
+        await until(pilot, lambda: footer(pilot.app).startswith("⏎ start"), "what was not measured yet")
+
+
+async def test_after_a_run_on_a_disk_a_new_one_asks_for_its_serial_number_again() -> None:
+    machine = FakeMachine(drives=(NEW, SSD))
+    async with app("review", machine, drive=NEW, device=NEW.stable_name).run_test(size=SIZE) as pilot:
+        box = pilot.app.screen.query_one("#serial", Input)
+        await until(pilot, lambda: box.has_focus, "the question")
+        box.value = NEW.serial
+        await pilot.press("enter")
+        await at_step(pilot, "result")
+        await settled(pilot)
+        wizard(pilot).visit("review")
+        await until(pilot, lambda: footer(pilot.app).startswith("⏎ result"), "the way to the result")
+        assert not pilot.app.screen.query_one("#serial").display
+        await pilot.press("n")
+        await until(pilot, lambda: footer(pilot.app).startswith("⏎ erase and start"), "the question")
+        await pilot.press("enter", "enter")
+        await settled(pilot)
+        assert len(machine.sessions) == 1
         await at_step(pilot, "review")
 
 
@@ -159,7 +201,8 @@ async def test_an_image_on_another_disk_is_told_in_amber_wherever_the_disk_stand
         await pilot.press("enter")
         await at_step(pilot, "workloads")
         await pilot.press("enter")
-        await shows(pilot, "This tests")
+        await at_step(pilot, "review")
+        await shows(pilot, "! image on sdb")
         wizard(pilot).visit("drive")
         await settled(pilot)
         await pilot.press("d", *"/home/ada", "enter")

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from textual.widgets import Input
 
+from fswizard.disks.choice import Offer
 from fswizard.disks.set_up_plan import script
 from fswizard.errors import RunFailed
+from fswizard.model.drive import Drive
+from fswizard.model.plan import Target
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.screens.set_up import SetUpScreen
+from fswizard.tui.widgets.table import Table
 from tests.fakes.setting_up import DONE, SettingUp
-from tests.fakes.wizard import NEW, Clock, finished_result
-from tests.tui.driving import at_step, footer, screen_text, shows, until
+from tests.fakes.wizard import ARCHIVE, NEW, OLD, Clock, finished_result
+from tests.tui.driving import TIMEOUT_S, at_step, footer, screen_text, shows, until, wizard
 
 SERIAL = NEW.serial
 
@@ -31,7 +37,8 @@ async def test_a_disk_is_set_up_after_its_serial_number_was_typed(
         await pilot.press("u")
         await shows(pilot, NEW.model)
         assert all(words in screen_text(app) for words in ("Label", "Mount point", "Owner"))
-        await pilot.press("space")
+        table = app.screen.query_one("#spare", Table)
+        await until(pilot, lambda: table.key == NEW.stable_name, "the empty disk to be proposed")
         app.screen.query_one("#mount", Input).value = "/mnt/taken"
         await pilot.press("enter")
         await shows(pilot, "/etc/fstab has /mnt/taken already.")
@@ -86,12 +93,61 @@ async def test_a_failure_says_what_was_taken_back() -> None:
         await at_step(pilot, "result")
         await shows(pilot, "set it up")
         await pilot.press("u")
-        await shows(pilot, NEW.model)
-        await pilot.press("enter")  # which means the disk that is highlighted
+        await shows(pilot, "⏎ shows the exact commands")
+        await pilot.press("enter")
         await shows(pilot, "To confirm, type its")
         app.screen.query_one("#serial", Input).value = SERIAL
         await pilot.press("enter")
         await shows(pilot, "Taken back: /etc/fstab is as it was.")
         assert "✗ making the filesystem" in screen_text(app)
         await pilot.press("escape")
-        await until(pilot, lambda: bool(app.screen.query("#fields")), "the form")
+        await until(pilot, lambda: isinstance(app.screen, SetUpScreen), "the form")
+
+
+async def test_the_measured_disk_is_proposed_and_what_stands_against_a_disk_is_said_before_enter() -> None:
+    machine = SettingUp(DONE, drives=(ARCHIVE, NEW, OLD))
+    result = finished_result(machine)
+    measured = replace(result.plan, target=Target("device", OLD.partitions[0].stable_name), drive=OLD)
+    async with FswizardApp(machine, start="result", result=result, clock=Clock()).run_test() as pilot:
+        await at_step(pilot, "result")
+        pilot.app.push_screen(SetUpScreen(result.plan.candidate("xfs"), measured))
+        await until(pilot, lambda: isinstance(pilot.app.screen, SetUpScreen), "the form")
+        table = pilot.app.screen.query_one("#spare", Table)
+        await until(pilot, lambda: table.key == measured.target.path, "the measured one, though another is empty")
+        await until(pilot, lambda: len(table.keys) == 3, "all disks")
+        assert not pilot.app.screen.query_one("#partition").display, "a partition gets no table"
+        await pilot.press("home")
+        await shows(pilot, "✗ sdb1 is mounted on /mnt/archive.")
+        assert "review" not in footer(pilot.app)
+        await pilot.press("enter")
+        assert isinstance(pilot.app.screen, SetUpScreen)
+        pilot.app.screen.query_one("#mount", Input).value = "/mnt/taken"
+        await pilot.press("down")
+        await shows(pilot, "/etc/fstab has /mnt/taken already.")
+
+
+class SlowDisks(SettingUp):
+    """What lies on its disks is not known before the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__(DONE, drives=(ARCHIVE,))
+        self.known = threading.Event()
+
+    def set_up_offers(self, drive: Drive) -> tuple[Offer, ...]:
+        self.known.wait(TIMEOUT_S)
+        return super().set_up_offers(drive)
+
+
+async def test_it_says_that_it_is_looking_until_it_is_known_that_no_disk_can_be_set_up() -> None:
+    machine = SlowDisks()
+    app = FswizardApp(machine, start="result", result=finished_result(machine), clock=Clock())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await at_step(pilot, "result")
+        await shows(pilot, "set it up")
+        await pilot.press("u")
+        await shows(pilot, "Looking for disks …")
+        await until(pilot, lambda: wizard(pilot).machine.drives is not None, "the disks")
+        await pilot.pause()
+        assert "Looking for disks …" in screen_text(app)
+        machine.known.set()
+        await shows(pilot, "✗ sdb1 is mounted on /mnt/archive.")

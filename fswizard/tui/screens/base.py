@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
@@ -45,6 +46,8 @@ SCROLL_PAGES = (
     Binding("home", "edge(-1)", N_("scroll"), show=False),
     Binding("end", "edge(1)", N_("scroll"), show=False),
 )
+SCROLL = tuple(replace(binding, show=binding.key == "pagedown") for binding in (*SCROLL_LINES, *SCROLL_PAGES))
+"""All of them, of which the footer shows one."""
 
 
 class TextBox(Input):

@@ -5,27 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from textual import on
+from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.widgets import Static
+from textual.widgets.option_list import Option
 
 from fswizard.language import N_, _
 from fswizard.tui.drawing import keyed, text
-from fswizard.tui.screens.base import SCROLL_LINES, SCROLL_PAGES, TextBox, Window
-from fswizard.tui.widgets.choice_list import ChoiceList, ListRow
+from fswizard.tui.screens.base import SCROLL, TextBox, Window
+from fswizard.tui.widgets.options import Options
 
 
 class HelpScreen(Window[None]):
     """What the screen below is about."""
 
+    CSS_PATH = "dialogs.tcss"
     TITLE = N_("Help")
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", N_("close")),
         Binding("enter,f1,q,question_mark", "dismiss", N_("close"), show=False),
-        *SCROLL_LINES,
-        *SCROLL_PAGES,
+        *SCROLL,
     ]
 
     def __init__(self, words: str) -> None:
@@ -54,10 +55,12 @@ class FindScreen(Window[str]):
 class QuestionScreen(Window[str | None]):
     """Dismissed with the key of the answer that was chosen, or None."""
 
+    CSS_PATH = "dialogs.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", N_("choose this")),
         Binding("escape", "dismiss", N_("back")),
     ]
+    options = getters.query_one(Options)
 
     def __init__(self, title: str, words: str, answers: Mapping[str, str]) -> None:
         """`answers` has the words of each key, the harmless one first."""
@@ -68,11 +71,17 @@ class QuestionScreen(Window[str | None]):
 
     def body(self) -> ComposeResult:
         yield Static(keyed(self._words), markup=False)
-        yield ChoiceList([ListRow(key, text(" ", words)) for key, words in self._answers.items()])
+        yield Options()
 
-    @on(ChoiceList.Clicked)
+    def on_mount(self) -> None:
+        self.options.show(Option(text(f" {words}"), id=key) for key, words in self._answers.items())
+
+    @on(Options.OptionSelected)
+    def _clicked(self) -> None:
+        self.action_choose()
+
     def action_choose(self) -> None:
-        self.dismiss(self.query_one(ChoiceList).key)
+        self.dismiss(self.options.key)
 
 
 class QuitScreen(QuestionScreen):
@@ -102,12 +111,11 @@ class LeaveScreen(QuestionScreen):
             answers = {key: answers[key] for key in ("continue", "quit", "stop")}
         super().__init__(_("A run is under way"), words, answers)
 
-    @on(ChoiceList.Clicked)
     def action_choose(self) -> None:
         if not self.is_current:  # the run has ended meanwhile
             return
+        key = self.options.key
         super().action_choose()
-        key = self.query_one(ChoiceList).key
         if key == "stop" and self.wizard.running is not None:
             self.wizard.running.stop()
             self.wizard.visit("run")

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from textual import on, work
+from textual import getters, on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.reactive import reactive
 from textual.widgets import Input, Static
 
-from fswizard.errors import FswizardError, Refused
+from fswizard.errors import FswizardError, Missing, Refused
 from fswizard.language import N_, _, p_, shown
-from fswizard.model.drive import Drive
 from fswizard.model.plan import Plan
-from fswizard.model.result import Result
-from fswizard.report.plan import LOSES, NOTHING, PLACE, plan_commands, plan_facts
-from fswizard.tui.drawing import bullet, facts, filled, keyed, lines, text, wrap
-from fswizard.tui.screens.base import AIRY, SCROLL_LINES, SCROLL_PAGES, StepScreen, TextBox
-from fswizard.tui.widgets.canvas import Canvas
+from fswizard.report.plan import plan_commands, plan_facts
+from fswizard.tui.drawing import Piece, filled, keyed
+from fswizard.tui.screens.base import AIRY, SCROLL, StepScreen, TextBox
+from fswizard.tui.widgets.table import Facts
 
 if TYPE_CHECKING:
-    from fswizard.tui.backend import DeviceTarget, State
+    from fswizard.tui.backend import DeviceTarget, SetUpPlan
 
-    Planned = tuple[Plan, tuple[DeviceTarget, ...], State, str]
+    Planned = tuple[Plan, tuple[DeviceTarget, ...], str]
 
 ROOT = {
     "udisks": N_("Not needed: udisks2 attaches and mounts the scratch image, and everything runs as you."),
@@ -46,29 +43,49 @@ NO_ROOT = N_(
 )
 KINDS = (N_("serial number"), N_("name in /dev/disk/by-id"), N_("file's path"))
 """What confirms a disk."""
+PROMPTS = {"#": "bold $text-warning", "$": "bold $text-success"}
 
 
 class SerialBox(TextBox):
-    """Where the serial number is typed; the plan can be scrolled meanwhile."""
+    """Where it is confirmed that a disk may be erased; the plan can be scrolled meanwhile."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "submit", N_("erase and start")),
-        Binding("enter", "go_on", N_("next disk")),
-        *(replace(binding, action=f"screen.{binding.action}") for binding in (*SCROLL_LINES, *SCROLL_PAGES)),
+        Binding("enter", "next", N_("next disk")),
+        *(replace(binding, action=f"screen.{binding.action}") for binding in SCROLL),
     ]
     last: reactive[bool] = reactive(True, bindings=True)
     """No other disk is asked about after this one."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
-        return {"submit": self.last, "go_on": not self.last}.get(action, True)
+        return action not in ("submit", "next") or self.last == (action == "submit")
 
-    async def action_go_on(self) -> None:
+    async def action_next(self) -> None:
         await self.action_submit()
+
+    def ask_about(self, disk: DeviceTarget | SetUpPlan) -> Content:
+        """Have typed what confirms that `disk` may be erased; returns the question."""
+        self.placeholder = _("{kind} of {disk}", kind=_(disk.kind), disk=disk.title)
+        self.value = ""
+        self.display = True
+        self.focus()
+        loss = (_("it is erased"), "bold $text-error")
+        if disk.empty:
+            loss = (_("nothing was found on it"), "$text-success")
+        return filled(
+            _("{disk}: {loss}. To confirm, type its {kind} {identifier} and press {key}."),
+            disk=disk.title,
+            loss=loss,
+            kind=_(disk.kind),
+            identifier=(disk.identifiers[0], "bold"),
+            key=("⏎", "bold $text-primary"),
+        )
 
 
 class ReviewScreen(StepScreen):
     """The plan, whole."""
 
+    CSS_PATH = "review.tcss"
     QUESTION = N_("Ready to measure")
     HELP = N_(
         "These are the exact commands of the run. DEVICE, MOUNT and the like stand for names chosen when it starts; "
@@ -80,71 +97,119 @@ class ReviewScreen(StepScreen):
         "another name of it if the number isn't unique. Then everything is checked once more, and the run doesn't "
         "start if anything has changed."
     )
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "forward", N_("start")), *SCROLL_LINES]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "forward", N_("start"), priority=True),
+        Binding("enter", "show('run')", N_("to the run"), priority=True),
+        Binding("enter", "show('result')", N_("result"), priority=True),
+        Binding("n", "new_run", N_("new run")),
+        *SCROLL,
+    ]
+    begun: reactive[str] = reactive("", bindings=True)
+    """The step that shows the run of this plan, or its result; empty before a run."""
+    serial = getters.query_one("#serial", SerialBox)
+    facts = getters.query_one("#facts", Facts)
 
     def body(self) -> ComposeResult:
         yield SerialBox(id="serial")
-        with Horizontal(classes="split"):
-            with VerticalScroll(classes="left", can_focus=False):
-                yield Canvas(id="plan")
-                yield Canvas(id="below", classes="narrow-only")
-            yield VerticalScroll(Canvas(id="commands"), classes="panel", can_focus=False)
+        with VerticalScroll(id="plan", can_focus=False):
+            with VerticalScroll(can_focus=False):
+                yield Facts(id="facts")
+            with VerticalScroll(id="exact", can_focus=False) as exact:
+                exact.border_title = _("Exact commands")
+                yield Facts(id="commands")
 
     def on_mount(self) -> None:
         self._plan: Plan | None = None
+        """What Enter starts."""
         self._questions: tuple[DeviceTarget, ...] = ()
+        """Disks to be confirmed before that."""
         self._answers: list[str] = []
-        self.query_one("#serial").display = False
-        self.query_one(".panel").border_title = _("Exact commands")
-        if self.wizard.measuring and self.wizard.running is not None:
-            self._planned((self.wizard.running.state.plan, (), "root", ""))
-            return
-        if self.wizard.taken_up is None:
-            self.say(_("Making the plan …"))
+        self.serial.display = self.query_one("#exact").display = False
+        self.begun = "run" if self.wizard.measuring else ""
+        self.say(_("Making the plan …"))
         self.ask(self._make, self._planned, fails=self._cannot)
 
     def _make(self) -> Planned:
-        """In a thread."""
-        backend, taken_up = self.wizard.backend, self.wizard.taken_up
-        plan = backend.make_plan(self.choices) if taken_up is None else taken_up.plan
-        questions = backend.questions(plan) if taken_up is None and plan.target.kind == "device" else ()
+        """The plan, the disks that it erases, and what it needs root for. In a thread."""
+        backend, taken_up, running = self.wizard.backend, self.wizard.taken_up, self.wizard.running
+        if self.begun and running is not None:
+            plan = running.state.plan
+        elif taken_up is not None:
+            plan = taken_up.plan
+        else:
+            plan = backend.make_plan(self.choices)
+        erases = plan.target.kind == "device" and not self.begun
+        questions = backend.questions(plan) if erases else ()
+        if plan.target.kind == "directory":
+            return plan, questions, p_("root", "not needed")
         rights = "udisks" if plan.by_udisks else backend.rights()
+        root = _(ROOT[rights])
+        if rights == "none" and not self.begun:
+            raise Missing(root, _(NO_ROOT))
         because = backend.why_root(plan) if plan.target.kind == "image" and rights not in ("udisks", "root") else ""
-        warning = _("Reason: {reason}.", reason=because) if because else ""
-        return plan, questions, rights, warning
+        if because:
+            root += " " + _("Reason: {reason}.", reason=because)
+        return plan, questions, root
 
     def _cannot(self, error: FswizardError) -> None:
         self.problem = error
+        self.refresh_bindings()
         self.query_one("#question", Static).update(_("This can't run yet"))
         self.say(keyed(_("`esc` goes back to change it.")))
-        self.query_one("#plan", Canvas).show(lambda width: _problem(error, width))
+        sentences = filter(None, map(shown, (error.message, error.hint_without_switches, error.details)))
+        self.facts.show([(("✗", "bold $text-error"), "\n\n".join(sentences))])
 
     def _planned(self, planned: Planned) -> None:
-        plan, questions, rights, warning = planned
-        self._plan = plan
-        self._questions, self._answers = questions, []
+        plan, questions, root = planned
         self.wizard.choose(plan=plan)
-        if self.wizard.measuring:
-            self.say(keyed(_("A run with this plan is under way. `⏎` returns to it.")))
-        elif plan.target.kind != "directory" and rights == "none":
-            self.say(("! ", "bold $text-warning"), _("This needs root, which you can't get here."))
-        elif self.wizard.taken_up is not None:
-            self.say(keyed(_("This resumes an earlier run. `⏎` starts it.")))
-        elif questions:
-            self._ask()
-        else:
-            self.say(keyed(_("Nothing has happened yet. `⏎` starts the run.")))
         taken_up = self.wizard.taken_up
-        earlier = taken_up.earlier if taken_up else None
-        chosen = None if taken_up or self.choices.comparing else self.choices.drive
-        more: dict[str, Any] = {"warning": warning, "earlier": earlier}
-        self.query_one("#plan", Canvas).show(
-            lambda width: plan_words(plan, rights, width, questions, chosen, gap=self.size.height >= AIRY, **more)
-        )
-        self.query_one("#commands", Canvas).show(partial(commands, plan))
-        self.query_one("#below", Canvas).show(
-            lambda width: lines((Content(""), text((_("Exact commands"), "bold $muted")), commands(plan, width)))
-        )
+        (name, loss), *facts = plan_facts(plan, earlier=taken_up.earlier if taken_up else None).rows
+        harmless = all(disk.empty for disk in questions) if questions else plan.target.kind != "device"
+        if harmless and questions:
+            loss = f"{p_('you lose', 'nothing')}. {' '.join(map(shown, plan.losses))}"
+        colour = "$text-success" if harmless else "$text-error"
+        rows: list[tuple[str, Piece]] = [(name, (loss, f"bold {colour}")), (_("Root"), root), *facts]
+        self.facts.show(rows, spaced=self.size.height >= AIRY)
+        self.query_one("#commands", Facts).show(prompted(plan_commands(plan)))
+        self.query_one("#exact").display = True
+        if self.begun:
+            self.say(keyed(_("A run with this plan is under way. `⏎` returns to it.")))
+            return
+        self._plan, self._questions = plan, questions
+        if self._has_result(plan):
+            self.begun = "result"
+            self.say(keyed(_("The run with this plan has ended. `⏎` shows its result, `n` starts a new run.")))
+        else:
+            self._ask()
+
+    def _has_result(self, plan: Plan) -> bool:
+        """The last run measured what `plan` would, and the wizard has its result."""
+        running = self.wizard.running
+        if self.wizard.taken_up or not self.wizard.result or not running or running.run.path != self.wizard.result_path:
+            return False
+        before = running.state.plan
+        same_place = plan.target.path == before.target.path
+        return same_place and plan.candidates == before.candidates and plan.recipe.name == before.recipe.name
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "show":
+            return parameters == (self.begun,)
+        if action == "new_run":
+            return self.begun == "result"
+        if action == "forward" and (self.begun or self.problem):
+            return False
+        return super().check_action(action, parameters)
+
+    def action_show(self, step: str) -> None:
+        """To the run of this plan, or to its result."""
+        self.wizard.visit(step)
+
+    def action_new_run(self) -> None:
+        """Measure the same again, after the same questions."""
+        self.begun = ""
+        self._ask()
+        if not self._questions:
+            self.action_forward()
 
     def action_back(self) -> None:
         if self.wizard.taken_up is None:
@@ -154,57 +219,42 @@ class ReviewScreen(StepScreen):
             self.wizard.visit("purpose")
 
     def action_forward(self) -> None:
-        if self.wizard.measuring:
-            self.wizard.visit("run")
-        elif self._questions:
+        if self._questions:
             self._answer()
         elif self._plan is not None:
             self._begin(self._plan)
-        elif self.problem is not None:
-            self.show_error(self.problem)
-
-    # A disk that is given up
 
     def _ask(self) -> None:
-        """The question for the next device."""
-        question = self._questions[len(self._answers)]
-        many = len(self._questions)
-        number = _("{number} of {count}", number=len(self._answers) + 1, count=many)
-        words = to_confirm(question.title, question.kind, question.identifier, empty=question.empty)
-        self.say((f"{number}  " if many > 1 else "", "bold $text-primary"), words)
-        box = self.query_one("#serial", SerialBox)
-        box.last = len(self._answers) + 1 == many
-        box.placeholder = _("{kind} of {disk}", kind=_(question.kind), disk=question.title)
-        box.display = True
-        box.focus()
+        """Say what starts the run: Enter, or what has to be typed for the next disk before."""
+        number, count = len(self._answers) + 1, len(self._questions)
+        if count:
+            words = self.serial.ask_about(self._questions[number - 1])
+            self.serial.last = number == count
+            of = _("{number} of {count}", number=number, count=count)
+            self.say((f"{of}  " if count > 1 else "", "bold $text-primary"), words)
+        elif self.wizard.taken_up is not None:
+            self.say(keyed(_("This resumes an earlier run. `⏎` starts it.")))
+        else:
+            self.say(keyed(_("Nothing has happened yet. `⏎` starts the run.")))
 
     @on(Input.Submitted, "#serial")
     def _answer(self) -> None:
-        box, plan = self.query_one("#serial", Input), self._plan
-        typed = box.value.strip()
-        if not self._questions or plan is None:
-            return
-        asked, many = self._questions[len(self._answers)], len(self._questions)
-        if not typed:
+        typed, plan, disk = self.serial.value.strip(), self._plan, self._questions[len(self._answers)]
+        if not typed or plan is None:
             self._ask()
-        elif many > 1 and typed not in asked.identifiers:
-            words = _("'{typed}' is not the {kind} of {disk}.", typed=typed, kind=_(asked.kind), disk=asked.title)
-            self._refused(typed, Refused(words, ""))
-        elif len(self._answers) + 1 < many:
+        elif typed not in disk.identifiers:
+            kind = _(disk.kind)
+            words = _("'{typed}' is not the {kind} of {disk}.", typed=typed, kind=kind, disk=disk.title)
+            hint = _("Look again which disk it is: its {kind} is {identifier}.", kind=kind, identifier=disk.identifier)
+            self.show_error(Refused(words, hint))
+        elif not self.serial.last:
             self._answers.append(typed)
-            box.value = ""
             self._ask()
         else:
-            all_typed = ",".join([*self._answers, typed])
-            confirmed = self.wizard.backend.confirmed
-            self.ask(lambda: confirmed(plan, all_typed), self._begin, fails=partial(self._refused, typed))
+            from fswizard.disks.choice import confirmed
 
-    def _refused(self, typed: str, error: FswizardError) -> None:
-        asked = self._questions[len(self._answers)]
-        if typed not in asked.identifiers:
-            name = {"kind": _(asked.kind), "identifier": asked.identifier}
-            error = Refused(error.message, _("Look again which disk it is: its {kind} is {identifier}.", **name))
-        self.show_error(error)
+            answers = ",".join([*self._answers, typed])
+            self.ask(lambda: confirmed(plan, answers), self._begin)
 
     @work(group="begin")
     async def _begin(self, plan: Plan) -> None:
@@ -214,64 +264,10 @@ class ReviewScreen(StepScreen):
             self.show_error(error)
 
 
-def to_confirm(disk: str, kind: str, identifier: str, *, empty: bool) -> Content:
-    """What has to be typed before a disk is erased."""
-    loss = (_("nothing was found on it"), "$text-success") if empty else (_("it is erased"), "bold $text-error")
-    return filled(
-        _("{disk}: {loss}. To confirm, type its {kind} {identifier} and press {key}."),
-        disk=disk, loss=loss, kind=_(kind), identifier=(identifier, "bold"), key=("⏎", "bold $text-primary"),
-    )  # fmt: skip
-
-
-def plan_words(
-    plan: Plan,
-    rights: State,
-    width: int,
-    questions: Sequence[DeviceTarget] = (),
-    chosen: Drive | None = None,
-    *,
-    warning: str = "",
-    earlier: Result | None = None,
-    gap: bool = True,
-) -> Content:
-    """What will happen, what will be lost, where files go, how long it takes. `chosen` is the disk that was chosen,
-    where the plan may be about another, `warning` what to know before root is given, `earlier` the run that is resumed;
-    `gap` leaves a line between any two."""
-    kind, drive = plan.target.kind, plan.drive
-    rows: dict[str, str | Content] = dict(plan_facts(plan, earlier=earlier).rows)
-    loses, place = _(LOSES), _(PLACE)
-    if kind != "device":
-        nothing, colon, why = _(NOTHING).partition(":")
-        rows[loses] = text((nothing, "bold $text-success"), f"{colon}{why}")
-    elif questions and all(question.empty for question in questions):
-        rows[loses] = text((p_("you lose", "nothing"), "bold $text-success"), ". ", " ".join(map(shown, plan.losses)))
-    else:
-        rows[loses] = text((str(rows[loses]), "bold $text-error"))
-    if kind == "image" and chosen is not None and drive is not None and drive.name != chosen.name:
-        other = _("This tests {disk}, not {chosen}, which you chose", disk=drive.name, chosen=chosen.name)
-        rows[place] = text(rows[place], (f". {other}", "$text-warning"))
-    if kind == "directory":
-        root = p_("root", "not needed")
-    elif rights == "none":
-        refused = {_("Root"): f"{_(ROOT[rights])} {warning}", _("Instead"): _(NO_ROOT)}
-        return facts({**refused, **rows}.items(), width, label=11, gap=gap)
-    else:
-        root = f"{_(ROOT[rights])} {warning}"
-    rows = {loses: rows.pop(loses), _("Root"): root, **rows}
-    return facts(rows.items(), width, label=11, gap=gap)
-
-
-def commands(plan: Plan, width: int) -> Content:
-    """The exact commands, their prompts in colour."""
-    colours = {"#": "bold $text-warning", "$": "bold $text-success"}
-    split = (command.split(" ", 1) for command in plan_commands(plan))
-    return lines(bullet((mark, colours[mark]), words, width) for mark, words in split)
-
-
-def _problem(error: FswizardError, width: int) -> Content:
-    rows = [bullet(("✗", "bold $text-error"), (shown(error.message), "bold"), width)]
-    if hint := shown(error.hint_without_switches):
-        rows += [Content(""), bullet(("›", "$text-primary"), hint, width)]
-    if error.details:
-        rows += [Content(""), *(line for part in error.details.splitlines() for line in wrap((part, "$muted"), width))]
-    return lines(rows)
+def prompted(commands: Iterable[str]) -> list[tuple[Piece, Piece]]:
+    """Commands for `Facts`, their prompts in colour."""
+    pairs: list[tuple[Piece, Piece]] = []
+    for command in commands:
+        prompt, words = command.split(" ", 1)
+        pairs.append(((prompt, PROMPTS[prompt]), words))
+    return pairs

@@ -2,93 +2,102 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on, work
+from textual import getters, on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, VerticalScroll
-from textual.content import Content
-from textual.widgets import Input, Static
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.widgets import Checkbox, DataTable, Input, Static
 
-from fswizard.errors import FswizardError
+from fswizard.disks.set_up import SetUpChoices
+from fswizard.errors import FswizardError, Refused
 from fswizard.language import N_, _, p_, shown
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Plan
 from fswizard.model.text import safe
 from fswizard.model.units import size_text
-from fswizard.tui.backend import Backend
-from fswizard.tui.drawing import Piece, bullet, cut, facts, filled, fit, heading, keyed, lines, radio, text, tick
-from fswizard.tui.drives import first_sentences, losing
+from fswizard.tui.drawing import Piece, filled, text
+from fswizard.tui.drives import losing
 from fswizard.tui.machine import DiskWatcher, in_background, target_state
-from fswizard.tui.screens.base import SCROLL_LINES, SCROLL_PAGES, TextBox, Window
-from fswizard.tui.screens.review import ROOT, SerialBox, to_confirm
-from fswizard.tui.widgets.canvas import Canvas
-from fswizard.tui.widgets.choice_list import ChoiceList, ListRow, gap, headline
+from fswizard.tui.screens.base import SCROLL, TextBox, Window
+from fswizard.tui.screens.review import ROOT, SerialBox, prompted
+from fswizard.tui.widgets.table import Column, Facts, Row, Table
 
 if TYPE_CHECKING:
-    from fswizard.tui.backend import Offer, SetUpChoices, SetUpDone, SetUpPlan, State
-
-PARTITION = "partition"
+    from fswizard.tui.backend import Backend, Offer, SetUpDone, SetUpPlan, State
 
 
-class FieldBox(TextBox):
-    """One of the texts of the form."""
+class TickBox(Checkbox, inherit_bindings=False):
+    """Textual's own, without Enter, which is a key of the screen."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", N_("review it"))]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("space", "toggle_button", N_("tick"), key_display="space")]
 
 
 class SetUpScreen(Window[None]):
     """Which disk, and how it is called. Disks are looked at only now, as that may wake them."""
 
+    CSS_PATH = "set_up.tcss"
     TITLE = N_("Set it up")
     LOOK = "broad"
     HELP = N_(
-        "Choose the disk or partition that gets this filesystem for good, with space. Everything on it is lost, so it "
+        "Choose the disk or partition that gets this filesystem for good. Everything on it is lost, so it "
         "is checked like a disk for a test, and you confirm it in the review, which shows the exact commands.\n\n"
         "Tab goes to the label, the mount point and the owner. The owner is the account that can write to it.\n\n"
         "This machine starts without the disk, too, such as when it was unplugged.\n\n"
         "A partition table lets other programs and systems see that the disk is in use."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "review", N_("review it")),
+        Binding("enter", "review", N_("review it"), priority=True),
         Binding("tab", "app.focus_next", N_("next field")),
         Binding("escape", "dismiss", N_("back")),
     ]
+    table = getters.query_one("#spare", Table)
+    partition = getters.query_one("#partition", TickBox)
 
     def __init__(self, candidate: Candidate, plan: Plan) -> None:
+        """`plan` is that of the run which recommends the candidate."""
         super().__init__()
+        self.title = _("Set up {filesystem}", filesystem=candidate.title)
         self._candidate = candidate
         self._plan = plan
-        self._drives: tuple[Drive, ...] = ()
-        self._offers: dict[str, tuple[Offer, ...]] = {}
-        self._looked_at: dict[str, object] = {}
-        self._path = ""
-        self._said_of: tuple[str, bool] | None = None
+        self._drives: tuple[Drive, ...] | None = None
+        self._states: dict[str, object] = {}
+        """What each disk was like when it was looked at."""
+        self._looked_at: dict[str, tuple[Offer, ...]] = {}
+        """What of each disk there is, by its name."""
+        self._offers: dict[str, Offer] = {}
+        """By key of the row."""
+        self._proposed = ""
 
     def body(self) -> ComposeResult:
+        usual = self.wizard.backend.usual_set_up(self._candidate, self._plan)
         yield Static(id="message", markup=False)
-        yield ChoiceList(id="disks", ticks=True)
-        with Horizontal(id="fields"):
-            for name in ("label", "mount", "owner"):
-                yield FieldBox(id=name, max_length=200)
+        yield Table(
+            Column(_("Disk")),
+            Column(_("Model"), optional=True),
+            Column(_("Size"), right=True),
+            Column(p_("contents of a disk", "On it"), flexible=True),
+            id="spare",
+        )
+        yield TickBox(_("with a partition table (GPT)"), usual.partition, id="partition", compact=True)
+        texts = (
+            ("label", p_("of a filesystem", "Label"), usual.label),
+            ("mount", _("Mount point"), usual.mount_point),
+            ("owner", _("Owner"), usual.owner),
+        )
+        with Horizontal(id="texts"):
+            for name, title, value in texts:
+                box = TextBox(value=value, id=name, max_length=200)
+                box.border_title = title
+                yield box
 
     def on_mount(self) -> None:
-        self.query_one(".window").border_title = _("Set up {filesystem}", filesystem=self._candidate.title)
-        self._choices: SetUpChoices = self.wizard.backend.usual_set_up(self._candidate, self._plan)
-        words = (("label", p_("of a filesystem", "Label"), self._choices.label),
-                 ("mount", _("Mount point"), self._choices.mount_point),
-                 ("owner", _("Owner"), self._choices.owner))  # fmt: skip
-        for name, title, value in words:
-            box = self.query_one(f"#{name}", Input)
-            box.border_title, box.value = title, value
-        self._redraw()
-        self.query_one(ChoiceList).focus()
+        self._check()
         self._watcher = DiskWatcher(self.wizard.backend, self.wizard.machine, partial(self.call_in_app, self._changed))
         self._watcher.start()
 
@@ -99,111 +108,98 @@ class SetUpScreen(Window[None]):
         """Other disks are there, or something else is on one."""
         self._drives = self.wizard.machine.drives or ()
         for drive in self._drives:
-            if self._looked_at.get(drive.name) != (state := target_state(drive)):
-                self._looked_at[drive.name] = state
+            state = target_state(drive)
+            if self._states.get(drive.name) != state:
+                self._states[drive.name] = state
                 in_background(self._look, self.wizard.backend, drive)
-        self._redraw()
+        self._list()
 
     def _look(self, backend: Backend, drive: Drive) -> None:
         """In a thread for each disk: one that hangs keeps no other waiting."""
-        self.call_in_app(self._looked, drive, backend.set_up_offers(drive))
+        self._looked_at[drive.name] = backend.set_up_offers(drive)
+        self.call_in_app(self._list)
 
-    def _looked(self, drive: Drive, offers: tuple[Offer, ...]) -> None:
-        none_before = not self._usable
-        self._offers[drive.name] = offers
-        self._redraw()
-        if none_before and self._usable:
-            self.query_one(ChoiceList).highlight(next(iter(self._usable)))
+    def _list(self) -> None:
+        """List what can be had of each disk, or why nothing; what is proposed is highlighted, until that is moved."""
+        follows = self.table.key == self._proposed
+        self._offers = {}
+        rows = []
+        for drive in self._drives or ():
+            offers = self._looked_at.get(drive.name, ())
+            usable = [offer for offer in offers if offer.refused is None]
+            if not usable and drive.bus != "loop":
+                usable = list(offers[-1:])  # the whole of it, with all that stands against it
+            for offer in usable:
+                self._offers[offer.path] = offer
+                on_it = losing(offer)
+                if offer.refused:
+                    on_it = text((f"✗ {shown(offer.refused.message)}", "$muted"))
+                model = drive.model or _("no model name")
+                rows.append(Row(offer.path, ((offer.name, "bold"), model, size_text(offer.size_bytes), on_it)))
+        self.table.show(rows)
+        if follows:
+            best = max(self._offers.values(), key=self._suits, default=None)
+            self.table.highlight(best.path if best else "")
+            self._proposed = self.table.key
+        self._check()
 
-    # The list
+    def _suits(self, offer: Offer) -> tuple[bool, ...]:
+        """The disk that was measured is proposed, or else an empty one."""
+        measured = [member.path for member in self._plan.target.members]
+        if self._plan.drive is not None:
+            measured.append(f"/dev/{self._plan.drive.name}")
+        return offer.refused is None, offer.path in measured or f"/dev/{offer.name}" in measured, offer.empty
 
-    @property
-    def _usable(self) -> dict[str, Offer]:
-        here = [offer for drive in self._drives for offer in self._offers.get(drive.name, ())]
-        return {offer.path: offer for offer in here if offer.refused is None}
-
-    def _redraw(self) -> None:
-        usable, rows = self._usable, [headline("which", _("On which disk?"))]
-        if self._path not in usable:
-            self._path = ""
-        for drive in self._drives:
-            offers = self._offers.get(drive.name)
-            own = [offer for offer in offers or () if offer.path in usable]
-            rows += [ListRow(offer.path, partial(self._device_row, drive, offer)) for offer in own]
-            if not own and drive.bus != "loop":
-                refused = (shown(offer.refused.message) for offer in offers or () if offer.refused)
-                words = _("checking it …") if offers is None else f"✗ {next(refused, _('it is gone'))}"
-                rows.append(ListRow(f"no:{drive.name}", partial(_refused_row, drive, words), False))
-        if self._path not in usable or usable[self._path].whole:
-            words = _("with a partition table (GPT)")
-            rows += [gap("gap"), headline("how", _("How?")), _tick_row(PARTITION, self._choices.partition, words)]
-        self.query_one(ChoiceList).rows = tuple(rows)
+    @on(DataTable.RowHighlighted, "#spare")
+    @on(Checkbox.Changed, "#partition")
+    def _check(self) -> None:
+        """Say at once what stands against setting up the highlighted disk."""
+        offer = self._offers.get(self.table.key)
+        self.partition.display = offer is None or offer.whole
         self.refresh_bindings()
-        if self._said_of != (self._path, bool(usable)):
-            self._say_usual()
-
-    def _say_usual(self) -> None:
-        """Only where it changes, as disks are looked at again and again, and an error is to stay until then."""
-        self._said_of = self._path, bool(self._usable)
-        if self._path:
-            self.say(_("⏎ shows the exact commands. Nothing has happened yet."))
-        elif self._usable:
-            words = _("Choose a disk with `space`. Everything on it will be lost; nothing happens before a review.")
-            self.say(keyed(words))
-        else:
+        known = self._drives is not None and all(drive.name in self._looked_at for drive in self._drives)
+        if offer is None and not known:
+            self.say(_("Looking for disks …"))
+        elif offer is None:
             self.say(_("No disk here can be set up so far: connect one, or free one."))
-
-    def _device_row(self, drive: Drive, offer: Offer, width: int, on: bool) -> Content:
-        words = f"{offer.name}  {drive.model or _('no model name')}, {size_text(offer.size_bytes)}"
-        first = text(radio(offer.path == self._path), " ", (cut(words, width - 4), "bold"))
-        loss = losing(offer)
-        return text(first, "  " if first.cell_length + 2 + loss.cell_length <= width else "\n    ", loss)
-
-    @on(ChoiceList.Ticked)
-    def _tick(self, event: ChoiceList.Ticked) -> None:
-        event.stop()
-        if event.key == PARTITION:
-            self._choices = replace(self._choices, partition=not self._choices.partition)
+        elif offer.refused:
+            self.show_error(offer.refused)
         else:
-            self._path = event.key
-        self._redraw()
-        self._say_usual()
+            usual = text(
+                (offer.name, "bold"),
+                ": ",
+                losing(offer),
+                ". ",
+                _("⏎ shows the exact commands. Nothing has happened yet."),
+            )
+            self._make_plan(lambda plan: self.say(usual), group="check")
+
+    def _make_plan(self, then: Callable[[SetUpPlan], object], group: str) -> None:
+        """For the highlighted disk and what was typed, or say what stands against it."""
+        typed = {box.id: box.value.strip() for box in self.query(TextBox)}
+        choices = SetUpChoices(typed["label"], typed["mount"].rstrip("/"), typed["owner"], self.partition.value)
+        self.ask(partial(self.wizard.backend.plan_set_up, self._candidate, self.table.key, choices), then, group=group)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return bool(self._usable) if action == "review" else super().check_action(action, parameters)
+        if action != "review":
+            return super().check_action(action, parameters)
+        offer = self._offers.get(self.table.key)
+        return offer is not None and offer.refused is None
 
-    @on(Input.Submitted)
     def action_review(self) -> None:
-        row = self.query_one(ChoiceList).key  # Enter there means that disk
-        if not self._path and row in self._usable:
-            self._path = row
-            self._redraw()
-        if not self._usable:
-            self._say_usual()
-        elif not self._path:
-            self.refuse(_("Choose a disk first: `↑↓`, then `space`."))
-        else:
-            self._plan_it()
+        self._make_plan(lambda plan: self.wizard.push_screen(SetUpReview(plan)), group="review")
 
-    def _plan_it(self) -> None:
-        label, point, owner = (self.query_one(f"#{name}", Input).value.strip() for name in ("label", "mount", "owner"))
-        self._choices = replace(self._choices, label=label, mount_point=point.rstrip("/"), owner=owner)
-        backend, candidate, path, choices = self.wizard.backend, self._candidate, self._path, self._choices
-
-        def look() -> tuple[SetUpPlan, State]:
-            plan = backend.plan_set_up(candidate, path, choices)
-            return plan, backend.rights() if plan.identifiers else "root"
-
-        self.ask(look, self._planned)
-
-    def _planned(self, planned: tuple[SetUpPlan, State]) -> None:
-        self.wizard.push_screen(SetUpReview(*planned))
+    @on(DataTable.RowSelected, "#spare")
+    async def _clicked(self) -> None:
+        await self.run_action("review")
 
 
 class SetUpReview(Window[None]):
     """The exact commands; once confirmed, how it goes, and where the disk is then."""
 
+    CSS_PATH = "set_up.tcss"
     TITLE = N_("Review")
+    AUTO_FOCUS = ""
     LOOK = "full"
     HELP = N_(
         "These are the exact commands, in order, as root; $uuid is what blkid prints, $stamp the time. They start only "
@@ -214,63 +210,68 @@ class SetUpReview(Window[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "save", N_("save as a script"), key_display="^s"),
         Binding("c", "copy", N_("copy the undo")),
-        *SCROLL_LINES,
-        *SCROLL_PAGES,
+        *SCROLL,
         Binding("escape", "back", N_("back")),
     ]
+    window = getters.query_one(".window", Vertical)
+    serial = getters.query_one("#serial", SerialBox)
 
-    def __init__(self, plan: SetUpPlan, rights: State) -> None:
+    def __init__(self, plan: SetUpPlan) -> None:
         super().__init__()
         self._plan = plan
-        self._rights = rights
         self._working = False
         self._steps: list[str] = []
+        """Those that were begun, as they are listed."""
         self._done: SetUpDone | None = None
 
     def body(self) -> ComposeResult:
         yield Static(id="message", markup=False)
         yield SerialBox(id="serial")
-        yield VerticalScroll(Canvas(id="plan"), can_focus=False)
+        with VerticalScroll(can_focus=False):
+            yield Facts(id="facts")
+            yield Static(id="above", markup=False)
+            yield Facts(id="commands")
 
     def on_mount(self) -> None:
-        plan, box = self._plan, self.query_one("#serial", SerialBox)
-        self.query_one("#plan", Canvas).show(self._review)
-        if plan.identifiers and self._rights == "none":
-            words = _("This needs root, which you can't get here. `^s` saves a script for root.")
-            self.say(("! ", "bold $text-warning"), keyed(words))
-            box.display, box.disabled = False, True
-        elif plan.identifiers:
-            self.say(to_confirm(plan.title, plan.kind, plan.identifiers[0], empty=plan.empty))
-            box.placeholder = _("{kind} of {disk}", kind=_(plan.kind), disk=plan.title)
-            box.focus()
-        else:
+        self.serial.display = False
+        self.ask(self.wizard.backend.rights, self._review)
+
+    def _review(self, rights: State) -> None:
+        plan, chosen = self._plan, self._plan.choices
+        loss = ("; ".join(map(shown, plan.losses)), "bold $text-error")
+        if plan.empty:
+            loss = (p_("you lose", "nothing"), "bold $text-success")
+        result = _(
+            "{filesystem} “{label}” on {directory}, owned by {owner}",
+            filesystem=plan.candidate.filesystem.name,
+            label=chosen.label,
+            directory=chosen.mount_point,
+            owner=chosen.owner,
+        )
+        facts: list[tuple[Piece, Piece]] = [(_("You lose"), loss), (_("You get"), result)]
+        if not plan.identifiers:
             demo = (f"{_('This is a demo: nothing is done.')} ", "bold $text-warning")
             self.say(demo, _("These would be the commands."))
-            box.display, box.disabled = False, True
+        elif rights == "none":
+            facts.append((_("Root"), _(ROOT[rights])))
+            self.refuse(_("This needs root, which you can't get here. `^s` saves a script for root."))
+        else:
+            facts.append((_("Root"), _("fswizard runs as root.") if rights == "root" else _(ROOT[rights])))
+            self.say(self.serial.ask_about(plan))
+        self._show(facts, _("Exact commands, as root"), plan.commands)
+
+    def _show(self, facts: Iterable[tuple[Piece, Piece]], title: str = "", commands: Iterable[str] = ()) -> None:
+        """Show facts, and commands of root's under a title."""
+        self.query_one("#facts", Facts).show(facts)
+        self.query_one("#above", Static).update(title)
+        self.query_one("#commands", Facts).show(prompted(f"# {command}" for command in commands))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        possible = {
-            "copy": self._done is not None,
-            "save": bool(self._plan.identifiers) and not (self._done or self._working),
-        }
-        return possible.get(action, super().check_action(action, parameters))
-
-    def _review(self, width: int) -> Content:
-        plan, chosen = self._plan, self._plan.choices
-        loss = (p_("you lose", "nothing"), "bold $text-success")
-        if not plan.empty:
-            loss = ("; ".join(map(shown, plan.losses)), "bold $text-error")
-        new = {
-            "filesystem": plan.candidate.filesystem.name, "label": chosen.label, "directory": chosen.mount_point,
-            "owner": chosen.owner,
-        }  # fmt: skip
-        pairs: tuple[tuple[str, Piece], ...] = (
-            (_("You lose"), loss),
-            (_("You get"), _("{filesystem} “{label}” on {directory}, owned by {owner}", **new)),
-            (_("Root"), _root(self._rights) if plan.identifiers else p_("root", "not needed in a demo")),
-        )
-        known, title = facts(pairs, width, label=10, gap=False), heading(_("Exact commands, as root"), width)
-        return lines((known, Content(""), title, _commands(plan.commands, width)))
+        if action == "copy":
+            return self._done is not None
+        if action == "save":
+            return bool(self._plan.identifiers) and not self._done and not self._working
+        return super().check_action(action, parameters)
 
     @on(Input.Submitted, "#serial")
     def _submitted(self, event: Input.Submitted) -> None:
@@ -287,8 +288,8 @@ class SetUpReview(Window[None]):
             self.show_error(error)
             return
         self._working = True
-        self.query_one("#serial").display = False
-        self.query_one(".window").border_title = _("Setting it up")
+        self.serial.display = False
+        self.window.border_title = _("Setting it up")
         self.refresh_bindings()
         self._carry_out(typed)
 
@@ -300,25 +301,34 @@ class SetUpReview(Window[None]):
         except FswizardError as error:
             self.call_in_app(self._failed, error)
 
-    def _step(self, words: str) -> None:
-        words = shown(words)
-        self._steps.append(words)
-        self.say((f"{words[:1].upper()}{words[1:]} …", "bold"))
-        self.query_one("#plan", Canvas).show(partial(_progress, tuple(self._steps)))
+    def _step(self, step: str) -> None:
+        self.say()
+        self._steps.append(shown(step))
+        self._show_steps(("…", "bold $text-primary"))
+
+    def _show_steps(self, last: Piece) -> None:
+        """The steps so far, all done but for the last one."""
+        marks: list[Piece] = [("✓", "bold $text-success")] * (len(self._steps) - 1)
+        self._show(zip([*marks, last], self._steps))
 
     def _failed(self, error: FswizardError) -> None:
         self._working = False
-        self.query_one(".window").border_title = _("It wasn't set up")
+        self.window.border_title = _("It wasn't set up")
         self.show_error(error)
-        self.query_one("#plan", Canvas).show(partial(_progress, tuple(self._steps), failed=True))
+        self._show_steps(("✗", "bold $text-error"))
         self.refresh_bindings()
 
     def _end(self, done: SetUpDone) -> None:
         self._working, self._done = False, done
-        self.query_one(".window").border_title = _("Your disk is ready")
+        self.window.border_title = _("Your disk is ready")
         where = filled(_("Your disk is at {directory}."), directory=(done.mount_point, "bold"))
         self.say(("✓ ", "bold $text-success"), where)
-        self.query_one("#plan", Canvas).show(partial(_ended, done))
+        facts: list[tuple[Piece, Piece]] = [
+            (_("Mounted"), _("on {directory}, now and whenever this machine starts", directory=done.mount_point)),
+            (_("Test file"), _("{file} was written by its owner and can be deleted", file=done.test_file)),
+            (p_("setting up", "Before"), _("{file} is /etc/fstab as it was", file=done.backup)),
+        ]
+        self._show(facts, _("To undo it; files on it stay:"), done.undo)
         self.refresh_bindings()
 
     # Keys
@@ -338,45 +348,18 @@ class SetUpReview(Window[None]):
 
     def action_save(self) -> None:
         path = Path.home() / f"fswizard-set-up-{self._plan.choices.label}.sh"
-        backend, plan = self.wizard.backend, self._plan
-        self.ask(lambda: backend.save_script(plan, path), lambda saved: self._saved(path), group="save")
-
-    def _saved(self, path: Path) -> None:
         words = _("Saved as {path}. Read it, then run: sudo sh {path}", path=safe(str(path)))
-        self.say(("✓ ", "bold $text-success"), words)
+        saved = text(("✓ ", "bold $text-success"), words)
+        self.ask(partial(save_script, self._plan, path), lambda _: self.say(saved), group="save")
 
 
-def _root(rights: State) -> str:
-    if rights == "root":
-        return _("fswizard runs as root.")
-    return _(ROOT[rights])
+def save_script(plan: SetUpPlan, path: Path) -> None:
+    """A script that does the same, in a new file; Refused where that cannot be written."""
+    from fswizard.disks.set_up_plan import script
+    from fswizard.system.files import write_new
 
-
-def _tick_row(key: str, on: bool, words: str) -> ListRow:
-    return ListRow(key, text(tick(on), f" {words}"))
-
-
-def _refused_row(drive: Drive, words: str, width: int, on: bool) -> Content:
-    head = text(" ", radio(False, enabled=False), " ", (f"{drive.name}, {size_text(drive.size_bytes)}", "$muted"))
-    return text(fit(head, 24), "  ", (first_sentences(words, max(4, width - 26)), "$muted"))
-
-
-def _commands(commands: Sequence[str], width: int) -> Content:
-    return lines(bullet(("#", "bold $text-warning"), command, width) for command in commands)
-
-
-def _progress(steps: Sequence[str], width: int, *, failed: bool = False) -> Content:
-    last = ("✗", "bold $text-error") if failed else ("…", "bold $text-primary")
-    marks = [*(("✓", "bold $text-success") for _ in steps[:-1]), last]
-    return lines(bullet(mark, words, width) for mark, words in zip(marks, steps))
-
-
-def _ended(done: SetUpDone, width: int) -> Content:
-    pairs = (
-        (_("Mounted"), _("on {directory}, now and whenever this machine starts", directory=done.mount_point)),
-        (_("Test file"), _("{file} was written by its owner and can be deleted", file=done.test_file)),
-        (p_("setting up", "Before"), _("{file} is /etc/fstab as it was", file=done.backup)),
-    )
-    undo = _commands(done.undo, width)
-    heading = _("To undo it; files on it stay:")
-    return lines((facts(pairs, width, label=10, gap=False), Content(""), heading, undo))
+    try:
+        write_new(path, script(plan).encode())
+    except OSError as error:
+        words = _("{path} cannot be written: {reason}.", path=safe(str(path)), reason=error.strerror)
+        raise Refused(words) from error

@@ -19,7 +19,10 @@ from fswizard.tui.drawing import text
 from fswizard.tui.steps import WizardStep
 
 MENU = "ctrl+p"
-NAMES = {"enter": "⏎", "escape": "esc", "slash": "/", "question_mark": "?", "delete": "del", "right": "→"}
+NAMES = {
+    "enter": "⏎", "escape": "esc", "slash": "/", "question_mark": "?", "delete": "del",
+    "up": "↑", "down": "↓", "right": "→", "pageup": "PgUp", "pagedown": "PgDn",
+}  # fmt: skip
 """How keys are written that Textual calls otherwise."""
 RANK = {"enter": 0, "escape": 2, "f1": 3}
 """Where keys stand in the footer; all others between the first and the last."""

@@ -209,7 +209,7 @@ class Facts(Static):
         self.pairs = tuple(pairs)
         grid = rich_table.Table.grid(padding=(0, 2 if any(text(a).cell_length > 2 for a, _ in self.pairs) else 1, 0, 0))
         grid.add_column(no_wrap=True)
-        grid.add_column(ratio=1)
+        grid.add_column(ratio=1, overflow="fold")
         for number, (name, words) in enumerate(self.pairs):
             if spaced and number:
                 grid.add_row()
