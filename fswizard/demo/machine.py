@@ -143,9 +143,7 @@ class DemoMachine(Backend):
     why_root = _answers("")
     authorise = keep_setting = _answers(None)
     mounted = history = ongoing = resumable = leftovers = _answers(())
-    broken_recipes = layout_candidates = questions = clean = _answers(())
-    recipe_like = remove_recipe = _refuses(N_("A demo keeps no recipes."))
-    remove = _refuses(N_("A demo keeps no results."))
+    questions = _answers(())
 
     # Setting up
 

@@ -6,16 +6,15 @@ What is the same everywhere, such as the catalogue of filesystems, screens impor
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from fswizard.errors import FswizardError, Refused, UsageError
-from fswizard.language import _, in_english, listing
-from fswizard.model.analysis import Findings, MoreTime
+from fswizard.errors import FswizardError, UsageError
+from fswizard.language import _, listing
+from fswizard.model.analysis import MoreTime
 from fswizard.model.drive import Drive
 from fswizard.model.events import Event
 from fswizard.model.filesystem import Candidate, Filesystem
@@ -23,9 +22,8 @@ from fswizard.model.layout import Layout
 from fswizard.model.plan import Member, Plan, Target
 from fswizard.model.recipe import Recipe
 from fswizard.model.result import Result
-from fswizard.model.text import safe
 from fswizard.system import host
-from fswizard.system.files import home_directory, keep_setting, setting, write_new
+from fswizard.system.files import home_directory, keep_setting, setting
 from fswizard.tui.choices import WizardChoices
 
 if TYPE_CHECKING:
@@ -168,39 +166,11 @@ class Backend:
 
         return recipes.available()
 
-    def broken_recipes(self) -> tuple[str, ...]:
-        """What is wrong with the recipes of the user's own that cannot be used, each with the name of its file."""
-        from fswizard import recipes
-
-        return tuple(error.message.removeprefix(f"{safe(str(recipes.own_directory()))}/") for error in recipes.broken())
-
-    def recipe_like(self, directory: str, title: str, stopped: Callable[[], bool]) -> Recipe | None:
-        """Keep a new recipe with files like those in a directory, unless `stopped()` before it was looked through.
-
-        FswizardError where there are none, or where it cannot be kept.
-        """
-        from fswizard.recipes import own, tree_profile
-
-        seen = tree_profile.look(Path(directory).expanduser(), stopped)
-        return None if stopped() else own.save(own.like(seen, title))
-
-    def remove_recipe(self, recipe: Recipe) -> None:
-        """Delete the file of a recipe of the user's own; FswizardError where that cannot be done."""
-        from fswizard.recipes import own
-
-        own.remove(recipe)
-
     def availability(self, made: Filesystem | Layout) -> Availability:
         """Whether a filesystem can be made here, or a layout, beside its filesystem."""
         from fswizard.filesystems import availability, layout_availability
 
         return layout_availability(made) if isinstance(made, Layout) else availability(made)
-
-    def layout_candidates(self, recipe: Recipe, members: int) -> tuple[str, ...]:
-        """Short names of what can be compared on that number of devices."""
-        from fswizard.filesystems import layout_candidates
-
-        return layout_candidates(recipe.array_candidates, members)
 
     def draft(self, choices: WizardChoices) -> Plan:
         """How long the run would take so far, and what it would write: a plan with nothing else in it, nor checked.
@@ -274,15 +244,6 @@ class Backend:
 
         return devices_of(plan)
 
-    def confirmed(self, plan: Plan, typed: str) -> Plan:
-        """The plan, ready to be carried out; Refused where `typed` is wrong or a device is not as it was shown.
-
-        What was typed for several devices stands there with commas between.
-        """
-        from fswizard.disks.choice import confirmed
-
-        return confirmed(plan, typed)
-
     def rights(self) -> State:
         """How root's rights can be had."""
         from fswizard.disks import rights
@@ -352,32 +313,6 @@ class Backend:
             return run
         return replace(run, plan=replace(run.plan, time_limit_s=run.plan.preparation_s + more.limit_s))
 
-    def conclude(self, result: Result, weights: Mapping[str, float], needs: Sequence[str]) -> Findings:
-        from fswizard.advice import conclude
-
-        return conclude(result, weights=weights, needs=needs)
-
-    def render(self, findings: Findings, format_name: str, *, english: bool = False) -> str | bytes:
-        """Bytes of a picture; Missing where what draws it is not installed."""
-        from fswizard.advice import again
-        from fswizard.report import find_format, render
-        from fswizard.system.pictures import png
-
-        kind = find_format(format_name)
-        with in_english() if kind.english or english else nullcontext():
-            text = render(again(findings), format_name)
-        return png(text) if kind.drawn else text
-
-    def export(self, path: Path, content: bytes) -> None:
-        """Write a report to a new file; OSError where that cannot be."""
-        write_new(path, content)
-
-    def why_not_set_up(self, candidate: Candidate) -> str:
-        """In a sentence; empty where a disk can be set up so."""
-        from fswizard.disks.set_up import why_not_set_up
-
-        return why_not_set_up(candidate)
-
     def usual_set_up(self, candidate: Candidate, plan: Plan) -> SetUpChoices:
         """What the form begins with."""
         from fswizard.disks.set_up_plan import usual_choices
@@ -406,19 +341,6 @@ class Backend:
 
         return set_up(plan, typed)
 
-    def save_script(self, plan: SetUpPlan, path: Path) -> None:
-        """A script that does the same, in a new file; Refused where that cannot be written."""
-        from fswizard.disks.set_up_plan import script
-
-        try:
-            write_new(path, script(plan).encode())
-        except FileExistsError as error:
-            raise Refused(_("{path} exists already.", path=safe(str(path))), _("Rename or delete it first.")) from error
-        except OSError as error:
-            raise Refused(
-                _("{path} cannot be written: {reason}.", path=safe(str(path)), reason=error.strerror)
-            ) from error
-
     def history(self) -> tuple[Entry, ...]:
         from fswizard.results import all_results
 
@@ -431,12 +353,6 @@ class Backend:
         result = load(path)
         return with_short_names(result, [candidate.name for candidate in result.plan.candidates])
 
-    def remove(self, path: Path) -> None:
-        """Delete a result; FswizardError where it cannot be."""
-        from fswizard.results import remove
-
-        remove(path)
-
     def setting(self, name: str) -> str:
         """What the user chose last, such as the theme; empty where nothing was chosen."""
         return setting(name)
@@ -448,12 +364,6 @@ class Backend:
         from fswizard.disks.journal import leftovers
 
         return leftovers()
-
-    def clean(self, leftover: Leftover) -> tuple[str, ...]:
-        """Clean up, and say in sentences what was not there any more."""
-        from fswizard.disks.journal import clean
-
-        return clean(leftover)
 
 
 def _renamed(entry: Entry) -> Entry:

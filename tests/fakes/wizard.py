@@ -133,7 +133,6 @@ class FakeMachine(Backend):
         self.started: list[Plan] = []
         """What was to be measured by each of `sessions`."""
         self.sessions: list[FakeSession] = []
-        self.cleaned: list[Leftover] = []
 
     def watch(self, stopped: Callable[[], bool]) -> Iterator[tuple[Drive, ...]]:
         shown = None
@@ -217,11 +216,6 @@ class FakeMachine(Backend):
 
     def leftovers(self) -> tuple[Leftover, ...]:
         return tuple(self.left)
-
-    def clean(self, leftover: Leftover) -> tuple[str, ...]:
-        self.left.remove(leftover)
-        self.cleaned.append(leftover)
-        return super().clean(leftover)
 
 
 class AllRecipes(FakeMachine):

@@ -97,6 +97,7 @@ async def test_the_gallery_shows_all_stories_and_opens_one() -> None:
         for story in stories().values():
             assert story.title in screen_text(pilot.app)
             assert story.disk in screen_text(pilot.app)
+        last = [*stories()][-1]
         await pilot.press("end", "f")
         await at_step(pilot, "purpose")
         wizard = pilot.app

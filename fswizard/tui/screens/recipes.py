@@ -82,7 +82,8 @@ class RecipesScreen(Window[Recipe | None]):
         self.wizard.machine.forget_recipes()
         self._offered = {recipe.name: fitted(self.wizard, recipe) for recipe in self.wizard.machine.recipes}
         directory = safe(str(recipes.own_directory()))
-        self._broken = [error.message.removeprefix(f"{directory}/") for error in recipes.broken()]
+        broken = () if self.wizard.backend.banner else recipes.broken()
+        self._broken = [error.message.removeprefix(f"{directory}/") for error in broken]
         self._fill()
         backend, choices, items = self.wizard.backend, self.choices, tuple(self._offered.values())
         self.ask(lambda: [with_figures(backend, choices, item) for item in items], self._know_figures)
