@@ -1,85 +1,148 @@
-"""Who may be recommended, and how sure that is."""
+"""Which of the measured candidates may be recommended, and how sure that is."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from fswizard.model.analysis import ALIKE_AT_THE_END, Analysis, AnswerKind
+from fswizard.advice.words import speed_against
+from fswizard.language import listing
+from fswizard.model.analysis import ALIKE_AT_THE_END, Analysis, AnswerKind, Ratio
+from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Result
+from fswizard.model.units import speed_text
+
+Names = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The candidates to choose from, by an analysis and the user's needs."""
+    """The candidates of a run, sorted by whether they may be recommended."""
 
+    result: Result
+    analysis: Analysis
     kind: AnswerKind
-    names: tuple[str, ...] = ()
+    names: Names = ()
     """The one to use first; then those that may be as good, or over which its lead depends on a test."""
-    eligible: tuple[str, ...] = ()
+    eligible: Names = ()
     """Measured candidates that are safe and meet the needs, best first."""
-    lacking: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    lacking: Mapping[str, Names] = field(default_factory=dict)
     """Measured candidates with the needs that they do not meet."""
-    unsafe: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    unsafe: Mapping[str, Names] = field(default_factory=dict)
     """Measured candidates with the options that may lose data in a crash."""
-    in_memory: tuple[str, ...] = ()
+    in_memory: Names = ()
     """Measured candidates whose direct writes stayed in memory, so that they cannot be compared with the others."""
+
+    @property
+    def plan(self) -> Plan:
+        return self.result.plan
+
+    @property
+    def first(self) -> Candidate:
+        """The candidate to use, where there is one."""
+        return self.plan.candidate(self.names[0])
+
+    @property
+    def others(self) -> list[str]:
+        """Eligible candidates without the first choice."""
+        return [name for name in self.eligible if name != self.names[0]]
+
+    @property
+    def tests(self) -> list[Workload]:
+        """The workloads that count."""
+        return [workload for workload in self.plan.recipe.workloads if workload.weight > 0]
+
+    def title(self, name: str) -> str:
+        return self.plan.candidate(name).title
+
+    def titles(self, names: Sequence[str]) -> str:
+        return listing([self.title(name) for name in names])
+
+    def to_first(self, name: str) -> Ratio | None:
+        """The overall ratio of a candidate to the first choice, if there are both."""
+        return self.analysis.pair(name, self.names[0]) if self.names else None
+
+    def by_test(self, rival: str) -> list[tuple[Workload, Ratio]]:
+        """The tests in which the first choice was compared with a rival, and its ratio to that."""
+        parts = [(test, self.analysis.part(self.names[0], rival, test.name)) for test in self.tests]
+        return [(test, ratio) for test, ratio in parts if ratio]
+
+    @property
+    def unit(self) -> str:
+        """The unit that overall speeds are worded in: that of rates if every test has one."""
+        return "1/s" if all(test.metric.unit.endswith("/s") for test in self.tests) else "s"
+
+    def speed(self, ratio: float) -> str:
+        """An overall ratio in words: `21 % faster`."""
+        return speed_text(ratio, self.unit)
+
+    def comparison(self, pair: Ratio) -> str:
+        """An overall ratio with what it is to: `21 % faster than ext4`."""
+        return speed_against(pair.ratio, self.title(pair.baseline), self.unit)
 
 
 def choose(result: Result, analysis: Analysis) -> Choice:
     """Needs and safety first, then speed."""
     plan = result.plan
-    measured = analysis.leaders if analysis.rounds else ()
-    if analysis.overall:
-        measured = tuple(ratio.candidate for ratio in analysis.overall if ratio.verdict != "failed")
+    if result.outcome == "failed":
+        return Choice(result, analysis, "failed")
+    measured = [ratio.candidate for ratio in analysis.overall if ratio.verdict != "failed"]
+    if not analysis.overall and analysis.rounds:
+        measured = [*analysis.leaders]  # one alone, which has no ratio
     if not measured:
-        failed = bool(result.failures) and not analysis.leaders
-        return Choice("failed" if failed else "nothing")
-    candidates = {name: plan.candidate(name) for name in measured}
-    lacks = {name: candidate.lacking(plan.needs) for name, candidate in candidates.items()}
-    risks = {name: candidate.unsafe_options for name, candidate in candidates.items()}
-    cached = result.kept_in_memory
-    in_memory = tuple(name for name in measured if name in cached and not set(measured) <= cached)
-    eligible = tuple(name for name in measured if not (lacks[name] or risks[name] or name in in_memory))
+        all_failed = result.failures and not analysis.leaders
+        return Choice(result, analysis, "failed" if all_failed else "nothing")
+
+    candidates = [plan.candidate(name) for name in measured]
+    lacking = {candidate.name: needs for candidate in candidates if (needs := candidate.lacking(plan.needs))}
+    unsafe = {candidate.name: risky for candidate in candidates if (risky := candidate.unsafe_options)}
+    in_memory = [name for name in measured if name in result.kept_in_memory]
+    if in_memory == measured:
+        in_memory = []  # they can still be compared with each other
+    excluded = {*lacking, *unsafe, *in_memory}
+    eligible = [name for name in measured if name not in excluded]
     kind, names = _rank(plan, analysis, eligible)
-    if len(measured) == 1 and kind == "only" and not any(ratio.verdict == "failed" for ratio in analysis.overall):
+    if kind == "only" and len(analysis.overall) < 2:
         kind = "open"  # nothing speaks for the only one that was measured
-    return Choice(
-        kind,
-        names,
-        eligible,
-        tuple((name, lack) for name, lack in lacks.items() if lack),
-        tuple((name, risk) for name, risk in risks.items() if risk),
-        in_memory,
-    )
+    return Choice(result, analysis, kind, names, tuple(eligible), lacking, unsafe, tuple(in_memory))
 
 
-def _rank(plan: Plan, analysis: Analysis, eligible: Sequence[str]) -> tuple[AnswerKind, tuple[str, ...]]:
+def _rank(plan: Plan, analysis: Analysis, eligible: Sequence[str]) -> tuple[AnswerKind, Names]:
+    """The kind of answer, and the names of those that nobody is proven to beat."""
     best = analysis.unbeaten(eligible)
-    if len(eligible) < 2:
-        return ("only" if eligible else "excluded"), best
+    if not eligible:
+        return "excluded", ()
+    if len(eligible) == 1:
+        return "only", best
     if len(best) == 1:
         return "winner", best
     if analysis.all_within(best, ALIKE_AT_THE_END):
-        chosen = [plan.candidate(name) for name in best]
-        chosen.sort(key=lambda c: (c.name != plan.baseline, len(c.mount_options) + len(c.mkfs_options)))
-        return "alike", tuple(candidate.name for candidate in chosen)
+        return "alike", tuple(sorted(best, key=lambda name: (name != plan.baseline, options(plan.candidate(name)))))
     for name in best:
-        if all(analysis.dependence(name, other) for other in best if other != name):
-            return "depends", (name, *(other for other in best if other != name))
+        others = [other for other in best if other != name]
+        if all(analysis.dependence(name, other) for other in others):
+            return "depends", (name, *others)
     return "open", tuple(sorted(best, key=lambda name: name != plan.baseline))
 
 
-def torn_between(plan: Plan, analysis: Analysis, one: str, other: str) -> tuple[Workload, Workload] | None:
+def options(candidate: Candidate) -> int:
+    """The number of options that were chosen for a candidate."""
+    return len(candidate.mount_options) + len(candidate.mkfs_options)
+
+
+def torn_between(choice: Choice, one: str, other: str) -> tuple[Workload, Workload] | None:
     """Two tests of the same work with other files: at the first `one` is proven faster, at the second slower."""
-    proven: dict[tuple[str, str], Workload] = {}
-    for workload in plan.recipe.workloads:
-        part = analysis.part(one, other, workload.name)
-        if part is not None and workload.weight > 0 and workload.job.activity:
-            proven.setdefault((workload.job.activity, part.verdict), workload)
-    for (activity, verdict), workload in proven.items():
-        if verdict == "faster" and (activity, "slower") in proven:
-            return workload, proven[activity, "slower"]
+    faster: dict[str, Workload] = {}
+    slower: dict[str, Workload] = {}
+    for test in choice.tests:
+        part = choice.analysis.part(one, other, test.name)
+        if part and part.verdict == "faster":
+            faster.setdefault(test.job.activity, test)
+        if part and part.verdict == "slower":
+            slower.setdefault(test.job.activity, test)
+    for activity, test in faster.items():
+        if activity and activity in slower:
+            return test, slower[activity]
     return None

@@ -5,8 +5,7 @@ from __future__ import annotations
 import shlex
 
 from fswizard.filesystems.commands import LABELS, Commands, DeviceNames, crypttab_line, fstab_line, make, volume_path
-from fswizard.language import N_, _
-from fswizard.model.analysis import Reason
+from fswizard.language import _
 from fswizard.model.filesystem import TMPFS, Candidate
 from fswizard.model.layout import LUKS, MD
 from fswizard.model.plan import Plan
@@ -17,73 +16,84 @@ DISK = "/dev/disk/by-id/DISK"
 TMPFS_OPTIONS = ("mode=1777", "nosuid", "nodev")
 """Anybody may make files in it, as in /tmp (tmpfs(5))."""
 LABEL = "data"
-"""Where the mount point suggests none; a volume is then `/dev/mapper/data`."""
+"""Label where the mount point suggests none; a volume is then `/dev/mapper/data`."""
 
 
 def commands(plan: Plan, name: str) -> tuple[str, ...]:
     """Commands that format and the fstab line if there is one; only the line if nothing needs formatting."""
-    candidate, point = plan.candidate(name), plan.recipe.mount_point
+    candidate = plan.candidate(name)
+    filesystem = candidate.filesystem
+    point = plan.recipe.mount_point
     if candidate.in_memory:
         size = f"size={binary_size_text(plan.recipe.image_bytes)}"
         return (fstab_line(TMPFS, point, TMPFS, (size, *TMPFS_OPTIONS), 0),)
-    if candidate.directory or not candidate.filesystem.mkfs_program:
+    if not _is_formatted(candidate):
         return ()
-    label = label_for(candidate, point)
+
+    label = point.rpartition("/")[2] or LABEL
+    if filesystem.name in LABELS:
+        longest = LABELS[filesystem.name][1]
+        label = label[:longest]
+    mount = fstab_line(f"LABEL={label}", point, filesystem.mount_type, candidate.mount_options, filesystem.fsck_pass)
     if only_mount_options_differ(plan):
-        return (_fstab_line(candidate, label, point),)
-    lines = tuple(map(shlex.join, making(candidate, label)))
+        return (mount,)
+
+    lines = [shlex.join(command) for command in making(candidate, label)]
     if how := candidate.encryption:
-        opened = {name: how[name] for name in ("workqueues", "discards")}
-        lines += (f"# {_('for /etc/crypttab:')}", crypttab_line(label, DISK, **opened), f"# {_('for /etc/fstab:')}")
-    return lines if candidate.filesystem.pool else (*lines, _fstab_line(candidate, label, point))
+        opened = crypttab_line(label, DISK, workqueues=how["workqueues"], discards=how["discards"])
+        lines += [f"# {_('for /etc/crypttab:')}", opened, f"# {_('for /etc/fstab:')}"]
+    if not filesystem.pool:
+        lines.append(mount)
+    return tuple(lines)
 
 
-def label_for(candidate: Candidate, mount_point: str) -> str:
-    """The mount point's last name, as long as labels may be."""
-    longest = LABELS[candidate.filesystem.name][1] if candidate.filesystem.name in LABELS else None
-    return mount_point.rpartition("/")[2][:longest] or LABEL
-
-
-def _fstab_line(candidate: Candidate, label: str, point: str) -> str:
-    made = candidate.filesystem
-    return fstab_line(f"LABEL={label}", point, made.mount_type, candidate.mount_options, made.fsck_pass)
-
-
-def how_to_use(plan: Plan, name: str) -> tuple[Reason, ...]:
-    """How to use the fstab line, if nothing needs formatting."""
+def how_to_use(plan: Plan, name: str) -> str:
+    """What to know about the fstab line where it is the only command; empty where there are others, or none."""
     candidate = plan.candidate(name)
     if candidate.in_memory:
-        text = N_(
+        return _(
             "What is in it is lost when the machine crashes or is switched off: keep what you can't make again on a "
             "disk."
         )
-        return (Reason("use", _(text)),)
-    if candidate.directory or not candidate.filesystem.mkfs_program or not only_mount_options_differ(plan):
-        return ()
-    options = ",".join(candidate.mount_options) or "defaults"
-    text = N_(
+    if not _is_formatted(candidate) or not only_mount_options_differ(plan):
+        return ""
+    return _(
         "Only mount options differ, so nothing needs formatting: put {options} into the fourth column of the "
-        "filesystem's line in /etc/fstab, then unmount it and mount it again."
+        "filesystem's line in /etc/fstab, then unmount it and mount it again.",
+        options=",".join(candidate.mount_options) or "defaults",
     )
-    return (Reason("use", _(text, options=options)),)
+
+
+def _is_formatted(candidate: Candidate) -> bool:
+    """Whether using a candidate takes a mkfs, unlike that of a directory."""
+    return not candidate.directory and bool(candidate.filesystem.mkfs_program)
 
 
 def only_mount_options_differ(plan: Plan) -> bool:
-    """Whether all candidates of the run would be formatted the same way."""
-    first, *others = ((making(candidate), candidate.array) for candidate in plan.candidates)
-    return bool(others) and all(other == first for other in others)
+    """Whether there are several candidates, and all of them are formatted the same way."""
+    first, *others = plan.candidates
+    made = making(first)
+    return bool(others) and all(making(other) == made and other.array == first.array for other in others)
 
 
 def making(candidate: Candidate, label: str = LABEL) -> Commands:
-    """What makes it on devices that the user names, for use: nothing is marked or left out as in a run."""
-    array, below = candidate.array, candidate.below
-    devices = [f"{DISK}-{number}" for number in range(1, array.members + 1)] if array and not array.layout.alone else []
-    name, device = ("POOL" if candidate.filesystem.pool else label), DISK
-    if below:
-        made = {MD: ("ARRAY", "/dev/md/ARRAY"), LUKS: (label, volume_path(label))}
-        name, device = made[below.layout.maker]
-    names = DeviceNames(tuple(devices) or (DISK,), device, name, "", "", label)
-    orders, program = candidate.orders(scratch=False), candidate.filesystem.mkfs_program
-    return tuple(
-        command for order in orders for command in make(order.verb, names, program, **order.fields, copied=True)
-    )
+    """Commands that make a candidate for use, on devices that the user names."""
+    array = candidate.array
+    below = candidate.below
+    devices = [DISK]
+    if array and array.members and not array.layout.alone:
+        devices = [f"{DISK}-{number}" for number in range(1, array.members + 1)]
+    name, device = label, DISK
+    if candidate.filesystem.pool:
+        name = "POOL"
+    elif below and below.layout.maker == MD:
+        name, device = "ARRAY", "/dev/md/ARRAY"
+    elif below and below.layout.maker == LUKS:
+        device = volume_path(label)
+    names = DeviceNames(tuple(devices), device, name, uuid="", directory="", label=label)
+
+    steps: list[tuple[str, ...]] = []
+    for order in candidate.orders(scratch=False):
+        # Commands to be copied lack the marks of a run's disks, and any disk that was measured as missing.
+        steps += make(order.verb, names, candidate.filesystem.mkfs_program, **order.fields, copied=True)
+    return tuple(steps)

@@ -1,10 +1,10 @@
-"""Words of the recommendation: comparisons and features."""
+"""Comparisons and features in words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from fswizard.language import N_, _, listing, number
+from fswizard.language import N_, _, number
 from fswizard.model.analysis import MoreTime
 from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.units import duration_text, speed_text, times_text
@@ -24,43 +24,34 @@ _FEATURES = {
     "case-insensitive": N_("case-insensitive names"),
 }
 """A noun for each feature, those that decide most often first."""
+_RARELY_DECIDE = {"repair", "grow", "quotas", "case-insensitive"}
 
 
 def speed_against(ratio: float, rival: str, unit: str = "s") -> str:
-    """`21 % faster than ext4`, `8× as fast as ext4`; `unit` as for `speed_text`."""
-    if ratio >= 1.995:  # as in `speed_text`, as the next one
+    """A ratio with what it is to: `21 % faster than ext4`, `8× as fast as ext4`; `unit` as for `speed_text`."""
+    if ratio >= 1.995:  # the limit from which on `speed_text` counts in times
         return _("{times} as fast as {candidate}", times=times_text(ratio), candidate=rival)
     if 1 / 1.005 <= ratio <= 1.005:
         return _("as fast as {candidate}", candidate=rival)
     return _("{speed} than {candidate}", speed=speed_text(ratio, unit), candidate=rival)
 
 
-def percent(share: float, least: float = 0.0) -> str:
-    """`4 %`, at least `least`, which is in percent."""
-    return _("{percent} %", percent=number(f"{max(least, share * 100):.0f}"))
+def percent(share: float) -> str:
+    """A share of 1 in whole percent, at least one: `4 %`."""
+    return _("{percent} %", percent=number(f"{max(1.0, share * 100):.0f}"))
 
 
 def distance(share: float) -> str:
-    """`52 %`, or `3.5×`."""
-    return percent(share, 1.0) if share < 0.995 else times_text(1 + share)
+    """A difference: `52 %`, or `3.5×` from about twice on."""
+    return percent(share) if share < 0.995 else times_text(1 + share)
 
 
 def more_text(more: MoreTime, *, busy: bool = False) -> str:
-    """`3 min more would narrow it to about ±9 %.`, and that the machine should be quiet where it was `busy`."""
+    """What more time would bring; after a `busy` run, with the advice to leave the machine alone."""
     text = N_("{time} more would narrow it to about ±{share}.")
     if busy:
         text = N_("{time} more when the machine is quiet would narrow it to about ±{share}.")
-    return _(text, time=duration_text(more.seconds), share=percent(more.bound, 1.0))
-
-
-def wishes(filesystem: Filesystem, beside: Filesystem) -> list[str]:
-    """Features that only the first filesystem has, the most decisive first."""
-    return feature_words(present(filesystem) - present(beside))
-
-
-def feature_words(names: Iterable[str]) -> list[str]:
-    """The most decisive first."""
-    return [feature_word(name) for name in sorted(names, key=_importance)]
+    return _(text, time=duration_text(more.seconds), share=percent(more.bound))
 
 
 def feature_word(name: str) -> str:
@@ -68,35 +59,24 @@ def feature_word(name: str) -> str:
     return _(_FEATURES.get(name, name))
 
 
-def present(filesystem: Filesystem) -> frozenset[str]:
+def feature_words(names: Collection[str]) -> list[str]:
+    """Features as nouns, the most decisive first."""
+    return [feature_word(name) for name in dict.fromkeys((*_FEATURES, *names)) if name in names]
+
+
+def present(filesystem: Filesystem) -> set[str]:
     """Names of the features that a filesystem has in full, without those that rarely decide."""
-    return _all_present(filesystem) - {"repair", "grow", "quotas", "case-insensitive"}
+    return _all_present(filesystem) - _RARELY_DECIDE
 
 
-def _all_present(filesystem: Filesystem) -> frozenset[str]:
-    """Without those that only old results have."""
-    return frozenset(each.name for each in filesystem.features if each.present and each.name in _FEATURES)
+def _all_present(filesystem: Filesystem) -> set[str]:
+    """Names of the features that a filesystem has in full; old results have some that nobody asks for any more."""
+    return {feature.name for feature in filesystem.features if feature.present and feature.name in _FEATURES}
 
 
-def distinctions(candidates: Sequence[Candidate]) -> str:
-    """Features that not all filesystems have: `checksums and snapshots (Btrfs); shrinking (ext4)`."""
-    filesystems = list({c.filesystem.name: c.filesystem for c in candidates}.values())
-    common = frozenset.intersection(*map(present, filesystems))
-    return features_of((each.title, present(each) - common) for each in filesystems)
-
-
-def features_of(filesystems: Iterable[tuple[str, Iterable[str]]]) -> str:
-    """`checksums and snapshots (Btrfs); shrinking (ext4)`."""
-    words = ((title, feature_words(names)) for title, names in filesystems)
-    return "; ".join(f"{listing(features)} ({title})" for title, features in words if features)
-
-
-def worth_asking(candidates: Iterable[Candidate], needs: Iterable[str]) -> Mapping[str, str]:
-    """Name and words of the `needs`, and of features by which the candidates differ."""
-    having = [_all_present(candidate.filesystem) for candidate in candidates]
-    names = frozenset().union(*having) - having[0].intersection(*having)
-    return {name: feature_word(name) for name in sorted(names.union(needs), key=_importance)}
-
-
-def _importance(feature: str) -> int:
-    return list(_FEATURES).index(feature) if feature in _FEATURES else len(_FEATURES)
+def worth_asking(candidates: Sequence[Candidate], needs: Sequence[str]) -> Mapping[str, str]:
+    """The `needs`, and the features by which the candidates differ: names and nouns, the most decisive first."""
+    features = [_all_present(candidate.filesystem) for candidate in candidates]
+    common = set.intersection(*features)
+    wanted = set.union(*features) - common | {*needs}
+    return {name: feature_word(name) for name in (*_FEATURES, *needs) if name in wanted}

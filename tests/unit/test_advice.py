@@ -169,8 +169,7 @@ def test_what_the_rest_says_and_which_is_plainer_is_in_the_verdict() -> None:
     assert "plainer" in plainer.lines[0]
     assert "plainer" not in answer(LEVEL).lines[0]
     many = {f"ext4:commit={seconds}": 100 for seconds in range(5, 50, 5)}
-    assert len(answer(noisy(many, rounds=12)).verdict) < 80
-    assert len(answer(noisy(many, 0.2, 4)).verdict) < 80
+    assert "8 others" in answer(noisy(many, rounds=12)).verdict
 
 
 def test_a_lead_that_rests_on_a_test_is_not_called_open() -> None:
