@@ -190,7 +190,7 @@ async def test_a_disk_is_set_up_up_to_the_review_where_it_says_that_nothing_is_d
     machine = DemoApp(story, start="result", result=story.result, clock=Clock())
     async with machine.run_test(size=(80, 24)) as pilot:
         await at_step(pilot, "result")
-        await shows(pilot, "set it up")
+        await shows(pilot, "u set up")
         await pilot.press("u")
         await shows(pilot, "simulated SSD")
         await pilot.press("enter")

@@ -14,8 +14,6 @@ from rich.cells import cell_len
 import fswizard
 from fswizard.cli.verdicts import verdict_lines
 from fswizard.language import NOT_FIRST
-from fswizard.model.analysis import Ratio
-from fswizard.report.figures import Axis
 from fswizard.tui.drawing import (
     bullet,
     columns,
@@ -31,20 +29,10 @@ from fswizard.tui.drawing import (
 )
 from fswizard.tui.terminal import for_console
 from fswizard.tui.widgets.braille import area, nice_top
-from fswizard.tui.widgets.ratios import bar, ratio_table
 from tests.builders import make_drive
 
 ANY_TEXT = st.text(max_size=60)
 WIDTHS = st.integers(min_value=1, max_value=140)
-
-
-def ratios(*figures: tuple[str, float, float, float, str]) -> tuple[Ratio, ...]:
-    return tuple(Ratio(name, "ext4", "", r, low, high, 5, verdict) for name, r, low, high, verdict in figures)  # type: ignore[arg-type]
-
-
-STANDING = ratios(
-    ("xfs", 1.21, 1.15, 1.28, "faster"), ("ext4", 1.0, 1.0, 1.0, "alike"), ("btrfs", 0.8, 0.7, 0.9, "slower")
-)
 
 
 @given(ANY_TEXT, WIDTHS)
@@ -88,46 +76,6 @@ def test_what_stands_side_by_side_is_whole_and_takes_few_lines(words: list[str],
     assert [word for row in rows for word in row.split(" · ")] == words
     assert all(cell_len(row) <= width for row in rows)
     assert all(cell_len(f"{row} · {after.split(' · ')[0]}") > width for row, after in pairwise(rows))
-
-
-def test_better_stands_right_of_the_line_and_worse_left_of_it() -> None:
-    axis = Axis.around(STANDING)
-    one = axis.cell(1.0, 60)
-    better, worse = bar(STANDING[0], axis, 60).plain, bar(STANDING[2], axis, 60).plain
-    assert better.index("├") > one
-    assert better.index("├") < better.index("●") < better.index("┤")
-    assert worse.index("┤") < one
-
-
-def test_what_an_interval_a_failure_and_a_narrow_place_leave_of_a_bar() -> None:
-    early = Ratio("xfs", "ext4", "", 1.2, rounds=1)
-    assert "○" in bar(early, Axis.around((early,)), 40).plain, "hollow without an interval"
-    failed = (*STANDING, Ratio("nilfs2", "ext4", "", 0.0, verdict="failed", text="volume full"))
-    line = ratio_table({"": failed}, 80, "ext4").plain.splitlines()[-1]
-    assert "volume full" in line and "✗ failed" in line
-    narrow = ratio_table({"": STANDING}, 40, "ext4").plain
-    assert all(words in narrow for words in ("1.21", "▲ faster", "▼ slower"))
-
-
-@given(
-    st.lists(st.tuples(st.floats(0.001, 1000), st.floats(1, 50)), min_size=1, max_size=8),
-    st.integers(20, 200),
-)
-def test_every_line_of_the_ratio_table_has_the_same_width(figures: list[tuple[float, float]], width: int) -> None:
-    rows = [Ratio(f"c{i}", "c0", "", r, r / spread, r * spread, 5, "open") for i, (r, spread) in enumerate(figures)]
-    table = ratio_table({"": rows}, width, "c0")
-    assert len({cell_len(line) for line in table.plain.split("\n")}) == 1
-
-
-@given(st.integers(20, 200))
-def test_groups_of_ratios_share_one_axis_and_one_head(width: int) -> None:
-    far = ratios(("xfs", 8.0, 7.0, 9.0, "faster"))
-    table = ratio_table({"Reading": STANDING, "Writing": far}, width, "ext4").plain.splitlines()
-    rows = [line for line in table if line.startswith(("xfs", "btrfs"))]
-    assert len({cell_len(line) for line in rows}) == 1
-    assert sum("ratio" in line for line in table) == 1
-    if width >= 64:
-        assert rows[0].index("●") < rows[2].index("●"), "1.21 stands left of 8.00"
 
 
 @given(st.floats(1e-6, 1e12))

@@ -9,7 +9,7 @@ import pytest
 from fswizard import language
 from fswizard.system import files
 from fswizard.tui.app import FswizardApp
-from fswizard.tui.preferences import PreferenceList
+from fswizard.tui.screens.result import ResultScreen
 from fswizard.tui.widgets.options import Options
 from tests.fakes.translation import catalog_of, known
 from tests.fakes.wizard import Clock, FakeMachine, app, running_state
@@ -85,10 +85,15 @@ async def test_the_ranking_stays_as_it_was_adjusted() -> None:
         await settled(pilot)
         await pilot.press("w", "right")
         await settled(pilot)
-        before = wizard.screen.query_one(PreferenceList)
-        weights, row = before.weights, before.key
+        before = wizard.screen
+        assert isinstance(before, ResultScreen)
+        await pilot.press("down", "right")
+        await settled(pilot)
+        row = before.weighed.key
         await pilot.press("f4")
         await settled(pilot)
-        after = wizard.screen.query_one(PreferenceList)
+        after = wizard.screen
+        assert isinstance(after, ResultScreen)
         assert after is not before
-        assert (after.weights, after.key, after.has_focus) == (weights, row, True)
+        assert (after.weights, after.adjusting) == (before.weights, "weights")
+        assert after.weighed.has_focus and after.weighed.key == row

@@ -7,10 +7,9 @@ from dataclasses import replace
 from textual.widgets import Input
 
 from fswizard.tui.backend import Place
-from fswizard.tui.preferences import NEED, PreferenceList
-from fswizard.tui.screens.export import ExportScreen
 from fswizard.tui.screens.locations import on_one_disk
 from fswizard.tui.screens.members import MembersScreen
+from fswizard.tui.screens.result import ResultScreen
 from fswizard.tui.widgets.partition_bar import PartitionBar
 from fswizard.tui.widgets.table import Table
 from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, SSD, FakeMachine, app
@@ -140,21 +139,23 @@ async def test_a_directory_is_named_and_what_was_wrong_with_it_goes_with_the_box
             await shows(pilot, "in /srv/scratch" if step == "drive" else "v/scratch")
 
 
-async def test_enter_on_a_need_ticks_it_and_exports_nothing() -> None:
+async def test_enter_and_escape_close_the_weights_and_needs_first_and_share_nothing() -> None:
     async with app("result").run_test(size=(120, 36)) as pilot:
         await settled(pilot)
-        await pilot.press("m")
-        wanted = pilot.app.screen.query_one(PreferenceList)
-        await until(pilot, lambda: "⏎/space tick" in footer(pilot.app), "its keys")
-        await pilot.press("enter")
-        await settled(pilot)
-        assert wanted.needs == (wanted.key.removeprefix(NEED),)
-        assert not isinstance(pilot.app.screen, ExportScreen)
-        await pilot.press("w")
-        await until(pilot, lambda: "⏎ done" in footer(pilot.app), "the keys of the weights")
-        await pilot.press("enter")
-        assert pilot.app.screen.focused is None
-        assert "Working out" not in question(pilot.app)
+        screen = pilot.app.screen
+        assert isinstance(screen, ResultScreen)
+        await pilot.press("m", "down", "space")
+        await until(pilot, lambda: "space tick" in footer(pilot.app), "its keys")
+        assert screen.needs == (screen.needed.key,)
+        await pilot.press("w", "right")
+        assert screen.adjusting == "weights"
+        weights = screen.weights
+        for key in ("enter", "escape"):
+            assert "⏎ done" in footer(pilot.app)
+            await pilot.press(key)
+            assert screen.adjusting == "" and screen.focused is None and screen.is_current
+            await pilot.press("w")
+        assert screen.weights == weights
 
 
 async def test_the_size_of_an_image_is_chosen_and_goes_into_the_plan_and_a_key_shrinks_what_does_not_fit() -> None:

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
+from textual.app import App, ComposeResult
+from textual.widget import Widget
 
 from fswizard.advice import conclude
 from fswizard.advice.words import more_text
-from fswizard.model.metrics import is_stall
 from fswizard.model.result import Doubt, Result
+from fswizard.report.document import Bullets, Commands, Table, Words
 from fswizard.report.presentation import present
 from fswizard.session.resuming import COMPLETE
-from fswizard.tui import outcome
 from fswizard.tui.app import FswizardApp
-from fswizard.tui.widgets.choice_list import ChoiceList
+from fswizard.tui.theme import variables
+from fswizard.tui.widgets.chart import Bars
 from tests.fakes.wizard import Clock, FakeMachine
 from tests.tui.driving import at_step, footer, screen_text, settled, shows, until, wizard
 from tests.tui.screenshots import finished
 from tests.tui.screenshots import result as recorded_result
-from tests.tui.test_same_answer import early
+from tests.tui.test_same_answer import RESULTS, answered, early, plain
 
 
 def opened(result: Result, file: str) -> FswizardApp:
@@ -52,49 +54,57 @@ async def test_what_cannot_be_resumed_is_not_offered() -> None:
         assert f"Stopped early. {COMPLETE}" in " ".join(screen_text(pilot.app).split())
 
 
-def with_stalls() -> Result:
-    """The recorded run, as if it had stalled: longer in each round, longest for XFS in the third one."""
-    result = recorded_result("six-rounds")
-    worst = ("xfs", 3, "unpack")
-    samples = (
-        replace(s, value=0.8 if (s.candidate, s.round, s.workload) == worst else 0.1 * s.round)
-        if is_stall(s.metric) else s
-        for s in result.samples
-    )  # fmt: skip
-    return replace(result, samples=tuple(samples))
-
-
-@pytest.mark.parametrize("width", [56, 74, 110])
-def test_the_worst_stalls_of_each_round_stand_on_one_scale(width: int) -> None:
-    stalls = outcome.stalls_by_round(present(conclude(with_stalls())), width)
-    assert stalls is not None
-    head, *rows = stalls.plain.splitlines()
-    assert head.startswith("Worst stall in each round; the highest bar is 0.8 s")
-    drawn = {row.split()[0]: [word[0] for word in row.split() if set(word) <= {*"▁▂▃▄▅▆▇█–"}] for row in rows}
-    taken = Counter(trial.candidate for trial in recorded_result("six-rounds").trials)
-    expected = {name: [*"▁▂▃▄▅▆"[:rounds]] + ["–"] * (taken["ext4"] - rounds) for name, rounds in taken.items()}
-    expected["xfs"][2] = "█"
-    assert drawn == expected, "a dash for each round in which a candidate was not measured"
-    assert any("0.8 s in round 3, U" in row for row in rows)
-    assert max(map(cell_len, (head, *rows))) <= width
-
-
 def test_what_could_not_be_removed_stands_with_the_answer() -> None:
     left = "/mnt/x/fswizard-1 could not be removed. `fswizard clean` removes what is left."
     result = replace(recorded_result(), doubts=(Doubt("not-removed", left),))
-    shown = outcome.headline(present(conclude(result)), 80).plain
-    assert left in " ".join(shown.split())
+    assert left in answered(present(conclude(result)))
 
 
-async def test_a_key_copies_a_post_and_the_card_is_shown_before_it_is_written() -> None:
+async def test_a_key_copies_a_post_and_another_the_commands() -> None:
     async with finished().run_test(size=(120, 36)) as pilot:
-        await until(pilot, lambda: "s share" in footer(pilot.app), "the result")
+        await until(pilot, lambda: "share" in footer(pilot.app), "the result")
         await pilot.press("y")
-        await until(pilot, lambda: pilot.app.clipboard.startswith("**"), "a short post")
-        await pilot.press("s")
-        await shows(pilot, "Export: BBCode")
-        await pilot.press("escape", "enter")
-        await shows(pilot, "Export: Plain text")
-        pilot.app.screen.query_one("#formats", ChoiceList).highlight("svg")
-        await shows(pilot, "A picture of 1200×630 pixels")
-        assert "▆▆" in screen_text(pilot.app)
+        assert pilot.app.clipboard.startswith("**")
+        await pilot.press("c")
+        assert pilot.app.clipboard.startswith("mkfs.")
+
+
+@pytest.mark.parametrize("width", [56, 74, 160])
+@pytest.mark.parametrize("make", RESULTS.values(), ids=RESULTS)
+async def test_bars_have_every_figure_in_its_line_and_none_is_wider_than_the_screen(
+    make: Callable[[], Result], width: int
+) -> None:
+    rows = present(conclude(make())).rows
+    bars = Bars([(row.title, row.bars) for row in rows])
+    async with Alone(bars).run_test(size=(width, 40)):
+        drawn = bars.render().plain.splitlines()
+    assert max(map(cell_len, drawn), default=0) <= width
+    measured = [bar for row in rows for bar in row.bars if bar.figure]
+    lines = [line for line in drawn if {*line} & {*"▆░"}]
+    for bar, line in zip(measured, lines, strict=True):
+        assert f"{bar.figure}  {bar.remark}".rstrip() in line
+        assert ("░" in line) is (bar.verdict == "open")
+        assert bar.title.split()[0] in line
+    lengths = {bar.length: line.count("▆") + line.count("░") for bar, line in zip(measured, lines)}
+    assert sorted(lengths.values()) == [lengths[length] for length in sorted(lengths)]
+
+
+class Alone(App[None]):
+    """One widget on a screen."""
+
+    def __init__(self, widget: Widget) -> None:
+        self._widget = widget
+        super().__init__()
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return variables(self.current_theme)
+
+    def compose(self) -> ComposeResult:
+        yield self._widget
+
+
+def test_a_hostile_name_is_text_in_the_details() -> None:
+    hostile = "[x](http://a.example) [b]c[/b] [@click=app.quit]q[/] [/] \\x1b[31m"
+    blocks = (Bullets("", (hostile,)), Table(("", hostile), ((hostile, hostile),)), Words((hostile,)))
+    assert plain(blocks).count(hostile) == 5
+    assert "\x1b" not in plain((Words(("\x1b]52;c;aGk=\x07",)), Commands("", ("\x1b[2J",))))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import pytest
-from textual.content import Content
+from rich.console import Console
 
 from fswizard import results
 from fswizard.advice import conclude
@@ -21,10 +22,13 @@ from fswizard.model.plan import Member, Target
 from fswizard.model.result import Result
 from fswizard.model.units import ratio_text
 from fswizard.report import FORMATS, render
-from fswizard.report.presentation import Presentation, present
+from fswizard.report.document import Block
+from fswizard.report.presentation import Presentation, document, present
 from fswizard.stats import analyse
-from fswizard.tui import outcome
-from fswizard.tui.screens.history import entry_line
+from fswizard.tui import drawing
+from fswizard.tui.screens.history import answer_of
+from fswizard.tui.screens.result import answer_lines
+from fswizard.tui.widgets.report import drawn
 from tests.builders import make_filesystem, make_plan, make_result, make_samples, make_workload, write_result
 from tests.fakes.command_line import fswizard
 from tests.tui.screenshots import result as recorded_result
@@ -92,15 +96,24 @@ EACH = pytest.mark.parametrize("make", RESULTS.values(), ids=RESULTS)
 
 def said(view: Presentation) -> dict[str, str]:
     """What the wizard and each format for people say, without their markup."""
-    drawn = (
-        outcome.headline(view, 1000),
-        outcome.answer(view, 1000, 40),
-        outcome.details(view, 1000),
-    )
     page = re.sub(r"<(?:/[^>]*|[a-z][^>]*)>", " ", render(view.findings, "html", identify=True))
     texts = {name: render(view.findings, name, identify=True) for name in ("text", "markdown", "bbcode")}
+    _answer, *details = document(view)
     texts["markdown"] = re.sub(r"\\(.)", r"\1", texts["markdown"])
-    return {"wizard": "\n".join(part.plain for part in drawn), "html": html.unescape(page), **texts}
+    return {"wizard": f"{answered(view)}\n{plain(details)}", "html": html.unescape(page), **texts}
+
+
+def plain(blocks: Iterable[Block]) -> str:
+    """What the wizard's details say."""
+    console = Console(width=1000, file=StringIO())
+    console.print(drawn(blocks))
+    assert isinstance(console.file, StringIO)
+    return console.file.getvalue()
+
+
+def answered(view: Presentation) -> str:
+    """The first lines of the wizard's result."""
+    return "\n".join(f"{drawing.text(mark).plain} {drawing.text(words).plain}" for mark, words in answer_lines(view))
 
 
 def stand(words: list[str], text: str) -> bool:
@@ -129,7 +142,7 @@ def test_all_lead_with_the_answer(make: Callable[[], Result]) -> None:
         figures = [flat(bar.figure) for row in present(findings).highlights(3) for bar in row.bars if bar.figure]
         if figures and name not in ("csv", "json"):
             assert places[0] < plain.index(figures[0], places[0]), name
-    drawn = outcome.headline(present(findings), 1000).plain.splitlines()
+    drawn = answered(present(findings)).splitlines()
     assert drawn[0].startswith(answer.sign.glyph) and answer.verdict in drawn[0] and answer.certainty in drawn[0]
     assert flat(" ".join(answer.lines)) in flat(re.sub(" ! ", " ", " ".join(drawn)))
 
@@ -187,16 +200,10 @@ def test_the_history_has_the_verdict_who_is_not_out_and_how_long_it_took(
     failed = {ratio.candidate for ratio in view.standing if ratio.verdict == "failed"}
     assert not set(entry.leaders) & {*view.answer.behind, *failed}
     assert (entry.verdict, entry.sign) == (view.answer.verdict, view.answer.sign)
-    shown = [outcome.headline(view, 100), entry_line(entry, 400, marked=False)]
-    (result_mark, history_mark) = (mark_of(content, entry.verdict) for content in shown)
-    assert result_mark == history_mark
+    (result_mark, _words), *_lines = answer_lines(view)
+    history_mark, _words = answer_of(entry)
+    assert drawing.text(history_mark).markup == drawing.text(result_mark).markup
     listed = fswizard("history").stdout
     assert flat(entry.verdict) in flat(listed)
     assert dict(view.facts)["Rounds"] in listed
     assert dict(view.facts)["Rounds"] in flat(said(view)["text"])
-
-
-def mark_of(content: Content, words: str) -> tuple[str, set[str]]:
-    """The sign before `words`, and its colour."""
-    start = content.plain.index(words) - 2
-    return content.plain[start], {str(span.style) for span in content.spans if span.start <= start < span.end}

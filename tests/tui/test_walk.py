@@ -18,10 +18,10 @@ from fswizard.errors import UsageError
 from fswizard.filesystems import Availability, suggestions
 from fswizard.model.drive import Drive, SmrVerdict
 from fswizard.model.events import RunEnded
+from fswizard.report import FORMATS
 from fswizard.session import planning
 from fswizard.system import commands
 from fswizard.tui.choices import Purpose
-from fswizard.tui.preferences import PreferenceList
 from fswizard.tui.screens.dialogs import LeaveScreen
 from fswizard.tui.screens.export import ExportScreen
 from fswizard.tui.screens.log import LogScreen
@@ -469,35 +469,42 @@ async def test_a_run_that_fails_says_why_and_leads_back() -> None:
 async def test_what_the_answer_rests_on_is_one_key_behind_it_and_weights_and_needs_rank_it_anew() -> None:
     async with app("result").run_test(size=SIZE) as pilot:
         await shows(pilot, "Searching a folder")
+        screen = pilot.app.screen
+        assert isinstance(screen, ResultScreen)
         assert "Faster than ext4:" not in screen_text(pilot.app)
         await pilot.press("d")
         await shows(pilot, "Faster than ext4:")
-        await pilot.press("d")
+        await pilot.press("escape")
         await until(pilot, lambda: "Faster than ext4:" not in screen_text(pilot.app), "the answer")
         await pilot.press("w")
-        tuning = pilot.app.screen.query_one(PreferenceList)
-        assert tuning.has_focus
+        assert screen.weighed.has_focus
         for _ in range(5):
             await pilot.press(*["left"] * 6, "down")
+        assert [*screen.weights.values()][:5] == [0.0] * 5
         await pilot.press("m")
-        tuning.highlight("n:checksums")
+        screen.needed.highlight("checksums")
         await pilot.press("space")
-        await until(pilot, lambda: "Use Btrfs" in question(pilot.app), "another recommendation")
+        await until(
+            pilot, lambda: screen.findings is not None and screen.findings.answer.first == "btrfs", "another answer"
+        )
+        await shows(pilot, "Use Btrfs")
         await pilot.press("escape")
-        assert not tuning.has_focus
+        assert screen.focused is None and screen.is_current
 
 
 async def test_export_shows_copies_and_saves_each_format(tmp_path: Path) -> None:
     async with app("result").run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: "XFS" in question(pilot.app), "a headline")
+        await shows(pilot, "Use XFS")
         await pilot.press("enter")
         await shows(pilot, "Quick look")
+        screen = pilot.app.screen
+        assert isinstance(screen, ExportScreen)
         await pilot.press("down")
         await shows(pilot, "**✓ Use XFS")
-        await pilot.press("enter")
-        assert pilot.app.clipboard.startswith(("#", "**", "|"))
+        await pilot.press("c")
+        assert pilot.app.clipboard == screen.rendered
         await pilot.press("s")
-        box = pilot.app.screen.query_one("#file", Input)
+        box = screen.query_one("#file", Input)
         assert box.value.endswith(".md")
         box.value = str(tmp_path / "report.md")
         await pilot.press("enter")
@@ -507,25 +514,28 @@ async def test_export_shows_copies_and_saves_each_format(tmp_path: Path) -> None
         box.value = str(tmp_path / "report.md")
         await pilot.press("enter")
         await shows(pilot, "exists already")
+        await pilot.press("escape")
+        assert screen.is_current and not screen.box_is_open
 
 
 async def test_a_card_is_saved_as_a_picture_and_not_copied_where_it_can_be_drawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with app("result").run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: "XFS" in question(pilot.app), "a headline")
+        await shows(pilot, "Use XFS")
         await pilot.press("enter")
-        formats = pilot.app.screen.query_one("#formats", ChoiceList)
-        formats.highlight("png")
+        screen = pilot.app.screen
+        assert isinstance(screen, ExportScreen)
+        screen.kinds.highlighted = [*FORMATS].index("png")
         await shows(pilot, "rsvg-convert is not installed.")
-        assert "save to a file" not in screen_text(pilot.app)
-        monkeypatch.setattr("fswizard.system.pictures.png", lambda svg: b"\x89PNG")
-        formats.highlight("text")
-        formats.highlight("png")
-        await shows(pilot, "save to a file")
+        assert "save to a file" not in footer(pilot.app)
+        monkeypatch.setattr("fswizard.tui.screens.export.png", lambda svg: b"\x89PNG")
+        await pilot.press("up", "down")
+        await shows(pilot, "A picture of 1200×630 pixels")
+        assert "save to a file" in footer(pilot.app)
         await pilot.press("enter", "s")
         assert pilot.app.clipboard == ""
-        pilot.app.screen.query_one("#file", Input).value = str(tmp_path / "card.png")
+        screen.query_one("#file", Input).value = str(tmp_path / "card.png")
         await pilot.press("enter")
         await shows(pilot, "Saved as")
         assert (tmp_path / "card.png").read_bytes() == b"\x89PNG"

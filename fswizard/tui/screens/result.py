@@ -2,38 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, Literal
 
-from textual import on
+from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, VerticalScroll
-from textual.content import Content
-from textual.widgets import Static
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.reactive import reactive
+from textual.widgets import DataTable, Static
 
 from fswizard.advice.words import worth_asking
 from fswizard.errors import FswizardError
-from fswizard.language import N_, _, shown
-from fswizard.model.analysis import Findings, MoreTime
+from fswizard.language import N_, _, number, shown
+from fswizard.model.analysis import Findings
 from fswizard.model.result import Result
-from fswizard.report.presentation import Presentation, present
-from fswizard.tui import outcome
-from fswizard.tui.preferences import NEED, WEIGHT, PreferenceList
+from fswizard.report.presentation import SET_UP, WORST_STALL, Presentation, document, present
+from fswizard.report.privacy import harmless
+from fswizard.tui.choices import next_value, toggled
+from fswizard.tui.drawing import Piece, answer_mark, lines, text
 from fswizard.tui.screens.base import SCROLL_LINES, SCROLL_PAGES, StepScreen
-from fswizard.tui.widgets.canvas import Canvas
-from fswizard.tui.widgets.choice_list import ChoiceList
+from fswizard.tui.widgets.chart import Bars
+from fswizard.tui.widgets.report import Report
+from fswizard.tui.widgets.table import Column, Facts, Row, Table
 
-ROOMY = 44
-"""Lines of a terminal from which on there is room for what the answer rests on, below it."""
-FORUM, POST = "bbcode", "reddit"
-"""The format that is shared, and the short one that a key copies at once."""
+WEIGHTS = (0.0, 0.5, 1.0, 2.0, 3.0, 5.0)
+POST = "reddit"
+"""The format that a key copies at once."""
+LEFT_BEHIND = ("not-removed", "not-wiped")
+"""Doubts about what a run left on the machine: they stand with the answer itself."""
+WARNING = ("!", "bold $text-warning")
+
+
+def answer_lines(view: Presentation, why_not: str = "") -> Iterator[tuple[Piece, Piece]]:
+    """Marks and sentences of the answer; `why_not` says why the run cannot be resumed."""
+    answer = view.answer
+    certainty = f", {answer.certainty}" if answer.certainty else ""
+    yield text(answer_mark(answer.sign)).rstrip(), text((answer.verdict, "bold"), (certainty, "$muted"))
+    for line in answer.lines:
+        if answer.warning and line == answer.lines[0]:
+            yield text(WARNING), (line, "$text-warning")
+        else:
+            yield text(""), line
+    if view.ended:
+        yield text(WARNING), (f"{view.ended} {why_not}".rstrip(), "$muted")
+    for doubt in view.findings.result.doubts:
+        if doubt.code in LEFT_BEHIND:
+            yield text(WARNING), (shown(doubt.text), "$text-warning")
 
 
 class ResultScreen(StepScreen):
-    """The answer, bars, commands; behind a key what they rest on; weights and needs rank it again at once."""
+    """The answer, bars, commands; behind a key the whole report; weights and needs rank it again at once."""
 
+    CSS_PATH = "result.tcss"
     HELP = N_(
         "The first lines say what to use, why, and when to choose otherwise. ✓ stands for a proven answer, ═ for "
         "candidates that are alike, so choose by features, ○ for one that is not settled. The longest bar is the best, "
@@ -46,202 +68,259 @@ class ResultScreen(StepScreen):
         "g resumes a run whose answer is not settled; the last of the first lines says what that brings.\n\n"
         "u sets a disk up for good with what the answer says: it asks which disk, shows the exact commands, and begins "
         "only after you confirm.\n\n"
-        "c copies the commands, y a short post with the command to try it. s shows the text for a forum, to copy it. "
-        "Enter exports the report: as text, Markdown, BBCode, a web page, a picture, a table, or JSON.\n\n"
+        "Enter shares the report: as text, Markdown, BBCode, a web page, a picture, a table, or JSON. c copies the "
+        "commands, y a short post with the command to try it.\n\n"
         "h opens earlier results, l the log of the run that has just ended."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "forward", N_("export")),
-        *SCROLL_LINES,
-        *(replace(binding, show=False) for binding in SCROLL_PAGES),
-        Binding("u", "set_up", N_("set it up")),
+        Binding("enter", "forward", N_("share"), priority=True),
+        Binding("enter", "back", N_("done")),
+        *(replace(binding, show=False) for binding in (*SCROLL_LINES, *SCROLL_PAGES)),
+        Binding("left", "weigh(-1)", N_("change"), show=False),
+        Binding("right", "weigh(1)", N_("change"), show=False),
+        Binding("u", "set_up", N_("set up")),
         Binding("d", "details", N_("details")),
-        Binding("w", f"prefer('{WEIGHT}')", N_("weights")),
-        Binding("m", f"prefer('{NEED}')", N_("must have")),
-        Binding("s", f"export('{FORUM}')", N_("share")),
-        Binding("c", "copy", N_("copy")),
+        Binding("w", "adjust('weights')", N_("weights")),
+        Binding("m", "adjust('needs')", N_("must have")),
+        Binding("g", "resume", N_("resume")),
+        Binding("c", "copy", N_("copy the commands"), show=False),
         Binding("y", "copy_post", N_("copy a post"), show=False),
-        Binding("g", "go_on", N_("resume")),
         Binding("l", "log", N_("log"), show=False),
         Binding("h", "app.history", N_("history"), show=False),
     ]
 
-    _findings: Findings | None = None
-    """None until they are worked out: keys are looked at before."""
-    _view: Presentation | None = None
-    _detailed = False
-    _why_not: str | None = None
+    answer = getters.query_one("#answer", Facts)
+    weighed = getters.query_one("#weighed", Table)
+    needed = getters.query_one("#needed", Table)
+
+    findings: reactive[Findings | None] = reactive(None, init=False, bindings=True)
+    """None until they are worked out."""
+    weights: reactive[Mapping[str, float]] = reactive(dict, init=False)
+    needs: reactive[tuple[str, ...]] = reactive((), init=False)
+    detailed = reactive(False, init=False, toggle_class="-detailed")
+    adjusting: reactive[Literal["", "weights", "needs"]] = reactive("", init=False, bindings=True)
+    """What can be changed at the side."""
+    why_not: reactive[str | None] = reactive(None, init=False, bindings=True)
     """Why the run cannot be resumed; empty where it can, None before that is known."""
 
     def body(self) -> ComposeResult:
-        with Horizontal(id="outcome"):
-            yield VerticalScroll(Canvas(id="report"), id="reports", can_focus=False)
-            yield PreferenceList(id="preferences", classes="panel")
+        with Horizontal(id="parts"):
+            with VerticalScroll(id="figures", can_focus=False):
+                with Vertical(id="top"):
+                    yield Facts(id="answer")
+                    yield Static(id="caption", markup=False)
+                yield Bars()
+                yield Facts(id="stalls")
+                yield Static(id="commands", markup=False)
+            with VerticalScroll(id="details", can_focus=False):
+                yield Report()
+            with Vertical(id="adjust"):
+                yield Table(Column(flexible=True), Column(right=True), id="weighed")
+                yield Table(Column(flexible=True), ticks=True, id="needed")
 
     def on_mount(self) -> None:
-        result = self._result
-        plan = result.plan
-        preferences = self.query_one(PreferenceList)
-        preferences.border_title = _("Adjust the ranking")
-        features = worth_asking(plan.candidates, plan.needs)
-        preferences.offer(plan.recipe.workloads, plan.needs, features)
         self.query_one("#question", Static).update(_("Working out the answer …"))
-        self._conclude()
+        self.query_one("#commands").border_title = _(SET_UP)
+        plan = self.result.plan
+        weights = {workload.name: workload.weight for workload in plan.recipe.workloads}
+        self.set_reactive(ResultScreen.weights, weights)
+        self.set_reactive(ResultScreen.needs, plan.needs)
+        self._rank()
         if (path := self.wizard.result_path) is not None:
             why_not_resumed = self.wizard.backend.why_not_resumed
-            self.ask(lambda: why_not_resumed(path), self._offer_more, group="resume")
+            self.ask(lambda: why_not_resumed(path), self._set_why_not, group="resume")
 
     @property
-    def _result(self) -> Result:
+    def result(self) -> Result:
         assert self.wizard.result is not None
         return self.wizard.result
 
-    @on(ChoiceList.Changed)
-    @on(ChoiceList.Ticked)
-    def _conclude(self) -> None:
-        backend, result, wanted = self.wizard.backend, self._result, self.query_one(PreferenceList)
-        weights, needs = wanted.weights, wanted.needs
-        self.ask(lambda: backend.conclude(result, weights, needs), self._show, group="conclude")
+    # The ranking
 
-    def _show(self, findings: Findings) -> None:
-        self._findings = findings
-        view = self._view = present(findings)
-        self._head()
-        self._draw(view)
-        self.refresh_bindings()
+    def watch_weights(self) -> None:
+        self._rank()
 
-    def _offer_more(self, why_not: str) -> None:
-        self._why_not = why_not
-        self._head()
-        self.refresh_bindings()
+    def watch_needs(self) -> None:
+        self._rank()
 
-    @property
-    def _more(self) -> MoreTime | None:
-        """What resuming would bring; with other weights or needs than those of the run nobody knows."""
-        same = self._findings is not None and self._findings.result.plan == self._result.plan
-        return self._findings.answer.more if self._findings is not None and same and self._why_not == "" else None
+    def _rank(self) -> None:
+        """Work out the answer for the weights and needs as they are now."""
+        from fswizard.advice import conclude
 
-    def _draw(self, view: Presentation) -> None:
-        def draw(width: int) -> Content:
-            height = self.query_one("#reports").size.height
-            parts = []
-            if self._unfolded or not self._detailed:
-                parts.append(outcome.answer(view, width, height))
-            if self._unfolded or self._detailed:
-                parts.append(outcome.details(view, width))
-            return Content("\n\n").join(parts)
+        result, weights, needs = self.result, self.weights, self.needs
+        self.ask(lambda: conclude(result, weights=weights, needs=needs), self._set_findings, group="conclude")
+        features = worth_asking(result.plan.candidates, result.plan.needs)
+        self.weighed.show(Row(name, self._weight(name)) for name in weights)
+        self.needed.show(Row(name, (words,), name in needs) for name, words in features.items())
 
-        self.query_one("#report", Canvas).show(draw)
+    def _weight(self, name: str) -> tuple[Piece, Piece]:
+        """A workload, and how much it counts."""
+        weight = self.weights[name]
+        step = sum(each <= weight for each in WEIGHTS) - 1
+        scale = text(("●" * step, "$text-primary"), ("·" * (len(WEIGHTS) - 1 - step), "$muted"))
+        return _(self.result.plan.recipe.workload(name).title), text(scale, number(f"{weight:>4g}"))
 
-    def _head(self) -> None:
-        if self._view is not None and self.display:
-            question = self.query_one("#question", Static)
-            width = max(20, question.content_size.width)
-            question.update(outcome.headline(self._view, width, self._why_not or ""))
-            self.query_one("#remark", Static).display = False
+    def _set_findings(self, findings: Findings) -> None:
+        self.findings = findings
+
+    def _set_why_not(self, why_not: str) -> None:
+        self.why_not = why_not
+
+    def watch_adjusting(self) -> None:
+        needs = self.adjusting == "needs"
+        self.set_class(bool(self.adjusting), "-adjusting")
+        self.weighed.display, self.needed.display = not needs, needs
+        panel = self.query_one("#adjust")
+        panel.border_title = _("Must have") if needs else _("How much each counts")
+        panel.border_subtitle = "" if needs else f"← → {_('change')}"
+        self.set_focus((self.needed if needs else self.weighed) if self.adjusting else None)
+
+    @on(Table.Ticked, "#needed")
+    def _ticked(self, event: Table.Ticked) -> None:
+        self.needs = toggled(self.needs, event.key)
+
+    @on(DataTable.RowSelected, "#weighed")
+    def _clicked(self) -> None:
+        """By mouse a weight becomes larger, and the smallest again after the largest."""
+        largest = self.weights[self.weighed.key] == WEIGHTS[-1]
+        self._weigh(WEIGHTS[0] if largest else next_value(WEIGHTS, self.weights[self.weighed.key], 1))
+
+    def action_weigh(self, direction: int) -> None:
+        """Let the highlighted workload count more, or less."""
+        self._weigh(next_value(WEIGHTS, self.weights[self.weighed.key], direction))
+
+    def _weigh(self, weight: float) -> None:
+        weights = {**self.weights, self.weighed.key: weight}
+        if any(weights.values()):
+            self.weights = weights
+
+    # What is shown
+
+    def watch_findings(self) -> None:
+        if self.findings is None:
+            return
+        view = present(self.findings)
+        self.add_class("-concluded")
+        self._show_answer()
+        self.query_one("#caption", Static).update(text((view.caption, "$muted")))
+        self.query_one(Bars).groups = tuple(
+            (row.title if row.weight else (row.title, "$muted"), row.bars) for row in view.rows
+        )
+        titles = {bar.candidate: bar.title for row in view.rows for bar in row.bars}
+        stalls = [f"{titles.get(name, name)} {time}" for name, time in view.extras.get(WORST_STALL, {}).items()]
+        self.query_one("#stalls", Facts).show([(_("Worst stall"), " · ".join(stalls))] if stalls else [])
+        commands = self.query_one("#commands", Static)
+        commands.display = bool(view.answer.commands)
+        commands.update(lines(text((command, "$text-primary")) for command in view.answer.commands))
+        self._show_details()
+
+    def watch_why_not(self) -> None:
+        self._show_answer()
+
+    def _show_answer(self) -> None:
+        if self.findings is not None:
+            self.answer.show(answer_lines(present(self.findings), self.why_not or ""))
+
+    def watch_detailed(self) -> None:
+        self._show_details()
+
+    def _show_details(self) -> None:
+        """What the answer rests on: the blocks of the export."""
+        if self.findings is not None and (self.detailed or self.has_class("-vast")):
+            _answer, *rest = document(present(harmless(self.findings, identify=True)))
+            self.query_one(Report).show(rest)
 
     def on_resize(self) -> None:
-        self.call_after_refresh(self._head)
+        self.call_after_refresh(self._show_details)
         self.refresh_bindings()
+
+    def place(self) -> Callable[[StepScreen], None]:
+        """With the ranking as it was adjusted, and what is open."""
+        weights, needs, detailed, adjusting = self.weights, self.needs, self.detailed, self.adjusting
+        rows = self.weighed.key, self.needed.key
+
+        def take(screen: StepScreen) -> None:
+            assert isinstance(screen, ResultScreen)
+            screen.weights, screen.needs, screen.detailed, screen.adjusting = weights, needs, detailed, adjusting
+            for table, row in zip((screen.weighed, screen.needed), rows):
+                table.highlight(row)
+
+        return take
 
     # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        found, in_list = self._findings, isinstance(self.focused, PreferenceList)
-        possible: Mapping[str, Callable[[], bool]] = {
-            "log": lambda: self._has_run,
-            "details": lambda: not self._unfolded,
-            "go_on": lambda: self._why_not == "" and not in_list,
-            "export": lambda: found is not None and not in_list,
-            "forward": lambda: found is not None and not in_list,
-            "set_up": lambda: found is not None and bool(found.answer.recommended) and not in_list,
-            "copy": lambda: found is not None and bool(found.answer.commands) and not in_list,
+        answer = None
+        if self.findings is not None and not self.adjusting:
+            answer = self.findings.answer
+        possible = {
+            "weigh": self.adjusting == "weights",
+            "details": not self.has_class("-vast"),
+            "log": self._has_run,
+            "resume": self.why_not == "" and not self.adjusting,
+            "forward": answer is not None,
+            "copy_post": answer is not None,
+            "set_up": answer is not None and bool(answer.recommended),
+            "copy": answer is not None and bool(answer.commands),
         }
-        return possible[action]() if action in possible else super().check_action(action, parameters)
-
-    @property
-    def _unfolded(self) -> bool:
-        """There is room for the answer and for what it rests on."""
-        return self.has_class("-vast") and self.size.height >= ROOMY
+        return possible[action] if action in possible else super().check_action(action, parameters)
 
     @property
     def _has_run(self) -> bool:
         running = self.wizard.running
-        return running is not None and running.state.plan.seed == self._result.plan.seed
-
-    def place(self) -> Callable[[StepScreen], None]:
-        """With the ranking as it was adjusted, and what is unfolded."""
-        take_focus, detailed, shown = super().place(), self._detailed, self.has_class("-preferences")
-        mine = self.query_one(PreferenceList)
-        weights, needs = mine.weights, mine.needs
-
-        def take(screen: StepScreen) -> None:
-            assert isinstance(screen, ResultScreen)
-            screen._detailed = detailed
-            screen.set_class(shown, "-preferences")
-            preferences = screen.query_one(PreferenceList)
-            preferences.weights, preferences.needs = weights, needs
-            preferences.redraw()
-            screen._conclude()
-            take_focus(screen)
-
-        return take
+        return running is not None and running.state.plan.seed == self.result.plan.seed
 
     def action_details(self) -> None:
         """From the answer to what it rests on, and back."""
-        if self._view is not None:
-            self._detailed = not self._detailed
-            self._draw(self._view)
-            self.query_one("#reports").scroll_home(animate=False)
+        self.detailed = not self.detailed
 
-    def action_prefer(self, kind: str) -> None:
-        """Change weights or needs."""
-        preferences = self.query_one(PreferenceList)
-        self.set_class(True, "-preferences")
-        preferences.focus()
-        preferences.highlight(next((row.key for row in preferences.rows if row.key.startswith(kind)), ""))
+    def action_adjust(self, what: Literal["weights", "needs"]) -> None:
+        """Open the weights or the needs, or close them again."""
+        self.adjusting = "" if self.adjusting == what else what
 
     def action_back(self) -> None:
-        if self.focused is self.query_one(PreferenceList):
-            self.set_class(False, "-preferences")
-            self.set_focus(None)
-        elif self.wizard.running is None or not self._has_run:
-            self.wizard.visit("purpose")
+        if self.adjusting:
+            self.adjusting = ""
+        elif self.detailed:
+            self.detailed = False
         else:
-            self.wizard.visit("run")
+            self.wizard.visit("run" if self._has_run else "purpose")
 
     def action_copy(self) -> None:
-        if self._findings is not None:
-            self.wizard.copy_to_clipboard("\n".join(self._findings.answer.commands))
+        if self.findings is not None:
+            self.wizard.copy_to_clipboard("\n".join(self.findings.answer.commands))
             self.notify(_("The commands are in the clipboard, where the terminal allows it."))
 
     def action_copy_post(self) -> None:
         """The short text for a forum, with the command to try it, at one key."""
-        if self._findings is not None:
-            backend, findings = self.wizard.backend, self._findings
-            self.ask(lambda: backend.render(findings, POST), self._copied, group="post")
+        from fswizard.report import render
 
-    def _copied(self, post: str | bytes) -> None:
-        self.wizard.copy_to_clipboard(post if isinstance(post, str) else post.decode())
-        self.notify(_("A post with the command to try it is in the clipboard, where the terminal allows it."))
+        if self.findings is not None:
+            self.wizard.copy_to_clipboard(render(self.findings, POST))
+            self.notify(_("A post with the command to try it is in the clipboard, where the terminal allows it."))
 
-    def action_go_on(self) -> None:
-        if (path := self.wizard.result_path) is not None:
-            take_up, more = self.wizard.backend.take_up, self._more
-            self.ask(lambda: take_up(path, more), self.wizard.take_up, fails=self._cannot_go_on, group="take-up")
+    def action_resume(self) -> None:
+        path, findings = self.wizard.result_path, self.findings
+        if path is None or findings is None:
+            return
+        # with other weights or needs than those of the run nobody knows what more time would bring
+        more = findings.answer.more if findings.result.plan == self.result.plan else None
+        take_up = self.wizard.backend.take_up
+        self.ask(lambda: take_up(path, more), self.wizard.take_up, fails=self._cannot_resume, group="take-up")
 
-    def _cannot_go_on(self, error: FswizardError) -> None:
+    def _cannot_resume(self, error: FswizardError) -> None:
         words = f"{shown(error.message)} {shown(error.hint_without_switches)}"
         self.notify(words, severity="warning", markup=False)
 
     def action_set_up(self) -> None:
         """What the answer recommends, for good."""
+        from fswizard.disks.set_up import why_not_set_up
         from fswizard.tui.screens.set_up import SetUpScreen
 
-        if self._findings is not None:
-            plan = self._findings.result.plan
-            candidate = plan.candidate(self._findings.answer.first)
-            if reason := self.wizard.backend.why_not_set_up(candidate):
+        if self.findings is not None:
+            plan = self.findings.result.plan
+            candidate = plan.candidate(self.findings.answer.first)
+            if reason := why_not_set_up(candidate):
                 self.notify(reason, severity="warning", markup=False)
             else:
                 self.wizard.push_screen(SetUpScreen(candidate, plan))
@@ -253,11 +332,7 @@ class ResultScreen(StepScreen):
             self.wizard.push_screen(LogScreen(self.wizard.running))
 
     def action_forward(self) -> None:
-        self.action_export()
-
-    def action_export(self, format_name: str = "") -> None:
-        """All formats; that one first."""
         from fswizard.tui.screens.export import ExportScreen
 
-        if self._findings is not None:
-            self.wizard.push_screen(ExportScreen(self._findings, format_name))
+        if self.findings is not None:
+            self.wizard.push_screen(ExportScreen(self.findings))
