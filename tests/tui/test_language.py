@@ -9,10 +9,9 @@ import pytest
 from fswizard import language
 from fswizard.system import files
 from fswizard.tui.app import FswizardApp
-from fswizard.tui.screens.result import ResultScreen
 from fswizard.tui.widgets.options import Options
 from tests.fakes.translation import catalog_of, known
-from tests.fakes.wizard import Clock, FakeMachine, app, running_state
+from tests.fakes.wizard import Clock, FakeMachine, running_state
 from tests.tui.driving import screen_text, settled
 
 TRANSLATED = {"Filesystems": "Dateisysteme", "help": "Hilfe", "Help": "Über diese Seite", "Run": "Lauf"}
@@ -77,23 +76,3 @@ async def test_a_run_goes_on_in_another_language() -> None:
         assert "Lauf" in screen_text(wizard)
         assert wizard.running is running
         assert not running.stopping
-
-
-async def test_the_ranking_stays_as_it_was_adjusted() -> None:
-    wizard = app("result", FakeMachine())
-    async with wizard.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
-        await pilot.press("w", "right")
-        await settled(pilot)
-        before = wizard.screen
-        assert isinstance(before, ResultScreen)
-        await pilot.press("down", "right")
-        await settled(pilot)
-        row = before.weighed.key
-        await pilot.press("f4")
-        await settled(pilot)
-        after = wizard.screen
-        assert isinstance(after, ResultScreen)
-        assert after is not before
-        assert (after.weights, after.adjusting) == (before.weights, "weights")
-        assert after.weighed.has_focus and after.weighed.key == row

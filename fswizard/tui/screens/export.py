@@ -29,10 +29,11 @@ from fswizard.system.files import write_new
 from fswizard.system.pictures import png
 from fswizard.tui.drawing import text
 from fswizard.tui.screens.base import SCROLL_PAGES, TextBox, Window, WithBox
+from fswizard.tui.widgets.options import Options
 
 PREVIEW_LINES = 400
 PICTURES = ("svg", "png", "png-dark")
-IN_COLUMNS = ("text", "csv")
+IN_COLUMNS = ("text", "csv", *PICTURES)
 """Formats whose lines are not wrapped."""
 PICTURE = N_("A picture of 1200×630 pixels with this on it. Press s to save it.")
 
@@ -53,7 +54,7 @@ class ExportScreen(Window[None], WithBox[None]):
         Binding("escape", "back", N_("back")),
     ]
 
-    kinds = getters.query_one("#kinds", OptionList)
+    kinds = getters.query_one("#kinds", Options)
     preview = getters.query_one("#preview", Static)
 
     english = reactive(False, init=False)
@@ -66,7 +67,7 @@ class ExportScreen(Window[None], WithBox[None]):
 
     def body(self) -> ComposeResult:
         with Horizontal(id="sharing"):
-            yield OptionList(*(Option(_(kind.title), name) for name, kind in FORMATS.items()), id="kinds")
+            yield Options(id="kinds")
             with VerticalScroll(id="previewed", can_focus=False):
                 yield Static(id="preview", markup=False)
         yield Static(id="message", markup=False)
@@ -74,19 +75,14 @@ class ExportScreen(Window[None], WithBox[None]):
 
     def on_mount(self) -> None:
         self.query_one(".window").border_subtitle = _("serial numbers, host and user names are left out")
+        self.kinds.show(Option(_(kind.title), name) for name, kind in FORMATS.items())
         self.kinds.focus()
-
-    @property
-    def kind(self) -> str:
-        """Name of the highlighted format."""
-        option = self.kinds.highlighted_option
-        return (option.id or "") if option else next(iter(FORMATS))
 
     @on(OptionList.OptionHighlighted)
     def watch_english(self) -> None:
         """Make what is chosen now."""
         self.rendered = None
-        findings, kind, english = self._findings, self.kind, self.english
+        findings, kind, english = self._findings, self.kinds.key, self.english
         self.ask(lambda: made(findings, kind, english=english), self._show, fails=self._cannot_render)
 
     def _show(self, report: tuple[str | bytes, str]) -> None:
@@ -96,7 +92,7 @@ class ExportScreen(Window[None], WithBox[None]):
         if rest > 0:
             rows[PREVIEW_LINES:] = [n_("… and {count} more line", "… and {count} more lines", rest)]
         self.preview.update(text("\n".join(rows)))
-        self.preview.set_class(self.kind in IN_COLUMNS or self.kind in PICTURES, "-columns")
+        self.preview.set_class(self.kinds.key in IN_COLUMNS, "-columns")
         self.query_one("#previewed").scroll_home(animate=False)
         self.say("")
 
@@ -125,7 +121,7 @@ class ExportScreen(Window[None], WithBox[None]):
 
     def action_save(self) -> None:
         started = self._findings.result.environment.started[:10] or "report"
-        self.open_box("", str(Path.home() / f"fswizard-{started}{FORMATS[self.kind].suffix}"))
+        self.open_box("", str(Path.home() / f"fswizard-{started}{FORMATS[self.kinds.key].suffix}"))
 
     def handle_text(self, typed: str) -> None:
         if typed and self.rendered is not None:

@@ -61,7 +61,7 @@ class HistoryScreen(Window[None]):
             Column(_("Date")),
             Column(_("Recipe"), optional=True),
             Column(_("Disk"), optional=True),
-            Column(_("Result"), flexible=True),
+            Column(_("Result"), flexible=True, least=40),
             ticks=True,
             id="results",
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import ClassVar, Literal
 
@@ -233,19 +233,6 @@ class ResultScreen(StepScreen):
     def on_resize(self) -> None:
         self.call_after_refresh(self._show_details)
         self.refresh_bindings()
-
-    def place(self) -> Callable[[StepScreen], None]:
-        """With the ranking as it was adjusted, and what is open."""
-        weights, needs, detailed, adjusting = self.weights, self.needs, self.detailed, self.adjusting
-        rows = self.weighed.key, self.needed.key
-
-        def take(screen: StepScreen) -> None:
-            assert isinstance(screen, ResultScreen)
-            screen.weights, screen.needs, screen.detailed, screen.adjusting = weights, needs, detailed, adjusting
-            for table, row in zip((screen.weighed, screen.needed), rows):
-                table.highlight(row)
-
-        return take
 
     # Keys
 

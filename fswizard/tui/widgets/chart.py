@@ -46,9 +46,10 @@ class Bars(Widget):
     def _lines(self, width: int) -> list[Content]:
         bars = [bar for _, group in self.groups for bar in group]
         title = min(_widest(text(title).plain for title, _ in self.groups), width // 4)
-        name = min(_widest(bar.title for bar in bars), width // 3)
         figure = _widest(bar.figure for bar in bars)
         remark = _widest(bar.remark for bar in bars if bar.figure)
+        most = max(SHORTEST, width - figure - remark - 8 - SHORTEST)
+        name = min(_widest(bar.title for bar in bars), width // 3, most)
         rest = width - name - figure - remark - 8
         beside = width >= WIDE and rest - title >= SHORTEST
         if not beside:
