@@ -49,7 +49,7 @@ class FswizardApp(App[int]):
     """Which filesystem, with which mount options, for this disk and this use."""
 
     TITLE = "fswizard"
-    CSS_PATH = "fswizard.tcss"
+    CSS_PATH = Path(__file__).with_name("fswizard.tcss")
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (160, "-vast")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (22, "-low"), (30, "-tall")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [

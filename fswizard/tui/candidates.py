@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -11,7 +11,7 @@ from fswizard.language import N_, _, n_, p_, shown
 from fswizard.model.filesystem import Candidate, Feature, MkfsOption, MountOption
 from fswizard.model.layout import DEGRADED, Layout
 from fswizard.model.units import size_text
-from fswizard.tui.drawing import Piece, cut, lines, text, wrap
+from fswizard.tui.drawing import Piece, text
 
 if TYPE_CHECKING:
     from fswizard.tui.backend import Availability
@@ -77,14 +77,6 @@ def about_candidate(candidate: Candidate, available: Availability | None, refusa
 def _feature(feature: Feature) -> str:
     words = _(FEATURES.get(feature.name, feature.name))
     return words if feature.value in ("yes", "no") else f"{words}: {_(feature.value)}"
-
-
-def reasons_list(reasons: Mapping[str, str], width: int) -> Content:
-    """Candidates that suit a disk, each with why."""
-    parts = (
-        lines((text((cut(name, width), "bold")), *wrap((shown(why), "$muted"), width))) for name, why in reasons.items()
-    )
-    return Content("\n\n").join(parts)
 
 
 # Options

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from textual.widgets import Input
+from textual.widgets import Checkbox, Input
 
 from fswizard.demo import find_story
 from fswizard.disks.set_up import TEST_FILE, TEST_WORDS, SetUpChoices
@@ -22,7 +22,7 @@ from fswizard.disks.set_up_plan import SetUpPlan, _undo, plan_set_up, script
 from fswizard.disks.setting_up import LOCK
 from fswizard.filesystems import parse_candidate
 from fswizard.tui.app import FswizardApp
-from fswizard.tui.widgets.choice_list import ChoiceList
+from fswizard.tui.widgets.table import Table
 from tests.builders import write_result
 from tests.fakes.machine import make_program
 from tests.loop.devices import BTRFS_SIZE, SIZE, Bench, Case, digest, run
@@ -449,12 +449,9 @@ async def test_the_wizard_sets_up_a_disk_after_what_stands_for_it_was_typed(benc
         await at_step(pilot, "result")
         await shows(pilot, "set it up")
         await pilot.press("u")
-        rows = app.screen.query_one("#disks", ChoiceList)
-        await until(pilot, lambda: disk.path in keys_of(app, "#disks"), "the disk in the list")
-        rows.highlight(disk.path)
-        await pilot.press("space")
-        rows.highlight("partition")
-        await pilot.press("space")
+        await until(pilot, lambda: disk.path in keys_of(app, "#spare"), "the disk in the list")
+        app.screen.query_one("#spare", Table).highlight(disk.path)
+        app.screen.query_one("#partition", Checkbox).value = False
         for name, value in (("label", "films"), ("mount", "/srv/films"), ("owner", "daemon")):
             app.screen.query_one(f"#{name}", Input).value = value
         await pilot.press("enter")

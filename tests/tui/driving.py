@@ -23,7 +23,6 @@ from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.screens.run import RunScreen
 from fswizard.tui.steps import steps_for
 from fswizard.tui.widgets.bars import KeyBar
-from fswizard.tui.widgets.choice_list import ChoiceList
 from fswizard.tui.widgets.options import Options
 from fswizard.tui.widgets.table import Table
 from tests.fakes.wizard import Clock
@@ -166,7 +165,5 @@ def footer(app: App[Any]) -> str:
 def keys_of(app: App[Any], selector: str) -> list[str]:
     """Keys of the rows of a list."""
     rows = app.screen.query_one(selector)
-    if isinstance(rows, ChoiceList):
-        return [row.key for row in rows.rows]
     assert isinstance(rows, (Options, Table))
     return rows.keys

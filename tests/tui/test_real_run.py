@@ -16,11 +16,11 @@ from fswizard.model.units import size_text
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.screens.dialogs import LeaveScreen
 from fswizard.tui.screens.locations import LocationsScreen
-from fswizard.tui.widgets.canvas import Canvas
+from fswizard.tui.widgets.report import Report
 from tests.fakes.host import ModelHost, idle_runs, use
 from tests.loop.machine_state import left_of_a_run
 from tests.loop.small_machine import LASTING, QUICK, SmallMachine
-from tests.tui.driving import at_step, question, shows, until, wizard
+from tests.tui.driving import at_step, question, screen_text, settled, shows, until, wizard
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
 
@@ -71,7 +71,11 @@ async def test_an_array_over_two_images_is_measured_beside_one_disk_alone(tmp_pa
         await until(pilot, lambda: "Working out" not in question(pilot.app), "a headline")
         await shows(pilot, "Random writes")
         await pilot.press("d")
-        report = pilot.app.screen.query_one("#report", Canvas).render().plain
+        details = pilot.app.screen.query_one(Report)
+        await pilot.resize_terminal(120, 400)
+        await settled(pilot)
+        report = screen_text(pilot.app)
+        assert details.display
         size = result.plan.target.size_bytes
         await pilot.press("enter")
         await shows(pilot, "save to a file")
