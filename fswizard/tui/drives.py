@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from itertools import cycle
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len
 from textual.content import Content
 from textual.style import Style
 
@@ -224,11 +223,3 @@ def disk_title(choices: WizardChoices) -> Content:
         return title
     warning = p_("scratch image", "image on {device}", device=choices.elsewhere)
     return text(title, (f" ! {warning}", "$text-warning"))
-
-
-def first_sentences(words: str, width: int) -> str:
-    """As many whole sentences as fit, and the first in any case."""
-    end = p_("between two sentences", ". ")
-    while cell_len(words) > width and (place := words.rfind(end, 0, len(words) - 1)) >= 0:
-        words = words[: place + len(end.rstrip())]
-    return words

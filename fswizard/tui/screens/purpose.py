@@ -255,11 +255,6 @@ def answer_words(entry: Entry) -> Content:
     return text(answer_mark(entry.sign), shown(entry.verdict))
 
 
-def entry_answer(entry: Entry, width: int) -> Content:
-    """The same, cut, for the history."""
-    return answer_words(entry).truncate(width, ellipsis=True)
-
-
 def _about_entry(entry: Entry) -> Sequence[tuple[Piece, Piece]]:
     from fswizard.filesystems import title_of
 

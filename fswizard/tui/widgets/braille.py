@@ -14,7 +14,6 @@ LINES = tuple(chr(BLANK | dots) for dots in (0xC0, 0x24, 0x12, 0x09))
 """A cell with a level line through it, from the lowest row of dots up."""
 TEXTURES = (0xFF, 0x95, 0x47, 0xD2)
 """Which dots of a cell a filled area shows: all, every other one, every other column, every other row."""
-BARS = " ▁▂▃▄▅▆▇█"
 
 
 def swatch(texture: int) -> str:
