@@ -379,7 +379,7 @@ class FswizardApp(App[int]):
         for active in keys(screen, hidden=True):
             action = partial(self.run_action, active.binding.action, active.node)
             title = _(OF_TEXTUAL.get(active.binding.description, active.binding.description))
-            yield SystemCommand(title.capitalize(), _("Key: {key}", key=display(active.binding.key)), action)
+            yield SystemCommand(title[:1].upper() + title[1:], _("Key: {key}", key=display(active.binding.key)), action)
         yield SystemCommand(_("Start over"), _("Back to the first question"), lambda: self.visit("purpose"))
         for code in self._other_languages:
             yield SystemCommand(language.name_of(code), _("The wizard in this language"), partial(self._speak, code))
