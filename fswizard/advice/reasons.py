@@ -192,7 +192,7 @@ def _failures(choice: Choice) -> Iterator[Reason]:
     reference = ""
     for ratio in choice.analysis.overall:
         if ratio.verdict == "failed":
-            cause = shown(ratio.text).rstrip(".。")
+            cause = shown(ratio.text).rstrip(".\u3002")
             text = _("{candidate} failed: {reason}.", candidate=choice.title(ratio.candidate), reason=cause)
             yield Reason("failure", text)
         else:

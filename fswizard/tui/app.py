@@ -87,6 +87,8 @@ class FswizardApp(App[int]):
         """An earlier run that the review is about, instead of a new one."""
         self.resumed = False
         """The run that is shown resumes an earlier one."""
+        self.measured: Plan | None = None
+        """What the run that is shown was asked to measure."""
         self.leaving = False
         """The program ends as soon as the run has cleaned up."""
         self.step = start
@@ -205,7 +207,7 @@ class FswizardApp(App[int]):
         finally:
             self._beginning = False
         self.resumed, self.taken_up = path is not None, None
-        self._show_run(run)
+        self._show_run(run, plan)
 
     async def follow(self, run: OngoingRun) -> None:
         """Show a run that goes on in another process; where it is over, the first screen."""
@@ -215,10 +217,10 @@ class FswizardApp(App[int]):
             self.notify(f"{error.message} {error.hint_without_switches}".rstrip(), markup=False)
             self.visit("purpose")
         else:
-            self._show_run(handle)
+            self._show_run(handle, handle.plan)
 
-    def _show_run(self, run: RunHandle) -> None:
-        self.result = None
+    def _show_run(self, run: RunHandle, plan: Plan) -> None:
+        self.result, self.measured = None, plan
         self.running = RunMonitor(run, self.clock)
         self.run_worker(self.running.follow(), name="run", group="run", exclusive=True)
         self.visit("run")
@@ -361,16 +363,20 @@ class FswizardApp(App[int]):
 
     def action_find(self) -> None:
         """Ask for words, and go to the row of the list on this screen in which they stand."""
+        from fswizard.tui.screens.base import WizardScreen
         from fswizard.tui.screens.dialogs import FindScreen
 
-        lists = [each for each in self.screen.walk_children() if isinstance(each, (Table, Options))]
+        screen = self.screen
+        if not isinstance(screen, WizardScreen):
+            return
+        lists = [each for each in screen.walk_children() if isinstance(each, (Table, Options))]
         if not lists:
-            self.notify(_("There is no list to search here."))
+            screen.refuse(_("There is no list to search here."))
             return
 
         def search(words: str | None) -> None:
             if words and not any(each.find(words) for each in lists):
-                self.notify(_("“{words}” is in no row of this list.", words=words), markup=False)
+                screen.refuse(_("“{words}” is in no row of this list.", words=words))
 
         self.push_screen(FindScreen(), search)
 

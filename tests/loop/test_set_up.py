@@ -447,7 +447,7 @@ async def test_the_wizard_sets_up_a_disk_after_what_stands_for_it_was_typed(benc
     app = FswizardApp(SmallMachine(), start="result", result=RESULT)
     async with app.run_test(size=(120, 36)) as pilot:
         await at_step(pilot, "result")
-        await shows(pilot, "set it up")
+        await shows(pilot, "u set up")
         await pilot.press("u")
         await until(pilot, lambda: disk.path in keys_of(app, "#spare"), "the disk in the list")
         app.screen.query_one("#spare", Table).highlight(disk.path)

@@ -8,7 +8,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from fswizard.filesystems import parse_candidate
+from fswizard.filesystems import layout_candidates, parse_candidate
 from fswizard.tui.candidates import best_first, short_name
 from fswizard.tui.drives import DEVICE
 from fswizard.tui.screens.members import MembersScreen
@@ -150,13 +150,12 @@ async def test_another_target_puts_the_array_away_and_a_layout_that_needs_more_d
 
 
 def test_what_is_proposed_leaves_the_most_room_of_each_maker() -> None:
-    fake = machine()
     for members, expected in (
         (2, ["ext4", "md:raid1+ext4", "zfs:mirror", "btrfs:raid1"]),
         (3, ["ext4", "md:raid5+ext4", "zfs:raidz", "btrfs:raid1"]),
         (4, ["ext4", "md:raid5+ext4", "zfs:raidz", "btrfs:raid1"]),
     ):
-        candidates = [parse_candidate(name) for name in fake.layout_candidates(RECIPES[0], members)]
+        candidates = [parse_candidate(name) for name in layout_candidates(RECIPES[0].array_candidates, members)]
         assert best_first(candidates, members, 10**9) == expected
 
 

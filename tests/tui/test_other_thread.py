@@ -17,8 +17,8 @@ from tests.tui.driving import settled, wizard
 
 CALLS = (
     "details", "place", "named_place", "mounted", "offers", "availability",
-    "draft", "make_plan", "questions", "confirmed", "rights", "start",
-    "ongoing", "resumable", "why_not_resumed", "history", "load", "remove", "leftovers",
+    "draft", "make_plan", "questions", "rights", "start",
+    "ongoing", "resumable", "why_not_resumed", "history", "load", "leftovers",
 )  # fmt: skip
 """Methods that look at the machine; `authorise` is called while no screen is open."""
 

