@@ -10,7 +10,7 @@ from fswizard import language
 from fswizard.advice import again, conclude
 from fswizard.cli.report import exported
 from fswizard.report import FORMATS
-from fswizard.tui.backend import Backend
+from fswizard.tui.screens.export import made
 from tests.builders import make_result
 from tests.fakes.translation import catalog_of, known
 
@@ -39,7 +39,7 @@ def test_people_read_their_language_and_programs_english(name: str) -> None:
     written = exported(findings, name)
     assert (written == ENGLISH[name]) == FORMATS[name].english
     assert exported(findings, name, english=True) == ENGLISH[name]
-    assert Backend().render(findings, name, english=True) == ENGLISH[name]
+    assert made(findings, name, english=True)[0] == ENGLISH[name]
 
 
 def test_a_page_and_a_picture_name_their_language() -> None:
