@@ -282,12 +282,17 @@ class SetUpReview(Window[None]):
 
     @work(group="begin")
     async def _begin(self, typed: str) -> None:
+        if self._working:  # Enter was pressed once more before this began
+            return
+        self._working = True
+        self.refresh_bindings()
         try:
             await self.wizard.authorise(_("setting up a disk"))
         except FswizardError as error:
+            self._working = False
+            self.refresh_bindings()
             self.show_error(error)
             return
-        self._working = True
         self.serial.display = False
         self.window.border_title = _("Setting it up")
         self.refresh_bindings()
