@@ -16,6 +16,7 @@ from fswizard.disks.rights import missing
 from fswizard.model.drive import Drive
 from fswizard.model.recipe import Recipe
 from fswizard.tui.app import FswizardApp
+from fswizard.tui.backend import Place
 from fswizard.tui.drives import DEVICE
 from fswizard.tui.screens.drive import DriveScreen
 from fswizard.tui.widgets.table import Table
@@ -131,6 +132,27 @@ async def test_on_another_disk_than_the_highlighted_one_enter_measures_only_afte
             wizard(pilot).visit("drive")
             await at_step(pilot, "drive")
             await until(pilot, lambda: target(pilot) == "default", "the same choice as before")
+
+
+async def test_enter_that_waits_for_free_space_does_not_take_another_disk_before_the_amber_line() -> None:
+    class Looking(FakeMachine):
+        let_go = threading.Event()
+
+        def place(self, drive: Drive | None) -> Place:
+            self.let_go.wait(600)
+            return super().place(drive)
+
+    machine = Looking(drives=(OLD, SSD))
+    async with app("drive", machine, drive=OLD).run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: OLD.name in wizard(pilot).machine.offers, "what of it can be erased")
+        await pilot.press("enter")
+        await pilot.pause()
+        machine.let_go.set()
+        await settled(pilot)
+        await shows(pilot, "would measure another disk (sdb)")
+        await at_step(pilot, "drive")
+        await pilot.press("enter")
+        await at_step(pilot, "filesystems")
 
 
 async def test_enter_alone_never_erases_anything() -> None:

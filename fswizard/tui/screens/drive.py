@@ -144,6 +144,9 @@ class DriveScreen(BoxScreen):
         if first and (likely := self.choices.drive or best_for(self.choices.purpose, drives)):
             self.drives.highlight(likely.name)
         self._show_disk()
+        if self._waiting and self._target.known and self._target.elsewhere:
+            self._waiting = False  # that another disk is tested is read before Enter takes it
+            self.say_usual()
         if self._waiting and self.is_current and not self.box_is_open:
             self.action_forward()
 
