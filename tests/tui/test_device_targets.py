@@ -266,6 +266,19 @@ async def test_enter_right_after_another_disk_is_highlighted_never_takes_a_devic
         assert (choices.drive.name, choices.device) == (SSD.name, "")
 
 
+async def test_the_highlight_stays_where_it_was_moved_when_a_late_answer_comes_at_once() -> None:
+    async with app("drive", FakeMachine(drives=(NEW, SSD)), drive=NEW).run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        screen = pilot.app.screen
+        assert isinstance(screen, DriveScreen)
+        assert target(pilot) == DEVICE + NEW.stable_name
+        targets_of(pilot).highlight("default")
+        screen._refill()
+        screen.action_forward()
+        await at_step(pilot, "filesystems")
+        assert wizard(pilot).choices.device == ""
+
+
 async def test_the_arrows_around_the_size_of_the_image_can_be_clicked() -> None:
     async with app("drive").run_test(size=SIZE) as pilot:
         await settled(pilot)

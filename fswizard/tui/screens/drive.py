@@ -139,6 +139,7 @@ class DriveScreen(BoxScreen):
         drives = self.wizard.machine.drives
         if drives is None:
             return
+        self._choose_target()  # the message that another row is highlighted may be on its way
         first = not self.drives.keys
         self.drives.show(drive_row(drive) for drive in (*drives, self._model) if drive is not None)
         if first and (likely := self.choices.drive or best_for(self.choices.purpose, drives)):
