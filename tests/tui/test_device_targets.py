@@ -324,6 +324,20 @@ async def test_a_disk_that_goes_away_is_never_replaced_by_a_scratch_image_unaske
         await at_step(pilot, "filesystems")
 
 
+async def test_without_the_last_disk_enter_measures_nowhere() -> None:
+    machine = FakeMachine(drives=(ARCHIVE,))
+    async with app("drive", machine, drive=ARCHIVE).run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        assert target(pilot) == "default"
+        machine.drives = ()
+        await shows(pilot, "No disks found.")
+        assert targets_of(pilot).keys == []
+        assert ARCHIVE.model not in screen_text(pilot.app)
+        await pilot.press("enter")
+        await pilot.pause()
+        await at_step(pilot, "drive")
+
+
 async def test_a_wrong_password_leads_back_to_the_review(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = FakeMachine(drives=(NEW, SSD), rights="sudo-asks", event_s=0.01)
     answers = iter([missing("sudo-asks"), None])

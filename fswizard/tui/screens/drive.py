@@ -165,6 +165,13 @@ class DriveScreen(BoxScreen):
             self.query_one("#verdict", Facts).show(explain(drive))
             self.query_one("#contents", Facts).show([*contents(drive), ("", ""), *suits(drive)])
             self._watcher.look_for_targets(drive, self.choices.recipe)
+        elif self.wizard.machine.drives is not None and self._disk:  # the last one has gone
+            self._disk, self._target, self._waiting = "", DriveScreen._target, False
+            if self._wanted not in ("named", "several"):
+                self._wanted = ""
+            self.query_one(PartitionBar).drive = None
+            for facts in self.query(Facts):
+                facts.show(())
         self._show_targets()
 
     # Targets
