@@ -273,3 +273,17 @@ async def test_a_bar_shows_as_free_what_is_free_and_hatches_what_nobody_knows() 
             part = replace(ARCHIVE.partitions[0], size_bytes=100, free_bytes=free_bytes)
             bar.drive = replace(ARCHIVE, size_bytes=100, partitions=(part,))
             assert abs(bar.render().plain.count(sign) - expected) <= 1
+
+
+async def test_a_run_that_is_to_be_resumed_is_forgotten_once_another_step_is_visited() -> None:
+    machine = FakeMachine()
+    async with app("review", machine).run_test(size=(100, 32)) as pilot:
+        await settled(pilot)
+        wizard(pilot).take_up(machine.take_up(machine.history()[1].path))
+        await shows(pilot, "resumes an earlier run")
+        wizard(pilot).action_visit("workloads")
+        await at_step(pilot, "workloads")
+        await pilot.press("enter")
+        await at_step(pilot, "review")
+        await shows(pilot, "Nothing has happened yet")
+        assert machine.plans
