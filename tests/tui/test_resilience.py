@@ -260,3 +260,12 @@ async def test_a_model_that_is_typed_is_no_markup(model: str) -> None:
         await settled(pilot)
         await pilot.press("enter")
         await shows(pilot, f"{model}, before you measure")
+
+
+async def test_a_step_that_is_left_before_it_is_filled_breaks_nothing() -> None:
+    async with app("workloads").run_test(size=(100, 32)) as pilot:
+        await settled(pilot)
+        wizard(pilot).visit("drive")
+        wizard(pilot).visit("workloads")
+        await at_step(pilot, "workloads")
+        await settled(pilot)

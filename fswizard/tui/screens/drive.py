@@ -118,7 +118,8 @@ class DriveScreen(BoxScreen):
         self.drives.focus()
 
     def on_unmount(self) -> None:
-        self._watcher.stop()
+        if watcher := getattr(self, "_watcher", None):  # none where the screen goes before it is filled
+            watcher.stop()
 
     def _show_rights(self, rights: State) -> None:
         self.wizard.machine.rights = rights

@@ -102,7 +102,8 @@ class SetUpScreen(Window[None]):
         self._watcher.start()
 
     def on_unmount(self) -> None:
-        self._watcher.stop()
+        if watcher := getattr(self, "_watcher", None):  # none where the screen goes before it is filled
+            watcher.stop()
 
     def _changed(self) -> None:
         """Other disks are there, or something else is on one."""
