@@ -147,6 +147,8 @@ class FswizardApp(App[int]):
         """Show a step."""
         screen = next(step for step in self.steps if step.name == name).open()
         self.step = name
+        if name != "review":
+            self.taken_up = None
         self._visited.add(name)
         if isinstance(self.screen, ModalScreen) or len(self.screen_stack) == 1:
             self.push_screen(screen)
@@ -196,13 +198,13 @@ class FswizardApp(App[int]):
         if self._beginning or self.measuring:
             return
         self._beginning = True
+        path = self.taken_up.path if self.taken_up else None
         try:
             if plan.needs_root:
                 task = _("making and mounting filesystems on {device}", device=plan.target.path)
                 if plan.target.kind == "image":
                     task = _("making and mounting filesystems on the scratch image")
                 await self.authorise(task)
-            path = self.taken_up.path if self.taken_up else None
             run = await asyncio.to_thread(self.backend.start, plan, path)
         finally:
             self._beginning = False

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from fswizard.disks.choice import Offer
 from fswizard.filesystems import layout_candidates, parse_candidate
+from fswizard.model.drive import Drive
+from fswizard.model.recipe import Recipe
 from fswizard.tui.candidates import best_first, short_name
 from fswizard.tui.drives import DEVICE
 from fswizard.tui.screens.members import MembersScreen
 from fswizard.tui.screens.options import OptionsScreen
 from fswizard.tui.widgets.table import Facts, Table
 from tests.fakes.wizard import ARCHIVE, NEW, OLD, RECIPES, SSD, TWIN, FakeMachine, app
-from tests.tui.driving import at_step, footer, screen_text, shows, until, wizard
+from tests.tui.driving import TIMEOUT_S, at_step, footer, screen_text, settled, shows, until, wizard
 from tests.tui.test_device_targets import targets_of
 
 SIZE = (100, 32)
@@ -88,6 +92,33 @@ async def test_a_disk_in_use_cannot_be_ticked_and_one_alone_is_no_array() -> Non
         await pilot.press("space", "escape")
         await at_step(pilot, "drive")
         assert wizard(pilot).choices.across == 1
+
+
+async def test_disks_that_were_ticked_stay_when_enter_comes_before_they_were_looked_at() -> None:
+    class Looking(FakeMachine):
+        let_go = threading.Event()
+
+        def offers(self, drive: Drive, recipe: Recipe | None) -> tuple[Offer, ...]:
+            if recipe is None:
+                self.let_go.wait(TIMEOUT_S)
+            return super().offers(drive, recipe)
+
+    fake = Looking(drives=(ARCHIVE, SSD, NEW, TWIN))
+    async with app("drive", fake, drive=NEW, members=PAIR, member_bytes=NEW.size_bytes).run_test(size=SIZE) as pilot:
+        await at_step(pilot, "drive")
+        await shows(pilot, "a scratch image of")
+        await pilot.press("a")
+        await until(pilot, lambda: isinstance(pilot.app.screen, MembersScreen), "the window")
+        await pilot.press("enter")
+        await shows(pilot, "Looking for disks …")
+        assert wizard(pilot).choices.members == PAIR
+        fake.let_go.set()
+        rows = pilot.app.screen.query_one("#members", Table)
+        await until(pilot, lambda: {*(DEVICE + path for path in PAIR)} <= {*rows.keys}, "both disks")
+        await settled(pilot)
+        await pilot.press("enter")
+        await at_step(pilot, "drive")
+        assert wizard(pilot).choices.members == PAIR
 
 
 async def test_options_of_an_array_and_of_the_filesystem_on_it_make_one_name() -> None:

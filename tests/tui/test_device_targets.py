@@ -16,6 +16,7 @@ from fswizard.disks.rights import missing
 from fswizard.model.drive import Drive
 from fswizard.model.recipe import Recipe
 from fswizard.tui.app import FswizardApp
+from fswizard.tui.backend import Place
 from fswizard.tui.drives import DEVICE
 from fswizard.tui.screens.drive import DriveScreen
 from fswizard.tui.widgets.table import Table
@@ -133,6 +134,27 @@ async def test_on_another_disk_than_the_highlighted_one_enter_measures_only_afte
             await until(pilot, lambda: target(pilot) == "default", "the same choice as before")
 
 
+async def test_enter_that_waits_for_free_space_does_not_take_another_disk_before_the_amber_line() -> None:
+    class Looking(FakeMachine):
+        let_go = threading.Event()
+
+        def place(self, drive: Drive | None) -> Place:
+            self.let_go.wait(600)
+            return super().place(drive)
+
+    machine = Looking(drives=(OLD, SSD))
+    async with app("drive", machine, drive=OLD).run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: OLD.name in wizard(pilot).machine.offers, "what of it can be erased")
+        await pilot.press("enter")
+        await pilot.pause()
+        machine.let_go.set()
+        await settled(pilot)
+        await shows(pilot, "would measure another disk (sdb)")
+        await at_step(pilot, "drive")
+        await pilot.press("enter")
+        await at_step(pilot, "filesystems")
+
+
 async def test_enter_alone_never_erases_anything() -> None:
     machine = FakeMachine(drives=(NEW, SSD))
     async with at_review(machine).run_test(size=SIZE) as pilot:
@@ -244,6 +266,19 @@ async def test_enter_right_after_another_disk_is_highlighted_never_takes_a_devic
         assert (choices.drive.name, choices.device) == (SSD.name, "")
 
 
+async def test_the_highlight_stays_where_it_was_moved_when_a_late_answer_comes_at_once() -> None:
+    async with app("drive", FakeMachine(drives=(NEW, SSD)), drive=NEW).run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        screen = pilot.app.screen
+        assert isinstance(screen, DriveScreen)
+        assert target(pilot) == DEVICE + NEW.stable_name
+        targets_of(pilot).highlight("default")
+        screen._refill()
+        screen.action_forward()
+        await at_step(pilot, "filesystems")
+        assert wizard(pilot).choices.device == ""
+
+
 async def test_the_arrows_around_the_size_of_the_image_can_be_clicked() -> None:
     async with app("drive").run_test(size=SIZE) as pilot:
         await settled(pilot)
@@ -287,6 +322,20 @@ async def test_a_disk_that_goes_away_is_never_replaced_by_a_scratch_image_unaske
         await to_the_targets(pilot, "default")
         await pilot.press("enter")
         await at_step(pilot, "filesystems")
+
+
+async def test_without_the_last_disk_enter_measures_nowhere() -> None:
+    machine = FakeMachine(drives=(ARCHIVE,))
+    async with app("drive", machine, drive=ARCHIVE).run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        assert target(pilot) == "default"
+        machine.drives = ()
+        await shows(pilot, "No disks found.")
+        assert targets_of(pilot).keys == []
+        assert ARCHIVE.model not in screen_text(pilot.app)
+        await pilot.press("enter")
+        await pilot.pause()
+        await at_step(pilot, "drive")
 
 
 async def test_a_wrong_password_leads_back_to_the_review(monkeypatch: pytest.MonkeyPatch) -> None:

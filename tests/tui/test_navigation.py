@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
+from pathlib import Path
 
 from textual.widgets import Input
 
+from fswizard.model.plan import Plan
 from fswizard.tui.backend import Place
 from fswizard.tui.screens.locations import on_one_disk
 from fswizard.tui.screens.members import MembersScreen
 from fswizard.tui.screens.result import ResultScreen
 from fswizard.tui.widgets.partition_bar import PartitionBar
 from fswizard.tui.widgets.table import Table
-from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, SSD, FakeMachine, app
-from tests.tui.driving import at_step, footer, question, screen_text, settled, shows, until, wizard
+from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, SSD, FakeMachine, FakeSession, app
+from tests.tui.driving import TIMEOUT_S, at_step, footer, question, screen_text, settled, shows, until, wizard
 
 SIZE = (100, 32)
 
@@ -273,3 +276,39 @@ async def test_a_bar_shows_as_free_what_is_free_and_hatches_what_nobody_knows() 
             part = replace(ARCHIVE.partitions[0], size_bytes=100, free_bytes=free_bytes)
             bar.drive = replace(ARCHIVE, size_bytes=100, partitions=(part,))
             assert abs(bar.render().plain.count(sign) - expected) <= 1
+
+
+async def test_a_run_that_is_to_be_resumed_is_forgotten_once_another_step_is_visited() -> None:
+    machine = FakeMachine()
+    async with app("review", machine).run_test(size=(100, 32)) as pilot:
+        await settled(pilot)
+        wizard(pilot).take_up(machine.take_up(machine.history()[1].path))
+        await shows(pilot, "resumes an earlier run")
+        wizard(pilot).action_visit("workloads")
+        await at_step(pilot, "workloads")
+        await pilot.press("enter")
+        await at_step(pilot, "review")
+        await shows(pilot, "Nothing has happened yet")
+        assert machine.plans
+
+
+async def test_a_run_that_was_started_is_shown_although_escape_came_before_it_began() -> None:
+    class Slow(FakeMachine):
+        asked, let_go = threading.Event(), threading.Event()
+
+        def start(self, plan: Plan, path: Path | None = None) -> FakeSession:
+            self.asked.set()
+            self.let_go.wait(TIMEOUT_S)
+            return super().start(plan, path)
+
+    machine = Slow(event_s=0.01)
+    async with app("review", machine).run_test(size=(100, 32)) as pilot:
+        await settled(pilot)
+        await pilot.press("enter")
+        await until(pilot, machine.asked.is_set, "the start")
+        await pilot.press("escape")
+        await at_step(pilot, "workloads")
+        machine.let_go.set()
+        await at_step(pilot, "run")
+        wizard(pilot).leave_now()
+        await until(pilot, lambda: machine.sessions[0].left, "clean-up")

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from textual.widgets import Input
 
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.filesystems import Availability
@@ -247,3 +248,24 @@ async def test_a_screen_that_goes_before_it_is_whole_breaks_nothing(turns: int) 
         wizard(pilot).leave_now()
         for _ in range(turns):
             await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("model", ["ST80[/]", "ST80[red]x"])
+async def test_a_model_that_is_typed_is_no_markup(model: str) -> None:
+    async with app("drive").run_test(size=(100, 32)) as pilot:
+        await settled(pilot)
+        await pilot.press("m")
+        pilot.app.screen.query_one("#directory", Input).value = model
+        await pilot.press("enter")
+        await settled(pilot)
+        await pilot.press("enter")
+        await shows(pilot, f"{model}, before you measure")
+
+
+async def test_a_step_that_is_left_before_it_is_filled_breaks_nothing() -> None:
+    async with app("workloads").run_test(size=(100, 32)) as pilot:
+        await settled(pilot)
+        wizard(pilot).visit("drive")
+        wizard(pilot).visit("workloads")
+        await at_step(pilot, "workloads")
+        await settled(pilot)

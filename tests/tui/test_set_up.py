@@ -10,6 +10,7 @@ import pytest
 from textual.widgets import Input
 
 from fswizard.disks.choice import Offer
+from fswizard.disks.rights import State
 from fswizard.disks.set_up_plan import script
 from fswizard.errors import RunFailed
 from fswizard.model.drive import Drive
@@ -70,6 +71,34 @@ async def test_a_disk_is_set_up_after_its_serial_number_was_typed(
             assert words in screen_text(app)
         await pilot.press("escape")
         await at_step(pilot, "result")
+
+
+async def test_enter_pressed_again_before_it_begins_sets_a_disk_up_once() -> None:
+    class SlowRights(SettingUp):
+        held = threading.Event()
+        held.set()
+
+        def rights(self) -> State:
+            self.held.wait(TIMEOUT_S)
+            return super().rights()
+
+    machine = SlowRights(DONE)
+    app = FswizardApp(machine, start="result", result=finished_result(machine), clock=Clock())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await at_step(pilot, "result")
+        await shows(pilot, "u set up")
+        await pilot.press("u")
+        await shows(pilot, "⏎ shows the exact commands")
+        await pilot.press("enter")
+        await shows(pilot, "To confirm, type its")
+        machine.held.clear()
+        app.screen.query_one("#serial", Input).value = SERIAL
+        for _ in range(3):
+            await pilot.press("enter")
+            await until(pilot, lambda: all(w.is_finished for w in app.workers if w.group == "ask"), "the check")
+        machine.held.set()
+        await shows(pilot, "Your disk is at /mnt/data.")
+        assert len(machine.asked) == 1
 
 
 async def test_without_a_disk_to_set_up_no_review_is_offered() -> None:

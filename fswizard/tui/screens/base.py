@@ -180,7 +180,7 @@ class Window(ModalScreen[ScreenResultType], WizardScreen[ScreenResultType]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes=f"window {self.LOOK}") as window:
-            window.border_title = _(self.title or "")
+            window.border_title = text(_(self.title) if self.title else "")  # a model's name is no markup
             yield from self.body()
         yield KeyBar()
 

@@ -118,7 +118,8 @@ class DriveScreen(BoxScreen):
         self.drives.focus()
 
     def on_unmount(self) -> None:
-        self._watcher.stop()
+        if watcher := getattr(self, "_watcher", None):  # none where the screen goes before it is filled
+            watcher.stop()
 
     def _show_rights(self, rights: State) -> None:
         self.wizard.machine.rights = rights
@@ -139,11 +140,15 @@ class DriveScreen(BoxScreen):
         drives = self.wizard.machine.drives
         if drives is None:
             return
+        self._choose_target()  # the message that another row is highlighted may be on its way
         first = not self.drives.keys
         self.drives.show(drive_row(drive) for drive in (*drives, self._model) if drive is not None)
         if first and (likely := self.choices.drive or best_for(self.choices.purpose, drives)):
             self.drives.highlight(likely.name)
         self._show_disk()
+        if self._waiting and self._target.known and self._target.elsewhere:
+            self._waiting = False  # that another disk is tested is read before Enter takes it
+            self.say_usual()
         if self._waiting and self.is_current and not self.box_is_open:
             self.action_forward()
 
@@ -161,6 +166,13 @@ class DriveScreen(BoxScreen):
             self.query_one("#verdict", Facts).show(explain(drive))
             self.query_one("#contents", Facts).show([*contents(drive), ("", ""), *suits(drive)])
             self._watcher.look_for_targets(drive, self.choices.recipe)
+        elif self.wizard.machine.drives is not None and self._disk:  # the last one has gone
+            self._disk, self._target, self._waiting = "", DriveScreen._target, False
+            if self._wanted not in ("named", "several"):
+                self._wanted = ""
+            self.query_one(PartitionBar).drive = None
+            for facts in self.query(Facts):
+                facts.show(())
         self._show_targets()
 
     # Targets

@@ -82,7 +82,13 @@ class MembersScreen(Window[bool]):
     def _show_offers(self, drive: Drive, offers: tuple[Offer, ...]) -> None:
         self._offers[drive.name] = offers
         self._usable |= {DEVICE + offer.path: (drive, offer) for offer in offers if offer.refused is None}
+        if self._all_known:  # what is in use by now, or gone, is not among them
+            self._ticked = [key for key in self._ticked if key in self._usable]
         self._refill()
+
+    @property
+    def _all_known(self) -> bool:
+        return all(drive.name in self._offers for drive in self._drives)
 
     def _refill(self) -> None:
         self._options = {target.key: target for target in (self._image_target(), *self._device_targets())}
@@ -162,7 +168,9 @@ class MembersScreen(Window[bool]):
     def action_accept(self) -> None:
         chosen = [self._usable[key] for key in self._ticked if key in self._usable]
         problem = self._options[IMAGES].problem
-        if len(chosen) == 1:
+        if len(chosen) < len(self._ticked) and not self._all_known:
+            self.say(_("Looking for disks …"))
+        elif len(chosen) == 1:
             self.refuse(_("An array needs two disks: tick another, or untick this one."))
         elif chosen:
             smallest = min(offer.size_bytes for __, offer in chosen)

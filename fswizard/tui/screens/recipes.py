@@ -138,7 +138,7 @@ class RecipesScreen(Window[Recipe | None]):
             (p_("recipe", "Name"), recipe.name),
             (p_("recipe", "From"), _(recipe.source)),
         ]
-        self.details.border_title = _(recipe.title)
+        self.details.border_title = text(_(recipe.title))
         self.query_one("#about", Facts).show([*refused, *pairs])
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import getters, on, work
+from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
@@ -258,8 +258,11 @@ class ReviewScreen(StepScreen):
             answers = ",".join([*self._answers, typed])
             self.ask(lambda: confirmed(plan, answers), self._begin)
 
-    @work(group="begin")
-    async def _begin(self, plan: Plan) -> None:
+    def _begin(self, plan: Plan) -> None:
+        """A worker of the wizard's: what was started is shown even where this screen has gone meanwhile."""
+        self.wizard.run_worker(self._start(plan), group="begin")
+
+    async def _start(self, plan: Plan) -> None:
         try:
             await self.wizard.begin(plan)
         except FswizardError as error:

@@ -102,7 +102,8 @@ class SetUpScreen(Window[None]):
         self._watcher.start()
 
     def on_unmount(self) -> None:
-        self._watcher.stop()
+        if watcher := getattr(self, "_watcher", None):  # none where the screen goes before it is filled
+            watcher.stop()
 
     def _changed(self) -> None:
         """Other disks are there, or something else is on one."""
@@ -282,12 +283,17 @@ class SetUpReview(Window[None]):
 
     @work(group="begin")
     async def _begin(self, typed: str) -> None:
+        if self._working:  # Enter was pressed once more before this began
+            return
+        self._working = True
+        self.refresh_bindings()
         try:
             await self.wizard.authorise(_("setting up a disk"))
         except FswizardError as error:
+            self._working = False
+            self.refresh_bindings()
             self.show_error(error)
             return
-        self._working = True
         self.serial.display = False
         self.window.border_title = _("Setting it up")
         self.refresh_bindings()

@@ -231,7 +231,7 @@ class WorkloadsScreen(StepScreen):
             title, why, pairs = test.title, test.why, _about_test(test)
         elif key in ABOUT:
             title, why, pairs = "", ABOUT[key], ()
-        self.details.border_title = _(title) if title else None
+        self.details.border_title = text(_(title)) if title else None
         self.query_one("#why", Static).update(text(_(why)))
         self.query_one("#about", Facts).show(pairs)
 
