@@ -146,7 +146,7 @@ def test_real_disks_and_filesystems_are_shown_at_80_columns(open_terminal: type[
     assert all(len(line) <= 80 for line in shown.splitlines())
     terminal.shows("a scratch image of")
     terminal.press("Enter")
-    terminal.shows("[✓] ★ ext4:noatime")
+    terminal.shows("[✓]  ★ ext4:noatime")
     terminal.press("F1")
     terminal.shows("─ Help ")
 
