@@ -54,10 +54,11 @@ class DemoApp(FswizardApp):
         self._story = stories()[name]
         machine = DemoMachine(self._story, speed=self._speed)
         self.backend, self.machine, self.choices = machine, MachineCache(machine), machine.choices
-        self.running = self.result = self.result_path = None
-        if straight:
+        self.result = self.result_path = None
+        if straight:  # until it begins, the screen of the run before has that run to show
             self._run()
         else:
+            self.running = None
             self.visit("purpose")
 
     def _run(self) -> None:

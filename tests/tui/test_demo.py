@@ -200,3 +200,20 @@ async def test_a_disk_is_set_up_up_to_the_review_where_it_says_that_nothing_is_d
         assert "save as a script" not in shown and "erase and start" not in shown
         await pilot.press("escape", "escape")
         await at_step(pilot, "result")
+
+
+async def test_another_demo_begins_at_once_from_the_screen_of_a_run_that_has_ended() -> None:
+    story = next(iter(stories().values()))
+    demo = DemoApp(story, straight=True)
+    async with demo.run_test(size=(100, 32)) as pilot:
+        await until(pilot, lambda: demo.measuring, "the run")
+        before = demo.running
+        assert before is not None
+        before.stop()
+        await until(pilot, lambda: not demo.measuring, "its end")
+        await at_step(pilot, "run")
+        demo.action_gallery()
+        await until(pilot, lambda: isinstance(demo.screen, GalleryScreen), "the gallery")
+        demo.screen.dismiss((story.name, True))
+        await until(pilot, lambda: demo.running is not before and demo.measuring, "another run")
+        demo.leave_now()
