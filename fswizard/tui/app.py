@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -341,7 +341,9 @@ class FswizardApp(App[int]):
         return (*codes[number + 1 :], *codes[:number])
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return action != "next_language" or bool(self._other_languages)
+        if action == "next_language":  # a window would go on in the language that it was opened in
+            return bool(self._other_languages) and not isinstance(self.screen, ModalScreen)
+        return True
 
     def action_next_language(self) -> None:
         self._speak(self._other_languages[0])
@@ -351,8 +353,18 @@ class FswizardApp(App[int]):
         language.choose(code)
         self.backend.keep_setting(language.SETTING, code)
         self.machine.forget_words()
-        if not isinstance(self.screen, ModalScreen):
-            self.visit(self.step)
+        if isinstance(self.screen, ModalScreen):
+            return
+        highlighted = {each.id: each.key for each in self._lists()}
+        self.visit(self.step)
+        self.screen.call_after_refresh(self._highlight_again, highlighted)
+
+    def _lists(self) -> list[Table | Options]:
+        return [each for each in self.screen.walk_children() if isinstance(each, (Table, Options))]
+
+    def _highlight_again(self, highlighted: Mapping[str | None, str]) -> None:
+        for each in self._lists():
+            each.highlight(highlighted.get(each.id, ""))
 
     # Help
 
@@ -371,7 +383,7 @@ class FswizardApp(App[int]):
         screen = self.screen
         if not isinstance(screen, WizardScreen):
             return
-        lists = [each for each in screen.walk_children() if isinstance(each, (Table, Options))]
+        lists = self._lists()
         if not lists:
             screen.refuse(_("There is no list to search here."))
             return

@@ -258,6 +258,23 @@ class UnusualMounts(FakeMachine):
         return (*(Place(path, "btrfs", 1, "sda", filesystem_number="0:30") for path in ("/home", "/srv")), refused)
 
 
+async def test_a_directory_that_was_named_stays_when_the_mounted_ones_come_late(tmp_path: Path) -> None:
+    let_go = threading.Event()
+
+    class Slow(FakeMachine):
+        def mounted(self) -> tuple[Place, ...]:
+            let_go.wait(60)
+            return super().mounted()
+
+    async with app("places", Slow(), purpose="compare").run_test(size=SIZE) as pilot:
+        await at_step(pilot, "places")
+        await pilot.press("d", *"/srv/scratch", "enter")
+        await until(pilot, lambda: keys_of(pilot.app, "#places") == ["/srv/scratch"], "the directory")
+        let_go.set()
+        await until(pilot, lambda: len(keys_of(pilot.app, "#places")) > 1, "the others")
+        assert "/srv/scratch" in pilot.app.screen.chosen  # type: ignore[attr-defined]
+
+
 async def test_directories_of_one_filesystem_and_those_that_cannot_be_measured_in_say_so() -> None:
     async with app("places", UnusualMounts(), purpose="compare").run_test(size=SIZE) as pilot:
         await shows(pilot, "! On one filesystem: /home, /srv")

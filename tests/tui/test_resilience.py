@@ -161,6 +161,9 @@ async def test_somebody_in_a_hurry_goes_on_when_it_is_known_where_there_is_room(
         await pilot.press("enter")
         await shows(pilot, "names a directory instead")
         machine.let_go.set()
+        await shows(pilot, "Nothing on this one is mounted.")
+        await at_step(pilot, "drive")  # until that was read
+        await pilot.press("enter")
         await at_step(pilot, "filesystems")
         assert wizard(pilot).choices.elsewhere, "it is known that the image would lie on another disk"
 

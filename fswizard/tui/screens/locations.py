@@ -72,9 +72,11 @@ class LocationsScreen(BoxScreen):
         self.ask(self.wizard.backend.mounted, self._show_places)
 
     def _show_places(self, places: tuple[Place, ...]) -> None:
-        self._places = places
-        usable = tuple(place for place in places if not place.refusal)
-        wanted = self.choices.places or on_one_disk(usable)
+        listed = [place.directory for place in places]
+        named = tuple(place for place in self._places if place.directory not in listed)  # before the others were known
+        self._places = (*places, *named)
+        usable = tuple(place for place in self._places if not place.refusal)
+        wanted = (*self.chosen, *(self.choices.places or on_one_disk(usable)))
         self._choose(tuple(place.directory for place in usable if place.directory in wanted))
         if len(usable) < 2:
             few = _("There is no mounted filesystem that you can write to.")

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     Planned = tuple[Plan, tuple[DeviceTarget, ...], str]
 
+SAME_RUN = ("recipe", "candidates", "beside", "baseline", "needs", "time_limit_s", "write_budget_bytes")
+"""Fields of a plan by which two runs measure the same."""
 ROOT = {
     "udisks": N_("Not needed: udisks2 attaches and mounts the scratch image, and everything runs as you."),
     "root": N_("fswizard runs as root, and so do the workloads."),
@@ -190,8 +192,9 @@ class ReviewScreen(StepScreen):
             return False
         if running.run.path != self.wizard.result_path:
             return False
-        same_place = plan.target.path == before.target.path
-        return same_place and plan.candidates == before.candidates and plan.recipe.name == before.recipe.name
+        return all(getattr(plan, name) == getattr(before, name) for name in SAME_RUN) and (
+            plan.target.path == before.target.path
+        )
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "show":
