@@ -16,7 +16,7 @@ from fswizard.tui.screens.result import ResultScreen
 from fswizard.tui.widgets.partition_bar import PartitionBar
 from fswizard.tui.widgets.table import Table
 from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, SSD, FakeMachine, FakeSession, app
-from tests.tui.driving import TIMEOUT_S, at_step, footer, question, screen_text, settled, shows, until, wizard
+from tests.tui.driving import TIMEOUT_S, at_step, footer, keys_of, question, screen_text, settled, shows, until, wizard
 
 SIZE = (100, 32)
 
