@@ -24,7 +24,7 @@ def test_a_small_volume_fills_up_where_nobody_cleans(machine: Machine) -> None:
     assert run.rounds("ext4") == {1}
     assert run.failures(UNCLEANED) == {"ENOSPC"}, "a full disk is a result"
     assert run.failures(CLEANED) <= {"ENOSPC"}, "it keeps up, slows down, or gives up for want of room"
-    assert UNCLEANED not in run.report["advice"]["choice"]
+    assert UNCLEANED not in run.report["answer"]["choice"]
 
 
 def test_a_whole_large_disk_has_room_enough_with_and_without_a_cleaner(machine: Machine) -> None:
