@@ -95,7 +95,7 @@ def make_answer(choice: Choice, doubts: Doubts, tables: Tables, summaries: Seque
 
 
 def _fault(choice: Choice) -> Answer:
-    """Of a run that failed, and whose figures may be those of the fault."""
+    """The answer after a failed run, whose figures the fault may have changed."""
     result = choice.result
     distrust = _("It failed in the first round, so don't trust its figures.")
     if rounds := choice.analysis.rounds:

@@ -24,7 +24,7 @@ from fswizard.system.system_calls import closing
 BLKROGET, BLKGETSIZE64, BLKGETDISKSEQ = 0x125E, 0x80081272, 0x80081280
 LOOK_LIMIT_S = 10
 GONE = (errno.ENOENT, errno.ENXIO, errno.ENODEV, errno.ENOMEDIUM)
-"""What opening a device says whose disk was pulled."""
+"""Error numbers of opening a device after its disk was pulled."""
 FAILING = 8
 """Bit 3 of smartctl's exit status."""
 FOUND, NOTHING, AMBIVALENT = 0, 2, 8

@@ -157,7 +157,7 @@ class DiskWatcher:
         self._asked: dict[str, object] = {}
         """State of each disk when it was asked, by kernel name."""
         self._offers_of: object = None
-        """State of the disk whose targets were asked for last."""
+        """State of the disk at the last look for targets."""
 
     def start(self) -> None:
         """Begin to watch."""

@@ -35,7 +35,7 @@ NAME_BEGINS = 4
 
 
 class DriveScreen(BoxScreen):
-    """The disks, what can be measured on of the highlighted one, and what is known of it.
+    """The disks; for the highlighted one its targets and what is known about it.
 
     Enter takes the highlighted target of the highlighted disk, whichever list has the focus.
     """
@@ -71,7 +71,7 @@ class DriveScreen(BoxScreen):
     _names_model = False
     """The box is for a model's name, not for a directory."""
     _disk = ""
-    """Name of the disk whose targets are shown."""
+    """Name of the disk to which the listed targets belong."""
     _wanted = ""
     """Key of the target that the user chose; empty for the one that is proposed."""
     _target = Target("", "", known=False)
@@ -357,7 +357,7 @@ class DriveScreen(BoxScreen):
 
 
 class AdviceScreen(HelpScreen):
-    """What is known of a disk before anything is measured on it, maybe before it is bought."""
+    """Advice on a disk before it is measured, or bought."""
 
     def __init__(self, drive: Drive) -> None:
         super().__init__("")

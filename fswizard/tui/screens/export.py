@@ -34,7 +34,7 @@ from fswizard.tui.widgets.options import Options
 PREVIEW_LINES = 400
 PICTURES = ("svg", "png", "png-dark")
 IN_COLUMNS = ("text", "csv", *PICTURES)
-"""Formats whose lines are not wrapped."""
+"""Formats laid out in columns: their preview scrolls sideways instead of wrapping."""
 PICTURE = N_("A picture of 1200×630 pixels with this on it. Press s to save it.")
 
 

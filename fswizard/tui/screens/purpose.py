@@ -100,7 +100,7 @@ class PurposeScreen(StepScreen):
 
     def on_mount(self) -> None:
         self._rows: dict[str, tuple[str, Any]] = {}
-        """By key: the kind of a row, and the purpose or earlier run that it stands for."""
+        """Kind of each row, and its purpose or earlier run, by key."""
         self._past: dict[str, Sequence[Any]] = {}
         """Earlier runs by the kind of row, as far as they are known."""
         self._drives: Sequence[Drive] = self.wizard.machine.drives or ()

@@ -37,7 +37,7 @@ WITH_RESULT = ("finished", "time-up", "budget-used", "stopped")
 
 
 class RunScreen(StepScreen):
-    """Draws the newest state four times a second. Widgets whose input stayed the same are not drawn again."""
+    """Draws the newest state four times a second, and only what has changed."""
 
     CSS_PATH = "run.tcss"
     HELP = N_(
@@ -110,14 +110,14 @@ class RunScreen(StepScreen):
         self.notes.set_class(not notes, "-none")
 
     def _write(self, selector: str, words: Content, *, layout: bool = False) -> None:
-        """Change a text where it differs; `layout` for one whose number of lines may change."""
+        """Update a text if it differs; `layout` if its number of lines may change."""
         static = self.query_one(selector, Static)
         before = static.content
         if not isinstance(before, Content) or not words.is_same(before):
             static.update(words, layout=layout)
 
     def _title(self) -> Content:
-        """Which round, whose turn, at what; in the end how it ended."""
+        """Round, candidate and test; after the run, how it ended."""
         state, problem = self._run.state, self._run.problem
         step, plan = state.step, state.plan
         if state.ended:
