@@ -11,17 +11,14 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from fswizard.language import N_
-from fswizard.tui.widgets.table import as_rich
+from fswizard.tui.widgets.table import MOVES, as_rich
 
 
 class Options(OptionList, inherit_bindings=False):
     """Textual's own, with our names of keys. The highlight stays on its option when the options change."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "cursor_up", N_("choose"), show=False),
-        Binding("down,j", "cursor_down", N_("choose"), show=False),
-        Binding("pageup", "page_up", N_("scroll"), show=False),
-        Binding("pagedown", "page_down", N_("scroll"), show=False),
+        *MOVES,
         Binding("home", "first", N_("first"), show=False),
         Binding("end", "last", N_("last"), show=False),
     ]

@@ -21,6 +21,13 @@ from fswizard.tui.drawing import Piece, text
 
 LEAST_FLEXIBLE = 12
 """Cells for a flexible column where it names none; optional ones are dropped rather than leave it less."""
+MOVES = (
+    Binding("up,k", "cursor_up", N_("choose"), show=False),
+    Binding("down,j", "cursor_down", N_("choose"), show=False),
+    Binding("pageup", "page_up", N_("scroll"), show=False),
+    Binding("pagedown", "page_down", N_("scroll"), show=False),
+)
+"""Keys that move the highlight of every list."""
 TICKS = {True: ("[✓]", "bold $text-primary"), False: ("[ ]", "$muted"), None: ("   ", "")}
 
 
@@ -60,10 +67,7 @@ class Table(DataTable[Text], inherit_bindings=False):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "tick", N_("tick"), key_display="space"),
-        Binding("up,k", "cursor_up", N_("choose"), show=False),
-        Binding("down,j", "cursor_down", N_("choose"), show=False),
-        Binding("pageup", "page_up", N_("scroll"), show=False),
-        Binding("pagedown", "page_down", N_("scroll"), show=False),
+        *MOVES,
         Binding("home", "scroll_top", N_("first"), show=False),
         Binding("end", "scroll_bottom", N_("last"), show=False),
     ]
