@@ -10,7 +10,7 @@ from textual.widgets import Input
 
 from fswizard.model.plan import Plan
 from fswizard.tui.backend import Place
-from fswizard.tui.screens.locations import on_one_disk
+from fswizard.tui.screens.locations import LocationsScreen, on_one_disk
 from fswizard.tui.screens.members import MembersScreen
 from fswizard.tui.screens.result import ResultScreen
 from fswizard.tui.widgets.partition_bar import PartitionBar
@@ -272,7 +272,9 @@ async def test_a_directory_that_was_named_stays_when_the_mounted_ones_come_late(
         await until(pilot, lambda: keys_of(pilot.app, "#places") == ["/srv/scratch"], "the directory")
         let_go.set()
         await until(pilot, lambda: len(keys_of(pilot.app, "#places")) > 1, "the others")
-        assert "/srv/scratch" in pilot.app.screen.chosen  # type: ignore[attr-defined]
+        screen = pilot.app.screen
+        assert isinstance(screen, LocationsScreen)
+        assert "/srv/scratch" in screen.chosen
 
 
 async def test_directories_of_one_filesystem_and_those_that_cannot_be_measured_in_say_so() -> None:
