@@ -57,29 +57,29 @@ test-hundred: $(VENV)/.test-ready ## A hundred runs of a filesystem against itse
 	$(BIN)/pytest -m slow --slow $(HUNDRED) $(ARGS)
 
 test-statistics: $(VENV)/.test-ready ## Simulations in full, the wheel, every part of the bench, a browser
-	$(PYTEST) -m slow --slow tests/unit tests/bench $(ARGS)
+	$(PYTEST) -m slow --slow tests/unit tests/long/bench $(ARGS)
 
 test-disks: $(VENV)/.test-ready ## Runs on simulated disks, at the speed of a real one
-	$(BIN)/pytest -m slow --slow tests/simulated $(ARGS)
+	$(BIN)/pytest -m slow --slow tests/long/simulated $(ARGS)
 
 test-vm: WORKERS = 2
 test-vm: $(VENV)/.test-ready ## Run all tests in a virtual machine; the first time builds it. Needs qemu-system-x86 mmdebstrap genext2fs tmux
-	$(PYTEST) --slow tests/vm $(ARGS)
+	$(PYTEST) --slow tests/long/vm $(ARGS)
 
 uml: $(VENV)/.test-ready ## Build the kernel of the simulated machine, if it isn't there; six minutes. Needs linux-source-6.1 flex bison bc libelf-dev
-	$(BIN)/python -m tests.uml.kernel
+	$(BIN)/python -m tests.long.uml.kernel
 
 test-uml: $(VENV)/.test-ready ## Real filesystems and the program on simulated disks in simulated time. Needs what uml needs
-	$(BIN)/pytest -m slow --slow tests/uml $(ARGS)
+	$(BIN)/pytest -m slow --slow tests/long/uml $(ARGS)
 
 reproduce: $(VENV)/.test-ready ## Run the published experiments again and write the page on them; hours. DOCUMENT= names one. Needs what test-vm needs
-	$(BIN)/python -m tests.reproduce $(DOCUMENT) $(ARGS)
+	$(BIN)/python -m tests.long.reproduce $(DOCUMENT) $(ARGS)
 
 bench: $(VENV)/.test-ready ## Measure the program itself and whether promised times are kept; an hour. Needs cc, fio, and root for part of it
-	$(BIN)/python -m tests.bench $(ARGS)
+	$(BIN)/python -m tests.long.bench $(ARGS)
 
 bench-statistics: $(VENV)/.test-ready ## Measure how often intervals err and how soon they decide, in 10,000 simulated runs of each kind
-	$(BIN)/python -m tests.bench.error_rates --write $(ARGS)
+	$(BIN)/python -m tests.long.bench.error_rates --write $(ARGS)
 
 screenshots: $(VENV)/.test-ready ## Make the screenshots of README from real runs
 	$(BIN)/python -m tests.tui.screenshots

@@ -22,8 +22,8 @@ from fswizard.disks import memory_limit
 from fswizard.disks.locations import IN_MEMORY, filesystem_type
 from fswizard.filesystems import availability, catalogue
 from fswizard.system import commands, programs
-from tests.simulated import real_time
-from tests.uml import kernel
+from tests.long.simulated import real_time
+from tests.long.uml import kernel
 
 REQUIRE_ALL = bool(os.environ.get("FSWIZARD_REQUIRE_ALL"))
 """Set in CI: a test that cannot run for want of something fails instead of being skipped."""
@@ -156,7 +156,7 @@ def lack_of(marker: str) -> Lack | None:
 
 LOCKED = ("conftest.py", "builders.py")
 """Files that say whose turn it is, and who uses devices."""
-ROOMS = ("simulated", "loop", "tui", "bench", "unit")
+ROOMS = ("long", "loop", "tui", "unit")
 """The order of the rooms: long tests first, so that at the end no worker waits for another one's long test."""
 
 _CLONE_NEWNS, _MS_REC, _MS_SLAVE, _MS_SHARED = 0x20000, 0x4000, 0x80000, 0x100000

@@ -28,7 +28,7 @@ from fswizard.engines.tree import TreeJob
 from fswizard.model.keys import written
 from fswizard.model.recipe import Job, Recipe
 from fswizard.model.result import Result
-from tests.simulated import real_time
+from tests.long.simulated import real_time
 
 BEYOND = 0.10
 """From here on a long test has a direction."""

@@ -22,7 +22,7 @@ from fswizard.model.events import RunEnded, StepStarted
 from fswizard.tui.backend import Backend
 from fswizard.tui.screens.gallery import GalleryScreen
 from tests.fakes.wizard import Clock
-from tests.stories.packing import SIMULATED
+from tests.long.stories.packing import SIMULATED
 from tests.tui.driving import at_step, screen_text, shows, until, wizard
 
 SIZE = (100, 32)

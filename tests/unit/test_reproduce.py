@@ -12,10 +12,10 @@ from fswizard.filesystems import parse_candidate
 from fswizard.model.codec import to_json
 from fswizard.stats import analyse
 from tests.builders import make_result
-from tests.reproduce.__main__ import keep
-from tests.reproduce.by_hand import BY_HAND
-from tests.reproduce.experiments import DOCUMENTS, PLACES
-from tests.reproduce.published import PUBLISHED, RERUNS, document, experiment
+from tests.long.reproduce.__main__ import keep
+from tests.long.reproduce.by_hand import BY_HAND
+from tests.long.reproduce.experiments import DOCUMENTS, PLACES
+from tests.long.reproduce.published import PUBLISHED, RERUNS, document, experiment
 
 EXPERIMENTS = sorted(path.stem for path in RERUNS.glob("*.toml"))
 

@@ -13,9 +13,19 @@ from fswizard.model.analysis import ALIKE
 from fswizard.model.plan import FIRST_LOOK
 from fswizard.stats import analyse, decide
 from fswizard.stats.intervals import compare, looks
-from tests.bench.error_rates import MACHINES, RACES, Looks, Noise, heavy_tailed, noisier, normal, play, wrongly_marked
-from tests.bench.recordings import FASTER, GAIN, SAME, Recording, load
 from tests.builders import make_plan, make_result
+from tests.long.bench.error_rates import (
+    MACHINES,
+    RACES,
+    Looks,
+    Noise,
+    heavy_tailed,
+    noisier,
+    normal,
+    play,
+    wrongly_marked,
+)
+from tests.long.bench.recordings import FASTER, GAIN, SAME, Recording, load
 
 TEN_UNEVEN = ("one candidate 3 × as noisy", 10)
 """Errs in 8 % of runs, not in 7: the page on statistics tells it."""

@@ -1,0 +1,301 @@
+"""A machine of our own in QEMU: Debian with its stock kernel, udev and systemd, and the disks that a test asks for.
+
+The processor is emulated: slow, but the same everywhere, without root and without /dev/kvm.
+"""
+
+from __future__ import annotations
+
+import base64
+import compileall
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sysconfig
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from fswizard.system.process import Finished
+from tests.long.vm.disks import SLOT, Disk
+from tests.long.vm.root import SUITE, Root, build
+
+CHECKOUT = Path(__file__).parents[3]
+BOOT_S = 900.0
+TIMEOUT_S = 600.0
+"""Both are far more than anything takes, since other work may go on beside it."""
+WITHOUT = (
+    *("dev-hugepages.mount", "dev-mqueue.mount", "e2scrub_reap.service", "getty-static.service", "modprobe@.service"),
+    *("proc-sys-fs-binfmt_misc.automount", "sys-kernel-config.mount", "sys-kernel-debug.mount"),
+    *("sys-kernel-tracing.mount", "systemd-binfmt.service", "systemd-journal-flush.service"),
+    *("systemd-random-seed.service", "systemd-sysusers.service", "systemd-update-utmp.service"),
+    "systemd-update-utmp-runlevel.service",
+)
+"""Units of systemd that nothing here needs: nearly half of what it takes to boot after the kernel."""
+KERNEL = " ".join((
+    "root=/dev/vda rootfstype=ext4 rw console=ttyS0 quiet mitigations=off no_timer_check panic=-1 psi=0 audit=0",
+    *(f"systemd.mask={unit}" for unit in WITHOUT),
+))  # fmt: skip
+"""It counts no pressure: an emulated processor is always busy, and each run would wait a minute for it to be quiet."""
+PROCESSOR = "qemu64"
+"""The plainest: five levels of page tables, and what else newer ones have, cost a quarter more to emulate."""
+COUNTED = "shift=1,sleep=on"
+"""An instruction takes 2 ns, and whoever waits for a disk waits in real time."""
+_POLL_S, _POLL_LATER_S = 0.2, 2.0
+"""Each question costs the machine some milliseconds of its processor."""
+_AGENT_PORT = "org.qemu.guest_agent.0"
+_NOTHING: Mapping[str, Any] = {}
+T = TypeVar("T")
+
+
+def awaited(look: Callable[[], T], good: Callable[[T], object], limit_s: float = TIMEOUT_S, pause_s: float = 1.0) -> T:
+    """What is there to be seen once it is as it has to be."""
+    deadline = time.monotonic() + limit_s
+    while not good(found := look()):
+        assert time.monotonic() < deadline, found
+        time.sleep(pause_s)
+    return found
+
+
+class Channel:
+    """A conversation in QEMU's JSON, one object a line: with its monitor (QMP) or with the agent inside."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._lines = connection.makefile("r", encoding="utf-8")
+        self._events: list[dict[str, Any]] = []
+
+    def ask(self, command: str, arguments: Mapping[str, Any] = _NOTHING, *, timeout_s: float = TIMEOUT_S) -> Any:
+        """The answer to one command. Raises RuntimeError with QEMU's words where it is refused."""
+        self._connection.sendall(json.dumps({"execute": command, "arguments": arguments}).encode() + b"\n")
+        while True:
+            answer = self._next(timeout_s)
+            if "error" in answer:
+                raise RuntimeError(f"{command}: {answer['error']['desc']}")
+            if "return" in answer:
+                return answer["return"]
+            self._events.append(answer)
+
+    def await_event(self, name: str, timeout_s: float, **data: Any) -> None:
+        """Waits for an event with these fields, among those that nobody waited for yet."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            for event in self._events:
+                if event.get("event") == name and data.items() <= event["data"].items():
+                    self._events.remove(event)
+                    return
+            self._events.append(self._next(deadline - time.monotonic()))
+
+    def close(self) -> None:
+        self._lines.close()
+        self._connection.close()
+
+    def _next(self, timeout_s: float) -> dict[str, Any]:
+        self._connection.settimeout(max(0.1, timeout_s))
+        line = self._lines.readline()
+        if not line:
+            raise ConnectionError("QEMU has ended")
+        message: dict[str, Any] = json.loads(line)
+        return message
+
+
+class Running:
+    """A program that runs inside."""
+
+    def __init__(self, agent: Channel, argv: tuple[str, ...], timeout_s: float) -> None:
+        self._agent = agent
+        self._argv = argv
+        self._started = time.monotonic()
+        self._deadline = self._started + timeout_s
+        answer = agent.ask("guest-exec", {"path": argv[0], "arg": argv[1:], "capture-output": True})
+        self._pid: int = answer["pid"]
+        self._ended: dict[str, Any] | None = None
+
+    @property
+    def alive(self) -> bool:
+        if self._ended is None:  # the agent tells of an end but once
+            status = self._agent.ask("guest-exec-status", {"pid": self._pid})
+            self._ended = status if status["exited"] else None
+        return self._ended is None
+
+    def kill(self) -> None:
+        """As nothing can be caught; what it has started is left alone."""
+        self._agent.ask("guest-exec", {"path": "sh", "arg": ["-c", f"kill -KILL {self._pid}"]})
+
+    def wait(self) -> Finished:
+        """Waits for its end. Raises TimeoutError when it takes too long, without ending it."""
+        while self.alive:
+            if time.monotonic() > self._deadline:
+                raise TimeoutError(f"{' '.join(self._argv)} still runs")
+            time.sleep(min(_POLL_LATER_S, max(_POLL_S, (time.monotonic() - self._started) / 10)))
+        status = self._ended
+        assert status is not None
+        code = status["exitcode"] if "exitcode" in status else -status["signal"]
+        out, err = (base64.b64decode(status.get(name, "")) for name in ("out-data", "err-data"))
+        return Finished(self._argv, code, out, err, time.monotonic() - self._started)
+
+
+class Machine:
+    """A machine whose disks and console are files of the host, below `directory`."""
+
+    def __init__(
+        self, root: Root, directory: Path, disks: Sequence[Disk], *, keeps_root: bool, counts_instructions: bool
+    ) -> None:
+        self._root = root
+        self._counts_instructions = counts_instructions
+        self._directory = directory
+        self._disks = disks
+        self._keeps_root = keeps_root
+
+    def boot(self) -> None:
+        """Returns when everything that starts at boot has started. Raises RuntimeError when it does not come up."""
+        (monitor, monitor_end), (agent, agent_end) = socket.socketpair(), socket.socketpair()
+        ends = (monitor_end.fileno(), agent_end.fileno())
+        argv = _command(self._root, self._directory, self._disks, *ends, keeps_root=self._keeps_root)
+        argv += ["-icount", COUNTED] if self._counts_instructions else []
+        with monitor_end, agent_end, (self._directory / "qemu.log").open("wb") as log:
+            self._qemu = subprocess.Popen(argv, pass_fds=ends, stderr=log)
+        self._monitor, self._agent = Channel(monitor), Channel(agent)
+        with contextlib.ExitStack() as undo:
+            undo.callback(self.cut_power)
+            try:
+                self._await_boot()
+            except OSError as error:
+                words = "\n".join(log.read_text(errors="replace") for log in self._directory.glob("*.log"))
+                raise RuntimeError(f"The machine did not come up: {error}\n{words}") from error
+            undo.pop_all()
+
+    def _await_boot(self) -> None:
+        self._monitor.ask("qmp_capabilities")
+        self._monitor.await_event("VSERPORT_CHANGE", BOOT_S, id="agent", open=True)
+        self.run("systemctl", "is-system-running", "--wait", timeout_s=BOOT_S)
+        mounted = self.run("mount", "--all", timeout_s=BOOT_S)  # also what took too long for systemd
+        if mounted.exit_code:
+            raise OSError(mounted.output)
+
+    def start(self, *argv: str, timeout_s: float = TIMEOUT_S) -> Running:
+        return Running(self._agent, argv, timeout_s)
+
+    def run(self, *argv: str, timeout_s: float = TIMEOUT_S) -> Finished:
+        """Runs a program to its end, as root; `fswizard` is the checkout's."""
+        return self.start(*argv, timeout_s=timeout_s).wait()
+
+    def ok(self, *argv: str, timeout_s: float = TIMEOUT_S) -> str:
+        """What a program says that has to end well."""
+        done = self.run(*argv, timeout_s=timeout_s)
+        assert done.exit_code == 0, (argv, done.output)
+        return done.stdout.decode()
+
+    def sh(self, script: str) -> str:
+        return self.ok("sh", "-c", script)
+
+    def write(self, path: str, text: str) -> None:
+        """Makes a file inside."""
+        self.ok("sh", "-c", 'printf %s "$2" > "$1"', "sh", path, text)
+
+    @property
+    def terminal(self) -> str:
+        """Path of a terminal on which one can log in, as over a serial line."""
+        ports = {port["label"]: port["filename"] for port in self._monitor.ask("query-chardev")}
+        return str(ports["terminal"]).removeprefix("pty:")
+
+    def cut_power(self) -> None:
+        """What was not written to a disk yet is lost. Boot it anew to see what is left."""
+        self._qemu.kill()
+        self._qemu.wait()
+        self._monitor.close()
+        self._agent.close()
+
+    def plug(self, disk: Disk) -> None:
+        if disk.bytes_per_s:
+            self._monitor.ask("object-add", _limits(disk))
+        self._monitor.ask("blockdev-add", _medium(disk, self._directory))
+        for device in disk.devices:
+            self._monitor.ask("device_add", device)
+
+    def pull(self, disk: Disk) -> None:
+        """Takes the disk away as a hand would; returns when it is gone."""
+        self._monitor.ask("device_del", {"id": disk.serial})
+        self._monitor.await_event("DEVICE_DELETED", TIMEOUT_S, device=disk.serial)
+        self._monitor.ask("blockdev-del", {"node-name": f"{disk.serial}-medium"})
+
+
+@contextlib.contextmanager
+def booted(
+    directory: Path,
+    disks: Sequence[Disk] = (),
+    *,
+    suite: str = SUITE,
+    zfs: bool = False,
+    keeps_root: bool = False,
+    counts_instructions: bool = False,
+) -> Iterator[Machine]:
+    """A machine with these disks, their files and its console below `directory`; its power is cut at the end.
+
+    What is written to its root is forgotten whenever its power is cut, unless it `keeps_root`, in `directory` as well.
+    Where it `counts_instructions`, time passes in it while its processor waits or works, and not while the host has
+    something else to do: then it can measure on a busy host, too.
+    """
+    compileall.compile_dir(CHECKOUT / "fswizard", quiet=1)  # the machine cannot write it down, and is slow at it
+    root = build(suite, zfs=zfs)
+    machine = Machine(root, directory, disks, keeps_root=keeps_root, counts_instructions=counts_instructions)
+    machine.boot()
+    try:
+        yield machine
+    finally:
+        machine.cut_power()
+
+
+def _command(
+    root: Root, directory: Path, disks: Sequence[Disk], monitor: int, agent: int, *, keeps_root: bool
+) -> list[str]:
+    argv = ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64", "-nodefaults", "-no-reboot", "-display", "none"]
+    argv += ["-machine", "q35,accel=tcg", "-cpu", PROCESSOR, "-smp", "1", "-m", "2G"]
+    argv += ["-kernel", str(root.kernel), "-initrd", str(root.initrd)]
+    argv += ["-append", KERNEL]
+    argv += ["-serial", f"file:{directory / 'console.log'}"]
+    argv += ["-chardev", "pty,id=terminal", "-serial", "chardev:terminal"]
+    argv += ["-chardev", f"socket,id=monitor,fd={monitor}", "-mon", "chardev=monitor,mode=control"]
+    argv += ["-chardev", f"socket,id=agent,fd={agent}", "-device", "virtio-serial-pci"]
+    argv += ["-device", f"virtserialport,id=agent,chardev=agent,name={_AGENT_PORT}"]
+    image = _own_copy(root, directory) if keeps_root else root.image
+    snapshot = "off" if keeps_root else "on"
+    argv += ["-drive", f"if=none,id=root,file={image},format=raw,snapshot={snapshot},cache=unsafe"]
+    argv += ["-device", "virtio-blk-pci,drive=root,serial=ROOT", "-device", "qemu-xhci,id=usb"]
+    argv += ["-device", f"pcie-root-port,id={SLOT},chassis=1"]
+    for tag, path in {"checkout": str(CHECKOUT), "packages": sysconfig.get_path("purelib")}.items():
+        argv += ["-virtfs", f"local,path={path},mount_tag={tag},security_model=none,readonly=on,multidevs=remap"]
+    for disk in disks:
+        if disk.bytes_per_s:
+            argv += ["-object", json.dumps(_limits(disk))]
+        argv += ["-blockdev", json.dumps(_medium(disk, directory))]
+        argv += [word for device in disk.devices for word in ("-device", json.dumps(device))]
+    return argv
+
+
+def _own_copy(root: Root, directory: Path) -> Path:
+    image = directory / "root.raw"
+    if not image.exists():
+        subprocess.run(["cp", "--sparse=always", root.image, image], check=True)
+        # With a journal, so that it can be written to again after a power failure.
+        subprocess.run(["tune2fs", "-j", image], check=True, stdout=subprocess.DEVNULL)
+    return image
+
+
+def _medium(disk: Disk, directory: Path) -> dict[str, Any]:
+    """The sparse file that keeps the disk's contents, made where it is not there yet."""
+    path = directory / f"{disk.serial}.raw"
+    with path.open("ab") as file:
+        os.truncate(file.fileno(), disk.size_bytes)
+    cache = {"direct": False, "no-flush": True}
+    below = {"driver": "file", "filename": str(path), "discard": "unmap", "cache": cache}
+    if disk.bytes_per_s:
+        below = {"driver": "throttle", "throttle-group": f"{disk.serial}-limits", "discard": "unmap", "file": below}
+    return {"node-name": f"{disk.serial}-medium", "driver": "raw", "discard": "unmap", "file": below}
+
+
+def _limits(disk: Disk) -> dict[str, Any]:
+    limits = {"bps-total": disk.bytes_per_s, "iops-total": disk.requests_per_s}
+    return {"qom-type": "throttle-group", "id": f"{disk.serial}-limits", "limits": limits}

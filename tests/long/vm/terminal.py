@@ -1,0 +1,109 @@
+"""Somebody at the serial terminal of the test machine: logs in, types, and reads what stands on the screen."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tests.long.vm.machine import TIMEOUT_S, Machine, awaited
+
+USER, PASSWORD = "ada", "correct horse"
+PROMPT = "ready>"
+SIZE = (80, 24)
+WIDE = (110, 40)
+KEY_S = 30.0
+"""After so long without an answer a key is pressed again."""
+
+
+class Terminal:
+    """tmux plays the terminal that hangs on the serial line."""
+
+    def __init__(self, device: str) -> None:
+        self._name = f"fswizard-{uuid.uuid4().hex[:8]}"
+        wire = f"stty raw -echo; cat < {device} & exec cat > {device}"
+        size = ["-x", str(SIZE[0]), "-y", str(SIZE[1])]
+        self._tmux("new-session", "-d", *size, "-s", self._name, "sh", "-c", wire)
+
+    def resize(self, size: tuple[int, int]) -> None:
+        """Columns and lines, of the window and for programs that start in the shell from now on."""
+        width, height = size
+        self._tmux("resize-window", "-t", self._name, "-x", str(width), "-y", str(height))
+        self.enter(f"stty rows {height} cols {width}")
+
+    def press(self, *keys: str) -> None:
+        self._tmux("send-keys", "-t", self._name, *keys)
+
+    def enter(self, line: str) -> None:
+        self._tmux("send-keys", "-t", self._name, "-l", line)
+        self.press("Enter")
+
+    def text(self) -> str:
+        """What stands on the screen."""
+        return self._tmux("capture-pane", "-t", self._name, "-p")
+
+    def shows(self, words: str, limit_s: float = TIMEOUT_S) -> str:
+        """Waits until `words` stand on the screen, and returns all of it."""
+        return awaited(self.text, lambda found: words in found, limit_s, 0.5)
+
+    def _leaves(self, row: int) -> None:
+        """Waits until another row is marked; not for long, as a list that is just filled anew may miss a key."""
+        deadline = time.monotonic() + KEY_S
+        while _row(self.text(), "▌") in (row, -1) and time.monotonic() < deadline:
+            time.sleep(0.5)
+
+    def no_longer_shows(self, words: str) -> str:
+        return awaited(self.text, lambda found: words not in found, pause_s=0.5)
+
+    def highlight(self, words: str) -> None:
+        """Moves to the row with these words, in a list that is shown and has the focus."""
+        while (here := _row(self.shows("▌"), "▌")) != (there := _row(self.shows(words), words)):
+            self.press("Down" if there > here else "Up")
+            self._leaves(here)
+
+    def close(self) -> None:
+        subprocess.run(["tmux", "kill-session", "-t", self._name], check=False, capture_output=True)
+
+    def _tmux(self, *arguments: str) -> str:
+        return subprocess.run(["tmux", *arguments], check=True, capture_output=True, text=True).stdout
+
+
+def _row(shown: str, words: str) -> int:
+    """Of the first line with these words; -1 where there is none."""
+    return next((number for number, line in enumerate(shown.splitlines()) if words in line), -1)
+
+
+@contextmanager
+def logged_in(machine: Machine, kind: str = "vt220") -> Iterator[Terminal]:
+    """A user without rights of their own, but in the group `sudo`, at a terminal of a `kind`."""
+    if machine.run("id", USER).exit_code:
+        machine.ok("useradd", "--create-home", "--shell", "/bin/bash", "--groups", "sudo", USER)
+        machine.sh(f"echo '{USER}:{PASSWORD}' | chpasswd")
+    terminal = Terminal(machine.terminal)
+    try:
+        machine.ok("systemctl", "restart", "serial-getty@ttyS1")
+        terminal.shows("login:")
+        terminal.enter(USER)
+        terminal.shows("Password:")
+        terminal.enter(PASSWORD)
+        terminal.shows(f"{USER}@")
+        terminal.enter(f"stty rows {SIZE[1]} cols {SIZE[0]}; export TERM={kind} PS1='{PROMPT} '; clear")
+        terminal.shows(PROMPT)
+        yield terminal
+    finally:
+        terminal.close()
+
+
+def started(terminal: Terminal) -> None:
+    """The wizard stands at its first question."""
+    terminal.shows(PROMPT)
+    terminal.enter("clear; PYTHONFAULTHANDLER=1 fswizard")
+    terminal.shows("What would you like to know?")
+
+
+def left(terminal: Terminal) -> None:
+    """The wizard is gone."""
+    terminal.press("C-q")
+    terminal.shows(PROMPT)

@@ -1,0 +1,106 @@
+"""What the program says of disks that a stock kernel, udev and smartctl show it, and of those that come and go."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from tests.long.vm.disks import ARCHIVE, MEASURED, PLAIN, RED, STICK, VIRTIO, ZONED, usb
+from tests.long.vm.machine import TIMEOUT_S, Machine
+
+pytestmark = [pytest.mark.vm, pytest.mark.slow, pytest.mark.xdist_group("drives")]
+
+Listing = dict[str, dict[str, Any]]
+"""What `fswizard drives --json` says, by serial number."""
+
+NEWCOMER = usb("NEWCOMER")
+NAMESPACE = f"/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_{ZONED.serial}"
+LINK = "/dev/disk/by-id/usb-QEMU_QEMU_HARDDISK_NEWCOMER-0:0"
+
+
+@pytest.fixture(scope="module")
+def listing(machine: Machine) -> Listing:
+    return drives(machine)
+
+
+def drives(machine: Machine, *before: str) -> Listing:
+    """All disks, once each has answered: an emulated processor that has to wait may be too slow for the first time."""
+    deadline = time.monotonic() + TIMEOUT_S
+    while True:
+        found = {drive["serial"]: drive for drive in json.loads(machine.ok(*before, "fswizard", "drives", "--json"))}
+        if not any("in time" in drive["pending"] for drive in found.values()) or time.monotonic() > deadline:
+            return found
+
+
+def codes(drive: dict[str, Any], says: str) -> set[str]:
+    return {piece["code"] for piece in drive["smr"]["evidence"] if piece["says"] == says}
+
+
+def test_each_disk_is_known_for_what_it_is(listing: Listing) -> None:
+    verdicts = {
+        disk.serial: (listing[disk.serial]["smr"]["verdict"], listing[disk.serial]["smr"]["confidence"])
+        for disk in (ARCHIVE, RED, ZONED)
+    }
+    strong = ("drive-managed", "strong")
+    assert verdicts == {ARCHIVE.serial: strong, RED.serial: strong, ZONED.serial: ("host-managed", "certain")}
+    assert listing[PLAIN.serial]["smr"]["verdict"] == "cmr"
+    archive = listing[ARCHIVE.serial]
+    assert (archive["model"], archive["rpm"], archive["size_bytes"]) == (
+        "ST8000AS0002-1NA17Z", 5980, ARCHIVE.size_bytes,
+    )  # fmt: skip
+    assert codes(archive, "drive-managed") == {"model-table", "smartctl-family"}, "it tells nothing itself"
+    assert "trim" in codes(listing[RED.serial], "drive-managed")
+    assert "mounted" in {use["code"] for use in listing["ROOT"]["uses"]}
+
+
+def test_a_disk_with_zones_is_refused_before_anything_is_written(machine: Machine) -> None:
+    before = machine.ok("blkzone", "report", NAMESPACE)
+    done = machine.run("fswizard", "run", "quick", "--target", f"device:{NAMESPACE}", "--erase", ZONED.serial)
+    assert done.exit_code == 3, done.output
+    assert b"zones (host-managed)" in done.stderr
+    assert machine.ok("blkzone", "report", NAMESPACE) == before
+
+
+def test_a_disk_behind_a_usb_bridge_is_named_with_it_and_not_taken_for_a_sleeping_one(listing: Listing) -> None:
+    """The bridge passes no ATA command."""
+    drive = listing[STICK.serial]
+    assert drive["bus"] == "usb"
+    assert "46f4:0001" in drive["bridge"]
+    assert "asleep" not in drive["pending"]
+
+
+def test_every_disk_has_the_name_that_udev_made(listing: Listing) -> None:
+    names = {drive["serial"]: drive["stable_name"] for drive in listing.values() if drive["serial"] != "ROOT"}
+    assert names == {
+        ARCHIVE.serial: "/dev/disk/by-id/ata-ST8000AS0002-1NA17Z_Z8400ABC",
+        RED.serial: "/dev/disk/by-id/ata-WDC_WD60EFAX-68JH4N1_WD-WX11D1",
+        PLAIN.serial: "/dev/disk/by-id/ata-WDC_WD80EFZX-68UW8N0_VK0ABCDE",
+        ZONED.serial: NAMESPACE,
+        STICK.serial: "/dev/disk/by-id/usb-QEMU_QEMU_HARDDISK_STICK1-0:0",
+        VIRTIO.serial: "/dev/disk/by-id/virtio-VIRTIO1",
+        MEASURED.serial: "/dev/disk/by-id/ata-TESTDISK_MEASURED",
+    }
+
+
+def test_without_root_the_verdicts_stand_and_what_could_not_be_asked_is_said(machine: Machine) -> None:
+    listing = drives(machine, "runuser", "-u", "nobody", "--")
+    verdicts = {disk.serial: listing[disk.serial]["smr"]["verdict"] for disk in (ARCHIVE, RED, PLAIN, ZONED)}
+    assert verdicts == {
+        ARCHIVE.serial: "drive-managed",
+        RED.serial: "drive-managed",
+        PLAIN.serial: "cmr",
+        ZONED.serial: "host-managed",
+    }
+    assert "needs root" in listing[ARCHIVE.serial]["pending"]
+
+
+def test_a_disk_appears_when_it_is_plugged_in_and_goes_when_it_is_pulled(machine: Machine) -> None:
+    machine.plug(NEWCOMER)
+    machine.ok("udevadm", "wait", "--timeout=600", LINK)
+    assert drives(machine)[NEWCOMER.serial]["stable_name"] == LINK
+    machine.pull(NEWCOMER)
+    machine.ok("udevadm", "wait", "--removed", "--timeout=600", LINK)
+    assert NEWCOMER.serial not in drives(machine)
