@@ -8,10 +8,9 @@ ARGS ?=
 DOCUMENT ?=
 PYTEST = $(BIN)/pytest --numprocesses $(WORKERS) --dist loadgroup
 WORKERS ?= $(shell expr 2 '*' $$(nproc))
-SLOW = test-faults test-runs test-timing test-hundred test-statistics test-disks test-uml test-vm test-bounds test-packages
-FAULTS = faults or root_kills or unprivileged
-TIMED = tests/loop/test_pairs.py tests/loop/test_estimates.py
-HUNDRED = tests/loop/test_same_against_same.py
+PARTS = loop time statistics vm uml packages
+PART ?=
+TIMED = tests/loop/test_pairs.py tests/loop/test_estimates.py tests/loop/test_same_against_same.py tests/long/simulated
 
 # What was moved, or has outlived its Python, is made anew.
 ifneq ($(wildcard $(VENV)),)
@@ -21,7 +20,10 @@ endif
 endif
 
 .DEFAULT_GOAL := run
-.PHONY: run test quick lint check test-all $(SLOW) uml reproduce bench bench-statistics screenshots messages lock clean
+.PHONY: help run test quick lint test-all $(PARTS:%=slow-%) reproduce bench screenshots messages lock clean
+
+help:
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 run: $(VENV)/.run-ready ## Start the wizard; without a terminal, measure ext4, xfs and btrfs and print the report
 	@$(FSWIZARD) doctor --needed --install > /dev/null || :
@@ -40,36 +42,28 @@ lint: $(VENV)/.test-ready ## Lint, types and import rules
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-check: lint test ## Lint, types, import rules and tests
+test-all: $(if $(PART),$(PART:%=slow-%),lint test $(PARTS:%=slow-%)) ## Run everything, also what is slow on purpose; PART=loop, time, statistics, vm, uml or packages runs that part alone
 
-test-all: check $(SLOW) ## Everything, also what takes long on purpose; by parts of half an hour at most
+# Kills at every step of every process, hostile input in full, every workload on every filesystem, arrays, drivers
+slow-loop: $(VENV)/.test-ready
+	$(PYTEST) -m slow --slow tests/loop $(TIMED:%=--ignore %) $(ARGS)
 
-test-faults: $(VENV)/.test-ready ## Kills at every step of every process, hostile input in full
-	$(PYTEST) -m slow --slow tests/loop -k '$(FAULTS)' $(ARGS)
-
-test-runs: $(VENV)/.test-ready ## Whole runs in full: every workload on every filesystem, arrays, drivers
-	$(PYTEST) -m slow --slow tests/loop -k 'not ($(FAULTS))' $(TIMED:%=--ignore %) --ignore $(HUNDRED) $(ARGS)
-
-test-timing: $(VENV)/.test-ready ## What needs a quiet machine: the same work done by hand, estimates of time
+# The same work done by hand, estimates of time, a filesystem against itself, disks at the speed of real ones; needs a
+# quiet machine
+slow-time: $(VENV)/.test-ready
 	$(BIN)/pytest -m slow --slow $(TIMED) $(ARGS)
 
-test-hundred: $(VENV)/.test-ready ## A hundred runs of a filesystem against itself: five at most have a winner
-	$(BIN)/pytest -m slow --slow $(HUNDRED) $(ARGS)
-
-test-statistics: $(VENV)/.test-ready ## Simulations in full, the wheel, every part of the bench, a browser
+# Simulations in full, the wheel, every part of the bench, a browser
+slow-statistics: $(VENV)/.test-ready
 	$(PYTEST) -m slow --slow tests/unit tests/long/bench $(ARGS)
 
-test-disks: $(VENV)/.test-ready ## Runs on simulated disks, at the speed of a real one
-	$(BIN)/pytest -m slow --slow tests/long/simulated $(ARGS)
-
-test-vm: WORKERS = 2
-test-vm: $(VENV)/.test-ready ## Run all tests in a virtual machine; the first time builds it. Needs qemu-system-x86 mmdebstrap genext2fs tmux
+# Other kernels and disks in a virtual machine, which the first run builds
+slow-vm: WORKERS = 2
+slow-vm: $(VENV)/.test-ready
 	$(PYTEST) --slow tests/long/vm $(ARGS)
 
-uml: $(VENV)/.test-ready ## Build the kernel of the simulated machine, if it isn't there; six minutes. Needs linux-source-6.1 flex bison bc libelf-dev
-	$(BIN)/python -m tests.long.uml.kernel
-
-test-uml: $(VENV)/.test-ready ## Real filesystems and the program on simulated disks in simulated time. Needs what uml needs
+# Real filesystems and the program on simulated disks in simulated time; the first run builds the kernel
+slow-uml: $(VENV)/.test-ready
 	$(BIN)/pytest -m slow --slow tests/long/uml $(ARGS)
 
 reproduce: $(VENV)/.test-ready ## Run the published experiments again and write the page on them; hours. DOCUMENT= names one. Needs what test-vm needs
@@ -77,9 +71,6 @@ reproduce: $(VENV)/.test-ready ## Run the published experiments again and write 
 
 bench: $(VENV)/.test-ready ## Measure the program itself and whether promised times are kept; an hour. Needs cc, fio, and root for part of it
 	$(BIN)/python -m tests.long.bench $(ARGS)
-
-bench-statistics: $(VENV)/.test-ready ## Measure how often intervals err and how soon they decide, in 10,000 simulated runs of each kind
-	$(BIN)/python -m tests.long.bench.error_rates --write $(ARGS)
 
 screenshots: $(VENV)/.test-ready ## Make the screenshots of README from real runs
 	$(BIN)/python -m tests.tui.screenshots

@@ -10,9 +10,12 @@ OLDEST ?= $(firstword $(PYTHONS))
 NEWEST ?= $(lastword $(PYTHONS))
 export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2> /dev/null || stat --format=%Y pyproject.toml)
 
-.PHONY: zipapp deb test-packages test-bounds
+.PHONY: packages slow-packages
 
-zipapp: $(TOOLS)/.ready ## Build one file that runs with Python alone, on x86-64
+packages: $(ZIPAPP) $(DEB) ## Build the one-file program and the Debian package, into dist. Needs dpkg-deb
+
+.PHONY: $(ZIPAPP) $(DEB)
+$(ZIPAPP): $(TOOLS)/.ready
 	rm -rf build/zipapp $(ZIPAPP)
 	mkdir -p build/zipapp/all dist
 	$(TOOLS)/bin/uv pip compile --quiet --python-version $(OLDEST) --constraint requirements-dev.txt \
@@ -30,7 +33,8 @@ zipapp: $(TOOLS)/.ready ## Build one file that runs with Python alone, on x86-64
 	$(TOOLS)/bin/shiv --reproducible --compressed --site-packages build/zipapp/all --entry-point fswizard.__main__:main \
 		--python '/usr/bin/env python3' --output-file $(ZIPAPP)
 
-deb: zipapp ## Build a package for Debian and Ubuntu, with that file inside. Needs dpkg-deb
+# For Debian and Ubuntu, with the one-file program inside.
+$(DEB): $(ZIPAPP)
 	rm -rf $(DEB_ROOT) $(DEB)
 	install -D $(ZIPAPP) $(DEB_ROOT)/usr/bin/fswizard
 	cp -r packaging/share $(DEB_ROOT)/usr/share
@@ -43,13 +47,13 @@ deb: zipapp ## Build a package for Debian and Ubuntu, with that file inside. Nee
 	find $(DEB_ROOT) -exec touch --date=@$(SOURCE_DATE_EPOCH) {} +
 	dpkg-deb --root-owner-group -Zxz --build $(DEB_ROOT) $(DEB)
 
-test-packages: ## Build both twice: they are the same byte by byte
-	$(MAKE) deb
+# Both built twice are the same byte by byte; units and screens pass with the oldest packages and Python that
+# pyproject.toml allows, and with the newest.
+slow-packages: $(TOOLS)/.ready
+	$(MAKE) packages
 	sha256sum $(ZIPAPP) $(DEB) > build/first.sha256
-	$(MAKE) deb
+	$(MAKE) packages
 	sha256sum --check --quiet build/first.sha256
-
-test-bounds: $(TOOLS)/.ready ## Units and screens with the oldest packages and Python that pyproject.toml allows, and the newest
 	set -e; for each in '$(OLDEST) lowest-direct' '$(NEWEST) highest'; do set -- $$each; \
 		$(TOOLS)/bin/uv venv --quiet --clear --seed --python $$1 build/bounds-$$2; \
 		$(TOOLS)/bin/uv pip install --quiet --resolution $$2 --python build/bounds-$$2 --editable '.[dev]'; \

@@ -1,4 +1,4 @@
-"""What packages install beside the program fits it; the packages themselves are built by `make test-packages`."""
+"""What packages install beside the program fits it; the packages themselves are built by `make test-all PART=packages`."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@
 
 Without names, all of them. What has its result already is not run again: remove the result to run it anew. What was
 interrupted on this machine is resumed; on simulated disks and in the virtual machine that experiment starts again.
-Needs root, and what `make test-uml` and `make test-vm` need.
+Needs root, and what `make test-all PART=uml` and `PART=vm` need.
 """
 
 from __future__ import annotations

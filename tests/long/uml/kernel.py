@@ -1,4 +1,4 @@
-"""The kernel of the simulated machine, built once from the distribution's sources and kept: `make uml`.
+"""The kernel of the simulated machine, built once from the distribution's sources and kept.
 
 User-Mode Linux is a kernel that is a program of the host. With `time-travel=inf-cpu` its clock stands still while it
 computes and jumps to what it waits for: https://docs.kernel.org/virt/uml/user_mode_linux_howto_v2.html. What a run says
