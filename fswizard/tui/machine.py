@@ -110,6 +110,13 @@ class MachineCache:
         states = (self.available[name] for name in names if name in self.available)
         return next((state for state in states if not state.usable), None)
 
+    def place_for(self, choices: WizardChoices) -> Place | None:
+        """Where the scratch image for what was chosen goes; None for devices and directories, or where unknown."""
+        if choices.comparing or choices.devices:
+            return None
+        place = self.named.get(choices.directory) or self.places.get(choices.drive.name if choices.drive else "")
+        return place if isinstance(place, Place) else None
+
     def usual(self, recipe: Recipe) -> Recipe:
         """The recipe as it is before anybody changes its image."""
         return next((known for known in self.recipes if known.name == recipe.name), recipe)

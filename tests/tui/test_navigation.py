@@ -16,7 +16,7 @@ from fswizard.tui.screens.result import ResultScreen
 from fswizard.tui.widgets.partition_bar import PartitionBar
 from fswizard.tui.widgets.table import Table
 from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, SSD, FakeMachine, FakeSession, app
-from tests.tui.driving import TIMEOUT_S, at_step, footer, keys_of, question, screen_text, settled, shows, until, wizard
+from tests.tui.driving import TIMEOUT_S, at_step, footer, keys_of, screen_text, settled, shows, until, wizard
 
 SIZE = (100, 32)
 
@@ -216,12 +216,13 @@ async def test_an_image_on_another_disk_is_told_in_amber_wherever_the_disk_stand
 async def test_more_writes_than_allowed_are_refused_where_the_cap_is_chosen() -> None:
     async with app("workloads", drive=SSD).run_test(size=SIZE) as pilot:
         await settled(pilot)
-        await pilot.press("down", "down", *["left"] * 9)
+        await pilot.press(*["w"] * 5)
+        assert wizard(pilot).choices.write_budget_bytes == 5e9
         await shows(pilot, "One round writes about")
-        assert "--" not in question(pilot.app) + str(pilot.app.screen.query_one("#remark").render())
+        assert "--" not in str(pilot.app.screen.query_one("#remark").render())
         await pilot.press("enter")
         await at_step(pilot, "workloads")
-        await pilot.press(*["right"] * 9, "enter")
+        await pilot.press("w", "w", "w", "enter")
         await at_step(pilot, "review")
 
 

@@ -263,30 +263,6 @@ async def test_what_does_not_exist_or_cannot_be_made_is_no_candidate_and_without
         await at_step(pilot, "filesystems")
 
 
-async def test_time_age_and_recipe_change_with_left_and_right_and_by_mouse() -> None:
-    async with app("workloads").run_test(size=(120, 36)) as pilot:
-        await at_step(pilot, "workloads")
-        await pilot.press("down", "right")
-        assert wizard(pilot).choices.budget_s == 1200.0
-        await pilot.press("down", "down", "right")
-        assert (wizard(pilot).choices.aged, wizard(pilot).choices.time_limit_s) == (True, 1200.0)
-        await shows(pilot, "aged ones, too")
-        rows = screen_text(pilot.app).splitlines()
-        line = next(i for i, row in enumerate(rows) if "aged ones, too" in row)
-        await pilot.click(offset=(rows[line].index("▸"), line))
-        await until(pilot, lambda: not wizard(pilot).choices.aged, "new filesystems")
-        await pilot.press("down")
-        settings, tests = (pilot.app.screen.query_one(name, Table) for name in ("#settings", "#tests"))
-        assert tests.has_focus
-        assert pilot.app.screen.query_one("#about", Facts).plain.startswith("Does")
-        await pilot.press("up")
-        assert settings.has_focus
-        await pilot.press("home", "right")
-        recipe = wizard(pilot).choices.recipe
-        assert recipe is not None
-        assert recipe.name == "desktop-ssd"
-
-
 async def test_tests_whose_programs_are_absent_are_named_and_a_key_leaves_them_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -308,7 +284,6 @@ async def test_tests_whose_programs_are_absent_are_named_and_a_key_leaves_them_o
             assert recipe is not None
             names = [workload.name for workload in recipe.workloads]
             assert names == [workload.name for workload in RECIPES[1].measured if workload.name not in absent]
-            assert screen.query_one("#tests", Table).keys == names
             await pilot.press("enter")
             await at_step(pilot, "review")
 
@@ -320,10 +295,6 @@ async def test_what_was_installed_meanwhile_is_seen(monkeypatch: pytest.MonkeyPa
     async with app("workloads", recipe=RECIPES[1]).run_test(size=SIZE) as pilot:
         await shows(pilot, "sqlite3 is not installed")
         missing.clear()
-        await pilot.press("enter")
-        await settled(pilot)
-        assert isinstance(pilot.app.screen, WorkloadsScreen)
-        assert not pilot.app.screen.absent
         await pilot.press("enter")
         await at_step(pilot, "review")
 

@@ -5,169 +5,142 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import ClassVar
 
-from textual import events, getters, on
+from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.widgets import DataTable, Static
+from textual.content import Content
+from textual.widgets.option_list import Option
+from textual.worker import get_current_worker
 
 from fswizard.errors import UsageError
-from fswizard.language import N_, _, n_, number, p_, shown
-from fswizard.model.recipe import Recipe, Workload
+from fswizard.language import N_, _, n_, number, p_
+from fswizard.model.recipe import Recipe, Workload, grouped
+from fswizard.model.text import safe
 from fswizard.model.units import binary_text, duration_text, size_text
 from fswizard.tui.choices import TIME_BUDGETS_S, WRITE_BUDGETS_BYTES, next_value
-from fswizard.tui.drawing import Piece, keyed, text
-from fswizard.tui.recipe_list import fitted, with_recipe
-from fswizard.tui.screens.base import StepScreen
-from fswizard.tui.screens.recipes import RecipesScreen
-from fswizard.tui.widgets.table import Column, Facts, Row, Table
+from fswizard.tui.drawing import Piece, keyed, lines, text
+from fswizard.tui.drives import largest_that_fits, too_large
+from fswizard.tui.screens.base import StepScreen, TextBox, WithBox
+from fswizard.tui.widgets.options import Options
+from fswizard.tui.widgets.table import Facts
 
 AGES = {False: N_("new filesystems"), True: N_("aged ones, too")}
-ABOUT = {
-    "time": N_(
-        "The run adds rounds until the result is clear or this time is up, and finishes the round it is in. "
-        "More time shows smaller differences. A verdict takes two rounds or more."
-    ),
-    "writes": N_(
-        "The run ends before it has written more than this. By default SSDs get 50 GB, cards and sticks less, "
-        "and hard disks no cap, as they do not wear."
-    ),
-    "age": N_(
-        "Filesystems are usually measured new. With aged ones, each is first used for years in minutes: files are "
-        "made, changed and deleted at 80 % full. Then it is measured beside a new one, and the answer is that of the "
-        "aged ones. It takes about three times as long, and another image for each filesystem."
-    ),
-}
-"""What a setting means."""
+NAME = N_("My files")
+"""Title of a recipe with files like those of the user."""
 
 
-class Part(Table):
-    """One of two tables, one below the other: up and down lead from one to the other."""
-
-    def action_cursor_up(self) -> None:
-        if self.cursor_row == 0:
-            self.screen.focus_previous()
-        else:
-            super().action_cursor_up()
-
-    def action_cursor_down(self) -> None:
-        if self.cursor_row == self.row_count - 1:
-            self.screen.focus_next()
-        else:
-            super().action_cursor_down()
-
-
-class Settings(Part):
-    """Values that left and right change, and clicks on the arrows."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left", "screen.change(-1)", N_("change"), show=False),
-        Binding("right", "screen.change(1)", N_("change")),
-    ]
-    DIRECTIONS: ClassVar[Mapping[int, int]] = {1: -1, 3: 1}
-    """Of the columns with arrows."""
-
-    async def on_click(self, event: events.Click) -> None:
-        meta = event.style.meta
-        if direction := self.DIRECTIONS.get(meta.get("column", 0)):
-            self.move_cursor(row=meta["row"])
-            await self.run_action(f"screen.change({direction})")
-
-
-class WorkloadsScreen(StepScreen):
-    """Recipe, time, and what may be written: left and right change them. Below are the recipe's tests."""
+class WorkloadsScreen(WithBox[None], StepScreen):
+    """All recipes, the highlighted one of which is used; the limits of the run."""
 
     CSS_PATH = "workloads.tcss"
+    BOX, LIST = "#like", "#recipes"
     QUESTION = N_("What do you use it for?")
     HELP = N_(
-        "A recipe is a set of tests that represents one way of using a disk. Left and right change the highlighted "
-        "line: the recipe, the time, the cap on writes.\n\n"
+        "A recipe is a set of tests that represents one way of using a disk. The highlighted one is used. n makes one "
+        "of your own, with files like those in a directory: sizes, depths and compressibility are kept, names are "
+        "not.\n\n"
         "How much each test counts is up to the recipe. You can change that with the result, without measuring "
         "again.\n\n"
-        "r shows all recipes in groups, with what each takes, and makes one of your own.\n\n"
-        "The run stops early once the result is clear. No new round starts after its time."
+        "The run adds rounds until the result is clear or its time is up, and finishes the round it is in. Left and "
+        "right change the time: more shows smaller differences. A verdict takes two rounds or more.\n\n"
+        "w changes the cap on writes, before which the run ends. By default SSDs get 50 GB, cards and sticks less, "
+        "and hard disks no cap, as they do not wear.\n\n"
+        "a also measures aged filesystems: each is first used for years in minutes, and the answer is that of the "
+        "aged ones. It takes about three times as long, and another image for each filesystem."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("r", "recipes", N_("recipes")),
+        Binding("left", "time(-1)", N_("less time"), show=False),
+        Binding("right", "time(1)", N_("more time")),
+        Binding("w", "writes", N_("writes")),
+        Binding("a", "age", N_("age"), show=False),
+        Binding("n", "new", N_("new, with files like mine"), show=False),
         Binding("x", "leave_out", N_("leave out")),
     ]
 
-    settings = getters.query_one("#settings", Settings)
-    tests = getters.query_one("#tests", Part)
+    recipes = getters.query_one("#recipes", Options)
     details = getters.query_one(".details", VerticalScroll)
 
     def body(self) -> ComposeResult:
-        time = Column(p_("of a run", "Time"), right=True)
+        yield TextBox(id="like")
         with Horizontal(id="parts"):
             with Vertical():
-                yield Settings(Column(), Column(), Column(), Column(), Column(flexible=True), id="settings")
-                yield Part(Column(_("Test"), flexible=True), time, Column(_("Counts"), right=True), id="tests")
-            with VerticalScroll(classes="details", can_focus=False):
-                yield Static(id="why", markup=False)
+                yield Facts(id="limits")
+                yield Options(id="recipes")
+            with VerticalScroll(classes="details"):
                 yield Facts(id="about")
 
     def on_mount(self) -> None:
         self.absent: Mapping[str, Sequence[str]] = {}
         """Programs that are not installed, by the name of the test that needs them."""
+        self._cap_bytes = math.inf
+        """What the run may write."""
         if self.choices.recipe is None:
             self.wizard.choose(recipe=self.wizard.machine.recipe_for(self.choices.purpose))
-        self._take(self.recipe)
-        self.settings.focus()
+        self.app.theme_changed_signal.subscribe(self, lambda _: self._list())
+        self._list()
+        self._show()
+        self.recipes.focus()
 
     @property
     def recipe(self) -> Recipe:
         assert self.choices.recipe is not None
         return self.choices.recipe
 
-    def _take(self, recipe: Recipe | None) -> None:
-        """Use a recipe; None where none was picked, and the one in use may have been removed."""
-        known = [known.name for known in self.wizard.machine.recipes]
-        if recipe is None:
-            usual = self.wizard.machine.recipe_for(self.choices.purpose)
-            recipe = self.recipe if self.recipe.name in known else usual
-        self.wizard.choices = with_recipe(self.choices, recipe)
-        self.absent = {}
-        self._fill()
-        self._look_for_programs()
+    def _list(self) -> None:
+        from fswizard import recipes
 
-    def _fill(self) -> None:
-        many = len(self.wizard.machine.recipes)
-        cap = _("no cap")
-        if not math.isinf(self._cap_bytes):
-            cap = _("at most {size}", size=size_text(self._cap_bytes))
-        rows = [
-            _setting("recipe", _("Recipe"), _(self.recipe.title), _("r shows all {count}", count=many)),
-            _setting("time", _("Time"), _("up to {duration}", duration=duration_text(self.choices.budget_s))),
-            _setting("writes", p_("limit", "Writes"), cap),
-        ]
-        if self.choices.can_age:
-            rows.append(_setting("age", p_("of a filesystem", "Age"), _(AGES[self.choices.age])))
-        self.settings.show(rows)
-        self.tests.show(map(self._test, self.recipe.measured))
-        self._estimate()
+        options = []
+        for title, members in grouped(self.wizard.machine.recipes):
+            options.append(self.recipes.heading(_(title)))
+            options += [Option(text(f" {_(recipe.title)}"), id=recipe.name) for recipe in members]
+        if not self.wizard.backend.banner:  # a demo has the recipe that was recorded
+            directory = safe(str(recipes.own_directory()))
+            for error in recipes.broken():
+                problem = error.message.removeprefix(f"{directory}/")
+                options.append(Option(text((f"✗ {problem}", "$muted")), disabled=True))
+        self.recipes.show(options)
+        self.recipes.highlight(self.recipe.name)
 
-    def _test(self, workload: Workload) -> Row:
-        mark = ("✗ ", "bold $text-error") if workload.name in self.absent else ""
-        weight = number(f"×{workload.weight:g}")
-        return Row(workload.name, (text(mark, _(workload.title)), duration_text(workload.seconds), weight))
+    @on(Options.OptionHighlighted, "#recipes")
+    def _use_highlighted(self) -> None:
+        name = self.recipes.key
+        if name and name != self.recipe.name:  # else it may have another image, or fewer tests
+            recipe = next(recipe for recipe in self.wizard.machine.recipes if recipe.name == name)
+            self.wizard.choose(recipe=self._fitting(recipe), time_limit_s=None)
+            self._show()
 
-    @property
-    def _cap_bytes(self) -> float:
-        """What the run may write, in bytes; infinite for no limit."""
-        chosen = self.choices.write_budget_bytes
-        if chosen is not None:
-            return chosen
-        return self.wizard.backend.draft(self.choices).write_budget_bytes or math.inf
+    def _fitting(self, recipe: Recipe) -> Recipe:
+        """The recipe for the chosen disk, with a smaller image where there is no room for its usual one."""
+        recipe, place = recipe.on(self.choices.drive), self.wizard.machine.place_for(self.choices)
+        if place is None or self.choices.images > 1 or not too_large(recipe, place):
+            return recipe
+        largest = largest_that_fits(recipe, place, self.wizard.machine.image_sizes(recipe))
+        return replace(recipe, image_bytes=largest or recipe.image_bytes)
 
     # What the run takes, and whether it can be done
 
-    def _estimate(self) -> None:
-        if refused := fitted(self.wizard, self.recipe).refused:
+    def _show(self) -> None:
+        """Show the recipe, the limits, and what the run takes or what stands against it."""
+        from fswizard.session import absent_programs
+
+        self.absent = {}
+        if not self.wizard.backend.banner:  # a demo has measured already
+            self.absent = absent_programs(self.recipe)
+        draft = self.estimated()
+        if self.choices.write_budget_bytes is not None:
+            self._cap_bytes = self.choices.write_budget_bytes
+        elif draft is not None:
+            self._cap_bytes = draft.write_budget_bytes or math.inf
+        if refused := self._too_large():
             self.problem = UsageError(refused, _("Choose another recipe, or go back and choose another place."))
             self.show_error(self.problem)
-        elif (draft := self.estimated()) is not None:
+        elif self.absent and draft is not None:
+            self._say_absent()
+        elif draft is not None:
             budget_s = self.choices.budget_s
             count = len(self.choices.places if self.choices.comparing else self.choices.candidates)
             warning = ""
@@ -180,22 +153,21 @@ class WorkloadsScreen(StepScreen):
                 )
                 warning = f"\n! {words}"
             self.say_estimate(count, draft, warning)
-            if self.absent:
-                self._say_absent()
         self.set_class(bool(self.problem or self.absent), "-problem")
+        self._show_limits()
+        self._show_recipe()
         self.refresh_bindings()
 
-    def _look_for_programs(self) -> None:
-        from fswizard.session import absent_programs
+    def say_usual(self) -> None:
+        self._show()
 
-        recipe = self.recipe
-        if not self.wizard.backend.banner:  # a demo has measured already
-            self.ask(lambda: absent_programs(recipe), self._know_absent, group="programs")
-
-    def _know_absent(self, absent: Mapping[str, Sequence[str]]) -> None:
-        if absent != self.absent:
-            self.absent = absent
-            self._fill()
+    def _too_large(self) -> str:
+        """Why there is no room for the recipe, in a sentence; empty where there is."""
+        choices, place = self.choices, self.wizard.machine.place_for(self.choices)
+        if choices.devices and choices.device_bytes < self.recipe.image_bytes:
+            size, room = binary_text(self.recipe.image_bytes), binary_text(choices.device_bytes)
+            return _("It needs {size}, and there are {room}.", size=size, room=room)
+        return too_large(self.recipe, place, choices.images) if place else ""
 
     def _say_absent(self) -> None:
         from fswizard.session import packages_of
@@ -209,93 +181,120 @@ class WorkloadsScreen(StepScreen):
             programs=", ".join(programs),
             tests=", ".join(_(self.recipe.workload(name).title) for name in self.absent),
         )
-        mend = keyed(_("`x` leaves them out.")) if self._others else ""
+        mend = keyed(_("`x` leaves them out.")) if self._present else ""
         self.say(
             ("✗ ", "bold $text-error"), (words, "$text-error"), f"\n{install_hint(*packages_of(programs))}\n", mend
         )
 
     @property
-    def _others(self) -> tuple[Workload, ...]:
+    def _present(self) -> tuple[Workload, ...]:
         """The tests that can run here."""
         return tuple(workload for workload in self.recipe.measured if workload.name not in self.absent)
 
-    # Details
+    def _show_limits(self) -> None:
+        cap = _("no cap")
+        if not math.isinf(self._cap_bytes):
+            cap = _("at most {size}", size=size_text(self._cap_bytes))
+        time = _("up to {duration}", duration=duration_text(self.choices.budget_s))
+        pairs: list[tuple[Piece, Piece]] = [
+            (_("Time"), _limit(time, "`←` `→`")),
+            (p_("limit", "Writes"), _limit(cap, "`w`")),
+        ]
+        if self.choices.can_age:
+            pairs.append((p_("of a filesystem", "Age"), _limit(_(AGES[self.choices.age]), "`a`")))
+        self.query_one("#limits", Facts).show(pairs)
 
-    @on(DataTable.RowHighlighted)
-    @on(events.DescendantFocus)
-    def _explain(self) -> None:
-        title, why, pairs = self.recipe.title, self.recipe.why, self._about_recipe()
-        key = self.settings.key
-        if self.tests.has_focus:
-            test = self.recipe.workload(self.tests.key)
-            title, why, pairs = test.title, test.why, _about_test(test)
-        elif key in ABOUT:
-            title, why, pairs = "", ABOUT[key], ()
-        self.details.border_title = text(_(title)) if title else None
-        self.query_one("#why", Static).update(text(_(why)))
-        self.query_one("#about", Facts).show(pairs)
-
-    def _about_recipe(self) -> Sequence[tuple[Piece, Piece]]:
+    def _show_recipe(self) -> None:
         recipe = self.recipe
-        size = (p_("scratch image", "Image"), binary_text(recipe.image_bytes))
-        candidates = [(_("Candidates"), ", ".join(recipe.candidates))]
+        pairs: list[tuple[Piece, Piece]] = [(p_("purpose", "For"), _(recipe.why))]
+        tests = []
+        for test in recipe.measured:
+            mark = ("✗ ", "bold $text-error") if test.name in self.absent else ""
+            figures = f"  {duration_text(test.seconds)}  " + number(f"×{test.weight:g}")
+            tests += [text(mark, (_(test.title), "bold"), (figures, "$muted")), text(_(test.why))]
+        pairs.append((_("Tests"), lines(tests)))
         if self.choices.comparing:  # what is there
-            size, candidates = (_("Free space"), size_text(recipe.image_bytes)), []
-        time = (_("Time"), _("up to {duration}", duration=duration_text(recipe.minutes * 60)))
-        return [size, time, *candidates, (p_("source", "From"), _(recipe.source))]
+            pairs.append((_("Free space"), size_text(recipe.image_bytes)))
+        else:
+            pairs.append((p_("scratch image", "Image"), binary_text(recipe.image_bytes)))
+            pairs.append((_("Candidates"), ", ".join(recipe.candidates)))
+        pairs.append((p_("source", "From"), _(recipe.source)))
+        self.details.border_title = text(_(recipe.title))
+        self.query_one("#about", Facts).show(pairs)
 
     # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "leave_out":
-            return self.is_mounted and bool(self.absent and self._others)
+        match action:
+            case "leave_out":
+                return self.is_mounted and bool(self.absent and self._present)
+            case "age":
+                return self.choices.can_age
+            case "new":
+                return not self.wizard.backend.banner  # a demo writes nothing
         return super().check_action(action, parameters)
 
-    def action_change(self, direction: int) -> None:
-        key, choices = self.settings.key, self.choices
-        if key == "recipe":
-            recipes = self.wizard.machine.recipes
-            names = [known.name for known in recipes]
-            place = names.index(self.recipe.name) if self.recipe.name in names else 0
-            self._take(fitted(self.wizard, recipes[(place + direction) % len(recipes)]).recipe)
-            return
-        if key == "time":
-            self.wizard.choose(time_limit_s=next_value(TIME_BUDGETS_S, choices.budget_s, direction))
-        elif key == "writes":
-            self.wizard.choose(write_budget_bytes=next_value(WRITE_BUDGETS_BYTES, self._cap_bytes, direction))
-        else:
-            self.wizard.choose(age=not choices.age)
-        self._fill()
+    def action_time(self, direction: int) -> None:
+        """More time, or less."""
+        self.wizard.choose(time_limit_s=next_value(TIME_BUDGETS_S, self.choices.budget_s, direction))
+        self._show()
+
+    def action_writes(self) -> None:
+        """The next cap on writes; after none the smallest."""
+        larger = (value for value in WRITE_BUDGETS_BYTES if value > self._cap_bytes)
+        self.wizard.choose(write_budget_bytes=next(larger, WRITE_BUDGETS_BYTES[0]))
+        self._show()
+
+    def action_age(self) -> None:
+        self.wizard.choose(age=not self.choices.age)
+        self._show()
 
     def action_leave_out(self) -> None:
         """Measure only the tests that can run here."""
-        self.wizard.choose(recipe=replace(self.recipe, workloads=self._others))
-        self.absent = {}
-        self._fill()
-
-    def action_recipes(self) -> None:
-        self.wizard.push_screen(RecipesScreen(), self._take)
+        self.wizard.choose(recipe=replace(self.recipe, workloads=self._present))
+        self._show()
 
     def action_forward(self) -> None:
-        if self.absent:  # unless they have been installed meanwhile
-            self._look_for_programs()
-        else:
+        self._show()  # what was absent may have been installed meanwhile
+        if not self.absent:
             super().action_forward()
 
+    # A recipe of the user's
 
-def _setting(key: str, name: str, value: str, hint: str = "") -> Row:
-    arrow = "bold $text-primary"
-    return Row(key, ((name, "$muted"), ("◂", arrow), (value, "bold"), ("▸", arrow), (hint, "$muted")))
+    def action_new(self) -> None:
+        self.open_box(_("the directory, such as ~/Pictures"))
+
+    def handle_text(self, typed: str) -> None:
+        if not typed:
+            self.close_box()
+            return
+        titles = {recipe.title for recipe in self.wizard.machine.recipes}
+        title, count = _(NAME), 1
+        while title in titles:
+            count += 1
+            title = f"{_(NAME)} {count}"
+        self.say(_("Looking through {directory} …", directory=typed))
+
+        def make() -> Recipe | None:
+            from fswizard.recipes import own, tree_profile
+
+            worker = get_current_worker()  # cancelled by the next one, and when the box is closed
+            seen = tree_profile.look(Path(typed).expanduser(), lambda: worker.is_cancelled)
+            return None if worker.is_cancelled else own.save(own.like(seen, title))
+
+        self.ask(make, self._made, group="type")
+
+    def _made(self, recipe: Recipe | None) -> None:
+        if recipe is None:
+            return
+        self.wizard.machine.forget_recipes()
+        self.wizard.choose(recipe=self._fitting(recipe), time_limit_s=None)
+        self._list()
+        self.close_box()
+        words = _("Saved as {name} in {file}.", name=recipe.name, file=recipe.source)
+        self.say(("✓ ", "bold $text-success"), words)
 
 
-def _about_test(workload: Workload) -> Sequence[tuple[Piece, Piece]]:
-    metric = _(workload.metric.name.replace("_", " "))
-    measures = _("{figure}, lower is better", figure=metric)
-    if workload.metric.better == "higher":
-        measures = _("{figure}, higher is better", figure=metric)
-    return (
-        (_("Does"), shown(workload.job.words)),
-        (_("Measures"), measures),
-        (_("Takes"), _("about {duration} per filesystem and round", duration=duration_text(workload.seconds))),
-        (_("Writes"), _("about {size}", size=size_text(workload.writes_bytes))),
-    )
+def _limit(value: str, keys: str) -> Content:
+    """A value, and the keys that change it."""
+    return text((value, "bold"), "  ", keyed(keys))
