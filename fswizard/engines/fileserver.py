@@ -1,7 +1,7 @@
 """The file-server mix of filebench: processes that create, append, read, delete and stat files for a given time.
 
 filebench (1.4.9.1 and 1.5-alpha3) moves more bytes in the same eleven operations, so its rates are not comparable with
-these; its ratios between filesystems agree within wide intervals (`tests/long/bench/RESULTS.md`). `writewholefile`
+these; its ratios between filesystems agree within wide intervals (`tests/long/bench/filebench.md`). `writewholefile`
 rounds files of more than 1 MiB up to whole MiB: files of 1.25 MiB on average are written as 1.53 to 1.54 MiB and read
 as 1.42 to 1.50 MiB in six published runs, here as 1.25 and 1.27 MiB. It also takes its files in rotation, here they
 are random: by a simulation of 2,000 files a quarter of its reads and deletions meet a file made less than 160 loops

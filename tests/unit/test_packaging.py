@@ -1,4 +1,4 @@
-"""What packages install beside the program fits it; the packages themselves are built by `make test-all PART=packages`."""
+"""What packages install beside the program fits it; `make test-all PART=packages` builds the packages themselves."""
 
 from __future__ import annotations
 

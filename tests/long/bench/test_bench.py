@@ -6,34 +6,25 @@ import importlib
 
 import pytest
 
-from tests.long.bench.__main__ import PARTS
-from tests.long.bench.pairs import spread
-
-LINES = {"fio_jobs": 6, "generators": 4, "startup": 3, "running": 5, "large": 3, "promises": 1}
-SLOW = ("fio_jobs", "generators", "startup", "running", "promises")
-"""Parts that start hundreds of programs or look at them for seconds."""
-NEEDS = {
-    "fio_jobs": ("loop", "fio"),
-    "generators": ("loop",),
-    "promises": ("root", "loop", "xfs", "btrfs", "dpkg", "sqlite3"),
-}
+from tests.long.bench.figures import spread
 
 
-def marks_of(part: str) -> tuple[str, ...]:
-    return (*NEEDS.get(part, ()), *(["slow"] if part in SLOW else []))
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "part", [pytest.param(name, marks=[getattr(pytest.mark, mark) for mark in marks_of(name)]) for name in PARTS]
+    ("part", "lines"),
+    [
+        ("waiting", 4),
+        pytest.param("promises", 1, marks=[getattr(pytest.mark, name) for name in ("root", "loop", "xfs", "btrfs")]),
+    ],
 )
-def test_a_part_measures_every_line_of_its_table(part: str) -> None:
-    lines = list(importlib.import_module(f"tests.long.bench.{part}").measure("tiny"))
-    assert len(lines) == LINES[part]
-    for line in lines:
+def test_a_part_measures_every_line_of_its_table(part: str, lines: int) -> None:
+    measured = list(importlib.import_module(f"tests.long.bench.{part}").measure("tiny"))
+    assert len(measured) == lines
+    for line in measured:
         assert float(line.measured.split()[0]) >= 0, line
 
 
 @pytest.mark.parametrize(("count", "low", "high"), [(1, 0, 0), (5, 0, 4), (6, 0, 5), (9, 1, 7), (21, 5, 15)])
 def test_the_interval_of_a_median_is_that_of_the_sign_test(count: int, low: float, high: float) -> None:
-    found = spread([float(value) for value in reversed(range(count))])
-    assert (found.median, found.low, found.high) == ((count - 1) / 2, low, high)
+    measured = spread([float(value) for value in reversed(range(count))])
+    assert (measured.median, measured.low, measured.high) == ((count - 1) / 2, low, high)

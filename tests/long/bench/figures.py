@@ -1,0 +1,90 @@
+"""Figures of the bench: medians with their intervals, two ways of doing the same thing in turns, lines of the table."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import psutil
+
+Size = Literal["full", "tiny"]
+"""How much is measured: for the record, or just enough to see that the bench itself works."""
+Measure = Callable[[], Mapping[str, float]]
+"""Measures something once: seconds by name."""
+HEAD = "| figure | bound | measured | | remark |\n| --- | --- | --- | --- | --- |"
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A median, and an interval that holds the true one in 95 % of cases; with under six values it is their range."""
+
+    median: float
+    low: float
+    high: float
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.median:.3g} ({self.low:.3g} – {self.high:.3g}, n = {self.count})"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of the table."""
+
+    figure: str
+    bound: str
+    measured: str
+    verdict: str
+    remark: str = ""
+
+    def __str__(self) -> str:
+        return f"| {self.figure} | {self.bound} | {self.measured} | {self.verdict} | {self.remark} |"
+
+
+def spread(values: Sequence[float]) -> Spread:
+    """Median and interval by the sign test, which asks for no distribution."""
+    ordered = sorted(values)
+    count, outside = len(ordered), 0
+    while 40 * sum(math.comb(count, k) for k in range(outside + 1)) <= 2**count:  # both sides together 5 %
+        outside += 1
+    cut = max(0, outside - 1)
+    return Spread(statistics.median(ordered), ordered[cut], ordered[count - 1 - cut], count)
+
+
+def in_turns(count: int, ours: Measure, theirs: Measure) -> tuple[list[Mapping[str, float]], list[Mapping[str, float]]]:
+    """`count` figures of each side; who begins changes, so that a busy machine hurts both alike."""
+    first: list[Mapping[str, float]] = []
+    second: list[Mapping[str, float]] = []
+    for number in range(count):
+        if number % 2 == 0:
+            first.append(ours())
+            second.append(theirs())
+        else:
+            second.append(theirs())
+            first.append(ours())
+    return first, second
+
+
+def at_most(figure: str, measured: Spread, bound: float, unit: str = "", remark: str = "") -> Line:
+    """A figure or a ratio that may reach `bound`."""
+    verdict = "holds"
+    if measured.median > bound:
+        verdict = f"misses by {measured.median / bound - 1:.1%}"
+        if measured.low <= bound:
+            verdict += ", within the spread"
+    unit = unit and f" {unit}"
+    return Line(figure, f"≤ {bound:g}{unit}", f"{measured}{unit}", verdict, remark)
+
+
+def table(lines: Iterable[Line]) -> str:
+    """In Markdown."""
+    return "\n".join((HEAD, *map(str, lines)))
+
+
+def processor_s(process: psutil.Process) -> float:
+    """Processor time of all its threads so far."""
+    times = process.cpu_times()
+    return times.user + times.system

@@ -1,0 +1,109 @@
+"""How long people wait: until a command answers, the first picture, the answer to a key; and what watching costs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+
+import psutil
+
+from fswizard.demo import stories
+from fswizard.tui.screens.purpose import PurposeScreen
+from tests.long.bench.figures import Line, Measure, Size, at_most, in_turns, processor_s, spread
+from tests.loop.terminals import Terminal, on_a_terminal
+
+TITLE = "Waiting and watching"
+FSWIZARD, PYTHON = (sys.executable, "-m", "fswizard"), (sys.executable, "-c")
+SCREEN = (120, 36)
+STILL_S = 0.3
+"""Without output for so long, a screen counts as drawn."""
+MOST_PERCENT = 3.0
+"""Share of a processor that watching a run may take from the measurement."""
+
+
+def measure(size: Size) -> Iterator[Line]:
+    pairs, keys, window_s = (11, 10, 10.0) if size == "full" else (1, 1, 1.0)
+    with tempfile.TemporaryDirectory(prefix="fswizard-bench-") as folder:
+        env = {f"XDG_{kind}_HOME": folder for kind in ("STATE", "CACHE", "CONFIG")}
+        version = partial(_command, (*FSWIZARD, "--version"))
+        plumbum = partial(_command, (*PYTHON, "import plumbum.cli"))
+        yield _compared("`fswizard --version` / importing plumbum.cli", pairs, version, plumbum, 1.5)
+        picture = partial(_first_picture, env)
+        textual = partial(_command, (*PYTHON, "import textual.app"))
+        yield _compared("First picture / importing textual.app", pairs, picture, textual, 2.5)
+        with on_a_terminal(FSWIZARD, SCREEN, env) as screen:
+            screen.await_text(PurposeScreen.QUESTION)
+            _until_still(screen)
+            waits = [_answer_s(screen, key) for _ in range(keys) for key in ("\x1b[B", "\x1b[A")]
+        yield at_most("From a key to the last change on the screen", spread(waits), 0.1, "s")
+        yield _watching(env, window_s)
+
+
+def _compared(figure: str, pairs: int, ours: Measure, theirs: Measure, bound: float) -> Line:
+    ours_s, theirs_s = in_turns(pairs, ours, theirs)
+    ratios = {
+        name: spread([mine[name] / other[name] for mine, other in zip(ours_s, theirs_s)])
+        for name in ("wall", "processor")
+    }
+    wall_s = spread([each["wall"] for each in ours_s]).median
+    return at_most(
+        figure, ratios["wall"], bound, remark=f"{wall_s:.2f} s; ratio of processor times {ratios['processor']}"
+    )
+
+
+def _command(argv: Sequence[str]) -> Mapping[str, float]:
+    """A program from its start to its end."""
+    began = time.perf_counter()
+    process = subprocess.Popen(argv, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, argv
+    return {"wall": time.perf_counter() - began, "processor": usage.ru_utime + usage.ru_stime}
+
+
+def _first_picture(env: Mapping[str, str]) -> Mapping[str, float]:
+    """The wizard from its start until its first question stands on the terminal."""
+    began = time.perf_counter()
+    with on_a_terminal(FSWIZARD, SCREEN, env) as screen:
+        screen.await_text(PurposeScreen.QUESTION)
+        wall_s = time.perf_counter() - began
+        return {"wall": wall_s, "processor": processor_s(psutil.Process(screen.process.pid))}
+
+
+def _until_still(screen: Terminal) -> float:
+    """When the last output came, by time.perf_counter()."""
+    last = time.perf_counter()
+    while time.perf_counter() - last < STILL_S:
+        size = len(screen.shown)
+        screen.take(STILL_S)
+        if len(screen.shown) > size:
+            last = time.perf_counter()
+    return last
+
+
+def _answer_s(screen: Terminal, key: str) -> float:
+    began = time.perf_counter()
+    screen.type(key)
+    return _until_still(screen) - began
+
+
+def _watching(env: Mapping[str, str], window_s: float) -> Line:
+    """The wizard while it replays a run at its own pace."""
+    story = next(iter(stories()))
+    with on_a_terminal((*FSWIZARD, "--demo", story, "--only-run", "--real-time"), SCREEN, env) as screen:
+        screen.await_text(" MB/s")
+        process = psutil.Process(screen.process.pid)
+        shares = []
+        for _ in range(3):
+            before_s, began = processor_s(process), time.monotonic()
+            screen.read(window_s)
+            shares.append((processor_s(process) - before_s) / (time.monotonic() - began) * 100)
+        resident = f"{process.memory_info().rss / 1e6:.0f} MB resident"
+    return at_most(
+        "Share of a processor of the wizard while a run goes on", spread(shares), MOST_PERCENT, "%", resident
+    )
