@@ -223,7 +223,10 @@ def _alike(choice: Choice) -> Answer:
 
 def _only(choice: Choice) -> Answer:
     if choice.lacking:
-        reason = _("the only one here that has {features}", features=_needs(choice))
+        text = N_("the only one here that has {features}")
+        if any(name not in choice.lacking for name in choice.unsafe):
+            text = N_("the only safe one here that has {features}")
+        reason = _(text, features=_needs(choice))
         why = _excluded(choice)
     elif choice.unsafe:
         reason = _("the others had a disk missing") if _all_degraded(choice) else _("the only safe one here")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 
+from fswizard.errors import UsageError
+from fswizard.filesystems import parse_candidate
 from fswizard.filesystems.commands import LABELS, Commands, DeviceNames, crypttab_line, fstab_line, make, volume_path
 from fswizard.language import _
 from fswizard.model.filesystem import TMPFS, Candidate
@@ -17,18 +20,27 @@ TMPFS_OPTIONS = ("mode=1777", "nosuid", "nodev")
 """Anybody may make files in it, as in /tmp (tmpfs(5))."""
 LABEL = "data"
 """Label where the mount point suggests none; a volume is then `/dev/mapper/data`."""
+MOUNT_POINT = re.compile(r"(/[A-Za-z0-9_][A-Za-z0-9_.-]*)+")
+"""Mount points that commands name; a recipe of a result that has another one gets /mnt/data."""
 
 
 def commands(plan: Plan, name: str) -> tuple[str, ...]:
-    """Commands that format and the fstab line if there is one; only the line if nothing needs formatting."""
+    """Commands that format and the fstab line if there is one; only the line if nothing needs formatting.
+
+    They are made from the catalogue by the candidate's name: a result may come from anybody, and people paste these.
+    """
+    point = plan.recipe.mount_point if MOUNT_POINT.fullmatch(plan.recipe.mount_point) else "/mnt/data"
     candidate = plan.candidate(name)
-    filesystem = candidate.filesystem
-    point = plan.recipe.mount_point
     if candidate.in_memory:
         size = f"size={binary_size_text(plan.recipe.image_bytes)}"
         return (fstab_line(TMPFS, point, TMPFS, (size, *TMPFS_OPTIONS), 0),)
     if not _is_formatted(candidate):
         return ()
+    try:
+        candidate = parse_candidate(candidate.as_new).on(candidate.array.members if candidate.array else 1)
+    except UsageError:  # measured by a version whose catalogue had other names
+        return ()
+    filesystem = candidate.filesystem
 
     label = point.rpartition("/")[2] or LABEL
     if filesystem.name in LABELS:

@@ -171,7 +171,7 @@ def _age(choice: Choice, age: Sequence[Ratio]) -> Iterator[Reason]:
     for ratio in age:
         if not ratio.workload and ratio.verdict == "slower":
             title = choice.title(ratio.baseline)
-            yield Reason("age", _(text, candidate=title, speed=speed_text(ratio.ratio)))
+            yield Reason("age", _(text, candidate=title, speed=choice.speed(ratio.ratio)))
 
 
 def _encryption(choice: Choice) -> Iterator[Reason]:
@@ -183,7 +183,7 @@ def _encryption(choice: Choice) -> Iterator[Reason]:
             text = N_("On this processor, {candidate} is {speed} than {plain} without.")
             if pair.verdict == "alike":
                 text = N_("On this processor, {candidate} is as fast as {plain} without.")
-            text = _(text, candidate=candidate.title, speed=speed_text(pair.ratio), plain=choice.title(plain))
+            text = _(text, candidate=candidate.title, speed=choice.speed(pair.ratio), plain=choice.title(plain))
             yield Reason("encryption", text)
 
 
@@ -199,7 +199,8 @@ def _failures(choice: Choice) -> Iterator[Reason]:
             reference = ratio.baseline
     if reference not in ("", baseline):
         text = N_("The baseline {baseline} has no figures: ratios are to {candidate} instead.")
-        yield Reason("failure", _(text, baseline=baseline, candidate=reference))
+        fields = {"baseline": choice.title(baseline), "candidate": choice.title(reference)}
+        yield Reason("failure", _(text, **fields))
 
 
 def _redundancy(choice: Choice) -> Iterator[Reason]:
