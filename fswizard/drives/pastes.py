@@ -1,16 +1,15 @@
-"""What smartctl answered, wherever it stands in a text that people paste: quoted, numbered, between prompts and talk.
+"""Finds what smartctl printed in any text that people paste: quoted, numbered, between prompts and talk.
 
-A line of smartctl's is known by its own words, whatever stands before them, and a JSON document by its keys. What lies
-between is not read.
+A line of smartctl's is known by its own words, whatever stands before it, and JSON by its keys. JSON must be whole.
 """
 
 from __future__ import annotations
 
 import html
-import itertools
 import json
 import quopri
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,212 +23,254 @@ NAMES = {"Device Model", "Model Number", "Vendor", "Product", "Device"}
 """Lines that name the model; `Device` is that of SCSI disks before smartctl 5.41."""
 FARM = "FARM Log Page"
 """Title of Seagate's log, in which lines have names like those that identify a disk."""
-_MOST_CALLS = 2000
 _MOST_DAMAGED = 500
-
-_KINDS = (
-    ("Model Family", "Device Model", "LU WWN Device Id", "Add. Product Id", "Firmware Version", "User Capacity",
-     "Sector Sizes", "Sector Size", "Rotation Rate", "TRIM Command", "Zoned Device", "Device is", "ATA Version is"),
-    ("Vendor", "Product", "Device", "Revision", "Add. Product Id", "User Capacity", "Rotation Rate", "Logical Unit id",
-     "Device type", "Transport protocol"),
-    ("Model Number", "Firmware Version", "PCI Vendor/Subsystem ID", "PCI Vendor ID", "IEEE OUI Identifier",
-     "Total NVM Capacity", "Number of Namespaces"),
-)  # fmt: skip
-"""Names of the lines that identify a disk with ATA, SCSI or NVMe, in the order in which smartctl prints them."""
-_IDENTITY = {name for kind in _KINDS for name in kind}
-_OTHERS = (
-    "Serial Number", "Serial number", "Form Factor", "SATA Version is", "Compliance", "Logical block size",
-    "Physical block size", "Lowest aligned LBA", "Logical block provisioning type", "LU is", "Formatted with type",
-    "Unallocated NVM Capacity", "Controller ID", "NVMe Version", "Nominal Media Rotation Rate",
-)  # fmt: skip
-"""Names of those that stand between them."""
-_DATA = ("READ SMART DATA", "SMART DATA", FARM)
+_DATA = {"READ SMART DATA", "SMART DATA", FARM}
 """Titles below the lines that identify a disk."""
-_KEYS = ("json_format_version", "model_name", "scsi_model_name", "model_family", "firmware_version", "rotation_rate")
-"""Keys that are read line by line where JSON cannot be read as a whole: damaged, or each line quoted."""
-_BANNER = r"smartctl (?:version )?(?:pre-)?(?P<banner>\d+\.\d+) (?:\d{4}-\d\d-\d\d|\[)"
-_PATH = r"/dev/[\w/!.:-]+?)(?=smartctl|[^\w/!.:-]|$)"
-_EVENT = re.compile(
-    rf"{_BANNER}|START OF (?P<title>INFORMATION|(?:READ )?SMART DATA)|(?P<farm>{FARM})|"
-    r"(?m:^[^\w\n]{0,20}(?P<elided>snip|\.\.\.)[^\w\n]{0,20}$)|"
-    rf"smartctl[ .][^\n]{{0,80}}?(?P<command>{_PATH}|hdparm -[^\n]{{0,80}}?(?P<hdparm>{_PATH}|"
-    rf"(?P<name>{'|'.join((_IDENTITY | {*_OTHERS}) - {'Device'})}|Device(?=:[^\n]{{0,80}} Version:)) ?:|"
-    rf"(?P<key>{'|'.join(_KEYS)})\\?[\"']? ?[:=]"
+
+_NAMES_IN_ORDER = (
+    "Model Family|Device Model|LU WWN Device Id|Add. Product Id|Firmware Version|User Capacity|Sector Sizes|"
+    "Sector Size|Rotation Rate|TRIM Command|Zoned Device|Device is|ATA Version is",
+    "Vendor|Product|Device|Revision|Add. Product Id|User Capacity|Rotation Rate|Logical Unit id|Device type|"
+    "Transport protocol",
+    "Model Number|Firmware Version|PCI Vendor/Subsystem ID|PCI Vendor ID|IEEE OUI Identifier|Total NVM Capacity|"
+    "Number of Namespaces",
 )
-"""All that is read of a text."""
+"""Names of the lines that identify a disk with ATA, SCSI or NVMe, in the order in which smartctl prints them."""
+_ORDERS = [names.split("|") for names in _NAMES_IN_ORDER]
+_IDENTITY = {name for order in _ORDERS for name in order}
+_BETWEEN = (
+    "Serial Number|Serial number|Form Factor|SATA Version is|Compliance|Logical block size|Physical block size|"
+    "Lowest aligned LBA|Logical block provisioning type|LU is|Formatted with type|Unallocated NVM Capacity|"
+    "Controller ID|NVMe Version|Nominal Media Rotation Rate|Recording Type"
+)
+"""Names of those that stand between them."""
+_EVENT = re.compile(
+    r"smartctl (?:version )?(?:pre-)?(?P<banner>\d+\.\d+) (?:\d{4}-\d\d-\d\d|\[)|"
+    rf"START OF (?P<title>INFORMATION|(?:READ )?SMART DATA)|(?P<farm>{FARM})|"
+    r"(?:smartctl[ .]|hdparm -)[^\n]{0,80}?(?P<command>/dev/[\w/!.:-]+?)(?=smartctl|[^\w/!.:-]|$)|"
+    r"(?P<zoned>Host aware|Device managed) zoned block capable|"
+    rf"(?<![^\W_])(?P<name>{'|'.join(_IDENTITY - {'Device'})}|{_BETWEEN}|Device(?=:[^\n]{{0,80}} Version:)) ?:"
+)
+"""All that is read of a text, apart from JSON."""
+
+_LINES = {
+    "device.name": "device",
+    "device.protocol": "protocol",
+    "model_family": "Model Family",
+    "scsi_vendor": "Vendor",
+    "vendor": "Vendor",
+    "scsi_product": "Product",
+    "product": "Product",
+    "model_name": "Device Model",
+    "scsi_model_name": "Device Model",
+    "firmware_version": "Firmware Version",
+    "scsi_revision": "Revision",
+    "revision": "Revision",
+    "serial_number": "Serial Number",
+    "ata_version.string": "ATA Version is",
+    "rotation_rate": "Rotation Rate",
+    "device_type.name": "Device type",
+    "user_capacity.bytes": "User Capacity",
+    "zoned_device.capabilities": "Zoned Device",
+    "trim.supported": "TRIM Command",
+    "seagate_farm_log.page_1_drive_information.drive_recording_type": "Recording Type",
+    "physical_block_size": "Sector Size",
+    "logical_unit_id": "Logical Unit id",
+    "scsi_transport_protocol.name": "Transport protocol",
+    "nvme_pci_vendor.id": "PCI Vendor ID",
+    "nvme_ieee_oui_identifier": "IEEE OUI Identifier",
+    "nvme_total_capacity": "Total NVM Capacity",
+    "nvme_number_of_namespaces": "Number of Namespaces",
+}
+"""Lines by the keys of smartctl's JSON that say the same; keys changed from 7.0 to 7.5."""
 
 _QUOTED_PRINTABLE = re.compile(r"=(?:3D|20\n|E2=80|C2=A0)")
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[ -/]*[0-~])")
-_ODD_LETTERS = (
-    ("[\xad\u200b\ufeff]", ""),
-    ("[\x85\u2028\u2029]", "\n"),
-    ("[\xa0\u2002-\u200a\u202f\u205f\u3000]", " "),
-    ("[\u2010-\u2013]", "-"),
-    ("\uff1a", ":"),
-)
-"""Letters for which smartctl has plainer ones."""
+_PLAINER = {
+    **dict.fromkeys(map(ord, "\xad\u200b\ufeff"), ""),
+    **dict.fromkeys(map(ord, "\x85\u2028\u2029"), "\n"),
+    **dict.fromkeys(range(0x2010, 0x2014), "-"),
+}
+"""Letters of word processors, beside those that NFKC replaces."""
 _TAGS = re.compile(r"</?[a-zA-Z][^<>\n]{0,300}>|\[/?[A-Za-z]+(?:=[^\]\n]{0,100})?\]")
+_QUOTED = re.compile(r"(?m)^(?:[ \t]{0,8}>)+ ?")
 _VALUE_ENDS = re.compile(r'\n|\\|",| ====|<(?!\d)')
 _AROUND_VALUES = " \t\v\f*|│`\"',;>_"
-_OPENS_JSON = re.compile(r'\{\s*"')
-_NEXT = re.compile(rf'\{{\s*"json_format_version"|{_BANNER}|START OF INFO')
 _DOCUMENT_KEYS = {"smartctl", "json_format_version", "model_name", "scsi_model_name"}
-_DOCUMENT_KEY = re.compile(f'"(?:{"|".join(_DOCUMENT_KEYS)})"')
+_OPENS_JSON = re.compile(r'\{(?:\s*"|[^{}"]{0,200}"json_format_version")')
+_DAMAGED = N_("The JSON that begins in line {first} can't be read beyond line {last}: it is cut off or damaged there.")
+_GOES_ON = re.compile(r'\{[^{}"]{0,200}"json_format_version"|smartctl \d\.\d+ \d{4}-|START OF INFO')
+"""Where something follows that can be read."""
 _decoder = json.JSONDecoder()
 
 
 @dataclass(slots=True)
-class Call:
+class Output:
     """What one call of smartctl printed, or the part of it that is there."""
 
     at: int = 0
     """Where it begins in the text."""
-    line: int = 1
-    """Number of its first line."""
     device: str = ""
-    """Path of the device in the command before it, or in the document."""
+    """Path of the device in the command before it, or in JSON."""
     lines: dict[str, str] = field(default_factory=dict)
-    """Values by the names of their lines, the first of each; titles without a value."""
-    document: dict[str, Any] = field(default_factory=dict)
-    """Its JSON, with dots between the keys of nested mappings; some keys of what is damaged."""
+    """Values by the names of their lines, the first of each; titles without a value; the version as `banner`."""
     problem: str = ""
-    """Why not all of it could be read."""
+    """Why it could not be read."""
     text: str = ""
+    """All that was printed; of JSON the names of SMART attributes."""
+    document: dict[str, Any] = field(default_factory=dict)
+    """Its JSON; `lines` has what identifies the disk, too."""
+    messages: str = ""
+    """Errors and warnings in JSON."""
     gap: int = 0
     """Line ends between its lines, of which smartctl prints one."""
 
     @property
     def identified(self) -> bool:
         """Whether the lines that identify a disk are over."""
-        return any(title in self.lines for title in _DATA)
+        return not _DATA.isdisjoint(self.lines)
 
-    def ends_before(self, name: str, value: str, gap: int) -> bool:
-        """Whether a line is the first of another call, or belongs to one that lost its beginning."""
-        if name in _KEYS:
-            return name == _KEYS[0] or bool(self.lines) or self.document.get(name, value) != value
+    def ends_before(self, name: str, gap: int) -> bool:
+        """Whether a line is the first of another output, or belongs to one that lost its beginning."""
         if name == "INFORMATION":
-            return bool(self.document) or self.identified or not self.lines.keys() <= {"banner"}
+            return bool(self.lines.keys() - {"banner"})
         if name not in _IDENTITY:
             return name == "banner" or (name in _DATA and name in self.lines)
-        names = [*(other for other in self.lines if other in _IDENTITY), name]
-        in_order = any(names == [other for other in kind if other in names] for kind in _KINDS)
-        return not in_order or gap > self.gap > 0 or self.identified or bool(self.document)
-
-
-def calls(output: bytes) -> Iterator[Call]:
-    """The calls in a text, in their order."""
-    text = cleaned(output)
-    line, at = 1, 0
-    for number, call in enumerate(_calls(text)):
-        line, at = line + text.count("\n", at, call.at), call.at
-        call.line = line
-        if number == _MOST_CALLS:
-            rest = N_("More than {count} outputs: the rest is not read.")
-            yield Call(line=line, problem=rest.format(count=number))
-            return
-        yield call
+        names = [other for other in self.lines if other in _IDENTITY]
+        names.append(name)
+        for order in _ORDERS:
+            if names == [other for other in order if other in names]:
+                return self.identified or gap > self.gap > 0
+        return True
 
 
 def cleaned(output: bytes) -> str:
-    """Text without the encodings of mail and web, escape codes and odd blanks."""
+    """Text without the encodings of mail and web, escape codes, odd blanks and signs of quotation."""
     text = output.replace(b"\0", b"").decode("utf-8", "ignore")  # without its zeros, UTF-16 is smartctl's ASCII again
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if _QUOTED_PRINTABLE.search(text):
         text = quopri.decodestring(text.encode()).decode("utf-8", "ignore")
     text = html.unescape(html.unescape(text))  # some forums escape what was escaped
     text = _ESCAPES.sub("", text)
-    for odd, plain in () if text.isascii() else _ODD_LETTERS:
-        text = re.sub(odd, plain, text)
-    return _TAGS.sub(" ", text) if "[/" in text or "</" in text or "<br" in text else text
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text.translate(_PLAINER))
+    return _QUOTED.sub("", _TAGS.sub(" ", text))
 
 
-def rows(value: object) -> list[dict[str, Any]]:
-    """The mappings in a value that should be a list of them, flattened."""
-    return [dict(_flat(row)) for row in value if isinstance(row, dict)] if isinstance(value, list) else []
-
-
-def _calls(text: str) -> Iterator[Call]:
-    end = at = damaged = 0
+def outputs(text: str) -> Iterator[Output]:
+    """What smartctl printed in a cleaned text, one for each call, in their order."""
+    printed_from = at = damaged = 0
     while damaged < _MOST_DAMAGED and (opening := _OPENS_JSON.search(text, at)):
-        start, documents, at = opening.start(), [], opening.end()
+        start = opening.start()
+        documents = list[dict[str, Any]]()
         try:
             value, at = _decoder.raw_decode(text, start)
             documents = list(_documents_in(value))
         except RecursionError:
             break
         except json.JSONDecodeError as error:
-            at = max(at, error.pos)
             damaged += 1
+            at = max(opening.end(), error.pos)
+            if "json_format_version" in text[start : at + 200]:
+                yield from _printed(text, printed_from, start)
+                first, last = text.count("\n", 0, start) + 1, text.count("\n", 0, at) + 1
+                yield Output(start, problem=_DAMAGED.format(first=first, last=last))
+                following = _GOES_ON.search(text, opening.end())
+                printed_from = at = following.start() if following else len(text)
         if documents:
-            yield from _printed(text, end, start)
-            for document in documents:
-                flat = dict(_flat(document))
-                yield Call(start, device=safe(str(flat.get("device.name", ""))[:LONGEST_VALUE]), document=flat)
-            end = at
-        elif _DOCUMENT_KEY.search(text, start, at):
-            yield from _printed(text, end, start)
-            following = _NEXT.search(text, opening.end())
-            end = following.start() if following else len(text)
-            first, last = (text.count("\n", 0, place) + 1 for place in (start, at))
-            problem = N_(
-                "The JSON that begins in line {first} can't be read beyond line {last}: it is cut off or damaged there."
-            )
-            for call in [*_printed(text, start, end)] or [Call(start)]:
-                call.problem = problem.format(first=first, last=last)
-                yield call
-            at = end
-    yield from _printed(text, end, len(text))
+            yield from _printed(text, printed_from, start)
+            printed_from = at
+        for document in documents:
+            yield of_document(document, start)
+    yield from _printed(text, printed_from, len(text))
 
 
-def _printed(text: str, begin: int, end: int) -> Iterator[Call]:
-    """The calls in plain text between two places."""
-    call, read_to = Call(begin), begin
-    for event, following in itertools.pairwise(itertools.chain(_EVENT.finditer(text, begin, end), (None,))):
-        assert event is not None
+def _printed(text: str, begin: int, end: int) -> Iterator[Output]:
+    """What was printed as plain text between two positions."""
+    output, read_to = Output(begin), begin
+    events = list(_EVENT.finditer(text, begin, end))
+    starts = [event.start() for event in events] + [end]
+    for event, next_at in zip(events, starts[1:], strict=True):
         at, kind = event.start(), event.lastgroup or ""
-        stop = min(event.end() + LONGEST_VALUE, following.start() if following else end)
-        value = safe(_VALUE_ENDS.split(text[event.end() : stop], maxsplit=1)[0].strip(_AROUND_VALUES))
-        name = event[kind] if kind in ("title", "farm", "name", "key") else kind
-        glued = kind != "banner" and text[at - 1 : at].isalnum()
-        cut = name == "ATA Version is" and stop == len(text) and "\n" not in text[event.end() :]  # so it may seem older
-        late = name in _IDENTITY and call.identified and (name not in NAMES or FARM in call.lines)
-        if glued or cut or late:
+        name = event[kind] if kind in ("title", "farm", "name") else kind
+        stop = min(event.end() + LONGEST_VALUE, next_at)
+        value = _VALUE_ENDS.split(text[event.end() : stop], maxsplit=1)[0].strip(_AROUND_VALUES)
+        if name == "ATA Version is" and stop == len(text) and "\n" not in text[event.end() :]:
+            continue  # where it is cut, it may seem older than it is
+        if name in _IDENTITY and output.identified and (name not in NAMES or FARM in output.lines):
+            continue  # logs have lines that are called the same
+        if name == "Recording Type" and FARM not in output.lines:
             continue
         gap = text.count("\n", read_to, at)
-        if kind in ("command", "hdparm") or call.ends_before(name, value, gap):
-            if call.lines or call.document or (call.device and name != "banner"):
-                call.text = text[call.at : at]
-                yield call
-                call = Call(at)
-        elif name in _IDENTITY and _IDENTITY & call.lines.keys():
-            call.gap = call.gap or gap
-        if not call.lines and not call.document:
-            call.at = at
         read_to = event.end()
-        if kind in ("command", "hdparm"):
-            call.device = safe(event[kind])
-        elif kind == "key":
-            call.document.setdefault(name, value)
+        if kind == "command" or output.ends_before(name, gap):
+            if output.lines or (output.device and name != "banner"):
+                output.text = text[output.at : at]
+                yield output
+                output = Output(at)
+        elif name in _IDENTITY and not _IDENTITY.isdisjoint(output.lines):
+            output.gap = output.gap or gap
+        if not output.lines:
+            output.at = at
+        if kind == "command":
+            output.device = safe(event[kind])
+        elif kind == "zoned":
+            output.lines["Zoned Device"] = event[kind]
         else:
-            call.lines.setdefault(name, event[kind] if kind == "banner" else value)
-    if call.lines or call.document or call.device:
-        call.text = text[call.at : end]
-        yield call
+            output.lines.setdefault(name, event[kind] if kind == "banner" else safe(value))
+    if output.lines or output.device:
+        output.text = text[output.at : end]
+        yield output
 
 
 def _documents_in(value: Any) -> Iterator[dict[str, Any]]:
     """smartctl's documents within any JSON."""
-    if isinstance(value, dict) and _DOCUMENT_KEYS & value.keys():
+    if isinstance(value, dict) and not _DOCUMENT_KEYS.isdisjoint(value):
         yield value
     elif isinstance(value, dict | list):
         for item in value.values() if isinstance(value, dict) else value:
             yield from _documents_in(item)
 
 
-def _flat(document: dict[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    """The values of a document by their keys: `{"trim": {"supported": True}}` has `trim.supported`."""
-    for key, value in document.items():
-        if isinstance(value, dict) and before.count(".") < 2:
-            yield from _flat(value, f"{before}{key}.")
-        else:
-            yield f"{before}{key}", value
+def of_document(document: dict[str, Any], at: int = 0) -> Output:
+    """An output in JSON, with the lines that say the same."""
+    lines = dict[str, str]()
+    for path, name in _LINES.items():
+        value = value_at(document, path)
+        if isinstance(value, str | int):
+            lines.setdefault(name, safe(str(value)[:LONGEST_VALUE]).strip())
+    for key in ("scsi_host_aware_zoned_block_capable", "scsi_device_managed_zoned_block_capable"):
+        if document.get(key) is True:
+            lines["Zoned Device"] = key
+    if "Product" in lines:
+        lines.pop("Device Model", None)
+    oui = value_at(document, "wwn.oui")
+    if isinstance(oui, int):
+        lines["LU WWN Device Id"] = f"{value_at(document, 'wwn.naa')} {oui:06x}"
+    version = value_at(document, "smartctl.version")
+    lines["banner"] = ".".join(map(str, version)) if isinstance(version, list) else "7.2"
+    if "devices" in document:
+        lines["devices"] = ""
+    messages = [str(row.get("string")) for row in rows_at(document, "smartctl.messages")]
+    attributes = [str(row.get("name")) for row in rows_at(document, "ata_smart_attributes.table")]
+    return Output(
+        at,
+        device=lines.pop("device", ""),
+        lines=lines,
+        text=" ".join(attributes),
+        document=document,
+        messages=safe(" ".join(messages)[: 2 * LONGEST_VALUE]),
+    )
+
+
+def value_at(document: Any, path: str) -> Any:
+    """A value in nested mappings by its keys, such as `trim.supported`; None where there is none."""
+    for key in path.split("."):
+        document = document.get(key) if isinstance(document, dict) else None
+    return document
+
+
+def rows_at(document: Any, path: str) -> list[dict[str, Any]]:
+    """The mappings in a value that should be a list of them."""
+    values = value_at(document, path)
+    return [row for row in values if isinstance(row, dict)] if isinstance(values, list) else []
