@@ -19,7 +19,7 @@ from fswizard.model.codec import to_json
 from fswizard.model.text import safe
 from fswizard.report.comparison import render, summary
 from fswizard.report.layout import WIDTH, wrap
-from fswizard.report.presentation import run_text
+from fswizard.report.subject import run_text
 from fswizard.results import Entry
 from fswizard.stats.comparison import compare, compare_within
 

@@ -34,7 +34,7 @@ from fswizard.model.result import Outcome
 from fswizard.model.run_state import RunState
 from fswizard.model.text import safe_lines
 from fswizard.model.units import duration_text, figure_text, speed_text
-from fswizard.report import card_lines, render
+from fswizard.report import render
 from fswizard.report.writes import budget_text
 from fswizard.system.files import turn_away_from
 
@@ -129,10 +129,8 @@ async def narrated(
 
 
 def print_report(path: str | Path) -> None:
-    """The report on a result, and once more its answer."""
-    findings = conclude(results.load(path))
-    print(render(findings, "text"), flush=True)
-    print("\n".join(card_lines(findings)), file=sys.stderr)  # the report has scrolled away by now
+    """The report on a result in short."""
+    print(render(conclude(results.load(path)), "text"), flush=True)
 
 
 def _news(event: Event) -> str:

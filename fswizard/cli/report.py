@@ -23,6 +23,7 @@ class Report(Command):
     format = cli.SwitchAttr("--format", str, argname="FORMAT", help=" ".join(FORMATS))
     output = cli.SwitchAttr("--output", str, argname="FILE", help=_("write to FILE; its extension sets the format"))
     english = cli.Flag("--english", help=_("in English, whatever your language"))
+    full = cli.Flag("--full", help=_("the whole report: as text and for forums it is short otherwise"))
     weights = cli.SwitchAttr(
         ["--what-if", "--weights"],
         str,
@@ -40,13 +41,16 @@ class Report(Command):
             weights=parse_weights(self.weights) if self.weights else None,
             needs=parse_needs(self.need) if self.need else None,
         )
-        deliver(exported(findings, name, identify=self.identify, english=self.english), self.output)
+        report = exported(findings, name, identify=self.identify, english=self.english, full=self.full)
+        deliver(report, self.output)
         return 0
 
 
-def exported(findings: Findings, format_name: str, *, identify: bool = False, english: bool = False) -> str | bytes:
+def exported(
+    findings: Findings, format_name: str, *, identify: bool = False, english: bool = False, full: bool = False
+) -> str | bytes:
     """A report in that format: bytes where it is a picture."""
     kind = find_format(format_name)
     with in_english() if kind.english or english else nullcontext():
-        text = render(again(findings), format_name, identify=identify)
+        text = render(again(findings), format_name, identify=identify, full=full)
     return png(text) if kind.drawn else text

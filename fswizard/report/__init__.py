@@ -8,11 +8,10 @@ below. The command line, the wizard's list and the tests of every format go thro
 the table of formats in `fswizard/USAGE.md`, and in `CHANGELOG.md`. `markup.py` is an example.
 
 - What comes in has gone through `privacy.harmless`: its text is one line each, built from what may be said.
-- `presentation.document` has every word and figure as blocks of the kinds in `document.py`, in order; a format only
-  paints them. What they lack is added there, so that the other formats say it too. `presentation.present` has the same
-  apart, for what shows only some of it, such as a picture.
-- `text.paint` paints blocks for a fixed-width font, `layout` has tables and wrapping for it; `figures.Axis` says where
-  a ratio stands. Markup for a forum is one more table of marks in `markup.py`.
+- `content.full` and `content.short` have every sentence and figure as blocks of the kinds in `blocks.py`, in order; a
+  format only paints them. What they lack is added there, so that the other formats say it too.
+- `text.paint` paints blocks for a fixed-width font; `axis.Axis` says where a ratio stands. Markup for a forum is one
+  more table of marks in `markup.py`.
 - Where one file writes a format in two ways, its line names the function, too.
 - Escape every text for the format's own markup. `tests/unit/test_report_formats.py` tries hostile names on each format
   there is; add there what opens yours, as its readers do.
@@ -46,17 +45,20 @@ class Format:
     """Ending of a file's name, such as `.md`."""
     module: str
     function: str = "render"
+    shortened: bool = False
+    """Whether it has a short form, and the whole report only where that is asked for."""
     drawn: bool = False
     """Whether its text is an SVG, of which `fswizard.system.pictures` makes a PNG."""
     english: bool = False
     """Whether it is English in every language, as programs read it."""
 
 
+MARKUP = "fswizard.report.markup"
 FORMATS: Mapping[str, Format] = {
-    "text": Format(N_("Plain text, 80 columns"), ".txt", "fswizard.report.text"),
-    "markdown": Format(N_("Markdown: GitHub, Discourse"), ".md", "fswizard.report.markup", "render_markdown"),
-    "reddit": Format(N_("Markdown, short: Reddit"), ".reddit.md", "fswizard.report.markup", "render_reddit"),
-    "bbcode": Format(N_("BBCode: phpBB and others"), ".bbcode", "fswizard.report.markup", "render_bbcode"),
+    "text": Format(N_("Plain text, 80 columns"), ".txt", "fswizard.report.text", shortened=True),
+    "markdown": Format(N_("Markdown: GitHub, Discourse"), ".md", MARKUP, "render_markdown", shortened=True),
+    "reddit": Format(N_("Markdown, short: Reddit"), ".reddit.md", MARKUP, "render_reddit", shortened=True),
+    "bbcode": Format(N_("BBCode: phpBB and others"), ".bbcode", MARKUP, "render_bbcode", shortened=True),
     "svg": Format(N_("Card as SVG, light or dark"), ".svg", "fswizard.report.svg"),
     "png": Format(N_("Card as PNG, light"), ".png", "fswizard.report.svg", drawn=True),
     "png-dark": Format(N_("Card as PNG, dark"), ".dark.png", "fswizard.report.svg", "render_dark", drawn=True),
@@ -82,19 +84,14 @@ def format_of(file_name: str) -> str:
     return max(fitting, key=lambda name: len(FORMATS[name].suffix), default="text")
 
 
-def card_lines(findings: Findings) -> list[str]:
-    """The answer, as it stands at the top of plain text."""
-    from fswizard.report import presentation, text
-
-    answer, *_ = presentation.document(presentation.present(harmless(findings, identify=True)))
-    return text.block_lines(answer)
-
-
-def render(findings: Findings, format_name: str, *, identify: bool = False) -> str:
+def render(findings: Findings, format_name: str, *, identify: bool = False, full: bool = False) -> str:
     """The report in one of FORMATS; raises UsageError if there is no such format.
 
-    It contains what may be shared (`model.shareable`), and with `identify` serial number, host name and paths.
+    It contains what may be shared (`model.shareable`), and with `identify` serial number, host name and paths. Formats
+    that have a short form are that, unless `full` asks for the whole report.
     """
     chosen = find_format(format_name)
-    text: str = getattr(importlib.import_module(chosen.module), chosen.function)(harmless(findings, identify=identify))
+    painted = getattr(importlib.import_module(chosen.module), chosen.function)
+    findings = harmless(findings, identify=identify)
+    text: str = painted(findings, full=full) if chosen.shortened else painted(findings)
     return text

@@ -13,8 +13,8 @@ from fswizard.model.metrics import Better
 from fswizard.model.plan import FIRST_LOOK
 from fswizard.model.text import safe
 from fswizard.model.units import figure_text, ratio_text, rounds_text, speed_text
+from fswizard.report.blocks import Answer, Bar, Bullets, Chart, Document, Facts, Figures, Table, Words
 from fswizard.report.colours import key_of
-from fswizard.report.document import Answer, Bar, Bullets, Document, Facts, Figures, Table, Words
 from fswizard.report.text import paint
 
 TOGETHER = N_("all together")
@@ -234,12 +234,12 @@ def document(comparison: Comparison, results: Sequence[str]) -> Document:
         Facts(
             (*(((_("Changed"), why),) if why else ()), *((_("Caution"), caution) for caution in cautions(comparison)))
         ),
-        Figures(tuple((safe(title), _bars(changes, sides)) for title, changes in by_workload(comparison).items())),
+        Figures(tuple(Chart(safe(title), _bars(changes, sides)) for title, changes in by_workload(comparison).items())),
         *(
             Table((safe(title), *sides, _("ratio"), _("interval"), ""), tuple(map(_row, changes)))
             for title, changes in by_candidate(comparison).items()
         ),
-        Words(tuple(notes(comparison))),
+        Words(" ".join(notes(comparison))),
         *(Bullets(title, tuple(map(safe, items))) for title, items in lists(comparison).items()),
     )
 

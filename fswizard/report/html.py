@@ -9,10 +9,10 @@ from pathlib import Path
 from fswizard.language import _, chosen
 from fswizard.model.analysis import LEVEL, SIGNS, Findings, Ratio
 from fswizard.model.units import ratio_text
+from fswizard.report import content
+from fswizard.report.axis import Axis
+from fswizard.report.blocks import Answer, Bar, Block, Bullets, Commands, Facts, Figures, Ratios, Table, Words
 from fswizard.report.colours import as_preferred, fills, ink
-from fswizard.report.document import Answer, Bar, Block, Bullets, Commands, Facts, Figures, Ratios, Table, Words
-from fswizard.report.figures import Axis
-from fswizard.report.presentation import DOUBTS, FAILED, SET_UP, document, present
 
 _STYLE = Path(__file__).with_name("page.css")
 FARTHEST_ROUND = 1.25
@@ -21,15 +21,14 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def render(findings: Findings) -> str:
-    view = present(findings)
-    blocks = sorted(document(view), key=_place)
-    body = "\n".join(part for part in map(_painted, blocks) if part)
+    title = content.subject(findings)
+    body = "\n".join(filter(None, map(_painted, sorted(content.full(findings), key=_position))))
     return (
         f'<!DOCTYPE html>\n<html lang="{chosen()}">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
-        f"<title>{escape(view.title)}</title>\n<style>\n{as_preferred(_hues)}{_STYLE.read_text('utf-8')}</style>\n</head>\n"
-        f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
+        f"<title>{escape(title)}</title>\n<style>\n{as_preferred(_hues)}{_STYLE.read_text('utf-8')}</style>\n</head>\n"
+        f'<body>\n<main>\n<p class="over">{escape(title)}</p>\n{body}\n</main>\n</body>\n</html>\n'
     )
 
 
@@ -38,20 +37,22 @@ def _hues(dark: bool) -> str:
     return f":root {{ {variables} }}\n{fills(dark=dark)}"
 
 
-def _place(block: Block) -> int:
+def _position(block: Block) -> int:
     """Where a block stands on a page: doubts and failures below the figures, facts and commands at the end."""
-    if isinstance(block, Bullets):
-        return 1 if block.title in ("", _(DOUBTS), _(FAILED)) else 3
-    if isinstance(block, Facts):
-        return 4
-    if isinstance(block, Commands):
-        return 0 if block.title == _(SET_UP) else 5
-    if isinstance(block, Words):
-        return -1
-    return 2 if isinstance(block, Ratios | Table) else 0
+    match block:
+        case Bullets():
+            return 1 if block.title in ("", _(content.DOUBTS), _(content.FAILED)) else 3
+        case Ratios() | Table():
+            return 2
+        case Facts():
+            return 4
+        case Commands():
+            return 0 if block.title == _(content.SET_UP) else 5
+    return 0
 
 
 def _painted(block: Block) -> str:
+    title, body = "", ""
     match block:
         case Answer():
             certainty = f'<p class="over">{escape(block.certainty)}</p>' if block.certainty else ""
@@ -59,34 +60,37 @@ def _painted(block: Block) -> str:
             head = f"<header><h1>{sign} {escape(block.verdict)}</h1>{certainty}</header>"
             return head + "".join(f"<p>{escape(line)}</p>" for line in block.lines)
         case Words():
-            return "".join(f'<p class="over">{escape(text)}</p>' for text in block.paragraphs)
+            return f"<p>{escape(block.text)}</p>"
         case Facts():
+            title = block.title
             facts = "".join(f"<dt>{escape(label)}</dt><dd>{escape(text)}</dd>" for label, text in block.rows)
             body = f"<dl>{facts}</dl>"
-        case Figures():
-            charts = "".join(_kept(title, "".join(_figures(bars))) for title, bars in block.charts)
+        case Figures() if block.charts:
+            title = block.title
+            charts = "".join(_unbroken(chart.title, "".join(_bars(chart.bars))) for chart in block.charts)
             note = f'<p class="dim screen">{escape(block.note)}</p>' if block.note else ""
-            caption = f'<p class="dim">{escape(block.caption)}</p>' if block.caption else ""
-            body = f'{caption}<div class="charts">{charts}</div>{note}' if charts else ""
-        case Ratios():
-            body = _ratios(block)
-        case Table():
+            body = f'<p class="dim">{escape(block.caption)}</p><div class="charts">{charts}</div>{note}'
+        case Ratios() if block.rows:
+            return _ratios(block)
+        case Table() if block.rows:
             body = _table(block)
-        case Bullets():
+        case Bullets() if block.items:
+            title = block.title
+            kind = ' class="failed"' if title == _(content.FAILED) else ""
             items = "".join(f"<li>{escape(item)}</li>" for item in block.items)
-            kind = ' class="failed"' if block.title == _(FAILED) else ""
-            body = f"<ul{kind}>{items}</ul>" if items else ""
-        case Commands():
-            body = f"<pre>{escape(chr(10).join(block.commands))}</pre>" if block.commands else ""
+            body = f"<ul{kind}>{items}</ul>"
+        case Commands() if block.commands:
+            title = block.title
+            body = f"<pre>{escape(chr(10).join(block.commands))}</pre>"
+            if block.folded:
+                return f"<details><summary><h2>{escape(title)}</h2></summary>{body}</details>"
     if not body:
         return ""
-    heading = f"<h2>{escape(block.title)}</h2>" if block.title else ""
-    if isinstance(block, Ratios | Commands) and block.folded:
-        return f"<details><summary>{heading}</summary>{body}</details>"
+    heading = f"<h2>{escape(title)}</h2>" if title else ""
     return f"<section>{heading}{body}</section>"
 
 
-def _figures(bars: Sequence[Bar]) -> Iterator[str]:
+def _bars(bars: Sequence[Bar]) -> Iterator[str]:
     """Each candidate's figure, in its unit and colour, and those of each round."""
     scale = max([1.0, *(min(FARTHEST_ROUND, each.length) for bar in bars for each in bar.rounds)])
     for bar in bars:
@@ -95,58 +99,62 @@ def _figures(bars: Sequence[Bar]) -> Iterator[str]:
             yield f'<div class="row">{name}<span class="why">{escape(bar.remark)}</span></div>'
             continue
         dots = "".join(f'<circle class="dot" cx="{min(1, each.length / scale):.2%}" cy="9"/>' for each in bar.rounds)
-        length = f"{max(bar.length / scale, 0.003):.2%}"
+        width = f"{max(bar.length / scale, 0.003):.2%}"
         rounds = "".join(f"<tr><th>{each.round}</th><td>{escape(each.figure)}</td></tr>" for each in bar.rounds)
         if rounds:
             caption = _("{candidate}, each round", candidate=bar.title)
             rounds = f'<table class="rounds"><caption>{escape(caption)}</caption>{rounds}</table>'
-        tone = SIGNS[bar.verdict].tone
         unproven = ' opacity="0.45"' if bar.verdict == "open" else ""
         yield (
             f'<div class="row" tabindex="0">{name}<span class="bar"><svg height="18" aria-hidden="true">'
-            f'<rect class="fs-{bar.kind}" height="18" rx="2" width="{length}"{unproven}/>{dots}</svg></span>'
-            f'<span class="value">{escape(bar.figure)}</span><span class="verdict {tone}">{escape(bar.remark)}</span>'
-            f"{rounds}</div>"
+            f'<rect class="fs-{bar.kind}" height="18" rx="2" width="{width}"{unproven}/>{dots}</svg></span>'
+            f'<span class="value">{escape(bar.figure)}</span>'
+            f'<span class="verdict {SIGNS[bar.verdict].tone}">{escape(bar.remark)}</span>{rounds}</div>'
         )
 
 
-def _kept(title: str, chart: str) -> str:
+def _unbroken(title: str, chart: str) -> str:
     """A chart under its title, on one page of paper."""
     heading = f"<h3>{escape(title)}</h3>" if title else ""
     return f'<div class="keep">{heading}{chart}</div>'
 
 
 def _ratios(block: Ratios) -> str:
-    axis = Axis.around(ratio for _, ratios in block.groups for ratio in ratios)
-    charts = (_kept(title, _chart(ratios, axis, block.baseline)) for title, ratios in block.groups if ratios)
-    body = "".join(charts)
-    return f'<p class="dim">{escape(block.note)}.</p>{body}' if block.note and body else body
-
-
-def _chart(ratios: Iterable[Ratio], axis: Axis, baseline: str) -> str:
-    labels = "".join(
-        f'<text class="{"" if number else "base"}" x="{axis.place(ratio):.2%}" y="14">{escape(words)}</text>'
-        for number, (ratio, _, words) in enumerate(axis.labels(baseline, 40))  # characters, on a phone
-    )
-    above = f'<span class="name"></span><span class="bar"><svg height="18">{labels}</svg></span>'
-    rows = "".join(_bar_row(ratio, axis) for ratio in ratios)
-    return f'<div class="row axis">{above}</div>{rows}'
-
-
-def _bar_row(ratio: Ratio, axis: Axis) -> str:
-    name = f'<span class="name">{escape(ratio.candidate)}</span>'
-    if ratio.verdict == "failed":
-        return f'<div class="row">{name}<span class="why">{escape(ratio.why)}</span></div>'
-    sign = SIGNS[ratio.verdict]
-    interval = f' <span class="dim">{escape(ratio.interval())}</span>' if ratio.interval() else ""
+    """Overall ratios as bars with intervals, those by workload folded, and all of them as a table."""
+    axis = Axis.around(ratio for row in block.rows for ratio in row.ratios if ratio)
+    overall, *others = ("".join(_ratio_bars(zip(block.candidates, row.ratios), axis, block)) for row in block.rows)
+    charts = "".join(_unbroken(row.title, bars) for row, bars in zip(block.rows[1:], others) if bars)
+    note = f'<p class="dim">{escape(block.notes[0])}</p>'
+    folded = escape(_("Overall, by workload"))
     return (
-        f'<div class="row">{name}<span class="bar">{_bar(ratio, axis)}</span>'
-        f'<span class="value">{ratio_text(ratio.ratio)}{interval}</span>'
-        f'<span class="verdict {sign.tone}">{sign.glyph} {escape(_(sign.word))}</span></div>'
+        f"<section><h2>{escape(block.rows[0].title)}</h2>{note}{_unbroken('', overall)}</section>"
+        f"<details><summary><h2>{folded}</h2></summary>{charts}</details><section>{_table(block.table)}</section>"
     )
 
 
-def _bar(ratio: Ratio, axis: Axis) -> str:
+def _ratio_bars(named: Iterable[tuple[str, Ratio | None]], axis: Axis, block: Ratios) -> Iterator[str]:
+    """An axis with the baseline's name at 1, and a bar for each candidate."""
+    labels = f'<text class="base" x="{axis.place(1.0):.2%}" y="14">{escape(block.baseline)}</text>'
+    labels += "".join(f'<text x="{axis.place(tick):.2%}" y="14">{tick:g}</text>' for tick in axis.ticks())
+    yield (
+        '<div class="row axis"><span class="name"></span>'
+        f'<span class="bar"><svg height="18">{labels}</svg></span></div>'
+    )
+    for title, ratio in named:
+        if ratio is None:
+            continue
+        name, sign = f'<span class="name">{escape(title)}</span>', SIGNS[ratio.verdict]
+        if ratio.verdict == "failed":
+            yield f'<div class="row">{name}<span class="why">{escape(ratio.why)}</span></div>'
+            continue
+        yield (
+            f'<div class="row">{name}<span class="bar">{_interval(ratio, axis)}</span>'
+            f'<span class="value">{ratio_text(ratio.ratio)} <span class="dim">{ratio.interval()}</span></span>'
+            f'<span class="verdict {sign.tone}">{sign.glyph} {escape(_(sign.word))}</span></div>'
+        )
+
+
+def _interval(ratio: Ratio, axis: Axis) -> str:
     """A ratio around 1, in percentages, so that it fits any screen."""
     near, one = axis.place(1 / LEVEL), axis.place(1.0)
     parts = [

@@ -1,20 +1,18 @@
-"""Text in columns of a fixed-width font: wrapping, tables, commands."""
+"""Text in columns of a fixed-width font."""
 
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 
 from fswizard.model.text import cells
-from fswizard.report.document import Table
 
 WIDTH = 80
-LONGEST_NAME = 22
-LABEL = 11
-"""Columns of a label and the space behind it."""
-_SHELL_WORD = re.compile(r"(?:'[^']*'|\"[^\"]*\"|[^\s'\"]|['\"])+\s*")
 GAP = 2
+LONGEST_CELL = 22
+"""Width from which on a cell of a table is wrapped."""
+_UNIT = re.compile(r"\s+|[\u2e80-\uffef][、。」）]*|[^\s\u2e80-\uffef]+")
+"""What stays on one line: a word, or a character of a script without blanks and what may not begin a line."""
 
 
 def pad(text: str, width: int, *, right: bool = False) -> str:
@@ -24,115 +22,51 @@ def pad(text: str, width: int, *, right: bool = False) -> str:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Lines of at most `width` columns; what is longer than a line is broken after punctuation where it can be."""
+    """Lines of at most `width` columns; a word that is longer than a line is broken."""
     lines = [""]
-    for word in text.split(" "):
-        for number, piece in enumerate(_pieces(word, width)):
-            joined = f"{lines[-1]} {piece}" if lines[-1] and not number else lines[-1] + piece
-            if cells(joined) <= width:
-                lines[-1] = joined
-            else:
-                lines.append(piece)
-    return lines
+    for unit in _UNIT.findall(text):
+        if lines[-1] and cells(lines[-1] + unit.rstrip()) > width:
+            lines.append("")
+        if not lines[-1] and not unit.strip():
+            continue
+        for piece in [unit] if cells(unit.rstrip()) <= width else unit:
+            if lines[-1] and cells(lines[-1] + piece.rstrip()) > width:
+                lines.append("")
+            lines[-1] += piece
+    return [line.rstrip() for line in lines]
 
 
-def labelled(label: str, text: str, *, indent: int = LABEL) -> list[str]:
+def labelled(label: str, text: str, indent: int) -> list[str]:
     """A label, and its text in lines beside it."""
     lines = [line for part in text.split("\n") for line in wrap(part, WIDTH - indent)]
     return [pad(label, indent) + lines[0], *(" " * indent + line for line in lines[1:])]
 
 
-def bullet(text: str) -> list[str]:
-    """A list item."""
-    return labelled("-", text, indent=2)
+def table(rows: Sequence[Sequence[str]], longest: int = LONGEST_CELL) -> Iterator[str]:
+    """Lines of a table whose first row is its header, whose first column is text, and whose others are figures.
+
+    Columns that find no room go into further tables below, with the first column again.
+    """
+    wrapped = [[wrap(cell, longest) for cell in row] for row in rows]
+    widths = [max(cells(line) for row in wrapped for line in row[column]) for column in range(len(rows[0]))]
+    columns = [0]
+    for column in range(1, len(widths)):
+        used = sum(widths[each] + GAP for each in columns)
+        if len(columns) > 1 and used + widths[column] > WIDTH:
+            yield from _lines(wrapped, widths, columns)
+            yield ""
+            columns = [0]
+        columns.append(column)
+    yield from _lines(wrapped, widths, columns)
 
 
-def command_lines(command: str) -> list[str]:
-    """A shell command that can be pasted although it takes several lines: each but the last ends in a backslash."""
-    if cells(command) <= WIDTH - 2:
-        return [f"  {command}"]
-    room = WIDTH - 4
-    lines = [""]
-    inside_word = [False]
-    for word in _SHELL_WORD.findall(command):
-        for number, piece in enumerate(_shell_pieces(word, room)):
-            if number or (lines[-1] and cells(lines[-1] + piece.rstrip()) > room):
-                lines.append(piece)
-                # The shell sees two words where a line that goes on within a word is indented.
-                inside_word.append(number > 0)
-            else:
-                lines[-1] += piece
-    marked = [*(line + "\\" for line in lines[:-1]), lines[-1].rstrip()]
-    return [line if inside else f"  {line}" for line, inside in zip(marked, inside_word)]
-
-
-def table(
-    header: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    *,
-    longest: int = LONGEST_NAME,
-    ruled: bool = True,
-) -> list[str]:
-    """A table whose first column is text and whose other columns are figures, aligned to the right."""
-    wrapped = [[wrap(cell, longest) for cell in row] for row in (header, *rows)]
-    widths = [max(cells(line) for row in wrapped for line in row[column]) for column in range(len(header))]
-    lines = []
+def _lines(wrapped: Sequence[Sequence[list[str]]], widths: Sequence[int], columns: Sequence[int]) -> Iterator[str]:
     for number, row in enumerate(wrapped):
-        for line in range(max(map(len, row))):
-            parts = [
-                pad(cell[line] if line < len(cell) else "", width, right=column > 0)
-                for column, (cell, width) in enumerate(zip(row, widths))
-            ]
-            lines.append((" " * GAP).join(parts).rstrip())
-        if ruled and number == 0:
-            lines.append("─" * (sum(widths) + GAP * (len(widths) - 1)))
-    return lines
-
-
-def tables(whole: Table, width: int = WIDTH) -> list[str]:
-    """Like `table`; columns beyond the first `fixed` go into further tables where they find no room."""
-
-    def drawn(count: int) -> list[str]:
-        chosen = keep + columns[:count]
-        rows = [[row[c] for c in chosen] for row in (whole.header, *whole.rows)]
-        return table(rows[0], rows[1:], longest=whole.longest)
-
-    keep, columns = list(range(whole.fixed)), list(range(whole.fixed, len(whole.header)))
-    lines: list[str] = []
-    while whole.rows and (columns or not lines):
-        fitting = [count for count in range(len(columns) + 1) if max(map(cells, drawn(count))) <= width]
-        count = max([*fitting, 1 if lines else 0])
-        lines += ([""] if lines else []) + drawn(count)
-        keep, columns = [0], columns[count:]
-    return lines
-
-
-def _shell_pieces(word: str, width: int) -> list[str]:
-    """A shell word in pieces of at most `width` columns, quoted each for itself where the word was."""
-    if cells(word.rstrip(" ")) <= width:
-        return [word]
-    inner = shlex.split(word)[0]
-    for size in (width - 3, width // 2, width // 6):  # a quotation mark within quotes takes five characters
-        pieces = [shlex.quote(piece) for piece in _pieces(inner, size)]
-        if all(cells(piece) < width for piece in pieces):
-            break
-    return [*pieces[:-1], pieces[-1] + " "]
-
-
-def _pieces(word: str, width: int) -> list[str]:
-    """A word in pieces of at most `width` columns."""
-    if cells(word.rstrip(" ")) <= width:
-        return [word]
-    pieces = [""]
-    for part in re.findall(r"[^,:;/=_-]*[,:;/=_-]|[^,:;/=_-]+", word):
-        if cells(pieces[-1] + part) <= width:
-            pieces[-1] += part
-            continue
-        if cells(part) <= width:
-            pieces.append(part)
-            continue
-        for character in part:
-            if cells(pieces[-1] + character) > width:
-                pieces.append("")
-            pieces[-1] += character
-    return [piece for piece in pieces if piece]
+        for line in range(max(len(row[column]) for column in columns)):
+            parts = []
+            for column in columns:
+                cell = row[column][line] if line < len(row[column]) else ""
+                parts.append(pad(cell, widths[column], right=column > 0))
+            yield (" " * GAP).join(parts).rstrip()
+        if number == 0:
+            yield "─" * (sum(widths[column] + GAP for column in columns) - GAP)

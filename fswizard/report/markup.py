@@ -1,4 +1,4 @@
-"""The painter of forum markup: a post of what fits into one, and the whole report folded below it."""
+"""The painter of forum markup: a short post, and the whole report below it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from fswizard.language import _
+from fswizard.language import N_, _
 from fswizard.model.analysis import Findings
-from fswizard.report import layout, text
-from fswizard.report.document import Answer, Block, Bullets, Commands, Document, Facts, Table, Words
-from fswizard.report.presentation import FULL_REPORT, document, post, present
+from fswizard.report import content, layout, text
+from fswizard.report.blocks import Answer, Block, Bullets, Commands, Facts, Ratios, Table, Words
+
+FULL_REPORT = N_("Full report")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,31 +26,31 @@ class Marks:
     """What separates blocks."""
     code: Callable[[Iterable[str]], str]
     table: Callable[[Table], str]
-    folded: Callable[[Document], str] | None = None
-    """The whole report, folded."""
+    fold: str
+    """Title and text of what is folded away, or stands below."""
 
 
-def render_markdown(findings: Findings) -> str:
-    return _render(findings, MARKDOWN)
+def render_markdown(findings: Findings, *, full: bool) -> str:
+    return _render(findings, MARKDOWN, full)
 
 
-def render_reddit(findings: Findings) -> str:
-    return _render(findings, REDDIT)
+def render_reddit(findings: Findings, *, full: bool) -> str:
+    return _render(findings, REDDIT, full)
 
 
-def render_bbcode(findings: Findings) -> str:
-    return _render(findings, BBCODE)
+def render_bbcode(findings: Findings, *, full: bool) -> str:
+    return _render(findings, BBCODE, full)
 
 
-def _render(findings: Findings, marks: Marks) -> str:
-    view = present(findings)
-    parts = [_painted(post(view), marks)]
-    if marks.folded:
-        parts.append(marks.folded(document(view)))
-    return "\n\n".join(parts) + "\n"
+def _render(findings: Findings, marks: Marks, full: bool) -> str:
+    post = _painted(content.short(findings), marks)
+    if not full:
+        return f"{post}\n"
+    _answer, *rest = content.full(findings)
+    return f"{post}\n\n{marks.fold.format(_(FULL_REPORT), _painted(rest, marks))}\n"
 
 
-def _painted(blocks: Document, marks: Marks) -> str:
+def _painted(blocks: Iterable[Block], marks: Marks) -> str:
     return marks.between.join(part for block in blocks for part in _parts(block, marks) if part)
 
 
@@ -57,15 +58,17 @@ def _parts(block: Block, marks: Marks) -> Iterator[str]:
     escape = marks.escape
     match block:
         case Answer():
-            yield _strong(block.headline, marks)
+            yield marks.strong.format(escape(block.headline))
             yield _list(block.lines, marks)
         case Words():
-            yield from (_strong(text, marks) if block.strong else escape(text) for text in block.paragraphs)
+            yield escape(block.text)
         case Facts():
             yield marks.table(Table(("", block.title), block.rows))
+        case Ratios():
+            yield from _parts(block.table, marks)
         case Table():
             yield marks.table(block)
-            yield escape(". ".join(note.replace("  ", ", ") for note in block.notes))
+            yield from (escape(note) for note in block.notes)
         case Bullets() if block.items:
             yield f"{escape(block.title)}:" if block.title else ""
             yield _list(block.items, marks)
@@ -73,13 +76,8 @@ def _parts(block: Block, marks: Marks) -> Iterator[str]:
             yield f"{escape(block.title)}:" if block.title else ""
             yield marks.code(block.commands)
         case _:
-            lines = text.block_lines(block)
-            if lines:
+            if lines := text.block_lines(block):
                 yield marks.code(lines)
-
-
-def _strong(words: str, marks: Marks) -> str:
-    return marks.strong.format(marks.escape(words.strip())) if words.strip() else ""
 
 
 def _list(items: Iterable[str], marks: Marks) -> str:
@@ -111,13 +109,10 @@ def _piped(table: Table) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in (cells[0], align, *cells[1:]))
 
 
-def _details(blocks: Document) -> str:
-    """Without the answer, which stands above."""
-    return f"<details>\n<summary>{_(FULL_REPORT)}</summary>\n\n{_painted(blocks[1:], MARKDOWN)}\n\n</details>"
-
-
-REDDIT = Marks(no_markdown, "**{}**", "- {}", "\n\n", _indented, _piped)
-MARKDOWN = Marks(no_markdown, "**{}**", "- {}", "\n\n", _indented, _piped, _details)
+REDDIT = Marks(no_markdown, "**{}**", "- {}", "\n\n", _indented, _piped, "**{}**\n\n{}")
+MARKDOWN = Marks(
+    no_markdown, "**{}**", "- {}", "\n\n", _indented, _piped, "<details>\n<summary>{}</summary>\n\n{}\n\n</details>"
+)
 
 
 # BBCode
@@ -133,12 +128,7 @@ def _code(lines: Iterable[str]) -> str:
 
 
 def _columns(table: Table) -> str:
-    rows = layout.table(table.header, table.rows, longest=layout.WIDTH, ruled=False)
-    return _code(rows) if table.rows else ""
+    return _code(layout.table((table.header, *table.rows), layout.WIDTH)) if table.rows else ""
 
 
-def _spoiler(blocks: Document) -> str:
-    return f"{_(FULL_REPORT)}:\n[spoiler]{_code(text.paint(blocks).splitlines())}[/spoiler]"
-
-
-BBCODE = Marks(_no_brackets, "[b]{}[/b]", "{}", "\n", _code, _columns, _spoiler)
+BBCODE = Marks(_no_brackets, "[b]{}[/b]", "- {}", "\n", _code, _columns, "{}:\n[spoiler]{}[/spoiler]")

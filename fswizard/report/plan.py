@@ -6,16 +6,15 @@ import shlex
 from collections.abc import Sequence
 from itertools import groupby
 
-from fswizard.language import N_, _, n_, number, p_, shown
+from fswizard.language import N_, _, n_, p_, shown
 from fswizard.model.estimates import expected
 from fswizard.model.plan import Plan
-from fswizard.model.recipe import Workload
 from fswizard.model.result import Result
 from fswizard.model.text import mid_sentence
 from fswizard.model.units import duration_text, rounds_text, size_text
 from fswizard.report.arrays import layout_texts
-from fswizard.report.document import Commands, Document, Facts, Words
-from fswizard.report.presentation import AFTERWARDS, memory_text, name_drive, place_text
+from fswizard.report.blocks import Commands, Document, Facts, Words
+from fswizard.report.subject import AFTERWARDS, memory_text, name_drive, place_text, weighed
 from fswizard.report.writes import budget_text, limits_text
 
 LOSES = N_("You lose")
@@ -28,9 +27,9 @@ COMMANDS = N_("Commands (# as root, $ as you; DEVICE, MOUNT and IMAGE are named 
 def plan_document(plan: Plan, *, left_out: str = "") -> Document:
     """All of a plan. `left_out` says which candidates are missing and why."""
     return (
-        Words((f"{_(plan.recipe.title)}: {_(plan.recipe.why)}",)),
+        Words(f"{_(plan.recipe.title)}: {_(plan.recipe.why)}"),
         plan_facts(plan, left_out=left_out),
-        Commands(_(COMMANDS), plan_commands(plan), prompts=True),
+        Commands(_(COMMANDS), plan_commands(plan)),
     )
 
 
@@ -42,6 +41,7 @@ def plan_facts(plan: Plan, *, left_out: str = "", earlier: Result | None = None)
     renamed = ""
     if target.kind == "device":
         renamed = ", ".join(member.path for member in target.members if not member.path.startswith("/dev/disk/"))
+    measured = [weighed(workload, mid_sentence(workload.title)) for workload in plan.recipe.workloads]
     rows = (
         (_(LOSES), "; ".join(map(shown, plan.losses)) or _(ERASED if target.kind == "device" else NOTHING)),
         (_("Disk"), ", ".join(filter(None, (drive.name, name_drive(drive)))) if drive else ""),
@@ -58,7 +58,7 @@ def plan_facts(plan: Plan, *, left_out: str = "", earlier: Result | None = None)
         (_("Memory"), memory_text(plan)),
         (
             p_("label in a plan", "Measures"),
-            f"{_(plan.recipe.title)}: {', '.join(map(_measured, plan.recipe.workloads))}",
+            f"{_(plan.recipe.title)}: {', '.join(measured)}",
         ),
     )
     return Facts(tuple((label, words) for label, words in rows if words))
@@ -73,15 +73,6 @@ def plan_commands(plan: Plan) -> tuple[str, ...]:
 
 def _times(count: int) -> str:
     return n_("{count} time", "{count} times", count)
-
-
-def _measured(workload: Workload) -> str:
-    title = mid_sentence(workload.title)
-    if workload.weight == 1:
-        return title
-    if workload.weight == 0:
-        return _("{test} (does not count)", test=title)
-    return _("{test} (weight {weight})", test=title, weight=number(f"{workload.weight:g}"))
 
 
 def _compared(plan: Plan, names: Sequence[str]) -> str:

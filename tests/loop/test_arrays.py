@@ -18,8 +18,7 @@ from fswizard.disks.root import RootDisk, RootDisks
 from fswizard.errors import Refused
 from fswizard.filesystems import parse_candidates
 from fswizard.filesystems.commands import RUN_NAME
-from fswizard.report import FORMATS, render
-from fswizard.report.presentation import present
+from fswizard.report import FORMATS, content, render
 from fswizard.session import Choices, make_plan
 from fswizard.system.files import state_directory
 from tests.loop import devices
@@ -92,9 +91,9 @@ def test_layouts_on_scratch_images_are_measured_whole(
     assert not list(tmp_path.glob("fswizard-*")), "the images are removed"
     findings = conclude(result)
     for name in FORMATS:
-        text = render(findings, name)
+        text = render(findings, name, full=True)
         assert str(tmp_path) not in text
-    text = " ".join(render(findings, "text").split())
+    text = " ".join(render(findings, "text", full=True).split())
     assert f"on {members} scratch images of 128 MiB" in text
     assert f"btrfs:raid1: {rooms[0]}, any 1 disk may fail." in text
     assert f"ext4: {rooms[1]}, on the first disk alone." in text
@@ -114,10 +113,11 @@ async def test_of_an_array_the_first_disk_is_measured_bare(
     session = session_in(tmp_path, replace(plan, minimum_rounds=2, maximum_rounds=2))
     await watch(session)
     assert session.result.outcome == "finished", session.error
-    view = present(conclude(session.result))
-    (row,) = view.rows
-    assert row.disks == 2 and row.share is not None and row.share.low is not None
-    assert f"what {view.first} reached of the speed of one of its disks, without" in view.share_explained
+    findings = conclude(session.result)
+    shares = [summary.of_bare_device for summary in findings.summaries if summary.of_bare_device]
+    assert shares and all(share.low is not None for share in shares)
+    ratios = content.ratios(findings, content.figures(findings).charts)
+    assert "reached of the speed of one of its disks, without" in ratios.notes[-1]
 
 
 @pytest_asyncio.fixture
@@ -198,7 +198,9 @@ def test_a_run_over_disks_measures_on_them_and_leaves_them_wiped(recipe: Path, b
     assert result.failures == ()
     assert signatures(*cases) == ""
     for name in FORMATS:
-        assert str(bench.directory) not in render(conclude(result), name), "what was typed to confirm is left out"
+        assert str(bench.directory) not in render(conclude(result), name, full=True), (
+            "what was typed to confirm is left out"
+        )
 
 
 def test_every_disk_is_confirmed_or_nothing_begins(recipe: Path, bench: Bench) -> None:

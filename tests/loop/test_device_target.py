@@ -61,9 +61,9 @@ async def test_the_device_is_measured_with_and_without_a_filesystem_and_left_wip
     assert {s.workload for s in result.samples if s.round and not s.candidate and s.workload} == {"random-write"}
     assert commands == [(True, 0)]
     assert signatures(case) == ""
-    assert "on the device itself" in render(findings, "text")
+    assert "on the device itself" in render(findings, "text", full=True)
     for name in FORMATS:
-        assert str(case.file) not in render(findings, name), "what was typed to confirm stays at home"
+        assert str(case.file) not in render(findings, name, full=True), "what was typed to confirm stays at home"
 
 
 def test_the_plan_lists_what_would_be_lost_and_changes_nothing(recipe: Path, bench: Bench) -> None:
@@ -165,7 +165,7 @@ async def test_a_device_that_turns_read_only_ends_the_run_and_is_not_called_wipe
     assert "read-only" in session.error.message
     assert (result.outcome, result.failures) == ("failed", ())
     assert [doubt.code for doubt in result.doubts if doubt.code == "not-wiped"] == ["not-wiped"]
-    assert "left wiped" not in " ".join(render(conclude(result), "text").split())
+    assert "left wiped" not in " ".join(render(conclude(result), "text", full=True).split())
 
 
 def test_after_sigkill_nothing_is_mounted_and_the_device_is_free(recipe: Path, bench: Bench) -> None:

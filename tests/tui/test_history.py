@@ -13,7 +13,7 @@ from fswizard.advice import conclude
 from fswizard.model.analysis import Answer
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Target
-from fswizard.report.presentation import document, present
+from fswizard.report import content
 from fswizard.results import all_results, new_path
 from fswizard.stats import analyse
 from fswizard.tui.backend import Backend
@@ -125,6 +125,6 @@ def test_places_of_an_earlier_version_have_short_names(tmp_path: Path, monkeypat
     machine, names = Backend(), ("archive (ext4)", "backup (btrfs)")
     (entry,) = machine.history()
     assert (entry.header.candidates, entry.leaders, entry.verdict) == (names, names, "Keep archive (ext4)")
-    view = present(conclude(machine.load(entry.path)))
-    assert "@" not in answered(view) + plain(document(view))
-    assert {bar.title for row in view.rows for bar in row.bars} == set(names)
+    findings = conclude(machine.load(entry.path))
+    assert "@" not in answered(findings) + plain(content.full(findings))
+    assert {bar.title for chart in content.figures(findings).charts for bar in chart.bars} == set(names)

@@ -14,8 +14,8 @@ from textual.widget import Widget
 from fswizard.advice import conclude
 from fswizard.advice.words import more_text
 from fswizard.model.result import Doubt, Result
-from fswizard.report.document import Bullets, Commands, Table, Words
-from fswizard.report.presentation import present
+from fswizard.report import content
+from fswizard.report.blocks import Bullets, Commands, Table, Words
 from fswizard.session.resuming import COMPLETE
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.theme import variables
@@ -57,7 +57,7 @@ async def test_what_cannot_be_resumed_is_not_offered() -> None:
 def test_what_could_not_be_removed_stands_with_the_answer() -> None:
     left = "/mnt/x/fswizard-1 could not be removed. `fswizard clean` removes what is left."
     result = replace(recorded_result(), doubts=(Doubt("not-removed", left),))
-    assert left in answered(present(conclude(result)))
+    assert left in answered(conclude(result))
 
 
 async def test_a_key_copies_a_post_and_another_the_commands() -> None:
@@ -74,12 +74,12 @@ async def test_a_key_copies_a_post_and_another_the_commands() -> None:
 async def test_bars_have_every_figure_in_its_line_and_none_is_wider_than_the_screen(
     make: Callable[[], Result], width: int
 ) -> None:
-    rows = present(conclude(make())).rows
-    bars = Bars([(row.title, row.bars) for row in rows])
+    charts = content.figures(conclude(make())).charts
+    bars = Bars([(chart.title, chart.bars) for chart in charts])
     async with Alone(bars).run_test(size=(width, 40)):
         drawn = bars.render().plain.splitlines()
     assert max(map(cell_len, drawn), default=0) <= width
-    measured = [bar for row in rows for bar in row.bars if bar.figure]
+    measured = [bar for chart in charts for bar in chart.bars if bar.figure]
     lines = [line for line in drawn if {*line} & {*"▆░"}]
     for bar, line in zip(measured, lines, strict=True):
         assert f"{bar.figure}  {bar.remark}".rstrip() in line
@@ -105,6 +105,6 @@ class Alone(App[None]):
 
 def test_a_hostile_name_is_text_in_the_details() -> None:
     hostile = "[x](http://a.example) [b]c[/b] [@click=app.quit]q[/] [/] \\x1b[31m"
-    blocks = (Bullets("", (hostile,)), Table(("", hostile), ((hostile, hostile),)), Words((hostile,)))
+    blocks = (Bullets("", (hostile,)), Table(("", hostile), ((hostile, hostile),)), Words(hostile))
     assert plain(blocks).count(hostile) == 5
-    assert "\x1b" not in plain((Words(("\x1b]52;c;aGk=\x07",)), Commands("", ("\x1b[2J",))))
+    assert "\x1b" not in plain((Words("\x1b]52;c;aGk=\x07"), Commands("", ("\x1b[2J",))))

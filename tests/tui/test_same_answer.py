@@ -15,15 +15,13 @@ from rich.console import Console
 from fswizard import results
 from fswizard.advice import conclude
 from fswizard.filesystems import parse_candidates
-from fswizard.model.analysis import SIGNS
+from fswizard.model.analysis import Findings
 from fswizard.model.filesystem import Candidate
 from fswizard.model.places import short_names
 from fswizard.model.plan import Member, Target
 from fswizard.model.result import Result
-from fswizard.model.units import ratio_text
-from fswizard.report import FORMATS, render
-from fswizard.report.document import Block
-from fswizard.report.presentation import Presentation, document, present
+from fswizard.report import FORMATS, content, render
+from fswizard.report.blocks import Block
 from fswizard.stats import analyse
 from fswizard.tui import drawing
 from fswizard.tui.screens.history import answer_of
@@ -94,13 +92,15 @@ RESULTS: dict[str, Callable[[], Result]] = {
 EACH = pytest.mark.parametrize("make", RESULTS.values(), ids=RESULTS)
 
 
-def said(view: Presentation) -> dict[str, str]:
+def said(findings: Findings) -> dict[str, str]:
     """What the wizard and each format for people say, without their markup."""
-    page = re.sub(r"<(?:/[^>]*|[a-z][^>]*)>", " ", render(view.findings, "html", identify=True))
-    texts = {name: render(view.findings, name, identify=True) for name in ("text", "markdown", "bbcode")}
-    _answer, *details = document(view)
+    page = re.sub(r"<(?:/[^>]*|[a-z][^>]*)>", " ", render(findings, "html", identify=True))
+    names = ("text", "markdown", "bbcode")
+    texts = {name: render(findings, name, identify=True, full=True) for name in names}
+    _answer, *details = content.full(findings)
     texts["markdown"] = re.sub(r"\\(.)", r"\1", texts["markdown"])
-    return {"wizard": f"{answered(view)}\n{plain(details)}", "html": html.unescape(page), **texts}
+    wizard = f"{answered(findings)}\n{plain((content.figures(findings), *details))}"
+    return {"wizard": wizard, "html": html.unescape(page), **texts}
 
 
 def plain(blocks: Iterable[Block]) -> str:
@@ -111,15 +111,10 @@ def plain(blocks: Iterable[Block]) -> str:
     return console.file.getvalue()
 
 
-def answered(view: Presentation) -> str:
+def answered(findings: Findings) -> str:
     """The first lines of the wizard's result."""
-    return "\n".join(f"{drawing.text(mark).plain} {drawing.text(words).plain}" for mark, words in answer_lines(view))
-
-
-def stand(words: list[str], text: str) -> bool:
-    """Whether a line has these words, in this order."""
-    pattern = ".*?".join(map(re.escape, words))
-    return any(re.search(pattern, " ".join(line.split())) for line in text.splitlines())
+    lines = answer_lines(findings)
+    return "\n".join(f"{drawing.text(mark).plain} {drawing.text(words).plain}" for mark, words in lines)
 
 
 def flat(text: str) -> str:
@@ -139,10 +134,11 @@ def test_all_lead_with_the_answer(make: Callable[[], Result]) -> None:
         places = [plain.find(flat(line)) for line in (answer.verdict, *certainty, *answer.lines)]
         assert min(places) >= 0, (name, answer)
         assert figure or places == sorted(places), name
-        figures = [flat(bar.figure) for row in present(findings).highlights(3) for bar in row.bars if bar.figure]
+        charts = content.highlights(content.figures(findings).charts, 3)
+        figures = [flat(bar.figure) for chart in charts for bar in chart.bars if bar.figure]
         if figures and name not in ("csv", "json"):
             assert places[0] < plain.index(figures[0], places[0]), name
-    drawn = answered(present(findings)).splitlines()
+    drawn = answered(findings).splitlines()
     assert drawn[0].startswith(answer.sign.glyph) and answer.verdict in drawn[0] and answer.certainty in drawn[0]
     assert flat(" ".join(answer.lines)) in flat(re.sub(" ! ", " ", " ".join(drawn)))
 
@@ -152,40 +148,41 @@ def test_no_room_has_a_tick_or_a_percentage_beside_what_is_not_known(make: Calla
     findings = conclude(make())
     if findings.answer.kind != "open":
         return
-    first = [said.partition("\n\n")[0] for said in said(present(findings)).values()]
+    first = [said.partition("\n\n")[0] for said in said(findings).values()]
     assert not any(re.search("✓|at least|chance of|confidence", part) for part in first)
 
 
 @EACH
 def test_bars_are_the_best_first_and_the_longest_is_the_best(make: Callable[[], Result]) -> None:
-    for row in present(conclude(make())).rows:
-        lengths = [bar.length for bar in row.bars]
+    findings = conclude(make())
+    for chart in content.figures(findings).charts:
+        lengths = [bar.length for bar in chart.bars]
         assert lengths == sorted(lengths, reverse=True)
         assert lengths[0] in (0.0, 1.0)
-        proven = {name for name, ratio in row.ratios.items() if ratio.differs}
-        assert {bar.candidate for bar in row.bars if bar.remark and bar.figure} == proven
+        ratios = [ratio for ratio in findings.analysis.by_workload if ratio.workload == chart.workload]
+        proven = {ratio.candidate for ratio in ratios if ratio.differs}
+        assert {bar.candidate for bar in chart.bars if bar.remark and bar.figure} == proven
 
 
 @EACH
 def test_figures_sentences_and_commands_are_the_same(make: Callable[[], Result]) -> None:
-    view = present(conclude(make()))
-    sentences = (view.answer.verdict, *view.below, *(reason.text for reason in view.reasons), *view.doubts, *view.notes)
-    for room, text in said(view).items():
-        for ratio in view.overall:
-            failed = ratio.verdict == "failed"
-            figures = [] if failed else [ratio_text(ratio.ratio), ratio.interval(), SIGNS[ratio.verdict].glyph]
-            assert stand([ratio.candidate, *figures, SIGNS[ratio.verdict].word], text), (room, ratio)
-        shorter = flat(re.sub(r" \([\d.,]+–[\d.,]+\)", "", text))
-        for row in view.rows:
-            measured = [ratio for ratio in row.ratios.values() if ratio.verdict != "failed"]
-            told = [f"{ratio_text(ratio.ratio)} {SIGNS[ratio.verdict].glyph}" for ratio in measured]
-            told += [row.figures[view.baseline], row.share_text if row.share else ""]
-            assert all(figure in shorter for figure in told), (room, row.title)
+    findings = conclude(make())
+    charts = content.figures(findings).charts
+    table = content.ratios(findings, charts).table
+    top = content.answer(findings)
+    reasons = [reason.text for reason in findings.reasons]
+    doubts = [doubt.text for doubt in findings.doubts]
+    sentences = (top.verdict, *top.lines, *reasons, *doubts, *content.notes(findings))
+    for room, text in said(findings).items():
+        shorter = flat(text)
+        cells = [cell for row in table.rows for cell in row if cell]
+        assert [cell for cell in cells if flat(cell) not in shorter] == [], room
         joined = flat(re.sub(r"(?m)^\s*[-!·▲▼▽✗★◷⊘›✓═○] ", "", text))
         assert [sentence for sentence in sentences if flat(sentence) not in joined] == [], room
         making = [line for line in text.partition("Commands of the run")[0].splitlines() if "mkfs." in line]
         for line in making:
-            assert "/dev/disk/by-id/DISK" not in line or any(flat(c) in flat(line) for c in view.answer.commands), room
+            copied = any(flat(command) in flat(line) for command in findings.answer.commands)
+            assert "/dev/disk/by-id/DISK" not in line or copied, room
 
 
 @EACH
@@ -194,16 +191,16 @@ def test_the_history_has_the_verdict_who_is_not_out_and_how_long_it_took(
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     result = make()
-    view = present(conclude(result))
-    write_result(results.new_path(result.plan), result, analyse(result), view.answer)
+    findings = conclude(result)
+    write_result(results.new_path(result.plan), result, analyse(result), findings.answer)
     (entry,) = results.all_results()
-    failed = {ratio.candidate for ratio in view.standing if ratio.verdict == "failed"}
-    assert not set(entry.leaders) & {*view.answer.behind, *failed}
-    assert (entry.verdict, entry.sign) == (view.answer.verdict, view.answer.sign)
-    (result_mark, _words), *_lines = answer_lines(view)
+    failed = {ratio.candidate for ratio in findings.analysis.overall if ratio.verdict == "failed"}
+    assert not set(entry.leaders) & {*findings.answer.behind, *failed}
+    assert (entry.verdict, entry.sign) == (findings.answer.verdict, findings.answer.sign)
+    (result_mark, _words), *_lines = answer_lines(findings)
     history_mark, _words = answer_of(entry)
     assert drawing.text(history_mark).markup == drawing.text(result_mark).markup
     listed = fswizard("history").stdout
     assert flat(entry.verdict) in flat(listed)
-    assert dict(view.facts)["Rounds"] in listed
-    assert dict(view.facts)["Rounds"] in flat(said(view)["text"])
+    assert content.length(findings) in listed
+    assert content.length(findings) in flat(said(findings)["text"])

@@ -23,7 +23,7 @@ from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_WRITTEN, DIRECT_CACHED,
 from fswizard.model.plan import Member, Target
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Doubt, Failure, Result, Sample
-from fswizard.report.presentation import present
+from fswizard.report import content
 from tests.builders import make_drive, make_plan, make_result, make_samples, make_workload
 
 Figures = Mapping[str, Sequence[float]]
@@ -188,8 +188,8 @@ def test_a_lead_that_rests_on_a_test_is_not_called_open() -> None:
 
 def test_a_rate_is_slower_by_the_same_figure_in_the_answer_and_beside_its_bar() -> None:
     findings = conclude(run(noisy({"ext4": 120, "xfs": 100, "btrfs": 80})))
-    (row,) = present(findings).rows
-    (remark,) = [bar.remark for bar in row.bars if bar.candidate == "btrfs"]
+    (chart,) = content.figures(findings).charts
+    (remark,) = [bar.remark for bar in chart.bars if bar.candidate == "btrfs"]
     assert re.fullmatch(r"3\d % slower", remark) and f"Btrfs ({remark})" in " ".join(findings.answer.lines)
 
 
@@ -247,10 +247,11 @@ def test_what_a_choice_gains_and_what_it_costs_also_where_it_is_the_baseline() -
 
 def test_a_bar_has_what_is_proven_of_it_in_the_unit_of_its_figure() -> None:
     rates, times = {"ext4": (154e6,) * 3, "xfs": (114e6,) * 3}, {"ext4": (0.551,) * 3, "xfs": (0.642,) * 3}
-    bars = [{bar.candidate: bar.remark for bar in row.bars} for row in present(conclude(run(rates, times))).rows]
+    charts = content.figures(conclude(run(rates, times))).charts
+    bars = [{bar.candidate: bar.remark for bar in chart.bars} for chart in charts]
     assert bars == [{"ext4": "", "xfs": "26 % slower"}, {"ext4": "", "xfs": "17 % slower"}]
-    view = present(conclude(run({"ext4": (100e6,) * 3, "xfs": (103e6, 71e6, 140e6)})))
-    assert [bar.remark for bar in view.rows[0].bars] == ["", ""] and "no difference" in view.caption
+    measured = content.figures(conclude(run({"ext4": (100e6,) * 3, "xfs": (103e6, 71e6, 140e6)})))
+    assert [bar.remark for bar in measured.charts[0].bars] == ["", ""] and "no difference" in measured.caption
 
 
 def test_the_worst_stall_is_told_where_it_matters() -> None:

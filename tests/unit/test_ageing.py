@@ -17,8 +17,8 @@ from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.model.run_state import RunState
 from fswizard.recipes import find
-from fswizard.report.presentation import repeat_command
-from fswizard.report.text import render
+from fswizard.report import render
+from fswizard.report.subject import repeat_command
 from fswizard.session import Choices, make_plan
 from fswizard.session.order import trial_order
 from fswizard.stats import analyse, decide
@@ -143,7 +143,7 @@ def test_the_price_of_age_comes_from_the_same_rounds_and_is_said() -> None:
         assert ratio.low is not None and ratio.high is not None
         assert ratio.low < speed < ratio.high < 1.0 and ratio.verdict == "slower"
     assert "age" in {reason.code for reason in findings.reasons}
-    assert "aged over new" in render(findings)
+    assert "aged over new" in render(findings, "text", full=True)
     assert not conclude(make_result({"ext4": [1.0, 1.1], "xfs": [1.0, 1.2]})).age
 
 

@@ -266,6 +266,8 @@ def test_weights_needs_names_and_ascii_are_as_asked_for(newest: Path) -> None:
     done = fswizard("report", encoding="ascii")
     assert done.stdout.isascii()
     assert "+ faster" in done.stdout
+    assert "How it was measured" not in done.stdout
+    assert "System" in fswizard("report", "--full").stdout
 
 
 @pytest.mark.parametrize("encoding", ["iso8859-15", "koi8-r", "euc_jp", "ascii"])

@@ -19,7 +19,7 @@ from fswizard.filesystems import Availability, catalogue, parse_candidates
 from fswizard.model.estimates import memory_limit_bytes
 from fswizard.model.plan import MAXIMUM_ROUNDS, MINIMUM_ROUNDS, Plan
 from fswizard.report.plan import plan_facts
-from fswizard.report.presentation import repeat_command
+from fswizard.report.subject import repeat_command
 from fswizard.session import Choices, doubts, make_plan
 from fswizard.system.host import Distribution
 from tests.builders import make_recipe, make_workload

@@ -10,7 +10,7 @@ from fswizard import language
 from fswizard.advice import again, conclude
 from fswizard.cli.report import exported
 from fswizard.report import FORMATS
-from fswizard.tui.screens.export import made
+from fswizard.tui.screens.export import SHORT, made
 from tests.builders import make_result
 from tests.fakes.translation import catalog_of, known
 
@@ -23,7 +23,9 @@ TRANSLATED = {
     "Disk": "Platte",
 }
 RESULT = make_result({"ext4": (100.0, 101.0, 102.0), "xfs": (300.0, 305.0, 299.0)}, elapsed_s=60.0)
-ENGLISH = {name: exported(conclude(RESULT), name) for name, kind in FORMATS.items() if not kind.drawn}
+ENGLISH = {
+    name: exported(conclude(RESULT), name, full=name != SHORT) for name, kind in FORMATS.items() if not kind.drawn
+}
 
 
 @pytest.fixture(autouse=True)
@@ -36,9 +38,9 @@ def _german(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_people_read_their_language_and_programs_english(name: str) -> None:
     findings = conclude(RESULT)
     assert findings.answer.verdict == "xfs nehmen: 3× so schnell wie ext4 hier"
-    written = exported(findings, name)
+    written = exported(findings, name, full=name != SHORT)
     assert (written == ENGLISH[name]) == FORMATS[name].english
-    assert exported(findings, name, english=True) == ENGLISH[name]
+    assert exported(findings, name, english=True, full=name != SHORT) == ENGLISH[name]
     assert made(findings, name, english=True)[0] == ENGLISH[name]
 
 

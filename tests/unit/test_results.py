@@ -154,8 +154,8 @@ def test_a_run_that_is_resumed_counts_as_running_and_not_as_killed_while_it_prep
         writer.write(RunStarted(result.elapsed_s, result.plan, result.environment))
         resumed = load(file)
         assert resumed.outcome == "running"
-        assert "killed" not in render(conclude(resumed), "text")
-        assert "still in progress" in render(conclude(resumed), "text")
+        assert "killed" not in render(conclude(resumed), "text", full=True)
+        assert "still in progress" in render(conclude(resumed), "text", full=True)
     assert load(file).outcome == "killed"
 
 

@@ -153,7 +153,7 @@ def test_what_others_can_change_is_not_roots_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(FORMATS.keys() - {"result"}))
 def test_what_is_exported_names_label_and_options_and_no_device(name: str) -> None:
-    text = render(conclude(find_story("ssd-tie").result), name)
+    text = render(conclude(find_story("ssd-tie").result), name, full=True)
     assert "/dev/DEVICE" not in text
     if name in ("text", "markdown", "bbcode", "html", "json", "csv"):
         assert re.search(r"mkfs\.ext4 -m 0 -L data /dev/disk/by-id/DISK", text) and "LABEL=data" in text

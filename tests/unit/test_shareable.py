@@ -111,8 +111,8 @@ def test_no_secret_of_a_result_is_in_any_report(form: str) -> None:
     findings = conclude(planted(result, secrets, names))
     assert len(secrets.planted) > 100
     for name in TEXTS:
-        secrets.assert_none_in(render(findings, name))
-    assert "Zorq" in render(findings, "text", identify=True)
+        secrets.assert_none_in(render(findings, name, full=True))
+    assert "Zorq" in render(findings, "text", identify=True, full=True)
 
 
 def test_nearly_every_model_that_was_recorded_may_be_said() -> None:

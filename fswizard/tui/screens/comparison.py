@@ -11,8 +11,8 @@ from textual.containers import VerticalScroll
 
 from fswizard.language import N_, _
 from fswizard.model.comparison import Comparison
+from fswizard.report.blocks import Figures
 from fswizard.report.comparison import document, render
-from fswizard.report.document import Figures
 from fswizard.tui.screens.base import SCROLL_LINES, SCROLL_PAGES, Window
 from fswizard.tui.widgets.chart import Bars
 from fswizard.tui.widgets.report import Report
@@ -41,7 +41,7 @@ class ComparisonScreen(Window[None]):
         (number, figures), *_others = ((n, block) for n, block in enumerate(blocks) if isinstance(block, Figures))
         with VerticalScroll(can_focus=False):
             yield Report(blocks[:number])
-            yield Bars(figures.charts)
+            yield Bars(tuple((chart.title, chart.bars) for chart in figures.charts))
             yield Report(blocks[number + 1 :])
 
     def action_copy(self) -> None:

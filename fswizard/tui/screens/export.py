@@ -22,9 +22,6 @@ from fswizard.language import N_, _, n_
 from fswizard.model.analysis import Findings
 from fswizard.model.text import safe, safe_lines
 from fswizard.report import FORMATS, find_format, render
-from fswizard.report.presentation import post, present
-from fswizard.report.privacy import harmless
-from fswizard.report.text import paint
 from fswizard.system.files import write_new
 from fswizard.system.pictures import png
 from fswizard.tui.drawing import text
@@ -32,6 +29,8 @@ from fswizard.tui.screens.base import SCROLL_PAGES, TextBox, Window, WithBox
 from fswizard.tui.widgets.options import Options
 
 PREVIEW_LINES = 400
+SHORT = "reddit"
+"""The format of posts; of others the whole report is shared."""
 PICTURES = ("svg", "png", "png-dark")
 IN_COLUMNS = ("text", "csv", *PICTURES)
 """Formats laid out in columns: their preview scrolls sideways instead of wrapping."""
@@ -144,10 +143,10 @@ def made(findings: Findings, kind: str, *, english: bool) -> tuple[str | bytes, 
     chosen = find_format(kind)
     with language.in_english() if english or chosen.english else nullcontext():
         findings = again(findings)
-        report = render(findings, kind)
+        report = render(findings, kind, full=kind != SHORT)
         if kind not in PICTURES:
             return report, report
-        shown = paint(post(present(harmless(findings, identify=False))))
+        shown = render(findings, "text")
     return (png(report) if chosen.drawn else report), f"{_(PICTURE)}\n\n{shown}"
 
 

@@ -18,7 +18,7 @@ from fswizard.errors import FswizardError
 from fswizard.language import N_, _, number, shown
 from fswizard.model.analysis import Findings
 from fswizard.model.result import Result
-from fswizard.report.presentation import SET_UP, WORST_STALL, Presentation, document, present
+from fswizard.report import content
 from fswizard.report.privacy import harmless
 from fswizard.tui.choices import next_value, toggled
 from fswizard.tui.drawing import Piece, answer_mark, lines, text
@@ -35,9 +35,9 @@ LEFT_BEHIND = ("not-removed", "not-wiped")
 WARNING = ("!", "bold $text-warning")
 
 
-def answer_lines(view: Presentation, why_not: str = "") -> Iterator[tuple[Piece, Piece]]:
+def answer_lines(findings: Findings, why_not: str = "") -> Iterator[tuple[Piece, Piece]]:
     """Marks and sentences of the answer; `why_not` says why the run cannot be resumed."""
-    answer = view.answer
+    answer, result = findings.answer, findings.result
     certainty = f", {answer.certainty}" if answer.certainty else ""
     yield text(answer_mark(answer.sign)).rstrip(), text((answer.verdict, "bold"), (certainty, "$muted"))
     for line in answer.lines:
@@ -45,9 +45,9 @@ def answer_lines(view: Presentation, why_not: str = "") -> Iterator[tuple[Piece,
             yield text(WARNING), (line, "$text-warning")
         else:
             yield text(""), line
-    if view.ended:
-        yield text(WARNING), (f"{view.ended} {why_not}".rstrip(), "$muted")
-    for doubt in view.findings.result.doubts:
+    if ended := _(content.ENDED[result.outcome]):
+        yield text(WARNING), (f"{ended} {why_not}".rstrip(), "$muted")
+    for doubt in result.doubts:
         if doubt.code in LEFT_BEHIND:
             yield text(WARNING), (shown(doubt.text), "$text-warning")
 
@@ -120,7 +120,7 @@ class ResultScreen(StepScreen):
 
     def on_mount(self) -> None:
         self.query_one("#question", Static).update(_("Working out the answer …"))
-        self.query_one("#commands").border_title = _(SET_UP)
+        self.query_one("#commands").border_title = _(content.SET_UP)
         plan = self.result.plan
         weights = {workload.name: workload.weight for workload in plan.recipe.workloads}
         self.set_reactive(ResultScreen.weights, weights)
@@ -199,19 +199,19 @@ class ResultScreen(StepScreen):
     def watch_findings(self) -> None:
         if self.findings is None:
             return
-        view = present(self.findings)
         self.add_class("-concluded")
         self._show_answer()
-        self.query_one("#caption", Static).update(text((view.caption, "$muted")))
+        measured = content.figures(self.findings)
+        self.query_one("#caption", Static).update(text((measured.caption, "$muted")))
         self.query_one(Bars).groups = tuple(
-            (row.title if row.weight else (row.title, "$muted"), row.bars) for row in view.rows
+            (chart.title if chart.weight else (chart.title, "$muted"), chart.bars) for chart in measured.charts
         )
-        titles = {bar.candidate: bar.title for row in view.rows for bar in row.bars}
-        stalls = [f"{titles.get(name, name)} {time}" for name, time in view.extras.get(WORST_STALL, {}).items()]
-        self.query_one("#stalls", Facts).show([(_("Worst stall"), " · ".join(stalls))] if stalls else [])
+        stalls = " · ".join(content.worst_stalls(self.findings))
+        self.query_one("#stalls", Facts).show([(_("Worst stall"), stalls)] if stalls else [])
+        answer = self.findings.answer
         commands = self.query_one("#commands", Static)
-        commands.display = bool(view.answer.commands)
-        commands.update(lines(text((command, "$text-primary")) for command in view.answer.commands))
+        commands.display = bool(answer.commands)
+        commands.update(lines(text((command, "$text-primary")) for command in answer.commands))
         self._show_details()
 
     def watch_why_not(self) -> None:
@@ -219,7 +219,7 @@ class ResultScreen(StepScreen):
 
     def _show_answer(self) -> None:
         if self.findings is not None:
-            self.answer.show(answer_lines(present(self.findings), self.why_not or ""))
+            self.answer.show(answer_lines(self.findings, self.why_not or ""))
 
     def watch_detailed(self) -> None:
         self._show_details()
@@ -227,7 +227,7 @@ class ResultScreen(StepScreen):
     def _show_details(self) -> None:
         """What the answer rests on: the blocks of the export."""
         if self.findings is not None and (self.detailed or self.has_class("-vast")):
-            _answer, *rest = document(present(harmless(self.findings, identify=True)))
+            _answer, *rest = content.full(harmless(self.findings, identify=True))
             self.query_one(Report).show(rest)
 
     def on_resize(self) -> None:

@@ -12,7 +12,7 @@ from textual.geometry import Size
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from fswizard.report.document import Bar
+from fswizard.report.blocks import Bar
 from fswizard.tui.drawing import Piece, filesystem_ink, ink, lines, signed, text
 
 SHORTEST, LONGEST = 6, 48

@@ -12,11 +12,8 @@ from rich.table import Table as Grid
 from rich.text import Text
 from textual.widgets import Static
 
-from fswizard.language import _
-from fswizard.model.analysis import SIGNS, Ratio
 from fswizard.model.text import safe
-from fswizard.model.units import ratio_text
-from fswizard.report.document import Answer, Block, Bullets, Commands, Facts, Ratios, Table, Words
+from fswizard.report.blocks import Answer, Block, Bullets, Commands, Facts, Ratios, Table, Words
 
 FIRST_COLUMN = 14
 """Cells that the titles at the left of a table take at least; its other columns are never wrapped."""
@@ -46,16 +43,15 @@ def _parts(block: Block) -> Iterator[RenderableType]:
             yield _text(block.headline, "bold")
             yield _grid(("•", line) for line in block.lines)
         case Words():
-            yield from (_text(words, "bold" if block.strong else "") for words in block.paragraphs)
+            yield _text(block.text)
         case Facts() if block.rows:
             yield _titled(block.title, _grid(block.rows))
         case Bullets() if block.items:
             yield _titled(block.title, _grid(("•", item) for item in block.items))
         case Commands() if block.commands:
             yield _titled(block.title, Padding(_text("\n".join(block.commands)), (0, 0, 0, 2)))
-        case Ratios() if not block.folded:
-            rows = tuple(_ratio(ratio) for _title, ratios in block.groups for ratio in ratios)
-            yield from _parts(Table((block.title, _("ratio"), _("95 %"), ""), rows, notes=(block.note,)))
+        case Ratios():
+            yield from _parts(block.table)
         case Table() if block.rows:
             yield _InParts([block.header, *block.rows])
             yield from (_text(note) for note in block.notes)
@@ -77,12 +73,6 @@ def _grid(pairs: Iterable[tuple[str, str]]) -> Grid:
     for label, words in pairs:
         grid.add_row(_text(label), _text(words))
     return grid
-
-
-def _ratio(ratio: Ratio) -> tuple[str, ...]:
-    sign = SIGNS[ratio.verdict]
-    figures = ("", "") if ratio.verdict == "failed" else (ratio_text(ratio.ratio), ratio.interval())
-    return (ratio.candidate, *figures, f"{sign.glyph} {_(sign.word)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,12 @@
-"""What a report is made of: blocks in order. Painters turn them into text, markup or a page, and add no words."""
+"""Blocks of a report, in order. Painters turn them into text, markup or a page, and add no sentences."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fswizard.model.analysis import Ratio, Sign, Verdict
+from fswizard.language import _
+from fswizard.model.analysis import SIGNS, Ratio, Sign, Verdict
+from fswizard.model.units import ratio_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,15 +22,15 @@ class Answer:
     @property
     def headline(self) -> str:
         """`✓ Use XFS: 21 % faster than ext4 here, by at least 12 %`."""
-        return f"{self.sign.glyph} {', '.join(filter(None, (self.verdict, self.certainty)))}"
+        sentence = f"{self.verdict}, {self.certainty}" if self.certainty else self.verdict
+        return f"{self.sign.glyph} {sentence}"
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Paragraphs."""
+    """A paragraph."""
 
-    paragraphs: tuple[str, ...]
-    strong: bool = False
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +72,30 @@ class Bar:
     rounds: tuple[RoundFigure, ...] = ()
     """Figures of each round, of which `figure` is the median."""
 
+    @property
+    def marked(self) -> str:
+        """Figure with a mark where a difference is proven: `348 ms ▲`; `failed`."""
+        if not self.figure:
+            return _("failed")
+        return f"{self.figure} {SIGNS[self.verdict].glyph}" if self.remark and self.verdict != "open" else self.figure
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A workload and its bars on one scale, the best first, failed ones last."""
+
+    title: str
+    bars: tuple[Bar, ...]
+    workload: str = ""
+    """Its name."""
+    weight: float = 1.0
+
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Bars of workloads, each with its own scale."""
+    """Bars of workloads."""
 
-    charts: tuple[tuple[str, tuple[Bar, ...]], ...]
-    """Title of a workload and its bars, the best first."""
+    charts: tuple[Chart, ...]
     title: str = ""
     """Heading where there is room for one."""
     note: str = ""
@@ -86,17 +105,52 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
-class Ratios:
-    """Ratios to one baseline as bars around 1, all on one axis."""
+class RatioRow:
+    """Ratios at one workload, or over all of them."""
 
-    groups: tuple[tuple[str, tuple[Ratio, ...]], ...]
-    """Titles and ratios; the title of a single group is empty."""
+    title: str
+    """With the workload's weight where that is not 1."""
+    ratios: tuple[Ratio | None, ...]
+    """One for each candidate."""
+    figure: str = ""
+    """Median of the baseline with its unit."""
+    share: str = ""
+    """Share of the bare device's figure; empty where that was not measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ratios:
+    """Ratios of candidates to the baseline: over all workloads in the first row, then at each."""
+
+    title: str
     baseline: str
-    note: str = ""
-    title: str = ""
-    """Heading where there is room for one."""
-    folded: bool = False
-    """Shown only where it can be folded away."""
+    candidates: tuple[str, ...]
+    """Titles."""
+    rows: tuple[RatioRow, ...]
+    share: str = ""
+    """Header of the shares; empty where there are none."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def table(self) -> Table:
+        """The same as cells."""
+        header = (self.title, self.baseline, *self.candidates)
+        rows = tuple((row.title, row.figure, *map(ratio_cell, row.ratios)) for row in self.rows)
+        if self.share:
+            header = (*header, self.share)
+            rows = tuple((*cells, row.share) for cells, row in zip(rows, self.rows))
+        return Table(header, rows, self.notes)
+
+
+def ratio_cell(ratio: Ratio | None) -> str:
+    """`1.98 (1.72–2.28) ▲`, or a dash if there is none."""
+    if ratio is None:
+        return "–"
+    glyph = SIGNS[ratio.verdict].glyph
+    if ratio.verdict == "failed":
+        return f"{_('failed')} {glyph}"
+    interval = f" ({ratio.interval()})" if ratio.interval() else ""
+    return f"{ratio_text(ratio.ratio)}{interval} {glyph}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +159,8 @@ class Table:
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    title: str = ""
     notes: tuple[str, ...] = ()
     """Lines below the table."""
-    fixed: int = 1
-    """Number of columns that stay together where the table is too wide."""
-    longest: int = 22
-    """Width from which on a cell is wrapped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +179,6 @@ class Commands:
     commands: tuple[str, ...]
     folded: bool = False
     """Folded away where that can be done."""
-    prompts: bool = False
-    """Each begins with the prompt # or $: to be read, not to be pasted."""
 
 
 Block = Answer | Words | Facts | Figures | Ratios | Table | Bullets | Commands

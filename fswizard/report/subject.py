@@ -1,0 +1,185 @@
+"""What a run was, or will be, about: the disk, the place that it measures on, and the commands to repeat it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+
+from fswizard.language import N_, _, n_, number, p_, shown
+from fswizard.model.drive import DRIVE_KINDS, Drive
+from fswizard.model.endurance import usual_budget_bytes
+from fswizard.model.plan import Plan, Target
+from fswizard.model.recipe import Workload
+from fswizard.model.result import Outcome
+from fswizard.model.units import (
+    binary_size_text,
+    binary_text,
+    decimal_size_text,
+    duration_text,
+    rounds_text,
+    size_text,
+)
+
+OUTCOMES: Mapping[Outcome, str] = {
+    "finished": "",
+    "time-up": N_("time limit reached"),
+    "budget-used": N_("write budget used up"),
+    "stopped": N_("stopped early"),
+    "cancelled": N_("cancelled"),
+    "failed": N_("ended by a fault"),
+    "killed": N_("cut off before its end"),
+    "running": N_("still in progress"),
+}
+AFTERWARDS: Mapping[str, str] = {
+    "image": N_("{place}, removed afterwards"),
+    "device": N_("{place}; left empty, without a filesystem"),
+    "directory": N_("{place}; nothing is formatted"),
+}
+"""What a run does with the place that it measures on, by kind of target."""
+
+
+def run_text(rounds: int, elapsed_s: float, outcome: Outcome, discarded: int = 0) -> str:
+    """Duration of a run, and how it ended: `3 rounds, 7 min, stopped early`."""
+    parts = (
+        rounds_text(rounds),
+        duration_text(elapsed_s) if elapsed_s else "",
+        n_("{count} discarded", "{count} discarded", discarded) if discarded else "",
+        _(OUTCOMES[outcome]),
+    )
+    return ", ".join(filter(None, parts))
+
+
+def name_drive(drive: Drive) -> str:
+    """Model, size and kind: `ST8000AS0002, 8.00 TB, hard disk`."""
+    size = size_text(drive.size_bytes) if drive.size_bytes else ""
+    kind = _(DRIVE_KINDS.get(drive.kind, ""))
+    return ", ".join(filter(None, (drive.model or _("a disk without a model name"), size, kind)))
+
+
+def describe_drive(drive: Drive) -> str:
+    """The same with its connection: `ST8000AS0002, 8.00 TB, hard disk, SATA, 5980 rpm`."""
+    bus = "" if drive.bus in ("other", "nvme") else drive.bus.upper()
+    parts = (
+        name_drive(drive),
+        f"{bus} ({drive.bridge})" if bus and drive.bridge else bus,
+        _("{count} rpm", count=drive.rpm) if drive.rpm else "",
+        _("firmware {version}", version=drive.firmware) if drive.firmware else "",
+    )
+    return ", ".join(filter(None, parts))
+
+
+def describe_smr(drive: Drive) -> str:
+    """The verdict with its evidence in a line; empty for other drives than hard disks."""
+    verdict = drive.smr
+    if verdict.kind == "not-a-hard-disk" or (drive.kind != "hdd" and verdict.kind == "unknown"):
+        return ""
+    if verdict.kind == "unknown":
+        return _("unknown whether it is shingled")
+    evidence = "; ".join(shown(item.text).rstrip(".\u3002") for item in verdict.evidence if verdict.sign(item) == "✓")
+    sentence = verdict.sentence(flash=drive.flash)
+    return f"{sentence}: {evidence}" if evidence else sentence
+
+
+def place_text(plan: Plan) -> str:
+    """What is measured on: `a scratch image of 2 GiB on ext4 in /var/tmp`; without paths where they are hidden."""
+    target, members = plan.target, plan.target.members
+    if target.kind == "directory":
+        directories = ", ".join(candidate.directory for candidate in plan.candidates)
+        return _("directories of their own in {directories}", directories=directories)
+    if target.kind == "image":
+        return _images_text(target)
+    devices = _("the device itself")
+    if target.others:
+        devices = n_("{count} device itself", "{count} devices themselves", len(members))
+    paths = ", ".join(
+        p_("a device and its size", "{path} of {size}", path=member.path, size=size_text(member.size_bytes))
+        for member in members
+        if member.path
+    )
+    return f"{devices}: {paths}" if paths else devices
+
+
+def _images_text(target: Target) -> str:
+    size, members = binary_text(target.size_bytes), target.members
+    text = _("a scratch image of {size}", size=size)
+    if target.others:
+        text = n_("{count} scratch image of {size}", "{count} scratch images of {size}", len(members), size=size)
+    if target.host_filesystem:
+        text = p_("scratch images", "{images} on {filesystem}", images=text, filesystem=target.host_filesystem)
+    paths = ", ".join(dict.fromkeys(member.path for member in members if member.path))
+    return p_("scratch images", "{images} in {directories}", images=text, directories=paths) if paths else text
+
+
+def weighed(workload: Workload, title: str) -> str:
+    """Its title, with its weight where that is not 1."""
+    if workload.weight == 1:
+        return title
+    if workload.weight == 0:
+        return _("{test} (does not count)", test=title)
+    return _("{test} (weight {weight})", test=title, weight=number(f"{workload.weight:g}"))
+
+
+def memory_text(plan: Plan) -> str:
+    """Memory limit of measured programs; empty if all use direct I/O."""
+    if all(workload.job.direct for workload in plan.recipe.workloads):
+        return ""
+    if not plan.memory_limit_bytes:
+        return _("no memory limit for measured programs")
+    size = binary_text(plan.memory_limit_bytes)
+    return _("{size} for measured programs, page cache included", size=size)
+
+
+def repeat_command(plan: Plan) -> str:
+    """One command that measures the same again."""
+    words = ["fswizard", "run", plan.recipe.name]
+    if plan.target.kind != "directory":
+        words += [*_candidates(plan), "--baseline", plan.baseline]
+    words += ["--target", _target(plan), "--time", f"{plan.time_limit_s:.0f}s"]
+    words += ["--rounds", f"{plan.minimum_rounds}..{plan.maximum_rounds}", "--seed", str(plan.seed)]
+    if plan.memory_limit_bytes:
+        words += ["--memory-limit", binary_size_text(plan.memory_limit_bytes)]
+    elif not all(workload.job.direct for workload in plan.recipe.workloads):
+        words += ["--memory-limit", "none"]
+    budget = plan.write_budget_bytes
+    if budget != usual_budget_bytes(plan.drive):
+        words += ["--write-budget", "none" if budget is None else decimal_size_text(budget)]
+    if plan.needs:
+        words += ["--need", ",".join(plan.needs)]
+    return shlex.join(words)
+
+
+def attempt_command(plan: Plan) -> str:
+    """One command that compares the same on another machine, without target, limits or order of this run.
+
+    Empty where the recipe is the user's own.
+    """
+    if plan.recipe.own:
+        return ""
+    words = ["fswizard", "run", plan.recipe.name]
+    if plan.target.kind == "directory":
+        return shlex.join([*words, "--target", _target(plan)])
+    words += _candidates(plan)
+    if plan.target.others:
+        words += ["--target", f"images:{len(plan.target.members)}x{binary_size_text(plan.recipe.image_bytes)}"]
+    return shlex.join(words)
+
+
+def _candidates(plan: Plan) -> tuple[str, ...]:
+    names = "; ".join(candidate.name for candidate in plan.beside or plan.candidates)
+    return ("--candidates", names, *(["--aged"] if plan.beside else []))
+
+
+def _target(plan: Plan) -> str:
+    """A value for --target, without the directories of images where they are hidden."""
+    target = plan.target
+    paths = [member.path for member in target.members]
+    several = "s" if target.others else ""
+    if target.kind == "directory":
+        return "dir:" + ",".join(candidate.directory for candidate in plan.candidates)
+    if target.kind == "device":
+        names = (path or name for path, name in zip(paths, target.stand_ins))
+        return f"device{several}:{','.join(names)}"
+    size = binary_size_text(target.size_bytes)
+    if target.others and len(set(paths)) == 1:
+        size, paths = f"{len(paths)}x{size}", paths[:1]
+    return f"image{several}:{size}" + (f"@{','.join(paths)}" if target.path else "")
