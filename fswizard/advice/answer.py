@@ -311,7 +311,7 @@ def _spread(choice: Choice, tables: Tables) -> float:
     """How much the figures of a candidate in a test vary from round to round, typically and as a share."""
     variances = []
     for test in choice.tests:
-        for name, scores in tables.by_workload[test.name].items():
+        for name, scores in tables.scores[test.name].items():
             if name in choice.names and len(scores) > 1:
                 variances.append(statistics.variance(scores.values()))
     return math.expm1(math.sqrt(statistics.mean(variances))) if variances else 0.0

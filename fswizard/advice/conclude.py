@@ -35,7 +35,7 @@ def conclude(
 
     tables = tables_of(result)
     analysis = analyse(result, tables)
-    summaries = summarise(result, tables.by_workload)
+    summaries = summarise(result, tables)
     # A run may have raised what its figures show again, so the first doubt of each kind counts.
     by_code: dict[str, Doubt] = {}
     for doubt in result.doubts:

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from fswizard.model.analysis import ALIKE, LEVEL, Ratio
 from fswizard.model.result import Result
 from fswizard.stats.intervals import compare
-from fswizard.stats.table import tables_of, without
+from fswizard.stats.table import ALL, tables_of
 
 
 def age_ratios(result: Result) -> tuple[Ratio, ...]:
     """Each aged candidate over the new one, for all workloads together and then for each; those that both can do."""
-    return tuple(_ratios(result)) if result.plan.beside else ()
-
-
-def _ratios(result: Result) -> Iterator[Ratio]:
     plan = result.plan
+    if not plan.beside:
+        return ()
     tables = tables_of(replace(result, plan=replace(plan, candidates=plan.measured, beside=())))
-    failed = tables.failed.by_workload
-    alone = {name: without(table, failed.get(name, ())) for name, table in tables.by_workload.items()}
-    for workload, table in {"": tables.standing, **alone}.items():
-        pairs = [(c.name, c.as_new) for c in plan.aged if c.name in table and c.as_new in table]
-        yield from compare(table, workload, pairs, alike=LEVEL if workload else ALIKE)
+    ratios: list[Ratio] = []
+    pairs = [(candidate.name, candidate.as_new) for candidate in plan.aged]
+    for workload, table in tables.standing.items():
+        ratios += compare(table, workload, pairs, alike=ALIKE if workload == ALL else LEVEL)
+    return tuple(ratios)

@@ -4,41 +4,46 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 from fswizard.language import N_, _, listing, n_, number
 from fswizard.model.analysis import Analysis, Summary
 from fswizard.model.metrics import BUILT_IN_RATES, LATE_RATE, RATE_IN_MEMORY, THROUGHPUT
 from fswizard.model.plan import FIRST_LOOK
 from fswizard.model.result import Doubt, Result
-from fswizard.stats.intervals import LEAST_DEVIATION, variance
-from fswizard.stats.student import quantile
-from fswizard.stats.table import Table, Tables, comparable, counted
+from fswizard.stats.intervals import LEAST_DEVIATION, levels, variance
+from fswizard.stats.table import ALL, Table, Tables, counted, score
+from fswizard.stats.unpaired import ERROR, tails
 
+BUILT_IN_NAMES = frozenset(metric.name for metric in BUILT_IN_RATES)
+MOST_LEFT = 0.7
+"""Share of the rate at first that is left at the end, below which something ran full."""
+MOST_REACHED = 0.5
+"""Share of its speed in memory above which a workload is limited by the processor."""
 UNEVEN = 5.0
 """Times as noisy as the others, from which on a candidate makes intervals miss in clearly more than 7 % of runs."""
 UNEVEN_FROM = 3
 UNEVEN_FROM_OF_TWO = 5
 """Rounds from which on that is seen, of three candidates and of two; chance alone makes it in 2 and 1 % of runs."""
+LEAST_DRIFT = 0.05
+DRIFT_FROM = 4
+"""Rounds; a straight line fits any three well enough."""
 
 
 def doubts(result: Result, tables: Tables, analysis: Analysis, summaries: Sequence[Summary]) -> tuple[Doubt, ...]:
     """Reasons to doubt an analysis, with what can be done about each; `tables` and `summaries` are the result's."""
-    titles = {workload.name: _(workload.title) for workload in result.plan.recipe.workloads}
     return (
-        *_rounds(result, analysis),
-        *_drift(tables.standing),
-        *_uneven_noise(result, tables.standing),
-        *_cache_exhausted(summaries, titles),
-        *_harness_limited(result, summaries, titles),
+        *_of_rounds(result, tables.standing[ALL], analysis),
+        *_of_limits(result, summaries),
         *_cached_below(result),
-        *_left_out(result, tables),
+        *_of_gaps(result, tables),
     )
 
 
-def _rounds(result: Result, analysis: Analysis) -> Iterator[Doubt]:
-    if len(result.plan.candidates) > 1 and 0 < analysis.rounds < FIRST_LOOK:
+def _of_rounds(result: Result, table: Table, analysis: Analysis) -> Iterator[Doubt]:
+    """That rounds are few, or differ in a way that the intervals do not know of."""
+    titles = {candidate.name: candidate.title for candidate in result.plan.candidates}
+    if len(titles) > 1 and 0 < analysis.rounds < FIRST_LOOK:
         text = n_(
             "After one round a difference may be chance; proof takes {needed}, so give it more time.",
             "After {count} rounds a difference may be chance; proof takes {needed}, so give it more time.",
@@ -46,80 +51,80 @@ def _rounds(result: Result, analysis: Analysis) -> Iterator[Doubt]:
             needed=FIRST_LOOK,
         )
         yield Doubt("few-rounds", text)
-
-
-def _drift(table: Table) -> Iterator[Doubt]:
-    trend = drift(table)
-    if trend is None or not trend.proven or abs(trend.change) < 0.05:
-        return
-    text = N_(
-        "The disk or the machine became {percent} slower from the first round to the last (often from heat or a "
-        "filling write cache): ratios hardly suffer, but treat absolute figures as rough."
-    )
-    if trend.change > 0:
+    change = drift(table)
+    if abs(change) >= LEAST_DRIFT:
         text = N_(
-            "The disk or the machine became {percent} faster from the first round to the last (often from heat or a "
+            "The disk or the machine became {percent} slower from the first round to the last (often from heat or a "
             "filling write cache): ratios hardly suffer, but treat absolute figures as rough."
         )
-    yield Doubt("drift", _(text, percent=_percent(abs(trend.change))))
+        if change > 0:
+            text = N_(
+                "The disk or the machine became {percent} faster from the first round to the last (often from heat or "
+                "a filling write cache): ratios hardly suffer, but treat absolute figures as rough."
+            )
+        yield Doubt("drift", _(text, percent=_percent(abs(change))))
+    name, times = noisiest(table)
+    if times >= UNEVEN:
+        text = _(
+            "{candidate} varies {times} times as much from round to round as {others}: differences between them are "
+            "less certain than stated, so give it more time.",
+            candidate=titles[name],
+            times=number(f"{times:.0f}"),
+            others=listing([title for other, title in titles.items() if other in table and other != name]),
+        )
+        yield Doubt("uneven-noise", text)
 
 
-def _uneven_noise(result: Result, table: Table) -> Iterator[Doubt]:
-    found = noisiest(table)
-    if found is None or found[1] < UNEVEN:
-        return
-    text = N_(
-        "{candidate} varies {times} times as much from round to round as {others}: differences between them are less "
-        "certain than stated, so give it more time."
-    )
-    name, times = found
-    titles = {each.name: each.title for each in result.plan.candidates if each.name in table}
-    words = {"candidate": titles.pop(name), "times": number(f"{times:.0f}"), "others": listing([*titles.values()])}
-    yield Doubt("uneven-noise", _(text, **words))
+def _of_limits(result: Result, summaries: Sequence[Summary]) -> Iterator[Doubt]:
+    """That something else than the filesystem was the limit: a cache in the disk that ran full, or the processor."""
+    titles = {workload.name: _(workload.title) for workload in result.plan.recipe.workloads}
+    in_memory: dict[str, float] = {}
+    for sample in result.samples:
+        if sample.metric == RATE_IN_MEMORY.name and sample.value > 0:
+            in_memory[sample.workload] = sample.value
+    slowest, left = None, MOST_LEFT
+    fastest, reached = None, MOST_REACHED
+    for summary in summaries:
+        if summary.workload not in titles:
+            continue
+        if summary.metric == LATE_RATE.name and summary.median < left:
+            slowest, left = summary, summary.median
+        if summary.metric in BUILT_IN_NAMES and summary.workload in in_memory:
+            share = summary.median / in_memory[summary.workload]
+            if share > reached:
+                fastest, reached = summary, share
 
-
-def _cache_exhausted(summaries: Sequence[Summary], titles: Mapping[str, str]) -> Iterator[Doubt]:
-    """Whether a rate was much lower at the end than at first."""
-    falls = [s for s in summaries if s.metric == LATE_RATE.name and s.workload in titles]
-    lowest = min(falls, key=lambda summary: summary.median, default=None)
-    if lowest is not None and lowest.median < 0.7:
+    if slowest:
         text = N_(
             "{candidate} wrote {percent} slower at the end of “{test}” than at its beginning, as a cache in the disk "
             "ran full or heat slowed it down: the figure lies between the speed of short bursts and the one that lasts."
         )
-        test, slower = titles[lowest.workload], _percent(1 - lowest.median)
-        yield Doubt("cache-exhausted", _(text, candidate=lowest.candidate, percent=slower, test=test))
-
-
-def _harness_limited(result: Result, summaries: Sequence[Summary], titles: Mapping[str, str]) -> Iterator[Doubt]:
-    limits = {s.workload: s.value for s in result.samples if s.metric == RATE_IN_MEMORY.name and s.value > 0}
-    rates = {metric.name for metric in BUILT_IN_RATES}
-    reached = [s for s in summaries if s.metric in rates and s.workload in limits.keys() & titles.keys()]
-    highest = max(reached, key=lambda summary: summary.median / limits[summary.workload], default=None)
-    if highest is None or highest.median <= 0.5 * limits[highest.workload]:
-        return
-    text = N_(
-        "{candidate} did “{test}” at {percent} of its speed in memory: the processor was the limit and hides "
-        "differences between filesystems, so give this workload weight 0, or measure with larger files."
-    )
-    test, share = titles[highest.workload], _percent(highest.median / limits[highest.workload])
-    yield Doubt("harness-limited", _(text, candidate=highest.candidate, test=test, percent=share))
+        test, percent = titles[slowest.workload], _percent(1 - left)
+        yield Doubt("cache-exhausted", _(text, candidate=slowest.candidate, percent=percent, test=test))
+    if fastest:
+        text = N_(
+            "{candidate} did “{test}” at {percent} of its speed in memory: the processor was the limit and hides "
+            "differences between filesystems, so give this workload weight 0, or measure with larger files."
+        )
+        test, percent = titles[fastest.workload], _percent(reached)
+        yield Doubt("harness-limited", _(text, candidate=fastest.candidate, test=test, percent=percent))
 
 
 def _cached_below(result: Result) -> Iterator[Doubt]:
-    """Whether direct writes end in the memory of a controller or of this machine's host: no disk writes much faster
-    than it reads."""
+    """That direct writes end in the memory of a controller or of this machine's host: no disk writes much faster than
+    it reads."""
+    of_device: dict[str, list[float]] = {}
+    for sample in result.samples:
+        if sample.metric == THROUGHPUT.name and not sample.candidate and score(sample) is not None:
+            of_device.setdefault(sample.workload, []).append(sample.value)
     reading, writing = 0.0, 0.0
     for workload in result.plan.recipe.workloads:
-        of_disk = [
-            s.value
-            for s in result.samples
-            if (s.candidate, s.workload, s.metric) == ("", workload.name, THROUGHPUT.name) and comparable(s)
-        ]
-        if of_disk and workload.job.direct and workload.job.cost.measure_bytes:
-            writing = max(writing, statistics.median(of_disk))
-        elif of_disk and workload.job.direct:
-            reading = max(reading, statistics.median(of_disk))
+        if workload.job.direct and workload.name in of_device:
+            rate = statistics.median(of_device[workload.name])
+            if workload.job.cost.measure_bytes:
+                writing = max(writing, rate)
+            else:
+                reading = max(reading, rate)
     if 0 < 1.5 * reading < writing:
         text = N_(
             "Without a filesystem the disk writes {times} times as fast as it reads: what is written ends in the "
@@ -128,22 +133,30 @@ def _cached_below(result: Result) -> Iterator[Doubt]:
         yield Doubt("cached-below", _(text, times=number(f"{writing / reading:.1f}")))
 
 
-def _left_out(result: Result, tables: Tables) -> Iterator[Doubt]:
-    unusable = [s for s in counted(result) if s.status == "ok" and not comparable(s)]
+def _of_gaps(result: Result, tables: Tables) -> Iterator[Doubt]:
+    """That figures cannot be compared, or are missing."""
+    unusable = 0
+    places: set[str] = set()
+    for sample in counted(result):
+        if sample.status == "ok" and score(sample) is None:
+            unusable += 1
+            places.add(_("{candidate} in {test}", candidate=sample.candidate, test=sample.workload))
     if unusable:
-        where = sorted({_("{candidate} in {test}", candidate=s.candidate, test=s.workload) for s in unusable})
         text = n_(
             "{count} figure was zero or not a number and can't be compared ({where}): the workload may be too short "
             "for this disk, so give it more data or time.",
             "{count} figures were zero or not a number and can't be compared ({where}): the workload may be too short "
             "for this disk, so give it more data or time.",
-            len(unusable),
-            where=", ".join(where),
+            unusable,
+            where=", ".join(sorted(places)),
         )
         yield Doubt("figures-left-out", text)
+    missing = []
     workloads = result.plan.recipe.workloads
-    missing = [_(w.title) for w in workloads if w.weight > 0 and not tables.by_workload[w.name]]
-    if missing and len(missing) < len(workloads):
+    for workload in workloads:
+        if workload.weight > 0 and not tables.scores[workload.name]:
+            missing.append(_(workload.title))
+    if 0 < len(missing) < len(workloads):
         text = N_("Nothing was measured for {tests}, so overall ratios are without it: give it more time.")
         yield Doubt("workloads-missing", _(text, tests=listing(missing)))
 
@@ -153,42 +166,37 @@ def _percent(share: float) -> str:
     return _("{percent}%", percent=number(f"{share * 100:.0f}"))
 
 
-@dataclass(frozen=True, slots=True)
-class Drift:
-    """A straight line through the rounds' levels."""
+def drift(table: Table) -> float:
+    """Change of overall scores from the first round to the last: -0.1 is 10 % slower.
 
-    change: float
-    """Change from the first round to the last: -0.1 is 10 % slower."""
-    proven: bool
-    """The slope differs from 0 at a level of 1 %."""
-
-
-def drift(table: Table) -> Drift | None:
-    """The drift of overall scores, by candidates that took part in all rounds; None under four, which any line fits."""
-    n = max((len(cells) for cells in table.values()), default=0)
-    if n < 4:
-        return None
-    stayed = [cells for cells in table.values() if len(cells) == n]
-    rounds = sorted(set.intersection(*(set(cells) for cells in stayed)))
-    levels = [statistics.fmean(cells[number] for cells in stayed) for number in rounds]
-    if len(rounds) < 4 or statistics.pvariance(levels) == 0:
-        return None
-    slope, _ = statistics.linear_regression(rounds, levels)
-    r = statistics.correlation(rounds, levels)
-    t = math.inf if r * r >= 1 else abs(r) * math.sqrt((len(rounds) - 2) / (1 - r * r))
-    return Drift(math.expm1(slope * (rounds[-1] - rounds[0])), t > quantile(0.01, len(rounds) - 2))
+    By a straight line through the means of those that took part in all of them; 0 where its slope is not proven.
+    """
+    means = levels(table)
+    if len(means) < DRIFT_FROM or statistics.pvariance(means.values()) == 0:
+        return 0.0
+    line = statistics.linear_regression(list(means), list(means.values()))
+    r = statistics.correlation(list(means), list(means.values()))
+    freedom = len(means) - 2
+    t = math.inf if r * r >= 1 else abs(r) * math.sqrt(freedom / (1 - r * r))
+    if t < 1 or tails(t, freedom) >= ERROR:
+        return 0.0
+    return math.expm1(line.slope * (max(means) - min(means)))
 
 
-def noisiest(table: Table) -> tuple[str, float] | None:
+def noisiest(table: Table) -> tuple[str, float]:
     """The candidate that varies most, and the ratio of its standard deviation to the pooled one of the others.
 
-    None where there are too few rounds to tell it from chance.
+    0 where there are too few rounds to tell it from chance.
     """
-    rows = {name: list(cells.values()) for name, cells in table.items() if len(cells) >= UNEVEN_FROM}
-    if len(rows) < 2 or (len(rows) == 2 and min(map(len, rows.values())) < UNEVEN_FROM_OF_TWO):
-        return None
-    noise = {name: (len(row) - 1, max(variance(row), LEAST_DEVIATION**2 / 2)) for name, row in rows.items()}
-    loudest = max(noise, key=lambda name: noise[name][1])
-    others = [each for name, each in noise.items() if name != loudest]
-    pooled = sum(freedom * value for freedom, value in others) / sum(freedom for freedom, _ in others)
-    return loudest, math.sqrt(noise[loudest][1] / pooled)
+    noise: dict[str, float] = {}
+    freedom: dict[str, int] = {}
+    for name, scores in table.items():
+        if len(scores) >= UNEVEN_FROM:
+            noise[name] = max(variance(list(scores.values())), LEAST_DEVIATION**2 / 2)
+            freedom[name] = len(scores) - 1
+    if len(noise) < 2 or (len(noise) == 2 and min(freedom.values()) + 1 < UNEVEN_FROM_OF_TWO):
+        return "", 0.0
+    loudest = max(noise, key=noise.__getitem__)
+    squares = sum(freedom[name] * value for name, value in noise.items() if name != loudest)
+    pooled = squares / (sum(freedom.values()) - freedom[loudest])
+    return loudest, math.sqrt(noise[loudest] / pooled)

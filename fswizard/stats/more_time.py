@@ -9,8 +9,8 @@ from itertools import combinations
 from fswizard.model.analysis import ALIKE, MoreTime
 from fswizard.model.plan import FIRST_LOOK
 from fswizard.model.result import Result
-from fswizard.stats.intervals import ALPHA, compare, looks
-from fswizard.stats.table import Tables, tables_of
+from fswizard.stats.intervals import contrasts
+from fswizard.stats.table import ALL, Tables, tables_of
 
 MOST = math.log(2)
 """Half width from which on it says nothing that would be worth the time."""
@@ -25,18 +25,19 @@ def more_time(
     where no round is left, and where intervals would still be wide then.
     """
     tables = tables or tables_of(result)
-    pairs = combinations([name for name in tables.standing if name in candidates], 2)
-    unsettled = [ratio for ratio in compare(tables.overall, "", pairs) if ratio.verdict == "open"]
-    found = looks(tables.overall, [(ratio.candidate, ratio.baseline) for ratio in unsettled])
-    known = [(look.noise(*pair), look.pairs / ALPHA) for pair, look in found.items() if len(look.rounds) >= FIRST_LOOK]
-    done = rounds = max((noise.rounds for noise, _ in known), default=0)
+    pairs = combinations([name for name in tables.standing[ALL] if name in candidates], 2)
+    unsettled = []
+    for contrast in contrasts(tables.scores[ALL], pairs):
+        if contrast.rounds >= FIRST_LOOK and contrast.ratio(ALL, contrast.threshold, ALIKE).verdict == "open":
+            unsettled.append(contrast)
+    done = rounds = max((contrast.rounds for contrast in unsettled), default=0)
     target, half_width = math.log(ALIKE), math.inf
-    if all(noise.half_width(threshold) <= target for noise, threshold in known):
+    if all(contrast.half_width(contrast.threshold) <= target for contrast in unsettled):
         target = 0.0  # narrow enough, and open still
     most = min(result.plan.maximum_rounds, 2 * done)
     while rounds < most and half_width > target:
         rounds += 1
-        half_width = max(noise.half_width(threshold, rounds) for noise, threshold in known)
+        half_width = max(contrast.half_width(contrast.threshold, rounds) for contrast in unsettled)
     if half_width > MOST:
         return None
     ahead = rounds - done

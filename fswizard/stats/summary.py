@@ -4,82 +4,72 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from fswizard.model.analysis import Ratio, Summary
 from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_WRITTEN, WRITE_AMPLIFICATION
 from fswizard.model.result import Result, Sample
 from fswizard.stats.intervals import compare
-from fswizard.stats.table import Table, comparable, counted, score, workload_tables
+from fswizard.stats.table import Tables, counted, score, tables_of
 
 BARE = ""
 """Name of the device without a filesystem, among those of candidates."""
-_Group = dict[int, Sample]
-"""Round to sample; if a figure was measured twice, the later one counts."""
 
 
-def summarise(result: Result, tables: Mapping[str, Table] | None = None) -> tuple[Summary, ...]:
-    """Median and worst of every metric, by candidate and workload, over the rounds that count.
+def summarise(result: Result, tables: Tables | None = None) -> tuple[Summary, ...]:
+    """Median and worst of every metric, by candidate and workload, over the rounds that count; `tables` are those of
+    the result."""
+    names = [candidate.name for candidate in result.plan.candidates]
+    groups: dict[tuple[str, str, str], dict[int, Sample]] = {}
+    for sample in result.samples:
+        counts = sample.candidate in names and sample.round not in result.discarded_rounds
+        if counts and sample.status == "ok" and math.isfinite(sample.value):
+            # If a figure was measured twice, the later one counts.
+            groups.setdefault((sample.candidate, sample.workload, sample.metric), {})[sample.round] = sample
+    metric = WRITE_AMPLIFICATION
+    for (candidate, workload, name), device in list(groups.items()):
+        programs = groups.get((candidate, workload, BYTES_WRITTEN.name), {})
+        if name != DEVICE_WRITTEN.name:
+            continue
+        for number, written in device.items():
+            if number in programs and programs[number].value > 0:
+                share = written.value / programs[number].value
+                sample = Sample(number, candidate, workload, metric.name, share, metric.unit, metric.better)
+                groups.setdefault((candidate, workload, metric.name), {})[number] = sample
 
-    `tables` are the result's, by workload.
-    """
-    names = {candidate.name for candidate in result.plan.candidates}
-    shares = _of_bare_device(result, tables or workload_tables(result))
-    groups: defaultdict[tuple[str, str, str], _Group] = defaultdict(dict)
-    for s in result.samples:
-        counts = s.candidate in names and s.round not in result.discarded_rounds
-        if counts and s.status == "ok" and math.isfinite(s.value):
-            groups[s.candidate, s.workload, s.metric][s.round] = s
-    measured = (
-        _summary(first := next(iter(group.values())), [s.value for s in group.values()],
-                 shares.get((first.candidate, first.workload)) if first.primary else None)
-        for group in groups.values()
-    )  # fmt: skip
-    return (*measured, *_write_amplification(groups))
+    of_bare_device = _of_bare_device(result, tables or tables_of(result))
+    summaries = []
+    for (candidate, workload, name), group in groups.items():
+        sample = next(iter(group.values()))
+        values = [each.value for each in group.values()]
+        worst = min(values) if sample.better == "higher" else max(values)
+        ratio = of_bare_device.get((candidate, workload)) if sample.primary else None
+        median = statistics.median(values)
+        summaries.append(Summary(candidate, workload, name, median, worst, len(values), sample.primary, ratio))
+    return tuple(summaries)
 
 
-def _summary(first: Sample, values: list[float], of_bare_device: Ratio | None = None) -> Summary:
-    worst = min(values) if first.better == "higher" else max(values)
-    median = statistics.median(values)
-    return Summary(
-        first.candidate, first.workload, first.metric, median, worst, len(values), first.primary, of_bare_device
-    )
-
-
-def _of_bare_device(result: Result, tables: Mapping[str, Table]) -> Mapping[tuple[str, str], Ratio]:
+def _of_bare_device(result: Result, tables: Tables) -> Mapping[tuple[str, str], Ratio]:
     """By candidate and workload, the ratio to the bare device in the same rounds.
 
     If the device was measured only once, before the rounds, it is that of the median, without an interval.
     """
-    metrics = {s.workload: s.metric for s in counted(result)}
-    samples = [s for s in result.samples if not s.candidate and metrics.get(s.workload) == s.metric and comparable(s)]
-    shares: dict[tuple[str, str], Ratio] = {}
-    for workload, table in tables.items():
-        scores = {s.round: score(s) for s in samples if s.workload == workload}
-        in_rounds = {number: at for number, at in scores.items() if number and number not in result.discarded_rounds}
-        pairs = [(name, BARE) for name in table]
-        ratios = compare({**table, BARE: in_rounds}, workload, pairs)
-        if not in_rounds and 0 in scores:
-            ratios = tuple(
-                Ratio(name, BARE, workload, math.exp(statistics.median(cells.values()) - scores[0]), rounds=len(cells))
-                for name, cells in table.items()
-            )
-        shares |= {(ratio.candidate, workload): ratio for ratio in ratios}
-    return shares
-
-
-def _write_amplification(groups: Mapping[tuple[str, str, str], _Group]) -> Iterator[Summary]:
-    metric = WRITE_AMPLIFICATION
-    for (candidate, workload, name), device in groups.items():
-        if name != DEVICE_WRITTEN.name:
-            continue
-        program = groups.get((candidate, workload, BYTES_WRITTEN.name), {})
-        values = [
-            s.value / program[s.round].value
-            for s in device.values()
-            if s.round in program and program[s.round].value > 0
-        ]
-        if values:
-            first = Sample(0, candidate, workload, metric.name, 0.0, metric.unit, metric.better)
-            yield _summary(first, values)
+    metrics = {sample.workload: sample.metric for sample in counted(result)}
+    bare: dict[str, dict[int, float]] = {}
+    for sample in result.samples:
+        counts = not sample.candidate and sample.round not in result.discarded_rounds
+        value = score(sample)
+        if counts and value is not None and sample.metric == metrics.get(sample.workload):
+            bare.setdefault(sample.workload, {})[sample.round] = value
+    ratios: dict[tuple[str, str], Ratio] = {}
+    for workload, scores in bare.items():
+        table = tables.scores.get(workload, {})
+        before = scores.pop(0, None)
+        if scores:
+            for ratio in compare({**table, BARE: scores}, workload, [(name, BARE) for name in table]):
+                ratios[ratio.candidate, workload] = ratio
+        elif before is not None:
+            for name, rounds in table.items():
+                factor = math.exp(statistics.median(rounds.values()) - before)
+                ratios[name, workload] = Ratio(name, BARE, workload, factor, rounds=len(rounds))
+    return ratios

@@ -1,4 +1,4 @@
-"""Figures of two runs, which share no rounds."""
+"""Figures of two runs, which share no rounds, and Student's t distribution."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Collection
 
 from fswizard.model.analysis import LEVEL, Ratio
 from fswizard.stats.intervals import LEAST_DEVIATION, with_interval
-from fswizard.stats.student import quantile
 
 ERROR = 0.01
 """Chance that an interval misses: a table of several shows hardly a difference that is none."""
@@ -19,11 +18,41 @@ LEAST_REPEATS = 3
 def welch(pair: tuple[str, str], workload: str, logs: Collection[float], others: Collection[float]) -> Ratio:
     """The ratio of the first of a `pair` to the second, from the logarithms of both, with Welch's interval."""
     shift = statistics.fmean(logs) - statistics.fmean(others)
-    fewest = min(len(logs), len(others))
-    ratio = Ratio(*pair, workload, math.exp(shift), rounds=fewest)
-    if fewest < LEAST_REPEATS:
+    ratio = Ratio(*pair, workload, math.exp(shift), rounds=min(len(logs), len(others)))
+    if ratio.rounds < LEAST_REPEATS:
         return ratio
-    errors = [max(statistics.stdev(some), LEAST_DEVIATION) ** 2 / len(some) for some in (logs, others)]
-    freedom = sum(errors) ** 2 / sum(error**2 / (len(some) - 1) for error, some in zip(errors, (logs, others)))
-    half = quantile(ERROR, freedom) * math.sqrt(sum(errors))
-    return with_interval(ratio, shift, half, LEVEL)
+    error = max(statistics.stdev(logs), LEAST_DEVIATION) ** 2 / len(logs)
+    other = max(statistics.stdev(others), LEAST_DEVIATION) ** 2 / len(others)
+    freedom = (error + other) ** 2 / (error**2 / (len(logs) - 1) + other**2 / (len(others) - 1))
+    return with_interval(ratio, quantile(freedom) * math.sqrt(error + other), LEVEL)
+
+
+def quantile(freedom: float) -> float:
+    """The t that is exceeded in either direction with a chance of ERROR."""
+    low, high = 1.0, 2.0
+    while tails(high, freedom) > ERROR:
+        low, high = high, 2 * high
+    for _ in range(32):
+        middle = (low + high) / 2
+        if tails(middle, freedom) > ERROR:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def tails(t: float, freedom: float) -> float:
+    """The chance that Student's t is at least `t`, from 1 on, in either direction; `freedom` need not be whole.
+
+    It is the regularised incomplete beta function of a = freedom/2 and b = 1/2 as a series (DLMF 8.17.8), which takes
+    long for less than 1.
+    """
+    a, x = freedom / 2, freedom / (freedom + t * t)
+    inverse_beta = math.exp(math.lgamma(a + 0.5) - math.lgamma(a) - math.lgamma(0.5))
+    term = inverse_beta * x**a * math.sqrt(1 - x) / a
+    total, n = 0.0, 0
+    while term > 1e-12 * total:
+        total += term
+        term *= (a + 0.5 + n) / (a + 1 + n) * x
+        n += 1
+    return total

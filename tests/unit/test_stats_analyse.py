@@ -19,7 +19,7 @@ from fswizard.model.metrics import DURATION
 from fswizard.model.result import Failure, Result, Sample
 from fswizard.stats import Decision, analyse, decide
 from fswizard.stats.age import age_ratios
-from fswizard.stats.intervals import ALPHA, Noise, compare, log_evidence, looks, marked, verdict
+from fswizard.stats.intervals import ALPHA, Contrast, compare, contrasts, with_interval
 from tests.builders import make_plan, make_result, make_samples, make_workload
 
 FIGURES = st.floats(1.0, 1e9)
@@ -65,78 +65,73 @@ def results(draw: st.DrawFn) -> Result:
 # The formula
 
 
+def contrast(rounds: int, between: float, within: float, difference: float = 0.0) -> Contrast:
+    return Contrast(("xfs", "ext4"), difference, rounds, 2, between, within, 1 / ALPHA)
+
+
 def test_evidence_is_that_of_the_formula() -> None:
-    # n = 1.5, t2 = 1.5 · 0.04 / 0.01 = 6, nu = 4, 1 + n·g = 61
-    by_hand = -0.5 * math.log(61) + 2.5 * (math.log(1 + 6 / 4) - math.log(1 + 6 / (4 * 61)))
-    assert log_evidence(0.2, 0.01, 3, 4) == pytest.approx(by_hand)
-    noise = Noise(3, ((0.01, 4), (0.005, 2)))
-    mean = (math.exp(by_hand) + math.exp(log_evidence(0.2, 0.005, 3, 2))) / 2
-    assert noise.evidence(0.2) == noise.evidence(-0.2) == pytest.approx(mean)
-    k = ((1 / ALPHA) ** 2 * 61) ** (1 / 5)
-    one_form = math.sqrt(4 * (k - 1) / (1 - k / 61) * 0.01 / 1.5)
-    assert Noise(3, ((0.01, 4),)).half_width(1 / ALPHA) == pytest.approx(one_form)
+    # n = 1.5, t2 = 1.5 · 0.04 / 0.01 = 6, nu = 4 and 2, 1 + n·g = 61
+    between = -0.5 * math.log(61) + 2.5 * (math.log(1 + 6 / 4) - math.log(1 + 6 / (4 * 61)))
+    within = -0.5 * math.log(61) + 1.5 * (math.log(1 + 12 / 2) - math.log(1 + 12 / (2 * 61)))
+    found = contrast(3, 0.01, 0.005)
+    assert found.evidence(0.2) == found.evidence(-0.2) == pytest.approx((math.exp(between) + math.exp(within)) / 2)
+    assert found.evidence(0.2, rounds=6) == contrast(6, 0.01, 0.005).evidence(0.2)
 
 
 def test_an_interval_holds_what_is_not_disproven_whatever_its_size() -> None:
     for variance in (1.25e-5, 1e-3, 1.0):
         for rounds in (2, 3, 40):
-            noise = Noise(rounds, ((variance, 2 * (rounds - 1)), (variance, rounds - 1)))
-            half = noise.half_width(12.5)
+            found = contrast(rounds, variance, variance)
+            half = found.half_width(12.5)
             if half < math.inf:
-                assert noise.evidence(half) == pytest.approx(12.5, rel=1e-3)
-                assert noise.evidence(0.99 * half) < 12.5 <= noise.evidence(1.01 * half)
-    assert Noise(2, ((1e-5, 2), (1e-5, 1))).evidence(1400.0) > 12.5, "the largest difference of floats"
-    assert Noise(2, ((4.0, 2), (4.0, 1))).half_width(12.5) == math.inf
+                assert found.evidence(half) == pytest.approx(12.5, rel=1e-3)
+                assert found.evidence(0.99 * half) < 12.5 <= found.evidence(1.01 * half)
+    assert contrast(2, 1e-5, 1e-5).evidence(1400.0) > 12.5, "the largest difference of floats"
+    assert contrast(2, 4.0, 4.0).half_width(12.5) == math.inf
 
 
 def test_two_candidates_by_hand() -> None:
     figures = {"ext4": (100.0, 100.0, 100.0), "xfs": tuple(100 * math.exp(x) for x in (0.1, 0.2, 0.3))}
     ratio = the(analyse(make_result(figures)), "xfs")
-    # between: pool (0 + 0.01)/2; within: the same as only one varies; nu 4 and 2
-    half = Noise(3, ((0.005, 4), (0.005, 2))).half_width(1 / ALPHA)
+    # between: pool (0 + 0.01)/2; within: the same as only one varies
+    half = contrast(3, 0.005, 0.005).half_width(1 / ALPHA)
     assert (ratio.ratio, ratio.low) == (pytest.approx(math.exp(0.2)), pytest.approx(math.exp(0.2 - half)))
     assert (ratio.rounds, ratio.verdict, ratio.baseline) == (3, "open", "ext4")
 
 
 def test_a_pair_noisier_than_the_rest_has_more_of_its_own_noise() -> None:
     table = {"a": {1: 0.1, 2: -0.1, 3: 0.0}, "b": {1: 0.0, 2: 0.01, 3: -0.01}, "c": {1: 0.01, 2: 0.0, 3: 0.01}}
-    found = looks(table, [("a", "b"), ("b", "c")])
-    loud, calm = (found[pair].noise(*pair) for pair in (("a", "b"), ("b", "c")))
+    loud, calm = contrasts(table, [("a", "b"), ("b", "c")])
     own = [0.01, 0.0001, 0.0001 / 3]
     pool = sum(own) / 3
-    assert loud.forms[0] == (pytest.approx((4 * pool + 2 * (own[0] + own[1]) / 2) / 6), 6)
-    assert calm.forms[0] == (pytest.approx(pool), 6)
-    assert loud.forms[1][0] > calm.forms[1][0] and loud.forms[1][1] == 4
+    assert loud.between == pytest.approx((4 * pool + 2 * (own[0] + own[1]) / 2) / 6)
+    assert calm.between == pytest.approx(pool) and loud.within > calm.within
+    assert loud.candidates == calm.candidates == 3
 
 
 def test_what_a_round_has_in_common_is_left_out_of_one_form() -> None:
     luck = {1: 0.3, 2: -0.5, 3: 0.2, 4: 0.0}
     noise = {1: 0.01, 2: -0.01, 3: 0.01, 4: -0.01}
     table = {"a": luck, "b": {n: luck[n] + noise[n] + 0.2 for n in luck}, "c": {n: luck[n] - noise[n] for n in luck}}
-    (between, _), (within, _) = looks(table, [("a", "b")])["a", "b"].noise("a", "b").forms
-    assert between > 0.1 and within < 0.001
+    (found,) = contrasts(table, [("b", "a")])
+    assert found.between > 0.1 and found.within < 0.001
     assert compare(table, "", [("b", "a")])[0].verdict == "faster"
 
 
 def test_no_noise_at_all_proves_no_difference_below_half_a_percent() -> None:
-    (near, far) = (the(analyse(make_result({"ext4": (100.0,) * 3, "xfs": (at,) * 3})), "xfs") for at in (100.3, 130.0))
+    near, far = (the(analyse(make_result({"ext4": (100.0,) * 3, "xfs": (at,) * 3})), "xfs") for at in (100.3, 130.0))
     assert near.low is not None and near.low < 1 and near.verdict == "alike"
     assert far.verdict == "faster"
 
 
 @pytest.mark.parametrize(
     ("low", "high", "expected"),
-    [
-        (1.01, 1.2, "faster"),
-        (0.8, 0.99, "slower"),
-        (0.92, 1.08, "alike"),
-        (1.01, 1.09, "alike"),
-        (0.9, 1.04, "open"),
-        (1.0, 1.2, "open"),
-    ],
+    [(1.01, 1.2, "faster"), (0.8, 0.99, "slower"), (1.01, 1.09, "alike"), (0.9, 1.04, "open"), (1.0, 1.2, "open")],
 )
 def test_verdicts(low: float, high: float, expected: str) -> None:
-    assert verdict(low, high) == expected
+    ratio = with_interval(Ratio("xfs", "ext4", "", math.sqrt(low * high)), math.log(high / low) / 2, 1.1)
+    assert (ratio.low, ratio.high) == (pytest.approx(low), pytest.approx(high))
+    assert ratio.verdict == expected
 
 
 # Figures that are missing
@@ -144,15 +139,14 @@ def test_verdicts(low: float, high: float, expected: str) -> None:
 
 def test_a_missing_figure_leaves_as_many_pairs_in_the_race() -> None:
     table = {name: {n: 0.01 * ((n * k) % 3) for n in range(1, 7)} for k, name in enumerate(("a", "b", "c"), 1)}
-    whole = looks(table, [("a", "b")])["a", "b"]
-    table["c"] = {n: value for n, value in table["c"].items() if n != 3}
-    gap = looks(table, [("a", "b"), ("a", "c")])
-    assert whole.pairs == gap["a", "b"].pairs == gap["a", "c"].pairs == 3
-    assert set(gap["a", "b"].own) == {"a", "b"} and set(gap["a", "c"].own) == {"a", "b", "c"}
-    assert list(gap["a", "c"].rounds) == [1, 2, 4, 5, 6]
+    (whole,) = contrasts(table, [("a", "b")])
+    table["c"].pop(3)
+    both, gap = contrasts(table, [("a", "b"), ("a", "c")])
+    assert whole.threshold == both.threshold == gap.threshold == 3 / ALPHA
+    assert (both.candidates, gap.candidates, gap.rounds) == (2, 3, 5)
     table["c"] = {n: table["c"][n] for n in (1, 2)}
-    left = looks(table, [("a", "b"), ("a", "c")])
-    assert (left["a", "b"].pairs, left["a", "c"].pairs) == (1, 3)
+    both, gap = contrasts(table, [("a", "b"), ("a", "c")])
+    assert (both.threshold, gap.threshold) == (1 / ALPHA, 3 / ALPHA)
 
 
 def test_who_left_keeps_his_interval() -> None:
@@ -390,29 +384,23 @@ def test_who_left_or_failed_keeps_nobody_waiting_or_out() -> None:
 # Marks of single tests
 
 
-def test_marks_need_more_evidence_the_more_tests_and_rivals_there_are() -> None:
-    figures = noisy(6, 0.1, 100, 135, seed=4), noisy(6, 0.1, 100, 100, seed=9)
-    tables = [{name: dict(enumerate(map(math.log, row))) for name, row in each.items()} for each in figures]
-    pair = [("xfs", "ext4")]
-    values = [found.noise(*pair[0]).evidence(found.difference(*pair[0]))
-              for table in tables for found in looks(table, pair).values()]  # fmt: skip
-    assert values[0] > 2 / ALPHA > 1 / ALPHA > values[1]
+def test_marks_need_more_evidence_the_more_tests_there_are_and_clear_ones_help_one_another() -> None:
+    def marks(*seeds: int) -> list[str]:
+        samples: tuple[Sample, ...] = ()
+        for number, seed in enumerate(seeds):
+            samples += make_samples(noisy(6, 0.1, 100, 135 if seed == 4 else 100, seed=seed), str(number))
+        plan = make_plan(workloads=[make_workload(str(number)) for number, _ in enumerate(seeds)])
+        return [ratio.verdict for ratio in analyse(make_result(plan=plan, samples=samples)).by_workload]
 
-    def marks(*others: Mapping[str, Mapping[int, float]]) -> list[str]:
-        named = {str(n): table for n, table in enumerate((tables[0], *others))}
-        return [ratio.verdict for ratio in marked(named, dict.fromkeys(named, pair))]
-
-    assert marks(tables[1]) == ["faster", "open"]
-    many = math.ceil(values[0] * ALPHA)
-    assert set(marks(*[tables[1]] * many)) == {"open"}
-    assert marks(*[tables[0]] * many) == ["faster"] * (many + 1), "clear ones help one another"
-    assert marked({}, {}) == () and marked({"": {}}, {"": pair}) == ()
+    assert marks(4, 9) == ["faster", "open"]
+    assert set(marks(4, *[9] * 1000)) == {"open"}
+    assert marks(*[4] * 1000) == ["faster"] * 1000
 
 
 def test_marks_follow_from_the_intervals_that_are_shown() -> None:
     for ratio in analyse(leads_at({"search": 1.6, "copy": 1.3, "save": 1.02}, (1.0, 1.1, 0.95, 1.0))).by_workload:
-        if ratio.low is not None and ratio.high is not None:
-            assert ratio.verdict == verdict(ratio.low, ratio.high, 1.05)
+        assert ratio.low and ratio.high
+        assert (ratio.verdict == "faster") is (ratio.low > 1)
 
 
 # Aged candidates

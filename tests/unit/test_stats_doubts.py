@@ -15,14 +15,18 @@ from fswizard.model.analysis import Ratio, Summary
 from fswizard.model.metrics import DURATION, Better
 from fswizard.model.result import Result, Sample
 from fswizard.stats import analyse, doubts, summarise
-from fswizard.stats.doubts import UNEVEN, drift, noisiest
-from fswizard.stats.table import tables_of
+from fswizard.stats.doubts import LEAST_DRIFT, UNEVEN, drift, noisiest
+from fswizard.stats.table import ALL, Table, tables_of
 from tests.builders import make_plan, make_result, make_samples, make_workload
 
 
 def told(result: Result) -> dict[str, str]:
     """The doubts of a result, the text of each by its code."""
     return {doubt.code: doubt.text for doubt in doubts(result, tables_of(result), analyse(result), summarise(result))}
+
+
+def overall(result: Result) -> Table:
+    return tables_of(result).standing[ALL]
 
 
 def drifting(per_round: float, rounds: int = 8, random_writes: float = 0.01) -> Result:
@@ -35,21 +39,15 @@ def drifting(per_round: float, rounds: int = 8, random_writes: float = 0.01) -> 
     )
 
 
-def test_a_calm_run_raises_no_doubt_noise_seldom_looks_like_drift_and_one_round_is_too_few() -> None:
+def test_a_calm_run_raises_no_doubt_and_one_round_is_too_few() -> None:
     assert told(drifting(0.0)) == {}
-    ((code, _),) = told(make_result({"ext4": (100.0,), "xfs": (120.0,)})).items()
-    assert code == "few-rounds"
-    result = drifting(0.002, rounds=12, random_writes=0.001)
-    trend = drift(tables_of(result).standing)
-    assert trend is not None and trend.proven
-    assert told(result) == {}
-    assert drift(tables_of(make_result()).standing) is None
-    proven = 0
-    for seed in range(300):
-        rng = random.Random(seed)
-        result = make_result({name: [100 * math.exp(rng.gauss(0, 0.1)) for _ in range(6)] for name in ("ext4", "xfs")})
-        trend = drift(tables_of(result).standing)
-        proven += trend is not None and trend.proven
+    assert list(told(make_result({"ext4": (100.0,), "xfs": (120.0,)}))) == ["few-rounds"]
+
+
+def test_noise_seldom_looks_like_drift() -> None:
+    assert 0 < drift(overall(drifting(0.002, rounds=12, random_writes=0.001))) < LEAST_DRIFT
+    assert drift(overall(make_result())) == 0
+    proven = sum(drift(overall(varying(6, 0.1, 0.1, seed=seed))) != 0 for seed in range(300))
     assert proven <= 9  # 1 % expected
 
 
@@ -62,14 +60,14 @@ def test_a_disk_that_becomes_slower_or_faster_is_reported(per_round: float, said
 def test_figures_left_out_workloads_never_measured_and_those_as_fast_as_in_memory_are_told() -> None:
     ((code, text),) = told(make_result({"ext4": (100.0,) * 4, "xfs": (110.0, 0.0, 110.0, 110.0)})).items()
     assert code == "figures-left-out"
-    assert "1 figure was zero" in text and "xfs in write" in text
+    assert "xfs in write" in text
     plan = make_plan(workloads=[make_workload("write"), make_workload("delete", DURATION)])
     assert list(told(make_result(plan=plan))) == ["workloads-missing"]
     limit = Sample(0, "", "write", "rate_in_memory", 1000.0, "1/s", "higher")
     assert told(with_metric("operation_rate", {"ext4": (300.0,) * 3, "xfs": (400.0,) * 3}, limit)) == {}
     ((code, text),) = told(with_metric("operation_rate", {"ext4": (300.0,) * 3, "xfs": (600.0,) * 3}, limit)).items()
     assert code == "harness-limited"
-    assert "xfs did “Write” at 60% of its speed in memory" in text and "weight 0" in text
+    assert "xfs did “Write” at 60%" in text
 
 
 def with_metric(metric: str, values: Mapping[str, Sequence[float]], *more: Sample) -> Result:
@@ -86,7 +84,6 @@ def test_a_cache_that_runs_out_is_told() -> None:
     ((code, text),) = told(with_metric("late_rate", {"ext4": (0.9, 1.0, 0.95), "xfs": (0.5, 0.98, 0.4)})).items()
     assert code == "cache-exhausted"
     assert "xfs wrote 50% slower at the end of “Write”" in text
-    assert "between the speed of short bursts and the one that lasts" in text
     assert told(with_metric("late_rate", {"ext4": (0.4, 0.9, 0.95), "xfs": (1.0, 1.1, 0.3)})) == {}
 
 
@@ -187,24 +184,23 @@ def test_how_much_noisier_one_is_comes_from_the_pooled_noise_of_the_others() -> 
 @pytest.mark.parametrize(("rounds", "candidates", "known"), [(2, 3, False), (3, 3, True), (4, 2, False), (5, 2, True)])
 def test_too_few_rounds_tell_nothing(rounds: int, candidates: int, known: bool) -> None:
     result = varying(rounds, *(0.5, 0.001, 0.001)[:candidates])
-    assert (noisiest(tables_of(result).standing) is not None) is known
+    assert (noisiest(overall(result))[1] > 0) is known
 
 
 def test_who_left_after_two_rounds_makes_two_of_three() -> None:
     table = {"a": {1: 0.3, 2: -0.3, 3: 0.0}, "b": {1: 0.0, 2: 0.01, 3: 0.0}, "c": {1: -1.0, 2: -1.0}}
-    assert noisiest(table) is None
-    assert noisiest({"a": table["a"]}) is None and noisiest({}) is None
+    assert noisiest(table) == noisiest({"a": table["a"]}) == noisiest({}) == ("", 0)
 
 
 @pytest.mark.parametrize(("noise", "most"), [((0.03,) * 3, 0.03), ((0.03,) * 2, 0.02), ((0.03, 0.06, 0.03), 0.05)])
 @pytest.mark.parametrize("rounds", [3, 6])
 def test_where_noise_is_even_or_nearly_it_is_seldom_said(noise: tuple[float, ...], most: float, rounds: int) -> None:
-    found = [noisiest(tables_of(varying(rounds, *noise, seed=seed)).standing) for seed in range(400)]
-    assert sum(one is not None and one[1] >= UNEVEN for one in found) <= 400 * most + 3.1 * math.sqrt(400 * most)
+    found = [noisiest(overall(varying(rounds, *noise, seed=seed))) for seed in range(400)]
+    assert sum(times >= UNEVEN for _, times in found) <= 400 * most + 3.1 * math.sqrt(400 * most)
 
 
 @pytest.mark.parametrize(("rounds", "candidates", "least"), [(3, 3, 0.7), (6, 3, 0.85), (6, 2, 0.85), (6, 4, 0.85)])
 def test_ten_times_the_noise_is_mostly_seen(rounds: int, candidates: int, least: float) -> None:
     noise = (0.3, 0.03, 0.03, 0.03)[:candidates]
-    found = [noisiest(tables_of(varying(rounds, *noise, seed=seed)).standing) for seed in range(200)]
-    assert sum(one is not None and one[0] == "ext4" and one[1] >= UNEVEN for one in found) >= 200 * least
+    found = [noisiest(overall(varying(rounds, *noise, seed=seed))) for seed in range(200)]
+    assert sum(name == "ext4" and times >= UNEVEN for name, times in found) >= 200 * least

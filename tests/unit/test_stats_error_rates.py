@@ -12,7 +12,7 @@ import pytest
 from fswizard.model.analysis import ALIKE
 from fswizard.model.plan import FIRST_LOOK
 from fswizard.stats import analyse, decide
-from fswizard.stats.intervals import compare, looks
+from fswizard.stats.intervals import compare, contrasts
 from tests.builders import make_plan, make_result
 from tests.long.bench.error_rates import (
     MACHINES,
@@ -76,7 +76,8 @@ def test_arrays_are_judged_as_the_program_judges_while_candidates_leave(truth: t
                     if ratio.high is not None:
                         half = np.full(look.difference.shape, math.log(ratio.high / ratio.ratio))
                         assert look.evidence(half)[0, one, other] == pytest.approx(look.threshold[0, one, other])
-                    assert looks(table, [pair])[pair].pairs == len(running) * (len(running) - 1) // 2
+                    (contrast,) = contrasts(table, [pair])
+                    assert contrast.threshold == pytest.approx(look.threshold[0, one, other])
             judged = analyse(make_result({name: [math.exp(v) for v in row.values()] for name, row in table.items()}))
             survivors = set(decide(judged, plan, [names[number] for number in running]).survivors)
             alive[0] &= ~beaten

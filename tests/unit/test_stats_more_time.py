@@ -11,7 +11,8 @@ import pytest
 from fswizard.model.analysis import ALIKE, MoreTime
 from fswizard.model.result import Result
 from fswizard.stats import more_time, tables_of
-from fswizard.stats.intervals import ALPHA, looks
+from fswizard.stats.intervals import ALPHA, Contrast, contrasts
+from fswizard.stats.table import ALL
 from tests.builders import make_plan, make_result
 
 NAMES = ("ext4", "xfs", "btrfs")
@@ -29,14 +30,17 @@ def offered(result: Result, *candidates: str) -> MoreTime:
     return made
 
 
+def noise(result: Result) -> Contrast:
+    (contrast,) = contrasts(tables_of(result).standing[ALL], [("ext4", "xfs")])
+    return contrast
+
+
 def test_rounds_seconds_and_bound_are_those_of_the_formula() -> None:
     result = measured(6, 0.06)
-    made = offered(result)
-    (look,) = looks(tables_of(result).standing, [("ext4", "xfs")]).values()
-    noise, threshold = look.noise("ext4", "xfs"), 1 / ALPHA
-    assert noise.half_width(threshold) > math.log(ALIKE) >= noise.half_width(threshold, 6 + made.rounds)
-    assert noise.half_width(threshold, 5 + made.rounds) > math.log(ALIKE), "one round less is not enough"
-    assert made.bound == pytest.approx(math.expm1(noise.half_width(threshold, 6 + made.rounds)))
+    made, contrast = offered(result), noise(result)
+    half_widths = [contrast.half_width(contrast.threshold, n) for n in (6, 5 + made.rounds, 6 + made.rounds)]
+    assert half_widths[0] > half_widths[1] > math.log(ALIKE) >= half_widths[2]
+    assert made.bound == pytest.approx(math.expm1(half_widths[2]))
     assert made.seconds == made.rounds * 2 * 30.0
     assert made.seconds < made.limit_s < made.seconds + made.seconds / made.rounds
 
@@ -46,10 +50,8 @@ def test_what_is_extrapolated_is_what_comes_where_noise_stays_the_same() -> None
     for seed in range(40):
         twice = measured(12, 0.1, seed=seed)
         half = replace(twice, samples=tuple(s for s in twice.samples if s.round <= 6))
-        (early,) = looks(tables_of(half).standing, [("ext4", "xfs")]).values()
-        (late,) = looks(tables_of(twice).standing, [("ext4", "xfs")]).values()
-        noise, came = early.noise("ext4", "xfs"), late.noise("ext4", "xfs")
-        bounds.append(math.log(noise.half_width(1 / ALPHA, 12) / came.half_width(1 / ALPHA)))
+        foretold, came = noise(half).half_width(1 / ALPHA, 12), noise(twice).half_width(1 / ALPHA)
+        bounds.append(math.log(foretold / came))
     assert abs(sum(bounds) / len(bounds)) < 0.1
 
 
@@ -66,12 +68,6 @@ def test_where_intervals_are_narrow_and_still_open_as_many_rounds_again_are_offe
     assert made.rounds == 6 and made.bound < ALIKE - 1
 
 
-def test_more_rounds_are_offered_after_two_already() -> None:
-    made = offered(measured(2, 0.05))
-    assert 1 <= made.rounds <= 2 and 0 < made.bound < 9
-    assert more_time(measured(2, 3.0), NAMES[:2], 30.0) is None, "no bound can be foretold"
-
-
 @pytest.mark.parametrize(
     ("result", "candidates"),
     [
@@ -79,10 +75,10 @@ def test_more_rounds_are_offered_after_two_already() -> None:
         (measured(6, 0.005), NAMES[:2]),
         (make_result({"ext4": (100.0, 101.0, 99.0), "xfs": (150.0, 151.0, 149.0)}), NAMES[:2]),
         (measured(6, 0.1), ("ext4",)),
-        (measured(6, 0.1), ()),
+        (measured(2, 3.0), NAMES[:2]),
     ],
 )
-def test_nothing_is_offered_without_intervals_where_all_is_known_or_where_one_is_left(
+def test_nothing_is_offered_without_intervals_where_all_is_known_or_no_bound_can_be_foretold(
     result: Result, candidates: tuple[str, ...]
 ) -> None:
     assert more_time(result, candidates, 30.0) is None

@@ -177,9 +177,9 @@ def ratios(name: str, result: Result) -> tuple[Ratio, ...]:
     baseline = result.plan.baseline
     return tuple(
         welch((candidate, baseline), workload, logs.values(), table[baseline].values())
-        for workload, table in tables_of(result).by_workload.items()
+        for workload, table in tables_of(result).scores.items()
         for candidate, logs in table.items()
-        if candidate != baseline
+        if workload and candidate != baseline
     )
 
 
