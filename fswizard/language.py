@@ -1,8 +1,8 @@
 """The reader's language: the translation of every sentence that the program shows.
 
 A sentence stands in the code in English, whole, with named fields: `_("{name} needs a value.", name=option.name)`. The
-translations are in `locale/`; what none has yet is shown in English. A run always speaks English, so that result
-files are the same everywhere: `shown` gives a sentence of theirs in the reader's language.
+translations are in `locale/`; what none has yet is shown in English. The result is a `Message`, which can be written
+to a result file as what it was made of, and translated again wherever it is read.
 
 CONTRIBUTING.md says how to translate.
 """
@@ -10,17 +10,14 @@ CONTRIBUTING.md says how to translate.
 from __future__ import annotations
 
 import contextlib
-import functools
 import gettext
-import io
 import os
 import re
-import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any
 
 DOMAIN = "fswizard"
 ENGLISH = "en"
@@ -31,47 +28,35 @@ NOT_FIRST = "、。，．：；？！）」』】"
 """Signs, two columns wide, that no line begins with (JIS X 4051)."""
 NOT_LAST = "（「『【"
 """And those that no line ends with."""
+NUMBER = "number"
+"""Context of a message that is a number rather than a sentence."""
+LONGEST = 20_000
+"""Characters of a message in a file; a longer one is refused, also if only its fields make it long."""
 _FIELD = re.compile(r"\{([a-z]\w*)\}")
-_ANYTHING, _IN_ONE_SENTENCE = ".+?", r"(?:(?!\. ).)+?"
-_AMOUNT, _ITEMS = r"[\d.,]+(?: \w{1,3})?", r"[^\s,]+(?:, [^\s,]+)*"
-"""Expressions for what a field holds."""
-_NUMBER = re.compile(r"[\d.,]+")
-_COUNT = "count"
-"""The field of `n_`."""
 
 
-class _Catalogue(gettext.GNUTranslations):
-    """A translation whose English sentences can be listed, each form of them."""
+class Message(str):
+    """A sentence in the language of the moment, and what makes it in any other."""
 
-    def __init__(self, file: BinaryIO) -> None:
-        data = file.read()
-        super().__init__(io.BytesIO(data))
-        order = "<" if data.startswith(b"\xde\x12\x04\x95") else ">"
-        count, start = struct.unpack_from(f"{order}2I", data, 8)
-        places = struct.iter_unpack(f"{order}2I", data[start : start + 8 * count])
-        keys = (data[place : place + length].decode() for length, place in places)
-        self.forms = {form: key.split("\0") for key in keys for form in key.split("\0") if form and "\4" not in form}
+    english: str
+    """With names of fields in braces."""
+    fields: Mapping[str, object]
+    plural: str
+    """The English form for several; empty without a field `count` that chooses between both."""
+    context: str
 
-    @property
-    def sentences(self) -> Iterable[str]:
-        return self.forms
-
-    def said(self, sentence: str, count: int) -> str:
-        """Its translation, or that of the form which belongs to `count`."""
-        one, *others = self.forms[sentence]
-        return self.ngettext(one, others[0], count) if others else self.gettext(one)
+    def __str__(self) -> str:
+        return self  # str(error) keeps what the error was made with
 
 
 @dataclass
-class _Spoken:
-    """What is spoken now."""
-
+class _Reader:
     code: str = ENGLISH
     translation: gettext.NullTranslations = field(default_factory=gettext.NullTranslations)
 
 
 _UNTRANSLATED = gettext.NullTranslations()
-_now = _Spoken()
+_reader = _Reader()
 _in_english = ContextVar("in_english", default=False)
 
 
@@ -83,32 +68,26 @@ def languages() -> tuple[str, ...]:
 
 def of_environment() -> str:
     """The first language that LANGUAGE, LC_ALL, LC_MESSAGES or LANG asks for and the program speaks, or English."""
-    names = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
-    asked = next((value for name in names if (value := os.environ.get(name))), "")
-    if next((value for name in names[1:] if (value := os.environ.get(name))), "C").partition(".")[0] in ("C", "POSIX"):
+    locale = next(filter(None, map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG"))), "C")
+    if locale.partition(".")[0] in ("C", "POSIX"):
         return ENGLISH
-    known = languages()
-    for locale in asked.split(":"):
-        name = re.split("[.@]", locale)[0]
-        for code in (name, name.partition("_")[0]):
-            if code in known:
+    for name in (os.environ.get("LANGUAGE") or locale).split(":"):
+        region = re.split("[.@]", name)[0]
+        for code in (region, region.partition("_")[0]):
+            if code in languages():
                 return code
     return ENGLISH
 
 
 def choose(code: str) -> None:
     """Speak this language from now on; English where there is no translation of it."""
-    _now.code, _now.translation = ENGLISH, _UNTRANSLATED
-    with contextlib.suppress(FileNotFoundError):
-        _now.translation = gettext.translation(DOMAIN, DIRECTORY, [code], _Catalogue)  # kept once it was read
-        _now.code = code
-    _in_readers_language.cache_clear()
-    _with_fields.cache_clear()
+    _reader.translation = gettext.translation(DOMAIN, DIRECTORY, [code], fallback=True)
+    _reader.code = code if code in languages() else ENGLISH
 
 
 def chosen() -> str:
     """Code of the language that is spoken: `de`. HTML names it the same way."""
-    return ENGLISH if _in_english.get() else _now.code
+    return ENGLISH if _in_english.get() else _reader.code
 
 
 @contextlib.contextmanager
@@ -121,33 +100,33 @@ def in_english() -> Iterator[None]:
         _in_english.reset(token)
 
 
-def _spoken() -> gettext.NullTranslations:
-    return _UNTRANSLATED if _in_english.get() else _now.translation
-
-
 def name_of(code: str) -> str:
     """What speakers of a language call it: `Deutsch`."""
-    if code == _now.code:
-        return p_("name of this language", "English")
-    own = _UNTRANSLATED if code == ENGLISH else gettext.translation(DOMAIN, DIRECTORY, [code])
-    return own.pgettext("name of this language", "English")
+    translation = gettext.translation(DOMAIN, DIRECTORY, [code], fallback=True)
+    return translation.pgettext("name of this language", "English")
+
+
+def translations() -> Iterator[str]:
+    """All texts of the language that is spoken; none of English."""
+    catalog: Mapping[object, str] = _translation().__dict__.get("_catalog", {})
+    yield from catalog.values()
 
 
 def _(message: str, **fields: object) -> str:
-    """A sentence in the reader's language, with its fields filled in."""
-    text = _spoken().gettext(message) if message else ""
-    return text.format_map(fields) if fields else text
+    """A sentence in the reader's language, with its fields filled in; a `Message` is made again in that language."""
+    if isinstance(message, Message):
+        return _made(message.english, {**message.fields, **fields}, message.plural, message.context)
+    return _made(message, fields)
 
 
 def n_(singular: str, plural: str, count: int, **fields: object) -> str:
     """The form that belongs to `count`, which is a field as well: `n_("{count} disk", "{count} disks", 3)`."""
-    return _spoken().ngettext(singular, plural, count).format_map({"count": number(f"{count:,}"), **fields})
+    return _made(singular, {"count": count, **fields}, plural)
 
 
 def p_(context: str, message: str, **fields: object) -> str:
     """A word that other languages translate differently by its context."""
-    text = _spoken().pgettext(context, message)
-    return text.format_map(fields) if fields else text
+    return _made(message, fields, context=context)
 
 
 def N_(message: str) -> str:
@@ -155,104 +134,92 @@ def N_(message: str) -> str:
     return message
 
 
-_LISTED = N_("{words} and {last}")
-
-
 def number(text: str) -> str:
     """A number such as `1,234.5` as the reader's language writes it."""
-    if chosen() == ENGLISH:
-        return text
-    signs = {".": p_("decimal separator", "."), ",": p_("thousands separator", ",")}
-    return "".join(signs.get(character, character) for character in text)
+    return _made(text, {}, context=NUMBER)
+
+
+def joined(parts: Sequence[str], between: str = " ") -> str:
+    """`between.join(parts)` that stays a message."""
+    fields = {f"part{count}": part for count, part in enumerate(parts)}
+    return _made("{between}".join(f"{{{name}}}" for name in fields), {**fields, "between": between})
 
 
 def listing(words: Sequence[str]) -> str:
     """`a, b and c`."""
     if len(words) < 2:
         return "".join(words)
-    return _(_LISTED, words=p_("between the items of a list", ", ").join(words[:-1]), last=words[-1])
+    return _("{words} and {last}", words=joined(words[:-1], p_("between the items of a list", ", ")), last=words[-1])
 
 
 def shown(text: str) -> str:
-    """A sentence that was said in English, such as one of a result file, in the reader's language.
+    return _(text)
 
-    It is looked up as it is, then by the sentence with fields that it was made of, the longest of those that fit. Where
-    it is several sentences, or items of a list, they are looked up one by one.
+
+def to_json(message: Message) -> Any:
+    """What a file holds of a message: its English alone, where it has nothing else."""
+    described = _described(message)
+    return described if len(described) > 1 else message.english
+
+
+def _described(message: Message) -> dict[str, Any]:
+    described: dict[str, Any] = {"message": message.english}
+    if message.plural:
+        described["plural"] = message.plural
+    if message.context:
+        described["context"] = message.context
+    if message.fields:
+        described["fields"] = {
+            name: _described(value) if isinstance(value, Message) else value if type(value) is int else str(value)
+            for name, value in message.fields.items()
+        }
+    return described
+
+
+def from_json(value: Any) -> Any:
+    """JSON values with a Message, in English, for each that `to_json` wrote; ValueError where one cannot be read."""
+    if isinstance(value, list):
+        return [from_json(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    read = {key: from_json(item) for key, item in value.items()}
+    if "message" not in read:
+        return read
+    english, fields = read["message"], read.get("fields", {})
+    plural, context = read.get("plural", ""), read.get("context", "")
+    texts = all(isinstance(text, str) and len(text) <= LONGEST for text in (english, plural, context))
+    if not texts or not isinstance(fields, dict) or (plural and type(fields.get("count")) is not int):
+        raise ValueError("a message was expected")
+    with in_english():
+        message = _made(english, fields, plural, context)
+    if len(message) > LONGEST:
+        raise ValueError("a message is too long")
+    return message
+
+
+def _translation() -> gettext.NullTranslations:
+    return _UNTRANSLATED if _in_english.get() else _reader.translation
+
+
+def _made(english: str, fields: Mapping[str, object], plural: str = "", context: str = "") -> Message:
+    """`english` in the reader's language, with its fields filled in, those that are messages in that language, too.
+
+    What is filled in is not looked at again, and no field is formatted: messages come from files of others.
     """
-    return text if chosen() == ENGLISH else _in_readers_language(text)
-
-
-def translations() -> Iterator[str]:
-    """All texts of the language that is spoken; none of English."""
-    catalog: Mapping[object, str] = _spoken().__dict__.get("_catalog", {})
-    yield from catalog.values()
-
-
-@functools.lru_cache(4096)
-def _in_readers_language(text: str) -> str:
-    if not text or not isinstance(_now.translation, _Catalogue):
-        return text
-    translated = _now.translation.gettext(text)
-    if translated != text:
-        return translated
-    filled = _filled(text, _IN_ONE_SENTENCE) or _one_by_one(text) or _filled(text, _ANYTHING)
-    if not filled and text.endswith(".") and (finding := shown(text[:-1])) != text[:-1]:
-        return _("{finding}.", finding=finding)
-    return filled or text
-
-
-def _filled(text: str, field: str) -> str:
-    """The translation of a sentence with fields, each of which matches the expression `field`; empty without one."""
-    for message, longest_piece, own_field in _with_fields():
-        if longest_piece in text and (match := _pattern(message, own_field or field).fullmatch(text)):
-            amount = own_field == _AMOUNT and _NUMBER.fullmatch(match[1])
-            fields = {
-                name: number(value) if amount or name == _COUNT else shown(value)
-                for name, value in match.groupdict().items()
-            }
-            count = int(re.sub(r"\D", "", match.groupdict().get(_COUNT, "1")))
-            assert isinstance(_now.translation, _Catalogue)
-            return _now.translation.said(message, count).format_map(fields)
-    return ""
-
-
-def _one_by_one(text: str) -> str:
-    for end, between in ((".", " "), ("", "; "), ("", ", ")):
-        first, joint, rest = text.partition(end + between)
-        parts = (first + end, rest)
-        if joint and (translated := tuple(map(shown, parts))) != parts:
-            return between.join(translated)
-    return ""
-
-
-@functools.cache
-def _with_fields() -> tuple[tuple[str, str, str], ...]:
-    """Every English sentence with fields, the longest of its words between them, and what its fields hold where that is
-    not anything: of units such as `GB` amounts, of a list items of one word. The longest first.
-    """
-    assert isinstance(_now.translation, _Catalogue)
-    pieces = {text: _FIELD.split(text)[::2] for text in _now.translation.sentences if _FIELD.search(text)}
-    by_length = sorted(pieces.items(), key=lambda item: -sum(map(len, item[1])))
-    return tuple((text, max(parts, key=len), _own_field(text, parts)) for text, parts in by_length)
-
-
-def _own_field(message: str, pieces: Sequence[str]) -> str:
-    if message == _LISTED:
-        return _ITEMS
-    return _AMOUNT if not pieces[0] and len(re.findall(r"\w", "".join(pieces))) < 4 else ""
-
-
-@functools.cache
-def _pattern(message: str, field: str) -> re.Pattern[str]:
-    """What fits a sentence whose fields, each of which matches the expression `field`, are filled in."""
-    known: set[str] = set()
-    parts = []
-    for place, part in enumerate(_FIELD.split(message)):
-        if place % 2 == 0:
-            parts.append(re.escape(part))
-        elif part in known:
-            parts.append(f"(?P={part})")
-        else:
-            known.add(part)
-            parts.append(f"(?P<{part}>{_NUMBER.pattern if part == _COUNT else field})")
-    return re.compile("".join(parts), re.DOTALL)
+    translation = _translation()
+    values = {name: _(value) if isinstance(value, Message) else str(value) for name, value in fields.items()}
+    if plural:
+        count = fields["count"]
+        assert isinstance(count, int)
+        text = translation.ngettext(english, plural, count)
+        values["count"] = number(f"{count:,}")
+    elif context == NUMBER:
+        signs = {".": p_("decimal separator", "."), ",": p_("thousands separator", ",")}
+        text = "".join(signs.get(character, character) for character in english)
+    elif context:
+        text = translation.pgettext(context, english)
+    else:
+        text = translation.gettext(english) if english else ""
+    message = Message(_FIELD.sub(lambda match: values.get(match[1], match[0]), text) if values else text)
+    message.english, message.fields, message.plural, message.context = english, fields, plural, context
+    return message

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from fswizard.advice.choice import Choice, torn_between
 from fswizard.advice.commands import how_to_use
 from fswizard.advice.words import feature_word, feature_words, present
-from fswizard.language import N_, _, listing, n_, p_, shown
+from fswizard.language import N_, _, joined, listing, n_, p_, shown
 from fswizard.model.analysis import Ratio, Reason, Summary
 from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import DEGRADED
@@ -106,7 +106,7 @@ def _against_rival(choice: Choice) -> Iterator[Reason]:
     gains, losses = [], []
     for test, ratio in choice.by_test(rival.name):
         if ratio.verdict == "faster":
-            gains.append(f"{_(test.title)} ({speed_text(ratio.ratio)})")
+            gains.append(joined((_(test.title), " (", speed_text(ratio.ratio), ")"), ""))
         elif ratio.verdict == "slower":
             text = p_(
                 "price of a choice",
@@ -119,7 +119,7 @@ def _against_rival(choice: Choice) -> Iterator[Reason]:
                 text += " " + _(price)
             losses.append(Reason("cost", text))
     if gains:
-        text = _("Faster than {candidate}: {tests}.", candidate=rival.title, tests="; ".join(gains))
+        text = _("Faster than {candidate}: {tests}.", candidate=rival.title, tests=joined(gains, "; "))
         yield Reason("speed", text)
     yield from losses
     yield from _stall(choice.result, choice.first, rival)
@@ -246,7 +246,7 @@ def _features(choice: Choice) -> Iterator[Reason]:
         if features := feature_words(present(filesystem) - usual):
             parts.append(f"{listing(features)} ({title})")
     if parts:
-        yield Reason("feature", _(text, filesystem=first.title, features="; ".join(parts)))
+        yield Reason("feature", _(text, filesystem=first.title, features=joined(parts, "; ")))
 
 
 def _usage(choice: Choice) -> Iterator[Reason]:

@@ -15,7 +15,6 @@ from fswizard.cli.output import deliver
 from fswizard.errors import FswizardError, UsageError
 from fswizard.filesystems import title_of
 from fswizard.language import _
-from fswizard.model.codec import to_json
 from fswizard.model.text import safe
 from fswizard.report.comparison import render, summary
 from fswizard.report.layout import WIDTH, wrap
@@ -54,7 +53,9 @@ class History(Command):
         runs = [run for _, run in named]
         comparison = compare(*runs) if len(runs) == 2 else compare_within(*runs)
         if self.json:
-            print(json.dumps(to_json(comparison), indent=2))
+            import msgspec
+
+            print(json.dumps(msgspec.to_builtins(comparison, enc_hook=str.__str__), indent=2))
         else:
             deliver(render(comparison, *(path.stem for path, _ in named)), None)
         return 0

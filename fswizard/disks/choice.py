@@ -18,7 +18,7 @@ from fswizard.drives import composed, details, place_of
 from fswizard.drives.devices import DeviceTarget, find_device, losses, refusals
 from fswizard.errors import FswizardError, Refused, UsageError
 from fswizard.filesystems.commands import IMAGE_UNIT_BYTES
-from fswizard.language import N_, _
+from fswizard.language import N_, _, joined
 from fswizard.model.drive import Drive
 from fswizard.model.estimates import brought
 from fswizard.model.plan import Member, Plan, Target
@@ -267,7 +267,7 @@ def _healthy_as(target: DeviceTarget, drive: Drive) -> DeviceTarget:
 def refusal(target: DeviceTarget, serial: str | None, minimum_bytes: int) -> Refused | None:
     """What stands against erasing it, as one error; None where nothing does."""
     against = refusals(target, serial, minimum_bytes=minimum_bytes)
-    return Refused(" ".join(refusal.text for refusal in against), against[0].hint) if against else None
+    return Refused(joined([refusal.text for refusal in against]), against[0].hint) if against else None
 
 
 def _losses(targets: Sequence[DeviceTarget]) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from fswizard.disks import stack
 from fswizard.disks.bus import release
 from fswizard.disks.locations import IN_MEMORY, filesystem_type, require_unchangeable
 from fswizard.errors import FswizardError, RunFailed, UsageError
-from fswizard.language import _
+from fswizard.language import _, joined
 from fswizard.model.text import safe
 from fswizard.results import state_directory
 from fswizard.system import mounts, timeouts
@@ -154,7 +154,7 @@ class Journal:
         else:
             self._made.entry.unlink(missing_ok=True)
         os.close(self._descriptor)
-        return " ".join(problem.message for problem in problems if not isinstance(problem, Gone))
+        return joined([problem.message for problem in problems if not isinstance(problem, Gone)])
 
 
 def leftovers() -> tuple[Leftover, ...]:
@@ -193,7 +193,7 @@ def clean(leftover: Leftover) -> tuple[str, ...]:
         _write(file.fileno(), Leftover(leftover.entry, directories, leftover.result))
         hints = dict.fromkeys(problem.hint for problem in problems if problem.hint)
         forget = _("To forget it, delete {entry}.", entry=safe(str(leftover.entry)))
-        raise RunFailed(" ".join(sentences), " ".join((*hints, forget)))
+        raise RunFailed(joined(sentences), joined((*hints, forget)))
 
 
 def _folder() -> Path:

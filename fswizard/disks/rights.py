@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from fswizard import errors
 from fswizard.errors import FswizardError, Missing, RunFailed
-from fswizard.language import N_, _
+from fswizard.language import N_, _, joined
 from fswizard.model.codec import from_json, to_json
 from fswizard.model.text import safe_lines
 from fswizard.system import commands
@@ -156,4 +156,4 @@ def missing(by: State, said: bytes = b"") -> Missing:
         hint = _("Try again with your own password, or log in as root.")
         if by == "doas-asks":
             hint = _("Allow `persist` in doas.conf, or log in as root.")
-    return Missing(text, f"{hint} {_(WITHOUT)}", safe_lines(said).strip())
+    return Missing(text, joined((hint, _(WITHOUT))), safe_lines(said).strip())

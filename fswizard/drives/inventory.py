@@ -15,7 +15,7 @@ from fswizard.drives.machine import HERE, Machine, Properties
 from fswizard.drives.may_erase import Probed, belongs
 from fswizard.drives.smr import judge_composed, judge_smr
 from fswizard.errors import FswizardError
-from fswizard.language import N_
+from fswizard.language import N_, _
 from fswizard.model.drive import Drive, DriveUse, Partition
 from fswizard.model.text import safe
 from fswizard.system.block_device import SECTOR_BYTES, look_at, path_of
@@ -167,7 +167,7 @@ class _Reader:
         seen = [*self.usage.of(name), *(() if held else belongs(name, inside))]
         users = [DriveUse(use.code, safe(use.text), safe(use.hint)) for use in seen]
         if inside.type in _ENCRYPTED and not held:
-            text = _ENCRYPTED[inside.type].format(name=safe(name))
+            text = _(_ENCRYPTED[inside.type], name=safe(name))
             users.append(DriveUse("encrypted", text, N_("Using it for something else destroys its contents.")))
         mounted = self.usage.mounts_on(name, inside)
         whole = [mount for mount in mounted if mount.root == "/"]  # rather than a bind mount of a part
@@ -189,7 +189,7 @@ def _pending(unread: Sequence[str]) -> str:
         return ""
     failed = N_("{devices} couldn't be read (blkid failed), so the contents are unknown.")
     forbidden = N_("{devices} couldn't be read (that needs root here), so the contents are unknown.")
-    return (failed if os.geteuid() == 0 else forbidden).format(devices=", ".join(unread))
+    return _(failed if os.geteuid() == 0 else forbidden, devices=", ".join(unread))
 
 
 def _with_room(drive: Drive, free_bytes: Mapping[str, int]) -> Drive:

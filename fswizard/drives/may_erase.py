@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fswizard.filesystems.commands import RUN_NAME
+from fswizard.language import _
 from fswizard.system.block_device import Device, decoded, path_of
 
 MINIMUM_BYTES = 64 << 20
@@ -117,7 +118,7 @@ class Finding:
 def found(case: str, code: str = "", **fields: object) -> Finding:
     """One of `CASES`, whose own code is the word before the slash."""
     text, hint = CASES[case]
-    return Finding(case, code or case.partition("/")[0], text.format_map(fields), hint.format_map(fields))
+    return Finding(case, code or case.partition("/")[0], _(text, **fields), _(hint, **fields))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from functools import cache
 from importlib import resources
 from typing import Literal
 
-from fswizard.language import N_
+from fswizard.language import _, joined
 from fswizard.model.drive import Confidence, Drive, SmrKind
 
 SourceStrength = Literal["vendor", "database", "paper", "press", "legal", "date", "outputs", "hint", "community"]
@@ -57,7 +57,8 @@ class Source:
     @property
     def where(self) -> str:
         """Document and year: `data sheet, 2019`."""
-        return ", ".join(filter(None, (self.via, str(self.year or N_("undated")))))
+        year = str(self.year) if self.year else _("undated")
+        return joined([_(self.via), year] if self.via else [year], ", ")
 
 
 @dataclass(frozen=True, slots=True)

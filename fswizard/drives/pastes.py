@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from fswizard.language import N_
+from fswizard.language import N_, _
 from fswizard.model.text import safe
 
 LONGEST_VALUE = 120
@@ -174,7 +174,7 @@ def outputs(text: str) -> Iterator[Output]:
             if "json_format_version" in text[start : at + 200]:
                 yield from _printed(text, printed_from, start)
                 first, last = text.count("\n", 0, start) + 1, text.count("\n", 0, at) + 1
-                yield Output(start, problem=_DAMAGED.format(first=first, last=last))
+                yield Output(start, problem=_(_DAMAGED, first=first, last=last))
                 following = _GOES_ON.search(text, opening.end())
                 printed_from = at = following.start() if following else len(text)
         if documents:

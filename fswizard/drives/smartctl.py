@@ -17,7 +17,7 @@ from fswizard.drives.pastes import Output, cleaned, of_document, rows_at, value_
 from fswizard.drives.smartctl_output import facts_of
 from fswizard.drives.smr import KIND_OF, SmrFacts, judge_smr
 from fswizard.errors import FswizardError, Missing, RunFailed
-from fswizard.language import N_, in_english
+from fswizard.language import N_, _, in_english
 from fswizard.model.drive import Drive, Evidence
 from fswizard.system import clock, programs
 from fswizard.system.block_device import SECTOR_BYTES, path_of
@@ -62,7 +62,7 @@ def details(drive: Drive, *, timeout_s: float = 10.0, wake: bool = False, machin
         text = N_("The USB bridge calls it '{name}'; behind it is a {model}.")
         if type_:
             text = N_("The USB bridge calls it '{name}'; behind it is a {model} (smartctl -d {type}).")
-        text = text.format(name=drive.model, model=by_smartctl.model, type=type_)
+        text = _(text, name=drive.model, model=by_smartctl.model, type=type_)
         verdict = replace(verdict, evidence=(Evidence("behind-bridge", "unknown", "weak", text), *verdict.evidence))
     passed = value_at(document, "smart_status.passed")
     return replace(
@@ -92,7 +92,7 @@ def details_each(drives: Iterable[Drive], *, timeout_s: float = 10.0, wake: bool
     threads = [threading.Thread(target=ask, args=(drive,), daemon=True) for drive in drives]
     for thread in threads:
         thread.start()
-    for _ in threads:
+    for __ in threads:
         yield answered.get()
 
 
@@ -110,7 +110,7 @@ def _ask(drive: Drive, deadline: float, wake: bool) -> tuple[Output, str]:
             break
     if "ermission denied" in facts.problem:
         command = f"{shlex.join(programs.as_root(('smartctl', '-x', f'/dev/{drive.name}')))} | fswizard smr -"
-        hint = N_("Query it as root: `{command}`.").format(command=command)
+        hint = _("Query it as root: `{command}`.", command=command)
         raise RunFailed(N_("smartctl needs root to query the disk."), hint)
     if not facts.model:
         raise RunFailed(facts.problem, N_("`smartctl --scan-open` may show how to reach the disk."))
@@ -161,7 +161,7 @@ def _without(drive: Drive, known: SmrFacts, error: FswizardError) -> Drive:
         return replace(drive, pending=error.message)
     verdict = judge_smr(known)
     text = N_("TRIM, zones, recording type and smartctl's database are missing here: {reason}")
-    evidence = Evidence("smartctl-missing", "unknown", "weak", text.format(reason=error.message))
+    evidence = Evidence("smartctl-missing", "unknown", "weak", _(text, reason=_(error.message)))
     verdict = replace(verdict, evidence=(*verdict.evidence, evidence), advice=(*verdict.advice, error.hint))
     return replace(drive, smr=verdict, pending=error.message)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fswizard.drives.models import names_a_volume, scsi_name
 from fswizard.drives.pastes import NAMES, Output, cleaned, outputs
 from fswizard.drives.smr import Medium, Recording, SmrFacts, Zoned
-from fswizard.language import N_
+from fswizard.language import N_, _
 from fswizard.model.text import safe
 
 _TRIM_VERSION = [7, 2]
@@ -87,7 +87,7 @@ def parse_each(pasted: bytes) -> list[Reading]:
     talk = Output(text=text)
     for number, output in enumerate(outputs(text)):
         if number == _MOST_OUTPUTS:
-            problem = N_("More than {count} outputs: the rest is not read.").format(count=number)
+            problem = _("More than {count} outputs: the rest is not read.", count=number)
             disks.append(Output(output.at, problem=problem))
             break
         problem = problem_of(output)
@@ -167,7 +167,7 @@ def problem_of(output: Output) -> str:
     if output.problem or _model(output):
         return output.problem
     if _capacity(lines.get("User Capacity", "")) >= _LARGEST_BYTES:
-        return N_("The disk answers garbage: {value}.").format(value=lines["User Capacity"])
+        return _("The disk answers garbage: {value}.", value=lines["User Capacity"])
     if "devices" in lines:
         return _LIST
     if refusal := _refusal(output):

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from fswizard.drives.models import ModelRow, ModelTable, Source, SourceStrength, bare, names_a_hard_disk, shipped_table
 from fswizard.drives.refusals import way_on
-from fswizard.language import N_, in_english
+from fswizard.language import N_, _, in_english, joined
 from fswizard.model.drive import Confidence, Drive, DriveKind, Evidence, SmrKind, SmrVerdict
 from fswizard.model.units import size_text
 
@@ -199,7 +199,7 @@ def _of_member(disk: Drive) -> Evidence:
 
 
 def _says(code: str, says: SmrKind, strength: Confidence, text: str, **fields: str) -> Evidence:
-    return Evidence(code, says, strength, text.format(**fields))
+    return Evidence(code, says, strength, _(text, **fields))
 
 
 def _evidence(facts: SmrFacts, table: ModelTable) -> Iterator[Evidence]:
@@ -231,11 +231,11 @@ def _own_words(facts: SmrFacts, rows: Sequence[ModelRow]) -> Iterator[Evidence]:
     for name, words in _OTHER_DEVICES.items():
         if name in type_:
             text = N_("The SCSI device type is '{type}': {device}.")
-            yield _says("device-type", "not-a-hard-disk", "certain", text, type=type_, device=words)
+            yield _says("device-type", "not-a-hard-disk", "certain", text, type=type_, device=_(words))
     if facts.zoned:
         text = N_("The disk itself reports {kind} zones ({place}).")
         words = facts.zoned.replace("drive", "device")
-        yield _says("zoned", facts.zoned, "certain", text, kind=words, place=facts.zoned_where)
+        yield _says("zoned", facts.zoned, "certain", text, kind=words, place=_(facts.zoned_where))
     if facts.medium in _MEDIA and zones != "host-managed":
         yield _says(_MEDIA[facts.medium][0], "not-a-hard-disk", "certain", _MEDIA[facts.medium][1])
     elif facts.removable and not facts.medium:
@@ -256,12 +256,12 @@ def _own_words(facts: SmrFacts, rows: Sequence[ModelRow]) -> Iterator[Evidence]:
 def _family(facts: SmrFacts, rows: Sequence[ModelRow]) -> Iterator[Evidence]:
     """What smartctl's own database says."""
     family = facts.family.upper()
-    text = N_("smartctl's database names the family '{family}'.").format(family=facts.family)
+    text = _("smartctl's database names the family '{family}'.", family=facts.family)
     if "(SMR)" in family or "(CMR" in family:
         says: SmrKind = "drive-managed" if "(SMR)" in family else "cmr"
         if any(row.strength == "database" and row.kind != says for row in rows):
-            later = N_("A later release of that database disagrees.")
-            yield Evidence("smartctl-family", "unknown", "weak", f"{text} {later}")
+            text = joined((text, _("A later release of that database disagrees.")))
+            yield Evidence("smartctl-family", "unknown", "weak", text)
         else:
             yield Evidence("smartctl-family", says, "strong", text)
     elif not facts.medium and ("SSD" in family.replace("SSHD", "") or "FLASH" in family):
@@ -270,13 +270,13 @@ def _family(facts: SmrFacts, rows: Sequence[ModelRow]) -> Iterator[Evidence]:
 
 def _near_names(model: str, table: ModelTable) -> Evidence:
     """Models that a name which is not in the table may mean."""
-    text = N_("This name is not in the table of models.")
+    text = _("This name is not in the table of models.")
     nearest, models = N_("Models that it may be: {models}."), table.meant(model)
     if not models:
         nearest, models = N_("The nearest names: {models}."), table.near(model)
     if models:
-        listed = "; ".join(_IS[kind].format(model=name) for name, kind in models)
-        text = f"{text} {nearest.format(models=listed)}"
+        listed = joined([_(_IS[kind], model=name) for name, kind in models], "; ")
+        text = joined((text, _(nearest, models=listed)))
     return Evidence("near-names", "unknown", "weak", text)
 
 
@@ -286,8 +286,9 @@ def row_text(row: ModelRow, source: Source | None = None) -> str:
     text = _STATEMENTS[row.strength]
     if row.kind == "unknown":
         text = _DISPUTE if row.disputed else _HYBRID
-    text = text.format(source=said.by, document=said.where, recording=_ARE.get(row.kind, ""), note=row.note)
-    return f"{text} {row.source}"
+    recording = _(_ARE.get(row.kind, ""))
+    text = _(text, source=_(said.by), document=said.where, recording=recording, note=_(row.note))
+    return joined((text, row.source))
 
 
 def _marks(facts: SmrFacts) -> Iterator[Evidence]:
@@ -333,7 +334,7 @@ def ata_version(standard: str) -> int:
 
 def _trim(facts: SmrFacts, rows: Sequence[ModelRow]) -> Evidence:
     """What it means that platters offer TRIM."""
-    place = facts.trim
+    place = _(facts.trim)
     names = f"{facts.family} {facts.model}".upper()
     if not facts.identifies_itself:
         text = N_("TRIM is offered ({place}), but perhaps by a bridge or RAID controller, not by the disk.")
@@ -372,7 +373,7 @@ def _advice(kind: SmrKind, facts: SmrFacts, evidence: Sequence[Evidence]) -> Ite
     if facts.network and kind == "unknown":
         yield N_("Another machine serves it over the network. Check the disks on that machine.")
     elif refused:
-        if way := way_on(facts.problem):
+        if way := way_on(_(facts.problem)):
             yield way
     elif facts.volume:
         yield N_("Check the real disk on the virtual machine's host, or query the RAID controller.")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
 
-from fswizard.language import ENGLISH, N_, _, shown
+from fswizard.language import ENGLISH, N_, _
 from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_WRITTEN
 from fswizard.model.result import Doubt, Result
 from fswizard.model.units import ratio_text
@@ -99,8 +99,8 @@ class Ratio:
     def why(self) -> str:
         """Of one that failed: `failed: volume full`."""
         if not self.text or "failed" in self.text:
-            return shown(self.text) or _("failed")
-        return _("failed: {reason}", reason=shown(self.text))
+            return _(self.text) or _("failed")
+        return _("failed: {reason}", reason=_(self.text))
 
 
 @dataclass(frozen=True, slots=True)

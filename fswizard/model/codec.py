@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from fswizard import language
 from fswizard.errors import FswizardError
 from fswizard.model.recipe import Job
 
@@ -29,7 +30,9 @@ def to_json(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return [to_json(item) for item in value]
     if isinstance(value, FswizardError):
-        return [value.message, value.hint, value.details]
+        return [to_json(value.message), to_json(value.hint), value.details]
+    if isinstance(value, language.Message):
+        return language.to_json(value)
     return str(value) if isinstance(value, Path) else value
 
 
@@ -56,6 +59,7 @@ def from_json(kind: type[T], data: Any) -> T:
             raise ValueError(f"a workload of one of {', '.join(Job.kinds)} was expected")
         return from_json(Job.kinds[engine], job)
 
+    data = language.from_json(data)
     try:
         with _LOCK:
             return msgspec.convert(data, kind, dec_hook=one_of_several)

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from fswizard.errors import UsageError
-from fswizard.language import N_, _, shown
+from fswizard.language import N_, _
 from fswizard.model.text import harmless, safe
 from fswizard.model.units import binary_size_text, parse_size
 
@@ -39,37 +39,35 @@ UNWRITTEN = Expected(key=None)
 
 
 def whole(low: int, high: int, key: str = "") -> Expected:
-    words = N_("a whole number from {low} to {high}").format(low=low, high=high) if low < high else f"{low}"
+    words = _("a whole number from {low} to {high}", low=low, high=high) if low < high else f"{low}"
     return Expected(words, lambda value: low <= value <= high, key=key)
 
 
 def wholes(fewest: int, most: int, high: int) -> Expected:
-    words = N_("a list of {fewest} to {most} whole numbers from 0 to {high}").format(
-        fewest=fewest, most=most, high=high
-    )
+    words = _("a list of {fewest} to {most} whole numbers from 0 to {high}", fewest=fewest, most=most, high=high)
     return Expected(words, lambda values: fewest <= len(values) <= most and min(values) >= 0 and max(values) <= high)
 
 
 def number(low: float, high: float, key: str = "") -> Expected:
-    words = N_("a number from {low} to {high}").format(low=f"{low:g}", high=f"{high:g}")
+    words = _("a number from {low} to {high}", low=f"{low:g}", high=f"{high:g}")
     return Expected(words, lambda value: low <= value <= high, key=key)
 
 
 def size(low: int, high: int) -> Expected:
     """Of a field that ends in `_bytes`, which is a key without that."""
     words = N_('a size from {low} to {high}, such as "64M"')
-    words = words.format(low=binary_size_text(low), high=binary_size_text(high))
+    words = _(words, low=binary_size_text(low), high=binary_size_text(high))
     return Expected(words, lambda value: low <= value <= high, parse_size)
 
 
 def text(longest: int) -> Expected:
-    words = N_("text of at most {longest} characters").format(longest=longest)
+    words = _("text of at most {longest} characters", longest=longest)
     return Expected(words, lambda value: 0 < len(value) <= longest, lambda value: " ".join(value.split()))
 
 
 def one_of(choices: Iterable[str]) -> Expected:
     names = tuple(choices)
-    words = N_("one of {names}").format(names=", ".join(names))
+    words = _("one of {names}", names=", ".join(names))
     return Expected(words, lambda value: value in names, choices=names)
 
 
@@ -142,7 +140,7 @@ class Keys:
         raise self.error(key, expected)
 
     def _missing(self, key: str, expected: Expected) -> UsageError:
-        words = shown(expected.words.rstrip(","))
+        words = _(expected.words).rstrip(",")
         if near := _close(key, self._unknown()):
             return UsageError(
                 _(
@@ -163,7 +161,7 @@ class Keys:
         return UsageError(
             _(
                 "{where}: '{key}' must be {expected}, not {given}.",
-                where=self._where, key=key, expected=f"{shown(words)}{near}", given=given,
+                where=self._where, key=key, expected=f"{_(words)}{near}", given=given,
             )
         )  # fmt: skip
 

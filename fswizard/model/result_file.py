@@ -15,8 +15,9 @@ from fswizard.model.plan import Plan
 from fswizard.model.result import Environment, Result
 from fswizard.model.text import harmless
 
-SCHEMA = 2
-"""Files of schema 1, which earlier versions wrote, have other kinds of lines: see `results.earlier_versions`."""
+SCHEMA = 3
+"""Earlier versions wrote schema 1, which has other kinds of lines (see `results.earlier_versions`), and schema 2, in
+which sentences are finished English."""
 LARGEST = float(2**63)
 """No number of the model reaches it; a larger one, as a damaged file may have, is refused."""
 UNREADABLE = (ValueError, OverflowError, RecursionError)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from fswizard.errors import FswizardError, RunFailed
-from fswizard.language import N_, shown
+from fswizard.language import N_, _
 from fswizard.model.analysis import Analysis, MoreTime, Ratio
 from fswizard.model.estimates import Outlook, expected, outlook
 from fswizard.model.events import (
@@ -62,7 +62,7 @@ class LogNote:
 
     kind: Literal["step", "doubt", "failed", "skipped", "discarded", "round", "end"]
     text: str
-    """In English."""
+    """Translated where it is shown."""
     details: str = ""
     candidate: str = ""
     """Whom it is about; empty for all."""
@@ -70,7 +70,7 @@ class LogNote:
     @property
     def words(self) -> str:
         """In the reader's language."""
-        return f"{self.candidate}: {shown(self.text)}" if self.candidate else shown(self.text)
+        return f"{self.candidate}: {_(self.text)}" if self.candidate else _(self.text)
 
 
 LogEntry = LogCommand | LogNote
@@ -155,7 +155,7 @@ class RunState:
         """Why the run failed; None unless it did."""
         ended = self.ended
         failed = ended is not None and ended.outcome in ("failed", "killed")
-        return RunFailed(shown(ended.text), shown(ended.hint), ended.details) if ended and failed else None
+        return RunFailed(_(ended.text), _(ended.hint), ended.details) if ended and failed else None
 
     @property
     def failures(self) -> tuple[Failure, ...]:
@@ -323,7 +323,7 @@ def _note(event: Event) -> LogNote | None:
         case StepStarted(step=step):
             note = LogNote("step", step.title, candidate=step.candidate)
         case RatioUpdated(analysis=analysis):
-            note = LogNote("round", N_("round {round} is complete").format(round=analysis.rounds))
+            note = LogNote("round", _("round {round} is complete", round=analysis.rounds))
         case DoubtRaised(doubt=doubt):
             note = LogNote("doubt", doubt.text)
         case StepFailed(failure=failure):
@@ -331,7 +331,7 @@ def _note(event: Event) -> LogNote | None:
         case StepSkipped(_, step, reason):
             note = LogNote("skipped", reason, candidate=step.candidate)
         case RoundDiscarded(_, number, reason):
-            words = N_("round {round} does not count: {reason}").format(round=number, reason=reason)
+            words = _("round {round} does not count: {reason}", round=number, reason=_(reason))
             note = LogNote("discarded", words)
         case RunEnded(text=text):
             note = LogNote("end", text)

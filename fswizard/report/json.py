@@ -183,7 +183,7 @@ class Report(TypedDict):
 
 
 def render(findings: Findings) -> str:
-    document = msgspec.to_builtins(_report(findings))
+    document = msgspec.to_builtins(_report(findings), enc_hook=str.__str__)  # a translated sentence is a subclass
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 

@@ -67,7 +67,7 @@ def load(path: str | Path) -> Result:
     lines = BytesIO(read_file(Path(path), MAXIMUM_BYTES, hint=_(WHERE_RESULTS_ARE)))
     where = safe(Path(path).name)
     header, __ = _expect(where, 1, lines.readline(), Header)
-    if header.schema not in (1, SCHEMA):
+    if not 1 <= header.schema <= SCHEMA:
         hint = _("A newer fswizard wrote it: update fswizard.") if header.schema > SCHEMA else ""
         text = _(
             "{file} has schema {schema}; this program reads schemas up to {newest}.",

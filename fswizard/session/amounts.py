@@ -32,7 +32,7 @@ def first_look(plan: Plan, emitter: Emitter) -> Callable[[PreparedTarget], Await
     workload = plan.first_look
     if workload is None:
         return None
-    title, expected_s = _("first look: {workload}", workload=workload.title), first_look_s(plan.drive)
+    title, expected_s = _("first look: {workload}", workload=_(workload.title)), first_look_s(plan.drive)
 
     async def look(prepared: PreparedTarget) -> None:
         for candidate in plan.measured:
@@ -96,7 +96,7 @@ async def _measured(
     plan: Plan, workload: Workload, units: int, context: WorkloadContext, emitter: Emitter
 ) -> Amount:  # fmt: skip
     """What so much of a workload takes, until it is on the disk."""
-    title = _("how fast this disk is: {workload}", workload=workload.title)
+    title = _("how fast this disk is: {workload}", workload=_(workload.title))
     emitter.begin("workload", title, workload=workload.name, expected_s=workload.box_s)
     figures = await _figures(plan, workload.job.scaled(units), context, emitter, workload.cut_s)
     return Amount(units, figures.get(DURATION, workload.box_s))

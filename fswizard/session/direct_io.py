@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fswizard.engines import WorkloadContext, cached_share
-from fswizard.language import _, number
+from fswizard.language import _, joined, number
 from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import DIRECT_CACHED, MOST_CACHED
 from fswizard.model.plan import Plan
@@ -19,7 +19,7 @@ async def check(plan: Plan, candidate: Candidate, context: WorkloadContext, emit
     except OSError as error:  # of the scratch directory, which belongs to no candidate
         emitter.skipped(_("Couldn't check: {error}.", error=error))
         return
-    titles = ", ".join(workload.title for workload in plan.recipe.workloads if workload.job.direct)
+    titles = joined([_(workload.title) for workload in plan.recipe.workloads if workload.job.direct], ", ")
     text = ""
     if share is None:
         text = _("{candidate} refuses direct I/O (O_DIRECT), so it cannot do {titles}.",

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from fswizard.disks.locations import filesystem_number
 from fswizard.drives import persistent_cache_bytes, place_of
 from fswizard.filesystems import availability
-from fswizard.language import _, listing
+from fswizard.language import _, joined, listing
 from fswizard.model.estimates import room
 from fswizard.model.layout import MD
 from fswizard.model.plan import AGED_PERCENT, Plan
@@ -38,8 +38,8 @@ def before(plan: Plan) -> Iterator[Doubt]:
 
 def left_out_text(plan: Plan) -> str:
     """Which candidates of the recipe's are missing from the plan, why, and the one command that brings them."""
-    names = "; ".join(f"{each.name} ({each.reason.rstrip('.')})" for each in plan.left_out)
-    return f"{names}. {programs.install_hint(*(each.package for each in plan.left_out))}".rstrip()
+    reasons = [joined((each.name, each.reason), " – ") for each in plan.left_out]
+    return joined((*reasons, programs.install_hint(*(each.package for each in plan.left_out))))
 
 
 def _of_images(plan: Plan) -> Iterator[Doubt]:
@@ -161,12 +161,12 @@ def _of_caches(plan: Plan) -> Iterator[Doubt]:
         where = _("the host of this virtual disk")
     elif below in CACHING or below.startswith("fuse"):
         where = _("{filesystem}, below the image,", filesystem=below)
-    direct = [w.title for w in plan.recipe.workloads if w.job.direct and not w.job.syncs_each_write]
+    direct = [_(w.title) for w in plan.recipe.workloads if w.job.direct and not w.job.syncs_each_write]
     if where and direct:
         text = _(
             "{workloads}: {where} may keep the data in memory in spite of direct I/O, so treat these figures as "
             "upper limits.",
-            workloads=", ".join(direct),
+            workloads=joined(direct, ", "),
             where=where,
         )
         yield Doubt("fits-in-host-memory", text)
@@ -195,7 +195,7 @@ def fits_in_memory(plan: Plan, *, limited: bool) -> Iterator[Doubt]:
         text = _(
             "{workloads}: the data fit into this machine's memory ({memory}), so these figures are only partly "
             "the disk's; {why}.",
-            workloads=", ".join(workload.title for workload in buffered),
+            workloads=joined([_(workload.title) for workload in buffered], ", "),
             memory=binary_text(memory_bytes),
             why=why,
         )
@@ -224,6 +224,6 @@ def since(earlier: Environment, now: Environment) -> Doubt | None:
     text = _(
         "While the run was interrupted, {changed} changed, so the figures mix both states: run it again "
         "for those of today.",
-        changed=", ".join(changed),
+        changed=joined(changed, ", "),
     )
     return Doubt("changed-meanwhile", text)

@@ -41,7 +41,7 @@ async def measure_limits(plan: Plan, emitter: Emitter, journal: Journal) -> None
     nothing is said."""
     for workload, job in _limited(plan.recipe):
         emitter.begin(
-            "raw", _("{workload} in memory", workload=workload.title), workload=workload.name, expected_s=EXPECTED_S
+            "raw", _("{workload} in memory", workload=_(workload.title)), workload=workload.name, expected_s=EXPECTED_S
         )
         place = journal.make_directory(MEMORY)
         (place / "files").mkdir()

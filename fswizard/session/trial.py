@@ -87,12 +87,13 @@ async def _require_possible(plan: Plan, workload: Workload, prepared: PreparedTa
     try:
         device = await prepared.bare() if workload.job.runs_bare else None
         if device is not None:
-            emitter.begin("raw", _("{workload} without a filesystem", workload=workload.title), workload=workload.name)
+            title = _("{workload} without a filesystem", workload=_(workload.title))
+            emitter.begin("raw", title, workload=workload.name)
             limits = {"seconds": LEAST_BARE_S, "bytes_per_s": LITTLE_BYTES_PER_S}
             await engine(workload.job).run_bare(device, lambda event: None, seed=plan.seed, **limits)
     except WorkloadFailed as problem:
         raise RunFailed(
-            _("{workload} cannot be measured on this machine: {text}", workload=workload.title, text=problem.text),
+            _("{workload} cannot be measured on this machine: {text}", workload=_(workload.title), text=problem.text),
             _("It failed without any filesystem, so no candidate is to blame for it."),
             problem.details,
         ) from problem
@@ -122,7 +123,7 @@ async def run_bare(
             if device is None:
                 return
             for workload, rate in chosen:
-                title = _("{workload} without a filesystem", workload=workload.title)
+                title = _("{workload} without a filesystem", workload=_(workload.title))
                 expected_s = workload.seconds * share
                 emitter.begin("raw", title, workload=workload.name, expected_s=expected_s)
                 run = partial(engine(workload.job).run_bare, device, seed=plan.seed + number, bytes_per_s=rate)

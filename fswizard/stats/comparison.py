@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from fswizard.errors import UsageError
-from fswizard.language import N_, _, p_, shown
+from fswizard.language import N_, _, joined, p_, shown
 from fswizard.model.comparison import Change, Comparison, Difference
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Target
@@ -73,7 +73,7 @@ def compare(first: Result, second: Result) -> Comparison:
                 text = N_("{candidate} at “{test}”: no figures in both.")
                 left_out.append(_(text, candidate=candidate.title, test=_(workload.title)))
     if not changes:
-        raise UsageError(_("These two results cannot be compared."), " ".join(left_out))
+        raise UsageError(_("These two results cannot be compared."), joined(left_out))
     differences = tuple(_differences(first, second))
     other_disk = any(difference.what == _("disk") for difference in differences)
     doubts = tuple(_doubts(first, second))

@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Iterator, Sequence
 
-from fswizard.language import N_, _, listing, n_, number
+from fswizard.language import N_, _, joined, listing, n_, number
 from fswizard.model.analysis import Analysis, Summary
 from fswizard.model.metrics import BUILT_IN_RATES, LATE_RATE, RATE_IN_MEMORY, THROUGHPUT
 from fswizard.model.plan import FIRST_LOOK
@@ -148,7 +148,7 @@ def _of_gaps(result: Result, tables: Tables) -> Iterator[Doubt]:
             "{count} figures were zero or not a number and can't be compared ({where}): the workload may be too short "
             "for this disk, so give it more data or time.",
             unusable,
-            where=", ".join(sorted(places)),
+            where=joined(sorted(places), ", "),
         )
         yield Doubt("figures-left-out", text)
     missing = []

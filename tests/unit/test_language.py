@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from fswizard import language
-from fswizard.language import _, listing, n_, number, p_, shown
+from fswizard.language import _, joined, listing, n_, number, p_
+from fswizard.model.codec import from_json, to_json
 from fswizard.model.units import binary_size_text, count_text, decimal_size_text, duration_text, size_text, speed_text
 from tests.fakes.translation import catalog_of, known
 
 TRANSLATED = {
-    "{name} needs a value.": "{name} braucht einen Wert.",
-    "formatting with {program}": "{program} formatiert",
     "formatting": "Formatieren",
     "{what} failed: {why}": "{what} misslang: {why}",
     "no room": "kein Platz",
@@ -58,28 +59,46 @@ def test_what_has_no_translation_is_shown_in_english(german: None) -> None:
     assert listing(["ext4", "XFS", "Btrfs"]) == "ext4, XFS und Btrfs"
 
 
+def of_file(message: object) -> str:
+    """What reads as `message` does after a run, which speaks English, has written it."""
+    return cast(str, from_json(str, json.loads(json.dumps(to_json(message)))))
+
+
+def test_a_sentence_of_a_result_file_is_made_in_the_readers_language(german: None) -> None:
+    with language.in_english():
+        message = _(
+            "{what} failed: {why}",
+            what=_("formatting"),
+            why=joined([n_("{count} disk", "{count} disks", 12_345), size_text(1.5e9), "{what}"], "; "),
+        )
+    read = of_file(message)
+    assert read == message == "formatting failed: 12,345 disks; 1.50 GB; {what}"
+    assert _(read) == _(message) == "Formatieren misslang: 12.345 Platten; 1,50 GB; {what}"
+    assert _(of_file(listing([_("no room"), "XFS", "no room"]))) == "kein Platz, XFS und no room"
+    assert to_json(_("no room")) == "no room"
+
+
 @pytest.mark.parametrize(
-    ("english", "german_text"),
+    "hostile",
     [
-        ("formatting with mkfs.xfs", "mkfs.xfs formatiert"),
-        ("formatting failed: no room", "Formatieren misslang: kein Platz"),
-        ("nodesize needs a value. It is 3 % full.", "nodesize braucht einen Wert. It is 3 % full."),
-        ("no room; sda, no room", "kein Platz; sda, kein Platz"),
-        ("fsck failed: 1.5 GB. ext4, XFS and Btrfs.", "fsck misslang: 1,5 GB. ext4, XFS und Btrfs."),
-        ("12.5 GB", "12,5 GB"),
-        ("some GB", "some GB"),
-        ("Nobody came and nothing was said.", "Nobody came and nothing was said."),
-        ("1 disk", "1 Platte"),
-        ("12,345 disks", "12.345 Platten"),
-        ("no disks", "no disks"),
+        {"message": 3},
+        {"message": "{a}", "fields": [1]},
+        {"message": "{count} disk", "plural": "{count} disks", "fields": {"count": "1"}},
+        {"message": "{a}" * 100, "fields": {"a": {"message": "{b}" * 100, "fields": {"b": "long"}}}},
+        {"message": "x" * 20_001},
     ],
 )
-def test_a_sentence_of_a_result_file_is_found_by_its_fields(german: None, english: str, german_text: str) -> None:
-    assert shown(english) == german_text
+def test_a_message_that_nobody_would_write_is_refused(hostile: object) -> None:
+    with pytest.raises(ValueError, match="message"):
+        from_json(str, hostile)
+
+
+def test_fields_of_a_message_are_not_formatted() -> None:
+    template = "{a.__class__} {a!r} {0} {b} {a}"
+    assert from_json(str, {"message": template, "fields": {"a": 1}}) == "{a.__class__} {a!r} {0} {b} 1"
 
 
 def test_english_is_left_as_it_is() -> None:
-    assert shown("formatting with mkfs.xfs") == "formatting with mkfs.xfs"
     assert number("1,234.5") == "1,234.5"
     assert listing(["ext4", "XFS", "Btrfs"]) == "ext4, XFS and Btrfs"
     assert listing([]) == ""
@@ -142,7 +161,6 @@ def test_every_sentence_is_a_literal_and_is_given_its_fields(path: Path) -> None
 def test_what_others_read_is_english_for_its_own_thread_alone(german: None) -> None:
     with language.in_english():
         assert _("no room") == "no room"
-        assert shown("no room") == "no room"
         assert number("1,234.5") == "1,234.5"
         assert language.chosen() == "en"
         with ThreadPoolExecutor() as pool:

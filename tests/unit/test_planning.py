@@ -315,7 +315,7 @@ def test_candidates_that_are_left_out_are_named_with_the_one_command_that_brings
     assert [candidate.name for candidate in made.candidates] == ["ext4"]
     assert f"Install what is missing: {EVERYTHING}" in " ".join(plan_text(made).split())
     (told,) = (doubt.text for doubt in doubts.before(made) if doubt.code == "not-compared")
-    assert "xfs (" in told and "btrfs (" in told
+    assert "xfs – " in told and "btrfs – " in told
     chosen = make_plan(Choices(THREE, parse_candidates("ext4"), target=target))
     assert "Left out" not in plan_text(chosen), "who chose ext4 misses nothing"
 

@@ -57,7 +57,3 @@ def test_findings_are_concluded_again_only_in_another_language() -> None:
     assert again(findings) is findings
     with language.in_english():
         assert again(findings).answer.verdict == "Use xfs: 3× as fast as ext4 here"
-
-
-def test_a_verdict_of_a_result_file_is_shown_in_the_language() -> None:
-    assert language.shown("Use XFS: 3× as fast as ext4 here") == "XFS nehmen: 3× so schnell wie ext4 hier"

@@ -234,7 +234,7 @@ def test_a_whole_number_and_a_new_field_do_not_matter_and_text_becomes_harmless(
 @pytest.mark.parametrize(
     ("number", "old", "new", "reason"),
     [
-        (1, b'"schema":2', b'"schema":3', "schema 3"),
+        (1, b'"schema":3', b'"schema":4', "schema 4"),
         (2, b'"baseline":"ext4"', b'"baseline":"zfs"', "'zfs' is not among the candidates"),
         (2, b'"name":"xfs"', b'"name":"ext4"', "twice"),
         (2, b'"baseline"', b'"base"', "missing required field .baseline"),
@@ -297,7 +297,7 @@ def test_a_file_of_an_earlier_version_is_read(state: Path) -> None:
     path = new_path(RESULT.plan)
     with ResultWriter(path) as writer:
         writer.write(RunStarted(0.0, RESULT.plan, RESULT.environment))
-    begin = path.read_text().replace('"schema":2', '"schema":1')
+    begin = path.read_text().replace('"schema":3', '"schema":1')
     path.write_text(begin + "".join(f"{json.dumps(line)}\n" for line in OLD[:-1]))
     stopped = Result(
         RESULT.environment,
