@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 from fswizard.drives.disk_facts import serials, usb_directory
 from fswizard.drives.machine import HERE, Machine, Properties
@@ -46,6 +47,10 @@ _NAMED_BY: dict[Bus, str] = {"loop": "loop/backing_file", "dm": "dm/name", "mmc"
 _MEDIA: dict[DriveKind, Medium] = {"hdd": "rotating", "ssd": "solid-state", "nvme": "nvme"}
 _MEDIA_BY_BUS: dict[Bus, Medium] = {"mmc": "solid-state", "zram": "memory"}
 _ZONED: dict[int, Zoned] = {1: "host-aware", 2: "drive-managed"}
+_ZONE_MODELS: dict[str, Literal["host-managed", "host-aware"]] = {
+    "host-managed": "host-managed",
+    "host-aware": "host-aware",
+}
 _EMULATED_VENDORS = ("QEMU", "VBOX", "VMware", "Msft", "Google", "Xen")
 _VIRTUAL_NAME = re.compile(r"xvd|zd\d|rbd|nbd|drbd")
 """Disks of Xen, ZFS volumes, disks over the network."""
@@ -88,7 +93,7 @@ def identify(name: str, machine: Machine = HERE) -> Drive:
 def known_facts(drive: Drive, machine: Machine = HERE) -> SmrFacts:
     """The kernel's facts about how an attached disk records."""
     block = machine.directory(f"/sys/block/{drive.name}")
-    page, zone_model = _pages(block), block.text("queue/zoned")
+    page = _pages(block)
     trim = N_("IDENTIFY DEVICE word 169") if page.trim else ""
     if not trim and drive.bus == "sata" and drive.kind == "hdd" and block.number("queue/discard_max_bytes"):
         trim = N_("queue/discard_max_bytes in sysfs")
@@ -98,7 +103,7 @@ def known_facts(drive: Drive, machine: Machine = HERE) -> SmrFacts:
         capacity_bytes=drive.size_bytes if drive.bus == "sata" else 0,
         rpm=drive.rpm or 0,
         medium=_MEDIA_BY_BUS.get(drive.bus) or _MEDIA.get(drive.kind, ""),
-        zone_model=zone_model if zone_model != "none" else "",
+        zone_model=_ZONE_MODELS.get(block.text("queue/zoned"), ""),
         zoned=page.zoned,
         zoned_where=page.zoned_where,
         trim=trim,

@@ -6,12 +6,12 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from fswizard.drives import topology
 from fswizard.drives.disk_facts import NUMBERS_ONLY, Usage
 from fswizard.drives.identity import identify, known_facts
-from fswizard.drives.machine import HERE, Machine, Properties
+from fswizard.drives.machine import HERE, Machine
 from fswizard.drives.may_erase import Probed, belongs
 from fswizard.drives.smr import judge_composed, judge_smr
 from fswizard.errors import FswizardError
@@ -36,9 +36,14 @@ _ENCRYPTED = {
 def inventory(machine: Machine = HERE) -> tuple[Drive, ...]:
     """Every disk, physical ones first. `Drive.pending` names what could not be read."""
     drives = describe([name for name in machine.names("/sys/block") if _is_listed(name, machine)], machine)
-    points = {part.mount_point for drive in drives for part in drive.partitions} - {""}
+    points = [part.mount_point for drive in drives for part in drive.partitions if part.mount_point]
     free_bytes = _free_bytes(points) if points and machine.live else {}
-    return tuple(sorted((_with_room(drive, free_bytes) for drive in drives), key=_order))
+    with_room = []
+    for drive in drives:
+        parts = [replace(part, free_bytes=free_bytes.get(part.mount_point)) for part in drive.partitions]
+        with_room.append(replace(drive, partitions=tuple(parts)))
+    # sdaa after sdz, nvme10n1 after nvme9n1
+    return tuple(sorted(with_room, key=lambda drive: (_ORDER.index(drive.bus), len(drive.name), drive.name)))
 
 
 def drive_of(path: str, machine: Machine = HERE) -> Drive | None:
@@ -99,22 +104,69 @@ def _is_listed(name: str, machine: Machine) -> bool:
     return True
 
 
-def _order(drive: Drive) -> tuple[int, int, str]:
-    """sdaa after sdz, nvme10n1 after nvme9n1."""
-    return (_ORDER.index(drive.bus), len(drive.name), drive.name)
-
-
 def describe(names: Iterable[str], machine: Machine = HERE) -> tuple[Drive, ...]:
     """Whole disks by their kernel names; arrays and volumes are judged by their members."""
-    reader = _Reader(machine, Usage(machine), _stable_names(machine))
+    usage, stable_names = Usage(machine), _stable_names(machine)
     drives = []
     for name in names:
-        drive = reader.drive(name)
+        drive = _describe(name, machine, usage, stable_names)
         members = topology.disks_of(name, machine)
         if members != (name,):
-            drive = replace(drive, smr=judge_composed([reader.drive(member) for member in members]))
+            judged = [_describe(member, machine, usage, stable_names) for member in members]
+            drive = replace(drive, smr=judge_composed(judged))
         drives.append(drive)
     return tuple(drives)
+
+
+def _describe(name: str, machine: Machine, usage: Usage, stable_names: Mapping[str, str]) -> Drive:
+    """A disk with what is on it and who uses it."""
+    parts, unread = [], []
+    for each in (name, *look_at(name, machine).partitions):
+        contents = machine.contents(each)
+        if contents is None:
+            unread.append(each)
+        part = _partition(each, Probed(contents or {}), machine, usage, stable_names)
+        if part.size_bytes > _EXTENDED_PARTITION_BYTES or each == name:
+            parts.append(part)
+    # A multipath disk or firmware array has the partitions of the path it is made of, too.
+    whole = parts[0]
+    if not whole.uses and (len(parts) > 1 or not (whole.filesystem or whole.mount_point)):
+        parts.remove(whole)
+    uses = [use for part in parts for use in part.uses]
+    drive = replace(
+        identify(name, machine),
+        stable_name=stable_names.get(path_of(name), ""),
+        partitions=tuple(sorted(parts, key=lambda part: part.start_bytes)),
+        uses=tuple(dict.fromkeys(uses)),
+        pending="" if machine.udev_runs else _pending(unread),
+    )
+    return replace(drive, smr=judge_smr(known_facts(drive, machine)))
+
+
+def _partition(
+    name: str, contents: Probed, machine: Machine, usage: Usage, stable_names: Mapping[str, str]
+) -> Partition:
+    block = machine.directory(f"/sys/class/block/{name}")
+    held = block.names("holders")
+    against = list(usage.of(name))
+    if not held:
+        against += belongs(name, contents)
+    uses = [DriveUse(use.code, safe(use.text), safe(use.hint)) for use in against]
+    if contents.type in _ENCRYPTED and not held:
+        text = _(_ENCRYPTED[contents.type], name=safe(name))
+        uses.append(DriveUse("encrypted", text, N_("Using it for something else destroys its contents.")))
+    directly, mounted = usage.mounts.get(name), usage.mounts_on(name, contents)
+    whole = [mount for mount in mounted if mount.root == "/"]  # rather than a bind mount of a part
+    return Partition(
+        name=safe(name),
+        start_bytes=block.number("start") * SECTOR_BYTES,
+        size_bytes=block.number("size") * SECTOR_BYTES,
+        stable_name=stable_names.get(path_of(name), ""),
+        filesystem=safe(contents.type or (directly[0].kind if directly else "")),
+        label=safe(contents.label),
+        mount_point=next((safe(mount.path) for mount in whole or mounted), ""),
+        uses=tuple(uses),
+    )
 
 
 def _stable_names(machine: Machine) -> dict[str, str]:
@@ -133,56 +185,6 @@ def _link_rank(link: str) -> tuple[bool, bool, int, str]:
     return (link.startswith(NUMBERS_ONLY), not link.startswith(_WELL_KNOWN), len(link), link)
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    """Reads what is on disks, and who uses them."""
-
-    machine: Machine
-    usage: Usage
-    stable_names: dict[str, str]
-    """Links below /dev/disk by the paths of devices."""
-
-    def drive(self, name: str) -> Drive:
-        machine = self.machine
-        names = (name, *look_at(name, machine).partitions)
-        contents = {each: machine.contents(each) for each in names}
-        whole, *parts = [self._partition(each, properties or {}) for each, properties in contents.items()]
-        # A multipath disk or firmware array has the partitions of the path it is made of, too.
-        if whole.uses or (not parts and (whole.filesystem or whole.mount_point)):
-            parts = [whole, *parts]
-        parts.sort(key=lambda part: part.start_bytes)
-        drive = replace(
-            identify(name, machine),
-            stable_name=self.stable_names.get(path_of(name), ""),
-            partitions=tuple(part for part in parts if part.size_bytes > _EXTENDED_PARTITION_BYTES),
-            uses=tuple(dict.fromkeys(use for part in parts for use in part.uses)),
-            pending="" if machine.udev_runs else _pending([each for each in names if contents[each] is None]),
-        )
-        return replace(drive, smr=judge_smr(known_facts(drive, machine)))
-
-    def _partition(self, name: str, contents: Properties) -> Partition:
-        block = self.machine.directory(f"/sys/class/block/{name}")
-        inside, directly = Probed(contents), self.usage.mounts.get(name)
-        held = block.names("holders")
-        seen = [*self.usage.of(name), *(() if held else belongs(name, inside))]
-        users = [DriveUse(use.code, safe(use.text), safe(use.hint)) for use in seen]
-        if inside.type in _ENCRYPTED and not held:
-            text = _(_ENCRYPTED[inside.type], name=safe(name))
-            users.append(DriveUse("encrypted", text, N_("Using it for something else destroys its contents.")))
-        mounted = self.usage.mounts_on(name, inside)
-        whole = [mount for mount in mounted if mount.root == "/"]  # rather than a bind mount of a part
-        return Partition(
-            name=safe(name),
-            start_bytes=block.number("start") * SECTOR_BYTES,
-            size_bytes=block.number("size") * SECTOR_BYTES,
-            stable_name=self.stable_names.get(path_of(name), ""),
-            filesystem=safe(inside.type or (directly[0].kind if directly else "")),
-            label=safe(inside.label),
-            mount_point=next((safe(mount.path) for mount in whole or mounted), ""),
-            uses=tuple(users),
-        )
-
-
 def _pending(unread: Sequence[str]) -> str:
     """A sentence on devices whose contents are unknown, in English."""
     if not unread:
@@ -190,11 +192,6 @@ def _pending(unread: Sequence[str]) -> str:
     failed = N_("{devices} couldn't be read (blkid failed), so the contents are unknown.")
     forbidden = N_("{devices} couldn't be read (that needs root here), so the contents are unknown.")
     return _(failed if os.geteuid() == 0 else forbidden, devices=", ".join(unread))
-
-
-def _with_room(drive: Drive, free_bytes: Mapping[str, int]) -> Drive:
-    parts = (replace(part, free_bytes=free_bytes.get(part.mount_point)) for part in drive.partitions)
-    return replace(drive, partitions=tuple(parts))
 
 
 def _free_bytes(points: Iterable[str]) -> dict[str, int]:

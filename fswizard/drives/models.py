@@ -149,46 +149,42 @@ class ModelTable:
         self.names = sorted({*names, *(row.pattern for row in self.rows if row.pattern.isalnum())})
         """Names of models that have a row, for suggestions."""
 
-    def find(self, model: str) -> tuple[ModelRow, ...]:
+    def find(self, model: str) -> list[ModelRow]:
         """Rows about a model: those that name it, then those whose pattern covers it."""
         names = spellings(model)
         if len(model) == _SCSI_LETTERS:
             names += tuple(f"{name}0" for name in names)
         for name in names:
             written = {stem(name), name, " ".join(model.upper().split())}
-            patterns = zip(self._patterns, self.rows, strict=True)
-            if rows := [row for pattern, row in patterns if any(map(pattern.fullmatch, written))]:
-                return tuple(sorted(rows, key=lambda row: row.pattern not in written))
-        return ()
+            rows = []
+            for pattern, row in zip(self._patterns, self.rows, strict=True):
+                if any(map(pattern.fullmatch, written)):
+                    rows.append(row)
+            if rows:
+                return sorted(rows, key=lambda row: row.pattern not in written)
+        return []
 
-    def near(self, model: str) -> list[tuple[str, SmrKind]]:
-        """Up to three models with their kinds that a misspelt or unfinished name may mean."""
+    def near(self, model: str) -> list[str]:
+        """Up to three names that a misspelt or unfinished one may mean."""
         typed = stem(spellings(model)[-1])[:40]
         near = difflib.get_close_matches(typed, self.names, 3, 0.85) if len(typed) >= 6 else []
         if not near and len(typed) >= 4:
             near = [name for name in self.names if name.startswith(typed)][:3]
-        return [(name, self.find(name)[0].kind) for name in sorted(near)]
+        return sorted(near)
 
-    def may_be_cut(self, model: str) -> bool:
-        """Whether a name is the beginning of longer ones, which record in another way: `WD20SD` of `WD20SDZW`."""
-        name = stem(spellings(model)[-1])
-        kinds = {row.kind for row in self.find(name)}
-        longer = (other for other in self.names if other.startswith(name) and other != name)
-        return bool(kinds) and any(self.find(other)[0].kind not in kinds for other in longer)
-
-    def meant(self, title: str) -> list[tuple[str, SmrKind]]:
-        """Up to six models that a series and a size may mean, as on a box: `Seagate BarraCuda 8TB`. Shingled ones come
+    def meant(self, title: str) -> list[str]:
+        """Up to six names that a series and a size may mean, as on a box: `Seagate BarraCuda 8TB`. Shingled ones come
         first."""
         size, series = _SIZE.search(title), _series(title)
         if not size or not series:
             return []
         begins = (f"ST{size[1]}000", f"WD{size[1]}0", f"WD{size[1]}1")
-        shingled, others = list[tuple[str, SmrKind]](), list[tuple[str, SmrKind]]()
+        shingled, others = list[str](), list[str]()
         for name in sorted(self.names, key=len):
-            rows = self.find(name) if name.startswith(begins) else ()
+            rows = self.find(name) if name.startswith(begins) else []
             if any(series <= _series(row.note) for row in rows):
                 group = others if rows[0].kind in ("cmr", "unknown") else shingled
-                group.append((name, rows[0].kind))
+                group.append(name)
         return [*shingled[:3], *others[:3]]
 
 

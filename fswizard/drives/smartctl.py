@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-import queue
 import shlex
-import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -29,18 +28,8 @@ _BRIDGE_TYPES = ("", "sat", "sat,12", "sntasmedia", "sntjmicron", "sntrealtek")
 _ASKING = ("--info", "--health", "--attributes")
 _NVME_UNIT_BYTES = 512_000
 """Unit of bytes written: thousands of 512 bytes (NVM Express Base Specification, SMART log)."""
-_ATTRIBUTES = {
-    "Samsung": ("177 Wear_Leveling_Count", "241 Total_LBAs_Written", SECTOR_BYTES),
-    "Crucial": ("202 Percent_Lifetime_Remain", "246 Total_LBAs_Written", SECTOR_BYTES),
-    "Micron": ("202 Percent_Lifetime_Remain", "246 Total_LBAs_Written", SECTOR_BYTES),
-    "Intel": ("233 Media_Wearout_Indicator", "241 Host_Writes_32MiB", 32 << 20),
-}
-"""By the beginning of a family's name in smartctl's database: the attribute whose normalised value is the percentage of
-life that remains, the attribute of the data written, and bytes for each count. Other makers' are not read: of two disks
-that call one `Total_LBAs_Written`, one counts sectors and the other 32 MiB at a time.
-
-Samsung's SMART attribute white paper; Micron TN-FD-22 (attributes 202, 246); Intel SSD DC S3500 Product
-Specification, table of SMART attributes (E9h declines linearly from 100 to 1; F1h counts 65,536 sectors)."""
+_PERCENTAGE_USED, _SECTORS_WRITTEN = (7, 8), (1, 24)
+"""Page and offset in the device statistics (ACS-4, 9.5)."""
 
 
 def details(drive: Drive, *, timeout_s: float = 10.0, wake: bool = False, machine: Machine = HERE) -> Drive:
@@ -54,7 +43,7 @@ def details(drive: Drive, *, timeout_s: float = 10.0, wake: bool = False, machin
     try:
         answer, type_ = _ask(drive, clock.monotonic() + timeout_s, wake)
     except FswizardError as error:
-        return replace(_without(drive, known, error), temperature_c=_nvme_temperature_c(drive, machine))
+        return _without(drive, known, error)
     document, lines, by_smartctl = answer.document, answer.lines, facts_of(answer)
     facts = _merged(known, by_smartctl)
     verdict = judge_smr(facts)
@@ -65,6 +54,7 @@ def details(drive: Drive, *, timeout_s: float = 10.0, wake: bool = False, machin
         text = _(text, name=drive.model, model=by_smartctl.model, type=type_)
         verdict = replace(verdict, evidence=(Evidence("behind-bridge", "unknown", "weak", text), *verdict.evidence))
     passed = value_at(document, "smart_status.passed")
+    life_used_percent, written_bytes = _wear(document)
     return replace(
         drive,
         model=facts.model,
@@ -76,24 +66,18 @@ def details(drive: Drive, *, timeout_s: float = 10.0, wake: bool = False, machin
         health="good" if passed is True else "failing" if passed is False else "",
         temperature_c=_count(value_at(document, "temperature.current")),
         power_on_hours=_count(value_at(document, "power_on_time.hours")),
-        written_bytes=written_bytes(document),
-        life_used_percent=life_used_percent(document),
+        written_bytes=written_bytes,
+        life_used_percent=life_used_percent,
         smr=verdict,
     )
 
 
-def details_each(drives: Iterable[Drive], *, timeout_s: float = 10.0, wake: bool = False) -> Iterator[Drive]:
+def details_each(drives: Collection[Drive], *, timeout_s: float = 10.0, wake: bool = False) -> Iterator[Drive]:
     """Drives with their details in the order of their answers, all queried at once."""
-    answered: queue.SimpleQueue[Drive] = queue.SimpleQueue()
-
-    def ask(drive: Drive) -> None:
-        answered.put(details(drive, timeout_s=timeout_s, wake=wake))
-
-    threads = [threading.Thread(target=ask, args=(drive,), daemon=True) for drive in drives]
-    for thread in threads:
-        thread.start()
-    for __ in threads:
-        yield answered.get()
+    with ThreadPoolExecutor(max_workers=len(drives) or 1) as pool:
+        queries = [pool.submit(details, drive, timeout_s=timeout_s, wake=wake) for drive in drives]
+        for answered in as_completed(queries):
+            yield answered.result()
 
 
 def _ask(drive: Drive, deadline: float, wake: bool) -> tuple[Output, str]:
@@ -116,7 +100,7 @@ def _ask(drive: Drive, deadline: float, wake: bool) -> tuple[Output, str]:
         raise RunFailed(facts.problem, N_("`smartctl --scan-open` may show how to reach the disk."))
     log = ""
     if facts.medium == "solid-state":
-        log = "devstat"  # whose counts are preferred to attributes of its maker
+        log = "devstat"  # its wear
     elif facts.model.startswith("ST"):
         log = "farm"  # smartctl before 7.4 refuses that
     if log:
@@ -166,66 +150,28 @@ def _without(drive: Drive, known: SmrFacts, error: FswizardError) -> Drive:
     return replace(drive, smr=verdict, pending=error.message)
 
 
-def _nvme_temperature_c(drive: Drive, machine: Machine) -> int | None:
-    """Temperature of an NVMe disk by the kernel, without root; a query might wake other disks."""
-    device = f"/sys/block/{drive.name}/device"
-    for directory in (device, f"{device}/hwmon"):
-        for name in machine.names(directory) if drive.bus == "nvme" else ():
-            reading = machine.number(f"{directory}/{name}/temp1_input", -1)
-            if name.startswith("hwmon") and reading > 0:
-                return round(reading / 1000)
-    return drive.temperature_c
-
-
-def life_used_percent(document: Any) -> int | None:
-    """By a standard, or else by an attribute of the disk's maker; None if it does not say."""
-    attribute, _written, _unit = _makers_attributes(document)
-    remaining = _count(_attribute(document, attribute).get("value"))
-    candidates = (
+def _wear(document: dict[str, Any]) -> tuple[int | None, int | None]:
+    """Percentage of life used and bytes written in it, as far as the disk reports them by a standard."""
+    used = [
         value_at(document, "nvme_smart_health_information_log.percentage_used"),
-        _statistic(document, 7, 8),
         value_at(document, "endurance_used.current_percent"),
         document.get("scsi_percentage_used_endurance_indicator"),
-        100 - remaining if remaining is not None else None,
-    )
-    return next((value for value in map(_count, candidates) if value is not None), None)
-
-
-def written_bytes(document: Any) -> int | None:
-    """In its life, by a standard, or else by an attribute of the disk's maker; None if it does not say."""
-    _life, attribute, unit_bytes = _makers_attributes(document)
-    candidates = (
-        (value_at(document, "nvme_smart_health_information_log.data_units_written"), _NVME_UNIT_BYTES),
-        (_statistic(document, 1, 24), SECTOR_BYTES),
-        (value_at(_attribute(document, attribute), "raw.value"), unit_bytes),
-    )
-    for value, unit in candidates:
-        if (count := _count(value)) is not None:
-            return count * unit
-    return None
-
-
-def _makers_attributes(document: Any) -> tuple[str, str, int]:
-    family = str(document.get("model_family")).partition(" ")[0]
-    return _ATTRIBUTES.get(family if document.get("rotation_rate") == 0 else "", ("", "", 0))
-
-
-def _attribute(document: Any, attribute: str) -> dict[str, Any]:
-    for row in rows_at(document, "ata_smart_attributes.table"):
-        if f"{row.get('id')} {row.get('name')}" == attribute:
-            return row
-    return {}
-
-
-def _statistic(document: Any, page_number: int, offset: int) -> Any:
-    """A device statistic (ACS-4, 9.5)."""
+    ]
+    units = _count(value_at(document, "nvme_smart_health_information_log.data_units_written"))
+    written_bytes = units * _NVME_UNIT_BYTES if units is not None else None
     for page in rows_at(document, "ata_device_statistics.pages"):
-        for row in rows_at(page, "table") if page.get("number") == page_number else ():
-            if row.get("offset") == offset and value_at(row, "flags.valid") is True:
-                return row.get("value")
-    return None
+        for row in rows_at(page, "table"):
+            statistic, count = (page.get("number"), row.get("offset")), _count(row.get("value"))
+            if count is None or value_at(row, "flags.valid") is not True:
+                continue
+            if statistic == _PERCENTAGE_USED:
+                used.insert(0, count)
+            elif statistic == _SECTORS_WRITTEN:
+                written_bytes = count * SECTOR_BYTES
+    percentages = [value for value in map(_count, used) if value is not None]
+    return percentages[0] if percentages else None, written_bytes
 
 
-def _count(value: Any) -> int | None:
+def _count(value: object) -> int | None:
     """A number that is not negative; None for anything else."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -29,11 +29,10 @@ SHINGLED: tuple[SmrKind, ...] = ("host-managed", "host-aware", "drive-managed")
 DISPUTED = "model-disputed"
 """Code of the evidence that sources disagree about a model, which hints do not settle."""
 _STRENGTHS: tuple[Confidence, ...] = ("certain", "strong", "weak")
-_ATA_VERSIONS = re.compile(r"ACS-([2-9])|ATA(?:/ATAPI)?-?([1-8])\b|^([1-9]|1\d)$")
-"""Versions in smartctl's words; `ATA8-ACS` and older smartctl's bare `8` are the eighth, `ACS-2` the ninth."""
+_UP_TO_ATA8 = re.compile(r"(?!.*ACS-[2-9])(?:.*ATA(?:/ATAPI)?-?[1-8]\b|[1-8]$)")
+"""Of several versions the highest counts; older smartctl prints a bare `8`."""
 _ACS_2 = re.compile(r"ACS-2(?: \(minor revision not indicated\)|, ATA8-ACS T13/1699-D revision \w+)")
 """Standard of disks that follow no later version; a damaged line has other words."""
-_ATA8 = 8
 _LEAST_SHINGLED_BYTES = 480_000_000_000
 _MEDIA = {
     "nvme": ("nvme", N_("It is an NVMe device: flash, not platters.")),
@@ -127,8 +126,8 @@ class SmrFacts:
     """Physical size of a sector."""
     rpm: int = 0
     medium: Medium = ""
-    zone_model: str = ""
-    """`host-managed` or `host-aware`, by the kernel."""
+    zone_model: Literal["", "host-managed", "host-aware"] = ""
+    """By the kernel."""
     peripheral: str = ""
     """SCSI device type in words, such as `host managed zoned block device`."""
     zoned: Zoned = ""
@@ -167,15 +166,24 @@ class SmrFacts:
 @in_english()
 def judge_smr(facts: SmrFacts, table: ModelTable | None = None) -> SmrVerdict:
     """The verdict by facts, with the evidence in words; `table` replaces the shipped table of models."""
-    evidence = tuple(_evidence(facts, table or shipped_table()))
-    silent = facts.trim_would_show and not facts.trim
-    if facts.medium == "rotating" and silent and all(item.says == "unknown" for item in evidence):
+    table = table or shipped_table()
+    rows = table.find(facts.model)
+    named = list(_by_name(facts, rows, table))
+    evidence = [*_own_words(facts, rows), *named]
+    if not rows and facts.source == "name" and facts.model:
+        evidence.append(_near_names(facts.model, table))
+    if not any(item.says in SHINGLED for item in named):  # the name is better evidence than the age
+        evidence += _marks(facts)
+    if facts.medium == "rotating" and facts.trim:
+        evidence.append(_trim(facts, rows))
+    elif facts.medium == "rotating" and facts.trim_would_show and all(item.says == "unknown" for item in evidence):
         text = N_(
             "It offers no TRIM and reports no zones, but neither do 4 in 10 drive-managed disks: this proves nothing."
         )
-        evidence += (_says("no-trim", "unknown", "weak", text),)
+        evidence.append(_says("no-trim", "unknown", "weak", text))
     kind, confidence = _weigh(evidence)
-    return SmrVerdict(kind, confidence, evidence, _KNOW.get(kind, ()) or tuple(_advice(kind, facts, evidence)))
+    advice = _KNOW.get(kind) or tuple(_advice(kind, facts, evidence))
+    return SmrVerdict(kind, confidence, tuple(evidence), advice)
 
 
 def judge_composed(members: Sequence[Drive]) -> SmrVerdict:
@@ -202,40 +210,22 @@ def _says(code: str, says: SmrKind, strength: Confidence, text: str, **fields: s
     return Evidence(code, says, strength, _(text, **fields))
 
 
-def _evidence(facts: SmrFacts, table: ModelTable) -> Iterator[Evidence]:
-    rows = table.find(facts.model)
-    yield from _own_words(facts, rows)
-    named = [*_family(facts, rows)]
-    for row in rows:
-        if row.kind != "not-a-hard-disk" or not facts.medium:
-            code, text = DISPUTED if row.disputed else "model-table", row_text(row, table.sources.get(row.source))
-            named.append(Evidence(code, row.kind, "weak" if row.kind == "unknown" else row.confidence, text))
-    yield from named
-    if not rows and facts.source == "name" and facts.model:
-        yield _near_names(facts.model, table)
-    if not any(item.says in SHINGLED for item in named):  # the name is better evidence than the age
-        yield from _marks(facts)
-    if facts.medium == "rotating" and facts.trim:
-        yield _trim(facts, rows)
-
-
 def _own_words(facts: SmrFacts, rows: Sequence[ModelRow]) -> Iterator[Evidence]:
     """What the disk and the kernel say of its zones, its medium and its recording."""
     type_, zones = facts.peripheral, facts.zone_model
-    for kind in SHINGLED:
-        if zones == kind:
-            text = N_("The kernel reports {kind} zones (queue/zoned in sysfs).")
-            yield _says("queue-zoned", kind, "certain", text, kind=kind)
+    if zones:
+        text = N_("The kernel reports {kind} zones (queue/zoned in sysfs).")
+        yield _says("queue-zoned", zones, "certain", text, kind=zones)
     if "host managed zoned" in type_:
         yield _says("device-type", "host-managed", "certain", N_("The SCSI device type is '{type}'."), type=type_)
-    for name, words in _OTHER_DEVICES.items():
+    for name, device in _OTHER_DEVICES.items():
         if name in type_:
             text = N_("The SCSI device type is '{type}': {device}.")
-            yield _says("device-type", "not-a-hard-disk", "certain", text, type=type_, device=_(words))
+            yield _says("device-type", "not-a-hard-disk", "certain", text, type=type_, device=_(device))
     if facts.zoned:
         text = N_("The disk itself reports {kind} zones ({place}).")
-        words = facts.zoned.replace("drive", "device")
-        yield _says("zoned", facts.zoned, "certain", text, kind=words, place=_(facts.zoned_where))
+        kind = facts.zoned.replace("drive", "device")
+        yield _says("zoned", facts.zoned, "certain", text, kind=kind, place=_(facts.zoned_where))
     if facts.medium in _MEDIA and zones != "host-managed":
         yield _says(_MEDIA[facts.medium][0], "not-a-hard-disk", "certain", _MEDIA[facts.medium][1])
     elif facts.removable and not facts.medium:
@@ -247,14 +237,14 @@ def _own_words(facts: SmrFacts, rows: Sequence[ModelRow]) -> Iterator[Evidence]:
     if facts.recording:
         says: SmrKind = "cmr"
         if facts.recording == "SMR":
-            listed = {row.kind for row in rows}
-            says = next((kind for kind in SHINGLED if kind in listed), "drive-managed")
+            listed = [row.kind for row in rows if row.kind in SHINGLED]
+            says = min(listed, key=SHINGLED.index, default="drive-managed")
         text = N_("The disk itself reports the recording type {type} (Seagate's FARM log).")
         yield _says("farm", says, "certain", text, type=facts.recording)
 
 
-def _family(facts: SmrFacts, rows: Sequence[ModelRow]) -> Iterator[Evidence]:
-    """What smartctl's own database says."""
+def _by_name(facts: SmrFacts, rows: Sequence[ModelRow], table: ModelTable) -> Iterator[Evidence]:
+    """What smartctl's own database and the table of models say."""
     family = facts.family.upper()
     text = _("smartctl's database names the family '{family}'.", family=facts.family)
     if "(SMR)" in family or "(CMR" in family:
@@ -266,16 +256,20 @@ def _family(facts: SmrFacts, rows: Sequence[ModelRow]) -> Iterator[Evidence]:
             yield Evidence("smartctl-family", says, "strong", text)
     elif not facts.medium and ("SSD" in family.replace("SSHD", "") or "FLASH" in family):
         yield Evidence("smartctl-family", "not-a-hard-disk", "strong", text)
+    for row in rows:
+        if row.kind != "not-a-hard-disk" or not facts.medium:
+            code, text = DISPUTED if row.disputed else "model-table", row_text(row, table.sources.get(row.source))
+            yield Evidence(code, row.kind, "weak" if row.kind == "unknown" else row.confidence, text)
 
 
 def _near_names(model: str, table: ModelTable) -> Evidence:
     """Models that a name which is not in the table may mean."""
     text = _("This name is not in the table of models.")
-    nearest, models = N_("Models that it may be: {models}."), table.meant(model)
-    if not models:
-        nearest, models = N_("The nearest names: {models}."), table.near(model)
-    if models:
-        listed = joined([_(_IS[kind], model=name) for name, kind in models], "; ")
+    nearest, names = N_("Models that it may be: {models}."), table.meant(model)
+    if not names:
+        nearest, names = N_("The nearest names: {models}."), table.near(model)
+    if names:
+        listed = joined([_(_IS[table.find(name)[0].kind], model=name) for name in names], "; ")
         text = joined((text, _(nearest, models=listed)))
     return Evidence("near-names", "unknown", "weak", text)
 
@@ -298,7 +292,7 @@ def _marks(facts: SmrFacts) -> Iterator[Evidence]:
     """
     if facts.medium not in ("rotating", "") or facts.flash_attributes or not facts.identifies_itself:
         return
-    if 0 < ata_version(facts.standard) <= _ATA8:
+    if _UP_TO_ATA8.match(facts.standard):
         text = N_(
             "It follows an ATA standard older than shingled disks ({standard}), as do 4,140 of 7,250 disks "
             "whose details people published, but none of the 619 shingled ones among them."
@@ -324,12 +318,6 @@ def _marks(facts: SmrFacts) -> Iterator[Evidence]:
     if 10_000 <= facts.rpm <= 15_100:
         text = N_("It spins at {rate} rpm. No shingled disk is known to spin faster than 7,200.")
         yield _says("fast-rotation", "cmr", "strong", text, rate=f"{facts.rpm:,}")
-
-
-def ata_version(standard: str) -> int:
-    """The highest version in words on the ATA standard: 8 for ATA8-ACS, 10 for ACS-3; 0 if there is none."""
-    versions = _ATA_VERSIONS.findall(standard)
-    return max((int(acs) + 7 if acs else int(ata or number) for acs, ata, number in versions), default=0)
 
 
 def _trim(facts: SmrFacts, rows: Sequence[ModelRow]) -> Evidence:
@@ -372,30 +360,26 @@ def _advice(kind: SmrKind, facts: SmrFacts, evidence: Sequence[Evidence]) -> Ite
         return
     if facts.network and kind == "unknown":
         yield N_("Another machine serves it over the network. Check the disks on that machine.")
-    elif refused:
-        if way := way_on(_(facts.problem)):
-            yield way
-    elif facts.volume:
+        return
+    if refused:
+        yield from filter(None, [way_on(_(facts.problem))])
+        return
+    if facts.volume:
         yield N_("Check the real disk on the virtual machine's host, or query the RAID controller.")
-    else:
-        said = {item.says for item in evidence} - {"unknown"}
-        if len(said) > 1 or any(item.code == DISPUTED for item in evidence):
-            yield N_("The sources disagree about this disk, so it stays unknown.")
-        yield from _ways_to_learn(facts)
-
-
-def _ways_to_learn(facts: SmrFacts) -> Iterator[str]:
-    """Commands and adapters that would give more evidence."""
-    if facts.bridge or (facts.model and facts.source != "name" and not facts.identifies_itself):
+        return
+    kinds = {item.says for item in evidence} - {"unknown"}
+    if len(kinds) > 1 or any(item.code == DISPUTED for item in evidence):
+        yield N_("The sources disagree about this disk, so it stays unknown.")
+    if facts.source == "name" and shipped_table().meant(facts.model):
+        yield N_("Look for the model's own name on the label or with `fswizard drives`, and name that.")
+    elif facts.source == "name":
+        yield N_("To be sure, query the disk itself: `fswizard smr DEVICE`, or `smartctl -x DEVICE | fswizard smr -`.")
+    elif facts.bridge or (facts.model and not facts.identifies_itself):
         yield N_(
             "A USB adapter or controller may hide the disk's name. Query through it with `smartctl -d sat -x "
             "DEVICE` (some need `-d sntasmedia`, `-d usbjmicron` or `-d megaraid,N`), or attach the disk to a SATA "
             "port."
         )
-    elif facts.source == "name" and shipped_table().meant(facts.model):
-        yield N_("Look for the model's own name on the label or with `fswizard drives`, and name that.")
-    elif facts.source == "name":
-        yield N_("To be sure, query the disk itself: `fswizard smr DEVICE`, or `smartctl -x DEVICE | fswizard smr -`.")
     else:
         if facts.source == "smartctl" and not facts.recent:
             yield N_("Use smartctl 7.2 or later, which also shows TRIM and zones: `smartctl -x DEVICE`.")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 
 from fswizard.drives.disk_facts import Usage
 from fswizard.drives.machine import Machine, mount_of, mounts
 from fswizard.drives.may_erase import Probed
+from fswizard.system.block_device import look_at
 
 
 def devices_at(path: str, machine: Machine) -> tuple[str, ...]:
@@ -19,43 +19,32 @@ def devices_at(path: str, machine: Machine) -> tuple[str, ...]:
     if mount is None:
         return ()
     if mount.kind == "zfs":
-        return _members_of_pool(mount.source.partition("/")[0], machine)
+        pool = mount.source.partition("/")[0]
+        members = []
+        for name in machine.names("/sys/class/block"):
+            contents = Probed(machine.properties(name))
+            if contents.type == "zfs_member" and contents.label == pool:
+                members.append(name)
+        return tuple(members)
     return tuple(name for name, mounted in Usage(machine).mounts.items() if mount in mounted)
-
-
-def _members_of_pool(pool: str, machine: Machine) -> tuple[str, ...]:
-    contents = {name: Probed(machine.properties(name)) for name in machine.names("/sys/class/block")}
-    return tuple(name for name, each in contents.items() if each.type == "zfs_member" and each.label == pool)
-
-
-def whole_disk(name: str, machine: Machine) -> str:
-    """The disk of a partition, or the device itself."""
-    directory = machine.real(f"/sys/class/block/{name}")
-    return directory.split("/")[-2] if machine.number(f"{directory}/partition") else name
 
 
 def disks_of(name: str, machine: Machine) -> tuple[str, ...]:
     """The disks that an array or volume is made of in the end; of a partition its disk."""
-    disk = whole_disk(name, machine)
-    devices = _made_of(disk, machine)
-    if not devices:
-        return (disk,)
-    disks = (disks_of(device, machine) for device in devices)
-    return tuple(dict.fromkeys(itertools.chain.from_iterable(disks)))
+    disk = look_at(name, machine).disk
+    disks: list[str] = []
+    for below in machine.names(f"/sys/block/{disk}/slaves"):
+        disks += disks_of(below, machine)
+    return tuple(dict.fromkeys(disks)) or (disk,)
 
 
 def disk_below(name: str, machine: Machine) -> str:
     """The one disk, array or multipath disk below a partition or volume; empty for several."""
-    disk = whole_disk(name, machine)
-    devices = _made_of(disk, machine)
-    if not devices or disk.startswith("md") or is_multipath(disk, machine):
+    disk = look_at(name, machine).disk
+    below = machine.names(f"/sys/block/{disk}/slaves")
+    if not below or disk.startswith("md") or is_multipath(disk, machine):
         return disk
-    return disk_below(devices[0], machine) if len(devices) == 1 else ""
-
-
-def _made_of(disk: str, machine: Machine) -> tuple[str, ...]:
-    """The devices that a volume or array is directly made of; empty for a disk."""
-    return machine.names(f"/sys/block/{disk}/slaves")
+    return disk_below(below[0], machine) if len(below) == 1 else ""
 
 
 def is_multipath(name: str, machine: Machine) -> bool:

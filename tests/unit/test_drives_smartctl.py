@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from fswizard.drives.smartctl import details, details_each, life_used_percent, written_bytes
+from fswizard.drives.smartctl import details, details_each
 from fswizard.model.drive import Drive
 from tests.builders import make_drive
 from tests.fakes.clock import SimulatedClock
@@ -29,7 +28,6 @@ ANSWER = {
     "temperature": {"current": 34},
     "power_on_time": {"hours": 1234},
 }
-NVME = make_drive(name="nvme0n1", bus="nvme", kind="nvme")
 
 
 def answering(directory: Path, answer: dict[str, object], code: int = 0, only: str = "") -> None:
@@ -73,17 +71,12 @@ def test_an_answer_fills_in_what_the_kernel_does_not_know_and_a_sleeping_disk_is
     assert "--nocheck" not in calls(programs)[-1]
 
 
-def test_the_farm_log_and_the_statistics_of_an_ssd_are_asked_for_where_there_may_be_some(programs: Path) -> None:
+def test_the_farm_log_of_a_seagate_is_asked_for(programs: Path) -> None:
     farm = {"seagate_farm_log": {"page_1_drive_information": {"drive_recording_type": "SMR"}}}
     answering(programs, {**ANSWER, **farm, "smartctl": {"version": [7, 4]}})
     known = details(disk())
     assert any("--log farm" in call for call in calls(programs))
     assert (known.smr.kind, known.smr.confidence) == ("drive-managed", "certain")
-    pages = [{"number": 7, "table": [{"offset": 8, "value": 5, "flags": {"valid": True}}]}]
-    answering(programs, {**ANSWER, "rotation_rate": 0, "ata_device_statistics": {"pages": pages}})
-    known = details(disk())
-    assert "--log devstat" in calls(programs)[-1]
-    assert known.life_used_percent == 5
 
 
 def test_a_hanging_smartctl_is_given_up_and_nonsense_is_no_answer(programs: Path) -> None:
@@ -142,19 +135,39 @@ def test_a_bridge_is_got_through_and_what_it_hid_is_said(programs: Path, tmp_pat
     assert "Unknown USB bridge" in still_hidden.pending
 
 
-def test_an_nvme_disk_tells_its_temperature_and_endurance_where_it_says_its_wear(
-    programs: Path, tmp_path: Path
+def statistics(*, valid: bool) -> dict[str, object]:
+    """What `--log devstat` adds, cut down to 5 % used and 8,274,386,439 sectors written, of a real disk."""
+    figures = {(7, 8): 5, (1, 24): 8274386439}
+    pages = [
+        {"number": page, "table": [{"offset": offset, "value": value, "flags": {"valid": valid}}]}
+        for (page, offset), value in figures.items()
+    ]
+    return {"ata_device_statistics": {"pages": pages}}
+
+
+@pytest.mark.parametrize(
+    ("document", "used", "written", "endurance"),
+    [
+        (statistics(valid=True), 5, 8274386439 * 512, 8274386439 * 512 * 20),
+        (statistics(valid=False), None, None, None),
+        ({"endurance_used": {"current_percent": 7}}, 7, None, None),
+        ({**statistics(valid=True), "endurance_used": {"current_percent": 7}}, 5, 8274386439 * 512,
+         8274386439 * 512 * 20),
+        ({"scsi_percentage_used_endurance_indicator": 12}, 12, None, None),
+        ({"nvme_smart_health_information_log": {"data_units_written": 5859375, "percentage_used": 3}}, 3, 3 * 10**12,
+         100 * 10**12),
+        ({"nvme_smart_health_information_log": {"data_units_written": 5859375, "percentage_used": 0}}, 0, 3 * 10**12,
+         None),
+        ({"temperature": "hot", "endurance_used": [1], "nvme_smart_health_information_log": None}, None, None, None),
+    ],
+)  # fmt: skip
+def test_wear_is_read_where_a_standard_says_its_unit(
+    document: dict[str, object], used: int | None, written: int | None, endurance: int | None, programs: Path
 ) -> None:
-    answering(programs, saying("Smartctl open device: /dev/nvme0n1 failed: Permission denied"), code=2)
-    known = details(NVME, machine=machine("laptop", tmp_path))
-    assert known.temperature_c == 42
-    assert NVME.endurance_bytes is None
-    for used, endurance in ((3, 100 * 10**12), (0, None)):
-        log = {"data_units_written": 5859375, "percentage_used": used}
-        answering(programs, {"model_name": "An SSD", "nvme_smart_health_information_log": log})
-        known = details(NVME, machine=machine("laptop", tmp_path / str(used)))
-        assert known.written_bytes == 3 * 10**12
-        assert known.endurance_bytes == endurance
+    answering(programs, {"model_name": "An SSD", "rotation_rate": 0, **document})
+    known = details(disk(kind="ssd"))
+    assert (known.life_used_percent, known.written_bytes, known.endurance_bytes) == (used, written, endurance)
+    assert "--log devstat" in calls(programs)[-1]
 
 
 @pytest.mark.parametrize("bus", ["loop", "md", "virtio", "mmc"])
@@ -163,67 +176,3 @@ def test_what_smartctl_cannot_ask_is_left_alone(programs: Path, bus: str) -> Non
     drive = make_drive(bus=bus)
     assert details(drive) is drive
     assert not (programs / "calls").exists()
-
-
-# Wear of solid-state disks
-
-
-def statistics(used: int, sectors: int, **flags: bool) -> dict[str, Any]:
-    """What `smartctl --json --log devstat` prints, cut down to the two figures."""
-    valid = {"valid": True, **flags}
-    written = {"offset": 24, "value": sectors, "flags": valid}
-    worn = {"offset": 8, "value": used, "flags": valid}
-    return {"ata_device_statistics": {"pages": [{"number": 1, "table": [written]}, {"number": 7, "table": [worn]}]}}
-
-
-def attributes(family: str, *rows: tuple[int, str, int, int]) -> dict[str, Any]:
-    """Number, name, normalised value and raw value of each attribute of a solid-state disk."""
-    table = [{"id": number, "name": name, "value": value, "raw": {"value": raw}} for number, name, value, raw in rows]
-    known = {"model_family": family} if family else {}
-    return {"rotation_rate": 0, **known, "ata_smart_attributes": {"table": table}}
-
-
-INTEL = attributes(
-    "Intel 730 and DC S35x0/3610/3700 Series SSDs",
-    (233, "Media_Wearout_Indicator", 22, 0), (241, "Host_Writes_32MiB", 100, 15376617),
-)  # fmt: skip
-MICRON = attributes(
-    "Micron 5100 Pro / 52x0 / 5300 SSDs",
-    (202, "Percent_Lifetime_Remain", 100, 0), (246, "Total_LBAs_Written", 100, 130006927240),
-)  # fmt: skip
-SAMSUNG = attributes(
-    "Samsung based SSDs",
-    (177, "Wear_Leveling_Count", 99, 60), (202, "Exception_Mode_Status", 100, 0),
-    (241, "Total_LBAs_Written", 99, 27300548916),
-)  # fmt: skip
-UNKNOWN = attributes(
-    "",
-    (177, "Wear_Leveling_Count", 100, 0), (231, "Unknown_SSD_Attribute", 100, 94),
-    (241, "Total_LBAs_Written", 100, 3945),
-)  # fmt: skip
-"""Figures of real disks; the last one is 5 % worn and has written 4.24 TB."""
-
-
-@pytest.mark.parametrize(
-    ("document", "used", "written"),
-    [
-        (INTEL, 78, 15376617 * (32 << 20)),
-        (MICRON, 0, 130006927240 * 512),
-        (SAMSUNG, 1, 27300548916 * 512),
-        (UNKNOWN, None, None),
-        ({**UNKNOWN, **statistics(5, 8274386439)}, 5, 8274386439 * 512),
-        ({**SAMSUNG, **statistics(0, 27300548917)}, 0, 27300548917 * 512),
-        ({**SAMSUNG, **statistics(0, 5, valid=False)}, 1, 27300548916 * 512),
-        ({**SAMSUNG, "rotation_rate": 5400}, None, None),
-        (attributes("Samsung based SSDs", (177, "Another_Name", 40, 0)), None, None),
-        ({"endurance_used": {"current_percent": 7}}, 7, None),
-        ({"scsi_percentage_used_endurance_indicator": 12}, 12, None),
-        # A real INTEL SSDPE2KE020T7.
-        ({"nvme_smart_health_information_log": {"data_units_written": 577364942, "percentage_used": 3}}, 3,
-         295_610_850_304_000),
-    ],
-)  # fmt: skip
-def test_wear_comes_from_the_standard_before_the_makers_own_attributes(
-    document: dict[str, Any], used: int | None, written: int | None
-) -> None:
-    assert (life_used_percent(document), written_bytes(document)) == (used, written)
