@@ -7,7 +7,16 @@ import shlex
 
 from fswizard.errors import UsageError
 from fswizard.filesystems import parse_candidate
-from fswizard.filesystems.commands import LABELS, Commands, DeviceNames, crypttab_line, fstab_line, make, volume_path
+from fswizard.filesystems.commands import (
+    LABELS,
+    Commands,
+    DeviceNames,
+    crypttab_line,
+    fstab_line,
+    make,
+    make_below,
+    volume_path,
+)
 from fswizard.language import _
 from fswizard.model.filesystem import TMPFS, Candidate
 from fswizard.model.layout import LUKS, MD
@@ -51,8 +60,8 @@ def commands(plan: Plan, name: str) -> tuple[str, ...]:
         return (mount,)
 
     lines = [shlex.join(command) for command in making(candidate, label)]
-    if how := candidate.encryption:
-        opened = crypttab_line(label, DISK, workqueues=how["workqueues"], discards=how["discards"])
+    if candidate.below and candidate.below.layout.maker == LUKS:
+        opened = crypttab_line(label, DISK, candidate.below)
         lines += [f"# {_('for /etc/crypttab:')}", opened, f"# {_('for /etc/fstab:')}"]
     if not filesystem.pool:
         lines.append(mount)
@@ -103,9 +112,5 @@ def making(candidate: Candidate, label: str = LABEL) -> Commands:
     elif below and below.layout.maker == LUKS:
         device = volume_path(label)
     names = DeviceNames(tuple(devices), device, name, uuid="", directory="", label=label)
-
-    steps: list[tuple[str, ...]] = []
-    for order in candidate.orders(scratch=False):
-        # Commands to be copied lack the marks of a run's disks, and any disk that was measured as missing.
-        steps += make(order.verb, names, candidate.filesystem.mkfs_program, **order.fields, copied=True)
-    return tuple(steps)
+    # Commands to be copied lack the marks of a run's disks, and any disk that was measured as missing.
+    return (*make_below(candidate, names, copied=True), *make(candidate, names, copied=True))

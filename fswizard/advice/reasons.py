@@ -10,7 +10,7 @@ from fswizard.advice.words import feature_word, feature_words, present
 from fswizard.language import N_, _, joined, listing, n_, p_, shown
 from fswizard.model.analysis import Ratio, Reason, Summary
 from fswizard.model.filesystem import Candidate
-from fswizard.model.layout import DEGRADED
+from fswizard.model.layout import DEGRADED, LUKS
 from fswizard.model.metrics import FSYNC_MEDIAN, FSYNC_WORST, is_stall
 from fswizard.model.result import Result
 from fswizard.model.units import size_text, speed_text, stall_text, times_text
@@ -178,7 +178,8 @@ def _encryption(choice: Choice) -> Iterator[Reason]:
     """What an encrypted volume costs, if the same filesystem was measured on one and without."""
     for candidate in choice.plan.candidates:
         plain = candidate.name.partition("+")[2]
-        pair = choice.analysis.pair(candidate.name, plain) if candidate.encryption else None
+        encrypted = candidate.below is not None and candidate.below.layout.maker == LUKS
+        pair = choice.analysis.pair(candidate.name, plain) if encrypted else None
         if pair and pair.verdict != "open":
             text = N_("On this processor, {candidate} is {speed} than {plain} without.")
             if pair.verdict == "alike":

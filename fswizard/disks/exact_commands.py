@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from fswizard.filesystems import commands
-from fswizard.filesystems.commands import Command, Commands, DeviceNames
+from fswizard.filesystems.commands import Command, DeviceNames
 from fswizard.language import _
 from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import LUKS, MD
@@ -84,27 +84,17 @@ def making(candidate: Candidate, devices: Sequence[str], kept: str = "") -> Iter
     """From the devices as they are to the candidate, mounted; one that is `kept` is copied from there."""
     for device in devices:
         yield _as_root(commands.wipe(device), _("forget the previous candidate"), candidate)
-    filesystem = candidate.filesystem
-    name, device = (POOL if filesystem.pool else LABEL), devices[0]
+    name, device = (POOL if candidate.filesystem.pool else LABEL), devices[0]
     if below := candidate.below:
         name, device = (VOLUME, commands.volume_path(VOLUME)) if below.layout.alone else (ARRAY, MD_DEVICE)
     names = DeviceNames(tuple(devices), device, name, UUID, MOUNT)
     if kept:
         yield _as_root(commands.copy(kept, devices[0]), FORMAT, candidate)
-    for order in () if kept else candidate.orders(scratch=True):
-        for command in commands.make(order.verb, names, filesystem.mkfs_program, **order.fields):
+    else:
+        for command in (*commands.make_below(candidate, names), *commands.make(candidate, names)):
             yield _as_root(command, FORMAT, candidate)
-    for command in mounting(candidate, names, os.getuid(), os.getgid()):
+    for command in commands.mount(candidate, names, os.getuid(), os.getgid()):
         yield _as_root(command, MOUNTING, candidate)
-
-
-def mounting(candidate: Candidate, names: DeviceNames, uid: int, gid: int) -> Commands:
-    """The commands that mount a candidate as root; of those that btrfs spreads no other device is looked at."""
-    further: Command = ()
-    if candidate.array and candidate.array.layout.maker == "btrfs":
-        further = commands.btrfs_options(names.devices, missing=candidate.array.degraded)
-    kind, options = candidate.filesystem.mount_type, candidate.scratch_mount_options
-    return commands.mount(names, kind, options, uid, gid, further=further)
 
 
 def ending(candidates: Sequence[Candidate], devices: Sequence[str]) -> Iterator[PlannedCommand]:

@@ -19,7 +19,6 @@ from fswizard.disks.as_root import root
 from fswizard.disks.claim import ClaimedDevice
 from fswizard.disks.disk import Begun, Disk, DiskFailed, fio_command, succeeded, users
 from fswizard.disks.disk_errors import DiskErrors
-from fswizard.disks.exact_commands import mounting
 from fswizard.disks.loop import LoopDevice, attach, unlocked
 from fswizard.disks.memory_limit import Limited, limited
 from fswizard.disks.scratch_file import EDGE_BYTES, FUSE
@@ -30,7 +29,7 @@ from fswizard.filesystems import mounting as grammar
 from fswizard.filesystems.commands import Command, DeviceNames
 from fswizard.language import _
 from fswizard.model.filesystem import Candidate
-from fswizard.model.layout import Array
+from fswizard.model.layout import DMSETUP, Array
 from fswizard.model.plan import Member
 from fswizard.model.text import safe
 from fswizard.progress.emitter import Emitter
@@ -138,9 +137,8 @@ class RootDisk(Disk):
             self._make_nodes()
         key = os.urandom(KEY_BYTES)
         made: list[Finished] = []
-        for order in candidate.orders(scratch=True):
-            names, program = self._device_names(), candidate.filesystem.mkfs_program
-            for argv in commands.make(order.verb, names, program, **order.fields):
+        for step in (commands.make_below, commands.make):
+            for argv in step(candidate, self._device_names()):
                 begun(argv)
                 made.append(await self._run(argv, key))
                 if made[-1].exit_code:
@@ -156,7 +154,7 @@ class RootDisk(Disk):
         The `key` of a volume is known to its programs and the kernel alone, and is stored nowhere.
         """
         if argv[0] == "cryptsetup":
-            as_root.find(commands.DMSETUP)  # it closes the volume
+            as_root.find(DMSETUP)  # it closes the volume
             return await as_root.finish(argv, given=key)
         if argv[:2] == ("zpool", "export"):
             return await stack.until_free(argv)
@@ -191,7 +189,7 @@ class RootDisk(Disk):
             os.makedirs(self.directory, 0o700, exist_ok=True)
         if self._is_pool:
             self._make_nodes()
-        for argv in mounting(candidate, self._device_names(), uid, gid):
+        for argv in commands.mount(candidate, self._device_names(), uid, gid):
             finished = await as_root.finish(argv)
             if finished.exit_code:
                 break

@@ -247,7 +247,7 @@ def steps(candidate: Candidate, choices: SetUpChoices, here: Here) -> Iterator[S
     """
     made, point, kind = candidate.filesystem, choices.mount_point, candidate.filesystem.name
     device = '"$part"' if choices.partition else '"$disk"'
-    make = make_kept(kind, made.mkfs_program, candidate.mkfs_arguments(scratch=False), choices.label)
+    make = make_kept(candidate, choices.label)
     options = (*candidate.mount_options, *grammar.added_options(made.mount_type, here.uid, here.gid), *OPTIONS)
     reload = "systemctl daemon-reload"
     yield Step("removing what was on it", 'wipefs --all "$disk"')

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import combinations
 
@@ -12,8 +12,9 @@ from fswizard.errors import UsageError
 from fswizard.filesystems.layouts import layouts, layouts_of, parse_array
 from fswizard.filesystems.loader import catalogue, mounted_as
 from fswizard.language import _
-from fswizard.model.filesystem import AGED, Candidate, Filesystem, MkfsOption, MountOption
+from fswizard.model.filesystem import AGED, Candidate, Filesystem
 from fswizard.model.layout import DEGRADED, MD, PROGRAMS, Array
+from fswizard.model.option import Option
 from fswizard.model.text import safe
 
 _BELOW = re.compile(rf"\s*({'|'.join(PROGRAMS)})\s*(?:[:,]|(?=\+)|$)", re.IGNORECASE)
@@ -47,42 +48,39 @@ def parse_candidate(text: str) -> Candidate:
     filesystem = _find_filesystem(maker.strip())
     tokens = [token.strip() for token in rest.split(",")] if colon else []
     tokens = [token for token in tokens if token != _NO_OPTION]
-    if AGED in tokens:
+    is_aged = AGED in tokens
+    if is_aged:
         tokens.remove(AGED)
-        return aged(parse_candidate(f"{maker}:{','.join(tokens)}" if tokens else maker))
-    array, tokens = _take_array(filesystem, tokens)
-    mount: dict[str, MountOption] = {}
-    mkfs: dict[str, MkfsOption] = {}
+    array = _take_array(filesystem, tokens)
+    chosen: dict[str, Option] = {}
     for token in tokens:
         option = next((option for option in filesystem.options if option.is_meant_by(token)), None)
         if option is None:
             raise _unknown_option(filesystem, token)
-        if token in mount or token in mkfs:
+        if token in chosen:
             raise UsageError(
                 _("{filesystem}: the option {option} was named twice.", filesystem=filesystem.name, option=safe(token)),
                 _("Name it once."),
             )
-        if isinstance(option, MountOption):
-            mount[token] = option
-        else:
-            mkfs[token] = option
-    chosen: dict[str, MountOption | MkfsOption] = {**mount, **mkfs}
-    _refuse_conflicts(filesystem, chosen)
-    _refuse_beside_layout(array, chosen)
-    mount_options = sorted(mount, key=lambda token: filesystem.mount_options.index(mount[token]))
-    ordered = sorted(mkfs.items(), key=lambda item: filesystem.mkfs_options.index(item[1]))
-    mkfs_options = [replace(option, chosen=token.partition("=")[2] * bool(option.pattern)) for token, option in ordered]
+        chosen[token] = option
+    for (first, one), (second, other) in combinations(chosen.items(), 2):
+        if one.name == other.name or other.name in one.replaces or one.name in other.replaces:
+            raise _not_combined(filesystem, first, second)
+    ordered = sorted(chosen.items(), key=lambda item: filesystem.options.index(item[1]))
+    mkfs = [replace(o, chosen=token.partition("=")[2] * bool(o.pattern)) for token, o in ordered if o.flag]
+    mount = tuple(token for token, option in ordered if not option.flag)
     words = array.name.partition(":")[2].split(",") if array else []
-    named = (*words, *mount_options, *(option.token for option in mkfs_options))
-    name = f"{filesystem.name}:{','.join(named)}" if named else filesystem.name
-    return Candidate(name, filesystem, tuple(mkfs_options), tuple(mount_options), array=array)
+    named = ",".join((*words, *dict(ordered)))
+    name = f"{filesystem.name}:{named}" if named else filesystem.name
+    candidate = _on(array, Candidate(name, filesystem, tuple(mkfs), mount))
+    return aged(candidate) if is_aged else candidate
 
 
 def aged(candidate: Candidate) -> Candidate:
     """The same, aged; UsageError where it can't be."""
     if candidate.array is not None or candidate.filesystem.pool:
         raise _not_aged(candidate.array.name if candidate.array else candidate.filesystem.title)
-    return candidate.grown_old()
+    return replace(candidate, name=f"{candidate.name}{',' if ':' in candidate.name else ':'}{AGED}", aged=True)
 
 
 def _not_aged(what: str) -> UsageError:
@@ -122,41 +120,37 @@ def _on_array(maker: str, text: str) -> Candidate:
         )
     if candidate.aged:
         raise _not_aged(array.name)
-    _refuse_beside_layout(array, {option.token: option for option in candidate.mkfs_options})
-    return replace(candidate, name=f"{array.name}+{candidate.name}", array=array)
+    return replace(_on(array, candidate), name=f"{array.name}+{candidate.name}")
 
 
-def _take_array(filesystem: Filesystem, tokens: list[str]) -> tuple[Array | None, list[str]]:
-    """The layout among the options of a filesystem that makes arrays of its own, and the options left."""
+def _take_array(filesystem: Filesystem, tokens: list[str]) -> Array | None:
+    """The layout among the options of a filesystem that makes arrays of its own, which is taken from there."""
     known = layouts_of(filesystem.name)
     words = [token for token in tokens if token in known]
     if len(words) > 1:
         raise _not_combined(filesystem, words[0], words[1])
-    if not words:
-        if DEGRADED in tokens:
-            layouts = ", ".join(f"{name},{DEGRADED}" for name in known)
-            raise UsageError(
-                _("{name} isn't spread over several devices, so none can be missing.", name=filesystem.name),
-                _("Name a layout as well: {layouts}.", layouts=layouts)
-                if known
-                else _("Name an array under it, such as {array}.", array=f"md:raid5,{DEGRADED}+{filesystem.name}"),
-            )
-        return None, tokens
-    mine = [token for token in tokens if token in (words[0], DEGRADED)]
-    array = parse_array(filesystem.name, [words[0], *(token for token in mine if token != words[0])])
-    return array, [token for token in tokens if token not in mine]
+    if not words and DEGRADED in tokens:
+        layouts = ", ".join(f"{name},{DEGRADED}" for name in known)
+        raise UsageError(
+            _("{name} isn't spread over several devices, so none can be missing.", name=filesystem.name),
+            _("Name a layout as well: {layouts}.", layouts=layouts)
+            if known
+            else _("Name an array under it, such as {array}.", array=f"md:raid5,{DEGRADED}+{filesystem.name}"),
+        )
+    words += [token for token in tokens if token == DEGRADED]
+    for word in words:
+        tokens.remove(word)
+    return parse_array(filesystem.name, words) if words else None
 
 
-def _refuse_beside_layout(array: Array | None, chosen: Mapping[str, MountOption | MkfsOption]) -> None:
-    for name, option in chosen.items():
+def _on(array: Array | None, candidate: Candidate) -> Candidate:
+    """The candidate on an array; UsageError where both choose the same."""
+    for option in candidate.mkfs_options:
         if array and option.name in array.layout.replaces:
-            raise UsageError(
-                _(
-                    "{layout} and {option} can't be combined: the layout sets this itself.",
-                    layout=array.layout.name, option=name,
-                ),
-                _("Leave one of them out."),
-            )  # fmt: skip
+            text = _("{layout} and {option} can't be combined: the layout sets this itself.",
+                     layout=array.layout.name, option=option.token)  # fmt: skip
+            raise UsageError(text, _("Leave one of them out."))
+    return replace(candidate, array=array)
 
 
 def _find_filesystem(name: str) -> Filesystem:
@@ -181,43 +175,28 @@ def _find_filesystem(name: str) -> Filesystem:
     raise UsageError(_("There is no filesystem {name} in the catalogue.", name=safe(name)), hint(name, known))
 
 
-def value_error(filesystem: Filesystem, token: str) -> UsageError | None:
-    """What is wrong with the value in `token`; None where there is no such option."""
-    name, __, value = token.partition("=")
-    of_that_name = [option for option in filesystem.options if option.name == name]
-    if of_that_name:
-        text = _(
-            "{filesystem}: the option {option} does not take the value {value}.",
-            filesystem=filesystem.name, option=name, value=safe(value),
-        )  # fmt: skip
-        if not any(option.pattern for option in of_that_name):
-            text = _("{filesystem}: the option {option} takes no value.", filesystem=filesystem.name, option=name)
-        elif not value:
-            text = _("{filesystem}: the option {option} needs a value.", filesystem=filesystem.name, option=name)
-        examples = [t for option in of_that_name if not option.unsafe for t in option.tokens if "=" in t]
-        alone, like = _("Write {option} alone.", option=name), _("For example: {options}.", options=", ".join(examples))
-        return UsageError(text, like if examples else alone)
-    return None
-
-
 def _unknown_option(filesystem: Filesystem, token: str) -> UsageError:
-    if wrong_value := value_error(filesystem, token):
-        return wrong_value
-    known = dict.fromkeys([*(option.name for option in filesystem.options), *layouts_of(filesystem.name)])
+    """What is wrong with an option that the filesystem does not take, or not with this value."""
+    name, __, value = token.partition("=")
     if not token:
-        return UsageError(
-            _("{filesystem}: an option is empty.", filesystem=filesystem.name), _("Put a single comma between options.")
-        )
-    text = _("{filesystem} has no option {option}.", filesystem=filesystem.name, option=safe(token))
-    if mounted_as(token.partition(":")[0].lower()):
-        return UsageError(text, _("Put ; before another filesystem: ; {filesystem}", filesystem=token))
-    return UsageError(text, hint(token, known))
-
-
-def _refuse_conflicts(filesystem: Filesystem, chosen: dict[str, MountOption | MkfsOption]) -> None:
-    for (first, one), (second, other) in combinations(chosen.items(), 2):
-        if one.name == other.name or other.name in one.replaces or one.name in other.replaces:
-            raise _not_combined(filesystem, first, second)
+        text = _("{filesystem}: an option is empty.", filesystem=filesystem.name)
+        return UsageError(text, _("Put a single comma between options."))
+    named = [option for option in filesystem.options if option.name == name]
+    if not named:
+        text = _("{filesystem} has no option {option}.", filesystem=filesystem.name, option=safe(token))
+        if mounted_as(token.partition(":")[0].lower()):
+            return UsageError(text, _("Put ; before another filesystem: ; {filesystem}", filesystem=token))
+        known = dict.fromkeys([*(option.name for option in filesystem.options), *layouts_of(filesystem.name)])
+        return UsageError(text, hint(token, known))
+    if not any(option.pattern for option in named):
+        text = _("{filesystem}: the option {option} takes no value.", filesystem=filesystem.name, option=name)
+        return UsageError(text, _("Write {option} alone.", option=name))
+    text = _("{filesystem}: the option {option} needs a value.", filesystem=filesystem.name, option=name)
+    if value:
+        text = _("{filesystem}: the option {option} does not take the value {value}.",
+                 filesystem=filesystem.name, option=name, value=safe(value))  # fmt: skip
+    examples = [example for option in named if not option.unsafe for example in option.tokens if "=" in example]
+    return UsageError(text, _("For example: {options}.", options=", ".join(examples)))
 
 
 def _not_combined(filesystem: Filesystem, first: str, second: str) -> UsageError:

@@ -1,6 +1,6 @@
 """The one maker of commands: plans show them with stand-ins, runs carry them out, reports offer them for copying.
 
-Pure. Whether the words are allowed is checked where they come in, by `grammar`.
+Pure. A run makes the candidates that its plan names from the catalogue; nothing else reaches these commands as root.
 """
 
 from __future__ import annotations
@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from fswizard.filesystems import mounting as grammar
+from fswizard.model.filesystem import Candidate
+from fswizard.model.layout import DEGRADED, DMSETUP, Array
 
 Command = tuple[str, ...]
 Commands = tuple[Command, ...]
@@ -21,7 +22,6 @@ IMAGE, IMAGE_UNIT_BYTES = "IMAGE", 4 << 20
 """Placeholder for the nameless file of a scratch image, and the bytes of it that are written at a time."""
 POOL_MARK = "fswizard:pool"
 """Property that every pool of ours carries from its making on, with its name as value: no other pool has it."""
-POOL_OPTIONS = ("failmode=continue",)
 POOL_PROPERTIES = ("mountpoint=legacy", "canmount=noauto", "setuid=off", "devices=off")
 """Nothing of a pool is mounted but by the run that made it."""
 APART = ("-R", MOUNT_ROOT, "-o", "cachefile=none")
@@ -30,7 +30,6 @@ MISSING = "missing"
 """mdadm's word for a member that is left out (mdadm(8))."""
 WITHOUT_CONFIGURATION = "--config=none"
 """After what says the mode, which mdadm takes as its first option only."""
-DMSETUP = "dmsetup"
 NILFS2, CLEANER = "nilfs2", "nilfs_cleanerd"
 WITHOUT_CLEANER, PROTECTED = "nogc", "pp="
 """Options that mean the cleaner and not the kernel (mount.nilfs2(8))."""
@@ -86,52 +85,65 @@ def copy(source: str, path: str) -> Command:
     return ("dd", f"if={source}", f"of={path}", "bs=4M", "iflag=direct", "oflag=direct", "status=none")
 
 
-def make(
-    verb: str, names: DeviceNames, program: str = "", *, filesystem: str = "", arguments: Sequence[str] = (),
-    level: str = "", chunk_kib: int = 0, bitmap: str = "", missing: int = 0, copied: bool = False, **how: Any,
-) -> Commands:  # fmt: skip
-    """The commands of a step of making a candidate (`Order`): its verb, and its fields.
+def make_below(candidate: Candidate, names: DeviceNames, *, copied: bool = False) -> Commands:
+    """The commands that make the array or volume that a candidate lies on, if it lies on one.
 
-    `program` is the mkfs of `filesystem`. What is made to be measured is marked as a run's own, and is without its
-    last device where one is `missing`; a command to be `copied` has none of that.
+    What is made to be measured is marked as a run's own, and is without its last device where one shall be missing; a
+    command to be `copied` has none of that. So it is with `make`.
     """
-    if verb == "array":
-        return (create_array(names, level, chunk_kib=chunk_kib, bitmap=bitmap, missing=missing, copied=copied),)
-    if verb == "encrypt":
-        return encrypt(names, **how, copied=copied)
-    if filesystem == grammar.ZFS:
-        return create_pool(names, arguments, level, missing=missing, copied=copied)
-    if verb == "mkfs":
-        kept = make_kept(filesystem, program, arguments, names.label, names.device) if copied else ()
-        return (kept or (program, *arguments, names.device),)
-    built = (program, *arguments, "-L", names.name, "-d", level, "-m", level, *names.devices)
-    return (built, wipe(names.devices[-1])) if missing else (built,)
+    array = candidate.below
+    if array is None:
+        return ()
+    return encrypt(names, array, copied) if array.layout.alone else (create_array(names, array, copied),)
 
 
-def mount(
-    names: DeviceNames, mount_type: str, options: Sequence[str], uid: int, gid: int, *, further: Sequence[str] = ()
-) -> Commands:
-    """Mount a device, or a pool by its name, for a user; `further` options come from how it is spread.
+def make(candidate: Candidate, names: DeviceNames, *, copied: bool = False) -> Commands:
+    """The commands that make a candidate's filesystem, once there is what `make_below` makes."""
+    filesystem, array = candidate.filesystem, candidate.array
+    arguments = candidate.mkfs_arguments(scratch=not copied)
+    if filesystem.pool:
+        return create_pool(names, arguments, array, copied)
+    if array and not candidate.below:
+        level = array.layout.level
+        spread = ("-L", names.name, "-d", level, "-m", level, *names.devices)
+        degrade = (wipe(names.devices[-1]),) if array.degraded and not copied else ()
+        return ((filesystem.mkfs_program, *arguments, *spread), *degrade)
+    if copied:
+        return (make_kept(candidate, names.label, names.device),)
+    return ((filesystem.mkfs_program, *arguments, names.device),)
 
-    NILFS2's cleaner is started by us, to be sure that it ends.
-    """
-    options = (*options, *grammar.added_options(mount_type, uid, gid), *further)
-    known = kernel_options(options) if mount_type == NILFS2 else options
+
+def mount(candidate: Candidate, names: DeviceNames, uid: int, gid: int) -> Commands:
+    """Mount a candidate for a user, as root. NILFS2's cleaner is started by us, to be sure that it ends."""
+    mount_type, chosen = candidate.filesystem.mount_type, candidate.scratch_mount_options
+    options = [*chosen, *grammar.added_options(mount_type, uid, gid)]
+    source = names.device
+    before: Commands = ()
+    after: Commands = ()
+    if candidate.filesystem.pool:
+        source, before = names.name, (import_pool(names.name),)
+    elif candidate.array and not candidate.below:
+        # No other device is looked at.
+        missing = candidate.array.degraded
+        options += [f"device={path}" for path in names.devices[1 : -1 if missing else None]]
+        options += [DEGRADED] if missing else []
+    elif mount_type == NILFS2:
+        period = [option.removeprefix(PROTECTED) for option in chosen if option.startswith(PROTECTED)]
+        if WITHOUT_CLEANER not in chosen and "ro" not in chosen:
+            after = ((CLEANER, *(("-p", period[-1]) if period else ()), source, names.directory),)
+        options = [option for option in options if option != WITHOUT_CLEANER and not option.startswith(PROTECTED)]
     internal = () if mount_type in grammar.FUSE else ("--internal-only",)
-    source = names.name if mount_type == grammar.ZFS else names.device
-    words = ("-t", mount_type, "-o", ",".join(known), source, names.directory)
-    command = ("mount", "--no-canonicalize", "--no-mtab", *internal, *words)
-    if mount_type == grammar.ZFS:
-        return (import_pool(source), command)
-    return (command, *cleaner(options, source, names.directory)) if mount_type == NILFS2 else (command,)
+    words = ("-t", mount_type, "-o", ",".join(options), source, names.directory)
+    return (*before, ("mount", "--no-canonicalize", "--no-mtab", *internal, *words), *after)
 
 
-def make_kept(filesystem: str, program: str, arguments: Sequence[str], label: str, *device: str) -> Command:
+def make_kept(candidate: Candidate, label: str, *device: str) -> Command:
     """Make a filesystem for data that stays, with a label."""
-    flag = LABELS[filesystem][0] if filesystem in LABELS else ""
+    filesystem, arguments = candidate.filesystem, candidate.mkfs_arguments(scratch=False)
+    flag, _ = LABELS.get(filesystem.name, ("", 0))
     labelled = (f"{flag}={label}",) if flag.startswith("--") else (flag, label) if flag else ()
-    reserve = () if "-m" in arguments else WITHOUT_RESERVE.get(filesystem, ())
-    return (program, *arguments, *reserve, *labelled, *device)
+    reserve = () if "-m" in arguments else WITHOUT_RESERVE.get(filesystem.name, ())
+    return (filesystem.mkfs_program, *arguments, *reserve, *labelled, *device)
 
 
 def fstab_line(source: str, directory: str, mount_type: str, options: Sequence[str], fsck_pass: int) -> str:
@@ -148,43 +160,20 @@ def attach(device: str, image: str) -> Command:
     return ("losetup", "--direct-io=on", device, image)
 
 
-def btrfs_options(paths: Sequence[str], *, missing: bool) -> tuple[str, ...]:
-    """What a btrfs over several devices is mounted with: where the further ones are, as no other is looked at."""
-    left = paths[:-1] if missing else paths
-    return (*(f"device={path}" for path in left[1:]), *(("degraded",) if missing else ()))
-
-
-def kernel_options(options: Sequence[str]) -> tuple[str, ...]:
-    """Those of a NILFS2 that are not meant for its cleaner."""
-    return tuple(option for option in options if option != WITHOUT_CLEANER and not option.startswith(PROTECTED))
-
-
-def cleaner(options: Sequence[str], device: str, directory: str) -> Commands:
-    """Start NILFS2's cleaner, unless the options forbid it."""
-    if WITHOUT_CLEANER in options or "ro" in options:
-        return ()
-    period = [option.removeprefix(PROTECTED) for option in options if option.startswith(PROTECTED)]
-    return ((CLEANER, *(("-p", period[-1]) if period else ()), device, directory),)
-
-
-def create_array(
-    names: DeviceNames, level: str, *, chunk_kib: int, bitmap: str, missing: int = 0, copied: bool = False
-) -> Command:
+def create_array(names: DeviceNames, array: Array, copied: bool) -> Command:
     """Make an array of md of all devices, or without the last one."""
     ours: Command = ()
     if not copied:
         # Without the first synchronisation, which would be measured along: nobody keeps anything on these devices.
         # In a command to be copied that would leave parity wrong.
-        ours = (
-            WITHOUT_CONFIGURATION, "--run", "--assume-clean", "--metadata=1.2",
-            f"--name={names.name}", f"--uuid={names.uuid}",
-        )  # fmt: skip
-    chunk = (f"--chunk={chunk_kib}K",) if chunk_kib else ()
-    there = (*names.devices[:-1], MISSING) if missing else names.devices
-    return (
-        "mdadm", "--create", f"/dev/md/{names.name}", *ours, f"--level={level}",
-        f"--raid-devices={len(names.devices)}", *chunk, f"--bitmap={bitmap}", *there,
-    )  # fmt: skip
+        identity = (f"--name={names.name}", f"--uuid={names.uuid}")
+        ours = (WITHOUT_CONFIGURATION, "--run", "--assume-clean", "--metadata=1.2", *identity)
+    shape = [f"--level={array.layout.level}", f"--raid-devices={len(names.devices)}"]
+    for option in array.layout.options:
+        shape.append(f"{option.flag}={array.option(option.name)}")
+    missing = array.degraded and not copied
+    members = (*names.devices[:-1], MISSING) if missing else names.devices
+    return ("mdadm", "--create", f"/dev/md/{names.name}", *ours, *shape, *members)
 
 
 def stop_array(array: str, paths: Sequence[str]) -> Commands:
@@ -193,25 +182,22 @@ def stop_array(array: str, paths: Sequence[str]) -> Commands:
     return (("mdadm", "--stop", WITHOUT_CONFIGURATION, array), *forget)
 
 
-def encrypt(
-    names: DeviceNames, *, cipher: str, key_bits: int, sector_bytes: int, workqueues: bool, discards: bool,
-    copied: bool = False,
-) -> Commands:  # fmt: skip
+def encrypt(names: DeviceNames, array: Array, copied: bool) -> Commands:
     """Make an encrypted volume on the device and open it by its name; each command asks for a passphrase.
 
     Those of a run read a random key instead. Nothing is gained there by making it costly to guess.
     """
     key: Command = () if copied else ("--batch-mode", "--key-file=-")
     ours: Command = () if copied else ("--pbkdf=pbkdf2", "--pbkdf-force-iterations=1000")
-    bits = 256 if cipher == "adiantum" else key_bits
-    sector = (f"--sector-size={sector_bytes}",) if sector_bytes else ()
-    queues = () if workqueues else ("--perf-no_read_workqueue", "--perf-no_write_workqueue")
-    device, cipher = names.devices[0], grammar.CIPHERS[cipher]
-    format_words = ("--type=luks2", f"--cipher={cipher}", f"--key-size={bits}", *sector, *ours)
-    open_words = (*queues, *(("--allow-discards",) if discards else ()))
+    cipher, sector = array.option("cipher"), array.option("sector")
+    bits = "256" if cipher == "adiantum" else array.option("key")
+    sectors = () if sector == "auto" else (f"--sector-size={sector}",)
+    queues = () if array.option("workqueues") == "on" else ("--perf-no_read_workqueue", "--perf-no_write_workqueue")
+    discards = ("--allow-discards",) if array.option("discards") == "on" else ()
+    kind = ("--type=luks2", f"--cipher={grammar.CIPHERS[cipher]}", f"--key-size={bits}")
     return (
-        ("cryptsetup", "luksFormat", *key, *format_words, device),
-        ("cryptsetup", "open", *key, *open_words, device, names.name),
+        ("cryptsetup", "luksFormat", *key, *kind, *sectors, *ours, names.devices[0]),
+        ("cryptsetup", "open", *key, *queues, *discards, names.devices[0], names.name),
     )
 
 
@@ -223,10 +209,14 @@ def close_volume(name: str) -> Command:
     return (DMSETUP, "remove", "--retry", name)
 
 
-def crypttab_line(name: str, device: str, *, workqueues: bool, discards: bool) -> str:
+def crypttab_line(name: str, device: str, volume: Array) -> str:
     """A line of crypttab(5): the passphrase is asked for when the machine starts."""
-    options = ["luks", *(() if workqueues else ("no-read-workqueue", "no-write-workqueue"))]
-    return "  ".join((name, device, "none", ",".join((*options, *(("discard",) if discards else ())))))
+    options = ["luks"]
+    if volume.option("workqueues") == "off":
+        options += ["no-read-workqueue", "no-write-workqueue"]
+    if volume.option("discards") == "on":
+        options.append("discard")
+    return "  ".join((name, device, "none", ",".join(options)))
 
 
 def pool_directory(name: str) -> str:
@@ -243,27 +233,24 @@ def pool_nodes(name: str, count: int) -> tuple[str, ...]:
     return (first, *(f"{first}-{number}" for number in range(2, count + 1)))
 
 
-def create_pool(
-    names: DeviceNames, arguments: Sequence[str], level: str = "", *, missing: int = 0, copied: bool = False
-) -> Commands:
+def create_pool(names: DeviceNames, arguments: Command, array: Array | None, copied: bool) -> Commands:
     """Make a pool, put its last device out of use where one shall be missing, and export it. Nothing is mounted.
 
-    With a `level` it lies on all devices, a mirror on pairs of them; without, on the first.
+    Without an array it lies on the first device.
     """
-    count = len(names.devices) if level else 1
-    nodes = names.devices[:count] if copied else pool_nodes(names.name, count)
-    spread = nodes
-    if level == "mirror":
-        spread = tuple(word for pair in zip(nodes[::2], nodes[1::2]) for word in (level, *pair))
-    elif level:
-        spread = (level, *nodes)
+    count = len(names.devices) if array else 1
+    nodes = spread = names.devices[:count] if copied else pool_nodes(names.name, count)
+    if array and array.layout.pairs:
+        spread = tuple(word for pair in zip(nodes[::2], nodes[1::2]) for word in (array.layout.level, *pair))
+    elif array:
+        spread = (array.layout.level, *nodes)
     if copied:
         return (("zpool", "create", *arguments, names.name, *spread),)
-    ours = [("-o", option) for option in POOL_OPTIONS]
-    ours += [("-O", option) for option in (*POOL_PROPERTIES, f"{POOL_MARK}={names.name}")]
-    options = [part for pair in ours for part in pair]
-    create = ("zpool", "create", *APART, *options, *arguments, names.name, *spread)
-    offline = (("zpool", "offline", names.name, nodes[-1]),) if missing else ()
+    ours = [*APART, "-o", "failmode=continue"]
+    for option in (*POOL_PROPERTIES, f"{POOL_MARK}={names.name}"):
+        ours += ["-O", option]
+    create = ("zpool", "create", *ours, *arguments, names.name, *spread)
+    offline = (("zpool", "offline", names.name, nodes[-1]),) if array and array.degraded else ()
     return (create, *offline, export_pool(names.name))
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 from fswizard.language import _, p_
-from fswizard.model.layout import BITMAP, DEGRADED, MD, Array
+from fswizard.model.layout import DEGRADED, Array
+from fswizard.model.option import Option
 
 AGED = "aged"
 """How people type it, as if it were an option."""
@@ -27,93 +27,6 @@ class Price:
     """Of which work it is true."""
     text: str
     source: str
-
-
-@dataclass(frozen=True, slots=True)
-class MkfsOption:
-    """A choice at the time of formatting."""
-
-    name: str
-    """What people type in a candidate's short name, without value: `packed_meta_blocks`, `agcount`."""
-    flag: str
-    """The program's flag, such as `-E`; values of the same flag are joined with commas."""
-    value: str
-    """What the flag gets. `{}` is the value that people chose; several are its parts, which `x` separates: `64kx3`."""
-    text: str
-    """What it does and when it helps, in a sentence."""
-    pattern: str = ""
-    """Regular expression that a value must match whole; empty when the option takes none."""
-    values: tuple[str, ...] = ()
-    """Values worth comparing, such as `16`."""
-    chosen: str = ""
-    """The value, in a candidate."""
-    risk: str = ""
-    unsafe: bool = False
-    """Data may be lost in a crash: never suggested."""
-    source: str = ""
-    needs: str = ""
-    """Kernel or tool version it needs, in words; empty when every supported one has it."""
-    replaces: tuple[str, ...] = ()
-    """Options that cannot stand beside this one."""
-
-    def is_meant_by(self, token: str) -> bool:
-        """Whether `token`, such as `agcount=16`, is this option with a value that it takes."""
-        return _means(token, self.name, self.pattern)
-
-    @property
-    def token(self) -> str:
-        """As it is typed in a candidate."""
-        return f"{self.name}={self.chosen}" if self.chosen else self.name
-
-    @property
-    def argument(self) -> str:
-        """What its flag gets in a candidate."""
-        return self.value.format(*self.chosen.split("x"))
-
-    @property
-    def tokens(self) -> tuple[str, ...]:
-        """Every way to type it that is worth comparing."""
-        return _tokens(self.name, self.pattern, self.values)
-
-
-@dataclass(frozen=True, slots=True)
-class MountOption:
-    """A choice at the time of mounting."""
-
-    name: str
-    """As in mount(8), without value: `noatime`, `compress`."""
-    text: str
-    """What it does and when it helps, in a sentence."""
-    pattern: str = ""
-    """Regular expression that a value must match whole; empty when the option takes none."""
-    values: tuple[str, ...] = ()
-    """Values worth comparing, such as `zstd:1`."""
-    replaces: tuple[str, ...] = ()
-    """Options that cannot stand beside this one."""
-    risk: str = ""
-    unsafe: bool = False
-    source: str = ""
-    needs: str = ""
-
-    def is_meant_by(self, token: str) -> bool:
-        """Whether `token`, such as `commit=60`, is this option with a value that it takes."""
-        return _means(token, self.name, self.pattern)
-
-    @property
-    def tokens(self) -> tuple[str, ...]:
-        """Every way to type it that is worth comparing."""
-        return _tokens(self.name, self.pattern, self.values)
-
-
-def _means(token: str, name: str, pattern: str) -> bool:
-    if not pattern:
-        return token == name
-    typed, equals, value = token.partition("=")
-    return typed == name and bool(equals) == bool(value) and re.fullmatch(pattern, value) is not None
-
-
-def _tokens(name: str, pattern: str, values: Iterable[str]) -> tuple[str, ...]:
-    return tuple(f"{name}={value}" for value in values) if pattern else (name,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +100,8 @@ class Filesystem:
     made_share: float = 0.0
     made_share_bytes: int | None = None
     """The most that this share is; None where it has no limit."""
-    mkfs_options: tuple[MkfsOption, ...] = ()
-    mount_options: tuple[MountOption, ...] = ()
+    mkfs_options: tuple[Option, ...] = ()
+    mount_options: tuple[Option, ...] = ()
     features: tuple[Feature, ...] = ()
     prices: tuple[Price, ...] = ()
     stripe_flag: str = ""
@@ -197,7 +110,7 @@ class Filesystem:
     """Last column of fstab: 2 when fsck should look at it at boot, else 0."""
 
     @property
-    def options(self) -> tuple[MountOption | MkfsOption, ...]:
+    def options(self) -> tuple[Option, ...]:
         return (*self.mount_options, *self.mkfs_options)
 
     def feature(self, name: str) -> Feature | None:
@@ -209,22 +122,13 @@ class Filesystem:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """One step of making a candidate: an array, an encrypted volume, a filesystem, or one over several devices."""
-
-    verb: Literal["array", "encrypt", "mkfs", "build"]
-    fields: Mapping[str, Any]
-    """How it is made, but for the devices: arguments of the function that makes the commands."""
-
-
-@dataclass(frozen=True, slots=True)
 class Candidate:
     """A filesystem with chosen options, or an existing directory that stands for the filesystem under it."""
 
     name: str
     """What people type, such as `btrfs:noatime,compress=zstd:1`."""
     filesystem: Filesystem
-    mkfs_options: tuple[MkfsOption, ...] = ()
+    mkfs_options: tuple[Option, ...] = ()
     mount_options: tuple[str, ...] = ()
     directory: str = ""
     """For targets that are directories: where it is. Nothing is formatted then."""
@@ -238,20 +142,17 @@ class Candidate:
         """Name of the same without its age."""
         return self.name.removesuffix(AGED).rstrip(":,") if self.aged else self.name
 
-    def grown_old(self) -> Candidate:
-        """The same, aged."""
-        return replace(self, name=f"{self.name}{',' if ':' in self.name else ':'}{AGED}", aged=True)
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """Its options as they are typed, but for those of its array and its age."""
+        return (*self.mount_options, *(option.token for option in self.mkfs_options))
 
     @property
     def title(self) -> str:
         """What people read: `XFS`, `Btrfs (noatime, compress=zstd:1)`, `home (ext4)`, `ext4 on RAID 5 (md)`."""
         if self.directory:
             return self.name
-        options = (
-            *self.mount_options,
-            *(option.token for option in self.mkfs_options),
-            *((AGED,) if self.aged else ()),
-        )
+        options = (*self.tokens, AGED) if self.aged else self.tokens
         array = self.array
         title = array.layout.title if array and not self.below else self.filesystem.title
         text = f"{title} ({', '.join(options)})" if options else title
@@ -263,10 +164,9 @@ class Candidate:
     @property
     def unsafe_options(self) -> tuple[str, ...]:
         """Its options by which a crash, or a failed disk, may lose data, as they are typed."""
-        risky = [option for option in self.filesystem.mount_options if option.unsafe]
-        mount = [token for token in self.mount_options if any(option.is_meant_by(token) for option in risky)]
-        degraded = (DEGRADED,) if self.array and self.array.degraded else ()
-        return (*mount, *(option.token for option in self.mkfs_options if option.unsafe), *degraded)
+        unsafe = [option for option in self.filesystem.options if option.unsafe]
+        risky = tuple(token for token in self.tokens if any(option.is_meant_by(token) for option in unsafe))
+        return (*risky, DEGRADED) if self.array and self.array.degraded else risky
 
     @property
     def in_memory(self) -> bool:
@@ -289,8 +189,8 @@ class Candidate:
 
     def lacking(self, needs: Iterable[str]) -> tuple[str, ...]:
         """Those needs that its filesystem does not meet in full, in the order asked for."""
-        features = {name: self.filesystem.feature(name) for name in needs}
-        return tuple(name for name, feature in features.items() if feature is None or not feature.present)
+        met = [feature.name for feature in self.filesystem.features if feature.present]
+        return tuple(name for name in needs if name not in met)
 
     def mkfs_arguments(self, *, scratch: bool) -> tuple[str, ...]:
         """Arguments of mkfs without the device; values of the same flag joined with commas."""
@@ -304,22 +204,7 @@ class Candidate:
         joined: dict[str, str] = {}
         for flag, value in pairs:
             joined[flag] = ",".join(part for part in (joined.get(flag, ""), value) if part)
-        return tuple(part for flag, value in joined.items() for part in (flag, value) if part)
-
-    def orders(self, *, scratch: bool) -> tuple[Order, ...]:
-        """The steps of making it, in order; to be copied, it is made whole, `degraded` or not."""
-        mkfs = {"filesystem": self.filesystem.name, "arguments": list(self.mkfs_arguments(scratch=scratch))}
-        array = self.array
-        if array is None:
-            return (Order("mkfs", mkfs),)
-        spread = {"level": array.layout.level, "missing": int(array.degraded and scratch)}
-        if not self.below:
-            return (Order("build", {**mkfs, **spread}),)
-        if array.layout.maker == MD:
-            below = Order("array", {**spread, "chunk_kib": array.chunk_kib, "bitmap": array.option(BITMAP)})
-        else:
-            below = Order("encrypt", array.encryption)
-        return below, Order("mkfs", mkfs)
+        return tuple(part for pair in joined.items() for part in pair if part)
 
     @property
     def scratch_mount_options(self) -> tuple[str, ...]:
@@ -330,8 +215,3 @@ class Candidate:
     def below(self) -> Array | None:
         """The array or volume that it lies on; None where it lies on devices directly."""
         return self.array if self.array and self.array.layout.program else None
-
-    @property
-    def encryption(self) -> Mapping[str, Any]:
-        """How the volume that it lies on is encrypted; empty without one."""
-        return self.array.encryption if self.array else {}

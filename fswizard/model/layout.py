@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from fswizard.language import _
+from fswizard.model.option import Option
+from fswizard.model.units import parse_size
 
 MD, LUKS = "md", "luks"
 DMSETUP = "dmsetup"
@@ -16,24 +15,9 @@ PROGRAMS = {MD: "mdadm", LUKS: "cryptsetup"}
 """By maker of layouts that lie below any filesystem, the program that makes them."""
 DEGRADED = "degraded"
 """Word for a layout from which one member was taken away before measuring."""
-CHUNK, BITMAP = "chunk", "bitmap"
+CHUNK = "chunk"
 _BLOCK_BYTES = 4096
 """Of ext4: its stride counts in them."""
-
-
-@dataclass(frozen=True, slots=True)
-class LayoutOption:
-    """A choice about an array or volume that no filesystem knows of."""
-
-    name: str
-    """What people type before the `=`, such as `chunk`."""
-    flag: str
-    """Of the program that makes it, such as `--chunk` of mdadm."""
-    values: tuple[str, ...]
-    """All that may be chosen, the default first."""
-    text: str
-    """What it does and when it helps, in a sentence."""
-    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +45,8 @@ class Layout:
     """In the words of the program that makes it: `5`, `raidz`, `raid1`."""
     kernel: str = ""
     """Module of the kernel that it needs beside the filesystem's, such as `raid456`."""
-    options: tuple[LayoutOption, ...] = ()
+    options: tuple[Option, ...] = ()
+    """Each takes one of its values, the first one by default."""
     replaces: tuple[str, ...] = ()
     """The filesystem's own options that cannot stand beside it."""
 
@@ -101,10 +86,6 @@ class Layout:
         """Number of disks that may fail, whichever they are."""
         return members - 1 if not self.copies else self.parity + self.copies - 1
 
-    def data_members(self, members: int) -> int:
-        """How many members a stripe of data goes over; 1 where there are no stripes."""
-        return 1 if not self.copies else members // self.copies - self.parity
-
 
 @dataclass(frozen=True, slots=True)
 class Array:
@@ -128,8 +109,8 @@ class Array:
 
     def option(self, name: str) -> str:
         """The value chosen or else the default; empty where the layout has no such option."""
-        default = next((option.values[0] for option in self.layout.options if option.name == name), "")
-        return self.options.get(name, default)
+        defaults = {option.name: option.values[0] for option in self.layout.options if option.values}
+        return self.options.get(name, defaults.get(name, ""))
 
     @property
     def survives(self) -> int:
@@ -137,40 +118,14 @@ class Array:
         return self.layout.survives(self.members) - self.degraded
 
     @property
-    def chunk_kib(self) -> int:
-        """The chunk in KiB, or 0 where the layout has none."""
-        chunk = self.option(CHUNK)
-        return chunk_kib(chunk) if chunk else 0
-
-    @property
     def stripe(self) -> str:
         """Its stripes as the value of mke2fs's -E; empty where there are none.
 
         XFS, F2FS and others ask the kernel for it, or do without.
         """
-        data = self.layout.data_members(self.members)
-        if self.layout.alone or not self.chunk_kib or data < 1:
+        chunk, copies = self.option(CHUNK), self.layout.copies
+        data = self.members // copies - self.layout.parity if copies else 0
+        if not chunk or data < 1:
             return ""
-        stride = self.chunk_kib * 1024 // _BLOCK_BYTES
+        stride = parse_size(chunk) // _BLOCK_BYTES
         return f"stride={stride},stripe_width={stride * data}"
-
-    @property
-    def encryption(self) -> Mapping[str, Any]:
-        """How LUKS encrypts it; empty for other layouts."""
-        if self.layout.maker != LUKS:
-            return {}
-        return {
-            "cipher": self.option("cipher"),
-            "key_bits": int(self.option("key")),
-            "sector_bytes": int(self.options.get("sector", 0)),
-            "workqueues": self.option("workqueues") == "on",
-            "discards": self.option("discards") == "on",
-        }
-
-
-def chunk_kib(text: str) -> int:
-    """`64K` or `1M` in KiB."""
-    match = re.fullmatch(r"(\d+)([KM])", text)
-    if match is None:
-        raise ValueError(_("'{text}' isn't a chunk size", text=text))
-    return int(match[1]) * (1024 if match[2] == "M" else 1)

@@ -187,12 +187,13 @@ def _work(workload: Workload) -> object:
 
 def made(candidate: Candidate) -> object:
     """How it is formatted and mounted, whatever the devices; None where nobody can make what a file has."""
-    filesystem, members = candidate.filesystem, candidate.array.members if candidate.array else 1
+    filesystem, array = candidate.filesystem, candidate.array
     try:
-        orders = candidate.orders(scratch=True)
+        arguments = candidate.mkfs_arguments(scratch=True)
     except ValueError:
         return None
-    return filesystem.mkfs_program, orders, members, filesystem.mount_type, candidate.mount_options
+    below = array and (array.name, array.members)
+    return filesystem.mkfs_program, arguments, below, filesystem.mount_type, candidate.mount_options
 
 
 def _differences(first: Result, second: Result) -> Iterator[Difference]:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from fswizard.language import N_, _, n_, p_, shown
-from fswizard.model.filesystem import Candidate, Feature, MkfsOption, MountOption
+from fswizard.model.filesystem import Candidate, Feature
 from fswizard.model.layout import DEGRADED, Layout
+from fswizard.model.option import Option
 from fswizard.model.units import size_text
 from fswizard.tui.drawing import Piece, text
 
 if TYPE_CHECKING:
     from fswizard.tui.backend import Availability
 
-Option = MountOption | MkfsOption
 Pairs = list[tuple[Piece, Piece]]
 """For `Facts`."""
 FEATURES = {
@@ -84,20 +84,19 @@ def _feature(feature: Feature) -> str:
 
 def options_of(candidate: Candidate) -> dict[str, Option]:
     """The options that a candidate has, as they are typed."""
-    tokens = [*candidate.mount_options, *(option.token for option in candidate.mkfs_options)]
     options = candidate.filesystem.options
-    return {token: option for token in tokens for option in options if option.is_meant_by(token)}
+    return {token: option for token in candidate.tokens for option in options if option.is_meant_by(token)}
 
 
-def layout_options(layout: Layout) -> dict[str, MkfsOption]:
+def layout_options(layout: Layout) -> dict[str, Option]:
     """An array or volume, and what can be chosen about it, as it is typed."""
-    options = {layout.name: MkfsOption(layout.maker, "", "", layout.text, source=layout.source)}
+    options = {layout.name: Option(layout.maker, layout.text, source=layout.source)}
     for option in layout.options:
         for value in option.values[1:]:
             name = f"{option.name}={value}"
-            options[name] = MkfsOption(option.name, option.flag, value, option.text, source=option.source)
+            options[name] = Option(option.name, option.text, source=option.source)
     if not layout.alone:
-        options[DEGRADED] = MkfsOption(DEGRADED, "", "", DEGRADED_TEXT, source=layout.source)
+        options[DEGRADED] = Option(DEGRADED, DEGRADED_TEXT, source=layout.source)
     return options
 
 

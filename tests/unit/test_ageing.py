@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from fswizard import filesystems
 from fswizard.advice import conclude
 from fswizard.disks.choice import TargetChoice
 from fswizard.errors import UsageError
@@ -111,7 +112,7 @@ def measured(aged: dict[str, float], rounds: int = 6) -> Result:
     speeds = {**dict.fromkeys(NAMES, 100.0), **{f"{name}:aged": speed for name, speed in aged.items()}}
     figures = {name: [speed * at * dice.gauss(1, 0.01) for at in luck] for name, speed in speeds.items()}
     made = made_plan(NAMES, RECIPE.workloads)
-    old = tuple(candidate.grown_old() for candidate in made.candidates)
+    old = tuple(filesystems.aged(candidate) for candidate in made.candidates)
     whole = replace(made, candidates=old, beside=made.candidates, baseline=AGED[0])
     return make_result(figures, plan=whole, samples=make_samples(figures))
 

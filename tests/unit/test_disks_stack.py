@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -99,41 +99,43 @@ def test_a_volume_is_found_by_its_whole_name(left: Left) -> None:
 
 
 def test_an_array_gets_a_name_and_a_uuid_of_its_own_and_no_configuration() -> None:
-    how: dict[str, Any] = {"level": "5", "chunk_kib": 64, "bitmap": "none"}
-    (create,) = words(*commands.make("array", CALLED, **how))
+    name = "md:raid5,chunk=64K,bitmap=none"
+    (create,) = words(*commands.make_below(parse_candidate(f"{name}+xfs"), CALLED))
     assert create == (
         f"mdadm --create /dev/md/{NAME} --config=none --run --assume-clean --metadata=1.2 --name={NAME} "
         f"--uuid={uuid_of(NAME)} --level=5 --raid-devices=4 --chunk=64K --bitmap=none {' '.join(PATHS)}"
     )
-    (degraded,) = words(*commands.make("array", CALLED, **how, missing=1))
+    (degraded,) = words(*commands.make_below(parse_candidate(f"{name},degraded+xfs"), CALLED))
     assert degraded.endswith("--bitmap=none /dev/sda /dev/sdb /dev/sdc missing")
     assert uuid_of(NAME) != uuid_of(OTHER)
 
 
 def test_a_pool_is_made_apart_from_the_systems_and_an_import_mounts_nothing_and_looks_at_no_other_device() -> None:
     """A dataset that somebody has put into the image could be meant for a directory of the system."""
-    create, offline, export = words(*commands.create_pool(CALLED, ("-o", "ashift=12"), "mirror", missing=1))
+    create, offline, export = words(*commands.make(parse_candidate("zfs:mirror,degraded,atime=off"), CALLED))
     nodes = [f"/dev/{NAME}/disk", *(f"/dev/{NAME}/disk-{number}" for number in (2, 3, 4))]
     assert create == (
         "zpool create -R /run/fswizard -o cachefile=none -o failmode=continue -O mountpoint=legacy -O canmount=noauto "
-        f"-O setuid=off -O devices=off -O fswizard:pool={NAME} -o ashift=12 {NAME} "
+        f"-O setuid=off -O devices=off -O fswizard:pool={NAME} -O atime=off {NAME} "
         f"mirror {nodes[0]} {nodes[1]} mirror {nodes[2]} {nodes[3]}"
     )
     assert (offline, export) == (f"zpool offline {NAME} {nodes[3]}", f"zpool export {NAME}")
-    imported, mounted = words(*commands.mount(CALLED, "zfs", (), 1000, 1000))
+    imported, mounted = words(*commands.mount(parse_candidate("zfs"), CALLED, 1000, 1000))
     assert imported == f"zpool import -N -R /run/fswizard -o cachefile=none -d /dev/{NAME} {NAME}"
     assert mounted.endswith(f"-t zfs -o nosuid,nodev {NAME} /m")
 
 
 def test_a_btrfs_that_misses_a_device_is_mounted_with_those_that_are_left() -> None:
-    assert commands.btrfs_options(PATHS[:3], missing=False) == ("device=/dev/sdb", "device=/dev/sdc")
-    assert commands.btrfs_options(PATHS[:3], missing=True) == ("device=/dev/sdb", "degraded")
+    (whole,) = commands.mount(parse_candidate("btrfs:raid1"), CALLED, 7, 8)
+    assert whole[7].endswith(",device=/dev/sdb,device=/dev/sdc,device=/dev/sdd")
+    (degraded,) = commands.mount(parse_candidate("btrfs:raid1,degraded"), CALLED, 7, 8)
+    assert degraded[7].endswith(",device=/dev/sdb,device=/dev/sdc,degraded")
 
 
 @pytest.mark.parametrize(
     ("kind", "options", "mount", "cleaner"),
     [
-        ("ext4", "noatime", "--internal-only -t ext4 -o noatime,errors=remount-ro,nosuid,nodev", []),
+        ("ext4", "noatime", "--internal-only -t ext4 -o noinit_itable,noatime,errors=remount-ro,nosuid,nodev", []),
         ("ntfs-3g", "noatime", "-t ntfs-3g -o noatime,uid=7,gid=8,nosuid,nodev", []),
         ("nilfs2", "pp=600,order=strict", "--internal-only -t nilfs2 -o order=strict,errors=remount-ro,nosuid,nodev",
          ["nilfs_cleanerd -p 600 /dev/sda /m"]),
@@ -144,7 +146,8 @@ def test_a_btrfs_that_misses_a_device_is_mounted_with_those_that_are_left() -> N
 def test_a_mount_looks_nothing_up_and_options_go_to_whom_they_mean(
     kind: str, options: str, mount: str, cleaner: list[str]
 ) -> None:
-    told, *starting = words(*commands.mount(CALLED, kind, options.split(","), 7, 8))
+    candidate = dataclasses.replace(parse_candidate(kind), mount_options=tuple(options.split(",")))
+    told, *starting = words(*commands.mount(candidate, CALLED, 7, 8))
     assert told == f"mount --no-canonicalize --no-mtab {mount} /dev/sda /m"
     assert starting == cleaner
 

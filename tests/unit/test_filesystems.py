@@ -31,8 +31,9 @@ from fswizard.filesystems.loader import ORDINARY
 from fswizard.filesystems.suggestions import suggestions
 from fswizard.model.codec import from_json, to_json
 from fswizard.model.drive import SmrKind
-from fswizard.model.filesystem import Candidate, Driver, Feature, Filesystem, MkfsOption, MountOption
-from fswizard.model.layout import Layout, LayoutOption
+from fswizard.model.filesystem import Candidate, Driver, Feature, Filesystem
+from fswizard.model.layout import Layout
+from fswizard.model.option import Option
 from fswizard.model.plan import FORMAT, MOUNTING
 from tests.builders import make_drive
 
@@ -45,7 +46,7 @@ every_option = pytest.mark.parametrize(("filesystem", "option"), OPTIONS, ids=la
 
 def test_tables_have_no_key_that_nobody_reads_and_the_usual_ones_come_first() -> None:
     known = {field.name for field in dataclasses.fields(Filesystem)} | {"generic"}
-    inner = {"mount_options": MountOption, "mkfs_options": MkfsOption, "features": Feature}
+    inner = {"mount_options": Option, "mkfs_options": Option, "features": Feature}
     for entry in resources.files("fswizard.filesystems").joinpath("catalogue").iterdir():
         table = tomli.loads(entry.read_text("utf-8"))
         assert table.keys() <= known, entry.name
@@ -56,7 +57,7 @@ def test_tables_have_no_key_that_nobody_reads_and_the_usual_ones_come_first() ->
         assert table.get("driver", {}).keys() <= {field.name for field in dataclasses.fields(Driver)}, entry.name
     table = tomli.loads(resources.files("fswizard.filesystems").joinpath("layouts.toml").read_text("utf-8"))
     assert table.keys() == {"option", "layout"}
-    for key, kind in (("option", LayoutOption), ("layout", Layout)):
+    for key, kind in (("option", Option), ("layout", Layout)):
         fields = {field.name for field in dataclasses.fields(kind)}
         for row in table[key]:
             assert row.keys() <= fields, row
@@ -80,9 +81,7 @@ def test_a_filesystem_says_all_with_sources_and_survives_the_result_file(filesys
 
 
 @every_option
-def test_an_option_says_what_it_does_and_its_values_match_it(
-    filesystem: Filesystem, option: MountOption | MkfsOption
-) -> None:
+def test_an_option_says_what_it_does_and_its_values_match_it(filesystem: Filesystem, option: Option) -> None:
     assert option.source
     assert not option.unsafe or option.risk, "an unsafe option says what it risks"
     names = {other.name for other in filesystem.options}
@@ -91,7 +90,7 @@ def test_an_option_says_what_it_does_and_its_values_match_it(
     assert bool(option.values) <= bool(option.pattern)
     assert all(option.is_meant_by(token) for token in option.tokens)
     assert not re.fullmatch(option.pattern, "x,dev") or not option.pattern
-    if isinstance(option, MkfsOption):
+    if option.flag:
         assert all(option.value.count("{}") == value.count("x") + 1 for value in option.values)
         assert option.pattern or "{" not in option.value
 

@@ -57,7 +57,7 @@ def test_the_steps_say_all_that_is_run_in_order() -> None:
     bare = [*steps(parse_candidate("ext4"), replace(PLAIN, partition=False), Here(has_directory=True))]
     assert [step.program for step in bare][:3] == ["wipefs", "mkfs.ext4", "blkid"]
     assert "mkdir" not in {step.program for step in bare}
-    assert make_kept("ext4", "mkfs.ext4", ("-m", "1"), "data", "/d") == ("mkfs.ext4", "-m", "1", "-L", "data", "/d")
+    assert make_kept(parse_candidate("ext4:reserved=1"), "data", "/d") == ("mkfs.ext4", "-m", "1", "-L", "data", "/d")
 
 
 def test_what_is_shown_means_to_a_shell_what_is_run() -> None:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fswizard import filesystems
 from fswizard.engines.tree import TreeJob
 from fswizard.model.analysis import Analysis, Ratio
 from fswizard.model.codec import from_json
@@ -408,7 +409,7 @@ def test_marks_follow_from_the_intervals_that_are_shown() -> None:
 
 def test_age_is_told_of_pairs_in_the_same_rounds_and_of_single_tests_by_their_own_measure() -> None:
     plan = make_plan(("ext4",))
-    aged = tuple(candidate.grown_old() for candidate in plan.candidates)
+    aged = tuple(filesystems.aged(candidate) for candidate in plan.candidates)
     plan = replace(plan, candidates=aged, beside=plan.candidates, baseline=aged[0].name)
     luck = (1.0, 2.0, 0.5, 1.5)
     figures = {"ext4": [100 * at for at in luck], aged[0].name: [93 * at for at in luck]}

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from fswizard import filesystems
 from fswizard.model.analysis import ALIKE, MoreTime
 from fswizard.model.result import Result
 from fswizard.stats import more_time, tables_of
@@ -92,7 +93,7 @@ def test_the_widest_interval_decides_and_those_that_left_do_not_count() -> None:
 
 def test_new_ones_measured_beside_aged_ones_take_their_time_too() -> None:
     result = measured(6, 0.1)
-    aged = tuple(candidate.grown_old() for candidate in result.plan.candidates)
+    aged = tuple(filesystems.aged(candidate) for candidate in result.plan.candidates)
     plan = replace(result.plan, candidates=aged, beside=result.plan.candidates, baseline=aged[0].name)
     samples = tuple(replace(s, candidate=f"{s.candidate}:aged") for s in result.samples)
     old = replace(result, plan=plan, samples=(*result.samples, *samples))

@@ -13,9 +13,10 @@ from textual.widgets import DataTable, Static
 from fswizard.errors import FswizardError
 from fswizard.filesystems import layouts, parse_candidate
 from fswizard.language import N_, _
-from fswizard.model.filesystem import Candidate, MkfsOption
+from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import CHUNK, DEGRADED, LUKS, MD
-from fswizard.tui.candidates import Option, conflicts, layout_options, option_words, options_of, short_name
+from fswizard.model.option import Option
+from fswizard.tui.candidates import conflicts, layout_options, option_words, options_of, short_name
 from fswizard.tui.drawing import Piece, lines, text
 from fswizard.tui.screens.base import TextBox, Window, WithBox
 from fswizard.tui.widgets.table import Column, Row, Table
@@ -90,7 +91,7 @@ class OptionsScreen(Window[str | None], WithBox[str | None]):
         self.say_usual()
 
     def _row(self, token: str, option: Option) -> Row:
-        kind = "mkfs" if isinstance(option, MkfsOption) else "mount"
+        kind = "mkfs" if option.flag else "mount"
         if token in self._below:
             kind = _("below") if LUKS in self._below else _("array")
         elif self._filesystem.pool:
