@@ -21,7 +21,7 @@ from fswizard.engines.shared.fileserver_worker import PRECREATED_FIFTHS
 from fswizard.engines.shared.programs import Done, JsonLines, Work, syncing, worker
 from fswizard.language import N_, _, n_
 from fswizard.model.estimates import FILES_MADE_PER_S, SEQUENTIAL_BYTES_PER_S, SSD
-from fswizard.model.keys import Keys, number, size, whole
+from fswizard.model.keys import Keys, from_to, number, size, whole
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, LATENCIES, OPERATION_RATE, PREALLOCATION_TIME, Metric
 from fswizard.model.recipe import Pace
 from fswizard.model.units import duration_text, size_text
@@ -59,7 +59,7 @@ class FileServerJob(Engine):
 
     def checked(self, keys: Keys) -> FileServerJob:
         if self.files < 5 * self.threads:  # each has four that exist, and one that does not
-            raise keys.error("files", whole(5 * self.threads, 10_000_000))
+            raise keys.error("files", from_to(5 * self.threads, 10_000_000))
         return self
 
     @property

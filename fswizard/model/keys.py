@@ -1,74 +1,49 @@
-"""Tables that people write in TOML, read as dataclasses: an error names its place and what is expected.
+"""Tables that people write in TOML, read as dataclasses: an error names its place, the key, and what is expected.
 
-The fields of a dataclass are the keys of a table. Beside the type of one may stand, in Annotated, what is `Expected`.
+The fields of a dataclass are the keys of a table. Their types, with a `Meta` of msgspec where they have limits, say
+what may stand there.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import re
+import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import MISSING
 from functools import cache
-from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+import msgspec
+import tomli
+from msgspec import Meta
 
 from fswizard.errors import UsageError
-from fswizard.language import N_, _
+from fswizard.language import _
 from fswizard.model.text import harmless, safe
 from fswizard.model.units import binary_size_text, parse_size
 
 T = TypeVar("T")
 
 LONGEST_FILE_BYTES = 1 << 20
+KEY, LIMITS, SIZE = "key", "limits", "size"
+"""In the `extra` of a Meta: the key, where it is not the field's name; and limits, those of a size such as `64M`."""
+UNWRITTEN = Meta(extra={KEY: None})
+"""Of a field without a key."""
 
 
-class Expected(NamedTuple):
-    """What people may write for a field."""
-
-    words: str = ""
-    """Such as `a whole number from 1 to 256`, in English; empty where the type says it all."""
-    fits: Callable[[Any], bool] = lambda value: True
-    read: Callable[[Any], Any] = lambda value: value
-    """Turns what was written into a value of the type; TypeError or ValueError where it is none."""
-    key: str | None = ""
-    """Where it is not the field's name; None for a field without a key."""
-    choices: tuple[str, ...] = ()
+def number(low: float, high: float, key: str = "") -> Meta:
+    return Meta(ge=low, le=high, extra={KEY: key, LIMITS: (low, high)})
 
 
-UNWRITTEN = Expected(key=None)
+whole = number
 
 
-def whole(low: int, high: int, key: str = "") -> Expected:
-    words = _("a whole number from {low} to {high}", low=low, high=high) if low < high else f"{low}"
-    return Expected(words, lambda value: low <= value <= high, key=key)
-
-
-def wholes(fewest: int, most: int, high: int) -> Expected:
-    words = _("a list of {fewest} to {most} whole numbers from 0 to {high}", fewest=fewest, most=most, high=high)
-    return Expected(words, lambda values: fewest <= len(values) <= most and min(values) >= 0 and max(values) <= high)
-
-
-def number(low: float, high: float, key: str = "") -> Expected:
-    words = _("a number from {low} to {high}", low=f"{low:g}", high=f"{high:g}")
-    return Expected(words, lambda value: low <= value <= high, key=key)
-
-
-def size(low: int, high: int) -> Expected:
+def size(low: int, high: int) -> Meta:
     """Of a field that ends in `_bytes`, which is a key without that."""
-    words = N_('a size from {low} to {high}, such as "64M"')
-    words = _(words, low=binary_size_text(low), high=binary_size_text(high))
-    return Expected(words, lambda value: low <= value <= high, parse_size)
+    return Meta(ge=low, le=high, extra={SIZE: (low, high)})
 
 
-def text(longest: int) -> Expected:
-    words = _("text of at most {longest} characters", longest=longest)
-    return Expected(words, lambda value: 0 < len(value) <= longest, lambda value: " ".join(value.split()))
-
-
-def one_of(choices: Iterable[str]) -> Expected:
-    names = tuple(choices)
-    words = _("one of {names}", names=", ".join(names))
-    return Expected(words, lambda value: value in names, choices=names)
+def text(longest: int) -> Meta:
+    return Meta(min_length=1, max_length=longest)
 
 
 class Keys:
@@ -84,8 +59,6 @@ class Keys:
     @classmethod
     def parse(cls, text: str, where: str) -> Keys:
         """A whole file, with all text in it made harmless; UsageError where it is not TOML."""
-        import tomli
-
         where = safe(where)
         if len(text) > LONGEST_FILE_BYTES:
             raise UsageError(_("{where}: a file over 1 MB is too long.", where=where))
@@ -98,124 +71,104 @@ class Keys:
     def inner(self, table: Mapping[str, Any], where: str) -> Keys:
         return Keys(table, f"{self._where}: {where}", self)
 
-    def each(self, key: str, called: str = "name") -> Iterator[Keys]:
-        """The tables [[key]], each called by its number and what stands at its key `called`."""
+    def each(self, key: str) -> Iterator[Keys]:
+        """The tables [[key]], each called by its number and its name."""
         for count, table in enumerate(self.table.get(key, ()), 1):
-            name = table.get(called)
+            name = table.get("name")
             yield self.inner(table, f"{key} {count}" + (f" ({name[:40]})" if isinstance(name, str) else ""))
 
     def read(self, kind: Callable[..., T], *, further: bool = False, **given: Any) -> T:
         """The object that the table describes; `given` are fields without keys.
 
-        UsageError with file, key, what is expected there, and the nearest name: for a value that does not fit, for a
-        key that is missing, and, unless `further` keys of the table are still to be read, for one that nobody knows.
+        UsageError with file and key: for a value that does not fit, for a key that is missing, and, unless `further`
+        keys of the table are still to be read, for one that nobody knows.
         """
-        fields = _fields(kind)
-        self._known += fields
-        values = {}
-        for key, (field, hint, required) in fields.items():
+        keys = _keys(kind)
+        self._known += keys
+        values = dict(given)
+        for key, (field, hint) in keys.items():
             if key in self.table:
-                values[field] = self._value(key, hint)
-            elif required:
-                raise self._missing(key, _expected(hint))
-        for key in () if further else self._unknown():
-            near, known = nearest(key, self._known), ", ".join(self._known)
-            raise UsageError(
-                _("{where}: '{key}' is not a known key{near}.", where=self._where, key=key[:60], near=near),
-                _("Known keys here are {keys}.", keys=known),
-            )
-        return kind(**values, **given)
+                values[field.name] = self._value(key, hint)
+            elif field.default is dataclasses.MISSING:
+                self._refuse(_("{where}: '{key}' is missing.", where=self._where, key=key))
+        for key in self.table:
+            if key not in self._known and not further:
+                text = _("{where}: '{key}' is not a known key{near}.",
+                         where=self._where, key=key[:60], near=nearest(key, self._known))  # fmt: skip
+                self._refuse(text)
+        return kind(**values)
 
     def _value(self, key: str, hint: Any) -> Any:
-        """What stands at a key that is there, as the type and what stands beside it say; UsageError as of `read`."""
-        import msgspec
-
-        expected = _expected(hint)
+        value, extra = self.table[key], _extra(hint)
         try:
-            value = msgspec.convert(expected.read(self.table[key]), hint)
-            if expected.fits(value):
-                return value
-        except (AttributeError, TypeError, ValueError, re.error):
-            pass
-        raise self.error(key, expected)
+            if isinstance(value, str):
+                value = " ".join(value.split())
+            if SIZE in extra:
+                value = parse_size(value)
+            return msgspec.convert(value, hint)
+        except (TypeError, ValueError) as error:
+            expected = str(error).removeprefix("Expected ").partition(", got")[0]
+            if get_origin(hint) is Literal:
+                expected = one_of(get_args(hint), value)
+            elif SIZE in extra:
+                low, high = map(binary_size_text, extra[SIZE])
+                expected = _('a size from {low} to {high}, such as "64M"', low=low, high=high)
+            elif LIMITS in extra:
+                expected = from_to(*extra[LIMITS])
+            raise self.error(key, expected) from None
 
-    def _missing(self, key: str, expected: Expected) -> UsageError:
-        words = _(expected.words).rstrip(",")
-        if near := _close(key, self._unknown()):
-            return UsageError(
-                _(
-                    "{where}: '{key}' is missing (is '{near}' a typo?); it must be {expected}.",
-                    where=self._where, key=key, near=near[0], expected=words,
-                )
-            )  # fmt: skip
-        return UsageError(
-            _("{where}: '{key}' is missing; it must be {expected}.", where=self._where, key=key, expected=words)
-        )
+    def _refuse(self, text: str) -> None:
+        raise UsageError(text, _("Known keys here are {keys}.", keys=", ".join(self._known)))
 
-    def error(self, key: str, expected: Expected | str) -> UsageError:
+    def error(self, key: str, expected: str) -> UsageError:
         """What stands at a key does not fit."""
-        words, choices = (expected, ()) if isinstance(expected, str) else (expected.words, expected.choices)
         value = self.table.get(key)
         given = _("a table of its own") if isinstance(value, dict) else repr(value)[:60]
-        near = nearest(value, choices) if isinstance(value, str) else ""
         return UsageError(
-            _(
-                "{where}: '{key}' must be {expected}, not {given}.",
-                where=self._where, key=key, expected=f"{_(words)}{near}", given=given,
-            )
+            _("{where}: '{key}' must be {expected}, not {given}.",
+              where=self._where, key=key, expected=expected, given=given)
         )  # fmt: skip
 
-    def _unknown(self) -> list[str]:
-        return [key for key in self.table if key not in self._known]
+
+def from_to(low: float, high: float) -> str:
+    return _("a number from {low} to {high}", low=low, high=high)
+
+
+def one_of(choices: Iterable[object], value: object) -> str:
+    """`one of ext4, xfs (did you mean 'xfs'?)`, where `value` is none of them."""
+    names = [str(choice) for choice in choices]
+    return _("one of {names}", names=", ".join(names)) + nearest(str(value), names)
 
 
 def written(described: Any) -> dict[str, Any]:
     """The table that an object would be read from; fields that stand at their defaults are left out."""
-    defaults = {field.name: field.default for field in dataclasses.fields(described)}
     kind: Any = type(described)
     table = {}
-    for key, (field, hint, __) in _fields(kind).items():
-        value = getattr(described, field)
-        if value != defaults[field]:
-            table[key] = str(value) if _expected(hint).read is parse_size else value
+    for key, (field, hint) in _keys(kind).items():
+        value = getattr(described, field.name)
+        if value != field.default:
+            table[key] = str(value) if SIZE in _extra(hint) else value
     return table
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    return "".join(" " + _("(did you mean '{name}'?)", name=near) for near in _close(name, known))
-
-
-def _close(name: str, known: Iterable[str]) -> list[str]:
-    import difflib
-
-    return difflib.get_close_matches(name[:100].lower(), list(known), 1)
+    near = difflib.get_close_matches(name[:100].lower(), list(known), 1)
+    return " " + _("(did you mean '{name}'?)", name=near[0]) if near else ""
 
 
 @cache
-def _fields(kind: Any) -> dict[str, tuple[str, Any, bool]]:
-    """The keys of a table, each with field, type, and whether it must be there."""
-    fields = {}
+def _keys(kind: Any) -> dict[str, tuple[dataclasses.Field[Any], Any]]:
+    """The keys of a table, each with field and type."""
+    keys = {}
     hints = get_type_hints(kind, include_extras=True)
     for field in dataclasses.fields(kind):
-        expected = _expected(hints[field.name])
-        name = field.name.removesuffix("_bytes") if expected.read is parse_size else field.name
-        if expected.key is not None:
-            required = field.default is MISSING and field.default_factory is MISSING
-            fields[expected.key or name] = (field.name, hints[field.name], required)
-    return fields
+        hint = hints[field.name]
+        name = field.name.removesuffix("_bytes") if SIZE in _extra(hint) else field.name
+        key = _extra(hint).get(KEY, name)
+        if key is not None:
+            keys[key or name] = (field, hint)
+    return keys
 
 
-@cache
-def _expected(hint: Any) -> Expected:
-    """What `hint` says of itself, or else its type."""
-    for said in getattr(hint, "__metadata__", ()):
-        if isinstance(said, Expected):
-            bare = _expected(hint.__origin__)
-            return said._replace(words=said.words or bare.words, choices=said.choices or bare.choices)
-    if get_origin(hint) is Literal:
-        return one_of(get_args(hint))
-    words = {
-        str: N_("text"), int: N_("a whole number"), float: N_("a number"), bool: N_("true or false"),
-        tuple: N_("a list of strings"),
-    }  # fmt: skip
-    return Expected(words.get(get_origin(hint) or hint, N_("a table")))
+def _extra(hint: Any) -> dict[str, Any]:
+    return next((each.extra for each in getattr(hint, "__metadata__", ()) if isinstance(each, Meta)), None) or {}

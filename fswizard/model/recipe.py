@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import Field, dataclass, field, replace
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
+
+from msgspec import Meta
 
 from fswizard.errors import UsageError
 from fswizard.language import N_, _
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Strain
-from fswizard.model.keys import UNWRITTEN, Expected, number, one_of, size, text, whole
+from fswizard.model.keys import KEY, UNWRITTEN, number, size, text, whole
 from fswizard.model.metrics import Metric
 from fswizard.model.text import safe
 
-_NAME = Expected(
-    N_("a short name of small letters, digits and dashes"),
-    lambda value: re.fullmatch(r"[a-z0-9][a-z0-9-]{0,39}", value) is not None,
-)
-_DIRECTORY = Expected(
-    N_("an absolute path, such as /mnt/archive"), lambda value: re.fullmatch(r"(/[\w.-]+)+", value) is not None
-)
-_CANDIDATES = Expected(
-    N_('a list of candidates, such as ["ext4", "xfs"]'),
-    lambda value: len(value) <= 20 and all(0 < len(name) <= 200 for name in value),
-)
+Name = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9-]{0,39}\Z")]
+Candidates = Annotated[tuple[Annotated[str, text(200)], ...], Meta(max_length=20)]
 
-GROUPS = {
+Group = Literal["desktop", "archive", "server", "kdiskmark", "published", "yours"]
+TITLES: Mapping[Group, str] = {
     "desktop": N_("Desktop"),
     "archive": N_("Archive and backup"),
     "server": N_("Server"),
     "kdiskmark": N_("Like KDiskMark"),
     "published": N_("From published comparisons"),
+    "yours": N_("Yours"),
 }
-"""What recipes stand for: as it is written in one, and as people read it."""
-YOURS = "yours"
-"""The group of recipes that the user made."""
-TITLES = {**GROUPS, YOURS: N_("Yours")}
+"""What recipes stand for, as people read it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +215,7 @@ class Amount:
 class Workload:
     """One thing that is measured, with the figure that counts."""
 
-    name: Annotated[str, _NAME]
+    name: Name
     """Stable name within the recipe, such as `random-write`."""
     title: Annotated[str, text(60)]
     engine: Annotated[str, UNWRITTEN]
@@ -275,10 +266,10 @@ SHIPPED = N_("shipped with fswizard")
 class Recipe:
     """A set of workloads that stands for a way of using a disk."""
 
-    name: Annotated[str, _NAME]
+    name: Name
     title: Annotated[str, text(60)]
     why: Annotated[str, text(500)]
-    workloads: Annotated[tuple[Workload, ...], UNWRITTEN]
+    workloads: Annotated[tuple[Workload, ...], Meta(min_length=1, max_length=50, extra={KEY: None})]
     image_bytes: Annotated[int, size(64 << 20, 64 << 40)]
     """Size of the scratch image that the workloads need."""
     minutes: Annotated[float, number(0.1, 10_080)]
@@ -287,15 +278,15 @@ class Recipe:
     """The same on a hard disk; 0 for no other."""
     hard_disk_image_bytes: Annotated[int, size(64 << 20, 64 << 40)] = 0
     """Size of the scratch image on a hard disk; 0 for no other."""
-    group: Annotated[str, one_of(GROUPS)] = YOURS
-    """Which of `GROUPS` it is listed in; those in the user's directory are all listed as theirs."""
-    candidates: Annotated[tuple[str, ...], _CANDIDATES] = ()
+    group: Group = "yours"
+    """What it is listed under; those in the user's directory are all listed as theirs."""
+    candidates: Candidates = ()
     """Default candidates, by short name."""
-    array_candidates: Annotated[tuple[str, ...], _CANDIDATES] = ()
+    array_candidates: Candidates = ()
     """The same on a target of several disks."""
     source: Annotated[str, UNWRITTEN] = ""
     """Where the recipe comes from: a file's name."""
-    mount_point: Annotated[str, _DIRECTORY] = "/mnt/data"
+    mount_point: Annotated[str, Meta(pattern=r"^(/[\w.-]+)+\Z")] = "/mnt/data"
     """Where such a disk is usually mounted, for the fstab line of a recommendation."""
 
     def on(self, drive: Drive | None) -> Recipe:

@@ -10,7 +10,7 @@ from pathlib import Path
 from fswizard.errors import FswizardError, UsageError
 from fswizard.language import _
 from fswizard.model.keys import LONGEST_FILE_BYTES, nearest
-from fswizard.model.recipe import SHIPPED, TITLES, YOURS, Recipe
+from fswizard.model.recipe import SHIPPED, TITLES, Recipe
 from fswizard.model.text import safe
 from fswizard.recipes.parsing import check, parse
 from fswizard.system.files import home_directory, read_file
@@ -80,7 +80,7 @@ def _read_all() -> Mapping[str, Recipe | FswizardError]:
                         file=recipe.source, other=other.source, name=recipe.name,
                     )  # fmt: skip
                     raise UsageError(text, _("Give each its own name."))
-                recipes[recipe.name] = replace(recipe, source=SHIPPED) if shipped else replace(recipe, group=YOURS)
+                recipes[recipe.name] = replace(recipe, source=SHIPPED) if shipped else replace(recipe, group="yours")
             except UsageError as error:
                 recipes[safe(path.name if path.stem in recipes else path.stem)] = error
     return dict(sorted(recipes.items(), key=_place))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fswizard.errors import RunFailed, UsageError
 from fswizard.language import _
-from fswizard.model.recipe import YOURS, Recipe
+from fswizard.model.recipe import Recipe
 from fswizard.model.text import safe
 from fswizard.recipes import available, own_directory, parse
 from fswizard.recipes.tree_profile import Look, recipe_text
@@ -60,7 +60,7 @@ def save(text: str) -> Recipe:
         hint = _("Make that directory writable, or free some space.")
         text = _("{path} cannot be written: {reason}.", path=safe(str(path)), reason=error.strerror)
         raise RunFailed(text, hint) from error
-    return replace(recipe, source=safe(str(path)), group=YOURS)
+    return replace(recipe, source=safe(str(path)), group="yours")
 
 
 def remove(recipe: Recipe) -> None:

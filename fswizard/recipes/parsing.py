@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
 
 from fswizard import engines
 from fswizard.errors import UsageError
-from fswizard.language import N_, _
+from fswizard.language import _
 from fswizard.model.estimates import SEQUENTIAL_BYTES_PER_S, expected_s, least_image_bytes, room, writes_bytes
-from fswizard.model.keys import Expected, Keys, one_of, whole, written
+from fswizard.model.keys import Keys, from_to, one_of, written
 from fswizard.model.recipe import Job, Recipe, Workload
 from fswizard.model.text import harmless, safe
 from fswizard.model.units import size_text
-
-_WORKLOADS = Expected(N_("1 to 50 tables [[workload]]"), lambda v: 0 < len(v) <= 50)
 
 
 @dataclass
 class _File:
     """Keys of a file that are not the recipe's own."""
 
-    schema: Annotated[int, whole(1, 1)]
-    workload: Annotated[tuple[dict[str, Any], ...], _WORKLOADS]
+    schema: Literal[1]
+    workload: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1, max_length=50)]
     tree: dict[str, Any] | None = None
 
 
@@ -88,16 +88,16 @@ def _workloads(keys: Keys) -> Iterator[Workload]:
     for inner in keys.each("workload"):
         work = inner.read(_Work, further=True)
         if work.engine not in Job.kinds:
-            raise inner.error("engine", one_of(Job.kinds))
+            raise inner.error("engine", one_of(Job.kinds, work.engine))
         metrics = {metric.name: metric for metric in Job.kinds[work.engine].metrics}
         if work.metric not in metrics:
-            raise inner.error("metric", one_of(metrics))
+            raise inner.error("metric", one_of(metrics, work.metric))
         workload = inner.read(Workload, further=True, engine=work.engine, job=None, metric=metrics[work.metric])
         job = engines.job(work.engine, inner)
         if workload.box_s and job.units is None:
             raise inner.error("box", _("nothing, as the amount of this work can't be changed"))
         if workload.least > (job.units or workload.least):
-            raise inner.error("least", whole(1, job.units or 1))
+            raise inner.error("least", from_to(1, job.units or 1))
         prepares = job.works_on not in prepared
         prepared.add(job.works_on)
         seconds = workload.seconds if "expected_seconds" in inner.table else expected_s(job, prepares=prepares)

@@ -11,14 +11,16 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
+from msgspec import Meta
+
 from fswizard.engines import shared
 from fswizard.engines.shared.context import TIB
 from fswizard.engines.shared.engine import Engine, Files, cpu_s, duration_s
 from fswizard.engines.shared.programs import Done, Work, counted, worker
-from fswizard.language import N_, _, n_
+from fswizard.language import _, n_
 from fswizard.model.codec import from_json, to_json
 from fswizard.model.estimates import FILES_MADE_PER_S, SEQUENTIAL_BYTES_PER_S
-from fswizard.model.keys import Expected, Keys, whole, wholes
+from fswizard.model.keys import Keys, number, whole
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, DURATION, FILE_RATE, RETURNED, WORST_STALL, Metric
 from fswizard.model.units import size_text
 from fswizard.progress.workload_events import Measured
@@ -31,28 +33,22 @@ LEFT_BY_COMPRESSION = 0.52
 DEEPEST = 63
 """Largest depth of a directory in a tree."""
 MOST_DIRECTORIES = 1_000_000
-MOST_STEPS = 1025
-
-
-def _are_shares(values: tuple[float, ...]) -> bool:
-    return len(values) <= MOST_STEPS and all(0 <= value <= 1 for value in values)
+STEPS = Meta(min_length=2, max_length=1025)
 
 
 @dataclass(frozen=True, slots=True)
 class TreeShape:
     """Shape of a tree of real files, without names: quantiles at equal steps, from the smallest to the largest."""
 
-    sizes: Annotated[tuple[int, ...], wholes(2, MOST_STEPS, TIB)]
+    sizes: Annotated[tuple[Annotated[int, whole(0, TIB)], ...], STEPS]
     """File sizes in bytes."""
-    random_shares: Annotated[
-        tuple[float, ...], Expected(N_("a list of numbers from 0 to 1, one for each size,"), _are_shares)
-    ]
+    random_shares: Annotated[tuple[Annotated[float, number(0, 1)], ...], STEPS]
     """Share that does not compress, of the file at each of the sizes."""
     directories: Annotated[int, whole(1, MOST_DIRECTORIES)]
     """Number of directories, the top directory included."""
-    files_in_directory: Annotated[tuple[int, ...], wholes(2, MOST_STEPS, 10_000_000)]
+    files_in_directory: Annotated[tuple[Annotated[int, whole(0, 10_000_000)], ...], STEPS]
     """Number of files in a directory."""
-    depths: Annotated[tuple[int, ...], wholes(2, MOST_STEPS, DEEPEST)]
+    depths: Annotated[tuple[Annotated[int, whole(0, DEEPEST)], ...], STEPS]
     """Depth of the directory at each of the numbers of files; that of the top directory is 0."""
 
 
