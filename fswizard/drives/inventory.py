@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from fswizard.drives import topology
@@ -18,12 +18,9 @@ from fswizard.errors import FswizardError
 from fswizard.language import N_, _
 from fswizard.model.drive import Drive, DriveUse, Partition
 from fswizard.model.text import safe
-from fswizard.system import clock
 from fswizard.system.block_device import SECTOR_BYTES, look_at, path_of
 from fswizard.system.commands import query
 
-_POLL_S = 1.0
-"""Time between two readings of sysfs: a mount sends no event that one could wait for."""
 _NEVER_LISTED = re.compile(r"ram\d|fd\d|sr\d|nbd\d|mtdblock|mmcblk\d+(boot|rpmb)")
 _ORDER = ("nvme", "sata", "sas", "scsi", "ide", "usb", "mmc", "virtio", "other", "md", "dm", "loop", "zram")
 _WELL_KNOWN = ("ata-", "nvme-", "usb-", "mmc-", "virtio-")
@@ -47,18 +44,6 @@ def inventory(machine: Machine = HERE) -> tuple[Drive, ...]:
         with_room.append(replace(drive, partitions=tuple(parts)))
     # sdaa after sdz, nvme10n1 after nvme9n1
     return tuple(sorted(with_room, key=lambda drive: (_ORDER.index(drive.bus), len(drive.name), drive.name)))
-
-
-def watch(stopped: Callable[[], bool] = lambda: False) -> Iterator[tuple[Drive, ...]]:
-    """The inventory now, and again whenever it changed, until `stopped()`. Blocks for up to `_POLL_S`."""
-    known = inventory()
-    yield known
-    while not stopped():
-        clock.sleep(_POLL_S)
-        now = inventory()
-        if now != known:
-            known = now
-            yield known
 
 
 def drive_of(path: str, machine: Machine = HERE) -> Drive | None:

@@ -34,7 +34,7 @@ def loaded_by(program: str) -> set[str]:
 @pytest.mark.parametrize("module", ["fswizard.cli", "fswizard.__main__"])
 def test_the_command_line_loads_nothing_slow(module: str) -> None:
     loaded = {name.partition(".")[0] for name in loaded_by(f"import {module}")}
-    assert not loaded & {"textual", "rich", "psutil", "asyncio", "msgspec"}
+    assert not loaded & {"textual", "rich", "psutil", "pyudev", "asyncio", "msgspec"}
 
 
 def test_programs_are_started_in_one_place_and_as_root_in_another() -> None:
