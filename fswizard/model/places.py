@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 _CONTAINERS = frozenset({"mnt", "media", "run", "srv", "var"})
@@ -25,13 +25,6 @@ def short_names(directories: Sequence[str]) -> tuple[str, ...]:
             used[name] += 1
             names[number] = f"{name} {used[name]}"
     return tuple(names)
-
-
-def formerly(names: Iterable[str]) -> dict[str, str]:
-    """What candidates are called that earlier versions named by their paths: `ext4@/home` is `home (ext4)` now."""
-    located = [name.partition("@") for name in names if "@/" in name]
-    shorts = short_names([directory for _, _, directory in located])
-    return {"".join(parts): f"{short} ({parts[0]})" for parts, short in zip(located, shorts)}
 
 
 def _known(directory: str) -> tuple[str, ...]:

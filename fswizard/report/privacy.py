@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, TypeVar
 
+from fswizard.language import Message, _
 from fswizard.model import shareable
 from fswizard.model.analysis import Findings
-from fswizard.model.places import formerly
 from fswizard.model.plan import Member, Target
 from fswizard.model.result import Failure, Result
 from fswizard.model.text import safe, safe_lines
@@ -31,26 +30,26 @@ def harmless(findings: Findings, *, identify: bool) -> Findings:
     findings = dataclasses.replace(findings, result=_checked(findings.result, names))
     return _each_text(
         findings,
-        lambda text: shareable.sentence(safe(text), names),
+        lambda text: _shared(text, names),
         lambda text: shareable.sentence(safe_lines(text), names),
     )
 
 
-def with_short_names(value: T, names: Iterable[str]) -> T:
-    """The same value, whose candidates have these `names`, with short ones for places that earlier versions named."""
-    known = formerly(names)
-    pattern = re.compile("|".join(map(re.escape, sorted(known, key=len, reverse=True))))
-    return _each_text(value, lambda text: pattern.sub(lambda match: known[match[0]], text)) if known else value
+def _shared(text: str, names: Mapping[str, str]) -> str:
+    """A sentence of this program with only those fields that may be said; of any other text its words."""
+    if not isinstance(text, Message) or any(shareable.sentence(own) != own for own in (text.english, text.plural)):
+        return shareable.sentence(safe(text), names)
+    fields = {name: v if isinstance(v, int) else _shared(str(v), names) for name, v in text.fields.items()}
+    return _(text, **fields)
 
 
 def _names(result: Result) -> dict[str, str]:
     """Texts that people, disks or machines give, to what is said in place of each: the same where it was checked."""
     plan, environment = result.plan, result.environment
     names: dict[str, str] = {}
-    former = formerly(candidate.name for candidate in plan.candidates)
     for number, candidate in enumerate(plan.candidates, 1):
         stand_in = f"directory {number} ({candidate.filesystem.name})" if candidate.directory else f"candidate-{number}"
-        names[safe(candidate.name)] = _if_sayable(safe(former.get(candidate.name, candidate.name)), stand_in)
+        names[safe(candidate.name)] = _if_sayable(safe(candidate.name), stand_in)
     for number, workload in enumerate(plan.recipe.workloads, 1):
         names[safe(workload.name)] = _if_sayable(safe(workload.name), f"workload-{number}")
     checked = [
@@ -115,14 +114,14 @@ def _checked(result: Result, names: Mapping[str, str]) -> Result:
 
 def _each_text(value: T, change: Callable[[str], str], change_details: Callable[[str], str] | None = None) -> T:
     """The same value with `change` applied to every text in it; the details of failures may have their own."""
-    known: dict[str, str] = {}
+    known: dict[tuple[type, str], str] = {}
 
     def changed(item: Any) -> Any:
         kind = type(item)
-        if kind is str:
-            if item not in known:
-                known[item] = change(item)
-            return known[item]
+        if issubclass(kind, str):
+            if (kind, item) not in known:
+                known[kind, item] = change(item)
+            return known[kind, item]
         if kind in _WITHOUT_TEXT:
             return item
         if dataclasses.is_dataclass(kind):

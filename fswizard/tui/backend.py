@@ -293,7 +293,7 @@ class Backend:
         """Runs that were ended early and can go on, newest first."""
         from fswizard.session import resumable
 
-        return tuple(map(_renamed, resumable()))
+        return tuple(resumable())
 
     def why_not_resumed(self, path: Path) -> str:
         """In a sentence; empty where a run can be resumed."""
@@ -344,14 +344,12 @@ class Backend:
     def history(self) -> tuple[Entry, ...]:
         from fswizard.results import all_results
 
-        return tuple(map(_renamed, all_results()))
+        return tuple(all_results())
 
     def load(self, path: Path) -> Result:
-        from fswizard.report.privacy import with_short_names
         from fswizard.results import load
 
-        result = load(path)
-        return with_short_names(result, [candidate.name for candidate in result.plan.candidates])
+        return load(path)
 
     def setting(self, name: str) -> str:
         """What the user chose last, such as the theme; empty where nothing was chosen."""
@@ -364,9 +362,3 @@ class Backend:
         from fswizard.disks.journal import leftovers
 
         return leftovers()
-
-
-def _renamed(entry: Entry) -> Entry:
-    from fswizard.report.privacy import with_short_names
-
-    return with_short_names(entry, entry.header.candidates)

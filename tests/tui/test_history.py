@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.pilot import Pilot
 
-from fswizard.advice import conclude
 from fswizard.model.analysis import Answer
-from fswizard.model.filesystem import Candidate
-from fswizard.model.plan import Target
-from fswizard.report import content
 from fswizard.results import all_results, new_path
 from fswizard.stats import analyse
 from fswizard.tui.backend import Backend
 from fswizard.tui.screens.history import HistoryScreen
-from tests.builders import make_filesystem, make_filled_result, make_plan, make_result, make_samples, write_result
+from tests.builders import make_filled_result, make_result, write_result
 from tests.fakes.two_runs import TwoRuns
 from tests.fakes.wizard import FakeMachine, app
 from tests.tui.driving import footer, screen_text, shows, until
-from tests.tui.test_same_answer import answered, plain
 
 
 class StoredResults(FakeMachine):
@@ -110,21 +104,3 @@ async def test_an_empty_filesystem_is_compared_with_a_full_one_where_a_result_ha
         await pilot.press("f")
         await shows(pilot, "ext4 is 2× slower at “Full”.")
         await shows(pilot, "2.00 s  2× slower")
-
-
-def test_places_of_an_earlier_version_have_short_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    candidates = tuple(
-        Candidate(f"{kind}@{directory}", make_filesystem(kind), directory=directory)
-        for kind, directory in (("ext4", "/mnt/disks/archive"), ("btrfs", "/mnt/disks/backup"))
-    )
-    figures = {candidate.name: (100.0, 101.0, 99.0) for candidate in candidates}
-    plan = replace(make_plan(tuple(figures)), candidates=candidates, target=Target("directory", ""))
-    old = make_result(plan=plan, samples=make_samples(figures))
-    write_result(new_path(plan), old, analyse(old), Answer("winner", "Keep ext4@/mnt/disks/archive"))
-    machine, names = Backend(), ("archive (ext4)", "backup (btrfs)")
-    (entry,) = machine.history()
-    assert (entry.header.candidates, entry.leaders, entry.verdict) == (names, names, "Keep archive (ext4)")
-    findings = conclude(machine.load(entry.path))
-    assert "@" not in answered(findings) + plain(content.full(findings))
-    assert {bar.title for chart in content.figures(findings).charts for bar in chart.bars} == set(names)

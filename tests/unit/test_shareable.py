@@ -13,6 +13,7 @@ import pytest
 from fswizard import language, results
 from fswizard.advice import conclude
 from fswizard.demo.stories import stories
+from fswizard.language import Message, _
 from fswizard.model import shareable
 from fswizard.model.drive import Drive, DriveUse, Evidence, Partition, SmrVerdict
 from fswizard.model.plan import LeftOut, Member
@@ -38,7 +39,7 @@ class Secrets:
 
     def into(self, text: str, where: str) -> str:
         number, letters = len(self.planted), ""
-        for _ in range(3):
+        for _place in range(3):
             number, digit = divmod(number, 26)
             letters += "abcdefghijklmnopqrstuvwxyz"[digit]
         self.planted[f"Zorq{letters}x"] = where
@@ -67,17 +68,21 @@ def whole_result() -> Result:
     plan = dataclasses.replace(result.plan, drive=drive, target=target, losses=("a loss",), left_out=left_out)
     candidate = plan.candidates[-1].name
     environment = dataclasses.replace(result.environment, host="host")
+    left = _("{left} `fswizard clean` removes what is left.", left="/mnt/x/fswizard-1 could not be removed.")
     return dataclasses.replace(
         result,
         plan=plan,
         environment=environment,
         failures=(*result.failures, Failure(1, candidate, "", "mkfs", "A text.", "details")),
-        doubts=(*result.doubts, Doubt("busy-machine", "A text.")),
+        doubts=(*result.doubts, Doubt("busy-machine", "A text."), Doubt("not-removed", left)),
     )
 
 
 def planted(value: Any, secrets: Secrets, names: dict[str, str], where: str = "") -> Any:
     """The same with a secret in every text but those of a closed list; `names` are changed alike wherever they are."""
+    if isinstance(value, Message) and value.fields:
+        fields = {name: planted(field, secrets, names, f"{where}, {name}") for name, field in value.fields.items()}
+        return _(value, **fields)
     if isinstance(value, str):
         return names[value] if value in names else secrets.into(value, where)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fswizard.model.places import formerly, short_names
+from fswizard.model.places import short_names
 from fswizard.model.units import (
     DECIMAL,
     binary_size_text,
@@ -123,12 +123,6 @@ def test_a_ratio_is_as_precise_as_one_can_read(ratio: float, text: str) -> None:
 )
 def test_places_have_short_names_that_differ(directories: tuple[str, ...], names: tuple[str, ...]) -> None:
     assert short_names(directories) == names
-
-
-def test_names_that_were_paths_become_short_and_others_stay() -> None:
-    assert formerly(("ext4@/home/anne", "xfs:noatime", "xfs@/mnt/b")) == {
-        "ext4@/home/anne": "home (ext4)", "xfs@/mnt/b": "b (xfs)",
-    }  # fmt: skip
 
 
 @given(st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=4).map("/".join), min_size=1, max_size=6))
