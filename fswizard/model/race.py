@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from fswizard.model.events import (
-    Event,
-    RoundDiscarded,
-    SampleTaken,
-    SeriesRecorded,
-    Step,
-    StepFailed,
-    StepProgressed,
-    StepStarted,
-)
+from fswizard.model.events import Event, SampleTaken, SeriesRecorded, Step, StepFailed, StepProgressed, StepStarted
 from fswizard.model.metrics import DURATION, RETURNED
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Workload
@@ -49,36 +41,31 @@ class Curve:
             means, each = tuple((a + b) / 2 for a, b in zip(means[::2], means[1::2])), 2 * each
         return Curve(unit, means, each, total, count)
 
-    def or_of(self, series: ThroughputSeries) -> Curve:
-        """Itself; where it has nothing, what was recorded second by second."""
-        curve = self
-        for rate in () if self.means else series.rates:
-            curve = curve.plus(rate, series.unit)
-        return curve
-
     @property
     def mean(self) -> float:
         return statistics.fmean(self.means) if self.means else 0.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Lap:
-    """One candidate at one workload in one round. Each is unlike any other, so that drawings of it can be kept."""
+    """One candidate at one workload in one round."""
 
-    round: int
-    candidate: str
     curve: Curve = Curve()
     figure: float | None = None
     """Figure of the workload's metric; None while it is measured, and where it failed."""
     failed: bool = False
 
 
+Trial = tuple[int, str]
+"""Round and candidate."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Lane:
-    """A workload, and every lap at it."""
+    """A workload, and every lap at it. Each is unlike any other, so that drawings of it can be cached."""
 
     workload: Workload
-    laps: tuple[Lap, ...] = ()
+    laps: Mapping[Trial, Lap] = field(default_factory=dict)
     """In the order in which they were measured."""
     bare: float | None = None
     """The figure of the bare device, where that was measured."""
@@ -92,7 +79,7 @@ class Lane:
     @property
     def best(self) -> float:
         """The highest speed so far; 0 before there is one."""
-        return max((self.speed(lap.figure) for lap in self.laps), default=0.0)
+        return max((self.speed(lap.figure) for lap in self.laps.values()), default=0.0)
 
     @property
     def shaped(self) -> bool:
@@ -104,32 +91,26 @@ class Lane:
 
         While it is measured, the last lap that has both a rate and a figure says what its rate will amount to.
         """
-        speed = self.speed(lap.figure) or lap.curve.mean * self._speed_per_rate(lap.curve.unit)
-        return 0.0 if lap.failed or not speed else speed / (self.best or speed)
+        best = self.best
+        if lap.failed:
+            return 0.0
+        if speed := self.speed(lap.figure):
+            return speed / best
+        if not best:
+            return 1.0 if lap.curve.mean else 0.0
+        for other in reversed(list(self.laps.values())):
+            if other.figure and other.curve.unit == lap.curve.unit and other.curve.mean:
+                return lap.curve.mean * self.speed(other.figure) / other.curve.mean / best
+        return 0.0
 
-    def _speed_per_rate(self, unit: str) -> float:
-        """By the last lap that has both."""
-        for lap in reversed(self.laps):
-            if lap.figure and lap.curve.unit == unit and lap.curve.mean:
-                return self.speed(lap.figure) / lap.curve.mean
-        return 1.0 if not self.best else 0.0
-
-    def figures(self, discarded: Iterable[int] = ()) -> dict[str, float]:
+    def figures(self, discarded: Collection[int] = ()) -> dict[str, float]:
         """Each candidate's median over the rounds that count, best first."""
-        out = frozenset(discarded)
         figures: dict[str, list[float]] = {}
-        for lap in self.laps:
-            if lap.figure is not None and not lap.failed and lap.round not in out:
-                figures.setdefault(lap.candidate, []).append(lap.figure)
+        for (number, candidate), lap in self.laps.items():
+            if lap.figure is not None and not lap.failed and number not in discarded:
+                figures.setdefault(candidate, []).append(lap.figure)
         medians = {name: statistics.median(values) for name, values in figures.items()}
         return dict(sorted(medians.items(), key=lambda item: -self.speed(item[1])))
-
-    def with_lap(self, number: int, candidate: str, change: Callable[[Lap], Lap]) -> Lane:
-        """With a lap changed that is new, or that candidate's in that round."""
-        laps = list(self.laps)
-        place = next((n for n, lap in enumerate(laps) if (lap.round, lap.candidate) == (number, candidate)), len(laps))
-        laps[place:] = [change(laps[place] if place < len(laps) else Lap(number, candidate)), *laps[place + 1 :]]
-        return replace(self, laps=tuple(laps))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,82 +118,78 @@ class Race:
     """A lane for each workload, in the order of the plan."""
 
     lanes: tuple[Lane, ...] = ()
-    trials: tuple[tuple[int, str], ...] = ()
-    """Round and candidate of each trial so far, in the order in which they were measured."""
-    discarded: tuple[int, ...] = ()
-    """Rounds that do not count."""
-    step: Step | None = None
-    """The one that goes on."""
 
     @classmethod
     def of(cls, plan: Plan, earlier: Result | None = None) -> Race:
         """Before the first event; `earlier` is the run that this one resumes."""
         race = cls(tuple(Lane(workload) for workload in plan.recipe.workloads))
-        if earlier is not None:
-            own = {"", *(candidate.name for candidate in plan.candidates)}
-            for sample in earlier.samples:
-                race = race.after(SampleTaken(0.0, sample)) if sample.candidate in own else race
-            for series in earlier.throughput_series:
-                race = race.after(SeriesRecorded(0.0, series)) if series.candidate in own else race
-            race = replace(race, discarded=earlier.discarded_rounds)
+        if earlier is None:
+            return race
+        planned = {"", *(candidate.name for candidate in plan.candidates)}
+        for sample in earlier.samples:
+            race = race.after(SampleTaken(0.0, sample)) if sample.candidate in planned else race
+        for series in earlier.throughput_series:
+            race = race.after(SeriesRecorded(0.0, series)) if series.candidate in planned else race
         return race
 
-    def after(self, event: Event) -> Race:
-        """After `event`; itself where that says nothing of the race."""
-        race = self
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """Each trial so far; those of a round in the order in which they were measured."""
+        return tuple(dict.fromkeys(trial for lane in self.lanes for trial in lane.laps))
+
+    def after(self, event: Event, step: Step | None = None) -> Race:
+        """After `event`, which belongs to `step`; itself where that says nothing of the race."""
         match event:
-            case StepStarted(step=step):
-                race = replace(self, step=step)._in_step(step.number, lambda lap: replace(lap, curve=Curve()))
-            case StepProgressed(step=number, rate=float(rate), rate_unit=unit, preparing=False):
-                race = self._in_step(number, lambda lap: replace(lap, curve=lap.curve.plus(rate, unit)))
-            case SampleTaken(sample=sample) if sample.primary and sample.status == "ok" and sample.candidate:
-                race = self._changed(sample, lambda lap: replace(lap, figure=sample.value))
+            case StepStarted(step=new) if measures(new):
+                return self._with(new, curve=Curve())
+            case StepProgressed(rate=float(rate), rate_unit=unit, preparing=False) if measures(step):
+                if step is not None and step.number == event.step:
+                    return self._with(step, curve=self._lap(step).curve.plus(rate, unit))
             case SampleTaken(sample=sample) if sample.primary and sample.status == "ok":
-                race = self._in_lane(sample.workload, lambda lane: replace(lane, bare=sample.value))
+                if sample.candidate:
+                    return self._with(sample, figure=sample.value)
+                lanes = (replace(x, bare=sample.value) if x.workload.name == sample.workload else x for x in self.lanes)
+                return Race(tuple(lanes))
             case SeriesRecorded(series=series) if series.candidate:
-                race = self._changed(series, lambda lap: replace(lap, curve=lap.curve.or_of(series)))
+                curve = self._lap(series).curve
+                for rate in () if curve.means else series.rates:
+                    curve = curve.plus(rate, series.unit)
+                return self._with(series, curve=curve)
             case StepFailed(failure=failure) if failure.round and failure.workload:
-                race = self._changed(failure, lambda lap: replace(lap, failed=True))
-            case RoundDiscarded(round=number):
-                race = replace(self, discarded=(*self.discarded, number))
-        return race
+                return self._with(failure, failed=True)
+        return self
 
-    def standing(self, baseline: str) -> dict[str, float]:
+    def standing(self, baseline: str, discarded: Collection[int]) -> dict[str, float]:
         """Candidates to their speed over the baseline's, best first, by what both were measured at in the same rounds.
 
         The weighted geometric mean of medians, as long as nobody has judged the figures: a round is not over yet.
         """
-        weighed: dict[str, list[tuple[float, float]]] = {}
+        logs: dict[str, float] = {}
+        weights: dict[str, float] = {}
         for lane in self.lanes:
-            figures = lane.figures(self.discarded)
-            own = lane.speed(figures.get(baseline))
-            for name, figure in figures.items() if own else ():
-                weighed.setdefault(name, []).append((lane.workload.weight, math.log(lane.speed(figure) / own)))
-        means = {
-            name: math.exp(sum(weight * value for weight, value in logs) / total)
-            for name, logs in weighed.items()
-            if (total := sum(weight for weight, _ in logs))
-        }
+            figures = lane.figures(discarded)
+            base, weight = lane.speed(figures.get(baseline)), lane.workload.weight
+            for name, figure in figures.items() if base and weight else ():
+                logs[name] = logs.get(name, 0.0) + weight * math.log(lane.speed(figure) / base)
+                weights[name] = weights.get(name, 0.0) + weight
+        means = {name: math.exp(total / weights[name]) for name, total in logs.items()}
         return dict(sorted(means.items(), key=lambda item: -item[1]))
 
-    def _in_step(self, number: int, change: Callable[[Lap], Lap]) -> Race:
-        """With the lap changed that is measured, if that is done by the step of this number."""
-        step = self.lap_step
-        return self._changed(step, change) if step is not None and step.number == number else self
+    def _lap(self, news: Step | ThroughputSeries) -> Lap:
+        laps = next((lane.laps for lane in self.lanes if lane.workload.name == news.workload), {})
+        return laps.get((news.round, news.candidate), Lap())
 
-    @property
-    def lap_step(self) -> Step | None:
-        """The one that goes on, where it measures a lap."""
-        step = self.step
-        return step if step is not None and step.stage == "workload" and step.round and step.candidate else None
+    def _with(self, news: Step | Sample | ThroughputSeries | Failure, **changes: Any) -> Race:
+        """With changes to the lap that is meant, which may be new."""
+        lanes, trial = [], (news.round, news.candidate)
+        for lane in self.lanes:
+            if lane.workload.name == news.workload:
+                lap = replace(lane.laps.get(trial, Lap()), **changes)
+                lane = replace(lane, laps={**lane.laps, trial: lap})
+            lanes.append(lane)
+        return Race(tuple(lanes))
 
-    def _changed(self, news: Step | Sample | ThroughputSeries | Failure, change: Callable[[Lap], Lap]) -> Race:
-        trial = (news.round, news.candidate)
-        trials = self.trials if trial in self.trials else (*self.trials, trial)
-        race = self._in_lane(news.workload, lambda lane: lane.with_lap(*trial, change))
-        return replace(race, trials=trials)
 
-    def _in_lane(self, workload: str, change: Callable[[Lane], Lane]) -> Race:
-        return replace(
-            self, lanes=tuple(change(lane) if lane.workload.name == workload else lane for lane in self.lanes)
-        )
+def measures(step: Step | None) -> bool:
+    """Whether the step measures a lap."""
+    return step is not None and step.stage == "workload" and bool(step.round and step.candidate)

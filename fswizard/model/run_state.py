@@ -33,8 +33,8 @@ from fswizard.model.events import (
 )
 from fswizard.model.metrics import FIRST_LOOK_RATE
 from fswizard.model.plan import Plan
-from fswizard.model.race import Race
-from fswizard.model.result import Environment, Failure, Outcome, Result
+from fswizard.model.race import Race, measures
+from fswizard.model.result import Environment, Outcome, Result
 
 SERIES = 600
 """Points of throughput that are kept."""
@@ -92,14 +92,9 @@ class RunState:
     """Time of the first event since the run was started, or resumed."""
     paused: bool = False
     step: Step | None = None
-    fraction: float | None = None
-    """Share of the step that is done, 0 to 1; None if unknown."""
-    text: str = ""
-    """What is happening now, in words."""
-    rate: float | None = None
+    progress: StepProgressed | None = None
+    """The last news of the step; None before any."""
     rate_unit: str = "B/s"
-    latency_s: float | None = None
-    worst_latency_s: float | None = None
     rates: tuple[float, ...] = ()
     """Throughput of the step `measured`, oldest first."""
     measured: int = 0
@@ -112,16 +107,13 @@ class RunState:
     order_before: tuple[str, ...] = ()
     """Candidates as they stood a round earlier, best first."""
     more: MoreTime | None = None
-    round: int = 0
-    tried: tuple[str, ...] = ()
-    """Candidates whose turn in this round has come, in order; the last one is being measured."""
-    done: tuple[str, ...] = ()
-    """Workloads that the current candidate has finished in this round."""
     log: tuple[LogEntry, ...] = ()
     skipped: tuple[str, ...] = ()
     """Candidates that the user left out."""
     rounds_began_s: float | None = None
     """Time of the first step of a round since the run was started, or resumed; None before it."""
+    trial: tuple[int, str] = (0, "")
+    """Round and candidate of the last trial."""
     trials: int = 0
     """Trials begun since the run was started, or resumed."""
     before_bytes: float = 0.0
@@ -158,23 +150,30 @@ class RunState:
         return RunFailed(_(ended.text), _(ended.hint), ended.details) if ended and failed else None
 
     @property
-    def failures(self) -> tuple[Failure, ...]:
-        return self.result.failures
+    def fraction(self) -> float | None:
+        """Share of the step that is done, 0 to 1; None if unknown."""
+        return self.progress.fraction if self.progress else 0.0 if self.step else None
+
+    @property
+    def lap_step(self) -> Step | None:
+        """The step, where it measures a candidate."""
+        return self.step if measures(self.step) else None
 
     @property
     def standing(self) -> tuple[Ratio, ...]:
         """One ratio for each candidate, best first, also for those that have no figures yet."""
         judged = self.analysis.standing if self.analysis else ()
         names = {ratio.candidate for ratio in judged}
-        failed = {failure.candidate: failure.text for failure in self.failures}
-        baseline, missing = self.plan.baseline, (c.name for c in self.plan.candidates if c.name not in names)
-        so_far = {} if judged else self.race.standing(baseline)
-        waiting = (
-            Ratio(name, baseline, "", 0.0, verdict="failed", text=failed[name])
-            if name in failed
-            else Ratio(name, baseline, "", so_far.get(name, 1.0 if name == baseline else 0.0))
-            for name in missing
-        )
+        failed = {failure.candidate: failure.text for failure in self.result.failures}
+        baseline = self.plan.baseline
+        so_far = {} if judged else self.race.standing(baseline, self.result.discarded_rounds)
+        so_far.setdefault(baseline, 1.0)
+        waiting = []
+        for name in (candidate.name for candidate in self.plan.candidates if candidate.name not in names):
+            ratio = Ratio(name, baseline, "", so_far.get(name, 0.0))
+            if name in failed:
+                ratio = replace(ratio, ratio=0.0, verdict="failed", text=failed[name])
+            waiting.append(ratio)
         return (*judged, *sorted(waiting, key=lambda ratio: -ratio.ratio))
 
     @property
@@ -182,19 +181,20 @@ class RunState:
         """How many candidates take part in what is to come."""
         if self.ended:
             return 0
-        gone = {*self.skipped, *(failure.candidate for failure in self.failures)}
+        gone = {*self.skipped, *(failure.candidate for failure in self.result.failures)}
         return sum(name not in gone for name in self.plan.with_new(self.result.candidates_left))
 
     def out(self, candidate: str) -> str:
         """Why a candidate is no longer measured, in a word; empty while it is."""
         if candidate in self.skipped:
             return N_("skipped")
-        failed = any(failure.candidate == candidate for failure in self.failures)
+        failed = any(failure.candidate == candidate for failure in self.result.failures)
         return N_("dropped") if candidate not in self.plan.with_new(self.result.candidates_left) and not failed else ""
 
     def after(self, event: Event) -> RunState:
         """The state after `event`. Pure."""
-        state = replace(self, at_s=event.at_s, result=fold(self.result, (event,)), race=self.race.after(event))
+        race = self.race.after(event, self.step)
+        state = replace(self, at_s=event.at_s, result=fold(self.result, (event,)), race=race)
         match event:
             case StepProgressed():
                 state = state._progressed(event)
@@ -246,42 +246,21 @@ class RunState:
         )
 
     def _began(self, step: Step) -> RunState:
-        """A step begins: whose turn it is, and which of its workloads are done."""
-        state = replace(self, step=step, fraction=0.0, text="", rate=None, latency_s=None, worst_latency_s=None)
-        if step.round == 0 or not step.candidate:
+        """A step begins, and with it perhaps a trial."""
+        state, trial = replace(self, step=step, progress=None), (step.round, step.candidate)
+        if not all(trial) or trial == self.trial:
             return state
-        tried = self.tried if step.round == self.round else ()
-        same = bool(tried) and tried[-1] == step.candidate
-        done = self.done if same else ()
-        before = self.step.workload if self.step and same else ""
-        if before and before != step.workload and before not in done:
-            done = (*done, before)
-        return replace(
-            state,
-            round=step.round,
-            tried=tried if same else (*tried, step.candidate),
-            done=done,
-            rounds_began_s=self.at_s if self.rounds_began_s is None else self.rounds_began_s,
-            trials=self.trials if same else self.trials + 1,
-        )
+        began_s = self.at_s if self.rounds_began_s is None else self.rounds_began_s
+        return replace(state, trial=trial, rounds_began_s=began_s, trials=self.trials + 1)
 
     def _progressed(self, event: StepProgressed) -> RunState:
-        rates, measured = self.rates, self.measured
-        if event.rate is not None:
-            goes_on = measured == event.step and event.rate_unit == self.rate_unit
-            rates, measured = (*(rates[-SERIES + 1 :] if goes_on else ()), event.rate), event.step
-        return replace(
-            self,
-            fraction=event.fraction,
-            text=event.text,
-            rate=event.rate,
-            rate_unit=self.rate_unit if event.rate is None else event.rate_unit,
-            latency_s=event.latency_s,
-            worst_latency_s=event.worst_latency_s,
-            rates=rates,
-            measured=measured,
-            run_fraction=max(self.run_fraction, self.outlook.share(self.elapsed_s)),
-        )
+        share = max(self.run_fraction, self.outlook.share(self.elapsed_s))
+        state = replace(self, progress=event, run_fraction=share)
+        if event.rate is None:
+            return state
+        goes_on = (self.measured, self.rate_unit) == (event.step, event.rate_unit)
+        rates = (*(self.rates[-SERIES + 1 :] if goes_on else ()), event.rate)
+        return replace(state, rates=rates, measured=event.step, rate_unit=event.rate_unit)
 
     def _finished(self, event: CommandFinished) -> RunState:
         """A program ended: its line in the log says how."""

@@ -52,7 +52,7 @@ def told(number: int, rate: float | None, **fields: object) -> StepProgressed:
 
 def test_the_curve_of_the_last_workload_stays_until_the_next_one_has_figures_of_one_unit() -> None:
     state = after(step(1), told(1, 100.0, latency_s=0.1), step(2, workload="read"))
-    assert (state.rate, state.latency_s, state.text) == (None, None, "")
+    assert state.progress is None
     state = state.after(told(2, None))
     assert (state.rates, state.measured) == ((100.0,), 1)
     assert state.after(told(2, 7.0)).rates == (7.0,)
@@ -71,15 +71,9 @@ def test_a_curve_and_the_log_are_bounded_and_the_share_done_never_runs_backwards
     assert state.log[-1] == LogCommand(1.0, (str(LOG_ENTRIES + 9),), False, 0, 0.1)
 
 
-def test_turns_and_finished_workloads_are_counted_within_the_round() -> None:
-    state = after(step(1), step(2, workload="read"), step(3, "xfs"))
-    assert state.tried == ("ext4", "xfs")
-    assert state.done == ()
-    state = state.after(step(4, "xfs", "read"))
-    assert state.done == ("write",)
-    state = state.after(step(5, "xfs", "write", round_=2))
-    assert state.round == 2
-    assert state.tried == ("xfs",)
+def test_trials_are_counted_once() -> None:
+    state = after(step(1), step(2, "", "", 1), step(3, workload="read"), step(4, "xfs"), step(5, "xfs", round_=2))
+    assert (state.trials, state.trial, state.rounds_began_s) == (3, (2, "xfs"), 1.0)
 
 
 def test_a_program_that_ends_completes_the_line_of_its_start() -> None:
@@ -127,7 +121,7 @@ def test_a_recorded_run_leaves_no_program_open_and_ends_in_what_a_report_says() 
     state = after(*recorded(RUN))
     assert state.outcome in ("finished", "time-up")
     assert state.run_fraction == 1.0
-    assert state.round >= state.plan.minimum_rounds
+    assert state.trial[0] >= state.plan.minimum_rounds
     assert {ratio.candidate for ratio in state.standing} == {candidate.name for candidate in state.plan.candidates}
     assert [entry for entry in state.log if isinstance(entry, LogCommand) and entry.exit_code is None] == []
     findings = conclude(result())

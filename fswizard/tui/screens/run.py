@@ -97,7 +97,9 @@ class RunScreen(StepScreen):
         self._write("#remark", remark, layout=True)
         self.set_class(bool(remark), "-remark")
         turn = SPINNER[int(self.wizard.clock() / SPINNER_S) % len(SPINNER)]
-        doing = shown(state.text or (state.step.title if state.step else "")) or _("starting the run")
+        news = state.progress.text if state.progress else ""
+        title = state.step.title if state.step else ""
+        doing = shown(news or title) or _("starting the run")
         self._write("#doing", text((f"{turn} ", "$text-primary"), doing))
         self._write("#time", text((self._times(), "$muted")))
         self._write("#verdict", text((self._outlook(), "$muted")), layout=True)

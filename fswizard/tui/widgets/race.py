@@ -78,16 +78,17 @@ class TimeLine:
     @classmethod
     def of(cls, state: RunState, width: int) -> TimeLine:
         """Where there is no room for all trials, the oldest rounds are left out."""
-        race, step, looks = state.race, state.race.lap_step, looks_of(state.plan)
-        current = max((number for number, _ in race.trials), default=1)
+        trials, looks = state.race.trials, looks_of(state.plan)
+        step, discarded = state.lap_step, state.result.discarded_rounds
+        current = max((number for number, _ in trials), default=1)
         rounds = []
         for number in range(1, max(current, state.plan.minimum_rounds) + 1):
-            names = [name for round_, name in race.trials if round_ == number]
+            names = [name for round_, name in trials if round_ == number]
             if number >= current:
                 names += [""] * (state.alive - len(names))
             slots = []
             for name in names:
-                look = COLOURLESS if number in race.discarded else looks.get(name, COLOURLESS)
+                look = COLOURLESS if number in discarded else looks.get(name, COLOURLESS)
                 measured = step is not None and (step.round, step.candidate) == (number, name)
                 slots.append(Slot(number, name, look, measured))
             if slots:
@@ -96,7 +97,7 @@ class TimeLine:
             rounds.pop(0)
         count = sum(map(len, rounds))
         each = max(1, (width - len(GAP) * (len(rounds) - 1)) // max(1, count))
-        return cls(tuple(rounds), each, width, race.discarded, looks)
+        return cls(tuple(rounds), each, width, discarded, looks)
 
     def heads(self) -> list[Content]:
         """The number of each round, and the name above each trial."""
@@ -120,7 +121,7 @@ class Race(Lines):
 
     def draw(self, state: RunState, width: int, height: int) -> list[Content]:
         """Where not all lanes have room, the one that is measured is among those that have."""
-        lanes, step = state.race.lanes, state.race.lap_step
+        lanes, step = state.race.lanes, state.lap_step
         line = TimeLine.of(state, width)
         rows = line.heads()[-height:]
         each = max(LEAST_HEIGHT, (height - len(rows)) // len(lanes))
@@ -137,13 +138,12 @@ class Race(Lines):
 @lru_cache(maxsize=64)
 def drawn(lane: Lane, line: TimeLine, height: int, done: float) -> list[Content]:
     """Title of a lane and the shapes of its trials; `done` is the share of the step in it, 0 where there is none."""
-    laps = {(lap.round, lap.candidate): lap for lap in lane.laps}
     ground = _ground(lane, height - 1)
     rounds = []
     for slots in line.rounds:
         columns = []
         for slot in slots:
-            lap, shape, ink = laps.get((slot.round, slot.candidate)), ("",) * len(ground), slot.look.ink
+            lap, shape, ink = lane.laps.get((slot.round, slot.candidate)), ("",) * len(ground), slot.look.ink
             if lap is not None and lap.failed:
                 shape, ink = (*shape[1:], "✗"), "$text-error"
             elif lap is not None and lane.level(lap):

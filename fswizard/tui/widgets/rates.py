@@ -23,13 +23,16 @@ class Rates(Lines):
 
     def draw(self, state: RunState, width: int, height: int) -> list[Content]:
         """A curve that is over stays, fainter, until the next one."""
-        step = state.step
+        step, progress = state.step, state.progress
+        rate, latency_s, worst_s = None, None, None
+        if progress:
+            rate, latency_s, worst_s = progress.rate, progress.latency_s, progress.worst_latency_s
         going = step is not None and state.measured == step.number
         ink = looks_of(state.plan)[step.candidate].ink if step and step.candidate else "$text-primary"
         figures = {
-            p_("rate", "now"): "–" if state.rate is None else figure_text(state.rate, state.rate_unit),
-            _("latency"): "–" if state.latency_s is None else seconds_text(state.latency_s),
-            p_("latency", "worst"): "–" if state.worst_latency_s is None else seconds_text(state.worst_latency_s),
+            p_("rate", "now"): "–" if rate is None else figure_text(rate, state.rate_unit),
+            _("latency"): "–" if latency_s is None else seconds_text(latency_s),
+            p_("latency", "worst"): "–" if worst_s is None else seconds_text(worst_s),
         }
         rows = [
             Content("").join(fitted((label, "$muted"), FIGURE) for label in figures),
