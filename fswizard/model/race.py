@@ -139,25 +139,26 @@ class Race:
 
     def after(self, event: Event, step: Step | None = None) -> Race:
         """After `event`, which belongs to `step`; itself where that says nothing of the race."""
+        race = self
         match event:
             case StepStarted(step=new) if measures(new):
-                return self._with(new, curve=Curve())
-            case StepProgressed(rate=float(rate), rate_unit=unit, preparing=False) if measures(step):
-                if step is not None and step.number == event.step:
-                    return self._with(step, curve=self._lap(step).curve.plus(rate, unit))
+                race = self._with(new, curve=Curve())
+            case StepProgressed(step=number, rate=float(rate), rate_unit=unit, preparing=False):
+                if step is not None and step.number == number and measures(step):
+                    race = self._with(step, curve=self._lap(step).curve.plus(rate, unit))
             case SampleTaken(sample=sample) if sample.primary and sample.status == "ok":
                 if sample.candidate:
                     return self._with(sample, figure=sample.value)
                 lanes = (replace(x, bare=sample.value) if x.workload.name == sample.workload else x for x in self.lanes)
-                return Race(tuple(lanes))
+                race = Race(tuple(lanes))
             case SeriesRecorded(series=series) if series.candidate:
                 curve = self._lap(series).curve
                 for rate in () if curve.means else series.rates:
                     curve = curve.plus(rate, series.unit)
-                return self._with(series, curve=curve)
+                race = self._with(series, curve=curve)
             case StepFailed(failure=failure) if failure.round and failure.workload:
-                return self._with(failure, failed=True)
-        return self
+                race = self._with(failure, failed=True)
+        return race
 
     def standing(self, baseline: str, discarded: Collection[int]) -> dict[str, float]:
         """Candidates to their speed over the baseline's, best first, by what both were measured at in the same rounds.
@@ -181,12 +182,11 @@ class Race:
 
     def _with(self, news: Step | Sample | ThroughputSeries | Failure, **changes: Any) -> Race:
         """With changes to the lap that is meant, which may be new."""
-        lanes, trial = [], (news.round, news.candidate)
-        for lane in self.lanes:
+        trial, lanes = (news.round, news.candidate), list(self.lanes)
+        for number, lane in enumerate(lanes):
             if lane.workload.name == news.workload:
                 lap = replace(lane.laps.get(trial, Lap()), **changes)
-                lane = replace(lane, laps={**lane.laps, trial: lap})
-            lanes.append(lane)
+                lanes[number] = replace(lane, laps={**lane.laps, trial: lap})
         return Race(tuple(lanes))
 
 
