@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
+import asyncio
 import os
-import threading
-from collections.abc import Callable, Mapping
-from pathlib import Path
+import signal
+from collections.abc import Mapping
 
 from fswizard.engines import WorkloadDisturbed
 from fswizard.errors import RunFailed
@@ -27,19 +26,130 @@ LEAST_BYTES_PER_S = 100e3
 WINDOW_S = 0.25
 """How long that is looked at."""
 LONGEST_WAIT_S = 60.0
+OFTEN = 3
+"""Rounds before which others were at work, from which on they disturbed the run if it was every third one or more."""
 STANDSTILL_S = 1.0
-"""So long the machine may sleep, or the program be stopped, in a round that counts."""
+"""So long the machine may sleep in a round that counts."""
 JUMP_S = 5.0
-BEAT_S = 0.2
 MOST_DISTURBED = 3
 """Number of disturbed rounds in a row (a program was killed or stopped) after which the run ends."""
 DISTURBED = {
     "suspended": N_("The machine slept during a round"),
-    "stopped": N_("fswizard was stopped during a round (Ctrl-Z, SIGSTOP) or had to wait for memory"),
+    "stopped": N_("fswizard was stopped during a round (Ctrl-Z, SIGSTOP)"),
     "clock-jump": N_("The clock was set during a round"),
     "program-killed": N_("The program that measures was killed ({program}, {signal}) during a round"),
     "program-stopped": N_("The program that measures was stopped ({program}, SIGSTOP) during a round"),
 }
+
+
+class IdleWait:
+    """Waits before rounds until other programs leave the machine and a disk alone, up to a limit for the whole run."""
+
+    def __init__(self, drive: Drive | None, emitter: Emitter, limit_s: float) -> None:
+        self._disks = drive.name.split("+") if drive else []  # several have one name
+        self._emitter = emitter
+        self._left_s = limit_s
+        self._waits = 0
+        self._busy_waits = 0
+
+    async def wait(self) -> None:
+        """Wait until the machine is quiet or the time is used up; a doubt says that others disturb the run.
+
+        They do so where they still work then, and where they come and go so often that they surely did during rounds.
+        Our own work is not taken for theirs: the kernel's counts are looked at while the run does nothing.
+        """
+        if self._left_s <= 0:
+            return
+        began_s = clock.monotonic()
+        self._waits += 1
+        disturbing = ""
+        while busy := await self._who_is_busy():
+            waited_s = clock.monotonic() - began_s
+            text = _("waiting for other programs: {busy}", busy=busy)
+            if self._emitter.step.stage != "wait":
+                self._emitter.begin("wait", text, expected_s=self._left_s)
+                self._busy_waits += 1
+                if self._busy_waits >= max(OFTEN, self._waits / 3):
+                    disturbing = busy
+            if waited_s >= self._left_s:
+                disturbing = busy
+                break
+            self._emitter.progress(text, Progress(waited_s / self._left_s))
+        self._left_s -= clock.monotonic() - began_s
+        if disturbing:
+            text = _(
+                "Other programs were using the processors or disks meanwhile ({busy}), which widens intervals: "
+                "close them and run it again.",
+                busy=disturbing,
+            )
+            self._emitter.doubt(Doubt("busy-machine", text))
+
+    async def _who_is_busy(self) -> str:
+        """What keeps the machine busy, in words; empty where nothing does."""
+        loads, began_s, before_s = host.this.loads(), clock.monotonic(), self._used_s()
+        await clock.pause(WINDOW_S)
+        passed_s = clock.monotonic() - began_s
+        processors, *disks = (now - then > BUSY_SHARE * passed_s for then, now in zip(before_s, self._used_s()))
+        if processors or any(disks):
+            return who(loads, host.this.loads(), passed_s, disk=any(disks))
+        return ""
+
+    def _used_s(self) -> list[float]:
+        pressure_s = [host.this.pressure_total_s("cpu"), host.this.pressure_total_s("io")]
+        return [*pressure_s, *map(host.this.disk_busy_s, self._disks)]
+
+
+def who(before: Mapping[int, Load], now: Mapping[int, Load], passed_s: float, *, disk: bool) -> str:
+    """Which program used a disk, or else the processors, most between two looks, and how much; in words.
+
+    None of ours, and no thread of the kernel: that works for a program, which may be ours.
+    """
+    own = int(os.readlink("/proc/self"))
+    used = [Load("", 0)]
+    for number, load in now.items():
+        line = [number]  # a process, its parent, and so on
+        while line[-1] in now:
+            line.append(now[line[-1]].parent)
+        if own not in line and 2 not in line[:2]:
+            used.append(load.since(before.get(number)))
+    most = max(used, key=lambda load: load.read_bytes + load.written_bytes)
+    if disk and most.read_bytes + most.written_bytes > LEAST_BYTES_PER_S * passed_s:
+        if most.read_bytes > most.written_bytes:
+            return _("`{program}` reads {rate}/s", program=most.name, rate=size_text(most.read_bytes / passed_s))
+        return _("`{program}` writes {rate}/s", program=most.name, rate=size_text(most.written_bytes / passed_s))
+    most = max(used, key=lambda load: load.cpu_s)
+    if most.cpu_s > BUSY_SHARE * passed_s:
+        return _("`{program}` uses {share} of a processor", program=most.name, share=share_text(most.cpu_s / passed_s))
+    return _("something uses the disk") if disk else _("something uses the processors")
+
+
+class Clocks:
+    """Notices whether the machine slept, this program was stopped, or the clock was set, while it is entered."""
+
+    def __enter__(self) -> Clocks:
+        self._began_s = self._read_s()
+        self._stopped = False
+        asyncio.get_running_loop().add_signal_handler(signal.SIGCONT, self._go_on)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        asyncio.get_running_loop().remove_signal_handler(signal.SIGCONT)
+
+    def jumped(self) -> Doubt | None:
+        """What happened so far."""
+        running_s, asleep_s, wall_s = (now - then for now, then in zip(self._read_s(), self._began_s))
+        if asleep_s - running_s > STANDSTILL_S:
+            return disturbance("suspended")
+        if self._stopped:
+            return disturbance("stopped")
+        return disturbance("clock-jump") if abs(wall_s - asleep_s) > JUMP_S else None
+
+    def _go_on(self) -> None:
+        self._stopped = True
+
+    @staticmethod
+    def _read_s() -> tuple[float, float, float]:
+        return clock.monotonic(), clock.boottime(), clock.wall()
 
 
 def disturbance(code: str, **fields: str) -> Doubt:
@@ -65,140 +175,3 @@ def disturbed_too_often(by: WorkloadDisturbed) -> RunFailed:
         "keep it from doing so and run again. The figures so far are kept."
     )
     return RunFailed(text, hint)
-
-
-async def wait_until_quiet(drive: Drive | None, emitter: Emitter, *, longest_s: float) -> float:
-    """Wait until other programs leave the machine and `drive` alone, at most `longest_s`; then go on and say so.
-
-    Returns the time waited, in seconds. Our own work is not taken for somebody else's: the kernel's counts are looked
-    at over a moment in which the run does nothing.
-    """
-    began = clock.monotonic()
-    while longest_s > 0 and (busy := await _who_is_busy(drive)):
-        waited = clock.monotonic() - began
-        text = _("waiting for other programs: {busy}", busy=busy)
-        if emitter.step.stage != "wait":
-            emitter.begin("wait", text, expected_s=longest_s)
-        if waited >= longest_s:
-            text = _(
-                "Other programs were using the processors or disks meanwhile ({busy}), which widens intervals: "
-                "close them and run it again.",
-                busy=busy,
-            )
-            emitter.doubt(Doubt("busy-machine", text))
-            break
-        emitter.progress(text, Progress(waited / longest_s))
-    return clock.monotonic() - began
-
-
-async def _who_is_busy(drive: Drive | None) -> str:
-    """What keeps the machine busy, in words; empty where nothing does."""
-    disks = drive.name.split("+") if drive else []  # several have one name
-
-    def used_s() -> list[float]:
-        pressure_s = [host.this.pressure_total_s("cpu"), host.this.pressure_total_s("io")]
-        return [*pressure_s, *map(host.this.disk_busy_s, disks)]
-
-    loads, began, before = host.this.loads(), clock.monotonic(), used_s()
-    await clock.pause(WINDOW_S)
-    passed_s = clock.monotonic() - began
-    processors, *on_disks = (now - then > BUSY_SHARE * passed_s for then, now in zip(before, used_s()))
-    if processors or any(on_disks):
-        return who(loads, host.this.loads(), passed_s, disk=any(on_disks))
-    return ""
-
-
-def who(before: Mapping[int, Load], now: Mapping[int, Load], passed_s: float, *, disk: bool) -> str:
-    """Which program used a disk, or else the processors, most between two looks, and how much; in words.
-
-    None of ours, and no thread of the kernel: that works for a program, which may be ours.
-    """
-    own = int(os.readlink("/proc/self"))
-    used = [Load("", 0)]
-    for number, load in now.items():
-        parents = _parents(number, now)
-        if own not in parents and 2 not in parents[:2]:
-            used.append(load.since(before.get(number)))
-    if disk:
-        most = max(used, key=lambda load: load.read_bytes + load.written_bytes)
-        if most.read_bytes + most.written_bytes > LEAST_BYTES_PER_S * passed_s:
-            words = N_("`{program}` writes {rate}/s")
-            if most.read_bytes > most.written_bytes:
-                words = N_("`{program}` reads {rate}/s")
-            rate = size_text(max(most.read_bytes, most.written_bytes) / passed_s)
-            return _(words, program=most.name, rate=rate)
-    most = max(used, key=lambda load: load.cpu_s)
-    if most.cpu_s > BUSY_SHARE * passed_s:
-        return _("`{program}` uses {share} of a processor", program=most.name, share=share_text(most.cpu_s / passed_s))
-    return _("something uses the disk") if disk else _("something uses the processors")
-
-
-def _parents(number: int, loads: Mapping[int, Load]) -> list[int]:
-    """A process, its parent, and so on."""
-    line = [number]
-    while line[-1] in loads:
-        line.append(loads[line[-1]].parent)
-    return line
-
-
-def worked_s() -> dict[str, float]:
-    """Seconds for which each thread of this program has run, or waited for a processor (kernel: sched-stats.rst)."""
-    seconds = {}
-    for thread in os.listdir("/proc/self/task"):
-        with contextlib.suppress(OSError):  # it ended meanwhile
-            ran, waited, _ = Path(f"/proc/self/task/{thread}/schedstat").read_text().split()
-            seconds[thread] = (int(ran) + int(waited)) / 1e9
-    return seconds
-
-
-class Clocks:
-    """Whether this program or the machine stood still, or its clock was set, since this object was made.
-
-    While it is entered, a thread wakes up every BEAT_S: where it did not, the program was stopped. A busy machine, or a
-    computation of ours, may keep it waiting as well; then another thread worked, or wanted to.
-    """
-
-    def __init__(self, worked: Callable[[], dict[str, float]] = worked_s) -> None:
-        self._began = self._read()
-        self._worked = worked
-        self._beat_s, self._before, self._stopped = clock.monotonic(), worked(), False
-        self._lock, self._over = threading.Lock(), threading.Event()
-        self._thread = threading.Thread(target=self._go_on_beating, name="heartbeat", daemon=True)
-
-    def __enter__(self) -> Clocks:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
-
-    def jumped(self) -> Doubt | None:
-        """What happened to the clocks, or to this program."""
-        running, asleep, wall = (now - then for now, then in zip(self._read(), self._began))
-        if asleep - running > STANDSTILL_S:
-            return disturbance("suspended")
-        if self.beat():
-            return disturbance("stopped")
-        return disturbance("clock-jump") if abs(wall - asleep) > JUMP_S else None
-
-    def beat(self) -> bool:
-        """Whether the program was stopped until now, at least once and for over STANDSTILL_S."""
-        with self._lock:
-            at_s, now = clock.monotonic(), self._worked()
-            worked_s = sum(max(0.0, seconds - self._before.get(thread, 0.0)) for thread, seconds in now.items())
-            if at_s - self._beat_s - worked_s > STANDSTILL_S:
-                self._stopped = True
-            self._beat_s, self._before = at_s, now
-            return self._stopped
-
-    def _go_on_beating(self) -> None:
-        while not self._over.is_set():
-            self.beat()
-            for seconds in clock.turns(BEAT_S):
-                if self._over.wait(seconds):
-                    return
-
-    @staticmethod
-    def _read() -> tuple[float, float, float]:
-        return clock.monotonic(), clock.boottime(), clock.wall()

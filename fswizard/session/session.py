@@ -37,15 +37,15 @@ from fswizard.session.idle_wait import (
     LONGEST_WAIT_S,
     MOST_DISTURBED,
     Clocks,
+    IdleWait,
     disturbed_by,
     disturbed_too_often,
-    wait_until_quiet,
 )
 from fswizard.session.ongoing_runs import entered
 from fswizard.session.order import trial_order
 from fswizard.session.rest import let_rest
 from fswizard.session.trial import run_bare, run_trial
-from fswizard.stats import Decision, analyse, decide, more_time
+from fswizard.stats import analyse, decide, more_time
 from fswizard.system.host import environment
 
 MOST_ORDER_BYTES = 4096
@@ -77,8 +77,9 @@ class Session:
         self.result = earlier or Result(self._environment, plan)
         """What has been measured so far."""
         self._before_bytes = self.result.counted_bytes
-        known_doubts = [doubt.code for doubt in self.result.doubts]
-        self._emitter = Emitter(self._emit, known_doubts, self.result.elapsed_s)
+        self._emitter = Emitter(self._emit, [doubt.code for doubt in self.result.doubts], self.result.elapsed_s)
+        limit_s = min(LONGEST_WAIT_S, plan.time_limit_s / 10) if idle_wait_s is None else idle_wait_s
+        self._idle = IdleWait(plan.drive, self._emitter, limit_s)
         self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
         self._writer: ResultWriter | None = None
         self._main: asyncio.Task[None] | None = None
@@ -86,7 +87,6 @@ class Session:
         self._ended_by: Outcome | None = None
         self._going = asyncio.Event()
         self._going.set()
-        self._idle_wait_s = min(LONGEST_WAIT_S, plan.time_limit_s / 10) if idle_wait_s is None else idle_wait_s
         self._trials_s: list[float] = []
         """Durations of the trials so far, without the workloads that not every round has."""
         self._skipped: set[str] = set()
@@ -124,7 +124,7 @@ class Session:
 
     async def events(self) -> AsyncGenerator[Event, None]:
         """Carry out the plan, an event for each step. The last one is RunEnded, unless the loop is left before."""
-        async with AsyncExitStack() as undo:
+        with contextlib.ExitStack() as undo:
             orders = undo.enter_context(entered(self.plan, self.path))
             self._writer = ResultWriter(self.path, resumed=self.earlier is not None)
             undo.callback(self._writer.close)
@@ -133,29 +133,26 @@ class Session:
             undo.callback(loop.remove_reader, orders)
             with in_english():  # what a task says is in the language of its beginning
                 self._main = asyncio.create_task(self._run())
-            undo.push_async_callback(self._end)
-            while (event := await self._queue.get()) is not None:
-                yield event
-            await self._main
+            try:
+                while (event := await self._queue.get()) is not None:
+                    yield event
+                await self._main
+            finally:
+                self.stop("cancelled")
+                with contextlib.suppress(asyncio.CancelledError):
+                    await self._main
 
     def _take_orders(self, orders: int) -> None:
+        does: dict[bytes, Callable[[], None]] = {
+            b"pause": self.pause,
+            b"resume": self.resume,
+            b"skip": self.skip,
+            b"stop": self.stop,
+            b"cancel": partial(self.stop, "cancelled"),
+        }
         for order in os.read(orders, MOST_ORDER_BYTES).splitlines():
-            if order == b"pause":
-                self.pause()
-            elif order == b"resume":
-                self.resume()
-            elif order == b"skip":
-                self.skip()
-            elif order == b"stop":
-                self.stop()
-            elif order == b"cancel":
-                self.stop("cancelled")
-
-    async def _end(self) -> None:
-        assert self._main is not None
-        self.stop("cancelled")
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._main
+            if order in does:
+                does[order]()
 
     def _emit(self, event: Event) -> None:
         """Write an event into the result file first, then pass it on."""
@@ -192,68 +189,77 @@ class Session:
 
     async def _prepare(self, undo: AsyncExitStack) -> PreparedTarget:
         """Everything before the first round."""
-        for doubt in doubts.before(self.plan):
-            self._emitter.doubt(doubt)
-        journal = Journal(self.path)
+        plan, emitter, journal = self.plan, self._emitter, Journal(self.path)
+        for doubt in doubts.before(plan):
+            emitter.doubt(doubt)
         undo.callback(self._tidy_up, journal)
         if self.earlier is None:
-            await measure_limits(self.plan, self._emitter, journal)
-        prepared = await self._open(undo, journal)
-        for doubt in doubts.fits_in_memory(self.plan, limited=prepared.limits_memory):
-            self._emitter.doubt(doubt)
-        boxed = any(workload.box_s for workload in self.plan.recipe.workloads)
-        if boxed and not (self.result.finished_rounds or self.plan.aged):
-            # As much of the work as fits into the boxes of time on this disk, when nobody else uses it.
-            await self._wait_until_quiet()
-            amounts = await choose_amounts(self.plan, prepared, self._emitter)
-            self._emit(AmountsChosen(self._emitter.at_s, amounts))
-            self.plan = self.plan.with_amounts(amounts)
-        return prepared
-
-    async def _open(self, undo: AsyncExitStack, journal: Journal) -> PreparedTarget:
-        plan = self.plan
+            await measure_limits(plan, emitter, journal)
+        prepared: PreparedTarget
         if plan.target.kind == "directory":
-            return await undo.enter_async_context(open_directories(plan, self._emitter, journal))
-        if plan.target.kind == "device":
-            return await undo.enter_async_context(open_devices(plan, self._emitter, journal))
-        look = first_look(plan, self._emitter) if plan.looks_first else None
-        return await undo.enter_async_context(open_images(plan, self._emitter, journal, look))
+            prepared = await undo.enter_async_context(open_directories(plan, emitter, journal))
+        elif plan.target.kind == "device":
+            prepared = await undo.enter_async_context(open_devices(plan, emitter, journal))
+        else:
+            look = first_look(plan, emitter) if plan.looks_first else None
+            prepared = await undo.enter_async_context(open_images(plan, emitter, journal, look))
+        for doubt in doubts.fits_in_memory(plan, limited=prepared.limits_memory):
+            emitter.doubt(doubt)
+        boxed = any(workload.box_s for workload in plan.recipe.workloads)
+        if boxed and not (self.result.finished_rounds or plan.aged):
+            # As much of the work as fits into the boxes of time on this disk, when nobody else uses it.
+            await self._idle.wait()
+            amounts = await choose_amounts(plan, prepared, emitter)
+            self._emit(AmountsChosen(emitter.at_s, amounts))
+            self.plan = plan.with_amounts(amounts)
+        return prepared
 
     def _tidy_up(self, journal: Journal) -> None:
         if left := journal.close():
             self._emitter.doubt(Doubt("not-removed", _("{left} `fswizard clean` removes what is left.", left=left)))
 
-    async def _wait_until_quiet(self) -> None:
-        longest_s = max(self._idle_wait_s, 0.0)
-        self._idle_wait_s -= await wait_until_quiet(self.plan.drive, self._emitter, longest_s=longest_s)
-
     async def _rounds(self, prepared: PreparedTarget) -> tuple[Outcome, str]:
         """Round after round until the run ends, and why it does."""
         if self.earlier is not None:
             self._take_up(self.earlier)
-        before = self.earlier or self.result
-        number, survivors = resuming.last_round(before), before.candidates_left
-        disturbed: list[WorkloadDisturbed] = []  # by rounds, the latest ones in a row
+        number, survivors = resuming.last_round(self.result), self.result.candidates_left
+        disturbed = 0  # rounds in a row
         while True:
             number += 1
             names = [name for name in self.plan.with_new(survivors) if name not in self._out]
             if ended := self._used_up(number, names):
                 return ended
-            await self._wait_until_quiet()
+            await self._idle.wait()
             try:
                 with Clocks() as clocks:
                     await self._round(prepared, number, names)
-                disturbed.clear()
+                disturbed = 0
                 self._discard(number, clocks.jumped())
             except WorkloadDisturbed as by:  # what is left of the round would not count
-                disturbed.append(by)
+                disturbed += 1
                 self._discard(number, disturbed_by(by))
-            if len(disturbed) == MOST_DISTURBED:
-                raise disturbed_too_often(disturbed[-1])
-            decision = self._judge(number, [name for name in survivors if name not in self._out])
+                if disturbed == MOST_DISTURBED:
+                    raise disturbed_too_often(by) from by
+            left = [name for name in survivors if name not in self._out]
+            whole = replace(self.result, finished_rounds=number)
+            analysis = analyse(whole)
+            decision = decide(analysis, self.plan, left)
             survivors = decision.survivors
+            more = None if decision.stop else more_time(whole, survivors, self._trial_s(number))
+            self._emitter.ratios(analysis, more)
+            self._emitter.round_finished(number, survivors)
             if decision.stop:
                 return "finished", WHY_STOPPED[decision.stop]
+
+    def _take_up(self, earlier: Result) -> None:
+        """A round that was interrupted counts for nobody and against nobody, as its later half would be measured on
+        another machine than its first: warmer, emptier, or with another kernel.
+        """
+        if doubt := doubts.since(earlier.environment, self._environment):
+            self._emitter.doubt(doubt)
+        for number in resuming.interrupted_rounds(earlier):
+            self._emitter.discarded(number, _("the run was interrupted in it"))
+        self._emitter.ratios(analyse(self.result))
 
     def _used_up(self, number: int, names: Collection[str]) -> tuple[Outcome, str] | None:
         """Whether time, rounds or budget do not suffice for round `number`, and what to say then."""
@@ -272,26 +278,6 @@ class Session:
             self._emitter.discarded(number, why.text)
             self._out = set(self._skipped)
 
-    def _judge(self, number: int, left: Collection[str]) -> Decision:
-        """What is proven after a round, and who of those `left` goes on."""
-        whole = replace(self.result, finished_rounds=number)
-        analysis = analyse(whole)
-        decision = decide(analysis, self.plan, left)
-        more = None if decision.stop else more_time(whole, decision.survivors, self._trial_s(number))
-        self._emitter.ratios(analysis, more)
-        self._emitter.round_finished(number, decision.survivors)
-        return decision
-
-    def _take_up(self, earlier: Result) -> None:
-        """A round that was interrupted counts for nobody and against nobody, as its later half would be measured on
-        another machine than its first: warmer, emptier, or with another kernel.
-        """
-        if doubt := doubts.since(earlier.environment, self._environment):
-            self._emitter.doubt(doubt)
-        for number in resuming.interrupted_rounds(earlier):
-            self._emitter.discarded(number, _("the run was interrupted in it"))
-        self._emitter.ratios(analyse(self.result))
-
     def _trial_s(self, number: int) -> float:
         """What a trial of a round takes, as it looks now."""
         took_s = statistics.fmean(self._trials_s) if self._trials_s else self.plan.seconds_per_trial
@@ -299,27 +285,29 @@ class Session:
 
     async def _round(self, prepared: PreparedTarget, number: int, names: Collection[str]) -> None:
         """Try each candidate once, and after one of them the device without a filesystem."""
+        plan, emitter = self.plan, self._emitter
         bare_s = BARE_SHARE * len(names) * self._trial_s(number)
-        trials = trial_order(self.plan, number, names, self.result.trials, self._last)
-        bare_after = random.Random(f"{self.plan.seed}/bare/{number}").choice(trials)
+        trials = trial_order(plan, number, names, self.result.trials, self._last)
+        bare_after = random.Random(f"{plan.seed}/bare/{number}").choice(trials)
         for trial in trials:
             await self._going.wait()
-            await let_rest(self.plan, prepared.devices, self._emitter)
-            self._emitter.trial, self._last = trial, trial.candidate
+            await let_rest(plan, prepared.devices, emitter)
+            emitter.trial, self._last = trial, trial.candidate
             try:
                 if not await self._try(prepared, trial):
                     self._out.add(trial.candidate)
                 if trial == bare_after:
-                    await self._try_bare(prepared, number, bare_s)
+                    emitter.trial = Trial(number, "")
+                    with self._counting(BARE_WRITTEN, prepared.written_bytes):
+                        await run_bare(plan, number, prepared, emitter, seconds=bare_s, samples=self.result.samples)
             finally:
-                self._emitter.trial = BEFORE_ROUNDS
+                emitter.trial = BEFORE_ROUNDS
 
     async def _try(self, prepared: PreparedTarget, trial: Trial) -> bool:
         """Carry out a trial; False when the candidate is out of the run."""
-        checked = {sample.candidate for sample in self.result.samples if sample.metric == DIRECT_CACHED.name}
-        first = trial.candidate not in checked
+        checked = any(s.metric == DIRECT_CACHED.name and s.candidate == trial.candidate for s in self.result.samples)
         began_s = self._emitter.now_s
-        self._trial = asyncio.create_task(run_trial(self.plan, trial, prepared, self._emitter, first=first))
+        self._trial = asyncio.create_task(run_trial(self.plan, trial, prepared, self._emitter, first=not checked))
         try:
             with self._counting(TRIAL_WRITTEN, partial(prepared.written_bytes, self.plan.candidate(trial.candidate))):
                 stays = await self._trial
@@ -332,12 +320,6 @@ class Session:
             self._trial = None
         self._trials_s.append(self._emitter.now_s - began_s - self.plan.recipe.occasional_s(trial.round))
         return stays
-
-    async def _try_bare(self, prepared: PreparedTarget, number: int, seconds: float) -> None:
-        """A sample of the device without a filesystem, in round `number`."""
-        self._emitter.trial = Trial(number, "")
-        with self._counting(BARE_WRITTEN, prepared.written_bytes):
-            await run_bare(self.plan, number, prepared, self._emitter, seconds=seconds, samples=self.result.samples)
 
     @contextlib.contextmanager
     def _counting(self, metric: Metric, written: Callable[[], int | None]) -> Iterator[None]:

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -26,64 +26,28 @@ pytestmark = pytest.mark.usefixtures("time")
 
 
 @pytest.mark.parametrize(
-    ("asleep_s", "set_s", "stopped_s", "code"),
-    [
-        (0, 0, 0, None),
-        (0.9, 0, 0.9, None),
-        (1.1, 0, 0, "suspended"),
-        (0, 0, 1.1, "stopped"),
-        (0, 3600, 0, "clock-jump"),
-        (0, -660, 0, "clock-jump"),
-    ],
+    ("asleep_s", "set_s", "code"),
+    [(0, 0, None), (0.9, 0, None), (1.1, 0, "suspended"), (0, 3600, "clock-jump"), (0, -660, "clock-jump")],
 )
-def test_a_round_in_which_the_program_stood_still_or_a_clock_jumped_is_known(
-    time: SimulatedClock, asleep_s: float, set_s: float, stopped_s: float, code: str | None
+async def test_a_round_in_which_the_machine_slept_or_a_clock_was_set_is_known(
+    time: SimulatedClock, asleep_s: float, set_s: float, code: str | None
 ) -> None:
     time.advance(60.0)  # what was before a round does not concern it
-    clocks = idle_wait.Clocks(dict)
-    time.advance(stopped_s)
-    time.asleep_s += asleep_s
-    time.set_s += set_s
+    with idle_wait.Clocks() as clocks:
+        time.advance(1.1)
+        time.asleep_s += asleep_s
+        time.set_s += set_s
     doubt = clocks.jumped()
     assert (doubt.code if doubt else None) == code
 
 
-def test_the_heart_beats_while_others_are_at_work_and_who_waits_or_computes_is_not_stopped(
-    time: SimulatedClock,
-) -> None:
-    worked = {"main": 10.0, "heartbeat": 0.0, "ends": 5.0}
-    clocks = idle_wait.Clocks(lambda: dict(worked))
-    for thread in ("main", "heartbeat", "begins"):
-        worked[thread] = worked.get(thread, 0.0) + 3.0
-        time.advance(3.2)
-        assert not clocks.beat()
-    del worked["ends"]
-    worked["main"] += 3.0
-    time.advance(4.5)
-    assert clocks.beat(), "both: starved for a while, then stopped"
-    assert clocks.beat(), "once is enough"
-    clocks = idle_wait.Clocks(dict)
-    for _ in range(20):
-        time.advance(idle_wait.BEAT_S)
-        assert not clocks.beat()
-    beats: list[float] = []
-    beaten = threading.Event()
-
-    def worked() -> dict[str, float]:
-        beats.append(clock.monotonic())
-        beaten.set()
-        return {}
-
-    with idle_wait.Clocks(worked):
-        for _ in range(3):
-            beaten.clear()
-            time.advance(idle_wait.BEAT_S)
-            assert beaten.wait(60)
-    assert len({round(beat, 3) for beat in beats}) >= 3
-    before = idle_wait.worked_s()
-    sum(range(1_000_000))
-    now = idle_wait.worked_s()
-    assert now[str(threading.get_native_id())] > before[str(threading.get_native_id())] > 0
+async def test_a_round_in_which_the_program_was_stopped_is_known() -> None:
+    with idle_wait.Clocks() as clocks:
+        os.kill(os.getpid(), signal.SIGCONT)  # as comes after a stop
+        await asyncio.sleep(0.01)
+    doubt = clocks.jumped()
+    assert doubt is not None and doubt.code == "stopped"
+    assert signal.getsignal(signal.SIGCONT) == signal.SIG_DFL
 
 
 async def waiting(
@@ -100,8 +64,8 @@ async def waiting(
     patch.setattr(ModelHost, "disk_busy_s", so_far_s)
     told: list[Event] = []
     emitter = Emitter(told.append)
-    waited_s = await idle_wait.wait_until_quiet(make_drive(name="sdb+sdc"), emitter, longest_s=longest_s)
-    return waited_s, told
+    await idle_wait.IdleWait(make_drive(name="sdb+sdc"), emitter, longest_s).wait()
+    return clock.monotonic() - began_s, told
 
 
 async def test_a_quiet_machine_is_not_waited_for_nor_without_time_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +75,27 @@ async def test_a_quiet_machine_is_not_waited_for_nor_without_time_to_wait(monkey
         raise AssertionError("somebody looked")
 
     monkeypatch.setattr(ModelHost, "pressure_total_s", nobody)
-    assert await idle_wait.wait_until_quiet(None, Emitter(lambda _: None), longest_s=0) == 0.0
+    await idle_wait.IdleWait(None, Emitter(lambda _: None), 0).wait()
+
+
+@pytest.mark.parametrize(("every", "disturbs"), [(2, True), (3, True), (6, False)])
+async def test_others_that_come_and_go_are_a_doubt_too_where_they_were_there_before_every_third_round(
+    every: int, disturbs: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = [0]
+
+    async def who_is_busy(_: object) -> str:
+        looks[0] += 1
+        return "somebody" if looks[0] % every == 1 else ""
+
+    monkeypatch.setattr(idle_wait.IdleWait, "_who_is_busy", who_is_busy)
+    told: list[Event] = []
+    emitter = Emitter(told.append)
+    idle = idle_wait.IdleWait(None, emitter, 60.0)
+    for number in range(20):
+        emitter.begin("check", f"round {number}")
+        await idle.wait()
+    assert [event.doubt.code for event in told if isinstance(event, DoubtRaised)] == ["busy-machine"] * disturbs
 
 
 @pytest.mark.parametrize(("busy_s", "waits_s", "doubts"), [(30.0, 30.0, []), (1000.0, 60.0, ["busy-machine"])])
@@ -200,7 +184,7 @@ async def test_a_real_program_that_reads_is_waited_for_and_named(tmp_path: Path)
         with use(Alone(number=number)):
             while lasts() and not any("(`fio` reads " in text for text in said(told)):  # at first it only computes
                 emitter = Emitter(told.append)
-                await idle_wait.wait_until_quiet(drive, emitter, longest_s=0.3)
+                await idle_wait.IdleWait(drive, emitter, 0.3).wait()
     assert "(`fio` reads " in said(told)[-1], told
     assert any(
         isinstance(event, StepStarted) and event.step.title.startswith("waiting for other programs: ") for event in told
