@@ -145,6 +145,26 @@ def statistics(*, valid: bool) -> dict[str, object]:
     return {"ata_device_statistics": {"pages": pages}}
 
 
+def attributes(family: str, *rows: tuple[int, str, int, int]) -> dict[str, object]:
+    """Number, name, normalised value and raw value of each attribute of a real solid-state disk."""
+    table = [{"id": number, "name": name, "value": value, "raw": {"value": raw}} for number, name, value, raw in rows]
+    return {"model_family": family, "ata_smart_attributes": {"table": table}}
+
+
+INTEL = attributes(
+    "Intel 730 and DC S35x0/3610/3700 Series SSDs",
+    (233, "Media_Wearout_Indicator", 22, 0), (241, "Host_Writes_32MiB", 100, 15376617),
+)  # fmt: skip
+MICRON = attributes(
+    "Micron 5100 Pro / 52x0 / 5300 SSDs",
+    (202, "Percent_Lifetime_Remain", 100, 0), (246, "Total_LBAs_Written", 100, 130006927240),
+)  # fmt: skip
+SAMSUNG = attributes(
+    "Samsung based SSDs", (177, "Wear_Leveling_Count", 99, 60), (241, "Total_LBAs_Written", 99, 27300548916)
+)
+UNKNOWN = attributes("", (177, "Wear_Leveling_Count", 100, 0), (241, "Total_LBAs_Written", 100, 3945))
+
+
 @pytest.mark.parametrize(
     ("document", "used", "written", "endurance"),
     [
@@ -158,16 +178,29 @@ def statistics(*, valid: bool) -> dict[str, object]:
          100 * 10**12),
         ({"nvme_smart_health_information_log": {"data_units_written": 5859375, "percentage_used": 0}}, 0, 3 * 10**12,
          None),
+        (INTEL, 78, 15376617 * (32 << 20), 15376617 * (32 << 20) * 100 // 78),
+        (MICRON, 0, 130006927240 * 512, None),
+        (SAMSUNG, 1, 27300548916 * 512, 27300548916 * 512 * 100),
+        ({**SAMSUNG, "rotation_rate": 5400}, None, None, None),
+        (attributes("Samsung based SSDs", (177, "Another_Name", 40, 0)), None, None, None),
+        (UNKNOWN, None, None, None),
+        ({**SAMSUNG, **statistics(valid=True)}, 5, 8274386439 * 512, 8274386439 * 512 * 20),
         ({"temperature": "hot", "endurance_used": [1], "nvme_smart_health_information_log": None}, None, None, None),
     ],
 )  # fmt: skip
-def test_wear_is_read_where_a_standard_says_its_unit(
+def test_wear_is_read_where_its_unit_is_known(
     document: dict[str, object], used: int | None, written: int | None, endurance: int | None, programs: Path
 ) -> None:
     answering(programs, {"model_name": "An SSD", "rotation_rate": 0, **document})
     known = details(disk(kind="ssd"))
     assert (known.life_used_percent, known.written_bytes, known.endurance_bytes) == (used, written, endurance)
-    assert "--log devstat" in calls(programs)[-1]
+    assert ("--log devstat" in calls(programs)[-1]) == ("rotation_rate" not in document)
+
+
+def test_the_temperature_of_an_nvme_disk_needs_no_root(programs: Path, tmp_path: Path) -> None:
+    answering(programs, saying("Smartctl open device: /dev/nvme0n1 failed: Permission denied"), code=2)
+    nvme = make_drive(name="nvme0n1", bus="nvme", kind="nvme")
+    assert details(nvme, machine=machine("laptop", tmp_path)).temperature_c == 42
 
 
 @pytest.mark.parametrize("bus", ["loop", "md", "virtio", "mmc"])
