@@ -81,7 +81,7 @@ def _of_disk(title: str, entries: Sequence[Entry]) -> Iterator[str]:
         what = f"{entry.when}  {entry.header.recipe}: {'; '.join(map(title_of, entry.header.candidates))}"
         ending = entry.ending
         end = run_text(ending.rounds, ending.at_s, ending.outcome) if ending else _("cut off, or still running")
-        yield f"  {entry.path.stem}"
+        yield f"  {safe(entry.path.stem)}"
         for text in filter(None, (entry.verdict, what, end, since)):
             yield from (f"      {line}" for line in wrap(text, WIDTH - 6))
 

@@ -22,7 +22,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 def render(findings: Findings) -> str:
     title = content.subject(findings)
-    body = "\n".join(filter(None, map(_painted, sorted(content.full(findings), key=_position))))
+    body = "\n".join(filter(None, map(_painted, content.full(findings))))
     return (
         f'<!DOCTYPE html>\n<html lang="{chosen()}">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -35,20 +35,6 @@ def render(findings: Findings) -> str:
 def _hues(dark: bool) -> str:
     variables = "; ".join(f"--{use}: {hue}" for use, hue in ink(dark=dark).items())
     return f":root {{ {variables} }}\n{fills(dark=dark)}"
-
-
-def _position(block: Block) -> int:
-    """Where a block stands on a page: doubts and failures below the figures, facts and commands at the end."""
-    match block:
-        case Bullets():
-            return 1 if block.title in ("", _(content.DOUBTS), _(content.FAILED)) else 3
-        case Ratios() | Table():
-            return 2
-        case Facts():
-            return 4
-        case Commands():
-            return 0 if block.title == _(content.SET_UP) else 5
-    return 0
 
 
 def _painted(block: Block) -> str:

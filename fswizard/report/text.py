@@ -68,10 +68,10 @@ def _figures(block: Figures) -> Iterator[str]:
     figure = max(cells(bar.figure) for bar in every)
     remark = max(cells(bar.remark) if bar.figure else 0 for bar in every)
     room = max(SHORTEST_BAR, min(LONGEST_BAR, WIDTH - name - figure - remark - 4 * GAP))
-    if block.caption:
-        yield from wrap(block.caption, WIDTH)
-    for chart in block.charts:
-        yield ""
+    yield from wrap(block.caption, WIDTH) if block.caption else ()
+    for number, chart in enumerate(block.charts):
+        if number or block.caption:
+            yield ""
         yield from wrap(chart.title, WIDTH)
         for bar in chart.bars:
             title, *rest = wrap(bar.title, name)

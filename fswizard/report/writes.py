@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from fswizard.language import N_, _, number, p_
+from fswizard.language import _, number, p_
 from fswizard.model.drive import Drive
 from fswizard.model.endurance import rated_bytes
 from fswizard.model.estimates import Outlook, expected
@@ -29,7 +29,7 @@ def budget_text(plan: Plan, outlook: Outlook | None = None, *, elapsed_s: float 
 def _planned_text(drive: Drive | None, run: Outlook) -> str:
     near, size = run.most_bytes <= NEARLY * run.least_bytes, _writes_text(run)
     text = p_("bytes", "writes about {size}", size=size) if near else p_("bytes", "writes {size}", size=size)
-    share = _share_of_life(drive, run.most_bytes) if drive else ""
+    share = share_of_life(drive, run.most_bytes)
     if not share:
         return text
     return f"{text}, {share}" if near else _("{writes}, up to {share}", writes=text, share=share)
@@ -88,14 +88,17 @@ def _two_digits(size_bytes: float) -> str:
     return re.sub(r"([.,]\d*?)0+(?!\d)", lambda match: match[1].rstrip(".,"), text)
 
 
-def _share_of_life(drive: Drive, writes_bytes: float) -> str:
+def share_of_life(drive: Drive | None, writes_bytes: float) -> str:
     """`0.002 % of this SSD's rated life`; empty if the disk does not wear, or its life is unknown."""
-    if drive.kind not in ("ssd", "nvme"):
+    if drive is None or drive.kind not in ("ssd", "nvme"):
         return ""
     life_bytes = drive.endurance_bytes or rated_bytes(drive)[0]
     if not life_bytes:
         return ""
-    share = _percent(writes_bytes / life_bytes, about=False)
+    percent = 100 * writes_bytes / life_bytes
+    share = _("under {percent} %", percent=number("0.001"))
+    if percent >= 0.001:
+        share = _("{percent} %", percent=number(f"{percent:.1g}" if percent < 1 else f"{percent:.0f}"))
     if drive.endurance_bytes:
         return _("{share} of this SSD's life", share=share)
     return _("{share} of this SSD's rated life", share=share)
@@ -106,38 +109,6 @@ def written_text(result: Result) -> str:
     if not result.trials_written:
         return ""
     written, planned = result.written_bytes, result.plan.writes_bytes_in(len(result.trials_written))
-    drive = result.plan.drive
-    wear = wear_text(drive, written) if drive else ""
     text = p_("bytes", "{written}, {planned} planned", written=size_text(written), planned=size_text(planned))
-    return f"{text}; {wear}" if wear else text
-
-
-def wear_text(drive: Drive, writes_bytes: float) -> str:
-    """Share of a disk's life that `writes_bytes` take, and its source; empty if the disk does not wear."""
-    if drive.kind == "flash-card":
-        return _("rated life unknown: few makers of cards and sticks publish it")
-    if drive.kind not in ("ssd", "nvme"):
-        return ""
-    if drive.endurance_bytes:
-        return _(
-            "{share} of its life, as {size} so far took {percent} % of it",
-            share=_percent(writes_bytes / drive.endurance_bytes),
-            size=size_text(drive.written_bytes or 0),
-            percent=drive.life_used_percent,
-        )
-    life_bytes, of_model = rated_bytes(drive)
-    if not life_bytes:
-        return ""
-    text = N_("{share} of its rated life ({size} by its maker)")
-    if not of_model:
-        text = N_("{share} of its rated life (SSDs of its size: {size} or more)")
-    return _(text, share=_percent(writes_bytes / life_bytes), size=size_text(life_bytes))
-
-
-def _percent(share: float, *, about: bool = True) -> str:
-    """`about 3 %`, `under 0.001 %`."""
-    percent = share * 100
-    if percent < 0.001:
-        return _("under {percent} %", percent=number("0.001"))
-    rounded = number(f"{percent:.1g}" if percent < 1 else f"{percent:.0f}")
-    return _("about {percent} %", percent=rounded) if about else _("{percent} %", percent=rounded)
+    share = share_of_life(result.plan.drive, written)
+    return f"{text}; {share}" if share else text

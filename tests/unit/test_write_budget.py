@@ -19,7 +19,7 @@ from fswizard.model.estimates import affordable_rounds
 from fswizard.model.metrics import TRIAL_WRITTEN
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result, Sample
-from fswizard.report.writes import wear_text, written_text
+from fswizard.report.writes import share_of_life, written_text
 from fswizard.session import Choices, make_plan
 from tests.builders import make_drive, make_recipe, make_result, make_samples, make_workload
 from tests.fakes.command_line import fswizard
@@ -110,25 +110,24 @@ def test_another_round_is_begun_where_it_fits_by_what_the_devices_counted(tmp_pa
 @pytest.mark.parametrize(
     ("drive", "words"),
     [
-        (SSD, "about 0.008 % of its rated life (600 TB by its maker)"),
-        (replace(SSD, model="CT1000P3SSD8"), "about 0.03 % of its rated life (200 TB by its maker)"),
-        (replace(SSD, model="No Name"), "about 0.03 % of its rated life (SSDs of its size: 200 TB or more)"),
-        (replace(SSD, written_bytes=30 * TB, life_used_percent=3),
-         "about 0.005 % of its life, as 30.0 TB so far took 3 % of it"),
-        (replace(SSD, size_bytes=10 * TB), "under 0.001 % of its rated life (6.00 PB by its maker)"),
-        (replace(SSD, kind="flash-card"), "rated life unknown: few makers of cards and sticks publish it"),
+        (SSD, "0.008 % of this SSD's rated life"),
+        (replace(SSD, model="CT1000P3SSD8"), "0.03 % of this SSD's rated life"),
+        (replace(SSD, model="No Name"), "0.03 % of this SSD's rated life"),
+        (replace(SSD, written_bytes=30 * TB, life_used_percent=3), "0.005 % of this SSD's life"),
+        (replace(SSD, size_bytes=10 * TB), "under 0.001 % of this SSD's rated life"),
+        (replace(SSD, kind="flash-card"), ""),
         (replace(SSD, kind="hdd"), ""),
         (replace(SSD, model="", size_bytes=0), ""),
     ],
 )  # fmt: skip
 def test_wear_is_a_share_of_what_the_disk_tells_of_its_life_or_else_its_maker(drive: Drive, words: str) -> None:
-    assert wear_text(drive, 50 * GB) == words
+    assert share_of_life(drive, 50 * GB) == words
 
 
 def test_a_budget_is_given_on_the_command_line_and_the_report_tells_what_was_written(tmp_path: Path) -> None:
     made = replace(plan(tmp_path), writes_bytes_per_trial=GB)
     words = written_text(result(made, 1.5 * GB, 2.5 * GB))
-    assert words == "6.15 GB, 4.15 GB planned; about 0.001 % of its rated life (600 TB by its maker)"
+    assert words == "6.15 GB, 4.15 GB planned; 0.001 % of this SSD's rated life"
     assert written_text(result(made)) == "", "nobody counted"
     target = ("--target", f"image:4G@{tmp_path}")
     shown = fswizard("plan", "quick", *target, "--write-budget", "40G")
