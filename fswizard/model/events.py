@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from fswizard.language import N_
 from fswizard.model.analysis import Analysis, AnswerKind, MoreTime
@@ -183,48 +183,33 @@ class RunEnded(Event):
 
 def fold(result: Result, events: Iterable[Event]) -> Result:
     """The result after `events`. Pure."""
-    samples: list[Sample] = []
-    series: list[ThroughputSeries] = []
-    failures: list[Failure] = []
-    doubts: list[Doubt] = []
-    discarded: list[int] = []
-    plan, finished_rounds, survivors = result.plan, result.finished_rounds, result.survivors
-    outcome, elapsed_s = result.outcome, result.elapsed_s
-    fault, remedy = result.fault, result.remedy
+    added: dict[str, list[Any]] = {}
+    changes: dict[str, Any] = {}
+    elapsed_s, plan = result.elapsed_s, result.plan
     for event in events:
         elapsed_s = max(elapsed_s, event.at_s)
         match event:
             case SampleTaken(sample=sample) if sample.round or not sample.candidate:  # else it is of the first look
-                samples.append(sample if sample.at_s else replace(sample, at_s=event.at_s))
-            case AmountsChosen(amounts=amounts):
-                plan = plan.with_amounts(amounts)
+                at_s = sample.at_s or event.at_s
+                added.setdefault("samples", []).append(replace(sample, at_s=at_s))
             case SeriesRecorded():
-                series.append(event.series)
+                added.setdefault("throughput_series", []).append(event.series)
             case StepFailed():
-                failures.append(event.failure)
+                added.setdefault("failures", []).append(event.failure)
             case DoubtRaised():
-                doubts.append(event.doubt)
+                added.setdefault("doubts", []).append(event.doubt)
             case RoundDiscarded():
-                discarded.append(event.round)
+                added.setdefault("discarded_rounds", []).append(event.round)
+            case AmountsChosen():
+                plan = plan.with_amounts(event.amounts)
             case RoundFinished():
-                finished_rounds, survivors = event.round, event.survivors
+                changes |= {"finished_rounds": event.round, "survivors": event.survivors}
             case RunStarted():
-                outcome, fault, remedy = "killed", "", ""
+                changes |= {"outcome": "killed", "fault": "", "remedy": ""}
             case RunEnded():
-                outcome = event.outcome
-                fault, remedy = (event.text, event.hint) if outcome == "failed" else ("", "")
-    return replace(
-        result,
-        plan=plan,
-        samples=result.samples + tuple(samples),
-        throughput_series=result.throughput_series + tuple(series),
-        failures=result.failures + tuple(failures),
-        doubts=result.doubts + tuple(doubts),
-        discarded_rounds=result.discarded_rounds + tuple(discarded),
-        finished_rounds=finished_rounds,
-        survivors=survivors,
-        outcome=outcome,
-        fault=fault,
-        remedy=remedy,
-        elapsed_s=elapsed_s,
-    )
+                failed = event.outcome == "failed"
+                changes |= {"fault": event.text if failed else "", "remedy": event.hint if failed else ""}
+                changes["outcome"] = event.outcome
+    for name, items in added.items():
+        changes[name] = (*getattr(result, name), *items)
+    return replace(result, plan=plan, elapsed_s=elapsed_s, **changes)

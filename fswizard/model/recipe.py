@@ -202,13 +202,9 @@ CUT = 4
 class Amount:
     """How much of a workload all candidates of a run do."""
 
-    units: int
-    seconds: float
+    units: Annotated[int, Meta(ge=1)]
+    seconds: Annotated[float, Meta(ge=0)]
     """What that takes on the baseline, as it looks."""
-
-    def __post_init__(self) -> None:
-        if self.units < 1 or self.seconds < 0:  # as a file may have it
-            raise ValueError("an amount of 1 or more was expected")
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,14 +317,9 @@ class Recipe:
         for key, weight in sorted(weights.items(), key=lambda item: item[0] in names):  # single tests go last
             meant = [key] if key in names else [name for name in names if name.startswith(f"{key}-")]
             if not meant:
-                begins = [name.partition("-")[0] for name in names]
-                groups = sorted({word for word in begins if begins.count(word) > 1 and word not in names})
-                tests, several = ", ".join(names), ", ".join(groups)
                 raise UsageError(
                     _("{recipe} has no test {test}.", recipe=_(self.title), test=safe(key)),
-                    _("It has: {tests}; for several at once: {several}.", tests=tests, several=several)
-                    if several
-                    else _("It has: {tests}.", tests=tests),
+                    _("It has: {tests}.", tests=", ".join(names)),
                 )
             if not 0 <= weight <= 100:
                 raise UsageError(
@@ -364,5 +355,8 @@ class Recipe:
 def grouped(recipes: Iterable[Recipe]) -> list[tuple[str, list[Recipe]]]:
     """The titles of the groups that have any, in their order, each with its recipes in the order given."""
     known = list(recipes)
-    pairs = ((title, [recipe for recipe in known if recipe.group == name]) for name, title in TITLES.items())
-    return [(title, members) for title, members in pairs if members]
+    groups = []
+    for name, title in TITLES.items():
+        if members := [recipe for recipe in known if recipe.group == name]:
+            groups.append((title, members))
+    return groups

@@ -112,7 +112,7 @@ def test_a_ratio_is_as_precise_as_one_can_read(ratio: float, text: str) -> None:
     [
         (("/home", "/"), ("home", "system")),
         (("/mnt/archive", "/mnt/backup"), ("archive", "backup")),
-        (("/mnt/a/test", "/mnt/b/test"), ("a", "b")),
+        (("/mnt/a/test", "/mnt/b/test"), ("test 1", "test 2")),
         (("/home/anne", "/media/anne/stick"), ("home", "stick")),
         (("/home/anne/one", "/home/anne/one/two"), ("one", "two")),
         (("/home/anne", "/home/bert"), ("home 1", "home 2")),
