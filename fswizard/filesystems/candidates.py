@@ -52,27 +52,22 @@ def parse_candidate(text: str) -> Candidate:
     if is_aged:
         tokens.remove(AGED)
     array = _take_array(filesystem, tokens)
-    chosen: dict[str, Option] = {}
-    for token in tokens:
-        option = next((option for option in filesystem.options if option.is_meant_by(token)), None)
-        if option is None:
-            raise _unknown_option(filesystem, token)
-        if token in chosen:
-            raise UsageError(
-                _("{filesystem}: the option {option} was named twice.", filesystem=filesystem.name, option=safe(token)),
-                _("Name it once."),
-            )
-        chosen[token] = option
-    for (first, one), (second, other) in combinations(chosen.items(), 2):
+    chosen = [(_option(filesystem, token), token) for token in tokens]
+    for (one, first), (other, second) in combinations(chosen, 2):
         if one.name == other.name or other.name in one.replaces or one.name in other.replaces:
             raise _not_combined(filesystem, first, second)
-    ordered = sorted(chosen.items(), key=lambda item: filesystem.options.index(item[1]))
-    mkfs = [replace(o, chosen=token.partition("=")[2] * bool(o.pattern)) for token, o in ordered if o.flag]
-    mount = tuple(token for token, option in ordered if not option.flag)
-    words = array.name.partition(":")[2].split(",") if array else []
-    named = ",".join((*words, *dict(ordered)))
-    name = f"{filesystem.name}:{named}" if named else filesystem.name
-    candidate = _on(array, Candidate(name, filesystem, tuple(mkfs), mount))
+    chosen.sort(key=lambda pair: filesystem.options.index(pair[0]))
+    mkfs: list[Option] = []
+    mount: list[str] = []
+    for option, token in chosen:
+        if option.flag:
+            mkfs.append(replace(option, chosen=token.partition("=")[2] if option.pattern else ""))
+        else:
+            mount.append(token)
+    named = array.name.partition(":")[2].split(",") if array else []
+    named += [token for __, token in chosen]
+    name = f"{filesystem.name}:{','.join(named)}" if named else filesystem.name
+    candidate = _on(array, Candidate(name, filesystem, tuple(mkfs), tuple(mount)))
     return aged(candidate) if is_aged else candidate
 
 
@@ -162,10 +157,7 @@ def _find_filesystem(name: str) -> Filesystem:
     if "+" in name:
         known_below = [layout.name for layout in layouts().values() if layout.program]
         what = name.partition("+")[0].strip()
-        nothing = _("A filesystem can't be put on nothing.")
-        raise UsageError(
-            _("A filesystem can't be put on {what}.", what=safe(what)) if what else nothing, hint(what, known_below)
-        )
+        raise UsageError(_("A filesystem can't be put on {what}.", what=safe(what)), hint(what, known_below))
     several = re.split(r"[,\s]+", name)
     if len(several) > 1 and all(mounted_as(one.lower()) for one in several):
         raise UsageError(
@@ -175,28 +167,31 @@ def _find_filesystem(name: str) -> Filesystem:
     raise UsageError(_("There is no filesystem {name} in the catalogue.", name=safe(name)), hint(name, known))
 
 
-def _unknown_option(filesystem: Filesystem, token: str) -> UsageError:
-    """What is wrong with an option that the filesystem does not take, or not with this value."""
+def _option(filesystem: Filesystem, token: str) -> Option:
+    """The option that a token means; UsageError for one that the filesystem does not take, or not with this value."""
+    for option in filesystem.options:
+        if option.is_meant_by(token):
+            return option
     name, __, value = token.partition("=")
     if not token:
         text = _("{filesystem}: an option is empty.", filesystem=filesystem.name)
-        return UsageError(text, _("Put a single comma between options."))
+        raise UsageError(text, _("Put a single comma between options."))
     named = [option for option in filesystem.options if option.name == name]
     if not named:
         text = _("{filesystem} has no option {option}.", filesystem=filesystem.name, option=safe(token))
         if mounted_as(token.partition(":")[0].lower()):
-            return UsageError(text, _("Put ; before another filesystem: ; {filesystem}", filesystem=token))
+            raise UsageError(text, _("Put ; before another filesystem: ; {filesystem}", filesystem=token))
         known = dict.fromkeys([*(option.name for option in filesystem.options), *layouts_of(filesystem.name)])
-        return UsageError(text, hint(token, known))
+        raise UsageError(text, hint(token, known))
     if not any(option.pattern for option in named):
         text = _("{filesystem}: the option {option} takes no value.", filesystem=filesystem.name, option=name)
-        return UsageError(text, _("Write {option} alone.", option=name))
+        raise UsageError(text, _("Write {option} alone.", option=name))
     text = _("{filesystem}: the option {option} needs a value.", filesystem=filesystem.name, option=name)
     if value:
         text = _("{filesystem}: the option {option} does not take the value {value}.",
                  filesystem=filesystem.name, option=name, value=safe(value))  # fmt: skip
     examples = [example for option in named if not option.unsafe for example in option.tokens if "=" in example]
-    return UsageError(text, _("For example: {options}.", options=", ".join(examples)))
+    raise UsageError(text, _("For example: {options}.", options=", ".join(examples)))
 
 
 def _not_combined(filesystem: Filesystem, first: str, second: str) -> UsageError:

@@ -42,31 +42,31 @@ def parse_array(maker: str, tokens: Sequence[str]) -> Array:
             _("There is no layout {layout}.", layout=f"{maker}:{safe(word)}"), _("Known: {names}.", names=names)
         )
     layout = known[word]
-    if len(set(rest)) < len(rest):
-        raise UsageError(_("{layout}: an option was named twice.", layout=layout.name), _("Name each one once."))
     chosen = {}
     for token in rest:
         name, __, value = token.partition("=")
-        if token == DEGRADED and not layout.alone:
-            continue
-        option = next((option for option in layout.options if option.name == name), None)
-        if option is None or name in chosen:
-            offered = ", ".join(f"{option.name}=VALUE" for option in layout.options)
-            offered += "" if layout.alone else f", {DEGRADED}"
-            empty = _("{layout} does not take an empty option.", layout=layout.name)
-            wrong = _("{layout} does not take {option}.", layout=layout.name, option=safe(token))
-            raise UsageError(wrong if token else empty, _("It takes: {options}.", options=offered))
-        if value not in option.values:
-            raise UsageError(
-                _(
-                    "{layout}: {option} does not take the value {value}.",
-                    layout=layout.name, option=name, value=safe(value),
-                ),
-                _("One of: {values}.", values=", ".join(option.values)),
-            )  # fmt: skip
+        if name in chosen:
+            raise UsageError(_("{layout}: an option was named twice.", layout=layout.name), _("Name each one once."))
         chosen[name] = value
-    ordered = {o.name: chosen[o.name] for o in layout.options if chosen.get(o.name, o.values[0]) != o.values[0]}
-    return Array(layout, ordered, DEGRADED in rest)
+    degraded = DEGRADED in rest and not layout.alone
+    if degraded:
+        del chosen[DEGRADED]
+    options = {}
+    for option in layout.options:
+        value = chosen.pop(option.name, option.values[0])
+        if value not in option.values:
+            text = _("{layout}: {option} does not take the value {value}.",
+                     layout=layout.name, option=option.name, value=safe(value))  # fmt: skip
+            raise UsageError(text, _("One of: {values}.", values=", ".join(option.values)))
+        if value != option.values[0]:
+            options[option.name] = value
+    for token in rest:
+        if token.partition("=")[0] in chosen:
+            offered = [f"{option.name}=VALUE" for option in layout.options]
+            offered += [] if layout.alone else [DEGRADED]
+            text = _("{layout} does not take {option}.", layout=layout.name, option=safe(token))
+            raise UsageError(text, _("It takes: {options}.", options=", ".join(offered)))
+    return Array(layout, options, degraded)
 
 
 def require_members(name: str, array: Array | None, members: int) -> None:
