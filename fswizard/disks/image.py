@@ -321,7 +321,7 @@ async def write_beside(scratch: str) -> None:
 async def _images(plan: Plan, emitter: Emitter, disks: Disks) -> list[Disk]:
     """Images of which nothing is left when nobody uses them any more."""
     made: list[Disk] = []
-    expected_s = filling_s(plan.target.size_bytes, plan.drive.kind if plan.drive else "unknown")
+    expected_s = filling_s(plan.target.size_bytes, plan.drive)
     for member in plan.target.members:
         emitter.begin("fill", _("writing the whole scratch image once"), expected_s=expected_s)
         disk = await disks.image(member.path, member.size_bytes, emitter)

@@ -24,7 +24,6 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-from fswizard.engines.shared.candidate import age, ageing, cached_share
 from fswizard.engines.shared.context import (
     BareDevice,
     BareSample,
@@ -33,7 +32,7 @@ from fswizard.engines.shared.context import (
     WorkloadFailed,
     forget_cell,
 )
-from fswizard.engines.shared.engine import Engine
+from fswizard.engines.shared.engine import Engine, age, ageing, cached_share
 from fswizard.engines.shared.programs import require_unkilled
 from fswizard.model.keys import Keys
 from fswizard.model.recipe import Job, PlannedCommand, Program

@@ -48,6 +48,11 @@ class BackupJob(TreeEngine):
             return _("borg create of a tree: {files}", files=files)
         return _("borg create of a second, nearly identical copy: {files}", files=files)
 
+    @property
+    def works_on(self) -> str:
+        """The repository of the first backup is there for the second one, though not the other way round."""
+        return self.tree_name
+
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
         name = f"backup-{self.files}-{self.total_bytes}"
         repository, path = f"{directory}/{name}-repository", f"{scratch}/{name}-source"

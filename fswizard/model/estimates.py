@@ -1,8 +1,9 @@
 """What a run takes: time, bytes and room.
 
 Before a run as disks of its kind do (the figures stand for an ordinary SATA SSD, unless they are asked for on another
-kind of disk; what an engine alone needs stands with it), or as the latest run of the same tests on this disk did; after
-each round as this run did so far. Pure.
+kind of disk; what an engine alone needs stands with it), or as the latest run of the same tests on this disk did; by
+the rate and flush of the first look at this disk and the amounts found on it, once they are known; after each round as
+this run did so far. Pure.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Filesystem
 from fswizard.model.metrics import BARE_WRITTEN, MKFS_TIME
 from fswizard.model.plan import FIRST_LOOK_BYTES, FIRST_LOOK_FILE_BYTES, Plan
-from fswizard.model.recipe import Job, Pace, Recipe, Workload
+from fswizard.model.recipe import REMOUNT_S, Job, Pace, Recipe, Workload
 from fswizard.model.result import Result
 
 SEQUENTIAL_BYTES_PER_S = 400e6
@@ -24,7 +25,6 @@ AGEING_BYTES_PER_S = 250e6
 FILES_MADE_PER_S = 15_000
 LARGE_BYTES = 4 << 40
 """From here on a filesystem is of the type `big` (mke2fs.conf(5))."""
-REMOUNT_S = 0.1
 TRIAL_OVERHEAD_S = 0.5
 """Wipe, mkfs, mount, write back, umount and check."""
 BARE_SHARE = 0.1
@@ -46,60 +46,31 @@ its image counts the order to do so, and then the zeros."""
 LEAST_MEMORY_BYTES = 256 << 20
 """With less, programs such as git and borg begin to run out of memory."""
 ROUNDING = 1e-9
-SLOWER_THAN_BASELINE = 1.3
-"""How many times its box a workload takes, as a mean of candidates: they do what fits into it on the baseline."""
 UNKNOWN = 3.0
 """How many times as long as expected work may take on a disk that nothing was measured on yet."""
 WITHIN = 2.0
-"""A range of time that is told ends at no more than so many times its begin."""
+"""The longest duration of a range shown to users, over its shortest."""
+
+
+# What a job takes on an ordinary SATA SSD.
 
 
 def expected_s(job: Job, *, prepares: bool = True) -> float:
     """Duration in seconds; without `prepares`, what it works on is there already."""
-    cost = job.cost
-    return (cost.prepare_s if prepares else cost.always_s) + cost.measure_s + REMOUNT_S
+    return (job.cost.prepare_s if prepares else 0.0) + job.cost.measure_s + REMOUNT_S
 
 
 def writes_bytes(job: Job, *, prepares: bool = True) -> int:
     """Bytes that the programs write."""
-    cost = job.cost
-    return (cost.prepare_bytes if prepares else cost.always_bytes) + cost.measure_bytes
+    return (job.cost.prepare_bytes if prepares else 0) + job.cost.measure_bytes
 
 
-def pace_of(drive: Drive | None) -> Pace:
-    return PACES.get(drive.kind, SSD) if drive else SSD
+# Room.
 
 
-def made_bytes(filesystem: Filesystem, size_bytes: int) -> int:
-    """What making a filesystem writes: a small one has a smaller journal, and a large one half as many inodes."""
-    share_bytes = int(filesystem.made_share * size_bytes / (2 if size_bytes >= LARGE_BYTES else 1))
-    return min(share_bytes, filesystem.made_share_bytes or share_bytes) + min(filesystem.made_bytes, size_bytes // 32)
-
-
-def filling_s(image_bytes: int, kind: str) -> float:
-    """The duration of writing a whole scratch image on a kind of disk."""
-    return image_bytes / PACES.get(kind, SSD).bytes_per_s
-
-
-def first_look_s(drive: Drive | None) -> float:
-    """The duration of a first look at one candidate: its file is made, copied and synced."""
-    pace = pace_of(drive)
-    return TRIAL_OVERHEAD_S * pace.slower + 3 * FIRST_LOOK_FILE_BYTES / pace.bytes_per_s
-
-
-def ageing_s(plan: Plan) -> float:
-    """The duration of ageing one candidate."""
-    return plan.churn_bytes / AGEING_BYTES_PER_S * pace_of(plan.drive).slower
-
-
-def memory_limit_bytes(jobs: Iterable[Job], memory_bytes: int) -> int:
-    """What buffered jobs are given of a machine's memory: a quarter of their data, in whole MiB, and enough to run.
-
-    0, for no limit, where there are none, or where their data are twice the memory anyway.
-    """
-    buffered = [job for job in jobs if not job.direct]
-    limit_bytes = max(LEAST_MEMORY_BYTES, (room(buffered) // 4) >> 20 << 20)
-    return limit_bytes if buffered and 2 * limit_bytes < memory_bytes else 0
+def room(jobs: Iterable[Job]) -> int:
+    """Bytes that the jobs of a recipe take together at the end."""
+    return sum({name: size for job in jobs for name, size in job.leaves}.values())
 
 
 def brought(jobs: Iterable[Job]) -> int:
@@ -117,83 +88,104 @@ def free_when_aged_bytes(recipe: Recipe) -> int:
     return round(least_image_bytes(workload.job for workload in recipe.workloads))
 
 
-def room(jobs: Iterable[Job]) -> int:
-    """Bytes that the jobs of a recipe take together at the end."""
-    return sum({name: size for job in jobs for name, size in job.leaves}.values())
+def memory_limit_bytes(jobs: Iterable[Job], memory_bytes: int) -> int:
+    """What buffered jobs are given of a machine's memory: a quarter of their data, in whole MiB, and enough to run.
+
+    0, for no limit, where there are none, or where their data are twice the memory anyway.
+    """
+    buffered = [job for job in jobs if not job.direct]
+    limit_bytes = max(LEAST_MEMORY_BYTES, (room(buffered) // 4) >> 20 << 20)
+    return limit_bytes if buffered and 2 * limit_bytes < memory_bytes else 0
 
 
-@dataclass(frozen=True, slots=True)
-class Precedent:
-    """The latest run of the same tests on the disk of a plan."""
-
-    date: str
-    """ISO 8601."""
-    trial_s: float
-    trial_bytes: float
-    """What the devices counted in a trial; 0 where they counted nothing."""
-    around_s: float
-    """Time before the first trial, and for taking everything away after the last one."""
+# Steps of a run.
 
 
-def precedent(result: Result) -> Precedent | None:
-    """What the run of a result took; None where it has no trial."""
-    samples = [sample for sample in result.samples if sample.round]
-    if not samples or not samples[-1].at_s:
-        return None
-    first, last = samples[0], samples[-1]
-    began_s = first.at_s - (first.value if first.metric == MKFS_TIME.name else 0.0)
-    trials = len({(sample.round, sample.candidate) for sample in samples if sample.candidate})
-    written = [sample.value for sample in result.trials_written]
-    return Precedent(
-        result.environment.started[:10],
-        (last.at_s - began_s) / trials,
-        statistics.fmean(written) if written else 0.0,
-        began_s + result.elapsed_s - last.at_s,
-    )
+def pace_of(drive: Drive | None) -> Pace:
+    return PACES.get(drive.kind, SSD) if drive else SSD
 
 
-def estimate(plan: Plan, before: Precedent | None, *, bare: bool, ceiling_s: float) -> Plan:
-    """The plan with the durations and bytes expected on its disk.
+def filling_s(image_bytes: int, drive: Drive | None) -> float:
+    """The duration of writing a whole scratch image."""
+    return image_bytes / pace_of(drive).bytes_per_s
+
+
+def first_look_s(drive: Drive | None) -> float:
+    """The duration of a first look at one candidate: its file is made, copied and synced."""
+    return TRIAL_OVERHEAD_S * pace_of(drive).slower + filling_s(3 * FIRST_LOOK_FILE_BYTES, drive)
+
+
+def ageing_s(plan: Plan) -> float:
+    """The duration of ageing one candidate."""
+    return plan.churn_bytes / AGEING_BYTES_PER_S * pace_of(plan.drive).slower
+
+
+def made_bytes(filesystem: Filesystem, size_bytes: int) -> int:
+    """What making a filesystem writes: a small one has a smaller journal, and a large one half as many inodes."""
+    share_bytes = int(filesystem.made_share * size_bytes / (2 if size_bytes >= LARGE_BYTES else 1))
+    return min(share_bytes, filesystem.made_share_bytes or share_bytes) + min(filesystem.made_bytes, size_bytes // 32)
+
+
+# A whole run.
+
+
+def estimate(plan: Plan, *, bare: bool, ceiling_s: float) -> Plan:
+    """The plan with the durations and bytes expected on a disk of its kind.
 
     `bare`: samples of the device without a filesystem are taken. `ceiling_s` is the time for measuring what the
     workloads reach in memory.
     """
     pace, target, measured = pace_of(plan.drive), plan.target, plan.measured
-    workloads = tuple(_expected(workload, pace) for workload in plan.recipe.workloads)
+    recipe = replace(plan.recipe, workloads=tuple(_expected(workload, pace) for workload in plan.recipe.workloads))
     made = 0.0
     if target.kind != "directory":
         made = statistics.fmean(made_bytes(each.filesystem, target.room_bytes(each.array)) for each in measured)
     # Images that hold aged candidates are copied over the one that is measured on.
     copied_bytes = len(plan.aged) * target.size_bytes // len(measured)
-    writes_bytes = sum(workload.writes_bytes / workload.every for workload in workloads) + COUNTED[target.kind] * made
     # A byte is written as often as copies and parity ask for.
     whole = sum(member.size_bytes for member in target.members)
     spread = statistics.fmean(whole / target.room_bytes(each.array) if each.array else 1.0 for each in measured)
-    trial_bytes = int(writes_bytes * spread) + copied_bytes
-    trial_s = TRIAL_OVERHEAD_S * pace.slower + (made + 2 * copied_bytes) / pace.bytes_per_s
-    trial_s += sum(workload.seconds / workload.every for workload in workloads)
-    if bare and (sampled := [workload for workload in workloads if workload.job.runs_bare]):
+    trial_bytes = int((recipe.trial_bytes + COUNTED[target.kind] * made) * spread) + copied_bytes
+    trial_s = TRIAL_OVERHEAD_S * pace.slower + (made + 2 * copied_bytes) / pace.bytes_per_s + recipe.trial_s
+    sampled = [workload for workload in recipe.workloads if bare and workload.job.runs_bare]
+    if sampled:
         once = sum(each.job.timed_bytes(pace) or each.job.cost.measure_bytes for each in sampled)
         trial_bytes += int(BARE_SHARE * trial_s / (sum(each.seconds for each in sampled) or 1.0) * once)
         trial_s *= 1 + BARE_SHARE
-    looked = plan.first_look is not None
-    filled_bytes = target.filled_bytes + 3 * len(plan.aged) * target.size_bytes + looked * FIRST_LOOK_BYTES
-    preparation_s = 1.0 + filled_bytes / pace.bytes_per_s + ceiling_s + len(plan.aged) * ageing_s(plan)
-    preparation_s += looked * len(measured) * first_look_s(plan.drive)
-    preparation_s += sum(workload.seconds for workload in workloads if workload.box_s)  # to find the amounts
-    if before:
-        share = before.trial_s / trial_s
-        workloads = tuple(replace(workload, seconds=share * workload.seconds) for workload in workloads)
-        trial_s, trial_bytes = before.trial_s, int(before.trial_bytes) or trial_bytes
-        preparation_s = before.around_s
+    looks = plan.first_look is not None
+    filled_bytes = target.filled_bytes + 3 * len(plan.aged) * target.size_bytes + looks * FIRST_LOOK_BYTES
+    preparation_s = 1.0 + ceiling_s + filling_s(filled_bytes, plan.drive) + len(plan.aged) * ageing_s(plan)
+    preparation_s += looks * len(measured) * first_look_s(plan.drive)
+    preparation_s += sum(workload.seconds for workload in recipe.workloads if workload.box_s)  # to find the amounts
+    return replace(
+        plan,
+        recipe=recipe,
+        seconds_per_trial=trial_s,
+        writes_bytes_per_trial=trial_bytes,
+        preparation_s=preparation_s,
+        looks_first=looks,
+        measured_on="",
+    )
+
+
+def as_before(plan: Plan, result: Result) -> Plan:
+    """The plan with the durations and bytes of a run of the same tests on its disk; unchanged if that has no trial."""
+    samples = [sample for sample in result.samples if sample.round and sample.candidate]
+    if not samples or not samples[-1].at_s:
+        return plan
+    first, last = samples[0], samples[-1]
+    began_s = first.at_s - (first.value if first.metric == MKFS_TIME.name else 0.0)
+    trial_s = (last.at_s - began_s) / len({(sample.round, sample.candidate) for sample in samples})
+    share = trial_s / (plan.seconds_per_trial or 1.0)
+    workloads = tuple(replace(workload, seconds=share * workload.seconds) for workload in plan.recipe.workloads)
+    written = [sample.value for sample in result.trials_written]
     return replace(
         plan,
         recipe=replace(plan.recipe, workloads=workloads),
         seconds_per_trial=trial_s,
-        writes_bytes_per_trial=trial_bytes,
-        preparation_s=preparation_s,
-        looks_first=looked,
-        measured_on=before.date if before else "",
+        writes_bytes_per_trial=int(statistics.fmean(written)) if written else plan.writes_bytes_per_trial,
+        preparation_s=began_s + result.elapsed_s - last.at_s,
+        measured_on=result.environment.started[:10],
     )
 
 
@@ -203,10 +195,28 @@ def _expected(workload: Workload, pace: Pace) -> Workload:
     if seconds > job.seconds:
         seconds = job.seconds + (seconds - job.seconds) * pace.slower
     if workload.box_s:
-        seconds = min(seconds, SLOWER_THAN_BASELINE * workload.box_s + REMOUNT_S)
+        seconds = min(seconds, workload.takes_s(workload.box_s))
     if timed_bytes := job.timed_bytes(pace):
         written_bytes = max(0, written_bytes - job.cost.measure_bytes) + timed_bytes
     return replace(workload, seconds=seconds, writes_bytes=written_bytes)
+
+
+def looked_at(plan: Plan, rates: Collection[float]) -> Plan:
+    """The plan once a first look copied files onto candidates at `rates`, in bytes a second, the flush included.
+
+    What takes neither a duration of its own nor one that fits into a box is as much slower than was expected.
+    """
+    workload, pace = plan.first_look, pace_of(plan.drive)
+    if workload is None or plan.measured_on:
+        return plan
+    cost = workload.job.cost
+    slower = cost.measure_bytes / (cost.measure_s * pace.slower) / statistics.fmean(rates)
+    untimed_s = sum(each.seconds - each.job.seconds for each in plan.recipe.workloads if not each.box_s)
+    return replace(
+        plan,
+        preparation_s=plan.preparation_s + (slower - 1) * filling_s(plan.target.filled_bytes, plan.drive),
+        seconds_per_trial=plan.seconds_per_trial + (slower - 1) * untimed_s,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,48 +235,43 @@ class Outlook:
         return min(1.0, elapsed_s / self.most_s) if self.most_s else 0.0
 
 
-def expected(plan: Plan, earlier: Result | None = None) -> Outlook:
-    """Before the run; of one that resumes `earlier`, what is still to come."""
+def expected(plan: Plan, earlier: Result | None = None, *, looked: bool = False) -> Outlook:
+    """Before the first round; of a run that resumes `earlier`, what is still to come.
+
+    `looked`: figures of the plan come from its disk.
+    """
     rounds, candidates = 0, len(plan.measured)
     if earlier:
         rounds, candidates = earlier.whole_rounds, len(plan.with_new(earlier.candidates_left))
-    filled_bytes, timed = plan.filled_bytes, all(workload.job.seconds for workload in plan.recipe.workloads)
+    timed = all(workload.job.seconds for workload in plan.recipe.workloads)
     begun = outlook(
         plan,
         rounds,
-        candidates,
+        round_s=candidates * plan.seconds_per_trial,
+        round_bytes=candidates * plan.writes_bytes_per_trial,
         elapsed_s=plan.preparation_s,
-        written_bytes=filled_bytes,
-        trial_s=plan.seconds_per_trial,
-        trial_bytes=plan.writes_bytes_per_trial,
+        written_bytes=plan.filled_bytes,
         least_rounds=1,
-        margin=1.0 if plan.measured_on or earlier or timed else UNKNOWN,
+        margin=1.0 if plan.measured_on or earlier or timed or looked else UNKNOWN,
     )
     return replace(begun, measured_on="" if earlier else plan.measured_on)
 
 
 def outlook(
-    plan: Plan,
-    rounds: int,
-    candidates: int,
-    *,
-    elapsed_s: float,
-    written_bytes: float,
-    trial_s: float,
-    trial_bytes: float,
-    least_rounds: int = 0,
-    margin: float = 1.0,
-) -> Outlook:
-    """The whole run, from how far it is, how many `candidates` are still in it, and what a trial takes as it looks now.
+    plan: Plan, rounds: int, *,
+    round_s: float, round_bytes: float, elapsed_s: float, written_bytes: float,
+    least_rounds: int = 0, margin: float = 1.0,
+) -> Outlook:  # fmt: skip
+    """The whole run, after so many `rounds`, from how far it is and what a round takes as it looks now.
 
     It ends early where all is settled after the minimum of rounds, else by its time, its rounds or its budget.
-    `least_rounds` of those to come are sure, where its limits allow them. Trials may take `margin` times as long.
+    `least_rounds` of those to come are sure, where its limits allow them. Rounds may take `margin` times as long.
     """
-    round_s, round_bytes = candidates * trial_s, candidates * trial_bytes
     ahead = plan.minimum_rounds - rounds
     most = max(0, ahead if not plan.time_limit_s else plan.maximum_rounds - rounds)
-    if plan.write_budget_bytes is not None and round_bytes:
-        most = min(most, max(0, int((plan.write_budget_bytes - written_bytes) / round_bytes + ROUNDING)))
+    affordable = _affordable(plan, round_bytes, written_bytes)
+    if affordable is not None:
+        most = min(most, affordable)
     most_s = elapsed_s + margin * most * round_s
     if plan.time_limit_s:
         while most and not another_round_fits(plan, rounds + most - 1, elapsed_s + (most - 1) * round_s, round_s):
@@ -314,7 +319,10 @@ def affordable_rounds(
 
     `before_bytes` were written in trials before the run was resumed: its budget counts from there.
     """
-    needed = round_bytes(plan, result, survivors)
-    if plan.write_budget_bytes is None or not needed:
+    return _affordable(plan, round_bytes(plan, result, survivors), result.written_bytes - before_bytes)
+
+
+def _affordable(plan: Plan, round_bytes: float, written_bytes: float) -> int | None:
+    if plan.write_budget_bytes is None or not round_bytes:
         return None
-    return max(0, int((plan.write_budget_bytes + before_bytes - result.written_bytes) / needed))
+    return max(0, int((plan.write_budget_bytes - written_bytes) / round_bytes + ROUNDING))

@@ -169,10 +169,17 @@ class Plan:
     """Where the user chose no candidates: those that would have been among them."""
 
     def with_amounts(self, amounts: Mapping[str, Amount]) -> Plan:
-        """With so much work for some tests, by name."""
+        """With so much work for some tests, by name, and what a trial takes then; a run before this one knows better
+        how long that is."""
         recipe = self.recipe.with_amounts(amounts)
+        longer_s = 0.0 if self.measured_on else recipe.trial_s - self.recipe.trial_s
         fewer_bytes = self.recipe.trial_bytes - recipe.trial_bytes
-        return replace(self, recipe=recipe, writes_bytes_per_trial=max(0, self.writes_bytes_per_trial - fewer_bytes))
+        return replace(
+            self,
+            recipe=recipe,
+            seconds_per_trial=self.seconds_per_trial + longer_s,
+            writes_bytes_per_trial=max(0, self.writes_bytes_per_trial - fewer_bytes),
+        )
 
     @property
     def needs_root(self) -> bool:

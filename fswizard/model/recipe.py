@@ -66,14 +66,6 @@ class Cost:
     measure_s: float
     prepare_bytes: int
     measure_bytes: int
-    always_s: float = 0.0
-    """Of the preparation, what no earlier job does for it."""
-    always_bytes: int = 0
-
-    @property
-    def prepare_share(self) -> float:
-        """Of the whole duration, that of the preparation."""
-        return self.prepare_s / (self.prepare_s + self.measure_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +121,7 @@ class Job:
 
     @property
     def works_on(self) -> object:
-        """The same for all jobs that share what they work on."""
+        """The same for all jobs that share what they work on and find there what an earlier one has made."""
         return self
 
     @property
@@ -196,6 +188,9 @@ class Job:
 
 CUT = 4
 """How many times its box a workload may take."""
+REMOUNT_S = 0.1
+SLOWER_THAN_BASELINE = 1.3
+"""Duration of a workload with a box, as a mean of candidates, over that on the baseline, by which its amount goes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,9 +244,15 @@ class Workload:
         """After so long a candidate is ended that is far slower than the baseline; 0 for never."""
         return CUT * max(self.box_s, self.amount.seconds if self.amount else 0.0) if self.box_s else 0.0
 
+    def takes_s(self, baseline_s: float) -> float:
+        """Duration that is expected of a candidate where the baseline takes `baseline_s`."""
+        return SLOWER_THAN_BASELINE * baseline_s + REMOUNT_S
+
     def with_amount(self, amount: Amount) -> Workload:
+        """With so much work, and what is known by that of its duration and bytes."""
         share = amount.units / (self.task.units or amount.units)
-        return replace(self, amount=amount, writes_bytes=round(share * self.writes_bytes))
+        seconds = self.takes_s(amount.seconds) if self.box_s else self.seconds
+        return replace(self, amount=amount, seconds=seconds, writes_bytes=round(share * self.writes_bytes))
 
 
 SHIPPED = N_("shipped with fswizard")

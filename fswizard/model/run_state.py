@@ -9,7 +9,7 @@ from typing import Literal
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.language import N_, _
 from fswizard.model.analysis import Analysis, MoreTime, Ratio
-from fswizard.model.estimates import Outlook, expected, outlook
+from fswizard.model.estimates import Outlook, expected, looked_at, outlook, round_bytes
 from fswizard.model.events import (
     ON_REQUEST,
     AmountsChosen,
@@ -201,7 +201,8 @@ class RunState:
             case RunStarted():
                 state = state._started(event)
             case AmountsChosen(amounts=amounts):
-                state = replace(state, plan=state.plan.with_amounts(amounts))
+                plan = replace(state.plan.with_amounts(amounts), preparation_s=state.elapsed_s)
+                state = replace(state, plan=plan, outlook=expected(plan, looked=True))
             case StepStarted():
                 state = state._began(event.step)
             case CommandStarted():
@@ -209,7 +210,9 @@ class RunState:
             case CommandFinished():
                 state = state._finished(event)
             case SampleTaken(sample=sample) if sample.metric == FIRST_LOOK_RATE.name:
-                state = replace(state, first_look={**state.first_look, sample.candidate: sample.value})
+                rates = {**state.first_look, sample.candidate: sample.value}
+                ahead = expected(looked_at(state.plan, rates.values()), looked=True)
+                state = replace(state, first_look=rates, outlook=ahead)
             case RatioUpdated(_, analysis, more):
                 before = tuple(ratio.candidate for ratio in self.standing) if self.analysis else ()
                 state = replace(state, analysis=analysis, more=more, order_before=before)
@@ -278,16 +281,15 @@ class RunState:
         if self.rounds_began_s is None or not self.trials:
             return self
         plan, result = self.plan, self.result
+        candidates = plan.with_new(result.candidates_left)
         counted_bytes = result.counted_bytes - self.before_bytes
-        trial_bytes = counted_bytes / self.trials if counted_bytes else plan.writes_bytes_per_trial
         ahead = outlook(
             plan,
             result.whole_rounds,
-            len(plan.with_new(result.candidates_left)),
+            round_s=len(candidates) * (self.at_s - self.rounds_began_s) / self.trials,
+            round_bytes=round_bytes(plan, result, candidates),
             elapsed_s=self.elapsed_s,
-            written_bytes=plan.filled_bytes + self.trials * trial_bytes,
-            trial_s=(self.at_s - self.rounds_began_s) / self.trials,
-            trial_bytes=trial_bytes,
+            written_bytes=plan.filled_bytes + (counted_bytes or self.trials * plan.writes_bytes_per_trial),
         )
         return replace(self, outlook=ahead)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fswizard import results
 from fswizard.errors import FswizardError
-from fswizard.model.estimates import estimate, precedent
+from fswizard.model.estimates import as_before, estimate
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.results import Entry
@@ -16,33 +16,24 @@ from fswizard.session import harness_ceiling
 
 
 def estimated(plan: Plan, history: Iterable[Entry] = ()) -> Plan:
-    """The plan with the durations and bytes expected on its disk and this machine; `history` has the newest first."""
-    before = _latest(plan, history)
-    return estimate(
-        plan,
-        precedent(before) if before else None,
-        bare=plan.target.kind != "directory",
-        ceiling_s=harness_ceiling.expected_s(plan.recipe),
-    )
+    """The plan with the durations and bytes expected on its disk and this machine.
 
-
-def _latest(plan: Plan, history: Iterable[Entry]) -> Result | None:
-    """The latest result of the plan's recipe and weights on its disk, measured in the same way.
-
-    None of a disk without model and serial number, and of arrays, as what they take goes by the layout.
+    They are those of the newest run in `history`, which has the newest first, of the plan's recipe and weights on its
+    disk, measured in the same way. None of a disk without model and serial number counts, and none of arrays, as what
+    they take goes by the layout.
     """
-    drive = plan.drive
-    if drive is None or not (drive.model or drive.serial) or plan.target.others:
-        return None
+    drive, target, ceiling_s = plan.drive, plan.target, harness_ceiling.expected_s(plan.recipe)
+    plan = estimate(plan, bare=target.kind != "directory", ceiling_s=ceiling_s)
+    if drive is None or not (drive.model or drive.serial) or target.others:
+        return plan
     for entry in history:
         header = entry.header
         same = (header.recipe, header.target, header.drive, header.serial)
-        if same != (plan.recipe.name, plan.target.kind, drive.model, drive.serial):
-            continue
-        result = _loaded(entry.path, entry.path.stat().st_mtime_ns) if entry.path.exists() else None
-        if result and _work(result.plan) == _work(plan) and result.trials:
-            return result
-    return None
+        if same == (plan.recipe.name, target.kind, drive.model, drive.serial) and entry.path.exists():
+            result = _loaded(entry.path, entry.path.stat().st_mtime_ns)
+            if result and _work(result.plan) == _work(plan) and result.trials:
+                return as_before(plan, result)
+    return plan
 
 
 @lru_cache(maxsize=4)

@@ -11,7 +11,7 @@ from fswizard.disks.choice import require_still_there
 from fswizard.disks.way import why_root
 from fswizard.errors import FswizardError, Missing, UsageError
 from fswizard.language import N_, _, in_english
-from fswizard.model.estimates import affordable_rounds, another_round_fits, precedent, round_bytes
+from fswizard.model.estimates import affordable_rounds, another_round_fits, as_before, round_bytes
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.model.text import safe
@@ -72,10 +72,8 @@ def take_up(path: Path, *, time_limit_s: float | None = None, write_budget_bytes
             require_available(now, available(now))
     require_programs(plan.commands, _("the run"))
     require_way(plan)
-    if before := precedent(earlier):  # what a trial takes is known by now
-        written_bytes = round(before.trial_bytes) or plan.writes_bytes_per_trial
-        plan = replace(plan, seconds_per_trial=before.trial_s, writes_bytes_per_trial=written_bytes)
-    plan = with_limits(replace(plan, looks_first=False), earlier, time_limit_s, write_budget_bytes)
+    plan = replace(as_before(plan, earlier), looks_first=False)  # what a trial takes is known by now
+    plan = with_limits(plan, earlier, time_limit_s, write_budget_bytes)
     return Resumption(path, plan, earlier)
 
 

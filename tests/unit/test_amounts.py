@@ -19,16 +19,18 @@ from fswizard.engines.sqlite import SqliteJob
 from fswizard.engines.tree import TreeJob
 from fswizard.errors import UsageError
 from fswizard.model.codec import from_json, to_json
-from fswizard.model.events import AmountsChosen, Event, fold
+from fswizard.model.estimates import estimate, expected, looked_at
+from fswizard.model.events import AmountsChosen, Event, SampleTaken, fold
 from fswizard.model.metrics import BYTES_WRITTEN, DURATION, OPERATION_RATE
 from fswizard.model.plan import Plan, Trial
 from fswizard.model.recipe import Amount, Job, Workload
+from fswizard.model.result import Sample
 from fswizard.model.run_state import RunState
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.workload_events import Measured, WorkloadEvent
 from fswizard.session import amounts
 from fswizard.stats.comparison import compare
-from tests.builders import make_plan, make_result, make_samples
+from tests.builders import make_drive, make_plan, make_result, make_samples
 from tests.fakes.local_context import LocalContext, figures_of
 
 MIB = 1 << 20
@@ -111,7 +113,31 @@ def test_the_amounts_are_part_of_the_result_and_of_what_is_shown(monkeypatch: py
     assert (save.task.units, save.cut_s) == (40, 8.0), "four times what the baseline takes"
     assert (fsync.task.units, fsync.cut_s, find) == (100, 0.0, PLAN.recipe.workload("find"))
     assert copy.writes_bytes == 250_000
+    assert copy.seconds == pytest.approx(1.3 * 1.4 + 0.1), "as long as it took the baseline, and others a little longer"
     assert RunState.of(PLAN).after(event).plan.recipe == result.plan.recipe
+
+
+def test_what_is_to_come_follows_from_the_first_look_and_from_the_amounts() -> None:
+    plan = replace(make_plan(("ext4", "xfs"), WORKLOADS[:1]), time_limit_s=0.0, minimum_rounds=2, seconds_per_trial=1.0)
+    chosen = AmountsChosen(5.0, {"copy": Amount(16, 3.0)})
+    took = RunState.of(plan).after(chosen)
+    assert took.outlook.most_s == pytest.approx(5 + 4 * (1 + 1.3 * 3.0 + 0.1))
+    assert RunState.of(replace(plan, measured_on="2026-01-02")).after(chosen).plan.seconds_per_trial == 1.0
+    unboxed = replace(WORKLOADS[0], box_s=0.0, seconds=1.0)
+    drive = make_drive(kind="ssd", model="SSD", rotational=False)
+    made = replace(make_plan(("ext4", "xfs"), (unboxed,)), drive=drive)
+    target = replace(made.target, kind="image", size_bytes=4 << 30)
+    usual = estimate(replace(made, target=target, time_limit_s=0.0), bare=False, ceiling_s=0.0)
+    assert usual.first_look is not None
+    rate = usual.first_look.job.cost.measure_bytes / usual.first_look.job.cost.measure_s
+    slower = looked_at(usual, [rate / 4, rate / 4])
+    assert slower.seconds_per_trial == pytest.approx(usual.seconds_per_trial + 3 * 1.0)
+    assert slower.preparation_s > usual.preparation_s
+    assert looked_at(usual, [rate]) == usual
+    state = RunState.of(usual).after(
+        SampleTaken(1.0, Sample(0, "xfs", "copy", "first_look_rate", rate / 4, "B/s", "higher"))
+    )
+    assert state.outlook == expected(slower, looked=True)
 
 
 def test_two_disks_that_did_different_amounts_are_compared_by_what_as_much_takes() -> None:

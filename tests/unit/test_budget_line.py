@@ -98,9 +98,7 @@ def test_a_round_corrects_it_and_one_that_was_discarded_leaves_as_many_to_come(p
     state = state.after(SampleTaken(75.0, Sample(1, "", "", "bare_written", 0.3 * GB, "B", "lower")))
     assert state.outlook == before.outlook
     state = state.after(RoundFinished(80.0, 1, ("ext4", "xfs")))
-    assert state.outlook == outlook(
-        plan, 1, 2, elapsed_s=80.0, written_bytes=6.3 * GB, trial_s=20.0, trial_bytes=2.1 * GB
-    )
+    assert state.outlook == outlook(plan, 1, elapsed_s=80.0, written_bytes=6.3 * GB, round_s=40.0, round_bytes=4.3 * GB)
     assert state.outlook.least_s == 80 + 2 * 2 * 20
     resumed = RunState.of(plan, make_result(plan=plan, finished_rounds=1, survivors=("ext4", "xfs")))
     for event in (
@@ -110,7 +108,7 @@ def test_a_round_corrects_it_and_one_that_was_discarded_leaves_as_many_to_come(p
         RoundFinished(30.0, 3, ("ext4", "xfs")),
     ):
         resumed = resumed.after(event)
-    assert resumed.outlook == outlook(plan, 2, 2, elapsed_s=30.0, written_bytes=2 * GB, trial_s=10.0, trial_bytes=GB)
+    assert resumed.outlook == outlook(plan, 2, elapsed_s=30.0, written_bytes=2 * GB, round_s=20.0, round_bytes=2 * GB)
 
 
 DISK = {"drive": NEW, "device": NEW.stable_name, "candidates": ("ext4",)}

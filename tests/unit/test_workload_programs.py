@@ -31,8 +31,7 @@ from fswizard.engines.fio import FioJob
 from fswizard.engines.overflow import OverflowJob
 from fswizard.engines.rsync import RsyncJob
 from fswizard.engines.shared import tree_worker
-from fswizard.engines.shared.candidate import making
-from fswizard.engines.shared.engine import Timed
+from fswizard.engines.shared.engine import Timed, making
 from fswizard.engines.shared.fileserver_worker import BUCKETS_IN_OCTAVE, summary
 from fswizard.engines.shared.programs import failure, succeed, watch
 from fswizard.engines.shared.trees import LEFT_BY_COMPRESSION, TreeShape, shipped_shapes

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import errno
+import json
+import os
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
-from fswizard.engines.shared.candidate import fill, filling, making, remove
-from fswizard.engines.shared.context import BareDevice, WorkloadContext
-from fswizard.engines.shared.programs import Done, Work, carry_out, syncing
+from fswizard.engines.shared.context import BareDevice, WorkloadContext, WorkloadFailed
+from fswizard.engines.shared.programs import Done, JsonLines, Work, carry_out, failure, succeed, syncing, worker
+from fswizard.errors import Refused
 from fswizard.language import _
 from fswizard.model.keys import Keys
 from fswizard.model.metrics import BYTES_WRITTEN, PREALLOCATION_TIME, SHARE_DONE, WORST_STALL
 from fswizard.model.recipe import Cost, Job, PlannedCommand
-from fswizard.progress.workload_events import Measured, Progress, Tell, WorkloadEvent
+from fswizard.progress.workload_events import Measured, Tell
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+FILLING_LIMIT_S = 86_400.0
+"""A large disk takes most of a day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +100,12 @@ class Engine(Job):
     @property
     def cost(self) -> Cost:
         planned = self._planned
-        before = [(files.anew, work) for files in planned.needs for work in files.works]
+        before = [work for files in planned.needs for work in files.works]
         return Cost(
-            prepare_s=sum(work.seconds for _, work in before),
+            prepare_s=sum(work.seconds for work in before),
             measure_s=sum(work.seconds for work in planned.works),
-            prepare_bytes=sum(work.written_bytes for _, work in before),
+            prepare_bytes=sum(work.written_bytes for work in before),
             measure_bytes=sum(work.written_bytes for work in planned.works),
-            always_s=sum(work.seconds for anew, work in before if anew),
-            always_bytes=sum(work.written_bytes for anew, work in before if anew),
         )
 
     @property
@@ -107,8 +113,8 @@ class Engine(Job):
         """Time limit of each program, far beyond the worst stall of a shingled disk, which takes more than a minute."""
         return 180.0 + 40 * (self.cost.measure_s + self.cost.prepare_s)
 
-    @property
     def _files(self) -> Iterator[Files]:
+        """All that is there at the end, at paths below `MOUNT` and `SCRATCH`."""
         planned = self._planned
         yield from planned.needs
         if planned.makes:
@@ -116,15 +122,16 @@ class Engine(Job):
 
     @property
     def leaves(self) -> Iterable[tuple[object, int]]:
-        return [(files.path, files.size_bytes) for files in self._files if files.path.startswith("MOUNT/")]
+        return [(files.path, files.size_bytes) for files in self._files() if files.path.startswith("MOUNT/")]
 
     @property
     def brings(self) -> Iterable[tuple[object, int]]:
-        return [(files.path, files.size_bytes) for files in self._files if files.path.startswith("SCRATCH/")]
+        return [(files.path, files.size_bytes) for files in self._files() if files.path.startswith("SCRATCH/")]
 
     @property
     def works_on(self) -> object:
-        return next((path for path, _ in self.leaves), self)
+        on_candidate = (files for files in self._files() if files.path.startswith("MOUNT/"))
+        return next((self if files.anew else files.path for files in on_candidate), self)
 
     def commands(self) -> tuple[PlannedCommand, ...]:
         """The programs that will run, in order, with the placeholders `MOUNT`, `SCRATCH` and `SEED`."""
@@ -149,34 +156,25 @@ class Engine(Job):
         """
         self.bring(context.scratch, seed)
         timed = self.timed(context.directory, context.scratch, str(seed % (1 << 31)))
-        cost, limit_s = self.cost, self.limit_s
-
-        async def step(work: Work, start: float, share: float = 0.0, **how: Any) -> Done:
-            return await carry_out(work, context, _part(emit, start, share), limit_s=limit_s, **how)
-
+        step = partial(carry_out, context=context, emit=emit, limit_s=self.limit_s)
         missing = [files for files in timed.needs if files.anew or files.path not in context.laid_out]
-        prepare_share = cost.prepare_share if missing else 0.0
-        step_share = prepare_share / max(1, sum(len(files.works) for files in missing))
-        made = list[Done]()
+        made, done = list[Done](), list[Done]()
         for files in missing:
             async with making(context, files.path):
-                for work in files.works:
-                    made.append(await step(work, len(made) * step_share, step_share))
+                made += [await step(work) for work in files.works]
         if timed.warm_up is not None:
-            await step(timed.warm_up, prepare_share)
+            await step(timed.warm_up)
         async with making(context, timed.makes.path if timed.makes else ""):
             if self.fill_percent:
-                await fill(context, self.fill_percent, _part(emit, prepare_share, 0.0))
+                await fill(context, self.fill_percent, emit)
             if timed.reads:
                 await context.remount()
             elif made or self.fill_percent:  # or writing that back would count
-                await step(syncing(context.directory), prepare_share)
+                await step(syncing(context.directory))
             context.laid_out.discard(timed.deletes)
-            done = []
             for work in timed.measured(context.directory):
                 limited = not (work.is_sync or self.direct)
-                how = {"measured": True, "limited": limited, "cut_s": cut_s}
-                done.append(await step(work, prepare_share, 1 - prepare_share, **how))
+                done.append(await step(work, measured=True, limited=limited, cut_s=cut_s))
             share = min(each.share for each in done)
             for figure in self.figures([_of_the_whole(each, share) for each in done]):
                 emit(replace(figure, value=share * figure.value) if figure.metric == BYTES_WRITTEN else figure)
@@ -204,12 +202,79 @@ def cpu_s(done: Iterable[Done]) -> float:
     return sum(each.finished.cpu_s for each in done)
 
 
-def _part(emit: Tell, start: float, share: float) -> Tell:
-    """An emitter for a part that begins at `start` and is `share` of the whole."""
+@asynccontextmanager
+async def making(context: WorkloadContext, path: str) -> AsyncIterator[None]:
+    """Make `path` again, unless it is empty; at the end of the block it counts as laid out.
 
-    def emit_part(event: WorkloadEvent) -> None:
-        if isinstance(event, Progress) and event.fraction is not None:
-            event = replace(event, fraction=start + share * event.fraction)
-        emit(event)
+    If the work fails, what exists of it is deleted, so that it takes no space from later workloads.
+    """
+    # A candidate's directory was empty in the beginning.
+    if path in context.laid_out or (path and not path.startswith(f"{context.directory}/")):
+        await remove(context, path)
+    try:
+        yield
+    except WorkloadFailed:
+        if path:
+            with suppress(WorkloadFailed):
+                await remove(context, path)
+        raise
+    if path:
+        context.laid_out.add(path)
 
-    return emit_part
+
+async def remove(context: WorkloadContext, path: str) -> None:
+    """Delete `path`, if it exists."""
+    context.laid_out.discard(path)
+    await succeed(context, ("rm", "-rf", path), limit_s=300.0)
+
+
+def filling(directory: str, scratch: str, percent: int) -> Work:
+    argv = worker("fileserver", scratch, "fill", f"{directory}/filling", percent)
+    return Work(argv, _("filling it to {percent} %", percent=percent), reader=JsonLines)
+
+
+async def fill(context: WorkloadContext, percent: int, emit: Tell) -> None:
+    """Fill the candidate before the work begins; raises Refused if others have files on it."""
+    directory = os.path.realpath(context.directory)
+    mount_point = await succeed(context, ("stat", "--format=%m", directory), limit_s=60.0)
+    if mount_point.stdout.decode(errors="replace").strip() != directory:
+        raise Refused(
+            _("This workload fills a whole filesystem, which holds more than this directory."),
+            _("Measure it on a scratch image."),
+        )
+    try:
+        work = filling(context.directory, context.scratch, percent)
+        await carry_out(work, context, emit, limit_s=FILLING_LIMIT_S)
+    except WorkloadFailed:
+        with suppress(WorkloadFailed):
+            await remove(context, f"{context.directory}/filling")
+        raise
+
+
+def ageing(directory: str, scratch: str, seed: str, write_bytes: int, free_bytes: int) -> Work:
+    """Write `write_bytes` to the candidate, then leave `free_bytes` of it free.
+
+    The same seed gives the same files, in much the same places on the same filesystem.
+    """
+    argv = worker("ageing", scratch, f"{directory}/years", seed, write_bytes, free_bytes)
+    return Work(argv, _("ageing it"), reader=JsonLines)
+
+
+async def age(context: WorkloadContext, emit: Tell, *, seed: int, write_bytes: int, free_bytes: int) -> None:
+    """Carry out `ageing`; WorkloadFailed if the candidate can't do that."""
+    work = ageing(context.directory, context.scratch, str(seed), write_bytes, free_bytes)
+    await carry_out(work, context, emit, limit_s=FILLING_LIMIT_S)
+
+
+async def cached_share(context: WorkloadContext) -> float | None:
+    """Whether direct I/O is direct: the share of a direct write (O_DIRECT) that is in memory meanwhile.
+
+    None if O_DIRECT is refused. Raises WorkloadFailed if nothing can be written at all.
+    """
+    argv = worker("direct", context.scratch, context.directory, *context.devices)
+    finished = await succeed(context, argv, limit_s=300.0)
+    answer = json.loads(finished.stdout)
+    error = answer.get("error", 0)
+    if error not in (0, errno.EINVAL):
+        raise failure(finished, error)
+    return None if error else float(answer["cached"])

@@ -18,14 +18,12 @@ import ctypes
 import errno
 import json
 import math
-import mmap
 import os
 import random
-import select
-import signal
 import sys
 import time
 from collections import Counter
+from multiprocessing import connection, get_context
 from typing import Any
 
 NAMES = ("create", "write", "append", "read", "open", "close", "delete", "stat")
@@ -44,11 +42,10 @@ BUCKETS_IN_OCTAVE = 16
 class Options:
     """Arguments of the command line."""
 
-    def __init__(self, arguments: list[str]) -> None:
-        self.directory = arguments[0]
-        self.workers, self.files, self.mean_file, self.mean_append = (int(word) for word in arguments[1:5])
-        self.seconds = float(arguments[5])
-        self.seed = int(arguments[6])
+    def __init__(self, directory: str, *numbers: str) -> None:
+        self.directory = directory
+        self.workers, self.files, self.mean_file, self.mean_append = (int(number) for number in numbers[:4])
+        self.seconds, self.seed = float(numbers[4]), int(numbers[5])
 
     def path(self, number: int) -> str:
         """Path of a file, in a tree in which every directory has about twenty entries."""
@@ -86,50 +83,49 @@ def read_whole(descriptor: int, buffer: bytearray) -> None:
 
 def prepare(options: Options) -> None:
     """Create the directories and four fifths of the files."""
-    dice, content, emitted = random.Random(options.seed), noise(options.seed), 0.0
+    dice, content, emitted_s = random.Random(options.seed), noise(options.seed), 0.0
     for number in range(options.files):
         path = options.path(number)
         if number % DIRECTORY_WIDTH == 0:
             os.makedirs(os.path.dirname(path), exist_ok=True)
         if options.exists_at_first(number):
-            descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
-            write_whole(descriptor, options.size(dice), content, dice.randrange(IO_BYTES))
-            os.close(descriptor)
-        if time.monotonic() - emitted > EMIT_S:
-            emitted = time.monotonic()
+            with open(path, "xb", buffering=0) as file:
+                write_whole(file.fileno(), options.size(dice), content, dice.randrange(IO_BYTES))
+        if time.monotonic() - emitted_s > EMIT_S:
+            emitted_s = time.monotonic()
             emit(fraction=number / options.files)
-
-
-def taken(directory: str) -> tuple[int, int]:
-    """Bytes in use on the filesystem, and all that users could have."""
-    room = os.statvfs(directory)
-    used = (room.f_blocks - room.f_bfree) * room.f_frsize
-    return used, used + room.f_bavail * room.f_frsize
 
 
 def fill(directory: str, percent: int) -> None:
     """Write files of 8 MiB and a last, smaller one."""
+
+    def used() -> tuple[int, int]:
+        """Bytes in use on the filesystem, and all that users could have."""
+        room = os.statvfs(directory)
+        used_bytes = (room.f_blocks - room.f_bfree) * room.f_frsize
+        return used_bytes, used_bytes + room.f_bavail * room.f_frsize
+
     os.makedirs(directory, exist_ok=True)
     dice, content = random.Random(FILLING_SEED), noise(FILLING_SEED)
-    begun, whole = taken(directory)
+    begun, whole = used()
     goal, number, full = whole * percent // 100, len(os.listdir(directory)), False
-    while (used := taken(directory)[0]) < goal:
+    while (now := used()[0]) < goal:
         path = f"{directory}/file-{number:06d}"
         try:
             with open(path, "xb", buffering=0) as file:
-                size = min(FILLING_BYTES, max(4096, goal - used))
-                write_whole(file.fileno(), size, content, dice.randrange(IO_BYTES))
+                write_whole(file.fileno(), min(FILLING_BYTES, max(4096, goal - now)), content, dice.randrange(IO_BYTES))
                 os.fsync(file.fileno())  # before that the filesystem may not count the space
-            full = False
-            number += 1
-            emit(fraction=min(1.0, (used - begun) / max(1, goal - begun)))
         except OSError as error:
             if error.errno != errno.ENOSPC or full:
                 raise
-            with open(path, "rb") as file:
+            with open(path, "rb", buffering=0) as file:
                 ctypes.CDLL(None).syncfs(file.fileno())  # Btrfs gives back what was deleted before
             os.unlink(path)
             full = True
+            continue
+        full = False
+        number += 1
+        emit(fraction=min(1.0, (now - begun) / max(1, goal - begun)))
 
 
 class Worker:
@@ -145,8 +141,8 @@ class Worker:
         self.absent = [file for file in mine if not options.exists_at_first(file)]
         self.operation = "create"
         self.buckets: dict[str, Counter[int]] = {name: Counter() for name in NAMES}
-        self.sums = dict.fromkeys(NAMES, 0)
-        self.worst = dict.fromkeys(NAMES, 0)
+        self.sums_ns = dict.fromkeys(NAMES, 0)
+        self.worst_ns = dict.fromkeys(NAMES, 0)
         self.written = 0
 
     def work(self, deadline_ns: int, parent: int) -> dict[str, Any]:
@@ -163,9 +159,9 @@ class Worker:
         return {
             "ended_ns": time.monotonic_ns(),
             "written": self.written,
-            "buckets": {name: list(buckets.items()) for name, buckets in self.buckets.items()},
-            "sums": self.sums,
-            "worst": self.worst,
+            "buckets": self.buckets,
+            "sums_ns": self.sums_ns,
+            "worst_ns": self.worst_ns,
         }
 
     def create(self) -> None:
@@ -217,102 +213,77 @@ class Worker:
         answer = call(*arguments)
         passed_ns = time.monotonic_ns() - started_ns
         self.buckets[operation][int(math.log2(passed_ns or 1) * BUCKETS_IN_OCTAVE)] += 1
-        self.sums[operation] += passed_ns
-        if passed_ns > self.worst[operation]:
-            self.worst[operation] = passed_ns
+        self.sums_ns[operation] += passed_ns
+        if passed_ns > self.worst_ns[operation]:
+            self.worst_ns[operation] = passed_ns
             self.shared[1] = max(self.shared[1], passed_ns)
         self.shared[0] += 1
         return answer
 
 
 def run(options: Options) -> int:
-    """Start the workers together, and print their progress and then their figures."""
-    shared = memoryview(mmap.mmap(-1, 16 * options.workers)).cast("q")
+    """Start the workers together, and print their progress and then their figures.
+
+    If one of them fails or is killed, the others are ended, too.
+    """
+    fork = get_context("fork")
+    shared = memoryview(fork.RawArray("q", 2 * options.workers)).cast("B").cast("q")
     content, parent = noise(options.seed), os.getpid()
-    gate, opener = os.pipe()
-    ready, reporting = os.pipe()
+
+    def work(number: int, pipe: connection.Connection) -> None:
+        worker = Worker(number, options, shared[2 * number : 2 * number + 2], content)
+        pipe.send("ready")
+        pipe.recv()
+        pipe.send(worker.work(time.monotonic_ns() + int(options.seconds * 1e9), parent))
+
     workers = {}
     for number in range(options.workers):
-        answer, mine = os.pipe()
-        pid = os.fork()
-        if pid == 0:
-            os.close(opener)
-            worker = Worker(number, options, shared[2 * number : 2 * number + 2], content)
-            os.write(reporting, b"x")
-            os.read(gate, 1)  # until the parent closes its end, for all workers at once
-            result = worker.work(time.monotonic_ns() + int(options.seconds * 1e9), parent)
-            with open(mine, "w") as file:
-                json.dump(result, file)
-            os._exit(0)
-        os.close(mine)
-        workers[answer] = pid
-    os.close(gate)
-    os.close(reporting)
-    missing = options.workers
-    while missing and (reports := os.read(ready, missing)):
-        missing -= len(reports)
-    start_ns = time.monotonic_ns()
-    os.close(opener)
-    results = watch(workers, shared, start_ns, options.seconds)
-    failed = next((result for result in results if "error" in result), None)
-    if failed is not None:
-        emit(**failed)
-        return 1
+        pipe, theirs = fork.Pipe()
+        workers[pipe] = fork.Process(target=work, args=(number, theirs), daemon=True)
+        workers[pipe].start()
+        theirs.close()  # so that its end shows when the worker is gone
+    results = list[dict[str, Any]]()
+    try:
+        for pipe in workers:
+            pipe.recv()
+        start_ns = time.monotonic_ns()
+        for pipe in workers:
+            pipe.send("go")
+        left = list(workers)
+        while left:
+            ended = connection.wait(left, EMIT_S)
+            for pipe in (each for each in left if each in ended):
+                results.append(pipe.recv())
+                if "error" in results[-1]:
+                    emit(**results[-1])
+                    return 1
+            left = [pipe for pipe in left if pipe not in ended]
+            if not ended:
+                passed_s = (time.monotonic_ns() - start_ns) / 1e9
+                fraction = min(1.0, passed_s / options.seconds)
+                worst_s = max(shared[1::2]) / 1e9
+                emit(fraction=fraction, seconds=passed_s, operations=sum(shared[0::2]), worst_s=worst_s)
+    except (EOFError, ConnectionError):
+        workers[pipe].join()
+        sys.exit(f"a worker was killed by signal {-(workers[pipe].exitcode or 0)}")
     emit(**merged(results, start_ns))
     return 0
 
 
-def watch(workers: dict[int, int], shared: memoryview, start_ns: int, seconds: float) -> list[dict[str, Any]]:
-    """Print the progress of workers, which are process numbers by the pipe for their result, until all have ended.
-
-    If one fails, the others are killed; if one is killed, this program ends, too.
-    """
-    left, results, ended = dict(workers), list[dict[str, Any]](), list[int]()
-    while left:
-        if not ended:
-            passed_s = (time.monotonic_ns() - start_ns) / 1e9
-            emit(
-                fraction=min(1.0, passed_s / seconds),
-                seconds=passed_s,
-                operations=sum(shared[0::2]),
-                worst_s=max(shared[1::2]) / 1e9,
-            )
-        ended, _, _ = select.select(list(left), [], [], EMIT_S)
-        for answer in ended:
-            with open(answer) as file:
-                text = file.read()
-            _, status = os.waitpid(left.pop(answer), 0)
-            result = json.loads(text) if text else {}
-            results.append(result)
-            if not text or "error" in result:
-                for pid in left.values():
-                    os.kill(pid, signal.SIGKILL)
-            if not text:
-                sys.exit(f"a worker was killed by signal {os.WTERMSIG(status)}")
-            if "error" in result:
-                return results
-    return results
-
-
 def merged(results: list[dict[str, Any]], start_ns: int) -> dict[str, object]:
     """The figures of all workers together."""
-    everything, by_operation = Counter[int](), {}
+    sums_ns, worst_ns, buckets = Counter[str](), dict[str, int](), dict[str, Counter[int]]()
     for name in NAMES:
-        buckets = Counter[int]()
-        for result in results:
-            buckets.update(dict(result["buckets"][name]))
-        everything += buckets
-        by_operation[name] = summary(
-            sum(result["sums"][name] for result in results), max(result["worst"][name] for result in results), buckets
-        )
-    sum_ns = sum(sum(result["sums"].values()) for result in results)
-    worst_ns = max(max(result["worst"].values()) for result in results)
+        sums_ns[name] = sum(result["sums_ns"][name] for result in results)
+        worst_ns[name] = max(result["worst_ns"][name] for result in results)
+        buckets[name] = sum((result["buckets"][name] for result in results), Counter[int]())
+    everything = sum(buckets.values(), Counter[int]())
     return {
         "elapsed_s": (max(result["ended_ns"] for result in results) - start_ns) / 1e9,
         "operations": everything.total(),
         "bytes_written": sum(result["written"] for result in results),
-        "all": summary(sum_ns, worst_ns, everything),
-        "by_operation": by_operation,
+        "all": summary(sums_ns.total(), max(worst_ns.values()), everything),
+        "by_operation": {name: summary(sums_ns[name], worst_ns[name], buckets[name]) for name in NAMES},
     }
 
 
@@ -338,20 +309,19 @@ def percentile(buckets: Counter[int], share: float) -> float:
     return 0.0
 
 
-def main() -> int:
+def main(what: str, *arguments: str) -> int:
     try:
-        if sys.argv[1] == "fill":
-            fill(sys.argv[2], int(sys.argv[3]))
-            return 0
-        options = Options(sys.argv[2:])
-        if sys.argv[1] == "run":
-            return run(options)
-        prepare(options)
+        if what == "fill":
+            fill(arguments[0], int(arguments[1]))
+        elif what == "run":
+            return run(Options(*arguments))
+        else:
+            prepare(Options(*arguments))
     except OSError as error:
-        emit(error=error.errno, operation=sys.argv[1])
+        emit(error=error.errno, operation=what)
         return 1
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

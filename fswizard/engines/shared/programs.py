@@ -43,9 +43,9 @@ class Reader:
     def __init__(self, emit: Tell) -> None:
         self.emit = emit
         self.answer: Any = None
-        """What the program said in the end."""
+        """What the program printed last."""
         self.error = 0
-        """The errno that it said, or 0."""
+        """The errno that it reported, or 0."""
 
     def feed(self, chunk: bytes) -> None:
         raise NotImplementedError
@@ -54,6 +54,23 @@ class Reader:
         """Raise what a failure of the program means."""
         if finished.exit_code != 0:
             raise failure(finished, self.error)
+
+
+class JsonLines(Reader):
+    """Reads the lines of a program of ours: objects with `fraction` and more, or `error`; the last is the answer."""
+
+    _begun = b""
+
+    def feed(self, chunk: bytes) -> None:
+        *lines, self._begun = (self._begun + chunk).split(b"\n")
+        for line in lines:
+            now, before = json.loads(line), self.answer or {}
+            self.answer, self.error = now, now.get("error") or 0
+            rate = None
+            if "operations" in before and now.get("seconds", 0) > before["seconds"]:
+                rate = (now["operations"] - before["operations"]) / (now["seconds"] - before["seconds"])
+            if "fraction" in now:
+                self.emit(Progress(now["fraction"], rate, "1/s", None, now.get("worst_s")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,37 +131,26 @@ async def carry_out(
     work: Work, context: WorkloadContext, emit: Tell, *,
     limit_s: float, measured: bool = False, limited: bool = False, cut_s: float = 0.0,
 ) -> Done:  # fmt: skip
-    """Run a program and emit its progress.
+    """Run a program, and emit `Doing` and its own progress.
 
     Raises WorkloadFailed if it fails. One that shows how far it is is ended after `cut_s`, unless that is 0.
     """
     emit(Doing(work.text, measured))
-    meter, reader, share = _Meter(work, context.devices), work.reader and work.reader(emit), 1.0
-
-    def tick(pid: int) -> bool:
-        nonlocal share
-        progress = meter.look(pid)
-        emit(progress)
-        if cut_s and progress.fraction and clock.monotonic() - meter.began_s >= cut_s:
-            share = progress.fraction
-        return share < 1
-
+    meter, reader = _Meter(work, context.devices, emit, cut_s), work.reader and work.reader(emit)
     process = await _start(context, work.argv, env=work.env, limited=limited)
     if reader:
         finished = await watch(process, work.argv, limit_s=limit_s, output=reader.feed)
-    else:
-        finished = await watch(process, work.argv, limit_s=limit_s, tick=tick)
-    emit(Ran(finished))
-    if share < 1:
-        return Done(finished, meter.worst_stall_s, share=share)
-    if reader:
+        emit(Ran(finished))
         reader.check(finished)
         return Done(finished, answer=reader.answer)
-    if finished.exit_code != 0:
-        raise failure(finished)
-    if work.times_itself:
-        finished = replace(finished, wall_s=float(finished.stdout))
-    return Done(finished, meter.worst_stall_s)
+    finished = await watch(process, work.argv, limit_s=limit_s, tick=meter.tick)
+    emit(Ran(finished))
+    if meter.share == 1:
+        if finished.exit_code != 0:
+            raise failure(finished)
+        if work.times_itself:
+            finished = replace(finished, wall_s=float(finished.stdout))
+    return Done(finished, meter.worst_stall_s, share=meter.share)
 
 
 async def succeed(context: WorkloadContext, argv: Sequence[str], *, limit_s: float) -> Finished:
@@ -165,13 +171,9 @@ async def _start(context: WorkloadContext, argv: Sequence[str], **how: Any) -> P
 
 
 async def watch(
-    process: Process,
-    argv: Sequence[str],
-    *,
-    limit_s: float,
-    tick: Callable[[int], bool] | None = None,
-    output: Callable[[bytes], None] | None = None,
-) -> Finished:
+    process: Process, argv: Sequence[str], *,
+    limit_s: float, tick: Callable[[int], bool] | None = None, output: Callable[[bytes], None] | None = None,
+) -> Finished:  # fmt: skip
     """Wait for the end of a program, whatever its exit code; when this is left early, the program is killed.
 
     `tick` gets the process number every quarter of a second, and kills the program where it returns True; `output` gets
@@ -190,7 +192,6 @@ async def watch(
 
     name, deadline_s = program_name(argv), clock.monotonic() + limit_s
     waiting = asyncio.ensure_future(to_the_end())
-    ended = False
     try:
         while not await clock.ended(waiting, POLL_S):
             if is_stopped(process.pid):
@@ -201,17 +202,13 @@ async def watch(
             if tick is not None and tick(process.pid):
                 await timeouts.end(process, name)
                 await asyncio.wait({waiting})
-        finished = waiting.result()
-        ended = True
-        return finished
-    finally:
-        if not ended:
-            waiting.cancel()
-            await asyncio.wait({waiting})
-            if not waiting.cancelled():
-                waiting.exception()  # or asyncio would complain that nobody has looked at it
-            # That a program can't be ended is not the filesystem's fault.
-            await timeouts.end(process, name)
+        return waiting.result()
+    except BaseException:
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        # That a program can't be ended is not the filesystem's fault.
+        await timeouts.end(process, name)
+        raise
 
 
 def failure(finished: Finished, error: int = 0) -> WorkloadFailed:
@@ -264,55 +261,40 @@ def program_name(argv: Sequence[str]) -> str:
     return PurePath(argv[3]).stem if _is_ours(argv) else PurePath(argv[0]).name
 
 
-class JsonLines(Reader):
-    """Reads the lines of a program of ours: objects with `fraction` and more, or `error`; the last is the answer."""
-
-    def __init__(self, emit: Tell) -> None:
-        super().__init__(emit)
-        self.answer = {}
-        self._begun = b""
-
-    def feed(self, chunk: bytes) -> None:
-        *lines, self._begun = (self._begun + chunk).split(b"\n")
-        for line in lines:
-            now, before = json.loads(line), self.answer
-            self.answer, self.error = now, now.get("error") or 0
-            if "fraction" not in now:
-                continue
-            rate = None
-            if "operations" in before and now["seconds"] > before["seconds"]:
-                rate = (now["operations"] - before["operations"]) / (now["seconds"] - before["seconds"])
-            self.emit(Progress(now["fraction"], rate, "1/s", None, now.get("worst_s")))
-
-
 class _Meter:
-    """Reads the kernel's counts of a program at work, and of the devices."""
+    """Emits the progress of a program, by the kernel's counts of it and of the devices."""
 
-    def __init__(self, work: Work, devices: tuple[str, ...]) -> None:
+    def __init__(self, work: Work, devices: tuple[str, ...], emit: Tell, cut_s: float) -> None:
         self.worst_stall_s = 0.0
-        self._work, self._devices = work, devices
+        self.share = 1.0
+        """Of the work; less once the program is to be ended."""
+        self._work, self._devices, self._emit, self._cut_s = work, devices, emit, cut_s
+        self._began_s = self._at_s = self._active_s = clock.monotonic()
         self._fraction, self._counted = 0.0, counters(*devices)
-        self.began_s = self._at_s = self._active_s = clock.monotonic()
-        self._seen: Counters | int | None = None
+        self._activity: Counters | int | None = None
 
-    def look(self, pid: int) -> Progress:
-        work, before, counted_before, now_s = self._work, self._fraction, self._counted, clock.monotonic()
-        passed_s = max(now_s - self._at_s, 1e-3)
-        self._at_s, self._counted = now_s, counters(*self._devices)
+    def tick(self, pid: int) -> bool:
+        """Emit the progress until now; True if the program is to be ended."""
+        work, fraction, counted, now_s = self._work, self._fraction, counters(*self._devices), clock.monotonic()
         # A program goes forward while it uses the processor; the sync, while the devices do anything.
-        seen = self._counted if work.is_sync else _running_ns(pid)
-        if seen is None or seen != self._seen:
-            self._seen, self._active_s = seen, now_s
+        activity = counted if work.is_sync else _running_ns(pid)
+        if activity is None or activity != self._activity:
+            self._activity, self._active_s = activity, now_s
         self.worst_stall_s = max(self.worst_stall_s, now_s - self._active_s)
-        if work.share_done is not None:
+        if work.share_done:
             with suppress(OSError, ValueError):
-                self._fraction = min(1.0, max(before, work.share_done(pid)))
+                fraction = min(1.0, max(fraction, work.share_done(pid)))
+        passed_s = max(now_s - self._at_s, 1e-3)
         rate = None
         if work.whole:
-            rate = work.whole * (self._fraction - before) / passed_s or None
-        elif self._counted is not None and counted_before is not None:
-            rate = (self._counted.moved_bytes - counted_before.moved_bytes) / passed_s
-        return Progress(self._fraction if work.share_done else None, rate, work.unit)
+            rate = work.whole * (fraction - self._fraction) / passed_s or None
+        elif counted is not None and self._counted is not None:
+            rate = (counted.moved_bytes - self._counted.moved_bytes) / passed_s
+        self._fraction, self._counted, self._at_s = fraction, counted, now_s
+        self._emit(Progress(fraction if work.share_done else None, rate, work.unit))
+        if fraction and self._cut_s and now_s - self._began_s >= self._cut_s:
+            self.share = fraction
+        return self.share < 1
 
 
 def _running_ns(pid: int) -> int | None:
