@@ -24,7 +24,7 @@ import os
 import random
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -63,9 +63,9 @@ class Tree:
             return
         with open(shape) as file:
             described = json.load(file)
-        places = _directories(described, files, dice)
-        self.directories = [path for path, _ in places]
-        paths = [path for path, count in places for _ in range(count)]
+        counts = _directories(described, files, dice)
+        self.directories = list(counts)
+        paths = [path for path, count in counts.items() for _ in range(count)]
         sizes, shares = _between(described["sizes"], files, total_bytes), _nearest(described["random_shares"], files)
         contents = list(zip(sizes, shares))
         dice.shuffle(contents)
@@ -75,18 +75,11 @@ class Tree:
     def make(self, directory: str, changed_every: int = 0) -> None:
         """Write the tree below a directory that does not exist yet."""
         content, other = Content(), random.Random(SEED + 1)
-        made = set()
         for path in self.directories:
-            os.makedirs(os.path.join(directory, path), exist_ok=True)
+            os.makedirs(f"{directory}/{path}", exist_ok=True)
         for number, (path, size, share) in enumerate(self.entries):
-            parent = os.path.join(directory, os.path.dirname(path))
-            if parent not in made:
-                os.makedirs(parent, exist_ok=True)
-                made.add(parent)
-            first = other if changed_every and number % changed_every == 0 else None
-            descriptor = os.open(os.path.join(directory, path), os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o666)
-            content.write(descriptor, size, share, first)
-            os.close(descriptor)
+            changed = changed_every and number % changed_every == 0
+            content.make(f"{directory}/{path}", size, share, other if changed else None)
 
     def packages(self, directory: str) -> None:
         """Write the tree as directories that dpkg-deb makes packages of, a few files in each."""
@@ -99,9 +92,7 @@ class Tree:
                 os.chmod(f"{package}/DEBIAN", 0o755)  # whatever the user's umask is
                 with open(f"{package}/DEBIAN/control", "w") as control:
                     control.write(CONTROL.format(name=name))
-            os.makedirs(os.path.dirname(f"{package}/{path}"), exist_ok=True)
-            with open(f"{package}/{path}", "wb") as file:
-                content.write(file.fileno(), size, share)
+            content.make(f"{package}/{path}", size, share)
 
     def deliver(self, directory: str) -> None:
         """Deliver every file of the tree, in random order, into its folder: written, synced, then linked to where
@@ -112,7 +103,8 @@ class Tree:
             for part in ("tmp", "new", "cur"):
                 os.makedirs(f"{directory}/{folder}/{part}", exist_ok=True)
 
-        def one(path: str, size: int, share: float) -> None:
+        def one(message: tuple[str, int, float]) -> None:
+            path, size, share = message
             folder, name = os.path.split(f"{directory}/{path}")
             tmp = f"{folder}/tmp/{name}"
             descriptor = os.open(tmp, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
@@ -123,7 +115,7 @@ class Tree:
             os.unlink(tmp)
 
         with ThreadPoolExecutor(DELIVERIES_AT_ONCE) as pool:
-            list(pool.map(one, *zip(*messages)))  # which raises their errors
+            list(pool.map(one, messages))  # which raises their errors
 
     def read(self, directory: str, seed: int) -> None:
         """Read every file of the tree whole, in an order that the seed decides."""
@@ -131,17 +123,17 @@ class Tree:
         random.Random(seed).shuffle(paths)
         buffer = bytearray(WRITE_BYTES)
         for path in paths:
-            with open(os.path.join(directory, path), "rb", buffering=0) as file:
+            with open(f"{directory}/{path}", "rb", buffering=0) as file:
                 while file.readinto(buffer):
                     pass
 
 
-def _directories(described: dict[str, Any], files: int, dice: random.Random) -> list[tuple[str, int]]:
-    """Path and number of files of each directory, parents first."""
+def _directories(described: dict[str, Any], files: int, dice: random.Random) -> dict[str, int]:
+    """Number of files by the path of each directory, parents first."""
     number = described["directories"]
     counts = _between(described["files_in_directory"], number, files)
     top, *below = sorted(zip(_nearest(described["depths"], number), counts))
-    made = [(".", top[1])]
+    made = {".": top[1]}
     # A directory stands in the list of its depth twice, and once more for each of its subdirectories.
     parents = [[".", "."]]
     for depth, count in below:
@@ -153,7 +145,7 @@ def _directories(described: dict[str, Any], files: int, dice: random.Random) -> 
         if level == len(parents):
             parents.append([])
         parents[level] += [path, path]
-        made.append((path, count))
+        made[path] = count
     return made
 
 
@@ -211,8 +203,13 @@ class Content:
         self.dice = random.Random(SEED)
         self._pools: dict[float, memoryview] = {}
 
+    def make(self, path: str, size: int, share: float, first: random.Random | None = None) -> None:
+        """Make a file, and its directory; `first` chooses other bytes for its first write."""
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb", buffering=0) as file:
+            self.write(file.fileno(), size, share, first)
+
     def write(self, descriptor: int, size: int, share: float, first: random.Random | None = None) -> None:
-        """Write a whole file; `first` chooses other bytes for its first write."""
         share = round(share * SHARES) / SHARES
         if share not in self._pools:
             self._pools[share] = _pool(share)
@@ -235,22 +232,15 @@ def _pool(share: float) -> memoryview:
     return memoryview(b"".join(pieces))
 
 
-def main() -> None:
-    what, shape, files, total_bytes, directory, *more = sys.argv[1:]
+def main(what: str, shape: str, files: str, total_bytes: str, directory: str, *more: str) -> None:
     began_s = time.monotonic()
     tree = Tree(shape, int(files), int(total_bytes))
-    works: dict[str, Callable[..., None]] = {
-        "make": tree.make,
-        "packages": tree.packages,
-        "deliver": tree.deliver,
-        "read": tree.read,
-    }
     try:
-        works[what](directory, *map(int, more))
+        getattr(tree, what)(directory, *map(int, more))
     except OSError as error:
         sys.exit(f"tree_worker: {error}")
     print(time.monotonic() - began_s)
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])
