@@ -11,7 +11,7 @@ before, here a tenth.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated
 
 from fswizard.engines.shared.context import GIB, WorkloadFailed
@@ -70,9 +70,6 @@ class FileServerJob(Engine):
             self.files,
             threads=self.threads,
         )
-
-    def with_duration(self, seconds: float) -> FileServerJob:
-        return replace(self, seconds=seconds)
 
     def timed_bytes(self, pace: Pace) -> int:
         """Bytes written, which are half of the traffic."""

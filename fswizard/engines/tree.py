@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import math
-import zlib
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -143,11 +142,6 @@ class TreeJob(TreeEngine):
         return self.own or shipped_shape(self.shape, self.files)
 
     @property
-    def tree_name(self) -> str:
-        which = f"-{zlib.crc32(repr(self.own).encode()):08x}" if self.own else ""
-        return f"{self.shape}{which}-{self.files}-{self.total_bytes}"
-
-    @property
     def described_files(self) -> str:
         """`1,200 small files`."""
         if self.own:
@@ -169,8 +163,8 @@ class TreeJob(TreeEngine):
         }[self.shape]
 
     def says(self, doing: str) -> str:
-        """A sentence with the number, kind and size of the files."""
-        return _(doing, files=self.described_files, total=size_text(self.total_bytes))
+        """A sentence with the number and kind of the files."""
+        return _(doing, files=self.described_files)
 
     @property
     def _large(self) -> bool:

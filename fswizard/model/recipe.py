@@ -139,10 +139,6 @@ class Job:
         """So long it takes on any disk; 0 where the work decides."""
         return 0.0
 
-    def with_duration(self, seconds: float) -> Job:
-        """The same with a fixed duration, unless the work or the recipe decides about that."""
-        return self
-
     @property
     def fill_percent(self) -> int:
         """Of the filesystem, so much is filled with other files before; 0 leaves it as it is."""

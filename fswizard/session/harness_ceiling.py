@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from fswizard.disks.directory import DirectoryContext
@@ -65,7 +66,7 @@ def _limited(recipe: Recipe) -> Iterator[tuple[Workload, Job]]:
         if not job.built_in or job.fill_percent:
             continue
         if job.seconds:
-            job = job.with_duration(min(job.seconds, SECONDS))
+            job = replace(job, seconds=min(job.seconds, SECONDS))
         elif job.units is not None:
             job = job.scaled(min(job.units, UNITS))
         if sum(size for _, size in (*job.brings, *job.leaves)) <= most_bytes:
