@@ -215,7 +215,7 @@ class Workload:
     box_s: Annotated[float, number(0, 3600, key="box")] = 0.0
     """So long the baseline shall take, until all is on the disk; all candidates do what fits. 0: the whole amount."""
     every: Annotated[int, whole(1, 100)] = 1
-    """Measured in every n-th round only: with 3 in rounds 2, 5, 8 and so on."""
+    """Measured in every n-th round only, first in the second: with 5 in rounds 2, 7, 12 and so on."""
     least: Annotated[int, whole(1, 1_000_000)] = 1
     """Units of work that are done at least, however long that takes: with fewer the ratios are not those of long work.
     """
@@ -228,7 +228,7 @@ class Workload:
 
     def is_in(self, round: int) -> bool:
         """Whether it is measured in that round."""
-        return (round + 1) % self.every == 0
+        return (round - 2) % self.every == 0
 
     @property
     def task(self) -> Job:

@@ -62,12 +62,16 @@ async def choose_amounts(plan: Plan, prepared: PreparedTarget, emitter: Emitter)
     try:
         async with prepared.open(plan.candidate(plan.baseline)) as context:
             for tree in trees.values():
+                enough, slowest = max(each.least for each in tree), None
                 for workload in tree:
-                    done[workload.name] = await _measured(plan, workload, workload.least, context, emitter)
-                least = done[workload.name]
-                if len(tree) == 1 and least.seconds < workload.box_s / 2:  # much of so little is a program's start
-                    units = min(workload.job.units or 1, _fitting(workload, least))
-                    done[workload.name] = await _measured(plan, workload, units, context, emitter)
+                    # Once one decides that the least is done, the others are not tried, and taken for as slow.
+                    took = slowest or await _measured(plan, workload, workload.least, context, emitter)
+                    done[workload.name] = took
+                    if len(tree) > 1 and _fitting(workload, took) <= enough:
+                        slowest = took
+                    elif len(tree) == 1 and took.seconds < workload.box_s / 2:  # much of so little is a program's start
+                        units = min(workload.job.units or 1, _fitting(workload, took))
+                        done[workload.name] = await _measured(plan, workload, units, context, emitter)
     except PROBLEMS as problem:
         emitter.skipped(str(problem))
     emitter.trial = BEFORE_ROUNDS

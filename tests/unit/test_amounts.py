@@ -101,6 +101,9 @@ async def test_what_fits_into_the_box_on_the_baseline_is_done_by_all_at_least_th
     assert started["copy"].units in (39, 40), "by what more work takes, not by the start of a program"
     slower, _ = await found({**took_s, "find": 0.8}, monkeypatch)
     assert slower["unpack"].units == slower["find"].units == 20, "what fits into both boxes"
+    slow, baseline = await found({**took_s, "unpack": 0.6}, monkeypatch)
+    assert (slow["unpack"], slow["find"]) == (Amount(20, 1.2), Amount(20, 1.2))
+    assert ("find", 20) not in baseline.done, "so little fits that the least is done in any case"
     assert (await found({}, monkeypatch))[0]["copy"].units == 8, "the baseline will fail in its first round, too"
 
 

@@ -271,7 +271,7 @@ def test_the_command_lists_recipes_with_time_and_bytes_and_controls_are_shown_es
 
 
 def test_the_file_server_s_sizes_and_files_and_directories_are_distributed_as_filebench_s() -> None:
-    options = fileserver_worker.Options(["x", "50", "100000", "1310720", "16384", "60", "1"])
+    options = fileserver_worker.Options("x", "50", "100000", "1310720", "16384", "60", "1")
     dice = Random(1)
     sizes = [options.size(dice) for _ in range(20_000)]
     assert statistics.mean(sizes) == pytest.approx(1_310_720, rel=0.03)
@@ -286,7 +286,7 @@ def test_the_file_server_appends_half_of_filebench_s_longest_append_on_average(t
     assert isinstance(workload.job, FileServerJob)
     mean = workload.job.mean_append_bytes
     assert mean == (16 << 10) // 2
-    options = fileserver_worker.Options([str(tmp_path), "1", "5", "1", str(mean), "60", "1"])
+    options = fileserver_worker.Options(str(tmp_path), "1", "5", "1", str(mean), "60", "1")
     fileserver_worker.prepare(options)
     shared = memoryview(bytearray(16)).cast("q")
     worker = fileserver_worker.Worker(0, options, shared, fileserver_worker.noise(1))

@@ -251,18 +251,16 @@ def run(options: Options) -> int:
             pipe.send("go")
         left = list(workers)
         while left:
+            passed_s = (time.monotonic_ns() - start_ns) / 1e9
+            fraction, worst_s = min(1.0, passed_s / options.seconds), max(shared[1::2]) / 1e9
+            emit(fraction=fraction, seconds=passed_s, operations=sum(shared[0::2]), worst_s=worst_s)
             ended = connection.wait(left, EMIT_S)
-            for pipe in (each for each in left if each in ended):
+            for pipe in [each for each in left if each in ended]:
                 results.append(pipe.recv())
+                left.remove(pipe)
                 if "error" in results[-1]:
                     emit(**results[-1])
                     return 1
-            left = [pipe for pipe in left if pipe not in ended]
-            if not ended:
-                passed_s = (time.monotonic_ns() - start_ns) / 1e9
-                fraction = min(1.0, passed_s / options.seconds)
-                worst_s = max(shared[1::2]) / 1e9
-                emit(fraction=fraction, seconds=passed_s, operations=sum(shared[0::2]), worst_s=worst_s)
     except (EOFError, ConnectionError):
         workers[pipe].join()
         sys.exit(f"a worker was killed by signal {-(workers[pipe].exitcode or 0)}")
