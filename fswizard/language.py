@@ -100,12 +100,6 @@ def in_english() -> Iterator[None]:
         _in_english.reset(token)
 
 
-def name_of(code: str) -> str:
-    """What speakers of a language call it: `Deutsch`."""
-    translation = gettext.translation(DOMAIN, DIRECTORY, [code], fallback=True)
-    return translation.pgettext("name of this language", "English")
-
-
 def translations() -> Iterator[str]:
     """All texts of the language that is spoken; none of English."""
     catalog: Mapping[object, str] = _translation().__dict__.get("_catalog", {})

@@ -11,6 +11,7 @@ from fswizard.demo.stories import Story, stories
 from fswizard.language import N_, _
 from fswizard.tui import run_wizard
 from fswizard.tui.app import FswizardApp
+from fswizard.tui.drawing import text
 from fswizard.tui.machine import MachineCache
 from fswizard.tui.screens.gallery import GalleryScreen
 
@@ -37,15 +38,18 @@ class DemoApp(FswizardApp):
         elif self._straight:
             self.call_after_refresh(self._run)
 
-    def action_gallery(self) -> None:
-        """Choose another story."""
-        shown = {name: (_(story.title), _(story.disk), _(story.text)) for name, story in stories().items()}
-        self.push_screen(GalleryScreen(shown, self._story.name), self._show)
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "gallery":
             return not self.measuring and not isinstance(self.screen, GalleryScreen)
         return super().check_action(action, parameters)
+
+    def action_gallery(self) -> None:
+        """Choose another story."""
+        summaries = {
+            name: text((_(story.title), "bold"), (f"  {_(story.disk)}\n{_(story.text)}", "$muted"))
+            for name, story in stories().items()
+        }
+        self.push_screen(GalleryScreen(summaries, self._story.name), self._show)
 
     def _show(self, chosen: tuple[str, bool] | None) -> None:
         if chosen is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from fswizard.disks.set_up import SetUpChoices
 from fswizard.disks.set_up_plan import SetUpPlan, set_up_on
 from fswizard.errors import UsageError
 from fswizard.filesystems import Availability
-from fswizard.language import N_, _
+from fswizard.language import _
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.layout import Layout
@@ -26,28 +25,14 @@ from fswizard.system import clock
 from fswizard.tui.backend import Backend, Place
 from fswizard.tui.choices import WizardChoices
 
-LOOK_S = 0.1
+POLL_S = 0.1
 ROOM_BYTES = 1 << 38
 """Free space, and room for an image: enough for each recording."""
 
 
 def _answers(value: Any) -> Callable[..., Any]:
     """A method that asks nobody."""
-    return lambda machine, *arguments, **named: value
-
-
-def _refuses(sentence: str) -> Callable[..., Any]:
-    """A method that says in `sentence` why a demo does not do this; `{disk}` is the one that was recorded."""
-
-    def method(machine: DemoMachine, *arguments: object, **named: object) -> Any:
-        hint = _("Start fswizard without --demo for your own disks.")
-        raise UsageError(_(sentence, disk=machine.drive.name), hint)
-
-    return method
-
-
-_offer = partial(Offer, whole=True, empty=True, losses=())
-"""A whole disk; who watches loses nothing."""
+    return lambda machine, *arguments: value
 
 
 class DemoMachine(Backend):
@@ -82,33 +67,40 @@ class DemoMachine(Backend):
             needs=plan.needs,
         )
 
-    # Disks
+    def _refuse(self, *arguments: object) -> Any:
+        raise UsageError(
+            _("This demo was recorded on {disk}: choose that one.", disk=self.drive.name),
+            _("Start fswizard without --demo for your own disks."),
+        )
+
+    follow = named_place = set_up = take_up = _refuse
+    authorise = _answers(None)
+    history = leftovers = mounted = ongoing = questions = resumable = _answers(())
+    rights = way = _answers("root")
+    why_root = _answers("")
 
     def watch(self, stopped: Callable[[], bool]) -> Iterator[tuple[Drive, ...]]:
         yield self.drives
         while not stopped():
-            clock.sleep(LOOK_S)
+            clock.sleep(POLL_S)
 
     def details(self, drive: Drive) -> Drive:
         return drive
 
     def place(self, drive: Drive | None) -> Place:
         target = self.plan.target
-        if drive is not None and drive.name != self.drive.name:
-            raise UsageError(_("This demo was recorded on {disk}: choose that one.", disk=self.drive.name))
-        if target.kind != "image":
-            raise UsageError(_("The recorded run had the whole disk."))
+        if target.kind != "image" or (drive is not None and drive.name != self.drive.name):
+            self._refuse()
         return Place(target.path, target.host_filesystem, ROOM_BYTES, self.drive.name, ROOM_BYTES)
 
-    named_place = _refuses(N_("A demo measures where it was recorded."))
-
     def offers(self, drive: Drive, recipe: Recipe | None) -> tuple[Offer, ...]:
-        target = self.plan.target
-        if drive.name != self.drive.name or target.kind != "device":
-            return ()
-        return (_offer(target.path, drive.name, target.size_bytes),)
-
-    # The run
+        """The whole disk: the recorded one for the run, any for setting it up (without a recipe)."""
+        target, path = self.plan.target, f"/dev/{drive.name}"
+        if recipe is not None:
+            if drive.name != self.drive.name or target.kind != "device":
+                return ()
+            path = target.path
+        return (Offer(path, drive.name, drive.size_bytes, whole=True, empty=True, losses=()),)
 
     def recipes(self) -> tuple[Recipe, ...]:
         return (self.plan.recipe,)
@@ -122,7 +114,7 @@ class DemoMachine(Backend):
 
     def make_plan(self, choices: WizardChoices) -> Plan:
         if choices.drive is None or choices.drive.name != self.drive.name or choices.comparing:
-            _refuses(N_("A demo was recorded on {disk}."))(self)
+            self._refuse()
         if self.plan.target.kind == "image":
             return self.plan
         return replace(self.plan, losses=(_("Nothing was found on {device}.", device=self.drive.name),))
@@ -138,23 +130,6 @@ class DemoMachine(Backend):
     def why_not_resumed(self, path: Path) -> str:
         return _("A demo ends where its recording ends.")
 
-    follow = take_up = _refuses(N_("A demo ends where its recording ends."))
-    rights = way = _answers("root")
-    why_root = _answers("")
-    authorise = keep_setting = _answers(None)
-    mounted = history = ongoing = resumable = leftovers = _answers(())
-    questions = _answers(())
-
-    # Setting up
-
-    def set_up_offers(self, drive: Drive) -> tuple[Offer, ...]:
-        return (_offer(f"/dev/{drive.name}", drive.name, drive.size_bytes),)
-
-    def usual_set_up(self, candidate: Candidate, plan: Plan) -> SetUpChoices:
-        return replace(super().usual_set_up(candidate, plan), owner="you")
-
     def plan_set_up(self, candidate: Candidate, path: str, choices: SetUpChoices) -> SetUpPlan:
         drive = next(drive for drive in self.drives if path == f"/dev/{drive.name}")
         return set_up_on(candidate, choices, drive.name, drive)
-
-    require_confirmed = set_up = _refuses(N_("A demo sets up no disk."))

@@ -12,8 +12,8 @@ from fswizard.system import clock
 from fswizard.tui.backend import Order
 
 TENFOLD, REAL = 10.0, 1.0
-LOOK_S = 0.05
-"""Longest time between two looks at what was ordered."""
+POLL_S = 0.05
+"""Longest time until an order is noticed."""
 
 
 class Replay:
@@ -41,31 +41,28 @@ class Replay:
             self.paused = order == "pause"
 
     async def events(self) -> AsyncGenerator[Event, None]:
-        async for event in self._events():
-            self.result = fold(self.result, (event,))
-            yield event
-
-    async def _events(self) -> AsyncGenerator[Event, None]:
         at_s, candidate, paused = 0.0, "", False
         for event in self._recorded:
             due_s = clock.monotonic() + (event.at_s - at_s) / self._speed
-            step = event.step if isinstance(event, StepStarted) else None
-            turn = step is not None and step.candidate not in ("", candidate)
+            next_candidate = event.step.candidate if isinstance(event, StepStarted) else ""
             while not self.stopped:
                 if paused != self.paused:
                     paused = self.paused
                     yield PauseChanged(at_s, paused)
                     continue
+                # As in a real run, the candidate that is being measured is finished before a pause.
+                holds = paused and next_candidate not in ("", candidate)
                 wait_s = due_s - clock.monotonic()
-                # As in a real run, the candidate that is being measured is finished first.
-                if paused and turn:
-                    wait_s = LOOK_S
-                if wait_s <= 0:
+                if wait_s <= 0 and not holds:
                     break
-                await clock.pause(min(wait_s, LOOK_S))
+                await clock.pause(POLL_S if holds else min(wait_s, POLL_S))
             if self.stopped:
-                yield RunEnded(at_s, "stopped", ended_text(self.result))
+                end = RunEnded(at_s, "stopped", ended_text(self.result))
+                self.result = fold(self.result, (end,))
+                yield end
                 return
             at_s = event.at_s
-            candidate = step.candidate if step else candidate
+            if isinstance(event, StepStarted):
+                candidate = next_candidate
+            self.result = fold(self.result, (event,))
             yield event

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import gzip
 import json
 from collections.abc import Mapping
@@ -66,10 +65,8 @@ def find_story(name: str) -> Story:
     """UsageError where there is none of that name."""
     known = stories()
     if name not in known:
-        near = difflib.get_close_matches(name, known, 1)
-        meant = [_("Did you mean `{name}`?", name=near[0])] if near else []
         available = _("Available: {names}.", names=", ".join(known))
-        raise UsageError(_("There is no demo '{name}'.", name=name), " ".join([*meant, available]))
+        raise UsageError(_("There is no demo '{name}'.", name=name), available)
     return known[name]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -24,6 +24,7 @@ from fswizard.language import N_, _
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.system import clock
+from fswizard.system.files import keep_setting, setting
 from fswizard.tui.backend import Backend, RunHandle
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.machine import MachineCache
@@ -31,13 +32,10 @@ from fswizard.tui.monitor import RunMonitor
 from fswizard.tui.steps import WizardStep, steps_for
 from fswizard.tui.terminal import Terminal
 from fswizard.tui.theme import TERMINAL, THEMES, variables
-from fswizard.tui.widgets.bars import OF_TEXTUAL, all_keys, display, keys
-from fswizard.tui.widgets.options import Options
-from fswizard.tui.widgets.table import Table
+from fswizard.tui.widgets.bars import all_keys, description, display, keys
 
 if TYPE_CHECKING:
     from fswizard.session import OngoingRun, Resumption
-    from fswizard.tui.screens.run import RunScreen
 
 THEME = "theme"
 """Name of the setting."""
@@ -99,7 +97,7 @@ class FswizardApp(App[int]):
         self._input_grace_until_s = self.clock()
         self._watching = watching
         self.themes = TERMINAL if few_colours else THEMES
-        chosen = self.backend.setting(THEME)
+        chosen = setting(THEME)
         self.theme = chosen if chosen in self.themes else self.themes[0]
 
     def on_mount(self) -> None:
@@ -116,7 +114,7 @@ class FswizardApp(App[int]):
 
     @property
     def in_input_grace(self) -> bool:
-        """Keys and clicks are passed over, as the screen has just changed by itself."""
+        """Keys and clicks are ignored, as the screen has just changed by itself."""
         return self.clock() < self._input_grace_until_s
 
     def choose(self, **changes: Any) -> None:
@@ -137,7 +135,7 @@ class FswizardApp(App[int]):
 
     @property
     def reachable(self) -> tuple[str, ...]:
-        """Steps that can be gone to from here."""
+        """Names of the steps that can be gone to from here."""
         names = [step.name for step in self.steps]
         furthest = max((names.index(name) for name in self._visited - {"run", "result"} if name in names), default=0)
         ended = (("run", self.running), ("result", self.result))
@@ -167,7 +165,7 @@ class FswizardApp(App[int]):
             self.visit(names[number])
 
     def close_windows(self) -> None:
-        """Nothing stands over the step any more."""
+        """Remove the windows that stand over the step."""
         while isinstance(self.screen, ModalScreen):
             self.pop_screen()
 
@@ -187,7 +185,7 @@ class FswizardApp(App[int]):
 
     @property
     def measuring(self) -> bool:
-        """A run goes on."""
+        """A run is under way."""
         return self.running is not None and not self.running.state.ended
 
     async def begin(self, plan: Plan) -> None:
@@ -250,15 +248,20 @@ class FswizardApp(App[int]):
         if isinstance(before, LeaveScreen):  # there is nothing to leave any more
             self.pop_screen()
         if isinstance(self.screen, RunScreen):  # which may not have all its widgets yet
-            self.screen.call_later(self._show_the_end, self.screen)
+            self.screen.call_later(self._end_run_on, self.screen)
         if self.screen is not before:
-            self._input_grace_until_s = self.clock() + INPUT_GRACE_S
+            self._begin_input_grace()
 
-    def _show_the_end(self, screen: RunScreen) -> None:
-        if self.screen is screen:
+    def _end_run_on(self, screen: Screen[None]) -> None:
+        from fswizard.tui.screens.run import RunScreen
+
+        if self.screen is screen and isinstance(screen, RunScreen):
             screen.run_is_over()
         if self.screen is not screen:
-            self._input_grace_until_s = self.clock() + INPUT_GRACE_S
+            self._begin_input_grace()
+
+    def _begin_input_grace(self) -> None:
+        self._input_grace_until_s = self.clock() + INPUT_GRACE_S
 
     # Rights
 
@@ -270,29 +273,26 @@ class FswizardApp(App[int]):
                 self.backend.authorise()  # says what is missing
             return
         program = state.partition("-")[0]
+        error: FswizardError | None = None
         try:
             with self.suspend():
-                error = self._ask_on_the_terminal()  # not raised: the screen would not come back
+                print(flush=True)
+                before = signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is meant for sudo alone
+                try:
+                    self.backend.authorise()
+                except FswizardError as refused:  # an error that left `suspend` would leave the screen dark
+                    error = refused
+                finally:
+                    signal.signal(signal.SIGINT, before)
         except SuspendNotSupported as unsupported:
             raise Missing(
                 _("This needs root, and the password cannot be asked for here: {task}.", task=task),
                 _("Run `{program} true` in this terminal first, or log in as root.", program=program),
             ) from unsupported
         if error:
-            refused = _("{program} refused: the password was wrong, or your account may not use it. "
+            refusal = _("{program} refused: the password was wrong, or your account may not use it. "
                         "Nothing has started.", program=program)  # fmt: skip
-            raise Missing(refused, _("⏎ asks again; “Compare what I have” on the first screen needs no root."))
-
-    def _ask_on_the_terminal(self) -> FswizardError | None:
-        print(flush=True)
-        before = signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is meant for sudo alone
-        try:
-            self.backend.authorise()
-        except FswizardError as error:
-            return error
-        finally:
-            signal.signal(signal.SIGINT, before)
-        return None
+            raise Missing(refusal, _("⏎ asks again; “Compare what I have” on the first screen needs no root."))
 
     # Leaving
 
@@ -323,7 +323,7 @@ class FswizardApp(App[int]):
         """The terminal is gone."""
         self.leave_now()
 
-    # Looks and languages
+    # Themes and languages
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return variables(self.current_theme)
@@ -331,40 +331,21 @@ class FswizardApp(App[int]):
     def action_next_theme(self) -> None:
         """The next one of those that this terminal can show; the choice outlives the program."""
         self.theme = self.themes[(self.themes.index(self.theme) + 1) % len(self.themes)]
-        self.backend.keep_setting(THEME, self.theme)
-
-    @property
-    def _other_languages(self) -> tuple[str, ...]:
-        """Codes of those that the program speaks, but for the chosen one; the next one first."""
-        codes = language.languages()
-        number = codes.index(language.chosen())
-        return (*codes[number + 1 :], *codes[:number])
+        keep_setting(THEME, self.theme)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "next_language":  # a window would go on in the language that it was opened in
-            return bool(self._other_languages) and not isinstance(self.screen, ModalScreen)
+            return len(language.languages()) > 1 and not isinstance(self.screen, ModalScreen)
         return True
 
     def action_next_language(self) -> None:
-        self._speak(self._other_languages[0])
-
-    def _speak(self, code: str) -> None:
-        """Show the step again in another language; the choice outlives the program."""
+        """Show the step again in the next language; the choice outlives the program."""
+        codes = language.languages()
+        code = codes[(codes.index(language.chosen()) + 1) % len(codes)]
         language.choose(code)
-        self.backend.keep_setting(language.SETTING, code)
+        keep_setting(language.SETTING, code)
         self.machine.forget_words()
-        if isinstance(self.screen, ModalScreen):
-            return
-        highlighted = {each.id: each.key for each in self._lists()}
         self.visit(self.step)
-        self.screen.call_after_refresh(self._highlight_again, highlighted)
-
-    def _lists(self) -> list[Table | Options]:
-        return [each for each in self.screen.walk_children() if isinstance(each, (Table, Options))]
-
-    def _highlight_again(self, highlighted: Mapping[str | None, str]) -> None:
-        for each in self._lists():
-            each.highlight(highlighted.get(each.id, ""))
 
     # Help
 
@@ -372,37 +353,16 @@ class FswizardApp(App[int]):
         """Help on the screen that is shown, and all its keys."""
         from fswizard.tui.screens.dialogs import HelpScreen
 
-        words = _(getattr(self.screen, "HELP", ""))
-        self.push_screen(HelpScreen(f"{words}\n\n{all_keys(self.screen)}".lstrip()))
-
-    def action_find(self) -> None:
-        """Ask for words, and go to the row of the list on this screen in which they stand."""
-        from fswizard.tui.screens.base import WizardScreen
-        from fswizard.tui.screens.dialogs import FindScreen
-
-        screen = self.screen
-        if not isinstance(screen, WizardScreen):
-            return
-        lists = self._lists()
-        if not lists:
-            screen.refuse(_("There is no list to search here."))
-            return
-
-        def search(words: str | None) -> None:
-            if words and not any(each.find(words) for each in lists):
-                screen.refuse(_("“{words}” is in no row of this list.", words=words))
-
-        self.push_screen(FindScreen(), search)
+        help_text = _(getattr(self.screen, "HELP", ""))
+        self.push_screen(HelpScreen(f"{help_text}\n\n{all_keys(self.screen)}".lstrip()))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Every key that works on the screen below, and what has none."""
         for active in keys(screen, hidden=True):
+            title = description(active.binding)
             action = partial(self.run_action, active.binding.action, active.node)
-            title = _(OF_TEXTUAL.get(active.binding.description, active.binding.description))
             yield SystemCommand(title[:1].upper() + title[1:], _("Key: {key}", key=display(active.binding.key)), action)
         yield SystemCommand(_("Start over"), _("Back to the first question"), lambda: self.visit("purpose"))
-        for code in self._other_languages:
-            yield SystemCommand(language.name_of(code), _("The wizard in this language"), partial(self._speak, code))
 
     def action_command_palette(self) -> None:
         if not isinstance(self.screen, CommandPalette):

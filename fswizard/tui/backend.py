@@ -23,7 +23,7 @@ from fswizard.model.plan import Member, Plan, Target
 from fswizard.model.recipe import Recipe
 from fswizard.model.result import Result
 from fswizard.system import host
-from fswizard.system.files import home_directory, keep_setting, setting
+from fswizard.system.files import home_directory
 from fswizard.tui.choices import WizardChoices
 
 if TYPE_CHECKING:
@@ -36,11 +36,6 @@ if TYPE_CHECKING:
     from fswizard.filesystems import Availability
     from fswizard.results import Entry
     from fswizard.session import OngoingRun, Resumption
-
-__all__ = [
-    "Availability", "Backend", "DeviceTarget", "Entry", "Leftover", "Offer", "OngoingRun", "Order", "Place",
-    "Resumption", "RunHandle", "SetUpChoices", "SetUpDone", "SetUpPlan", "State",
-]  # fmt: skip
 
 Order = Literal["pause", "resume", "skip", "stop"]
 """Orders to a run."""
@@ -313,27 +308,11 @@ class Backend:
             return run
         return replace(run, plan=replace(run.plan, time_limit_s=run.plan.preparation_s + more.limit_s))
 
-    def usual_set_up(self, candidate: Candidate, plan: Plan) -> SetUpChoices:
-        """What the form begins with."""
-        from fswizard.disks.set_up_plan import usual_choices
-
-        return usual_choices(candidate, plan)
-
-    def set_up_offers(self, drive: Drive) -> tuple[Offer, ...]:
-        """What of a disk can be set up, or why it can't."""
-        return self.offers(drive, None)
-
     def plan_set_up(self, candidate: Candidate, path: str, choices: SetUpChoices) -> SetUpPlan:
         """All that would be done; Refused where anything stands against it. Nothing is changed."""
         from fswizard.disks.set_up_plan import plan_set_up
 
         return plan_set_up(candidate, path, choices)
-
-    def require_confirmed(self, plan: SetUpPlan, typed: str) -> None:
-        """Refused where `typed` does not confirm the disk."""
-        from fswizard.disks.set_up_plan import require_confirmed
-
-        require_confirmed(plan, typed)
 
     def set_up(self, plan: SetUpPlan, typed: str) -> Iterator[str | SetUpDone]:
         """Do it, blocking: what is done now, at last where it is. FswizardError says what was taken back."""
@@ -350,13 +329,6 @@ class Backend:
         from fswizard.results import load
 
         return load(path)
-
-    def setting(self, name: str) -> str:
-        """What the user chose last, such as the theme; empty where nothing was chosen."""
-        return setting(name)
-
-    def keep_setting(self, name: str, value: str) -> None:
-        keep_setting(name, value)
 
     def leftovers(self) -> tuple[Leftover, ...]:
         from fswizard.disks.journal import leftovers

@@ -15,7 +15,7 @@ from fswizard.model.units import size_text
 from fswizard.tui.drawing import Piece, text
 
 if TYPE_CHECKING:
-    from fswizard.tui.backend import Availability
+    from fswizard.filesystems import Availability
 
 Pairs = list[tuple[Piece, Piece]]
 """For `Facts`."""

@@ -23,7 +23,7 @@ from fswizard.tui.widgets.partition_bar import COLOURS, by_start
 from fswizard.tui.widgets.table import Column, Row
 
 if TYPE_CHECKING:
-    from fswizard.tui.backend import Offer
+    from fswizard.disks.choice import Offer
 
 Pairs = list[tuple[Piece, Piece]]
 DEVICE = "device:"

@@ -21,7 +21,9 @@ from fswizard.tui.backend import Backend, Place
 from fswizard.tui.choices import Purpose, WizardChoices
 
 if TYPE_CHECKING:
-    from fswizard.tui.backend import Availability, Offer, State
+    from fswizard.disks.choice import Offer
+    from fswizard.disks.rights import State
+    from fswizard.filesystems import Availability
 
 GIB = 1 << 30
 IMAGE_STEP_BYTES = 256 << 20

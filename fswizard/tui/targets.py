@@ -17,7 +17,8 @@ from fswizard.tui.drawing import Piece, filled, keyed, text
 from fswizard.tui.drives import DEVICE, largest_that_fits, losing, losses, several_words, too_large
 
 if TYPE_CHECKING:
-    from fswizard.tui.backend import Offer, Place
+    from fswizard.disks.choice import Offer
+    from fswizard.tui.backend import Place
     from fswizard.tui.machine import MachineCache
 
 

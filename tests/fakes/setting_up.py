@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from fswizard.disks.set_up import SetUpChoices
-from fswizard.disks.set_up_plan import SetUpDone, SetUpPlan, require_confirmed, set_up_on
+from fswizard.disks.set_up_plan import SetUpDone, SetUpPlan, set_up_on
 from fswizard.errors import Refused, RunFailed
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate
-from fswizard.model.plan import Plan
 from tests.fakes.wizard import NEW, OLD, FakeMachine
 
 DONE = SetUpDone(
@@ -29,16 +28,10 @@ class SettingUp(FakeMachine):
         self.ending = ending
         self.asked: list[SetUpPlan] = []
 
-    def usual_set_up(self, candidate: Candidate, plan: Plan) -> SetUpChoices:
-        return replace(super().usual_set_up(candidate, plan), owner="ada")
-
     def plan_set_up(self, candidate: Candidate, path: str, choices: SetUpChoices) -> SetUpPlan:
         if choices.mount_point == "/mnt/taken":
             raise Refused("/etc/fstab has /mnt/taken already.", "Choose another mount point.")
         return replace(set_up_on(candidate, choices, NEW.name, NEW), identifiers=(NEW.serial,), kind="serial number")
-
-    def require_confirmed(self, plan: SetUpPlan, typed: str) -> None:
-        require_confirmed(plan, typed)
 
     def set_up(self, plan: SetUpPlan, typed: str) -> Iterator[str | SetUpDone]:
         self.asked.append(plan)

@@ -159,7 +159,7 @@ async def click_key(pilot: Pilot[Any], words: str) -> None:
 
 def footer(app: App[Any]) -> str:
     """The keys that the footer shows: `⏎ next  r rescan`."""
-    return app.screen.query_one(KeyBar).plain
+    return "  ".join(f"{key.key_display} {key.description}" for key in app.screen.query_one(KeyBar).query(FooterKey))
 
 
 def keys_of(app: App[Any], selector: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The language: F4 and the menu show the wizard in another one, at the same place, and it is that one the next time."""
+"""The language: F4 shows the wizard in another one, at the same step, and it is that one the next time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ TRANSLATED = {"Filesystems": "Dateisysteme", "help": "Hilfe", "Help": "Über die
 def german(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A translation of few sentences."""
     catalog = catalog_of("de", TRANSLATED)
-    catalog.add("English", "Deutsch", context="name of this language")
     known(catalog, tmp_path, monkeypatch)
 
 
@@ -38,16 +37,6 @@ async def test_f4_shows_the_step_in_the_next_language_and_it_is_kept() -> None:
         assert "Dateisysteme" not in screen_text(wizard)
         assert "F1 help" in screen_text(wizard)
     assert files.setting(language.SETTING) == "en"
-
-
-async def test_the_menu_has_the_languages_by_their_own_names() -> None:
-    wizard = FswizardApp(FakeMachine(), start="purpose", clock=Clock())
-    assert [language.name_of(code) for code in language.languages()] == ["English", "Deutsch"]
-    async with wizard.run_test(size=(120, 36)) as pilot:
-        command = next(each for each in wizard.get_system_commands(wizard.screen) if each.title == "Deutsch")
-        command.callback()
-        await settled(pilot)
-        assert "Dateisysteme" in screen_text(wizard)
 
 
 async def test_without_a_translation_there_is_no_key_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,6 @@ from fswizard.tui.screens.locations import LocationsScreen, on_one_disk
 from fswizard.tui.screens.members import MembersScreen
 from fswizard.tui.screens.result import ResultScreen
 from fswizard.tui.widgets.partition_bar import PartitionBar
-from fswizard.tui.widgets.table import Table
 from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, SSD, FakeMachine, FakeSession, app
 from tests.tui.driving import TIMEOUT_S, at_step, footer, keys_of, screen_text, settled, shows, until, wizard
 
@@ -107,23 +106,6 @@ async def test_where_the_first_key_stands_quit_never_does_and_quitting_asks_whil
         await at_step(pilot, "review")
         await pilot.press("q", "down", "enter")
         await until(pilot, lambda: pilot.app._exit, "the end")
-
-
-async def test_find_goes_to_the_row_and_letters_move_as_arrows_do() -> None:
-    async with app("filesystems").run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
-        rows = pilot.app.screen.query_one(Table)
-        first = rows.key
-        await pilot.press("j")
-        assert rows.key != first
-        await pilot.press("k")
-        assert rows.key == first
-        await pilot.press("slash", *"btrfs", "enter")
-        await until(pilot, lambda: "btrfs" in rows.key, "the row")
-        await pilot.press("slash", *"nowhere", "enter")
-        await shows(pilot, "is in no row")
-        await pilot.press("question_mark")
-        await shows(pilot, "Help")
 
 
 async def test_a_directory_is_named_and_what_was_wrong_with_it_goes_with_the_box() -> None:

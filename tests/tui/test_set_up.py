@@ -15,6 +15,7 @@ from fswizard.disks.set_up_plan import script
 from fswizard.errors import RunFailed
 from fswizard.model.drive import Drive
 from fswizard.model.plan import Target
+from fswizard.model.recipe import Recipe
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.screens.set_up import SetUpScreen
 from fswizard.tui.widgets.table import Table
@@ -162,9 +163,9 @@ class SlowDisks(SettingUp):
         super().__init__(DONE, drives=(ARCHIVE,))
         self.known = threading.Event()
 
-    def set_up_offers(self, drive: Drive) -> tuple[Offer, ...]:
+    def offers(self, drive: Drive, recipe: Recipe | None) -> tuple[Offer, ...]:
         self.known.wait(TIMEOUT_S)
-        return super().set_up_offers(drive)
+        return super().offers(drive, recipe)
 
 
 async def test_it_says_that_it_is_looking_until_it_is_known_that_no_disk_can_be_set_up() -> None:

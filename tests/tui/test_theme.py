@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fswizard.system.files import state_directory
+from fswizard.system.files import keep_setting, setting, state_directory
 from fswizard.tui.app import THEME, FswizardApp
-from fswizard.tui.backend import Backend
 from fswizard.tui.theme import TERMINAL, THEMES
 from tests.fakes.wizard import Clock, FakeMachine, running_state
 from tests.tui.driving import settled
@@ -26,7 +25,7 @@ async def test_f2_goes_through_every_theme_and_the_choice_is_there_again_the_nex
             await pilot.press("f2")
             seen.append(app.theme)
     assert seen == [*THEMES, *THEMES[:2]]
-    assert Backend().setting(THEME) == opened().theme == THEMES[1]
+    assert setting(THEME) == opened().theme == THEMES[1]
 
 
 @pytest.mark.parametrize("kept", [b"fswizard-high-contrast\n", b"solarized\n", b"\xff\x00"])
@@ -39,12 +38,12 @@ def test_a_theme_that_there_is_not_or_that_cannot_be_read_is_the_default(kept: b
 def test_a_choice_that_cannot_be_kept_is_no_error() -> None:
     state_directory().parent.mkdir(parents=True, exist_ok=True)
     state_directory().write_text("in the way")
-    Backend().keep_setting(THEME, THEMES[1])
-    assert Backend().setting(THEME) == ""
+    keep_setting(THEME, THEMES[1])
+    assert setting(THEME) == ""
 
 
 async def test_a_terminal_of_sixteen_colours_is_offered_its_own_alone() -> None:
-    Backend().keep_setting(THEME, THEMES[1])
+    keep_setting(THEME, THEMES[1])
     app = opened(few_colours=True)
     async with app.run_test() as pilot:
         assert app.theme == TERMINAL[0]

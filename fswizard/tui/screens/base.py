@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.screen import ModalScreen, Screen, ScreenResultType
 from textual.widgets import Input, Static
@@ -34,20 +33,18 @@ SHOWS_DISK = ("filesystems", "workloads", "review", "run")
 """Steps after the choice of a disk, except the result, which names the disk that it was measured on."""
 AIRY = 40
 """Lines of a terminal from which on facts have room between them."""
-SCROLL_LINES = (
-    Binding("up", "line(-1)", N_("scroll"), key_display="↑"),
-    Binding("down", "line(1)", N_("scroll"), key_display="↓"),
-    Binding("k", "line(-1)", N_("scroll"), show=False),
-    Binding("j", "line(1)", N_("scroll"), show=False),
+SCROLL = tuple(
+    Binding(key, f"scroll('{name}')", N_("scroll"), show=False)
+    for key, name in (
+        ("up", "up"),
+        ("down", "down"),
+        ("pageup", "page_up"),
+        ("pagedown", "page_down"),
+        ("home", "home"),
+        ("end", "end"),
+    )
 )
-SCROLL_PAGES = (
-    Binding("pageup", "page(-1)", N_("scroll"), key_display="PgUp"),
-    Binding("pagedown", "page(1)", N_("scroll"), key_display="PgDn"),
-    Binding("home", "edge(-1)", N_("scroll"), show=False),
-    Binding("end", "edge(1)", N_("scroll"), show=False),
-)
-SCROLL = tuple(replace(binding, show=binding.key == "pagedown") for binding in (*SCROLL_LINES, *SCROLL_PAGES))
-"""All of them, of which the footer shows one."""
+"""Keys that scroll what does not fit, where no list takes them."""
 
 
 class TextBox(Input):
@@ -67,7 +64,6 @@ class WizardScreen(Screen[ScreenResultType]):
     """What F1 shows: paragraphs separated by empty lines."""
     MESSAGE: ClassVar[str] = "#message"
     """Selector of the line in which something is said."""
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "app.find", N_("find"), show=False)]
 
     @cached_property
     def wizard(self) -> FswizardApp:
@@ -137,35 +133,17 @@ class WizardScreen(Screen[ScreenResultType]):
 
         self.run_worker(work, group=group, thread=True, exclusive=True, exit_on_error=exit_on_error)
 
-    def on_mount(self) -> None:
-        """Textual calls it after the `on_mount` of the class derived from this one."""
-        for area in self.query(VerticalScroll):
-            self.watch(area, "show_vertical_scrollbar", self.refresh_bindings, init=False)
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Keys that scroll are shown where there is something to scroll; Enter in a box takes what was typed."""
-        if action == "forward" and isinstance(self.focused, Input):
-            return False
-        return action not in ("line", "page") or any(area.max_scroll_y > 0 for area in self.query(VerticalScroll))
+        """Enter in a box takes what was typed."""
+        return action != "forward" or not isinstance(self.focused, Input)
 
-    def action_line(self, direction: int) -> None:
-        """Scroll by a line."""
-        for area in self.query(VerticalScroll):
-            area.scroll_relative(y=direction, animate=False)
-
-    def action_page(self, direction: int) -> None:
-        """Scroll what does not fit."""
-        for area in self.query(VerticalScroll):
-            if area.display and area.max_scroll_y > 0:
-                area.scroll_relative(y=direction * max(1, area.size.height - 2), animate=False)
+    def action_scroll(self, name: str) -> None:
+        """Scroll everything that does not fit; `name` is that of Textual's method without its prefix."""
+        for area in self.query("VerticalScroll, RichLog"):
+            getattr(area, f"scroll_{name}")(animate=False)
 
     def action_back(self) -> None:
         self.dismiss()
-
-    def action_edge(self, direction: int) -> None:
-        """Scroll to the beginning or the end."""
-        for area in self.query(VerticalScroll):
-            (area.scroll_home if direction < 0 else area.scroll_end)(animate=False)
 
 
 class Window(ModalScreen[ScreenResultType], WizardScreen[ScreenResultType]):
@@ -197,7 +175,7 @@ class StepScreen(WizardScreen[None]):
         Binding("enter", "forward", N_("next"), priority=True),
         Binding("escape", "back", N_("back")),
         Binding("f1", "app.explain", N_("help")),
-        *SCROLL_PAGES,
+        *SCROLL,
     ]
 
     def __init__(self, step: WizardStep) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -13,7 +12,7 @@ from fswizard.language import N_, _
 from fswizard.model.comparison import Comparison
 from fswizard.report.blocks import Figures
 from fswizard.report.comparison import document, render
-from fswizard.tui.screens.base import SCROLL_LINES, SCROLL_PAGES, Window
+from fswizard.tui.screens.base import SCROLL, Window
 from fswizard.tui.widgets.chart import Bars
 from fswizard.tui.widgets.report import Report
 
@@ -25,7 +24,7 @@ class ComparisonScreen(Window[None]):
     TITLE = N_("Two results side by side")
     LOOK = "full"
     BINDINGS: ClassVar[list[BindingType]] = [
-        *(replace(binding, show=False) for binding in (*SCROLL_LINES, *SCROLL_PAGES)),
+        *SCROLL,
         Binding("c", "copy", N_("copy")),
         Binding("escape", "dismiss", N_("back")),
     ]

@@ -14,7 +14,7 @@ from textual.widgets.option_list import Option
 
 from fswizard.language import N_, _
 from fswizard.tui.drawing import keyed, text
-from fswizard.tui.screens.base import SCROLL, TextBox, Window
+from fswizard.tui.screens.base import SCROLL, Window
 from fswizard.tui.widgets.options import Options
 
 
@@ -36,20 +36,6 @@ class HelpScreen(Window[None]):
     def body(self) -> ComposeResult:
         with VerticalScroll(id="help", can_focus=False):
             yield Static(self._words, markup=False)
-
-
-class FindScreen(Window[str]):
-    """Dismissed with the words to look for."""
-
-    TITLE = N_("Find")
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", N_("back"))]
-
-    def body(self) -> ComposeResult:
-        yield TextBox(placeholder=_("words in a row of the list"))
-
-    @on(TextBox.Submitted)
-    def _submitted(self, event: TextBox.Submitted) -> None:
-        self.dismiss(event.value.strip())
 
 
 class QuestionScreen(Window[str | None]):

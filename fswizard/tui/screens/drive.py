@@ -28,7 +28,7 @@ from fswizard.tui.widgets.partition_bar import PartitionBar
 from fswizard.tui.widgets.table import Column, Facts, Row, Table
 
 if TYPE_CHECKING:
-    from fswizard.tui.backend import State
+    from fswizard.disks.rights import State
 
 NAME_BEGINS = 4
 """Letters of a model's name from which on it is looked up."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -25,7 +24,7 @@ from fswizard.report import FORMATS, find_format, render
 from fswizard.system.files import write_new
 from fswizard.system.pictures import png
 from fswizard.tui.drawing import text
-from fswizard.tui.screens.base import SCROLL_PAGES, TextBox, Window, WithBox
+from fswizard.tui.screens.base import SCROLL, TextBox, Window, WithBox
 from fswizard.tui.widgets.options import Options
 
 PREVIEW_LINES = 400
@@ -49,7 +48,7 @@ class ExportScreen(Window[None], WithBox[None]):
         Binding("c", "copy", N_("copy"), show=False),
         Binding("s", "save", N_("save to a file")),
         Binding("e", "english", N_("in English")),
-        *(replace(binding, show=False) for binding in SCROLL_PAGES),
+        *SCROLL,
         Binding("escape", "back", N_("back")),
     ]
 

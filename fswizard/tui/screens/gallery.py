@@ -8,11 +8,11 @@ from typing import ClassVar
 from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.content import Content
 from textual.widgets import Static
 from textual.widgets.option_list import Option
 
 from fswizard.language import N_, _
-from fswizard.tui.drawing import text
 from fswizard.tui.screens.base import Window
 from fswizard.tui.widgets.options import Options
 
@@ -28,25 +28,21 @@ class GalleryScreen(Window[tuple[str, bool] | None]):
         Binding("f", "show(False)", N_("from the first screen")),
         Binding("escape", "dismiss", N_("back")),
     ]
-    stories = getters.query_one(Options)
+    options = getters.query_one(Options)
 
-    def __init__(self, stories: Mapping[str, tuple[str, str, str]], current: str) -> None:
-        """`stories` has title, disk and summary by name; `current` is the name of the one that is shown already."""
+    def __init__(self, stories: Mapping[str, Content], current: str) -> None:
+        """`stories` has each one's title and summary by its name; `current` is the one that is shown already."""
         super().__init__()
         self._stories = stories
         self._current = current
 
     def body(self) -> ComposeResult:
-        words = _("Recorded runs, shown again. Nothing on this machine is touched.")
-        yield Static(words, id="message", markup=False)
+        yield Static(_("Recorded runs, shown again. Nothing on this machine is touched."), id="message", markup=False)
         yield Options()
 
     def on_mount(self) -> None:
-        self.stories.show(
-            Option(text((title, "bold"), (f"  {disk}\n{summary}", "$muted")), id=name)
-            for name, (title, disk, summary) in self._stories.items()
-        )
-        self.stories.highlight(self._current)
+        self.options.show(Option(summary, id=name) for name, summary in self._stories.items())
+        self.options.highlight(self._current)
 
     @on(Options.OptionSelected)
     def _clicked(self) -> None:
@@ -54,4 +50,4 @@ class GalleryScreen(Window[tuple[str, bool] | None]):
 
     def action_show(self, straight: bool) -> None:
         """Show the highlighted story."""
-        self.dismiss((self.stories.key, straight))
+        self.dismiss((self.options.key, straight))

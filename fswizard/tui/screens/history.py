@@ -23,7 +23,7 @@ from fswizard.tui.widgets.table import Column, Facts, Row, Table, marked
 
 if TYPE_CHECKING:
     from fswizard.model.comparison import Comparison
-    from fswizard.tui.backend import Entry
+    from fswizard.results import Entry
 
 
 def answer_of(entry: Entry) -> tuple[Piece, Piece]:

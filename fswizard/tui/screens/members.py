@@ -24,7 +24,7 @@ from fswizard.tui.targets import Target, changeable, device_target, gone, in_dir
 from fswizard.tui.widgets.table import Column, Row, Table
 
 if TYPE_CHECKING:
-    from fswizard.tui.backend import Offer
+    from fswizard.disks.choice import Offer
 
 IMAGES = "images"
 FEWEST, MOST = 2, 12

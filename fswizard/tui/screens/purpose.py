@@ -26,7 +26,8 @@ from fswizard.tui.widgets.options import Options
 from fswizard.tui.widgets.table import Facts
 
 if TYPE_CHECKING:
-    from fswizard.tui.backend import Entry, Leftover
+    from fswizard.disks.journal import Leftover
+    from fswizard.results import Entry
 
 PURPOSES: dict[Purpose, tuple[str, str, str]] = {
     "quick": ("▸", N_("Quick look"), N_("Copying, searching, saving: an answer in minutes")),

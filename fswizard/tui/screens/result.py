@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import ClassVar, Literal
 
 from textual import getters, on
@@ -22,7 +21,7 @@ from fswizard.report import content
 from fswizard.report.privacy import harmless
 from fswizard.tui.choices import next_value, toggled
 from fswizard.tui.drawing import Piece, answer_mark, lines, text
-from fswizard.tui.screens.base import SCROLL_LINES, SCROLL_PAGES, StepScreen
+from fswizard.tui.screens.base import SCROLL, StepScreen
 from fswizard.tui.widgets.chart import Bars
 from fswizard.tui.widgets.report import Report
 from fswizard.tui.widgets.table import Column, Facts, Row, Table
@@ -75,7 +74,7 @@ class ResultScreen(StepScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "forward", N_("share"), priority=True),
         Binding("enter", "back", N_("done")),
-        *(replace(binding, show=False) for binding in (*SCROLL_LINES, *SCROLL_PAGES)),
+        *SCROLL,
         Binding("left", "weigh(-1)", N_("change"), show=False),
         Binding("right", "weigh(1)", N_("change"), show=False),
         Binding("u", "set_up", N_("set up")),

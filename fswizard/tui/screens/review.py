@@ -23,7 +23,8 @@ from fswizard.tui.screens.base import AIRY, SCROLL, StepScreen, TextBox
 from fswizard.tui.widgets.table import Facts
 
 if TYPE_CHECKING:
-    from fswizard.tui.backend import DeviceTarget, SetUpPlan
+    from fswizard.disks.set_up_plan import SetUpPlan
+    from fswizard.drives.devices import DeviceTarget
 
     Planned = tuple[Plan, tuple[DeviceTarget, ...], str]
 

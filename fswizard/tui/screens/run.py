@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from textual import getters
+from textual import getters, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.widgets import Static
+from textual.widgets import ProgressBar, Static
 
 from fswizard.advice.words import more_text
 from fswizard.language import N_, _, p_, shown
@@ -22,7 +22,7 @@ from fswizard.tui.monitor import RunMonitor
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.screens.log import MARKS
 from fswizard.tui.widgets.leaderboard import Leaderboard
-from fswizard.tui.widgets.lines import Lines, Meter
+from fswizard.tui.widgets.lines import Lines
 from fswizard.tui.widgets.race import Race, looks_of
 from fswizard.tui.widgets.rates import Rates
 from fswizard.tui.widgets.table import Facts
@@ -68,8 +68,8 @@ class RunScreen(StepScreen):
     def body(self) -> ComposeResult:
         with Horizontal(id="step"):
             yield Static(id="doing")
-            yield Meter(lambda state: state.fraction, id="step-meter")
-        yield Meter(lambda state: state.run_fraction)
+            yield ProgressBar(1.0, show_eta=False, id="step-meter")
+        yield ProgressBar(1.0, show_eta=False, id="run-meter")
         yield Static(id="time")
         with Horizontal(id="live"):
             with Vertical(id="figures"):
@@ -93,8 +93,8 @@ class RunScreen(StepScreen):
         if not self.display:  # the screen is being taken down
             return
         state, remark = self._run.state, self._remark()
-        self._write("#question", self._title(), layout=True)
-        self._write("#remark", remark, layout=True)
+        self._write("#question", self._title())
+        self._write("#remark", remark)
         self.set_class(bool(remark), "-remark")
         turn = SPINNER[int(self.wizard.clock() / SPINNER_S) % len(SPINNER)]
         news = state.progress.text if state.progress else ""
@@ -102,21 +102,24 @@ class RunScreen(StepScreen):
         doing = shown(news or title) or _("starting the run")
         self._write("#doing", text((f"{turn} ", "$text-primary"), doing))
         self._write("#time", text((self._times(), "$muted")))
-        self._write("#verdict", text((self._outlook(), "$muted")), layout=True)
-        for widget in self.query(Lines):
-            widget.show(state)
+        self._write("#verdict", text((self._outlook(), "$muted")))
+        for selector, share in (("#step-meter", state.fraction), ("#run-meter", state.run_fraction)):
+            meter = self.query_one(selector, ProgressBar)
+            meter.visible = share is not None
+            meter.update(progress=share or 0.0)
+        for drawing in self.query(Lines):
+            drawing.show(state)
         notes = [entry for entry in state.log if isinstance(entry, LogNote) and entry.kind != "step"]
         newest = tuple((MARKS[note.kind], (note.words, "$muted")) for note in reversed(notes[-NOTES_SHOWN:]))
         if newest != self.notes.pairs:
             self.notes.show(newest)
-        self.notes.set_class(not notes, "-none")
+            self.notes.set_class(not notes, "-none")
 
-    def _write(self, selector: str, words: Content, *, layout: bool = False) -> None:
-        """Update a text if it differs; `layout` if its number of lines may change."""
+    def _write(self, selector: str, content: Content) -> None:
+        """Update a text if it differs: the terminal may be far away."""
         static = self.query_one(selector, Static)
-        before = static.content
-        if not isinstance(before, Content) or not words.is_same(before):
-            static.update(words, layout=layout)
+        if not isinstance(static.content, Content) or not content.is_same(static.content):
+            static.update(content)
 
     def _title(self) -> Content:
         """Round, candidate and test; after the run, how it ended."""
@@ -205,7 +208,8 @@ class RunScreen(StepScreen):
     def action_pause(self) -> None:
         self._run.run.order("resume" if self._run.state.paused else "pause")
 
-    def action_skip(self) -> None:
+    @work(group="skip")
+    async def action_skip(self) -> None:
         """Ask once, as a skipped filesystem does not come back."""
         from fswizard.tui.screens.dialogs import QuestionScreen
 
@@ -213,21 +217,19 @@ class RunScreen(StepScreen):
         if step is None or not step.candidate:
             return
         name = step.candidate
-        words = _("{candidate} is not measured any more in this run. Its figures so far are kept.", candidate=name)
+        question = _("{candidate} is not measured any more in this run. Its figures so far are kept.", candidate=name)
         answers = {
             "stay": _("Leave {candidate} in", candidate=name),
             "skip": _("Skip {candidate} from now on", candidate=name),
         }
-
-        def answered(answer: str | None) -> None:
-            now = self._run.state.step
-            if answer == "skip" and now is not None and now.candidate == name:
-                self._run.run.order("skip")
-            elif answer == "skip":
-                late = _("{candidate} was done meanwhile; press s when it is measured again.", candidate=name)
-                self.notify(late, markup=False)
-
-        self.wizard.push_screen(QuestionScreen(_("Skip it?"), words, answers), answered)
+        if await self.wizard.push_screen_wait(QuestionScreen(_("Skip it?"), question, answers)) != "skip":
+            return
+        step = self._run.state.step
+        if step is not None and step.candidate == name:
+            self._run.run.order("skip")
+        else:
+            late = _("{candidate} was done meanwhile; press s when it is measured again.", candidate=name)
+            self.notify(late, markup=False)
 
     def action_leave_alone(self) -> None:
         """Quit; the run is a process of its own and goes on, and `fswizard watch` shows it again."""

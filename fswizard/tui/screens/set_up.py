@@ -29,7 +29,10 @@ from fswizard.tui.screens.review import ROOT, SerialBox, prompted
 from fswizard.tui.widgets.table import Column, Facts, Row, Table
 
 if TYPE_CHECKING:
-    from fswizard.tui.backend import Backend, Offer, SetUpDone, SetUpPlan, State
+    from fswizard.disks.choice import Offer
+    from fswizard.disks.rights import State
+    from fswizard.disks.set_up_plan import SetUpDone, SetUpPlan
+    from fswizard.tui.backend import Backend
 
 
 class TickBox(Checkbox, inherit_bindings=False):
@@ -75,7 +78,9 @@ class SetUpScreen(Window[None]):
         self._proposed = ""
 
     def body(self) -> ComposeResult:
-        usual = self.wizard.backend.usual_set_up(self._candidate, self._plan)
+        from fswizard.disks.set_up_plan import usual_choices
+
+        usual = usual_choices(self._candidate, self._plan)
         yield Static(id="message", markup=False)
         yield Table(
             Column(_("Disk")),
@@ -117,7 +122,7 @@ class SetUpScreen(Window[None]):
 
     def _look(self, backend: Backend, drive: Drive) -> None:
         """In a thread for each disk: one that hangs keeps no other waiting."""
-        self._looked_at[drive.name] = backend.set_up_offers(drive)
+        self._looked_at[drive.name] = backend.offers(drive, None)
         self.call_in_app(self._list)
 
     def _list(self) -> None:
@@ -278,8 +283,9 @@ class SetUpReview(Window[None]):
     def _submitted(self, event: Input.Submitted) -> None:
         typed = event.value.strip()
         if typed and not self._working and self._done is None:
-            require = self.wizard.backend.require_confirmed
-            self.ask(lambda: require(self._plan, typed), lambda _: self._begin(typed))
+            from fswizard.disks.set_up_plan import require_confirmed
+
+            self.ask(lambda: require_confirmed(self._plan, typed), lambda _: self._begin(typed))
 
     @work(group="begin")
     async def _begin(self, typed: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.cells import cell_len
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import ActiveBinding
+from textual.binding import ActiveBinding, Binding
 from textual.content import Content
 from textual.screen import Screen
 from textual.style import Style
@@ -21,7 +21,8 @@ from fswizard.tui.steps import WizardStep
 MENU = "ctrl+p"
 NAMES = {
     "enter": "⏎", "escape": "esc", "slash": "/", "question_mark": "?", "delete": "del",
-    "up": "↑", "down": "↓", "right": "→", "pageup": "PgUp", "pagedown": "PgDn",
+    "up": "↑", "down": "↓", "right": "→", "pageup": "PgUp", "pagedown": "PgDn", "f1": "F1", "f2": "F2", "f3": "F3",
+    "f4": "F4",
 }  # fmt: skip
 """How keys are written that Textual calls otherwise."""
 RANK = {"enter": 0, "escape": 2, "f1": 3}
@@ -45,25 +46,20 @@ class KeyBar(Footer, can_focus=False):
         shown = [active.binding for active in keys(self.screen)]
         for binding in sorted(shown, key=lambda binding: RANK.get(binding.key, 1)):
             if binding.key != MENU:
-                yield FooterKey(binding.key, display(binding.key), _(binding.description), binding.action)
+                yield FooterKey(binding.key, display(binding.key), description(binding), binding.action)
         if any(binding.key == MENU for binding in shown):
             more = FooterKey(MENU, "^p", p_("key", "more"), "app.command_palette", classes="-command-palette")
             more.tooltip = _("All keys")
             yield more
 
     def bindings_changed(self, screen: Screen[object]) -> None:
-        """The footer is made anew only where it would look different: each key of a list reports a change."""
+        """Remake the footer only where it would look different: each key of a list reports a change."""
         if not self.is_attached or screen is not self.screen:
             return
-        now = [(active.binding.key, _(active.binding.description)) for active in keys(screen)]
+        now = [(active.binding.key, description(active.binding)) for active in keys(screen)]
         if now != self._shown:
             self._shown = now
             super().bindings_changed(screen)
-
-    @property
-    def plain(self) -> str:
-        """What stands in it: `⏎ next  r rescan`."""
-        return "  ".join(f"{key.key_display} {key.description}" for key in self.query(FooterKey))
 
 
 def keys(screen: Screen[object], *, hidden: bool = False) -> Iterator[ActiveBinding]:
@@ -73,21 +69,25 @@ def keys(screen: Screen[object], *, hidden: bool = False) -> Iterator[ActiveBind
             yield active
 
 
+def description(binding: Binding) -> str:
+    """What a key does, in the reader's language."""
+    return _(OF_TEXTUAL.get(binding.description, binding.description))
+
+
 def display(key: str) -> str:
     """A key as it is written for the reader."""
     if key.startswith("ctrl+"):
         return "^" + key.removeprefix("ctrl+")
-    return NAMES.get(key, key.upper() if len(key) > 1 and key[0] == "f" and key[1:].isdigit() else key)
+    return NAMES.get(key, key)
 
 
 def all_keys(screen: Screen[object]) -> str:
     """Every key that works on a screen: a line for each thing to do."""
-    by_words: dict[str, list[str]] = {}
+    by_description: dict[str, list[str]] = {}
     for active in keys(screen, hidden=True):
-        words = _(OF_TEXTUAL.get(active.binding.description, active.binding.description))
-        by_words.setdefault(words, []).append(display(active.binding.key))
-    width = max((cell_len("/".join(names)) for names in by_words.values()), default=0)
-    return "\n".join(f"{'/'.join(names):{width}}  {words}" for words, names in by_words.items())
+        by_description.setdefault(description(active.binding), []).append(display(active.binding.key))
+    width = max((cell_len("/".join(names)) for names in by_description.values()), default=0)
+    return "\n".join(f"{'/'.join(names):{width}}  {line}" for line, names in by_description.items())
 
 
 class StepBar(Static, can_focus=False):
@@ -101,24 +101,23 @@ class StepBar(Static, can_focus=False):
         self._current = current
         self._reachable = reachable
 
-    def on_resize(self) -> None:
-        self.update(self._drawn(self.size.width))
-
     async def on_click(self, event: events.Click) -> None:
         if step := event.style.meta.get("visit"):
             await self.run_action(f"app.visit('{step}')")
 
-    def _drawn(self, width: int) -> Content:
+    def render(self) -> Content:
+        """As much of it as fits: with the program's name, all steps, or the current one."""
         brand = text(("fswizard", "bold $text-primary"), "   ")
-        for between in (" ── ", "  ", " "):
-            bar = text((between, "$line")).join(self._step(step) for step in self._steps)
-            if brand.cell_length + bar.cell_length <= width:
+        titles = [self._step(step) for step in self._steps]
+        for gap in (" ── ", "  ", " "):
+            bar = text((gap, "$line")).join(titles)
+            if brand.cell_length + bar.cell_length <= self.size.width:
                 return brand + bar
-            if bar.cell_length <= width:
+            if bar.cell_length <= self.size.width:
                 return bar
         number = self._steps.index(self._current) + 1
-        words = p_("step of the wizard", "{number} of {count}", number=number, count=len(self._steps))
-        return text(("● ", "bold $text-primary"), (_(self._current.title), "bold"), (f"  {words}", "$muted"))
+        position = p_("step of the wizard", "{number} of {count}", number=number, count=len(self._steps))
+        return text(self._step(self._current), (f"  {position}", "$muted"))
 
     def _step(self, step: WizardStep) -> Content:
         if step == self._current:
@@ -126,5 +125,5 @@ class StepBar(Static, can_focus=False):
         done = self._steps.index(step) < self._steps.index(self._current)
         if step.name not in self._reachable:
             return text((f"{'✓' if done and self._current == self._steps[-1] else '○'} {_(step.title)}", "$muted"))
-        mark, ink = ("✓ ", "$text-success") if done else ("◉ ", "$text-primary")
-        return text((mark, ink), (_(step.title), "$muted")).stylize(Style.from_meta({"visit": step.name}))
+        mark = ("✓ ", "$text-success") if done else ("◉ ", "$text-primary")
+        return text(mark, (_(step.title), "$muted")).stylize(Style.from_meta({"visit": step.name}))

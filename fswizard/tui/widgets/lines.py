@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import zip_longest
-from typing import Any
 
 from rich.segment import Segment
 from textual.content import Content
@@ -48,21 +46,6 @@ class Lines(Widget):
         parts = line.render(base, end="", parse_style=self.app.stylesheet.parse_style)
         strip = Strip(Segment(words, (base + style).rich_style) for words, style in parts)
         return strip.adjust_cell_length(self.size.width, base.rich_style)
-
-
-class Meter(Lines):
-    """A share as a bar and in percent; nothing where it is unknown."""
-
-    def __init__(self, share: Callable[[RunState], float | None], **arguments: Any) -> None:
-        super().__init__(**arguments)
-        self._share = share
-
-    def draw(self, state: RunState, width: int, height: int) -> list[Content]:
-        share, room = self._share(state), max(0, width - 6)
-        if share is None:
-            return []
-        done = round(share * room)
-        return [text(("━" * done, "$text-primary"), ("─" * (room - done), "$line"), (f"  {share:4.0%}", "bold"))]
 
 
 def fitted(piece: Piece, width: int, *, ellipsis: bool = True) -> Content:

@@ -54,15 +54,6 @@ class Options(OptionList, inherit_bindings=False):
         if key in self.keys:
             self.highlighted = self.get_option_index(key)
 
-    def find(self, words: str) -> bool:
-        """Move the highlight to the next option in which `words` stand; False where there is none."""
-        start = (self.highlighted or 0) + 1
-        for option in (*self.options[start:], *self.options[:start]):
-            if not option.disabled and words.casefold() in str(option.prompt).casefold():
-                self.highlight(option.id or "")
-                return True
-        return False
-
     def scroll_to_highlight(self, top: bool = False) -> None:
         super().scroll_to_highlight(top)
         if self.keys[:1] == [self.key]:  # show the heading above the first one, too

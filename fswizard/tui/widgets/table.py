@@ -22,8 +22,8 @@ from fswizard.tui.drawing import Piece, text
 LEAST_FLEXIBLE = 12
 """Cells for a flexible column where it names none; optional ones are dropped rather than leave it less."""
 MOVES = (
-    Binding("up,k", "cursor_up", N_("choose"), show=False),
-    Binding("down,j", "cursor_down", N_("choose"), show=False),
+    Binding("up", "cursor_up", N_("choose"), show=False),
+    Binding("down", "cursor_down", N_("choose"), show=False),
     Binding("pageup", "page_up", N_("scroll"), show=False),
     Binding("pagedown", "page_down", N_("scroll"), show=False),
 )
@@ -113,17 +113,6 @@ class Table(DataTable[Text], inherit_bindings=False):
         """Move the highlight to a row, where there is one of that key."""
         if key in self.keys:
             self.move_cursor(row=self.keys.index(key))
-
-    def find(self, words: str) -> bool:
-        """Move the highlight to the next row in which `words` stand; False where there is none."""
-        count = len(self._rows_shown)
-        for step in range(1, count + 1):
-            number = (self.cursor_row + step) % count
-            line = " ".join(text(cell).plain for cell in self._rows_shown[number].cells)
-            if words.casefold() in line.casefold():
-                self.move_cursor(row=number)
-                return True
-        return False
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return self._ticks if action == "tick" else True
