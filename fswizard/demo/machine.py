@@ -35,6 +35,17 @@ def _answers(value: Any) -> Callable[..., Any]:
     return lambda machine, *arguments: value
 
 
+def _refuse(machine: DemoMachine, *arguments: object) -> Any:
+    raise UsageError(
+        _("This demo was recorded on {disk}: choose that one.", disk=machine.drive.name),
+        _("Start fswizard without --demo for your own disks."),
+    )
+
+
+REFUSED: Callable[..., Any] = _refuse
+"""What a demo does not do."""
+
+
 class DemoMachine(Backend):
     """Answers from a recording; nothing is asked of this machine, and nothing is written to it."""
 
@@ -67,13 +78,7 @@ class DemoMachine(Backend):
             needs=plan.needs,
         )
 
-    def _refuse(self, *arguments: object) -> Any:
-        raise UsageError(
-            _("This demo was recorded on {disk}: choose that one.", disk=self.drive.name),
-            _("Start fswizard without --demo for your own disks."),
-        )
-
-    follow = named_place = set_up = take_up = _refuse
+    follow = named_place = set_up = take_up = REFUSED
     authorise = _answers(None)
     history = leftovers = mounted = ongoing = questions = resumable = _answers(())
     rights = way = _answers("root")
@@ -90,7 +95,7 @@ class DemoMachine(Backend):
     def place(self, drive: Drive | None) -> Place:
         target = self.plan.target
         if target.kind != "image" or (drive is not None and drive.name != self.drive.name):
-            self._refuse()
+            _refuse(self)
         return Place(target.path, target.host_filesystem, ROOM_BYTES, self.drive.name, ROOM_BYTES)
 
     def offers(self, drive: Drive, recipe: Recipe | None) -> tuple[Offer, ...]:
@@ -114,7 +119,7 @@ class DemoMachine(Backend):
 
     def make_plan(self, choices: WizardChoices) -> Plan:
         if choices.drive is None or choices.drive.name != self.drive.name or choices.comparing:
-            self._refuse()
+            _refuse(self)
         if self.plan.target.kind == "image":
             return self.plan
         return replace(self.plan, losses=(_("Nothing was found on {device}.", device=self.drive.name),))

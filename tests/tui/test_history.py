@@ -13,7 +13,7 @@ from fswizard.results import all_results, new_path
 from fswizard.stats import analyse
 from fswizard.tui.backend import Backend
 from fswizard.tui.screens.history import HistoryScreen
-from tests.builders import make_filled_result, make_result, write_result
+from tests.builders import make_result, write_result
 from tests.fakes.two_runs import TwoRuns
 from tests.fakes.wizard import FakeMachine, app
 from tests.tui.driving import footer, screen_text, shows, until
@@ -90,17 +90,3 @@ async def test_a_result_goes_only_after_a_question(tmp_path: Path, monkeypatch: 
         await pilot.press("down", "enter")
         await shows(pilot, "No results yet.")
     assert list(path.parent.iterdir()) == []
-
-
-async def test_an_empty_filesystem_is_compared_with_a_full_one_where_a_result_has_both(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    result = make_filled_result(2.0)
-    write_result(new_path(result.plan), result, analyse(result))
-    async with app("purpose", StoredResults()).run_test(size=(80, 24)) as pilot:
-        await pilot.press("h")
-        await until(pilot, lambda: "f compare within it" in footer(pilot.app), "the key")
-        await pilot.press("f")
-        await shows(pilot, "ext4 is 2× slower at “Full”.")
-        await shows(pilot, "2.00 s  2× slower")

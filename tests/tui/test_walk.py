@@ -468,7 +468,7 @@ async def test_export_shows_copies_and_saves_each_format(tmp_path: Path) -> None
         assert isinstance(screen, ExportScreen)
         await pilot.press("down")
         await shows(pilot, "**✓ Use XFS")
-        await pilot.press("c")
+        await pilot.press("enter")
         assert pilot.app.clipboard == screen.rendered
         await pilot.press("s")
         box = screen.query_one("#file", Input)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -18,7 +19,7 @@ from fswizard.tui.widgets.report import Report
 
 
 class ComparisonScreen(Window[None]):
-    """What the second of two results says after the first one, or a filled filesystem after an empty one."""
+    """What the second of two results says after the first one."""
 
     CSS_PATH = "comparison.tcss"
     TITLE = N_("Two results side by side")
@@ -29,19 +30,16 @@ class ComparisonScreen(Window[None]):
         Binding("escape", "dismiss", N_("back")),
     ]
 
-    def __init__(self, comparison: Comparison, *names: str) -> None:
-        """`names` tell the results in a few words each."""
+    def __init__(self, comparison: Comparison, names: Sequence[str]) -> None:
+        """`names` describe the results in a few words each."""
         super().__init__()
         self._comparison = comparison
         self._names = names
 
     def body(self) -> ComposeResult:
-        blocks = document(self._comparison, self._names)
-        (number, figures), *_others = ((n, block) for n, block in enumerate(blocks) if isinstance(block, Figures))
         with VerticalScroll(can_focus=False):
-            yield Report(blocks[:number])
-            yield Bars(tuple((chart.title, chart.bars) for chart in figures.charts))
-            yield Report(blocks[number + 1 :])
+            for block in document(self._comparison, self._names):
+                yield Bars(block.charts) if isinstance(block, Figures) else Report([block])
 
     def action_copy(self) -> None:
         self.app.copy_to_clipboard(render(self._comparison, *self._names))

@@ -17,7 +17,7 @@ from textual.widgets.option_list import Option
 from fswizard import language
 from fswizard.advice import again
 from fswizard.errors import FswizardError, Refused
-from fswizard.language import N_, _, n_
+from fswizard.language import N_, _
 from fswizard.model.analysis import Findings
 from fswizard.model.text import safe, safe_lines
 from fswizard.report import FORMATS, find_format, render
@@ -45,7 +45,6 @@ class ExportScreen(Window[None], WithBox[None]):
     BOX, LIST = "#file", "#kinds"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "copy", N_("copy"), priority=True),
-        Binding("c", "copy", N_("copy"), show=False),
         Binding("s", "save", N_("save to a file")),
         Binding("e", "english", N_("in English")),
         *SCROLL,
@@ -86,9 +85,8 @@ class ExportScreen(Window[None], WithBox[None]):
     def _show(self, report: tuple[str | bytes, str]) -> None:
         self.rendered, shown = report
         rows = safe_lines(shown).expandtabs(4).splitlines()
-        rest = len(rows) - PREVIEW_LINES
-        if rest > 0:
-            rows[PREVIEW_LINES:] = [n_("… and {count} more line", "… and {count} more lines", rest)]
+        if len(rows) > PREVIEW_LINES:
+            rows[PREVIEW_LINES:] = ["…"]
         self.preview.update(text("\n".join(rows)))
         self.preview.set_class(self.kinds.key in IN_COLUMNS, "-columns")
         self.query_one("#previewed").scroll_home(animate=False)

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import getters, on
+from textual import getters, on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.reactive import reactive
 from textual.widgets import DataTable, Static
 
 from fswizard.language import N_, _, shown
-from fswizard.stats.comparison import compare, compare_within, filled
+from fswizard.model.comparison import Comparison
+from fswizard.stats.comparison import compare
 from fswizard.tui.choices import toggled
 from fswizard.tui.drawing import Piece, answer_mark, text
 from fswizard.tui.screens.base import Window
 from fswizard.tui.screens.dialogs import QuestionScreen
-from fswizard.tui.widgets.table import Column, Facts, Row, Table, marked
+from fswizard.tui.widgets.table import Column, Facts, Row, Table
 
 if TYPE_CHECKING:
-    from fswizard.model.comparison import Comparison
     from fswizard.results import Entry
+
+MARKED = (
+    N_("Space marks two results to compare."),
+    N_("One is marked; space marks the other one."),
+    N_("Two are marked; c compares them."),
+)
+"""What can be done next, by the number of marked results."""
 
 
 def answer_of(entry: Entry) -> tuple[Piece, Piece]:
@@ -42,18 +47,15 @@ class HistoryScreen(Window[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", N_("open")),
         Binding("c", "compare", N_("compare")),
-        Binding("f", "compare_within", N_("compare within it")),
         Binding("delete", "remove", N_("delete"), key_display="del"),
         Binding("escape", "back", N_("back")),
     ]
 
     table = getters.query_one("#results", Table)
 
-    entries: reactive[tuple[Entry, ...]] = reactive((), init=False, bindings=True)
+    entries: reactive[tuple[Entry, ...]] = reactive((), init=False, always_update=True, bindings=True)
     marked: reactive[tuple[str, ...]] = reactive((), init=False, bindings=True)
     """Keys of results to compare, at most two."""
-    within = reactive(False, init=False, bindings=True)
-    """Whether the highlighted result has the same work on an empty filesystem and on a nearly full or an aged one."""
 
     def body(self) -> ComposeResult:
         yield Static(_("Looking …"), id="message", markup=False)
@@ -72,30 +74,19 @@ class HistoryScreen(Window[None]):
         self._read()
 
     def _read(self) -> None:
-        self.ask(self.wizard.backend.history, self._set_entries)
+        self.ask(self.wizard.backend.history, partial(setattr, self, "entries"))
 
-    def _set_entries(self, entries: tuple[Entry, ...]) -> None:
-        self.entries = entries
-        paths = [str(entry.path) for entry in entries]
+    def watch_entries(self) -> None:
+        paths = [str(entry.path) for entry in self.entries]
         self.marked = tuple(path for path in self.marked if path in paths)
-        self._fill()
+        self.watch_marked()
 
     def watch_marked(self) -> None:
-        self._fill()
-
-    def _fill(self) -> None:
         self.table.show(map(self._row, self.entries))
-        if not self.entries:
-            words = _("No results yet.")
-        elif len(self.entries) < 2:
-            words = ""
-        else:
-            words = (
-                _("Space marks two results to compare."),
-                _("One is marked; space marks the other one."),
-                _("Two are marked; c compares them."),
-            )[len(self.marked)]
-        self.say((words, "$muted"))
+        message = _("No results yet.")
+        if self.entries:
+            message = _(MARKED[len(self.marked)]) if len(self.entries) > 1 else ""
+        self.say((message, "$muted"))
 
     def _row(self, entry: Entry) -> Row:
         mark, verdict = answer_of(entry)
@@ -109,46 +100,30 @@ class HistoryScreen(Window[None]):
         return Row(path, cells, path in self.marked)
 
     @property
-    def entry(self) -> Entry | None:
+    def entry(self) -> Entry:
         """The highlighted result."""
-        return next((entry for entry in self.entries if str(entry.path) == self.table.key), None)
+        return next(entry for entry in self.entries if str(entry.path) == self.table.key)
 
     @on(DataTable.RowHighlighted, "#results")
     def _highlighted(self) -> None:
-        self.within = False
-        entry = self.entry
-        if entry is None:
-            return
-        head = entry.header
-        about = (entry.what, ", ".join(head.candidates))
-        self.query_one("#entry", Facts).show([answer_of(entry), *marked("", [(words, "$muted") for words in about])])
-        # a file that cannot be read says so when it is opened
-        self.ask(partial(self._has_both, entry.path), self._set_within, fails=lambda _: None, group="within")
-
-    def _has_both(self, path: Path) -> bool:
-        """Whether a result can be compared within itself."""
-        result = self.wizard.backend.load(path)
-        return bool(result.plan.beside) or any(filled(result))
-
-    def _set_within(self, within: bool) -> None:
-        self.within = within
+        if self.table.key:
+            entry = self.entry
+            candidates = ", ".join(entry.header.candidates)
+            facts = (answer_of(entry), ("", (entry.what, "$muted")), ("", (candidates, "$muted")))
+            self.query_one("#entry", Facts).show(facts)
 
     # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        match action:
-            case "open" | "remove":
-                return bool(self.entries)
-            case "compare":
-                return len(self.marked) == 2
-            case "compare_within":
-                return self.within
+        if action in ("open", "remove"):
+            return bool(self.entries)
+        if action == "compare":
+            return len(self.marked) == 2
         return super().check_action(action, parameters)
 
     def action_open(self) -> None:
-        if entry := self.entry:
-            load, path = self.wizard.backend.load, entry.path
-            self.ask(lambda: load(path), lambda result: self.wizard.show_result(result, path))
+        path = self.entry.path
+        self.ask(partial(self.wizard.backend.load, path), lambda result: self.wizard.show_result(result, path))
 
     @on(Table.Ticked, "#results")
     def _mark(self, event: Table.Ticked) -> None:
@@ -159,32 +134,22 @@ class HistoryScreen(Window[None]):
         marked = [entry for entry in self.entries if str(entry.path) in self.marked]
         earlier, later = sorted(marked, key=lambda entry: entry.header.started)
         load = self.wizard.backend.load
-        self.ask(
-            lambda: compare(load(earlier.path), load(later.path)),
-            partial(self._show_comparison, (earlier, later)),
-        )
 
-    def action_compare_within(self) -> None:
-        if entry := self.entry:
-            load, path = self.wizard.backend.load, entry.path
-            self.ask(lambda: compare_within(load(path)), partial(self._show_comparison, (entry,)))
+        def show(comparison: Comparison) -> None:
+            from fswizard.tui.screens.comparison import ComparisonScreen
 
-    def _show_comparison(self, entries: Sequence[Entry], comparison: Comparison) -> None:
-        from fswizard.tui.screens.comparison import ComparisonScreen
+            names = [f"{entry.when}, {entry.what}" for entry in (earlier, later)]
+            self.wizard.push_screen(ComparisonScreen(comparison, names))
 
-        names = (f"{entry.when}, {entry.what}" for entry in entries)
-        self.wizard.push_screen(ComparisonScreen(comparison, *names))
+        self.ask(lambda: compare(load(earlier.path), load(later.path)), show)
 
-    def action_remove(self) -> None:
+    @work(group="remove")
+    async def action_remove(self) -> None:
         """Ask before deleting the highlighted result."""
-        if entry := self.entry:
-            words = _("{result}: its figures cannot be brought back.", result=f"{entry.when}, {entry.what}")
-            answers = {"keep": _("Keep it"), "delete": _("Delete it")}
-            window = QuestionScreen(_("Delete this result?"), words, answers)
-            self.wizard.push_screen(window, partial(self._remove, entry.path))
-
-    def _remove(self, path: Path, answer: str | None) -> None:
         from fswizard.results import remove
 
-        if answer == "delete":
-            self.ask(lambda: remove(path), lambda _: self._read())
+        entry = self.entry
+        loss = _("{result}: its figures cannot be brought back.", result=f"{entry.when}, {entry.what}")
+        question = QuestionScreen(_("Delete this result?"), loss, {"keep": _("Keep it"), "delete": _("Delete it")})
+        if await self.wizard.push_screen_wait(question) == "delete":
+            self.ask(partial(remove, entry.path), lambda _: self._read())

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from functools import partial
 from typing import ClassVar, Literal
 
 from textual import getters, on
@@ -10,7 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.reactive import reactive
-from textual.widgets import DataTable, Static
+from textual.widgets import Static
 
 from fswizard.advice.words import worth_asking
 from fswizard.errors import FswizardError
@@ -40,10 +41,8 @@ def answer_lines(findings: Findings, why_not: str = "") -> Iterator[tuple[Piece,
     certainty = f", {answer.certainty}" if answer.certainty else ""
     yield text(answer_mark(answer.sign)).rstrip(), text((answer.verdict, "bold"), (certainty, "$muted"))
     for line in answer.lines:
-        if answer.warning and line == answer.lines[0]:
-            yield text(WARNING), (line, "$text-warning")
-        else:
-            yield text(""), line
+        warns = answer.warning and line == answer.lines[0]
+        yield text(WARNING if warns else ""), (line, "$text-warning" if warns else "")
     if ended := _(content.ENDED[result.outcome]):
         yield text(WARNING), (f"{ended} {why_not}".rstrip(), "$muted")
     for doubt in result.doubts:
@@ -82,8 +81,8 @@ class ResultScreen(StepScreen):
         Binding("w", "adjust('weights')", N_("weights")),
         Binding("m", "adjust('needs')", N_("must have")),
         Binding("g", "resume", N_("resume")),
-        Binding("c", "copy", N_("copy the commands"), show=False),
-        Binding("y", "copy_post", N_("copy a post"), show=False),
+        Binding("c", "copy('commands')", N_("copy the commands"), show=False),
+        Binding("y", "copy('post')", N_("copy a post"), show=False),
         Binding("l", "log", N_("log"), show=False),
         Binding("h", "app.history", N_("history"), show=False),
     ]
@@ -94,8 +93,6 @@ class ResultScreen(StepScreen):
 
     findings: reactive[Findings | None] = reactive(None, init=False, bindings=True)
     """None until they are worked out."""
-    weights: reactive[Mapping[str, float]] = reactive(dict, init=False)
-    needs: reactive[tuple[str, ...]] = reactive((), init=False)
     detailed = reactive(False, init=False, toggle_class="-detailed")
     adjusting: reactive[Literal["", "weights", "needs"]] = reactive("", init=False, bindings=True)
     """What can be changed at the side."""
@@ -120,14 +117,12 @@ class ResultScreen(StepScreen):
     def on_mount(self) -> None:
         self.query_one("#question", Static).update(_("Working out the answer …"))
         self.query_one("#commands").border_title = _(content.SET_UP)
-        plan = self.result.plan
-        weights = {workload.name: workload.weight for workload in plan.recipe.workloads}
-        self.set_reactive(ResultScreen.weights, weights)
-        self.set_reactive(ResultScreen.needs, plan.needs)
+        self.weights = {workload.name: workload.weight for workload in self.result.plan.recipe.workloads}
+        self.needs = self.result.plan.needs
         self._rank()
         if (path := self.wizard.result_path) is not None:
-            why_not_resumed = self.wizard.backend.why_not_resumed
-            self.ask(lambda: why_not_resumed(path), self._set_why_not, group="resume")
+            ask = partial(self.wizard.backend.why_not_resumed, path)
+            self.ask(ask, partial(setattr, self, "why_not"), group="resume")
 
     @property
     def result(self) -> Result:
@@ -136,21 +131,16 @@ class ResultScreen(StepScreen):
 
     # The ranking
 
-    def watch_weights(self) -> None:
-        self._rank()
-
-    def watch_needs(self) -> None:
-        self._rank()
-
     def _rank(self) -> None:
         """Work out the answer for the weights and needs as they are now."""
         from fswizard.advice import conclude
 
-        result, weights, needs = self.result, self.weights, self.needs
-        self.ask(lambda: conclude(result, weights=weights, needs=needs), self._set_findings, group="conclude")
+        result = self.result
+        ask = partial(conclude, result, weights=dict(self.weights), needs=self.needs)
+        self.ask(ask, partial(setattr, self, "findings"), group="conclude")
+        self.weighed.show(Row(name, self._weight(name)) for name in self.weights)
         features = worth_asking(result.plan.candidates, result.plan.needs)
-        self.weighed.show(Row(name, self._weight(name)) for name in weights)
-        self.needed.show(Row(name, (words,), name in needs) for name, words in features.items())
+        self.needed.show(Row(name, (title,), name in self.needs) for name, title in features.items())
 
     def _weight(self, name: str) -> tuple[Piece, Piece]:
         """A workload, and how much it counts."""
@@ -158,12 +148,6 @@ class ResultScreen(StepScreen):
         step = sum(each <= weight for each in WEIGHTS) - 1
         scale = text(("●" * step, "$text-primary"), ("·" * (len(WEIGHTS) - 1 - step), "$muted"))
         return _(self.result.plan.recipe.workload(name).title), text(scale, number(f"{weight:>4g}"))
-
-    def _set_findings(self, findings: Findings) -> None:
-        self.findings = findings
-
-    def _set_why_not(self, why_not: str) -> None:
-        self.why_not = why_not
 
     def watch_adjusting(self) -> None:
         needs = self.adjusting == "needs"
@@ -177,61 +161,40 @@ class ResultScreen(StepScreen):
     @on(Table.Ticked, "#needed")
     def _ticked(self, event: Table.Ticked) -> None:
         self.needs = toggled(self.needs, event.key)
-
-    @on(DataTable.RowSelected, "#weighed")
-    def _clicked(self) -> None:
-        """By mouse a weight becomes larger, and the smallest again after the largest."""
-        largest = self.weights[self.weighed.key] == WEIGHTS[-1]
-        self._weigh(WEIGHTS[0] if largest else next_value(WEIGHTS, self.weights[self.weighed.key], 1))
+        self._rank()
 
     def action_weigh(self, direction: int) -> None:
-        """Let the highlighted workload count more, or less."""
-        self._weigh(next_value(WEIGHTS, self.weights[self.weighed.key], direction))
-
-    def _weigh(self, weight: float) -> None:
+        """Let the highlighted workload count more, or less; one has to count."""
+        weight = next_value(WEIGHTS, self.weights[self.weighed.key], direction)
         weights = {**self.weights, self.weighed.key: weight}
         if any(weights.values()):
             self.weights = weights
+            self._rank()
 
     # What is shown
 
-    def watch_findings(self) -> None:
-        if self.findings is None:
-            return
+    def watch_findings(self, findings: Findings) -> None:
         self.add_class("-concluded")
-        self._show_answer()
-        measured = content.figures(self.findings)
+        self.watch_why_not()
+        measured = content.figures(findings)
         self.query_one("#caption", Static).update(text((measured.caption, "$muted")))
-        self.query_one(Bars).groups = tuple(
-            (chart.title if chart.weight else (chart.title, "$muted"), chart.bars) for chart in measured.charts
-        )
-        stalls = " · ".join(content.worst_stalls(self.findings))
+        self.query_one(Bars).show(measured.charts)
+        stalls = " · ".join(content.worst_stalls(findings))
         self.query_one("#stalls", Facts).show([(_("Worst stall"), stalls)] if stalls else [])
-        answer = self.findings.answer
         commands = self.query_one("#commands", Static)
-        commands.display = bool(answer.commands)
-        commands.update(lines(text((command, "$text-primary")) for command in answer.commands))
-        self._show_details()
+        commands.display = bool(findings.answer.commands)
+        commands.update(lines(text((command, "$text-primary")) for command in findings.answer.commands))
+        self.watch_detailed()
 
     def watch_why_not(self) -> None:
-        self._show_answer()
-
-    def _show_answer(self) -> None:
         if self.findings is not None:
             self.answer.show(answer_lines(self.findings, self.why_not or ""))
 
     def watch_detailed(self) -> None:
-        self._show_details()
-
-    def _show_details(self) -> None:
-        """What the answer rests on: the blocks of the export."""
-        if self.findings is not None and (self.detailed or self.has_class("-vast")):
+        """Show what the answer rests on: the blocks of the export."""
+        if self.findings is not None and self.detailed:
             _answer, *rest = content.full(harmless(self.findings, identify=True))
             self.query_one(Report).show(rest)
-
-    def on_resize(self) -> None:
-        self.call_after_refresh(self._show_details)
-        self.refresh_bindings()
 
     # Keys
 
@@ -241,13 +204,11 @@ class ResultScreen(StepScreen):
             answer = self.findings.answer
         possible = {
             "weigh": self.adjusting == "weights",
-            "details": not self.has_class("-vast"),
             "log": self._has_run,
             "resume": self.why_not == "" and not self.adjusting,
             "forward": answer is not None,
-            "copy_post": answer is not None,
             "set_up": answer is not None and bool(answer.recommended),
-            "copy": answer is not None and bool(answer.commands),
+            "copy": answer is not None and (parameters == ("post",) or bool(answer.commands)),
         }
         return possible[action] if action in possible else super().check_action(action, parameters)
 
@@ -272,18 +233,18 @@ class ResultScreen(StepScreen):
         else:
             self.wizard.visit("run" if self._has_run else "purpose")
 
-    def action_copy(self) -> None:
-        if self.findings is not None:
-            self.wizard.copy_to_clipboard("\n".join(self.findings.answer.commands))
-            self.notify(_("The commands are in the clipboard, where the terminal allows it."))
-
-    def action_copy_post(self) -> None:
-        """The short text for a forum, with the command to try it, at one key."""
+    def action_copy(self, what: Literal["commands", "post"]) -> None:
+        """The commands that carry the answer out, or a short text for a forum."""
         from fswizard.report import render
 
-        if self.findings is not None:
-            self.wizard.copy_to_clipboard(render(self.findings, POST))
-            self.notify(_("A post with the command to try it is in the clipboard, where the terminal allows it."))
+        assert self.findings is not None
+        copied = "\n".join(self.findings.answer.commands)
+        message = _("The commands are in the clipboard, where the terminal allows it.")
+        if what == "post":
+            copied = render(self.findings, POST)
+            message = _("A post with the command to try it is in the clipboard, where the terminal allows it.")
+        self.wizard.copy_to_clipboard(copied)
+        self.notify(message)
 
     def action_resume(self) -> None:
         path, findings = self.wizard.result_path, self.findings
@@ -291,34 +252,34 @@ class ResultScreen(StepScreen):
             return
         # with other weights or needs than those of the run nobody knows what more time would bring
         more = findings.answer.more if findings.result.plan == self.result.plan else None
-        take_up = self.wizard.backend.take_up
-        self.ask(lambda: take_up(path, more), self.wizard.take_up, fails=self._cannot_resume, group="take-up")
+        ask = partial(self.wizard.backend.take_up, path, more)
+        self.ask(ask, self.wizard.take_up, fails=self._cannot_resume, group="take-up")
 
     def _cannot_resume(self, error: FswizardError) -> None:
-        words = f"{shown(error.message)} {shown(error.hint_without_switches)}"
-        self.notify(words, severity="warning", markup=False)
+        reason = f"{shown(error.message)} {shown(error.hint_without_switches)}"
+        self.notify(reason, severity="warning", markup=False)
 
     def action_set_up(self) -> None:
         """What the answer recommends, for good."""
         from fswizard.disks.set_up import why_not_set_up
         from fswizard.tui.screens.set_up import SetUpScreen
 
-        if self.findings is not None:
-            plan = self.findings.result.plan
-            candidate = plan.candidate(self.findings.answer.first)
-            if reason := why_not_set_up(candidate):
-                self.notify(reason, severity="warning", markup=False)
-            else:
-                self.wizard.push_screen(SetUpScreen(candidate, plan))
+        assert self.findings is not None
+        plan = self.findings.result.plan
+        candidate = plan.candidate(self.findings.answer.first)
+        if reason := why_not_set_up(candidate):
+            self.notify(reason, severity="warning", markup=False)
+        else:
+            self.wizard.push_screen(SetUpScreen(candidate, plan))
 
     def action_log(self) -> None:
         from fswizard.tui.screens.log import LogScreen
 
-        if self.wizard.running is not None:
-            self.wizard.push_screen(LogScreen(self.wizard.running))
+        assert self.wizard.running is not None
+        self.wizard.push_screen(LogScreen(self.wizard.running))
 
     def action_forward(self) -> None:
         from fswizard.tui.screens.export import ExportScreen
 
-        if self.findings is not None:
-            self.wizard.push_screen(ExportScreen(self.findings))
+        assert self.findings is not None
+        self.wizard.push_screen(ExportScreen(self.findings))

@@ -3,87 +3,94 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import zip_longest
+from dataclasses import dataclass
 from typing import Any
 
 from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.padding import Padding
+from rich.table import Table
 from textual.content import Content
-from textual.geometry import Size
-from textual.reactive import reactive
-from textual.widget import Widget
+from textual.widgets import Static
 
-from fswizard.report.blocks import Bar
-from fswizard.tui.drawing import Piece, filesystem_ink, ink, lines, signed, text
+from fswizard.report.blocks import Bar, Chart
+from fswizard.tui.drawing import filesystem_ink, ink, signed, text
+from fswizard.tui.widgets.table import as_rich
 
 SHORTEST, LONGEST = 6, 48
 """Cells of the longest bar of all; titles stand above their bars rather than leave less."""
 WIDE = 70
 """Cells from which on titles stand at the left of their bars."""
 TALL = 30
-"""Lines of a terminal from which on groups have a line between them."""
-Group = tuple[Piece, Sequence[Bar]]
-"""A title and its bars, the best first."""
+"""Lines of a terminal from which on charts have a line between them."""
 
 
-class Bars(Widget):
-    """Groups of bars under each other: titles, names, bars, figures and remarks in columns."""
+class Bars(Static):
+    """Charts under each other: titles, names, bars, figures and remarks in columns."""
 
-    ALLOW_SELECT = True
-    DEFAULT_CSS = "Bars { height: auto; max-width: 110; }"
+    DEFAULT_CSS = "Bars { max-width: 110; }"
 
-    groups: reactive[Sequence[Group]] = reactive((), layout=True)
-
-    def __init__(self, groups: Sequence[Group] = (), **arguments: Any) -> None:
+    def __init__(self, charts: Iterable[Chart] = (), **arguments: Any) -> None:
         super().__init__(**arguments)
-        self.set_reactive(Bars.groups, groups)
+        self.charts = tuple(charts)
 
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        return len(self._lines(width))
+    def on_mount(self) -> None:
+        self.show(self.charts)
+        self.app.theme_changed_signal.subscribe(self, lambda _: self.show(self.charts))
 
-    def render(self) -> Content:
-        return lines(self._lines(self.content_size.width))
+    def show(self, charts: Iterable[Chart]) -> None:
+        """Show these in place of those before."""
+        self.charts = tuple(charts)
+        self.update(_Drawn(self, self.charts))
 
-    def _lines(self, width: int) -> list[Content]:
-        bars = [bar for _, group in self.groups for bar in group]
-        title = min(_widest(text(title).plain for title, _ in self.groups), width // 4)
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """Charts as Rich lays them out in the width that there is."""
+
+    widget: Bars
+    charts: Sequence[Chart]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        width = options.max_width
+        bars = [bar for chart in self.charts for bar in chart.bars]
         figure = _widest(bar.figure for bar in bars)
         remark = _widest(bar.remark for bar in bars if bar.figure)
-        most = max(SHORTEST, width - figure - remark - 8 - SHORTEST)
-        name = min(_widest(bar.title for bar in bars), width // 3, most)
-        rest = width - name - figure - remark - 8
-        beside = width >= WIDE and rest - title >= SHORTEST
-        if not beside:
-            title = 0
-        length = max(SHORTEST, min(LONGEST, rest - title))
-
-        drawn: list[Content] = []
-        for words, group in self.groups:
-            rows: list[Content] = []
-            for bar in group:
-                right = self._bar(bar, length, figure) if bar.figure else signed("failed", bar.remark)
-                rows += _columns(bar.title, name, right.wrap(max(SHORTEST, width - title - name - 4)))
-            if drawn and self.app.size.height >= TALL:
-                drawn.append(Content(""))
+        title = min(_widest(chart.title for chart in self.charts), width // 4)
+        name = min(_widest(bar.title for bar in bars), width // 3)
+        room = width - name - figure - remark - 8
+        beside = width >= WIDE and room - title >= SHORTEST
+        if beside:
+            room -= title
+        length = max(SHORTEST, min(LONGEST, room))
+        for number, chart in enumerate(self.charts):
+            if number and self.widget.app.size.height >= TALL:
+                yield ""
+            rows = Table.grid(padding=(0, 2, 0, 0))
+            rows.add_column(width=name, overflow="fold")
+            rows.add_column(overflow="fold")
+            for bar in chart.bars:
+                drawn = _bar(bar, length, figure) if bar.figure else signed("failed", bar.remark)
+                rows.add_row(as_rich(self.widget, bar.title), as_rich(self.widget, drawn))
+            heading = as_rich(self.widget, (chart.title, "" if chart.weight else "$muted"))
             if beside:
-                drawn += _columns(words, title, rows)
+                both = Table.grid(padding=(0, 2, 0, 0))
+                both.add_column(width=title, overflow="fold")
+                both.add_row(heading, rows)
+                yield both
             else:
-                drawn += [*text(words).wrap(max(1, width)), *(Content("  ") + row for row in rows)]
-        return drawn
-
-    def _bar(self, bar: Bar, length: int, figure: int) -> Content:
-        """A bar, hatched unless its difference is proven, with its figure and remark."""
-        cells = max(1, round(bar.length * length))
-        block = "░" if bar.verdict == "open" else "▆"
-        drawn = text((block * cells, filesystem_ink(bar.kind))).pad_right(length - cells)
-        number = text(bar.figure).pad_left(figure - cell_len(bar.figure))
-        return text(drawn, "  ", number, "  ", (bar.remark, ink(bar.verdict)))
+                yield heading
+                yield Padding(rows, (0, 0, 0, 2))
 
 
-def _columns(left: Piece, width: int, right: Sequence[Content]) -> list[Content]:
-    """Words wrapped in a column, and lines at its right."""
-    pairs = zip_longest(text(left).wrap(max(1, width)), right, fillvalue=Content(""))
-    return [one.truncate(width, pad=True) + "  " + other for one, other in pairs]
+def _bar(bar: Bar, length: int, figure: int) -> Content:
+    """A bar, hatched unless its difference is proven, with its figure and remark."""
+    cells = max(1, round(bar.length * length))
+    block = "░" if bar.verdict == "open" else "▆"
+    drawn = text((block * cells, filesystem_ink(bar.kind))).pad_right(length - cells)
+    median = text(bar.figure).pad_left(figure - cell_len(bar.figure))
+    return text(drawn, "  ", median, "  ", (bar.remark, ink(bar.verdict)))
 
 
-def _widest(words: Iterable[str]) -> int:
-    return max(map(cell_len, words), default=0)
+def _widest(columns: Iterable[str]) -> int:
+    return max(map(cell_len, columns), default=0)
