@@ -463,7 +463,7 @@ async def test_export_shows_copies_and_saves_each_format(tmp_path: Path) -> None
     async with app("result").run_test(size=(120, 40)) as pilot:
         await shows(pilot, "Use XFS")
         await pilot.press("enter")
-        await shows(pilot, "Quick look")
+        await shows(pilot, "How to set it up")
         screen = pilot.app.screen
         assert isinstance(screen, ExportScreen)
         await pilot.press("down")
