@@ -44,19 +44,6 @@ LOG_OUTPUT = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class LogCommand:
-    """A program that ran, or runs."""
-
-    at_s: float
-    argv: tuple[str, ...]
-    as_root: bool = False
-    exit_code: int | None = None
-    """None while it runs."""
-    seconds: float = 0.0
-    output: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class LogNote:
     """Something other than a program that is worth a line in the log."""
 
@@ -73,7 +60,8 @@ class LogNote:
         return f"{self.candidate}: {_(self.text)}" if self.candidate else _(self.text)
 
 
-LogEntry = LogCommand | LogNote
+LogEntry = CommandStarted | CommandFinished | LogNote
+"""A program that runs, or how it ended; or a note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +194,7 @@ class RunState:
             case StepStarted():
                 state = state._began(event.step)
             case CommandStarted():
-                state = state._logged(LogCommand(event.at_s, event.argv, event.as_root))
+                state = state._logged(event)
             case CommandFinished():
                 state = state._finished(event)
             case SampleTaken(sample=sample) if sample.metric == FIRST_LOOK_RATE.name:
@@ -266,14 +254,12 @@ class RunState:
         return replace(state, rates=rates, measured=event.step, rate_unit=event.rate_unit)
 
     def _finished(self, event: CommandFinished) -> RunState:
-        """A program ended: its line in the log says how."""
-        output = event.output[-LOG_OUTPUT:]
-        done = LogCommand(event.at_s, event.argv, event.as_root, event.exit_code, event.seconds, output)
-        for back, entry in enumerate(reversed(self.log), 1):
-            if isinstance(entry, LogCommand) and entry.exit_code is None and entry.argv == event.argv:
-                done = replace(done, at_s=entry.at_s)
-                position = len(self.log) - back
-                return replace(self, log=(*self.log[:position], done, *self.log[position + 1 :]))
+        """A program ended: in the log that takes the place of its start."""
+        done = replace(event, output=event.output[-LOG_OUTPUT:])
+        for number in reversed(range(len(self.log))):
+            entry = self.log[number]
+            if isinstance(entry, CommandStarted) and entry.argv == event.argv:
+                return replace(self, log=(*self.log[:number], done, *self.log[number + 1 :]))
         return self._logged(done)
 
     def _round_over(self) -> RunState:

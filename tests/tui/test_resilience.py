@@ -14,10 +14,9 @@ from textual.widgets import Input
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.filesystems import Availability
 from fswizard.model.drive import Drive
-from fswizard.model.events import Event, Step, StepProgressed, StepStarted
+from fswizard.model.events import CommandFinished, Event, Step, StepProgressed, StepStarted
 from fswizard.model.filesystem import Filesystem
 from fswizard.model.layout import Layout
-from fswizard.model.run_state import LogCommand
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.backend import Place
 from fswizard.tui.monitor import RunMonitor
@@ -56,7 +55,7 @@ async def test_hostile_output_of_programs_does_not_reach_the_terminal() -> None:
     async with app("run").run_test(size=(120, 36)) as pilot:
         running = wizard(pilot).running
         assert running is not None
-        program = next(entry for entry in reversed(running.state.log) if isinstance(entry, LogCommand))
+        program = next(entry for entry in reversed(running.state.log) if isinstance(entry, CommandFinished))
         entry = replace(program, output="\x1b]52;c;aGk=\x07 [/b] \u202egpj\tend")
         running.state = replace(running.state, log=(*running.state.log, entry))
         await pilot.press("l")

@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.widgets import RichLog
 
 from fswizard.language import N_, _, p_
+from fswizard.model.events import CommandFinished, CommandStarted
 from fswizard.model.run_state import LogEntry, LogNote
 from fswizard.model.units import duration_text
 from fswizard.tui.drawing import text
@@ -70,7 +71,7 @@ class LogScreen(Window[None]):
             new.append(entry)
         self.log_view.border_subtitle = ""
         for entry in reversed(new):
-            if not isinstance(entry, LogNote) and entry.exit_code is None and not state.ended:
+            if isinstance(entry, CommandStarted) and not state.ended:
                 self.log_view.border_subtitle = text(f"{p_('program', 'running')}: {shlex.join(entry.argv)}")
                 break
             self._last = entry
@@ -83,10 +84,10 @@ def _written(entry: LogEntry) -> Content:
     if isinstance(entry, LogNote):
         glyph, style = MARKS[entry.kind]
         return text((f"{glyph} ", style), entry.words, (f"\n{entry.details}".rstrip(), "$muted"))
-    ended = p_("of a command", "running")
-    if entry.exit_code is not None:
-        ended = _("exit {code} after {duration}", code=entry.exit_code, duration=duration_text(entry.seconds))
     mark = ("# ", "$text-warning") if entry.as_root else ("$ ", "$text-success")
-    style = "$text-error" if entry.exit_code else "$muted"
-    output = f"\n{entry.output.expandtabs(4)}".rstrip()
+    ended, style, output = p_("of a command", "running"), "$muted", ""
+    if isinstance(entry, CommandFinished):
+        ended = _("exit {code} after {duration}", code=entry.exit_code, duration=duration_text(entry.seconds))
+        style = "$text-error" if entry.exit_code else "$muted"
+        output = f"\n{entry.output.expandtabs(4)}".rstrip()
     return text(mark, (shlex.join(entry.argv), "bold"), (f"  {ended}", style), output)
