@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from fswizard.language import N_, _
 from fswizard.model.analysis import Findings
 from fswizard.report import content, layout, text
-from fswizard.report.blocks import Answer, Block, Bullets, Commands, Facts, Ratios, Table, Words
+from fswizard.report.blocks import Answer, Block, Bullets, Commands, Facts, Figures, Ratios, Table, Words
 
 FULL_REPORT = N_("Full report")
 
@@ -30,19 +31,7 @@ class Marks:
     """Title and text of what is folded away, or stands below."""
 
 
-def render_markdown(findings: Findings, *, full: bool) -> str:
-    return _render(findings, MARKDOWN, full)
-
-
-def render_reddit(findings: Findings, *, full: bool) -> str:
-    return _render(findings, REDDIT, full)
-
-
-def render_bbcode(findings: Findings, *, full: bool) -> str:
-    return _render(findings, BBCODE, full)
-
-
-def _render(findings: Findings, marks: Marks, full: bool) -> str:
+def _render(marks: Marks, findings: Findings, *, full: bool) -> str:
     post = _painted(content.short(findings), marks)
     if not full:
         return f"{post}\n"
@@ -75,9 +64,9 @@ def _parts(block: Block, marks: Marks) -> Iterator[str]:
         case Commands() if block.commands:
             yield f"{escape(block.title)}:" if block.title else ""
             yield marks.code(block.commands)
-        case _:
-            if lines := text.block_lines(block):
-                yield marks.code(lines)
+        case Figures() if block.charts:
+            yield escape(block.caption)
+            yield marks.code(text.figure_lines(block.charts))
 
 
 def _list(items: Iterable[str], marks: Marks) -> str:
@@ -132,3 +121,5 @@ def _columns(table: Table) -> str:
 
 
 BBCODE = Marks(_no_brackets, "[b]{}[/b]", "- {}", "\n", _code, _columns, "{}:\n[spoiler]{}[/spoiler]")
+
+render_markdown, render_reddit, render_bbcode = (partial(_render, marks) for marks in (MARKDOWN, REDDIT, BBCODE))

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 from fswizard.model.analysis import Findings
 from fswizard.model.text import cells
 from fswizard.report import content
-from fswizard.report.blocks import Answer, Block, Bullets, Commands, Document, Facts, Figures, Ratios, Table, Words
+from fswizard.report.blocks import (
+    Answer,
+    Block,
+    Bullets,
+    Chart,
+    Commands,
+    Document,
+    Facts,
+    Figures,
+    Ratios,
+    Table,
+    Words,
+)
 from fswizard.report.layout import GAP, WIDTH, labelled, pad, table, wrap
 
 LABEL = 11
@@ -44,7 +57,8 @@ def block_lines(block: Block) -> list[str]:
             indent = max(LABEL, *(cells(label) + 1 for label, __ in block.rows), 0)
             lines = [line for label, text in block.rows for line in labelled(label, text, indent)]
         case Figures():
-            lines = list(_figures(block))
+            caption = wrap(block.caption, WIDTH) if block.caption else []
+            lines = [*caption, *([""] if caption else []), *figure_lines(block.charts)]
         case Ratios():
             return block_lines(block.table)
         case Table():
@@ -59,31 +73,23 @@ def block_lines(block: Block) -> list[str]:
     return [title, *lines] if title and lines else lines
 
 
-def _figures(block: Figures) -> Iterator[str]:
+def figure_lines(charts: Sequence[Chart]) -> Iterator[str]:
     """Each candidate's figure at each workload, in its unit; the best first, with the longest bar."""
-    every = [bar for chart in block.charts for bar in chart.bars]
-    if not every:
-        return
-    name = min(LONGEST_NAME, max(cells(bar.title) for bar in every))
-    figure = max(cells(bar.figure) for bar in every)
-    remark = max(cells(bar.remark) if bar.figure else 0 for bar in every)
+    every = [bar for chart in charts for bar in chart.bars]
+    name = min(LONGEST_NAME, max((cells(bar.title) for bar in every), default=0))
+    figure = max((cells(bar.figure) for bar in every), default=0)
+    remark = max((cells(bar.remark) for bar in every if bar.figure), default=0)
     room = max(SHORTEST_BAR, min(LONGEST_BAR, WIDTH - name - figure - remark - 4 * GAP))
-    yield from wrap(block.caption, WIDTH) if block.caption else ()
-    for number, chart in enumerate(block.charts):
-        if number or block.caption:
-            yield ""
-        yield from wrap(chart.title, WIDTH)
+    for number, chart in enumerate(charts):
+        yield from wrap(chart.title, WIDTH) if number == 0 else ["", *wrap(chart.title, WIDTH)]
         for bar in chart.bars:
-            title, *rest = wrap(bar.title, name)
-            left = f"  {pad(title, name)}  "
             if bar.figure:
                 drawn = pad(solid(bar.length, room, proven=bar.verdict != "open"), room)
-                yield f"{left}{drawn}  {pad(bar.figure, figure, right=True)}  {bar.remark}".rstrip()
+                right = [f"{drawn}  {pad(bar.figure, figure, right=True)}  {bar.remark}"]
             else:
-                reason, *more = wrap(bar.remark, WIDTH - cells(left))
-                yield left + reason
-                rest += [pad("", name + GAP) + line for line in more]
-            yield from (f"  {line}" for line in rest)
+                right = wrap(bar.remark, WIDTH - name - 2 * GAP)
+            for title, words in zip_longest(wrap(bar.title, name), right, fillvalue=""):
+                yield f"  {pad(title, name)}  {words}".rstrip()
 
 
 def solid(length: float, width: int, *, proven: bool = True) -> str:
