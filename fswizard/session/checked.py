@@ -1,4 +1,4 @@
-"""A plan from a file, or from another process, passes the same limits as choices on the command line."""
+"""What any plan must fulfil, whether it is made of choices or comes from a file or another process."""
 
 from __future__ import annotations
 
@@ -7,14 +7,20 @@ from dataclasses import replace
 
 from fswizard import recipes
 from fswizard.disks.choice import require_plausible
-from fswizard.disks.locations import located_candidates
+from fswizard.disks.locations import image_room_bytes, located_candidates
+from fswizard.disks.memory_limit import LEAST_BYTES as LEAST_MEMORY_LIMIT_BYTES
 from fswizard.errors import UsageError
-from fswizard.filesystems import parse_candidate
+from fswizard.filesystems import parse_candidate, require_members
 from fswizard.language import _
+from fswizard.model.estimates import free_when_aged_bytes
 from fswizard.model.filesystem import Candidate
-from fswizard.model.plan import Plan
+from fswizard.model.plan import MAXIMUM_ROUNDS, Plan, Target
+from fswizard.model.recipe import Recipe
 from fswizard.model.text import safe
-from fswizard.session.planning import check_limits, check_space, require_ageing
+from fswizard.model.units import binary_size_text, binary_text
+
+LEAST_OLD = 1.5
+"""The least image over the room that the workloads need; the rest is for old files."""
 
 
 def checked(plan: Plan) -> Plan:
@@ -26,8 +32,7 @@ def checked(plan: Plan) -> Plan:
     check_limits((plan.minimum_rounds, plan.maximum_rounds), plan.time_limit_s or None, plan.memory_limit_bytes)
     require_plausible(plan.target, plan.recipe)
     plan = replace(plan, candidates=_known(plan.candidates, plan), beside=_known(plan.beside, plan))
-    if any(candidate.aged for candidate in plan.candidates):
-        require_ageing(plan.candidates, plan.target, plan.recipe)
+    require_ageing(plan)
     return plan
 
 
@@ -37,10 +42,80 @@ def _known(candidates: Sequence[Candidate], plan: Plan) -> tuple[Candidate, ...]
         located = located_candidates([candidate.directory for candidate in candidates])
         return tuple(replace(now, name=then.name) for now, then in zip(located, candidates))
     known = []
-    for name in (candidate.name for candidate in candidates):
-        candidate = parse_candidate(name).on(len(plan.target.members))
-        if candidate.name != name:
-            raise UsageError(_("'{name}' isn't the name of a candidate.", name=safe(name)), _("Start a new run."))
+    for then in candidates:
+        candidate = parse_candidate(then.name).on(len(plan.target.members))
+        if candidate.name != then.name:
+            raise UsageError(_("'{name}' isn't the name of a candidate.", name=safe(then.name)), _("Start a new run."))
         check_space(candidate, plan.target, plan.recipe)
         known.append(candidate)
     return tuple(known)
+
+
+def check_limits(rounds: tuple[int, int], time_limit_s: float | None, memory_limit_bytes: int | None) -> None:
+    """UsageError where a limit that was chosen makes no sense."""
+    lowest, highest = rounds
+    if not 1 <= lowest <= highest <= MAXIMUM_ROUNDS:
+        raise UsageError(
+            _("{lowest}..{highest} isn't a range of rounds.", lowest=lowest, highest=highest),
+            _("Give MIN..MAX with 1 <= MIN <= MAX <= {maximum_rounds}.", maximum_rounds=MAXIMUM_ROUNDS),
+        )
+    if time_limit_s is not None and time_limit_s <= 0:
+        raise UsageError("--time 0 leaves no time to measure.", _("Give --time a duration such as 10m."))
+    if memory_limit_bytes and memory_limit_bytes < LEAST_MEMORY_LIMIT_BYTES:
+        least = binary_text(LEAST_MEMORY_LIMIT_BYTES)
+        raise UsageError(
+            _("{limit} of memory is too little for most programs to start.", limit=binary_text(memory_limit_bytes)),
+            _("Give --memory-limit at least {least_memory_limit}, or none.", least_memory_limit=least),
+        )
+
+
+def check_space(candidate: Candidate, target: Target, recipe: Recipe) -> None:
+    """UsageError where the target has too little room for a candidate, or too few members."""
+    require_members(candidate.name, candidate.array, len(target.members))
+    least_bytes = max(candidate.filesystem.minimum_bytes, recipe.image_bytes)
+    space_bytes = target.room_bytes(candidate.array)
+    if space_bytes < least_bytes:
+        text = _(
+            "{filesystem} needs at least {minimum}, and the target has {space}.",
+            filesystem=candidate.title,
+            minimum=binary_size_text(least_bytes),
+            space=binary_size_text(space_bytes),
+        )
+        raise UsageError(text, _("Choose larger devices or images, more of them, or leave it out."))
+
+
+def require_ageing(plan: Plan) -> None:
+    """UsageError where a plan has aged candidates and they can't be aged on its target, or measured once they are."""
+    target, recipe = plan.target, plan.recipe
+    if not plan.aged:
+        return
+    if target.kind != "image" or target.others:
+        raise UsageError(
+            _("Candidates can be aged in a single scratch image alone."),
+            _("Don't age them, or choose --target image:SIZE@DIRECTORY."),
+        )
+    if any(workload.job.fill_percent for workload in recipe.workloads):
+        raise UsageError(
+            _("The recipe {recipe} fills filesystems itself, which leaves no room for old files.", recipe=recipe.name),
+            _("Don't age them, or choose another recipe."),
+        )
+    least_bytes = round(LEAST_OLD * free_when_aged_bytes(recipe))
+    if target.size_bytes < least_bytes:
+        text = _(
+            "An image of {size} leaves too little room for old files beside the recipe {recipe}.",
+            size=binary_size_text(target.size_bytes),
+            recipe=recipe.name,
+        )
+        least = binary_text(least_bytes)
+        raise UsageError(text, _("It needs {least} or more: --target image:SIZE@DIRECTORY.", least=least))
+    images = 1 + len(plan.aged)
+    room_bytes = image_room_bytes(target.path)
+    if room_bytes < images * target.size_bytes:
+        text = _(
+            "Ageing takes {images} images of {size}, and there is room for {room} in {directory}.",
+            images=images,
+            size=binary_text(target.size_bytes),
+            room=binary_text(max(0, room_bytes)),
+            directory=safe(target.path),
+        )
+        raise UsageError(text, _("Name a directory with more free space, or age fewer candidates."))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from fswizard.disks.choice import TargetChoice, drive_at, drive_under, plan_target
 from fswizard.disks.exact_commands import planned_commands
-from fswizard.disks.locations import directory_candidates, image_room_bytes
-from fswizard.disks.memory_limit import LEAST_BYTES as LEAST_MEMORY_LIMIT_BYTES
+from fswizard.disks.locations import directory_candidates
 from fswizard.disks.way import why_root
 from fswizard.engines import engine, planned_age
 from fswizard.engines import programs as engine_programs
@@ -22,7 +21,6 @@ from fswizard.filesystems import (
     layout_availability,
     layout_candidates,
     parse_candidates,
-    require_members,
 )
 from fswizard.language import _, in_english, listing, n_
 from fswizard.model.drive import Drive
@@ -32,15 +30,14 @@ from fswizard.model.filesystem import AGED, Candidate
 from fswizard.model.plan import AGED_TIMES, MAXIMUM_ROUNDS, MINIMUM_ROUNDS, LeftOut, Plan, Target
 from fswizard.model.recipe import PlannedCommand, Recipe
 from fswizard.model.text import safe
-from fswizard.model.units import binary_size_text, binary_text, size_text
+from fswizard.model.units import size_text
 from fswizard.results import Entry
+from fswizard.session.checked import check_limits, check_space, require_ageing
 from fswizard.session.precedent import estimated
 from fswizard.system import host, programs
 from fswizard.system.commands import find
 
 DEFAULT_BASELINES = ("ext4", f"ext4:{AGED}")
-LEAST_OLD = 1.5
-"""The least image over the room that the workloads need; the rest is for old files."""
 MARGIN = 1.25
 """By so much a run may write more than expected where the user chose no limit."""
 
@@ -80,47 +77,36 @@ def make_plan(choices: Choices, history: Sequence[Entry] = ()) -> Plan:
         raise UsageError(_("Every test has weight 0."), _("Give at least one a weight above 0."))
     check_limits(choices.rounds, choices.time_limit_s, choices.memory_limit_bytes)
     target, losses, drive = plan_target(choices.target, recipe, choices.drive)
-    work = _work(recipe)
-    candidates, left_out = _candidates(choices, target, recipe, packages_of(_absent(work)))
-    baseline = choices.baseline
+    candidates, left_out = _candidates(choices, target, recipe)
     beside: tuple[Candidate, ...] = ()
     if choices.aged:
         candidates, beside = with_age(candidates)
-        baseline = next((candidate.name for candidate in candidates if candidate.as_new == baseline), baseline)
-    ageing = any(candidate.aged for candidate in candidates)
-    if ageing:
-        require_ageing(candidates, target, recipe)
-    require_programs(work, _("the recipe {recipe}", recipe=recipe.name), packages=[each.package for each in left_out])
-    names = [candidate.name for candidate in candidates]
-    if baseline and baseline not in names:
-        raise UsageError(
-            _("The baseline {baseline} is not among the candidates.", baseline=baseline),
-            _("They are: {names}.", names="; ".join(names)),
-        )
     if choices.drive and not target.others:
         drive = choices.drive
-    time_limit_s = choices.time_limit_s
-    if time_limit_s is None:
-        time_limit_s = recipe.minutes * 60 * (AGED_TIMES if ageing else 1)
-    limit_bytes = choices.memory_limit_bytes
-    if limit_bytes is None:
-        limit_bytes = memory_limit_bytes((workload.job for workload in recipe.workloads), host.this.memory_bytes())
     plan = Plan(
         recipe=recipe,
         candidates=candidates,
-        baseline=baseline or next((name for name in DEFAULT_BASELINES if name in names), names[0]),
+        baseline=_baseline(choices.baseline, candidates),
         target=target,
         drive=drive or drive_under(target, otherwise=candidates[0].directory, asking=True),
         needs=choices.needs,
-        time_limit_s=time_limit_s,
+        time_limit_s=choices.time_limit_s or 0.0,
         minimum_rounds=choices.rounds[0],
         maximum_rounds=choices.rounds[1],
         seed=random.randrange(1 << 31) if choices.seed is None else choices.seed,
-        memory_limit_bytes=limit_bytes,
+        memory_limit_bytes=choices.memory_limit_bytes or 0,
         losses=losses,
         beside=beside,
         left_out=left_out,
     )
+    require_ageing(plan)
+    lacking = [each.package for each in left_out]
+    require_programs(_work(recipe), _("the recipe {recipe}", recipe=recipe.name), packages=lacking)
+    if choices.time_limit_s is None:
+        plan = replace(plan, time_limit_s=recipe.minutes * 60 * (AGED_TIMES if plan.aged else 1))
+    if choices.memory_limit_bytes is None:
+        jobs = [workload.job for workload in recipe.workloads]
+        plan = replace(plan, memory_limit_bytes=memory_limit_bytes(jobs, host.this.memory_bytes()))
     plan = within_budget(estimated(plan, history), choices.write_budget_bytes)
     age = planned_age(plan.churn_bytes, free_when_aged_bytes(plan.recipe)) if plan.aged else None
     by_udisks = target.kind == "image" and not why_root(target, plan.measured)
@@ -132,45 +118,6 @@ def with_age(candidates: Sequence[Candidate]) -> tuple[tuple[Candidate, ...], tu
     """All of them aged, and new ones to be measured beside these."""
     new = {candidate.as_new: replace(candidate, name=candidate.as_new, aged=False) for candidate in candidates}
     return tuple(map(aged, new.values())), tuple(new.values())
-
-
-def require_ageing(candidates: Sequence[Candidate], target: Target, recipe: Recipe) -> None:
-    """UsageError where candidates can't be aged on the target, or measured once they are."""
-    if target.kind != "image" or target.others:
-        raise UsageError(
-            _("Candidates can be aged in a single scratch image alone."),
-            _("Don't age them, or choose --target image:SIZE@DIRECTORY."),
-        )
-    if any(workload.job.fill_percent for workload in recipe.workloads):
-        raise UsageError(
-            _("The recipe {recipe} fills filesystems itself, which leaves no room for old files.", recipe=recipe.name),
-            _("Don't age them, or choose another recipe."),
-        )
-    least_bytes = round(LEAST_OLD * free_when_aged_bytes(recipe))
-    if target.size_bytes < least_bytes:
-        text = _(
-            "An image of {size} leaves too little room for old files beside the recipe {recipe}.",
-            size=binary_size_text(target.size_bytes),
-            recipe=recipe.name,
-        )
-        raise UsageError(
-            text, _("It needs {least} or more: --target image:SIZE@DIRECTORY.", least=binary_text(least_bytes))
-        )
-    images = 1 + sum(candidate.aged for candidate in candidates)
-    room_bytes = image_room_bytes(target.path)
-    if room_bytes < images * target.size_bytes:
-        text = _(
-            "Ageing takes {images} images of {size}, and there is room for {room} in {directory}.",
-            images=images,
-            size=binary_text(target.size_bytes),
-            room=binary_text(max(0, room_bytes)),
-            directory=safe(target.path),
-        )
-        raise UsageError(text, _("Name a directory with more free space, or age fewer candidates."))
-
-
-def _work(recipe: Recipe) -> tuple[PlannedCommand, ...]:
-    return tuple(dict.fromkeys(command for workload in recipe.workloads for command in engine(workload.job).commands()))
 
 
 def within_budget(plan: Plan, chosen_bytes: float | None = None) -> Plan:
@@ -197,35 +144,34 @@ def within_budget(plan: Plan, chosen_bytes: float | None = None) -> Plan:
     return replace(plan, write_budget_bytes=int(chosen_bytes))
 
 
-def check_limits(rounds: tuple[int, int], time_limit_s: float | None, memory_limit_bytes: int | None) -> None:
-    """UsageError where a limit that was chosen makes no sense."""
-    lowest, highest = rounds
-    if not 1 <= lowest <= highest <= MAXIMUM_ROUNDS:
-        raise UsageError(
-            _("{lowest}..{highest} isn't a range of rounds.", lowest=lowest, highest=highest),
-            _("Give MIN..MAX with 1 <= MIN <= MAX <= {maximum_rounds}.", maximum_rounds=MAXIMUM_ROUNDS),
-        )
-    if time_limit_s is not None and time_limit_s <= 0:
-        raise UsageError("--time 0 leaves no time to measure.", _("Give --time a duration such as 10m."))
-    if memory_limit_bytes and memory_limit_bytes < LEAST_MEMORY_LIMIT_BYTES:
-        least = binary_text(LEAST_MEMORY_LIMIT_BYTES)
-        raise UsageError(
-            _("{limit} of memory is too little for most programs to start.", limit=binary_text(memory_limit_bytes)),
-            _("Give --memory-limit at least {least_memory_limit}, or none.", least_memory_limit=least),
-        )
+def _baseline(chosen: str, candidates: Sequence[Candidate]) -> str:
+    """The chosen one, which may be named without its age; else ext4, or the first."""
+    names = [candidate.name for candidate in candidates]
+    wanted = [chosen] if chosen else [*DEFAULT_BASELINES, names[0]]
+    for name in wanted:
+        if name in names:
+            return name
+    for candidate in candidates:
+        if candidate.as_new == chosen:
+            return candidate.name
+    raise UsageError(
+        _("The baseline {baseline} is not among the candidates.", baseline=chosen),
+        _("They are: {names}.", names="; ".join(names)),
+    )
 
 
-def _candidates(
-    choices: Choices, target: Target, recipe: Recipe, packages: Sequence[str]
-) -> tuple[tuple[Candidate, ...], tuple[LeftOut, ...]]:
-    """The candidates, and of those that nobody chose the ones that cannot be made; `packages` are missing, too."""
+def _candidates(choices: Choices, target: Target, recipe: Recipe) -> tuple[tuple[Candidate, ...], tuple[LeftOut, ...]]:
+    """The candidates that meet the needs, and of those that nobody chose the ones that cannot be made."""
     left_out: tuple[LeftOut, ...] = ()
     if target.kind == "directory":
         candidates = directory_candidates(choices.target.path)
     else:
         named = choices.candidates or _defaults(recipe, target)
-        states = [(candidate, available(candidate)) for candidate in (c.on(len(target.members)) for c in named)]
-        packages = [*packages, *(state.package for _, state in states)]
+        states = []
+        for candidate in named:
+            candidate_here = candidate.on(len(target.members))
+            states.append((candidate_here, available(candidate_here)))
+        packages = [*packages_of(_absent(_work(recipe))), *(state.package for _, state in states)]
         usable = [(candidate, state) for candidate, state in states if state.usable]
         if usable and not choices.candidates:
             left_out = tuple(LeftOut(c.name, state.reason, state.package) for c, state in states if not state.usable)
@@ -236,10 +182,10 @@ def _candidates(
         candidates = tuple(candidate for candidate, _ in states)
     fitting = tuple(candidate for candidate in candidates if not candidate.lacking(choices.needs))
     if not fitting:
-        short = [
-            _("{candidate} lacks {features}", candidate=c.name, features=listing(c.lacking(choices.needs)))
-            for c in candidates
-        ]
+        short = []
+        for candidate in candidates:
+            features = listing(candidate.lacking(choices.needs))
+            short.append(_("{candidate} lacks {features}", candidate=candidate.name, features=features))
         text = _(
             "No candidate has all that you need ({needs}): {short}.",
             needs=", ".join(choices.needs),
@@ -263,13 +209,16 @@ def _defaults(recipe: Recipe, target: Target) -> tuple[Candidate, ...]:
     return (large_enough or candidates) if target.others else candidates
 
 
+# What must be installed
+
+
 def available(candidate: Candidate) -> Availability:
     """Whether its filesystem can be made here, and its layout."""
     state = availability(candidate.filesystem)
     return layout_availability(candidate.array.layout) if state.usable and candidate.array else state
 
 
-def require_available(candidate: Candidate, state: Availability, *, packages: Sequence[str] = ()) -> None:
+def require_available(candidate: Candidate, state: Availability, *, packages: Collection[str] = ()) -> None:
     """Missing where it cannot be made; the hint is one command that brings `packages`, too, if a package helps."""
     if not state.usable:
         name = candidate.name if candidate.array else candidate.filesystem.title
@@ -277,22 +226,7 @@ def require_available(candidate: Candidate, state: Availability, *, packages: Se
         raise Missing(_("{name} cannot be made here: {reason}", name=name, reason=state.reason), hint)
 
 
-def check_space(candidate: Candidate, target: Target, recipe: Recipe) -> None:
-    """UsageError where the target has too little room for a candidate, or too few members."""
-    require_members(candidate.name, candidate.array, len(target.members))
-    least_bytes = max(candidate.filesystem.minimum_bytes, recipe.image_bytes)
-    space_bytes = target.room_bytes(candidate.array)
-    if space_bytes < least_bytes:
-        text = _(
-            "{filesystem} needs at least {minimum}, and the target has {space}.",
-            filesystem=candidate.title,
-            minimum=binary_size_text(least_bytes),
-            space=binary_size_text(space_bytes),
-        )
-        raise UsageError(text, _("Choose larger devices or images, more of them, or leave it out."))
-
-
-def require_programs(commands: Sequence[PlannedCommand], what: str, *, packages: Sequence[str] = ()) -> None:
+def require_programs(commands: Sequence[PlannedCommand], what: str, *, packages: Collection[str] = ()) -> None:
     """Missing where a program of `commands`, which `what` needs, is absent; the hint brings `packages`, too."""
     if absent := _absent(commands):
         text = n_(
@@ -314,14 +248,18 @@ def absent_programs(recipe: Recipe) -> dict[str, list[str]]:
     return {name: programs for name, programs in absent.items() if programs}
 
 
-def _absent(commands: Sequence[PlannedCommand]) -> list[str]:
-    """Programs of `commands` that are not there."""
-    named = dict.fromkeys(command.argv[0] if command.argv else "" for command in commands)
-    return [name for name in named if not name.startswith("python") and find(name) is None]
-
-
 def packages_of(names: Sequence[str]) -> list[str]:
     """What brings programs, each of its distribution's."""
     known = {program.name: program.packages for program in (*programs.PROGRAMS, *engine_programs())}
     system = host.this.distribution()
     return [programs.package_of({"": name, **known.get(name, {})}, system) for name in names]
+
+
+def _work(recipe: Recipe) -> tuple[PlannedCommand, ...]:
+    return tuple(dict.fromkeys(command for workload in recipe.workloads for command in engine(workload.job).commands()))
+
+
+def _absent(commands: Sequence[PlannedCommand]) -> list[str]:
+    """Programs of `commands` that are not there."""
+    named = dict.fromkeys(command.argv[0] if command.argv else "" for command in commands)
+    return [name for name in named if not name.startswith("python") and find(name) is None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 
 from fswizard.disks.prepared import CandidateFailed, PreparedTarget
@@ -17,7 +17,7 @@ from fswizard.model.plan import Plan, Trial
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Failure, Sample
 from fswizard.progress.emitter import Emitter
-from fswizard.progress.workload_events import Doing, Progress, Ran, SeriesRecorder, Tell, WorkloadEvent
+from fswizard.progress.workload_events import Doing, Measured, Progress, Ran, SeriesRecorder, Tell, WorkloadEvent
 from fswizard.session import direct_io, doubts
 from fswizard.system import clock
 from fswizard.system.block_stats import Counters, counters
@@ -84,21 +84,26 @@ async def _device_blamed_first(prepared: PreparedTarget) -> AsyncIterator[None]:
 
 async def _require_possible(plan: Plan, workload: Workload, prepared: PreparedTarget, emitter: Emitter) -> None:
     """RunFailed where a workload fails without any filesystem as well."""
-    try:
+    with suppress(Missing, Refused):
         device = await prepared.bare() if workload.job.runs_bare else None
-        if device is not None:
-            title = _("{workload} without a filesystem", workload=_(workload.title))
-            emitter.begin("raw", title, workload=workload.name)
-            limits = {"seconds": LEAST_BARE_S, "bytes_per_s": LITTLE_BYTES_PER_S}
-            await engine(workload.job).run_bare(device, lambda event: None, seed=plan.seed, **limits)
-    except WorkloadFailed as problem:
-        raise RunFailed(
-            _("{workload} cannot be measured on this machine: {text}", workload=_(workload.title), text=problem.text),
-            _("It failed without any filesystem, so no candidate is to blame for it."),
-            problem.details,
-        ) from problem
-    except (Missing, Refused):
-        return
+        if device is None:
+            return
+        title = _("{workload} without a filesystem", workload=_(workload.title))
+        emitter.begin("raw", title, workload=workload.name)
+        try:
+            await engine(workload.job).run_bare(
+                device, lambda event: None, seed=plan.seed, seconds=LEAST_BARE_S, bytes_per_s=LITTLE_BYTES_PER_S
+            )
+        except WorkloadFailed as problem:
+            raise RunFailed(
+                _(
+                    "{workload} cannot be measured on this machine: {text}",
+                    workload=_(workload.title),
+                    text=problem.text,
+                ),
+                _("It failed without any filesystem, so no candidate is to blame for it."),
+                problem.details,
+            ) from problem
 
 
 async def run_bare(
@@ -112,32 +117,27 @@ async def run_bare(
     """
     workloads = [workload for workload in plan.recipe.workloads if workload.job.runs_bare]
     share = seconds / (sum(workload.seconds for workload in workloads) or 1.0)
-    chosen = []
-    for workload in workloads:
-        rate = _fastest(workload, samples)
-        if rate and workload.seconds * share >= LEAST_BARE_S:
-            chosen.append((workload, rate))
+    fastest: dict[str, float] = {}
+    for sample in samples:
+        if sample.candidate and sample.metric == THROUGHPUT.name:
+            fastest[sample.workload] = max(sample.value, fastest.get(sample.workload, 0.0))
+    chosen = [w for w in workloads if fastest.get(w.name) and w.seconds * share >= LEAST_BARE_S]
     try:
         async with _device_blamed_first(prepared):
             device = await prepared.bare() if chosen else None
             if device is None:
                 return
-            for workload, rate in chosen:
-                title = _("{workload} without a filesystem", workload=_(workload.title))
+            for workload in chosen:
                 expected_s = workload.seconds * share
+                title = _("{workload} without a filesystem", workload=_(workload.title))
                 emitter.begin("raw", title, workload=workload.name, expected_s=expected_s)
-                run = partial(engine(workload.job).run_bare, device, seed=plan.seed + number, bytes_per_s=rate)
-                await _emit_all(workload, device.devices, emitter, partial(run, seconds=expected_s), as_root=True)
+                run = partial(engine(workload.job).run_bare, device, seed=plan.seed + number, seconds=expected_s)
+                run = partial(run, bytes_per_s=fastest[workload.name])
+                await _emit_all(workload, device.devices, emitter, run, as_root=True)
     except WorkloadFailed as problem:
         emitter.skipped(problem.text)
     except (Missing, Refused) as error:
         emitter.skipped(error.message)
-
-
-def _fastest(workload: Workload, samples: Sequence[Sample]) -> float:
-    """Bytes a second that a candidate reached at most; 0 where none has figures."""
-    reached = (s.value for s in samples if s.candidate and (s.workload, s.metric) == (workload.name, THROUGHPUT.name))
-    return max(reached, default=0.0)
 
 
 async def _run_workload(
@@ -156,36 +156,42 @@ async def _run_workload(
 
 
 async def _emit_all(
-    workload: Workload, devices: Sequence[str], emitter: Emitter, work: Callable[[Tell], Awaitable[None]],
-    *, as_root: bool = False,
-) -> Counters | None:  # fmt: skip
+    workload: Workload,
+    devices: Sequence[str],
+    emitter: Emitter,
+    work: Callable[[Tell], Awaitable[None]],
+    *,
+    as_root: bool = False,
+) -> Counters | None:
     """Do the `work` of a workload on `devices`, and turn its events into those of the run.
 
     What the device had counted when the preparation was over, where it counts.
     """
-    text, emitted_at, series = workload.title, 0.0, SeriesRecorder()
+    text, emitted_s, series = workload.title, 0.0, SeriesRecorder()
     counted: Counters | None = None
 
     def emit(event: WorkloadEvent) -> None:
-        nonlocal text, emitted_at, counted
-        if isinstance(event, Doing):
-            if event.measured:
-                counted = counted or counters(*devices)
-                series.begin(clock.monotonic())
-            text = event.text
-            emitter.progress(text, Progress(None), preparing=not series.began)
-        elif isinstance(event, Progress):
-            series.take(event, clock.monotonic())
-            if clock.monotonic() - emitted_at >= EMIT_EVERY_S:
-                emitted_at = clock.monotonic()
-                emitter.progress(text, event, preparing=not series.began)
-        elif isinstance(event, Ran):
-            emitter.command_ended(event.finished, as_root=as_root)
-        else:
-            primary = event.metric.name == workload.metric.name
-            emitter.sample(event.metric, event.value, workload=workload.name, primary=primary)
-            if event.metric == SHARE_DONE:
-                emitter.doubt(doubts.ended_early(workload, emitter.trial.candidate))
+        nonlocal text, emitted_s, counted
+        match event:
+            case Doing():
+                text = event.text
+                if event.measured:
+                    counted = counted or counters(*devices)
+                    series.begin(clock.monotonic())
+                emitter.progress(text, Progress(None), preparing=not series.began)
+            case Progress():
+                now_s = clock.monotonic()
+                series.take(event, now_s)
+                if now_s - emitted_s >= EMIT_EVERY_S:
+                    emitted_s = now_s
+                    emitter.progress(text, event, preparing=not series.began)
+            case Ran():
+                emitter.command_ended(event.finished, as_root=as_root)
+            case Measured():
+                primary = event.metric.name == workload.metric.name
+                emitter.sample(event.metric, event.value, workload=workload.name, primary=primary)
+                if event.metric == SHARE_DONE:
+                    emitter.doubt(doubts.ended_early(workload, emitter.trial.candidate))
 
     await work(emit)
     if series.rates:
