@@ -16,7 +16,6 @@ from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import LUKS, MD
 from fswizard.model.plan import FORMAT, MOUNTING, Target
 from fswizard.model.recipe import PlannedCommand
-from fswizard.model.units import binary_size_text
 
 ARRAY, VOLUME, POOL, LABEL = "ARRAY", "VOLUME", "POOL", "LABEL"
 """Stand for the name that a run makes up, of an array, a volume, a pool or a btrfs."""
@@ -73,7 +72,7 @@ def planned_commands(
 
 def _imaging(image: str, device: str, size_bytes: int) -> Iterator[PlannedCommand]:
     """Write an image, and make it a device, unless it is worked on as the file that it is."""
-    reserve, fill = commands.make_image(size_bytes, binary_size_text(size_bytes), image)
+    reserve, fill = commands.make_image(size_bytes, image)
     yield PlannedCommand(reserve, text="reserve")
     yield PlannedCommand(fill, text="fill")
     if device != image:

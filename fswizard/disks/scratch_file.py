@@ -62,7 +62,7 @@ class ScratchFile:
 
         Raises RunFailed where the disk is full or fails, and Refused where the filesystem below stores it otherwise.
         """
-        reserve, fill = make_image(self.size_bytes, str(self.size_bytes), self.path)
+        reserve, fill = make_image(self.size_bytes, self.path)
         reserved = await self._finish(reserve)
         if os.strerror(errno.EOPNOTSUPP) not in reserved.output:  # as of ext2 and ext3: writing takes its room there
             self._succeeded(reserved)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fswizard.filesystems import mounting as grammar
 from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import DEGRADED, DMSETUP, Array
+from fswizard.model.units import binary_size_text
 
 Command = tuple[str, ...]
 Commands = tuple[Command, ...]
@@ -65,14 +66,11 @@ class DeviceNames:
     """Of a filesystem that is made to be kept."""
 
 
-def make_image(size_bytes: int, length: str, image: str) -> Commands:
-    """Programs that take an image's room, and write all of it.
-
-    `length` is its size, as fallocate(1) reads it.
-    """
+def make_image(size_bytes: int, image: str) -> Commands:
+    """Programs that take an image's room, and write all of it."""
     blocks = f"count={size_bytes // IMAGE_UNIT_BYTES}"
     fill = ("dd", "if=/dev/zero", f"of={image}", "bs=4M", blocks, "oflag=direct")
-    return (("fallocate", "--length", length, image), fill)
+    return (("fallocate", "--length", binary_size_text(size_bytes), image), fill)
 
 
 def wipe(path: str) -> Command:

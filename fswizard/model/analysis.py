@@ -76,7 +76,7 @@ class Ratio:
 
     def within(self, limit: float) -> bool:
         """It is known to lie between 1/limit and `limit`."""
-        return bool(self.low and self.high and self.low >= 1 / limit and self.high <= limit)
+        return self.reach <= limit - 1
 
     @property
     def reach(self) -> float:

@@ -20,11 +20,12 @@ _LOCK = threading.RLock()
 def to_json(value: Any) -> Any:
     """Plain JSON values for a model object; fields that stand at their default are left out."""
     if dataclasses.is_dataclass(value):
-        return {
-            field.name: to_json(getattr(value, field.name))
-            for field in dataclasses.fields(value)
-            if getattr(value, field.name) != _default(field)
-        }
+        table = {}
+        for field in dataclasses.fields(value):
+            item = getattr(value, field.name)
+            if item != field.default and (item or field.default_factory is dataclasses.MISSING):
+                table[field.name] = to_json(item)
+        return table
     if isinstance(value, Mapping):
         return {key: to_json(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
@@ -34,11 +35,6 @@ def to_json(value: Any) -> Any:
     if isinstance(value, language.Message):
         return language.to_json(value)
     return str(value) if isinstance(value, Path) else value
-
-
-def tagged(value: Any) -> dict[str, Any]:
-    """Like `to_json`, with the type's name beside the fields: for streams of different objects."""
-    return {"type": type(value).__name__, **to_json(value)}
 
 
 def from_json(kind: type[T], data: Any) -> T:
@@ -75,7 +71,3 @@ def _objects(data: Any) -> Iterator[dict[str, Any]]:
         data = list(data.values())
     for item in data if isinstance(data, list) else ():
         yield from _objects(item)
-
-
-def _default(field: dataclasses.Field[Any]) -> Any:
-    return field.default_factory() if field.default_factory is not dataclasses.MISSING else field.default

@@ -10,7 +10,7 @@ from typing import Any
 from fswizard.language import _
 from fswizard.model import events
 from fswizard.model.analysis import Analysis, Answer
-from fswizard.model.codec import tagged
+from fswizard.model.codec import to_json
 from fswizard.model.plan import Plan
 from fswizard.model.result import Environment, Result
 from fswizard.model.text import harmless
@@ -78,7 +78,9 @@ def lines(result: Result, analysis: Analysis | None = None, answer: Answer | Non
 
 def encoded(line: Line) -> bytes:
     """A line as it stands in the file; its type comes first, so that a reader can pass over a line unread."""
-    text = json.dumps(tagged(line), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(
+        {"type": type(line).__name__, **to_json(line)}, ensure_ascii=False, allow_nan=False, separators=(",", ":")
+    )
     return text.encode("utf-8", "backslashreplace") + b"\n"
 
 

@@ -231,6 +231,7 @@ class RunState:
             run_fraction=0.0,
             skipped=tuple(name for name in self.skipped if name not in result.candidates_left),
             rounds_began_s=None,
+            trial=(0, ""),
             trials=0,
             before_bytes=result.counted_bytes,
             ended=None,

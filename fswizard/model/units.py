@@ -1,6 +1,6 @@
 """Sizes, durations and ratios as people write them, in the reader's language; and as programs read them, and back.
 
-`binary_size_text` and `decimal_size_text` are for programs.
+`binary_size_text` is for programs.
 """
 
 from __future__ import annotations
@@ -68,17 +68,8 @@ def _scaled(value: float, step: int, messages: tuple[str, ...]) -> tuple[float, 
     return value, messages[-1]
 
 
-def binary_size_text(size_bytes: int) -> str:
-    """A size as `parse_size` reads it, exactly where a unit divides it: `2G`, `1536M`."""
-    return _typed(size_bytes, BINARY)
-
-
-def decimal_size_text(size_bytes: int) -> str:
-    """The same for what is written: `50G` as `parse_size` reads it in powers of 1000."""
-    return _typed(size_bytes, DECIMAL)
-
-
-def _typed(size_bytes: int, step: int) -> str:
+def binary_size_text(size_bytes: int, step: int = BINARY) -> str:
+    """A size as `parse_size` reads it with that step, exactly where a unit divides it: `2G`, `1536M`."""
     for power, unit in ((4, "T"), (3, "G"), (2, "M"), (1, "K")):
         if size_bytes and size_bytes % step**power == 0:
             return f"{size_bytes // step**power}{unit}"

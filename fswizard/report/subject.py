@@ -12,9 +12,9 @@ from fswizard.model.plan import Plan, Target
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Outcome
 from fswizard.model.units import (
+    DECIMAL,
     binary_size_text,
     binary_text,
-    decimal_size_text,
     duration_text,
     rounds_text,
     size_text,
@@ -142,7 +142,7 @@ def repeat_command(plan: Plan) -> str:
         words += ["--memory-limit", "none"]
     budget = plan.write_budget_bytes
     if budget != usual_budget_bytes(plan.drive):
-        words += ["--write-budget", "none" if budget is None else decimal_size_text(budget)]
+        words += ["--write-budget", "none" if budget is None else binary_size_text(budget, DECIMAL)]
     if plan.needs:
         words += ["--need", ",".join(plan.needs)]
     return shlex.join(words)

@@ -14,7 +14,7 @@ import pytest
 from fswizard import language
 from fswizard.language import _, joined, listing, n_, number, p_
 from fswizard.model.codec import from_json, to_json
-from fswizard.model.units import binary_size_text, count_text, decimal_size_text, duration_text, size_text, speed_text
+from fswizard.model.units import binary_size_text, count_text, duration_text, size_text, speed_text
 from tests.fakes.translation import catalog_of, known
 
 TRANSLATED = {
@@ -49,7 +49,7 @@ def test_plural_forms_and_numbers_are_those_of_the_language(german: None) -> Non
 def test_figures_for_people_are_written_as_in_the_language_and_those_for_programs_are_not(german: None) -> None:
     assert [size_text(2_147_483_648), count_text(1160.0)] == ["2,15 GB", "1.160"]
     assert [speed_text(1.11), duration_text(6000)] == ["11 % schneller", "1 Std. 40 Min."]
-    assert [binary_size_text(1536 << 20), decimal_size_text(1500)] == ["1536M", "1500"]
+    assert [binary_size_text(1536 << 20), binary_size_text(1500)] == ["1536M", "1500"]
 
 
 def test_what_has_no_translation_is_shown_in_english(german: None) -> None:

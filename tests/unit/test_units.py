@@ -9,7 +9,6 @@ from fswizard.model.units import (
     DECIMAL,
     binary_size_text,
     binary_text,
-    decimal_size_text,
     duration_text,
     figure_text,
     parse_duration,
@@ -42,7 +41,7 @@ def test_what_is_no_size_is_refused_with_an_example(text: str) -> None:
 
 @given(st.integers(1, 1 << 50))
 def test_a_size_written_is_read_back(size: int) -> None:
-    assert parse_size(binary_size_text(size)) == parse_size(decimal_size_text(size), DECIMAL) == size
+    assert parse_size(binary_size_text(size)) == parse_size(binary_size_text(size, DECIMAL), DECIMAL) == size
 
 
 def test_a_time_without_a_unit_is_asked_for_one() -> None:
