@@ -9,7 +9,7 @@ import sys
 
 from fswizard import language
 from fswizard.errors import ExitCode, FswizardError, RunFailed, UsageError
-from fswizard.language import _, shown
+from fswizard.language import _
 from fswizard.model.text import plain, safe_lines
 from fswizard.system import files
 from fswizard.tui import run_wizard
@@ -96,9 +96,9 @@ def _failed_at_output(error: OSError) -> int:
 
 def _emit(error: FswizardError) -> None:
     """An error of a run's process is in English."""
-    print(f"fswizard: {safe_lines(shown(error.message))}", file=sys.stderr)
+    print(f"fswizard: {safe_lines(_(error.message))}", file=sys.stderr)
     if error.hint:
-        print(f"  {safe_lines(shown(error.hint))}", file=sys.stderr)
+        print(f"  {safe_lines(_(error.hint))}", file=sys.stderr)
     if error.details:
         print("\n".join(f"  | {line}" for line in error.details.splitlines()), file=sys.stderr)
 

@@ -11,16 +11,15 @@ from fswizard.errors import UsageError
 from fswizard.language import _
 
 SUBCOMMANDS = {
+    "run": "fswizard.cli.run.Run",
+    "report": "fswizard.cli.report.Report",
+    "history": "fswizard.cli.history.History",
     "drives": "fswizard.cli.drives.Drives",
     "smr": "fswizard.cli.smr.Smr",
-    "recipes": "fswizard.cli.recipes.Recipes",
-    "plan": "fswizard.cli.run.Plan",
-    "run": "fswizard.cli.run.Run",
-    "watch": "fswizard.cli.watch.Watch",
-    "report": "fswizard.cli.report.Report",
     "set-up": "fswizard.cli.set_up.SetUp",
-    "history": "fswizard.cli.history.History",
+    "watch": "fswizard.cli.watch.Watch",
     "doctor": "fswizard.cli.doctor.Doctor",
+    "recipes": "fswizard.cli.recipes.Recipes",
     "clean": "fswizard.cli.clean.Clean",
 }
 
@@ -39,7 +38,7 @@ class Fswizard(Command):
 
     def main(self, *words: str) -> int:
         if self.demo:
-            return self._show(*words)
+            return self._demo(words[0] if words else "")
         if words:
             near = difflib.get_close_matches(words[0], SUBCOMMANDS, 1)
             raise UsageError(
@@ -54,11 +53,9 @@ class Fswizard(Command):
 
         return run_wizard()
 
-    def _show(self, name: str = "", *more: str) -> int:
+    def _demo(self, name: str) -> int:
         from fswizard.demo import find_story
 
-        if more:
-            raise UsageError(_("--demo shows one story at a time."), _("Leave out {words}.", words=" ".join(more)))
         story = find_story(name) if name else None
         from fswizard.demo.app import run_demo
 

@@ -9,10 +9,9 @@ from fswizard.cli.command import Command
 from fswizard.disks import rights
 from fswizard.disks.journal import clean, leftovers
 from fswizard.errors import ExitCode, FswizardError
-from fswizard.language import _, shown
-from fswizard.model.text import cells, safe, safe_lines
+from fswizard.language import _
+from fswizard.model.text import safe, safe_lines
 from fswizard.model.units import size_text
-from fswizard.report.layout import pad
 from fswizard.session import why_not
 
 
@@ -25,25 +24,22 @@ class Clean(Command):
             print(_("Nothing was left behind."), file=sys.stderr)
         code = ExitCode.OK
         for leftover in dead:
-            size, there = size_text(leftover.size_bytes), leftover.present
+            size, present = size_text(leftover.size_bytes), leftover.present
             try:
                 if leftover.needs_root:
                     rights.authorise()
                 for sentence in clean(leftover):
-                    print(shown(sentence), file=sys.stderr)
+                    print(_(sentence), file=sys.stderr)
             except FswizardError as error:
-                words = filter(None, (f"fswizard: {shown(error.message)}", shown(error.hint), error.details))
+                words = filter(None, (f"fswizard: {_(error.message)}", _(error.hint), error.details))
                 print(*map(safe_lines, words), sep="\n  ", file=sys.stderr)
                 code = error.exit_code
-            for directory in there:
+            for directory in present:
                 if not directory.exists():
                     print(_("removed {path} ({size})", path=safe(str(directory)), size=size))
             if leftover.result is not None and leftover.result.exists():
                 name = shlex.quote(safe(str(leftover.result)))
-                commands = {_("Its figures so far:"): f"fswizard report {name}"}
+                print(_("Its figures so far:"), f"fswizard report {name}", file=sys.stderr)
                 if not why_not(leftover.result):
-                    commands[_("To resume it:")] = f"fswizard run --resume {name}"
-                width = max(map(cells, commands))
-                for label, command in commands.items():
-                    print(f"{pad(label, width)} {command}", file=sys.stderr)
+                    print(_("To resume it:"), f"fswizard run --resume {name}", file=sys.stderr)
         return code

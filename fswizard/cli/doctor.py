@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import shlex
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from plumbum import cli
 
@@ -17,97 +16,59 @@ from fswizard.cli.output import wrapped
 from fswizard.disks import rights, way
 from fswizard.disks.memory_limit import ways as memory_limit_ways
 from fswizard.errors import ExitCode
-from fswizard.language import N_, _, in_english, shown
-from fswizard.model.text import cells
+from fswizard.language import _
+from fswizard.report.layout import pad
 from fswizard.system import commands, host, programs
 from fswizard.system.install import obstacle, offer
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Something that was looked for; in English."""
+    """Something that measuring needs or profits from."""
 
     name: str
-    purpose: str
     required: bool
     """The default run needs it."""
-    found: bool
+    reason: str = ""
+    """Why it cannot be used; empty where it can."""
     version: str = ""
     package: str = ""
-    """What would bring it; empty where no package does."""
-    reason: str = ""
-    """Why it is not to be had although nothing is missing that a package could bring."""
+    """What would bring it; empty where it is there, or no package does."""
 
 
-@in_english()
-def examine() -> tuple[Checked, ...]:
-    """Everything that measuring needs or profits from."""
-    root = rights.state()
-    present, ways = host.this.has_loop_devices(), memory_limit_ways()
-    reason = "" if present else N_("The kernel has none: run `modprobe loop` as root, or leave the container.")
-    loop_devices = Checked(N_("loop devices"), N_("scratch images"), True, present, reason=reason)
-    reason = "" if ways else N_("The kernel has no memory cgroup that root can use.")
-    purpose = N_("measuring beyond what memory can cache")
-    limit = Checked(N_("memory limit"), purpose, False, bool(ways), ", ".join(ways), reason=reason)
-    return (*_filesystems(), *_programs(root), loop_devices, _images(root), _root(root), limit)
-
-
-def _filesystems() -> Iterator[Checked]:
+def examine() -> Iterator[Checked]:
     for name, filesystem in filesystems.catalogue().items():
         state = filesystems.availability(filesystem)
-        required = name in filesystems.ORDINARY
-        version = state.version or (_("through {driver}", driver=state.driver.name) if state.driver else "")
-        yield Checked(name, filesystem.summary, required, state.usable, version, state.package, state.reason)
-
-
-def _programs(root: rights.State) -> Iterator[Checked]:
-    system = host.this.distribution()
+        driver = _("through {driver}", driver=state.driver.name) if state.driver else ""
+        yield Checked(name, name in filesystems.ORDINARY, state.reason, state.version or driver, state.package)
+    root = rights.state()
     for program in (*programs.PROGRAMS, *engines.programs()):
-        path = commands.find(program.name)
-        reason = host.why_not_started(path) if path else ""
-        present = path is not None and not reason
         required = program.required or (program.name == "sudo" and root == "none")
-        package = "" if present else programs.package_of({"": program.name, **program.packages}, system)
-        version = host.tool_version(program.name) if present else ""
-        yield Checked(program.name, program.purpose, required, present, version, package, reason)
-
-
-def _images(root: rights.State) -> Checked:
-    """Scratch images, which the default run needs: by udisks2, or else as root."""
-    version, reason = way.udisks()
-    name, purpose = N_("scratch images"), N_("making and mounting filesystems in scratch images")
-    if reason or not os.geteuid():
-        return replace(_root(root), name=name, purpose=purpose, required=True)
-    text = _("udisks2 {version}, without a password", version=".".join(map(str, version)))
-    return Checked(name, purpose, True, True, text)
-
-
-def _root(root: rights.State) -> Checked:
-    """How root's rights are had, for what udisks2 does not do."""
-    name, purpose = N_("root's rights"), N_("disks of their own, arrays, and mount options that udisks2 refuses")
-    how = rights.REASONS[root]
-    if root == "none":
-        return Checked(name, purpose, False, False, reason=f"{how}.")
-    return Checked(name, purpose, False, True, how)
-
-
-def report(checked: Sequence[Checked]) -> str:
-    """What was found, for people, within 80 columns."""
-    lines = [f"{host.this.distribution().title}, Linux {platform.release()}"]
-    groups = ((_("Needed for the default run"), True), (_("For more filesystems, workloads and formats"), False))
-    for title, required in groups:
-        if items := [item for item in checked if item.required is required]:
-            lines += ["", title, *map(_line, items)]
-    return "\n".join(lines)
-
-
-def _line(item: Checked) -> str:
-    name = shown(item.name)
-    name += " " * (13 - cells(name))
-    if item.found:
-        return f"  ✓ {name} {shown(item.version)}".rstrip()
-    reason = shown(item.reason) or _("not installed; for {purpose}", purpose=shown(item.purpose))
-    return "\n".join(wrapped(reason, f"  ✗ {name} ", " " * 18, 80))
+        path = commands.find(program.name)
+        absent = _("not installed; for {purpose}", purpose=_(program.purpose))
+        if reason := host.why_not_started(path) if path else absent:
+            package = programs.package_of({"": program.name, **program.packages}, host.this.distribution())
+            yield Checked(program.name, required, reason, package=package)
+        else:
+            yield Checked(program.name, required, version=host.tool_version(program.name))
+    reason = (
+        ""
+        if host.this.has_loop_devices()
+        else _("The kernel has none: run `modprobe loop` as root, or leave the container.")
+    )
+    yield Checked(_("loop devices"), True, reason)
+    how = _(rights.REASONS[root])
+    as_root = {"reason": f"{how}."} if root == "none" else {"version": how}
+    version, no_udisks = way.udisks()
+    if no_udisks or not os.geteuid():
+        yield Checked(_("scratch images"), True, **as_root)
+    else:
+        number = ".".join(map(str, version))
+        yield Checked(_("scratch images"), True, version=_("udisks2 {version}, without a password", version=number))
+    yield Checked(_("root's rights"), False, **as_root)
+    ways = ", ".join(memory_limit_ways())
+    reason = "" if ways else _("The kernel has no memory cgroup that root can use.")
+    yield Checked(_("memory limit"), False, reason, ways)
 
 
 class Doctor(Command):
@@ -115,35 +76,39 @@ class Doctor(Command):
 
     PROGNAME = "fswizard doctor"
 
-    as_json = cli.Flag("--json", help=_("print JSON"))
     install = cli.Flag("--install", help=_("install what is missing, after asking"))
     needed = cli.Flag("--needed", help=_("check only what the default run needs"))
 
     def main(self) -> int:
-        checked = self._look()
+        checked = self._examine()
         missing = sorted({item.package for item in checked if item.package})
         prevented = obstacle() if self.install and missing else ""
         if self.install and missing and not prevented and offer(missing):
-            checked = self._look()
+            checked = self._examine()
             missing = sorted({item.package for item in checked if item.package})
-        self._emit(checked, missing, prevented)
-        return ExitCode.OK if all(item.found for item in checked if item.required) else ExitCode.MISSING
-
-    def _look(self) -> tuple[Checked, ...]:
-        return tuple(item for item in examine() if item.required or not self.needed)
-
-    def _emit(self, checked: Sequence[Checked], missing: Sequence[str], prevented: str) -> None:
+        print(f"{host.this.distribution().title}, Linux {platform.release()}")
+        groups = {True: _("Needed for the default run"), False: _("For more filesystems, workloads and formats")}
+        for required, title in groups.items():
+            items = [item for item in checked if item.required is required]
+            if items:
+                print("", title, *map(_line, items), sep="\n")
         command = shlex.join(programs.install_command(missing))
-        if self.as_json:
-            print(json.dumps({"checked": [asdict(item) for item in checked], "command": command}, indent=2))
-            return
-        print(report(checked))
-        install = _("To install what is missing:")
-        if command and self.install:
-            print(f"\n{prevented or install}\n  {command}")
-        elif command:
-            print(f"\n{install}\n  {command}\n{_('or: {command}', command='fswizard doctor --install')}")
+        if command:
+            print(f"\n{prevented or _('To install what is missing:')}\n  {command}")
+            if not self.install:
+                print(_("or: {command}", command="fswizard doctor --install"))
         elif missing:
             packages = ", ".join(missing)
             text = _("Install these packages with your distribution's package manager: {packages}.", packages=packages)
             print(f"\n{text}")
+        return ExitCode.MISSING if any(item.required and item.reason for item in checked) else ExitCode.OK
+
+    def _examine(self) -> list[Checked]:
+        return [item for item in examine() if item.required or not self.needed]
+
+
+def _line(item: Checked) -> str:
+    name = pad(item.name, 13)
+    if item.reason:
+        return "\n".join(wrapped(item.reason, f"  ✗ {name} ", " " * 18, 80))
+    return f"  ✓ {name} {item.version}".rstrip()

@@ -14,7 +14,7 @@ from fswizard.cli.output import wrapped
 from fswizard.cli.verdicts import verdict_document, verdict_lines
 from fswizard.drives import inventory
 from fswizard.drives.smartctl import details_each
-from fswizard.language import _, n_, p_, shown
+from fswizard.language import _, n_, p_
 from fswizard.model.drive import DRIVE_KINDS, Drive, Partition
 from fswizard.model.units import size_text
 
@@ -54,7 +54,7 @@ def _paragraph(drive: Drive) -> Iterator[str]:
     names = (_("via {bridge}", bridge=drive.bridge) if drive.bridge else "", drive.stable_name)
     yield from (f"  {name}" for name in names if name)
     if drive.pending:
-        yield from wrapped(shown(drive.pending), "  ! ", "    ")
+        yield from wrapped(_(drive.pending), "  ! ", "    ")
     if drive.kind in ("hdd", "unknown") or drive.smr.kind not in ("unknown", "not-a-hard-disk"):
         yield from verdict_lines(drive.smr, flash=drive.flash)
     for partition in drive.partitions:
@@ -76,5 +76,5 @@ def _partition(partition: Partition) -> Iterator[str]:
     words = (partition.name, partition.filesystem, label, size_text(partition.size_bytes), free)
     yield "  " + "  ".join(word for word in words if word)
     for use in partition.uses:
-        text = f"{_('{finding}.', finding=shown(use.text))} {shown(use.hint)}"
+        text = f"{_('{finding}.', finding=_(use.text))} {_(use.hint)}"
         yield from wrapped(text, "    ", "    ")

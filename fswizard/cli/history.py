@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from plumbum import cli
 
 from fswizard import results
 from fswizard.cli.command import Command
-from fswizard.cli.output import deliver
 from fswizard.errors import FswizardError, UsageError
 from fswizard.filesystems import title_of
 from fswizard.language import _
@@ -26,7 +23,6 @@ from fswizard.stats.comparison import compare, compare_within
 class History(Command):
     """List earlier results by disk, newest first: all, or those that contain every WORD (disk, date, recipe)."""
 
-    json = cli.Flag("--json", help=_("print JSON"))
     compare = cli.Flag(
         "--compare", help=_("compare two results, each a file or part of a name; or fresh and filled in one")
     )
@@ -35,9 +31,7 @@ class History(Command):
         if self.compare:
             return self._compare(words)
         entries = [entry for entry in results.all_results() if _mentions(entry, words)]
-        if self.json:
-            print(json.dumps([_document(entry) for entry in entries], indent=2))
-        elif entries:
+        if entries:
             disks = results.by_disk(entries)
             print("\n\n".join("\n".join(_of_disk(title, those)) for title, those in disks.items()))
         else:
@@ -50,14 +44,9 @@ class History(Command):
             raise UsageError(_("--compare takes one or two results."), _("Name two results: --compare A B."))
         named = [(path, results.load(path)) for path in map(results.find, words)]
         named.sort(key=lambda one: one[1].environment.started)
-        runs = [run for _, run in named]
+        runs = [run for __, run in named]
         comparison = compare(*runs) if len(runs) == 2 else compare_within(*runs)
-        if self.json:
-            import msgspec
-
-            print(json.dumps(msgspec.to_builtins(comparison, enc_hook=str.__str__), indent=2))
-        else:
-            deliver(render(comparison, *(path.stem for path, _ in named)), None)
+        print(render(comparison, *(path.stem for path, __ in named)), end="")
         return 0
 
 
@@ -92,21 +81,3 @@ def _since(earlier: Entry, later: Entry) -> str:
     except FswizardError:
         return ""
     return _("Since {date}: {changes}.", date=earlier.when[:10], changes=summary(comparison))
-
-
-def _document(entry: Entry) -> dict[str, Any]:
-    header, ending = entry.header, entry.ending
-    return {
-        "name": entry.path.stem,
-        "path": str(entry.path),
-        "started": header.started,
-        "recipe": header.recipe,
-        "target": header.target,
-        "drive": header.drive,
-        "candidates": list(header.candidates),
-        "outcome": ending.outcome if ending else None,
-        "verdict": ending.verdict if ending else "",
-        "leaders": list(ending.leaders) if ending else [],
-        "rounds": ending.rounds if ending else None,
-        "elapsed_s": ending.at_s if ending else None,
-    }

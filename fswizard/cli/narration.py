@@ -1,13 +1,13 @@
-"""Events of a run as lines on stderr; on a terminal with a last line that moves."""
+"""A run in lines on standard error; on a terminal the last line moves. At its end the report."""
 
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from contextlib import aclosing
-from contextvars import Context, copy_context
 from pathlib import Path
 from typing import TextIO
 
@@ -15,32 +15,17 @@ from fswizard import results
 from fswizard.advice import conclude
 from fswizard.advice.words import more_text
 from fswizard.errors import ExitCode
-from fswizard.language import N_, _, shown
-from fswizard.model.analysis import Analysis
-from fswizard.model.events import (
-    DoubtRaised,
-    Event,
-    RatioUpdated,
-    RoundDiscarded,
-    RoundFinished,
-    RunEnded,
-    RunStarted,
-    StepFailed,
-    StepProgressed,
-    StepSkipped,
-    StepStarted,
-)
+from fswizard.language import _
+from fswizard.model.analysis import SIGNS, Analysis
+from fswizard.model.events import Event, RatioUpdated, RoundFinished, RunStarted, StepProgressed
 from fswizard.model.result import Outcome
-from fswizard.model.run_state import RunState
-from fswizard.model.text import safe_lines
+from fswizard.model.run_state import LogNote, RunState
+from fswizard.model.text import safe, safe_lines
 from fswizard.model.units import duration_text, figure_text, speed_text
 from fswizard.report import render
 from fswizard.report.writes import budget_text
+from fswizard.session import FollowedRun, why_not
 from fswizard.system.files import turn_away_from
-
-OPEN = {"open": N_("{standing} so far"), "behind": N_("{standing}, behind the leader")}
-"""What is said of an overall ratio beside its figure, such as `xfs 11 % faster`."""
-
 
 EXIT_CODES: dict[Outcome, ExitCode] = {
     "finished": ExitCode.OK,
@@ -54,26 +39,35 @@ EXIT_CODES: dict[Outcome, ExitCode] = {
 
 
 class Narration:
-    """Writes events as lines for people."""
+    """Writes a run's log as lines for people."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._moves = stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+        self._latest: object = None
+        """The entry of the log that was written last."""
+        self._step = ""
 
     def show(self, event: Event, state: RunState) -> None:
         """Write what an event says; `state` is that of the run after it."""
+        entry = state.log[-1] if state.log else None
         if isinstance(event, StepProgressed):
             if self._moves:
                 self._move(event, state)
-        elif isinstance(event, StepStarted):
-            if not self._moves or event.step.stage in ("prepare", "fill"):
-                self.say(_where(state))
-        elif text := _news(event):
-            self.say(text)
-
-    def correct(self, state: RunState) -> None:
-        """Say what a round takes now that one was measured."""
-        self.say(_("corrected after round 1: {budget}", budget=budget_text(state.plan, state.outlook)))
+        elif isinstance(event, RunStarted):
+            plan = event.plan
+            candidates = "; ".join(candidate.name for candidate in plan.candidates)
+            words = {"recipe": _(plan.recipe.title), "candidates": candidates, "seed": plan.seed}
+            self.say(_("{recipe}: {candidates} (seed {seed})", **words))
+        elif isinstance(event, RatioUpdated):
+            standing, more = _standing(event.analysis), more_text(event.more) if event.more else ""
+            self.say(f"{standing}  {more}".rstrip())
+        elif isinstance(entry, LogNote) and entry is not self._latest:
+            self._latest = entry
+            if entry.kind == "step":
+                self._step = entry.words
+            if entry.kind != "step" or not self._moves:
+                self.say(entry.words)
 
     def say(self, text: str) -> None:
         """Write a line, for an event or not."""
@@ -83,93 +77,51 @@ class Narration:
     def _move(self, event: StepProgressed, state: RunState) -> None:
         rate = f"  {figure_text(event.rate, event.rate_unit)}" if event.rate is not None else ""
         left = _("at most {time} to go", time=duration_text(state.left_s))
-        line = f"{state.run_fraction:4.0%}  {left}{rate}  {_where(state)}"
+        line = f"{state.run_fraction:4.0%}  {left}{rate}  {self._step}"
         self._print(f"\r\x1b[K{line[: shutil.get_terminal_size().columns - 1]}")
 
     def _print(self, text: str) -> None:
-        """Whether or not somebody still reads it: a run does not fail because a terminal is gone."""
+        """Write; where nobody reads it any more, as a terminal is gone, neither this nor what follows fails."""
         try:
             print(text, end="", file=self._stream, flush=True)
         except OSError:
             turn_away_from([self._stream.fileno()])
 
 
-def _where(state: RunState) -> str:
-    """The step that goes on: `round 2, xfs: writing large files`."""
-    step = state.step
-    if step is None or not step.round:
-        return shown(step.title) if step else ""
-    title = shown(step.title)
-    if step.candidate:
-        return _("round {round}, {candidate}: {step}", round=step.round, candidate=step.candidate, step=title)
-    return _("round {round}: {step}", round=step.round, step=title)
+def _standing(analysis: Analysis) -> str:
+    parts = []
+    for ratio in analysis.standing:
+        if ratio.candidate != ratio.baseline:
+            speed = "" if ratio.verdict == "failed" else f" {speed_text(ratio.ratio)}"
+            parts.append(f"{SIGNS[ratio.verdict].glyph} {ratio.candidate}{speed}")
+    standings = "; ".join(parts)
+    return _("after round {round}: {standings}", round=analysis.rounds, standings=standings) if parts else ""
 
 
-async def narrated(
-    run: AsyncGenerator[Event, None],
-    state: RunState,
-    until: Callable[[Event], bool] = lambda event: False,
-    readers: Context | None = None,
-) -> RunState:
-    """Tell of a run on standard error to its end, or until an event that `until` is true of; its state then.
-
-    `readers` is the context with the reader's language, where the run itself speaks English.
-    """
+async def narrated(run: FollowedRun, state: RunState, until: Callable[[Event], bool] = lambda event: False) -> RunState:
+    """Write a run on standard error to its end, or until an event that `until` is true of; its state then."""
     narration = Narration(sys.stderr)
-    readers = copy_context() if readers is None else readers  # one without variables is false
-    async with aclosing(run) as events:
+    async with aclosing(run.events()) as events:
         async for event in events:
             before, state = state.outlook, state.after(event)
-            readers.run(narration.show, event, state)
+            narration.show(event, state)
             if isinstance(event, RoundFinished) and event.round == 1 and state.outlook is not before:
-                readers.run(narration.correct, state)
+                narration.say(_("corrected after round 1: {budget}", budget=budget_text(state.plan, state.outlook)))
             if until(event):
                 break
     return state
 
 
-def print_report(path: str | Path) -> None:
-    """The report on a result in short."""
-    print(render(conclude(results.load(path)), "text"), flush=True)
-
-
-def _news(event: Event) -> str:
-    text = ""
-    if isinstance(event, RunStarted):
-        candidates = "; ".join(candidate.name for candidate in event.plan.candidates)
-        text = _(
-            "{recipe}: {candidates} (seed {seed})",
-            recipe=_(event.plan.recipe.title), candidates=candidates, seed=event.plan.seed,
-        )  # fmt: skip
-    elif isinstance(event, RatioUpdated):
-        text = _standing(event.analysis)
-        if event.more:
-            text = f"{_('{finding}.', finding=text)} {more_text(event.more)}"
-    elif isinstance(event, DoubtRaised):
-        text = _("note: {doubt}", doubt=shown(event.doubt.text))
-    elif isinstance(event, StepFailed):
-        text = _("{candidate} failed: {reason}", candidate=event.failure.candidate, reason=shown(event.failure.text))
-    elif isinstance(event, StepSkipped):
-        text = shown(event.reason)
-    elif isinstance(event, RoundDiscarded):
-        text = _("round {round} is discarded: {reason}", round=event.round, reason=shown(event.reason))
-    elif isinstance(event, RunEnded):
-        text = shown(event.text)
-    return text
-
-
-def _standing(analysis: Analysis) -> str:
-    parts = []
-    for ratio in analysis.standing:
-        if ratio.candidate == ratio.baseline:
-            continue
-        if ratio.verdict == "failed":
-            parts.append(_("{candidate} failed", candidate=ratio.candidate))
-            continue
-        speed = speed_text(ratio.ratio)
-        if ratio.verdict == "alike" or speed == speed_text(1.0):
-            standing = _("{candidate} level with {baseline}", candidate=ratio.candidate, baseline=ratio.baseline)
-        else:
-            standing = f"{ratio.candidate} {speed}"
-        parts.append(_(OPEN.get(ratio.verdict, ""), standing=standing) or standing)
-    return _("after round {round}: {standings}", round=analysis.rounds, standings="; ".join(parts)) if parts else ""
+def ended(path: Path, state: RunState) -> int:
+    """Report a run that ended; the exit code. The error of a run that failed is raised."""
+    name = safe(str(path))
+    print(_("The result is in {path}.", path=name), file=sys.stderr)
+    if not why_not(path):
+        command = f"fswizard run --resume {shlex.quote(name)}"
+        print(_("To resume it: {command}", command=command), file=sys.stderr)
+    problem = state.problem
+    if problem is None or any(sample.round for sample in state.result.samples if sample.primary):
+        print(render(conclude(results.load(path)), "text"), flush=True)
+    if problem is not None:
+        raise problem
+    return EXIT_CODES[state.outcome or "killed"]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from plumbum import cli
 
@@ -15,7 +13,6 @@ from fswizard import recipes
 from fswizard.cli.command import Command
 from fswizard.cli.output import deliver, wrapped
 from fswizard.language import _, number
-from fswizard.model.codec import to_json
 from fswizard.model.recipe import Recipe, grouped
 from fswizard.model.text import cells, safe
 from fswizard.model.units import binary_text, duration_text, size_text
@@ -32,20 +29,13 @@ class Recipes(Command):
 
     PROGNAME = "fswizard recipes"
 
-    json = cli.Flag("--json", help=_("print JSON"))
-    directory = cli.SwitchAttr(
-        "--from", argname="DIR", excludes=["--json"], help=_("make a recipe with files like those in DIR")
-    )
+    directory = cli.SwitchAttr("--from", argname="DIR", help=_("make a recipe with files like those in DIR"))
     output = cli.SwitchAttr("--output", argname="FILE", requires=["--from"], help=_("write that recipe to FILE"))
 
     def main(self) -> int:
         if self.directory:
             return self._make()
-        known = recipes.available()
-        if self.json:
-            print(json.dumps([_document(recipe) for recipe in known], indent=2))
-        else:
-            print("\n\n".join(_section(title, members) for title, members in grouped(known)))
+        print("\n\n".join(_section(title, members) for title, members in grouped(recipes.available())))
         for error in recipes.broken():
             print(*filter(None, (error.message, error.hint)), file=sys.stderr)
         return 0
@@ -57,11 +47,6 @@ class Recipes(Command):
             command = f"fswizard run {shlex.quote(safe(self.output))}"
             print(_("Measure it: {command}", command=command), file=sys.stderr)
         return 0
-
-
-def _document(recipe: Recipe) -> dict[str, Any]:
-    totals = {"seconds_per_trial": round(recipe.trial_s, 1), "writes_bytes_per_trial": recipe.trial_bytes}
-    return {**to_json(recipe), **totals}
 
 
 def _section(title: str, members: Sequence[Recipe]) -> str:

@@ -8,8 +8,9 @@ from plumbum import cli
 
 from fswizard import results
 from fswizard.advice import again, conclude
-from fswizard.cli.command import Command, parse_weights
+from fswizard.cli.command import Command
 from fswizard.cli.output import deliver
+from fswizard.errors import UsageError
 from fswizard.filesystems import parse_needs
 from fswizard.language import _, in_english
 from fswizard.model.analysis import Findings
@@ -25,10 +26,7 @@ class Report(Command):
     english = cli.Flag("--english", help=_("in English, whatever your language"))
     full = cli.Flag("--full", help=_("the whole report: as text and for forums it is short otherwise"))
     weights = cli.SwitchAttr(
-        ["--what-if", "--weights"],
-        str,
-        argname="LIST",
-        help=_('rank again with other weights, such as "sqlite=2, copy-video=0"'),
+        "--what-if", str, argname="LIST", help=_('rank again with other weights, such as "sqlite=2, copy-video=0"')
     )
     need = cli.SwitchAttr("--need", str, argname="LIST", help=_("features it must have: checksums,snapshots,…"))
     identify = cli.Flag("--identify", help=_("include serial number, host name and paths"))
@@ -38,7 +36,7 @@ class Report(Command):
         find_format(name)  # before anything is read
         findings = conclude(
             results.load(results.find(result)),
-            weights=parse_weights(self.weights) if self.weights else None,
+            weights=_weights(self.weights) if self.weights else None,
             needs=parse_needs(self.need) if self.need else None,
         )
         report = exported(findings, name, identify=self.identify, english=self.english, full=self.full)
@@ -54,3 +52,15 @@ def exported(
     with in_english() if kind.english or english else nullcontext():
         text = render(again(findings), format_name, identify=identify, full=full)
     return png(text) if kind.drawn else text
+
+
+def _weights(text: str) -> dict[str, float]:
+    """`NAME=2, NAME=0` as a mapping; UsageError otherwise."""
+    weights = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, __, value = part.partition("=")
+        try:
+            weights[name.strip()] = float(value)
+        except ValueError as error:
+            raise UsageError(_("'{text}' isn't a weight.", text=part), _('Write "NAME=2, NAME=0".')) from error
+    return weights

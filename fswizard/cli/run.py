@@ -1,13 +1,11 @@
-"""`fswizard plan` and `fswizard run`: the same choices, shown or carried out."""
+"""`fswizard run`: measures, or shows what it would do, in a process of its own that is followed."""
 
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import math
 import os
 import re
-import shlex
 import signal
 import sys
 from collections.abc import Callable
@@ -19,47 +17,74 @@ from plumbum import cli
 
 from fswizard import results
 from fswizard.cli.command import Command
-from fswizard.cli.narration import EXIT_CODES, Narration, narrated, print_report
+from fswizard.cli.narration import Narration, ended, narrated
 from fswizard.disks import rights
 from fswizard.disks.choice import how_to_confirm, parse_target, require_confirmation
 from fswizard.disks.way import why_root
-from fswizard.errors import ExitCode, FswizardError, UsageError
+from fswizard.errors import ExitCode, UsageError
 from fswizard.filesystems import parse_candidates, parse_needs
-from fswizard.language import N_, _, in_english, n_
-from fswizard.model import plan as model
+from fswizard.language import N_, _, n_
 from fswizard.model.estimates import expected
 from fswizard.model.events import Event, StepStarted
-from fswizard.model.recipe import Recipe
+from fswizard.model.plan import MAXIMUM_ROUNDS, MINIMUM_ROUNDS, Plan
+from fswizard.model.result import Result
 from fswizard.model.run_state import RunState
-from fswizard.model.text import safe
 from fswizard.model.units import DECIMAL, duration_text, parse_duration, parse_size
 from fswizard.recipes import find
 from fswizard.report.plan import plan_document
 from fswizard.report.text import paint
 from fswizard.report.writes import budget_text
-from fswizard.session import (
-    Choices,
-    FollowedRun,
-    Resumption,
-    Session,
-    left_out_text,
-    make_plan,
-    start,
-    take_up,
-    why_not,
-)
+from fswizard.session import Choices, FollowedRun, left_out_text, make_plan, start, take_up
 from fswizard.system.files import turn_away_from
 
 T = TypeVar("T")
 DEFAULT_RECIPE = "quick"
-TARGETS = N_("image:SIZE@DIR, dir:PATH,PATH or device:PATH; for several disks images:4xSIZE@DIR or devices:PATH,PATH")
-ADVANCED = _("Switches, advanced")
-"""Last group of the help; plumbum sorts groups by name."""
+TARGETS = N_(
+    "a directory for a scratch image, or a disk, such as /dev/sdb; in full image:SIZE@DIR, dir:PATH,PATH, device:PATH, "
+    "and for several disks images:4xSIZE@DIR or devices:PATH,PATH"
+)
 NO_LIMIT = N_("Write a size, or none for no limit.")
 
 
-class Choosing(Command):
-    """Options of everything that measures, or says how it would."""
+def _reads(parse: Callable[[str], T], hint: str = "") -> Callable[[str], T]:
+    """`parse` as the type of an option: its ValueError becomes a UsageError."""
+
+    def read(text: str) -> T:
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise UsageError(_("{finding}.", finding=error), _(hint)) from error
+
+    read.__name__ = "str"  # as the help names the type
+    return read
+
+
+def _time(text: str) -> float:
+    seconds = parse_duration(text)
+    if seconds <= 0:
+        raise UsageError(_("--time 0 leaves no time to measure."), _("Give --time a duration such as 10m."))
+    return seconds
+
+
+def _budget(text: str) -> float:
+    return math.inf if text == "none" else parse_size(text, DECIMAL)
+
+
+def _memory_limit(text: str) -> int:
+    return 0 if text == "none" else parse_size(text)
+
+
+def _rounds(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(\d{1,3})(?:\.\.(\d{1,3}))?", text, re.ASCII)
+    if match is None:
+        raise UsageError(
+            _("'{text}' isn't a number of rounds.", text=text), _("Write MIN..MAX, such as --rounds 2..12.")
+        )
+    return int(match[1]), int(match[2] or match[1])
+
+
+class Run(Command):
+    """Measure, and print a report. Progress goes to stderr."""
 
     target = cli.SwitchAttr("--target", str, argname="TARGET", help=_(TARGETS))
     candidates = cli.SwitchAttr("--candidates", str, argname="LIST", help=_('such as "ext4; xfs:noatime"'))
@@ -67,192 +92,116 @@ class Choosing(Command):
         "--baseline", str, argname="NAME", help=_("candidate that others are compared with (ext4)")
     )
     need = cli.SwitchAttr("--need", str, argname="LIST", help=_("features it must have: checksums,snapshots,…"))
-    time = cli.SwitchAttr("--time", str, argname="TIME", help=_("start no new round after this: 10m, 1h30m"))
+    time = cli.SwitchAttr("--time", _reads(_time), argname="TIME", help=_("start no new round after this: 10m, 1h30m"))
     rounds = cli.SwitchAttr(
-        "--rounds", str, argname="MIN..MAX", help=_("rounds; each measures every candidate once (2..12)")
+        "--rounds", _reads(_rounds), argname="MIN..MAX", help=_("rounds; each measures every candidate once (2..12)")
     )
     budget = cli.SwitchAttr(
-        "--write-budget", str, argname="SIZE", help=_("end the run before it writes more than this: 50G, or none")
-    )
-    seed = cli.SwitchAttr("--seed", str, argname="N", group=ADVANCED, help=_("repeat the order of an earlier run"))
+        "--write-budget", _reads(_budget, NO_LIMIT), argname="SIZE",
+        help=_("end the run before it writes more than this: 50G, or none"),
+    )  # fmt: skip
+    seed = cli.SwitchAttr("--seed", int, argname="N", help=_("repeat the order of an earlier run"))
     memory_limit = cli.SwitchAttr(
-        "--memory-limit", str, argname="SIZE", group=ADVANCED,
+        "--memory-limit", _reads(_memory_limit, NO_LIMIT), argname="SIZE",
         help=_("memory limit for measured programs, page cache included (a quarter of their data); or none"),
     )  # fmt: skip
     aged = cli.Flag("--aged", help=_("measure each candidate after years of use as well, and choose by that"))
     erase = cli.SwitchAttr(
         "--erase", str, list=True, argname="SERIAL",
-        help=_(
-            "serial number of a device that may be erased, or what `plan` names instead; separate several with commas"
-        ),
+        help=_("serial number of a device that may be erased, or what --dry-run names instead; several with commas"),
     )  # fmt: skip
-
-    def plan(self, recipe: Recipe) -> model.Plan:
-        """The plan that the options describe."""
-        return make_plan(
-            Choices(
-                recipe=recipe,
-                candidates=parse_candidates(self.candidates) if self.candidates is not None else (),
-                baseline=self.baseline or "",
-                target=replace(
-                    parse_target(self.target or "image:"), serial=",".join(self.erase) if self.erase else None
-                ),
-                needs=parse_needs(self.need or ""),
-                time_limit_s=_option("time", self.time, parse_duration),
-                write_budget_bytes=_option("write-budget", self.budget, _budget, NO_LIMIT),
-                rounds=_rounds(self.rounds)
-                if self.rounds is not None
-                else (model.MINIMUM_ROUNDS, model.MAXIMUM_ROUNDS),
-                seed=_seed(self.seed) if self.seed is not None else None,
-                memory_limit_bytes=_option("memory-limit", self.memory_limit, _memory_limit, NO_LIMIT),
-                aged=self.aged,
-            ),
-            results.all_results(),
-        )
-
-
-class Plan(Choosing):
-    """Show what `run` would do: the exact commands, the time and the bytes written. Changes nothing."""
-
-    def main(self, recipe: str = DEFAULT_RECIPE) -> int:
-        plan = self.plan(find(recipe))
-        print(plan_text(plan))
-        return ExitCode.OK
-
-
-class Run(Choosing):
-    """Measure, and print a report. Progress goes to stderr."""
-
     output = cli.SwitchAttr("--output", str, argname="FILE", help=_("write the result to this file as the run goes"))
-
     resume = cli.SwitchAttr(
-        "--resume", str, argname="RESULT", help=_("resume a run that ended before its answer was clear")
-    )
+        "--resume", str, argname="RESULT",
+        help=_("resume a run that ended before its answer was clear"),
+        excludes=["--target", "--candidates", "--baseline", "--need", "--rounds", "--seed", "--memory-limit", "--aged",
+                  "--erase", "--output", "--dry-run"],
+    )  # fmt: skip
     detach = cli.Flag("--detach", help=_("leave the run alone once it measures: `fswizard watch` shows it"))
+    dry_run = cli.Flag(
+        "--dry-run",
+        help=_("Show what `run` would do: the exact commands, the time and the bytes written. Changes nothing."),
+    )
 
     def main(self, recipe: str = "") -> int:
         if recipe and self.resume:
             raise UsageError(_("A resumed run keeps its recipe."), _("Leave the recipe out."))
         if self.resume:
-            run = self._resumed()
-            session = Session(run.plan, run.path, earlier=run.earlier)
-        else:
-            session = new_session(self.plan(find(recipe or DEFAULT_RECIPE)), self.output)
-        plan = session.plan
+            resumed = take_up(results.find(self.resume), time_limit_s=self.time, write_budget_bytes=self.budget)
+            return self._carry_out(resumed.plan, resumed.path, resumed.earlier)
+        plan = self._plan(recipe or DEFAULT_RECIPE)
+        if self.dry_run:
+            print(plan_text(plan))
+            return ExitCode.OK
+        require_confirmation(plan)
+        return self._carry_out(plan, Path(self.output) if self.output else results.new_path(plan))
+
+    def _plan(self, recipe: str) -> Plan:
+        target = parse_target(self.target or "image:")
+        choices = Choices(
+            recipe=find(recipe),
+            candidates=parse_candidates(self.candidates) if self.candidates is not None else (),
+            baseline=self.baseline or "",
+            target=replace(target, serial=",".join(self.erase) if self.erase else None),
+            needs=parse_needs(self.need or ""),
+            time_limit_s=self.time,
+            write_budget_bytes=self.budget,
+            rounds=self.rounds or (MINIMUM_ROUNDS, MAXIMUM_ROUNDS),
+            seed=self.seed,
+            memory_limit_bytes=self.memory_limit,
+            aged=self.aged,
+        )
+        return make_plan(choices, results.all_results())
+
+    def _carry_out(self, plan: Plan, path: Path, earlier: Result | None = None) -> int:
         if plan.by_udisks:
             print(_("No password needed: udisks2 attaches and mounts the image."), file=sys.stderr)
         elif plan.needs_root:
             if plan.target.kind == "image" and os.geteuid() and (reason := why_root(plan.target, plan.measured)):
                 print(_("This run needs root's rights: {reason}.", reason=reason), file=sys.stderr)
             print(_("Root's rights: {reason}.", reason=_(rights.REASONS[rights.authorise()])), file=sys.stderr)
-        print(budget_text(plan, expected(plan, session.earlier)), file=sys.stderr)
+        print(budget_text(plan, expected(plan, earlier)), file=sys.stderr)
         if plan.expected_s > plan.time_limit_s > 0:
             print(_too_short(plan), file=sys.stderr)
-        if self.detach or plan.needs_root:
-            return followed(session, detach=self.detach)
-        return measure(session)
+        before_bytes = path.stat().st_size if earlier else 0
+        start(plan, path, resumed=earlier is not None)
+        state = asyncio.run(self._follow(FollowedRun(path, after_bytes=before_bytes), RunState.of(plan, earlier)))
+        if state.ended:
+            return ended(path, state)
+        Narration(sys.stderr).say(
+            _("The run goes on without this terminal: `fswizard watch` shows it. Its result is in {path}", path=path)
+        )
+        return ExitCode.OK
 
-    def _resumed(self) -> Resumption:
-        """The plan is the earlier run's; only the time and the write budget can be chosen."""
-        chosen = ("target", "candidates", "baseline", "need", "rounds", "seed", "erase", "output")
-        for name in (*chosen, "memory-limit", "aged"):
-            if getattr(self, name.replace("-", "_")) not in (None, [], False):
-                raise UsageError(
-                    _("--{option} can't be combined with --resume: a resumed run keeps its plan.", option=name),
-                    _("Leave it out."),
-                )
-        limit_s = _option("time", self.time, parse_duration)
-        if limit_s is not None and limit_s <= 0:
-            raise UsageError(_("--time 0 leaves no time to measure."), _("Give --time a duration such as 10m."))
-        budget_bytes = _option("write-budget", self.budget, _budget, NO_LIMIT)
-        return take_up(results.find(self.resume), time_limit_s=limit_s, write_budget_bytes=budget_bytes)
+    async def _follow(self, run: FollowedRun, state: RunState) -> RunState:
+        """Follow a run to its end, or until it measures; the first Ctrl-C or TERM ends it in good order."""
+        terminals = [stream.fileno() for stream in (sys.stdout, sys.stderr) if stream.isatty()]
 
+        def cancel(number: int) -> None:
+            if number == signal.SIGHUP:
+                turn_away_from(terminals)
+            run.order("cancel")
 
-def new_session(plan: model.Plan, path: str | None) -> Session:
-    """A run that writes to the file at `path`, or into the history; refused where a device was not confirmed."""
-    require_confirmation(plan)
-    return Session(plan, Path(path) if path else results.new_path(plan))
+        def measures(event: Event) -> bool:
+            return bool(self.detach) and isinstance(event, StepStarted) and event.step.round > 0
 
-
-def followed(session: Session, *, detach: bool) -> int:
-    """Carry out a run in a process of its own, which is followed to its end, or until it measures; the exit code.
-
-    As long as it is followed, the first Ctrl-C or TERM ends it in good order.
-    """
-    plan, path, resumed = session.plan, session.path, session.earlier is not None
-    before_bytes = path.stat().st_size if resumed else 0
-    start(plan, path, resumed=resumed)
-    run = FollowedRun(path, after_bytes=before_bytes)
-
-    def measures(event: Event) -> bool:
-        return detach and isinstance(event, StepStarted) and event.step.round > 0
-
-    async def follow() -> RunState:
-        _on_signals(lambda: run.order("cancel"))
-        return await narrated(run.events(), RunState.of(plan, session.result), measures)
-
-    state = asyncio.run(follow())
-    if state.ended:
-        return _ended(path, state, state.problem)
-    words = _("The run goes on without this terminal: `fswizard watch` shows it. Its result is in {path}", path=path)
-    Narration(sys.stderr).say(words)
-    return ExitCode.OK
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) != signal.SIG_IGN:  # as nohup leaves it
+                asyncio.get_running_loop().add_signal_handler(number, cancel, number)
+        return await narrated(run, state, measures)
 
 
-def measure(session: Session) -> int:
-    """Carry out a run in this process, in English as in its log, and report it; the exit code."""
-    readers = contextvars.copy_context()
-    with in_english():
-        state = asyncio.run(_carry_out(session, readers))
-    return _ended(session.path, state, session.error)
-
-
-def _ended(path: Path, state: RunState, error: FswizardError | None) -> int:
-    """Report a run that ended; the exit code. A run that failed raises its `error`."""
-    print(_("The result is in {path}.", path=safe(str(path))), file=sys.stderr)
-    if not why_not(path):
-        command = f"fswizard run --resume {shlex.quote(safe(str(path)))}"
-        print(_("To resume it: {command}", command=command), file=sys.stderr)
-    if error is None or any(sample.round for sample in state.result.samples if sample.primary):
-        print_report(path)
-    if error is not None:
-        raise error
-    return EXIT_CODES[state.outcome or "killed"]
-
-
-async def _carry_out(session: Session, readers: contextvars.Context) -> RunState:
-    """Watch `session` to its end; the first Ctrl-C or TERM ends it in good order. `readers` has the language."""
-    _on_signals(lambda: session.stop("cancelled"))
-    return await narrated(session.events(), RunState.of(session.plan, session.result), readers=readers)
-
-
-def _on_signals(stop: Callable[[], None]) -> None:
-    """Have Ctrl-C, TERM and the end of the terminal stop a run."""
-    loop = asyncio.get_running_loop()
-    terminals = [stream.fileno() for stream in (sys.stdout, sys.stderr) if stream.isatty()]
-
-    def end(number: int) -> None:
-        if number == signal.SIGHUP:
-            turn_away_from(terminals)
-        stop()
-
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) != signal.SIG_IGN:  # as nohup leaves it
-            loop.add_signal_handler(number, end, number)
-
-
-def plan_text(plan: model.Plan) -> str:
+def plan_text(plan: Plan) -> str:
     """The plan for a terminal."""
-    document = plan_document(plan, left_out=left_out_text(plan) if plan.left_out else "")
-    notes = []
+    notes = [paint(plan_document(plan, left_out=left_out_text(plan) if plan.left_out else ""))]
     if plan.expected_s > plan.time_limit_s > 0:
         notes.append(_too_short(plan))
     if plan.target.kind == "device" and not plan.target.confirmed:
         notes.append(how_to_confirm(plan))
-    return "\n".join([paint(document), *notes])
+    return "\n".join(notes)
 
 
-def _too_short(plan: model.Plan) -> str:
+def _too_short(plan: Plan) -> str:
     limit, rounds = duration_text(plan.time_limit_s), plan.minimum_rounds
     if expected(plan).most_s < plan.expected_s:
         return n_(
@@ -262,51 +211,8 @@ def _too_short(plan: model.Plan) -> str:
             "give --time {minutes}m, or choose fewer workloads or candidates.",
             rounds, limit=limit, minutes=math.ceil(plan.expected_s / 60),
         )  # fmt: skip
-    fitting = int((plan.time_limit_s - plan.preparation_s) / (plan.minimum_rounds * plan.seconds_per_trial))
-    if fitting < 2:
-        return _(
-            "{limit} may be too short for the {rounds} rounds of a verdict: fewer workloads or more time would fit. "
-            "fswizard finishes them anyway, up to twice the limit.",
-            limit=limit, rounds=rounds,
-        )  # fmt: skip
-    return n_(
-        "{limit} may be too short for the {rounds} rounds of a verdict: about {count} candidate would fit. "
+    return _(
+        "{limit} may be too short for the {rounds} rounds of a verdict: fewer workloads or more time would fit. "
         "fswizard finishes them anyway, up to twice the limit.",
-        "{limit} may be too short for the {rounds} rounds of a verdict: about {count} candidates would fit. "
-        "fswizard finishes them anyway, up to twice the limit.",
-        fitting, limit=limit, rounds=rounds,
+        limit=limit, rounds=rounds,
     )  # fmt: skip
-
-
-def _seed(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError as error:
-        raise UsageError(
-            _("The seed '{text}' isn't a whole number.", text=safe(text)), _("Write one, such as --seed 7.")
-        ) from error
-
-
-def _option(name: str, text: str | None, read: Callable[[str], T], hint: str = "") -> T | None:
-    """The value of an option; None if it was not given."""
-    try:
-        return None if text is None else read(text)
-    except ValueError as error:
-        raise UsageError(_("In --{option}: {reason}.", option=name, reason=error), _(hint)) from error
-
-
-def _memory_limit(text: str) -> int:
-    return 0 if text.strip().lower() == "none" else parse_size(text)
-
-
-def _budget(text: str) -> float:
-    return math.inf if text.strip().lower() == "none" else parse_size(text, DECIMAL)
-
-
-def _rounds(text: str) -> tuple[int, int]:
-    match = re.fullmatch(r"(\d{1,3})(?:\.\.(\d{1,3}))?", text.strip(), re.ASCII)
-    if match is None:
-        raise UsageError(
-            _("'{text}' isn't a number of rounds.", text=text), _("Write MIN..MAX, such as --rounds 2..12.")
-        )
-    return int(match[1]), int(match[2] or match[1])

@@ -23,7 +23,7 @@ from fswizard.disks.set_up_plan import (
 )
 from fswizard.errors import ExitCode, Refused, UsageError
 from fswizard.filesystems import parse_candidate
-from fswizard.language import _, shown
+from fswizard.language import _
 from fswizard.model.text import safe
 
 
@@ -61,7 +61,7 @@ class SetUp(Command):
             require_confirmed(plan, self.erase)
             rights.authorise()
             for step in set_up(plan, self.erase):
-                print(ended(step) if isinstance(step, SetUpDone) else f"{shown(step)} …", file=sys.stderr)
+                print(ended(step) if isinstance(step, SetUpDone) else f"{_(step)} …", file=sys.stderr)
         return ExitCode.OK
 
     def _plan(self, result: str) -> SetUpPlan:
@@ -72,18 +72,21 @@ class SetUp(Command):
         measured = {each.name: each for each in known.plan.candidates}
         candidate = measured.get(name) or parse_candidate(name)
         if reason := why_not_set_up(candidate):
-            raise Refused(shown(reason))
+            raise Refused(_(reason))
         choices = usual_choices(candidate, known.plan)
-        given = {"label": self.label, "mount_point": self.mount_point, "owner": self.owner}
         choices = replace(
-            choices, partition=not self.no_partition, **{name: text for name, text in given.items() if text is not None}
+            choices,
+            partition=not self.no_partition,
+            label=choices.label if self.label is None else self.label,
+            mount_point=choices.mount_point if self.mount_point is None else self.mount_point,
+            owner=choices.owner if self.owner is None else self.owner,
         )
         return plan_set_up(candidate, self.disk, choices)
 
 
 def review(plan: SetUpPlan) -> str:
     """What would be done, and how to have it done."""
-    lost = [f"  {shown(safe(loss))}" for loss in plan.losses]
+    lost = [f"  {_(safe(loss))}" for loss in plan.losses]
     commands = [f"  # {safe(command)}" for command in plan.commands]
     confirm = f"--erase '{safe(plan.identifiers[0])}'" if plan.identifiers else _("nothing that could be typed")
     return "\n".join(
@@ -92,7 +95,7 @@ def review(plan: SetUpPlan) -> str:
             _("Commands, as root:"), *commands, "",
             _(
                 "Nothing was changed. To have it done, confirm with its {kind}: {confirmation}",
-                kind=shown(plan.kind), confirmation=confirm,
+                kind=_(plan.kind), confirmation=confirm,
             ),
             _("To do it yourself, read and run what --script prints."),
         )

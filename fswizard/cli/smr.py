@@ -21,7 +21,7 @@ from fswizard.drives.smartctl import details
 from fswizard.drives.smartctl_output import parse_each
 from fswizard.drives.smr import SmrFacts, judge_smr
 from fswizard.errors import ExitCode, FswizardError, UsageError
-from fswizard.language import N_, _, shown
+from fswizard.language import _
 from fswizard.model.drive import SmrVerdict
 from fswizard.model.text import safe
 from fswizard.system.files import read_file
@@ -39,7 +39,7 @@ class Judged:
     model: str
     verdict: SmrVerdict
     problem: str = ""
-    """Why it could not be read or queried, in words."""
+    """Why it could not be read or queried."""
     unread: bool = False
     """Whether it isn't output of smartctl, or cannot be read."""
 
@@ -66,9 +66,12 @@ class Smr(Command):
         exit_code = ExitCode.OK
         for source in what:
             try:
-                judged += _judge(source, self.wake)
+                for item in _judge(source, self.wake):
+                    judged.append(item)
+                    if item.problem:
+                        print(f"fswizard: {item.source}: {item.problem}", file=sys.stderr)
             except FswizardError as error:  # the rest is judged none the less
-                print(f"fswizard: {shown(error.message)} {shown(error.hint)}".rstrip(), file=sys.stderr)
+                print(f"fswizard: {_(error.message)} {_(error.hint)}".rstrip(), file=sys.stderr)
                 exit_code = exit_code or error.exit_code
         if self.json:
             documents = [
@@ -85,7 +88,8 @@ class Smr(Command):
 
 
 def _judge(source: str, wake: bool) -> Iterator[Judged]:
-    """Raises UsageError for what can neither be read nor queried."""
+    """UsageError for what can neither be read nor queried."""
+    name = safe(source)
     if source == _STDIN:
         yield from _outputs("-", sys.stdin.buffer.read(_MAXIMUM_BYTES))
         return
@@ -95,8 +99,8 @@ def _judge(source: str, wake: bool) -> Iterator[Judged]:
         if "/" in source:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else _("not a path")
             hint = _("Name a file, a device, or a model such as ST8000AS0002.")
-            raise UsageError(_("{path} cannot be read: {reason}.", path=safe(source), reason=reason), hint) from error
-        model = safe(source).strip()
+            raise UsageError(_("{path} cannot be read: {reason}.", path=name, reason=reason), hint) from error
+        model = name.strip()
         yield Judged(model, model, judge_smr(SmrFacts("name", model=model)))
         return
     if stat.S_ISBLK(mode):
@@ -105,22 +109,20 @@ def _judge(source: str, wake: bool) -> Iterator[Judged]:
         hint = _("`fswizard drives` lists the disks.")
         if re.fullmatch(r"/dev/nvme\d+", source):
             hint = _("Name the disk: `fswizard smr {disk}`.", disk=f"{source}n1")
-        raise UsageError(_("{path} is a character device, on which nothing is stored.", path=safe(source)), hint)
+        raise UsageError(_("{path} is a character device, on which nothing is stored.", path=name), hint)
     else:
         hint = _("Name files one by one: `fswizard smr DIRECTORY/*`.")
-        yield from _outputs(source, read_file(Path(source), _MAXIMUM_BYTES, hint=hint))
+        yield from _outputs(name, read_file(Path(source), _MAXIMUM_BYTES, hint=hint))
 
 
-def _outputs(source: str, output: bytes) -> Iterator[Judged]:
+def _outputs(name: str, output: bytes) -> Iterator[Judged]:
     """One for each disk in a file; from the second on with its number behind the file's name."""
     for number, reading in enumerate(parse_each(output), start=1):
-        name = safe(source) if number == 1 else f"{safe(source)} ({number})"
-        problem = reading.facts.problem
-        if problem and reading.line > 1 and "line" not in problem.lower():
-            problem = N_("Line {line}: {problem}").format(line=reading.line, problem=problem)
-        if problem:
-            print(f"fswizard: {name}: {shown(problem)}", file=sys.stderr)
-        yield Judged(name, reading.facts.model, judge_smr(reading.facts), problem, reading.unread)
+        problem = _(reading.facts.problem)
+        if problem and reading.line > 1:
+            problem = _("Line {line}: {problem}", line=reading.line, problem=problem)
+        numbered = name if number == 1 else f"{name} ({number})"
+        yield Judged(numbered, reading.facts.model, judge_smr(reading.facts), problem, reading.unread)
 
 
 def _device(path: str, wake: bool) -> Judged:
@@ -133,9 +135,7 @@ def _device(path: str, wake: bool) -> Judged:
             raise UsageError(_("{path} isn't on a disk.", path=safe(path)), _("`fswizard drives` lists the disks."))
         return Judged(safe(path), "", several.smr)
     known = details(drive, wake=wake)
-    if known.pending:
-        print(f"fswizard: {safe(path)}: {shown(known.pending)}", file=sys.stderr)
-    return Judged(safe(path), known.model, known.smr)
+    return Judged(safe(path), known.model, known.smr, _(known.pending))
 
 
 def _paragraph(item: Judged) -> str:

@@ -1,4 +1,4 @@
-"""Verdicts in words, for terminals."""
+"""Verdicts on shingles in words, for terminals."""
 
 from __future__ import annotations
 
@@ -6,24 +6,20 @@ from dataclasses import asdict
 from typing import Any
 
 from fswizard.cli.output import wrapped
-from fswizard.language import shown
-from fswizard.model.drive import Evidence, SmrVerdict
+from fswizard.language import _
+from fswizard.model.drive import SmrVerdict
 
 
 def verdict_lines(verdict: SmrVerdict, *, flash: bool = False) -> list[str]:
     """A verdict with its evidence and advice, within 80 columns; zones of flash are not shingles."""
     lines = [f"  {verdict.sentence(flash=flash)}"]
     for piece in verdict.evidence:
-        lines += evidence_lines(piece, verdict.sign(piece))
+        lines += wrapped(_(piece.text), f"    {verdict.sign(piece)} ", "      ")
     for sentence in verdict.advice:
-        lines += wrapped(shown(sentence), "  → ", "    ")
+        lines += wrapped(_(sentence), "  → ", "    ")
     return lines
 
 
 def verdict_document(verdict: SmrVerdict) -> dict[str, Any]:
     fields = asdict(verdict)
     return {"verdict": fields.pop("kind"), **fields}
-
-
-def evidence_lines(piece: Evidence, sign: str) -> list[str]:
-    return wrapped(shown(piece.text), f"    {sign} ", "      ")

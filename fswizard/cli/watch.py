@@ -10,12 +10,11 @@ from pathlib import Path
 from plumbum import cli
 
 from fswizard.cli.command import Command
-from fswizard.cli.narration import EXIT_CODES, narrated, print_report
+from fswizard.cli.narration import ended, narrated
 from fswizard.errors import ExitCode
 from fswizard.language import _
 from fswizard.model.run_state import RunState
-from fswizard.model.text import safe
-from fswizard.session import FollowedRun, OngoingRun, find_ongoing
+from fswizard.session import FollowedRun, find_ongoing
 from fswizard.tui import run_wizard
 
 
@@ -28,24 +27,16 @@ class Watch(Command):
     plain = cli.Flag("--plain", help=_("print lines instead of the full screen, and then the report"))
 
     def main(self, run: str = "") -> int:
-        shown = find_ongoing(run)
-        if self.plain or not (sys.stdin.isatty() and sys.stdout.isatty()):
-            return follow(shown)
-        from fswizard.tui.app import FswizardApp
+        ongoing = find_ongoing(run)
+        if not self.plain and sys.stdin.isatty() and sys.stdout.isatty():
+            from fswizard.tui.app import FswizardApp
 
-        return run_wizard(partial(FswizardApp, watching=shown))
-
-
-def follow(run: OngoingRun) -> int:
-    """Tell of a run on standard error until it ends, then print its report; the exit code is the run's."""
-    try:
-        followed = FollowedRun(Path(run.result))
-        state = asyncio.run(narrated(followed.events(), RunState.of(followed.plan)))
-    except KeyboardInterrupt:
-        print(f"\n{_('The run goes on: `fswizard watch` shows it again.')}", file=sys.stderr)
-        return ExitCode.OK
-    print(_("The result is in {path}.", path=safe(run.result)), file=sys.stderr)
-    if state.problem is not None:
-        raise state.problem
-    print_report(run.result)
-    return EXIT_CODES[state.outcome or "killed"]
+            return run_wizard(partial(FswizardApp, watching=ongoing))
+        path = Path(ongoing.result)
+        try:
+            followed = FollowedRun(path)
+            state = asyncio.run(narrated(followed, RunState.of(followed.plan)))
+        except KeyboardInterrupt:
+            print(f"\n{_('The run goes on: `fswizard watch` shows it again.')}", file=sys.stderr)
+            return ExitCode.OK
+        return ended(path, state)

@@ -72,7 +72,11 @@ class Offer:
 
 def parse_target(text: str) -> TargetChoice:
     """`image:SIZE@DIR`, `images:4xSIZE@DIR`, `images:SIZE@DIR,DIR`, `dir:PATH,PATH`, `device:PATH` or
-    `devices:PATH,PATH`; UsageError otherwise."""
+    `devices:PATH,PATH`; a directory is one for an image, and a path in /dev a device. UsageError otherwise."""
+    if os.path.isdir(text):
+        text = f"image:@{text}"
+    elif text.startswith("/dev/"):
+        text = f"device:{text}"
     kind, __, rest = text.partition(":")
     size, __, directory = rest.partition("@")
     try:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fswizard.errors import UsageError
-from fswizard.language import _, n_, shown
+from fswizard.language import _, n_
 from fswizard.model.analysis import ANSWER_SIGNS, Sign
 from fswizard.model.codec import from_json
 from fswizard.model.events import RunEnded
@@ -59,7 +59,7 @@ class Entry:
         if self.ending is None:
             return _("not finished")
         if self.ending.verdict or not self.leaders:
-            return shown(self.ending.verdict) or _("no result")
+            return _(self.ending.verdict) or _("no result")
         *others, last = self.leaders
         if len(self.header.candidates) == 1:
             return _("only {candidate} was measured", candidate=self.leaders[0])

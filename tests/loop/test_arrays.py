@@ -180,7 +180,7 @@ def test_the_plan_over_disks_lists_what_would_be_lost_on_each(recipe: Path, benc
     cases = disks(bench)
     run("mkfs.ext4", "-q", "-L", "first", cases[0].path)
     run("mkfs.ext4", "-q", "-L", "third", cases[2].path)
-    done = fswizard("plan", *given(recipe, named(cases), "btrfs:raid1; ext4"), code=0)
+    done = fswizard("run", "--dry-run", *given(recipe, named(cases), "btrfs:raid1; ext4"), code=0)
     for words in ('ext4 "first"', 'ext4 "third"', f"--erase {serials(cases)}", "Nothing was found on"):
         assert words in done.stdout
     assert "# mkfs.btrfs -q -f -K -L LABEL -d raid1 -m raid1 DEVICE-1 DEVICE-2 DEVICE-3 DEVICE-4" in done.stdout
@@ -219,8 +219,8 @@ def test_a_disk_in_use_is_refused_wherever_it_stands_in_the_list(recipe: Path, b
     cases = disks(bench)
     run("mkfs.ext4", "-q", cases[2].path)
     point = bench.mount(cases[2].path)
-    for verb, order in (("plan", cases), ("run", cases), ("run", [cases[2], *cases[:2], cases[3]])):
-        done = fswizard(verb, *given(recipe, named(order), "btrfs:raid1", "--erase", serials(order)), code=3)
+    for verb, order in (("--dry-run", cases), ("--detach", cases), ("--detach", [cases[2], *cases[:2], cases[3]])):
+        done = fswizard("run", verb, *given(recipe, named(order), "btrfs:raid1", "--erase", serials(order)), code=3)
         assert f"is mounted on {point}" in done.stderr
     assert signatures(*cases[:2], cases[3]) == ""
 
@@ -228,18 +228,18 @@ def test_a_disk_in_use_is_refused_wherever_it_stands_in_the_list(recipe: Path, b
 def test_two_partitions_of_a_disk_are_no_two_disks(recipe: Path, bench: Bench) -> None:
     part, other = devices.partition(bench), disks(bench, 1)[0]
     whole = Case(part.path.removesuffix("p1"), part.file)
-    done = fswizard("plan", *given(recipe, named([part, whole, other]), "btrfs:raid1"), code=3)
+    done = fswizard("run", "--dry-run", *given(recipe, named([part, whole, other]), "btrfs:raid1"), code=3)
     assert "are on the same disk" in done.stderr
-    twice = fswizard("plan", *given(recipe, named([other, other]), "btrfs:raid1"), code=3)
+    twice = fswizard("run", "--dry-run", *given(recipe, named([other, other]), "btrfs:raid1"), code=3)
     assert "are on the same disk" in twice.stderr
 
 
 def test_disks_too_small_for_a_candidate_are_refused(recipe: Path, bench: Bench) -> None:
     others, file = disks(bench, MEMBERS - 1), bench.file("small", 72 << 20)
     small = Case(bench.attach(file), file)
-    done = fswizard("plan", *given(recipe, named([small, *others]), "btrfs:raid1; ext4"), code=2)
+    done = fswizard("run", "--dry-run", *given(recipe, named([small, *others]), "btrfs:raid1; ext4"), code=2)
     assert "ext4 needs at least 80M, and the target has 72M" in done.stderr
-    done = fswizard("plan", *given(recipe, named([*others, small]), "btrfs:raid10"), code=0)
+    done = fswizard("run", "--dry-run", *given(recipe, named([*others, small]), "btrfs:raid10"), code=0)
     assert "btrfs:raid10: 151 MB of 478 MB" in done.stdout, "the smallest decides"
 
 

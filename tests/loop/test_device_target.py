@@ -68,11 +68,11 @@ async def test_the_device_is_measured_with_and_without_a_filesystem_and_left_wip
 
 def test_the_plan_lists_what_would_be_lost_and_changes_nothing(recipe: Path, bench: Bench) -> None:
     case = bench.disk(DISK_BYTES)
-    empty = asked("plan", recipe, case, code=0)
+    empty = asked("run", recipe, case, "--dry-run", code=0)
     assert "Nothing was found on" in empty.stdout
     run("mkfs.ext4", "-q", "-L", "archive", case.path)
     before = digest(case.file)
-    full = asked("plan", recipe, case, code=0)
+    full = asked("run", recipe, case, "--dry-run", code=0)
     assert 'ext4 "archive"' in full.stdout
     assert "left empty" in full.stdout
     assert f"--erase {case.file}" in full.stdout, "the plan says what to type"

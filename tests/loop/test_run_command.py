@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from fswizard import language
 from tests.loop.machine_state import loops_on, names_in
 from tests.loop.tiny_run import LIMIT_S, TWO_KINDS, fswizard, tiny_run, wait_for
 
@@ -29,7 +30,7 @@ def test_a_run_ends_with_a_report_on_stdout_and_a_result_file(recipe: Path, tmp_
     rounds = {(sample["candidate"], sample["round"]) for sample in primary if sample["round"]}
     assert rounds == {(candidate, number) for candidate in ("ext4", "ext2") for number in (1, 2, 3)}
     assert document["answer"]["verdict"] in verdict
-    assert json.loads(Path(output).read_text("utf-8").splitlines()[-1])["verdict"] in verdict
+    assert language.from_json(json.loads(Path(output).read_text("utf-8").splitlines()[-1])["verdict"]) in verdict
     assert names_in(tmp_path) == ["result.jsonl", "short.toml"]
 
 

@@ -73,7 +73,15 @@ for arguments in sys.argv[1:]:
 
 
 def test_what_only_looks_needs_no_rights(nobody: User) -> None:
-    looks = ("drives", "drives --json", "recipes", "plan tiny.toml --target image:64M@.", "doctor", "history", "clean")
+    looks = (
+        "drives",
+        "drives --json",
+        "recipes",
+        "run tiny.toml --dry-run --target image:64M@.",
+        "doctor",
+        "history",
+        "clean",
+    )
     done = ended(python(nobody, EACH, *looks), 0)
     codes = re.findall(r"^ended: (\d+)$", done.stdout, re.MULTILINE)
     assert len(codes) == len(looks), done.stderr

@@ -153,6 +153,8 @@ def test_directories_are_candidates_of_their_own_and_what_is_no_block_device_is_
         ("dir:/a,/b", TargetChoice("directory", "/a,/b")),
         ("device:/dev/disk/by-id/x", TargetChoice("device", "/dev/disk/by-id/x")),
         ("devices:/dev/a, /dev/b,/dev/c", TargetChoice("device", "/dev/a", others=("/dev/b", "/dev/c"))),
+        ("/dev/sdb", TargetChoice("device", "/dev/sdb")),
+        ("/tmp", TargetChoice("image", "/tmp")),
         ("images:4x2G@/mnt", TargetChoice("image", "/mnt", 2 << 30, others=("/mnt",) * 3)),
         ("images:2x@/mnt", TargetChoice("image", "/mnt", 0, others=("/mnt",))),
         ("images:3x1G", TargetChoice("image", "", 1 << 30, others=("", ""))),

@@ -241,9 +241,7 @@ def test_every_shipped_recipe_says_its_group_and_ones_own_are_all_listed_as_ones
 
 def test_a_broken_recipe_hides_no_other_and_is_explained_when_asked_for(own_directory: Path) -> None:
     (own_directory / "mine.toml").write_text(toml({**FIO, "block": "4Q"}))
-    listed = fswizard("recipes", "--json")
-    assert "mine.toml: workload 1 (write): 'block'" in listed.stderr
-    assert {document["name"] for document in json.loads(listed.stdout)} >= set(SHIPPED)
+    assert "mine.toml: workload 1 (write): 'block'" in fswizard("recipes").stderr
     assert {recipe.name for recipe in recipes.available()} >= set(SHIPPED)
     assert ["'block'" in error.message for error in recipes.broken()] == [True]
     with pytest.raises(UsageError, match=r"mine\.toml: workload 1 \(write\): 'block'"):
@@ -263,9 +261,6 @@ def test_the_command_lists_recipes_with_time_and_bytes_and_controls_are_shown_es
     listing = fswizard("recipes").stdout
     assert "quick: Quick look" in listing
     assert max(map(len, listing.splitlines())) <= 80
-    documents = {document["name"]: document for document in json.loads(fswizard("recipes", "--json").stdout)}
-    assert documents["quick"]["seconds_per_trial"] > 3
-    assert documents["quick"]["writes_bytes_per_trial"] > 256 * MIB
     recipe = recipes.parse(toml(title="a\u202eb\x1b]52;c"), "mine.toml")
     assert recipe.title == "a\\u202eb\\x1b]52;c"
 

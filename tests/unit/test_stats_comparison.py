@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import random
 from collections.abc import Sequence
@@ -188,9 +187,7 @@ def test_the_command_compares_two_of_the_history(state: Path) -> None:
     write_result(directory / "2025.jsonl", BEFORE)
     write_result(directory / "2026.jsonl", FASTER)
     compared = fswizard("history", "--compare", "2025", "2026")
-    document = json.loads(fswizard("history", "--compare", "2025", "2026", "--json").stdout)
     assert "1.50" in compared.stdout
-    assert document["changes"][0]["ratio"]["verdict"]
     assert fswizard("history", "--compare", "2025").returncode == 2
 
 

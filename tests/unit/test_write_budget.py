@@ -130,8 +130,8 @@ def test_a_budget_is_given_on_the_command_line_and_the_report_tells_what_was_wri
     assert words == "6.15 GB, 4.15 GB planned; 0.001 % of this SSD's rated life"
     assert written_text(result(made)) == "", "nobody counted"
     target = ("--target", f"image:4G@{tmp_path}")
-    shown = fswizard("plan", "quick", *target, "--write-budget", "40G")
+    shown = fswizard("run", "quick", "--dry-run", *target, "--write-budget", "40G")
     assert "or once 40.0 GB are written" in " ".join(shown.stdout.split()), shown.stderr
-    assert "at most" not in fswizard("plan", "quick", *target, "--write-budget", "none").stdout
-    wrong = fswizard("plan", "quick", *target, "--write-budget", "much")
-    assert (wrong.returncode, "In --write-budget: 'much' is not a size" in wrong.stderr) == (2, True)
+    assert "at most" not in fswizard("run", "quick", "--dry-run", *target, "--write-budget", "none").stdout
+    wrong = fswizard("run", "quick", "--dry-run", *target, "--write-budget", "much")
+    assert (wrong.returncode, "'much' is not a size" in wrong.stderr) == (2, True)

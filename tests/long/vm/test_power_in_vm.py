@@ -141,7 +141,9 @@ def _assert_cleaned(machine: Machine) -> None:
     assert f"fswizard run --resume {RESULT_PATH}" in cleaned.stderr.decode()
     assert machine.run("ls", "/srv/room").stdout == b""
     await_arrays(machine, there=False)
-    machine.ok("fswizard", "plan", RECIPE_PATH, "--target", TARGET, "--candidates", "md:raid10+ext4", *ERASE)
+    machine.ok(
+        "fswizard", "run", "--dry-run", RECIPE_PATH, "--target", TARGET, "--candidates", "md:raid10+ext4", *ERASE
+    )
     forget_members(machine)
 
 
