@@ -47,7 +47,7 @@ def examine() -> Iterator[Checked]:
         path = commands.find(program.name)
         absent = _("not installed; for {purpose}", purpose=_(program.purpose))
         if reason := host.why_not_started(path) if path else absent:
-            package = programs.package_of({"": program.name, **program.packages}, host.this.distribution())
+            package = programs.package_of({"": program.name, **program.packages})
             yield Checked(program.name, required, reason, package=package)
         else:
             yield Checked(program.name, required, version=host.tool_version(program.name))

@@ -69,6 +69,6 @@ def layout_availability(layout: Layout) -> Availability:
 
 
 def _not_installed(program: str, packages: Mapping[str, str], version: str) -> Availability:
-    package = programs.package_of(packages, host.this.distribution())
+    package = programs.package_of(packages)
     hint = programs.install_hint(package)
     return Availability(False, _("{program} is not installed.", program=program), hint, version, package)

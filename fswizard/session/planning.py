@@ -251,8 +251,7 @@ def absent_programs(recipe: Recipe) -> dict[str, list[str]]:
 def packages_of(names: Sequence[str]) -> list[str]:
     """What brings programs, each of its distribution's."""
     known = {program.name: program.packages for program in (*programs.PROGRAMS, *engine_programs())}
-    system = host.this.distribution()
-    return [programs.package_of({"": name, **known.get(name, {})}, system) for name in names]
+    return [programs.package_of({"": name, **known.get(name, {})}) for name in names]
 
 
 def _work(recipe: Recipe) -> tuple[PlannedCommand, ...]:

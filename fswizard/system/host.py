@@ -6,7 +6,6 @@ import os
 import platform
 import re
 import shutil
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -223,6 +222,8 @@ def environment(plan: Plan, *, root_path: str | None = None, workload_path: str 
     needed = {program.name for workload in plan.recipe.workloads for program in workload.job.programs}
     workers = needed & {command.argv[0] for command in plan.commands}
     path = None if plan.target.kind == "directory" else workload_path
+    versions = {program: tool_version(program, root_path) for program in makers}
+    versions |= {program: tool_version(program, path) for program in workers}
     return Environment(
         version=fswizard.__version__,
         started=clock.utc().strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -231,14 +232,8 @@ def environment(plan: Plan, *, root_path: str | None = None, workload_path: str 
         host=this.name(),
         processor=this.processor(),
         memory_bytes=this.memory_bytes(),
-        tools=tool_versions(sorted(makers), root_path) | tool_versions(sorted(workers), path),
+        tools={program: version for program, version in sorted(versions.items()) if version},
     )
-
-
-def tool_versions(programs: Iterable[str], path: str | None = None) -> dict[str, str]:
-    """Version of each program that is installed, where `path` says, or else on the user's own."""
-    versions = {program: tool_version(program, path) for program in programs}
-    return {program: version for program, version in versions.items() if version}
 
 
 def why_not_started(path: str) -> str:

@@ -33,16 +33,14 @@ def offer(packages: Sequence[str]) -> bool:
 
     Its messages, and the package manager's own output, goes to standard error.
     """
-    command = shlex.join(programs.install_command(packages))
-    missing = _("Missing: {packages}.", packages=", ".join(packages))
+    names, command = ", ".join(packages), shlex.join(programs.install_command(packages))
     if not command:
-        _say(
-            _(
-                "fswizard doesn't know this distribution's package manager. Please install: {packages}.",
-                packages=", ".join(packages),
-            )
+        text = _(
+            "fswizard doesn't know this distribution's package manager. Please install: {packages}.", packages=names
         )
+        _say(text)
         return False
+    missing = _("Missing: {packages}.", packages=names)
     if reason := obstacle():
         _say(f"{missing} {reason}\n  {command}")
         return False

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from fswizard.language import N_, _, n_
 from fswizard.model.recipe import Program
 from fswizard.system import host
-from fswizard.system.commands import find, query
-from fswizard.system.host import Distribution
+from fswizard.system.commands import find
 
 _UTIL_LINUX = {"": "util-linux"}
 _LIBRSVG = {"": "rsvg-convert", "debian": "librsvg2-bin", "fedora": "librsvg2-tools", "arch": "librsvg"}
@@ -31,62 +29,70 @@ PROGRAMS = (
 )
 """Beside those of the engines."""
 
-_FAMILIES = {"rhel": "fedora", "centos": "fedora", "suse": "opensuse", "sles": "opensuse", "opensuse-leap": "opensuse"}
-"""Names in os-release that stand for a distribution named in the package tables."""
+FAMILIES = {
+    "debian": "debian", "ubuntu": "ubuntu",
+    "fedora": "fedora", "rhel": "fedora", "centos": "fedora",
+    "arch": "arch",
+    "opensuse": "opensuse", "opensuse-leap": "opensuse", "suse": "opensuse", "sles": "opensuse",
+}  # fmt: skip
+"""Name in os-release to that of the distribution in the tables of packages."""
 
 
-def package_of(packages: Mapping[str, str], system: Distribution) -> str:
-    """The package for a distribution: its own name first, then those it descends from; empty where none is known."""
-    for name in (_FAMILIES.get(name, name) for name in system.names):
-        if name in packages:
-            return packages[name]
-    return packages.get("", "")
+class PackageManager(NamedTuple):
+    """Commands by which a distribution installs packages, whose names follow."""
 
-
-@dataclass(frozen=True, slots=True)
-class PackageManager:
-    """How a distribution installs packages."""
-
-    program: str
     install: tuple[str, ...]
-    unattended: tuple[str, ...]
-    """What keeps it from asking."""
+    unattended: str
+    """Option that keeps it from asking."""
     refresh: tuple[str, ...] = ()
-    """Arguments that fetch the list of packages; empty where installing does that."""
+    """Fetches the list of packages; empty where installing does that."""
 
 
-PACKAGE_MANAGERS = (
-    PackageManager("apt-get", ("install",), ("--yes",), refresh=("update",)),
-    PackageManager("dnf", ("install",), ("--assumeyes",)),
-    PackageManager("pacman", ("-S", "--needed"), ("--noconfirm",)),
-    PackageManager("zypper", ("install",), ("--no-confirm",)),
-)
-
-_MANAGER_OF = {"debian": "apt-get", "ubuntu": "apt-get", "fedora": "dnf", "arch": "pacman", "opensuse": "zypper"}
-
-
-def package_manager(system: Distribution | None = None) -> PackageManager | None:
-    """The package manager of a distribution, by default this one's; None if unknown."""
-    names = [_FAMILIES.get(name, name) for name in (system or host.this.distribution()).names]
-    program = next((_MANAGER_OF[name] for name in names if name in _MANAGER_OF), None)
-    return next((manager for manager in PACKAGE_MANAGERS if manager.program == program), None)
+APT = PackageManager(("apt-get", "install"), "--yes", ("apt-get", "update"))
+MANAGERS = {
+    "debian": APT,
+    "ubuntu": APT,
+    "fedora": PackageManager(("dnf", "install"), "--assumeyes"),
+    "arch": PackageManager(("pacman", "-S", "--needed"), "--noconfirm"),
+    "opensuse": PackageManager(("zypper", "install"), "--no-confirm"),
+}
 
 
-def install_command(packages: Iterable[str], system: Distribution | None = None) -> tuple[str, ...]:
+def _families() -> Iterator[str]:
+    """Names of this distribution and those it descends from, as tables of packages have them."""
+    for name in host.this.distribution().names:
+        if name in FAMILIES:
+            yield FAMILIES[name]
+
+
+def package_of(packages: Mapping[str, str]) -> str:
+    """The package for this distribution; empty where none is known."""
+    return next((packages[name] for name in _families() if name in packages), packages.get("", ""))
+
+
+def package_manager() -> PackageManager | None:
+    """That of this distribution; None if unknown."""
+    return next((MANAGERS[name] for name in _families()), None)
+
+
+def _names(packages: Iterable[str]) -> list[str]:
+    return sorted({*filter(None, packages)})
+
+
+def install_command(packages: Iterable[str]) -> tuple[str, ...]:
     """What a user types to install packages; empty where the package manager or the packages are unknown."""
-    manager, names = package_manager(system), sorted({package for package in packages if package})
-    if manager is None or not names:
-        return ()
-    return as_root((manager.program, *manager.install, *names))
+    manager, names = package_manager(), _names(packages)
+    return as_root((*manager.install, *names)) if manager and names else ()
 
 
-def unattended_commands(packages: Iterable[str], system: Distribution | None = None) -> tuple[tuple[str, ...], ...]:
+def unattended_commands(packages: Iterable[str]) -> tuple[tuple[str, ...], ...]:
     """The same in full for a program that has asked already: refresh the lists, then install without asking."""
-    manager, names = package_manager(system), sorted({package for package in packages if package})
+    manager, names = package_manager(), _names(packages)
     if manager is None or not names:
         return ()
-    refresh = [(manager.program, *manager.refresh)] if manager.refresh else []
-    steps = [*refresh, (manager.program, *manager.install, *manager.unattended, *names)]
+    steps = [(*manager.install, manager.unattended, *names)]
+    if manager.refresh:
+        steps.insert(0, manager.refresh)
     if way_to_root() == "su":  # which asks for the password each time
         return (_by_su(*steps),)
     return tuple(as_root(step) for step in steps)
@@ -94,7 +100,7 @@ def unattended_commands(packages: Iterable[str], system: Distribution | None = N
 
 def install_hint(*packages: str) -> str:
     """A sentence that says how to get packages here."""
-    names = sorted({*filter(None, packages)})
+    names = _names(packages)
     several = len(names) > 1
     if command := install_command(names):
         text = shlex.join(command)
@@ -125,16 +131,3 @@ def as_root(command: Sequence[str]) -> tuple[str, ...]:
 
 def _by_su(*commands: Sequence[str]) -> tuple[str, ...]:
     return ("su", "-", "-c", " && ".join(map(shlex.join, commands)))
-
-
-_OWNERS = (("dpkg-query", "--search"), ("rpm", "--query", "--file"), ("pacman", "--query", "--owns", "--quiet"))
-
-
-def owner_of(path: Path) -> str:
-    """The package that brought a file; empty where none did."""
-    for asking in _OWNERS:
-        if find(asking[0]):
-            answer = query((*asking, str(path)), timeout_s=60)
-            if answer.exit_code == 0:
-                return answer.stdout.decode(errors="replace").partition(":")[0].strip()
-    return ""
