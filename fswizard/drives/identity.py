@@ -7,6 +7,8 @@ pages, ACS-4 for IDENTIFY DEVICE.
 from __future__ import annotations
 
 import re
+import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -62,8 +64,7 @@ _NO_MOVING_PARTS = 1
 """Rotation rate of an SSD."""
 _RPM = range(1025, 65535)
 _SMALLEST_SHINGLED_BYTES = 480_000_000_000
-_IDENTIFY_BYTES = 512
-_IDENTIFY = slice(60, 60 + _IDENTIFY_BYTES)
+_IDENTIFY_AT = 60
 """Place of IDENTIFY DEVICE in VPD page 89h."""
 
 
@@ -159,9 +160,10 @@ def _served(name: str, machine: Machine) -> bool:
     """Whether another machine serves it."""
     device = f"/sys/block/{name}/device"
     controllers = [f"{device}/{each}" for each in machine.names(device) if each.startswith("nvme")]
-    transports = {machine.text(f"{each}/transport") for each in (device, *controllers)}
-    by_place = _SERVED.search(machine.real(f"/sys/block/{name}"))
-    return by_place is not None or not transports <= _LOCAL_NVME
+    for directory in (device, *controllers):
+        if machine.text(f"{directory}/transport") not in _LOCAL_NVME:
+            return True
+    return _SERVED.search(machine.real(f"/sys/block/{name}")) is not None
 
 
 def _bridge(name: str, machine: Machine) -> str:
@@ -197,20 +199,25 @@ def _pages(block: Machine) -> Pages:
 def parse_pages(information: bytes, characteristics: bytes) -> Pages:
     """VPD pages 89h (ATA Information, with IDENTIFY DEVICE) and B1h (Block Device Characteristics), either of which may
     be missing or something else."""
-    data = information[_IDENTIFY]
-    if len(data) < _IDENTIFY_BYTES or information[1] != 0x89:
-        data = b""
-
-    def word(number: int) -> int:
-        return int.from_bytes(data[2 * number : 2 * number + 2], "little")
-
-    def string(first: int, last: int) -> str:
-        words = b"".join(word(number).to_bytes(2, "big") for number in range(first, last + 1))
-        return safe(words.strip(b"\0 "))
-
-    rate, zoned, where = word(217), _ZONED.get(word(69) & 0b11, ""), N_("IDENTIFY DEVICE word 69")
+    words = (0,) * 256
+    if len(information) >= _IDENTIFY_AT + 512 and information[1] == 0x89:
+        words = struct.unpack_from("<256H", information, _IDENTIFY_AT)
+    rate, zoned, where = words[217], _ZONED.get(words[69] & 0b11, ""), N_("IDENTIFY DEVICE word 69")
     if len(characteristics) > 8 and characteristics[1] == 0xB1:
         rate = rate or int.from_bytes(characteristics[4:6], "big")
         if by_page := _ZONED.get(characteristics[8] >> 4 & 0b11):
             zoned, where = by_page, N_("VPD page B1")
-    return Pages(any(data), string(27, 46), string(23, 26), rate, zoned, where if zoned else "", bool(word(169) & 1))
+    return Pages(
+        known=any(words),
+        model=_string(words[27:47]),
+        firmware=_string(words[23:27]),
+        rotation_rate=rate,
+        zoned=zoned,
+        zoned_where=where if zoned else "",
+        trim=bool(words[169] & 1),
+    )
+
+
+def _string(words: Sequence[int]) -> str:
+    """A text in IDENTIFY DEVICE, whose words have their first letter in the higher byte."""
+    return safe(struct.pack(f">{len(words)}H", *words).strip(b"\0 "))

@@ -169,7 +169,7 @@ def judge_smr(facts: SmrFacts, table: ModelTable | None = None) -> SmrVerdict:
     table = table or shipped_table()
     rows = table.find(facts.model)
     named = list(_by_name(facts, rows, table))
-    evidence = [*_own_words(facts, rows), *named]
+    evidence = [*_by_itself(facts, rows), *named]
     if not rows and facts.source == "name" and facts.model:
         evidence.append(_near_names(facts.model, table))
     if not any(item.says in SHINGLED for item in named):  # the name is better evidence than the age
@@ -210,7 +210,7 @@ def _says(code: str, says: SmrKind, strength: Confidence, text: str, **fields: s
     return Evidence(code, says, strength, _(text, **fields))
 
 
-def _own_words(facts: SmrFacts, rows: Sequence[ModelRow]) -> Iterator[Evidence]:
+def _by_itself(facts: SmrFacts, rows: Sequence[ModelRow]) -> Iterator[Evidence]:
     """What the disk and the kernel say of its zones, its medium and its recording."""
     type_, zones = facts.peripheral, facts.zone_model
     if zones:
@@ -276,12 +276,12 @@ def _near_names(model: str, table: ModelTable) -> Evidence:
 
 def row_text(row: ModelRow, source: Source | None = None) -> str:
     """A sentence on a source's statement about a model, with document, year and address."""
-    said = source or Source(row.source, urlsplit(row.source).netloc)
+    origin = source or Source(row.source, urlsplit(row.source).netloc)
     text = _STATEMENTS[row.strength]
     if row.kind == "unknown":
         text = _DISPUTE if row.disputed else _HYBRID
     recording = _(_ARE.get(row.kind, ""))
-    text = _(text, source=_(said.by), document=said.where, recording=recording, note=_(row.note))
+    text = _(text, source=_(origin.by), document=origin.where, recording=recording, note=_(row.note))
     return joined((text, row.source))
 
 
