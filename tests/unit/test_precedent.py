@@ -50,7 +50,7 @@ def plan(directory: Path, recipe: Recipe, names: str = NAMES, history: Sequence[
     return make_plan(choices, all_results() if history is None else history)
 
 
-def test_the_same_again_takes_what_came_and_another_recipe_what_it_usually_takes(tmp_path: Path) -> None:
+def test_the_same_again_takes_what_came_and_other_tests_what_they_usually_take(tmp_path: Path) -> None:
     came = kept("xfs-searching")
     made = plan(tmp_path, came.plan.recipe)
     trials = len(came.trials)
@@ -59,22 +59,20 @@ def test_the_same_again_takes_what_came_and_another_recipe_what_it_usually_takes
     assert made.measured_on == came.environment.started[:10]
     assert budget_text(made).endswith(f", by the run of {made.measured_on}")
     assert sum(workload.seconds for workload in made.recipe.workloads) < made.seconds_per_trial
-    other = replace(came.plan.recipe, name="other")
-    assert plan(tmp_path, other) == plan(tmp_path, other, history=())
     reweighed = came.plan.recipe.weighed({came.plan.recipe.workloads[0].name: 7.0})
-    assert not plan(tmp_path, reweighed).measured_on, "other tests take another time"
+    for other in (replace(came.plan.recipe, name="other"), reweighed):
+        assert plan(tmp_path, other) == plan(tmp_path, other, history=())
 
 
-def test_a_run_that_ended_in_its_first_trial_tells_nothing() -> None:
+def test_a_run_that_ended_in_its_first_trial_says_nothing() -> None:
     result = make_result()
     assert as_before(result.plan, result) == result.plan
 
 
 @pytest.mark.parametrize("drive", [replace(DISK, serial="another"), replace(DISK, model="", serial=""), None])
-def test_another_disk_tells_nothing(tmp_path: Path, drive: Drive | None) -> None:
+def test_another_disk_says_nothing(tmp_path: Path, drive: Drive | None) -> None:
     recipe = kept("xfs-searching", drive).plan.recipe
     assert plan(tmp_path, recipe) == plan(tmp_path, recipe, history=())
-    assert "by the run" not in budget_text(plan(tmp_path, recipe))
 
 
 @pytest.mark.parametrize("damage", [lambda lines: (*lines[:9], b"{damaged}\n", *lines[9:]), lambda lines: lines[:1]])

@@ -15,7 +15,7 @@ from fswizard.errors import UsageError
 from fswizard.filesystems import parse_candidates
 from fswizard.model.drive import Drive
 from fswizard.model.endurance import usual_budget_bytes
-from fswizard.model.estimates import affordable_rounds
+from fswizard.model.estimates import affordable_rounds, pace_of
 from fswizard.model.metrics import TRIAL_WRITTEN
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result, Sample
@@ -56,8 +56,7 @@ def test_what_was_chosen_goes_before_what_is_usual_which_cuts_no_recipe_short(tm
     assert plan(tmp_path).write_budget_bytes == 50 * GB
     assert plan(tmp_path, write_budget_bytes=20 * GB).write_budget_bytes == 20 * GB
     assert plan(tmp_path, write_budget_bytes=math.inf).write_budget_bytes is None
-    heavy = replace(WRITES, workloads=(make_workload("write", job=FioJob("write", 1 << 20, 1 << 30), seconds=9,
-                                                     writes_bytes=40 * GB),))  # fmt: skip
+    heavy = replace(WRITES, workloads=(replace(WRITES.workloads[0], writes_bytes=40 * GB),))
     made = plan(tmp_path, recipe=heavy)
     assert made.write_budget_bytes == round(1.25 * made.writes_bytes) > 200 * GB
     with pytest.raises(UsageError, match=r"One round writes about 8\d\.\d GB, and the write budget is 50\.0 GB"):
@@ -71,17 +70,12 @@ def test_what_was_chosen_goes_before_what_is_usual_which_cuts_no_recipe_short(tm
         (FioJob("randwrite", 4096, 1 << 30, seconds=4, depth=32), 70_000 * 4096 * 4, 180 * 4096 * 4),
         (FioJob("randwrite", 4096, 1 << 30, seconds=4), 4096 * 4 / 60e-6, 180 * 4096 * 4),
         (FioJob("randrw", 4096, 1 << 30, seconds=4, depth=32), 70_000 * 4096 * 2, 180 * 4096 * 2),
-        (FioJob("randread", 4096, 1 << 30, seconds=4, depth=32), 0, 0),
-        (FioJob("write", 1 << 20, 1 << 30), 1 << 30, 1 << 30),
+        (FioJob("write", 1 << 20, 1 << 30), None, None),
     ],
 )
-def test_what_a_timed_job_writes_goes_by_the_disk(tmp_path: Path, job: FioJob, on_ssd: float, on_hdd: float) -> None:
-    laid_out = job.cost.prepare_bytes
-    workload = make_workload(job=job, writes_bytes=laid_out + job.cost.measure_bytes)
-    recipe = make_recipe([workload], image_bytes=2 << 30)
-    plans = [plan(tmp_path, replace(SSD, kind=kind), recipe=recipe) for kind in ("ssd", "hdd")]
-    written = [made.recipe.workloads[0].writes_bytes - laid_out for made in plans]
-    assert written == pytest.approx([on_ssd, on_hdd], abs=1)
+def test_what_a_timed_job_writes_goes_by_the_disk(job: FioJob, on_ssd: float | None, on_hdd: float | None) -> None:
+    written = [job.timed_bytes(pace_of(replace(SSD, kind=kind))) for kind in ("ssd", "hdd")]
+    assert written == [each and pytest.approx(each, abs=1) for each in (on_ssd, on_hdd)]
 
 
 def result(made: Plan, *written: float) -> Result:
