@@ -195,7 +195,7 @@ def test_less_than_nothing_is_no_amount(units: int, seconds: float) -> None:
     wrong = {"units": units, "seconds": seconds}
     chosen = {"type": "AmountsChosen", "at_s": 1.0, "amounts": {"copy-video": wrong}}
     for line in (edited(*VIDEO, "amount", to=wrong), json.dumps(chosen).encode()):
-        with pytest.raises(ValueError, match="an amount of 1 or more"):
+        with pytest.raises(ValueError, match="amount"):
             event_in(line)
 
 
