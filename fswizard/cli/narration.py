@@ -45,12 +45,13 @@ class Narration:
         self._stream = stream
         self._moves = stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
         self._latest: object = None
-        """The entry of the log that was written last."""
+        """Last entry of the log so far."""
         self._step = ""
 
     def show(self, event: Event, state: RunState) -> None:
         """Write what an event says; `state` is that of the run after it."""
         entry = state.log[-1] if state.log else None
+        news, self._latest = entry is not self._latest, entry
         if isinstance(event, StepProgressed):
             if self._moves:
                 self._move(event, state)
@@ -62,8 +63,7 @@ class Narration:
         elif isinstance(event, RatioUpdated):
             standing, more = _standing(event.analysis), more_text(event.more) if event.more else ""
             self.say(f"{standing}  {more}".rstrip())
-        elif isinstance(entry, LogNote) and entry is not self._latest:
-            self._latest = entry
+        elif isinstance(entry, LogNote) and news:
             if entry.kind == "step":
                 self._step = entry.words
             if entry.kind != "step" or not self._moves:

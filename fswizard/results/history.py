@@ -24,7 +24,7 @@ from fswizard.system.files import state_directory
 
 SUFFIX = ".jsonl"
 LONGEST_HEADER_BYTES = 65_536
-LONGEST_ENDING_BYTES = 4_096
+LONGEST_ENDING_BYTES = 16_384
 
 
 @dataclass(frozen=True, slots=True)
