@@ -142,10 +142,6 @@ def listing(words: Sequence[str]) -> str:
     return _("{words} and {last}", words=joined(words[:-1], p_("between the items of a list", ", ")), last=words[-1])
 
 
-def shown(text: str) -> str:
-    return _(text)
-
-
 def to_json(message: Message) -> Any:
     """What a file holds of a message: its English alone, where it has nothing else."""
     described = _described(message)

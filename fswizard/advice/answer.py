@@ -11,7 +11,7 @@ from itertools import combinations
 from fswizard.advice.choice import Choice, options, torn_between
 from fswizard.advice.commands import commands
 from fswizard.advice.words import distance, feature_words, more_text, percent, present
-from fswizard.language import N_, _, listing, n_, p_, shown
+from fswizard.language import N_, _, listing, n_, p_
 from fswizard.model.analysis import Answer, Dependence, Ratio, Summary, write_amplification
 from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import DEGRADED
@@ -104,17 +104,17 @@ def _fault(choice: Choice) -> Answer:
             "It failed after {count} rounds, so don't trust its figures.",
             rounds,
         )
-    remedy = shown(result.remedy) or _("Fix the fault, then run it again.")
+    remedy = _(result.remedy) or _("Fix the fault, then run it again.")
     if result.fault:
         verdict = _("No result: an error ended the run")
-        return Answer("failed", verdict, lines=(shown(result.fault), distrust, remedy))
+        return Answer("failed", verdict, lines=(_(result.fault), distrust, remedy))
     return Answer("failed", _("Check this disk first: a fault ended the run"), lines=(distrust, remedy))
 
 
 def _nothing(choice: Choice) -> Answer:
     """Of a run in which every candidate failed, is excluded or has no figures."""
     failures = choice.result.failures
-    failed = shown(failures[0].text) if failures else ""
+    failed = _(failures[0].text) if failures else ""
     if choice.kind == "failed":
         verdict = _("Nothing to choose: every filesystem failed here")
         why = failed or _("See what failed below.")

@@ -9,7 +9,7 @@ from fswizard.advice.answer import make_answer
 from fswizard.advice.choice import choose
 from fswizard.advice.reasons import reasons
 from fswizard.errors import UsageError
-from fswizard.language import _, chosen, shown
+from fswizard.language import _, chosen
 from fswizard.model.analysis import Findings
 from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt, Result
@@ -39,7 +39,7 @@ def conclude(
     # A run may have raised what its figures show again, so the first doubt of each kind counts.
     by_code: dict[str, Doubt] = {}
     for doubt in result.doubts:
-        by_code.setdefault(doubt.code, replace(doubt, text=shown(doubt.text)))
+        by_code.setdefault(doubt.code, replace(doubt, text=_(doubt.text)))
     for doubt in doubts(result, tables, analysis, summaries):
         by_code.setdefault(doubt.code, doubt)
     choice = choose(result, analysis)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from fswizard.advice.choice import Choice, torn_between
 from fswizard.advice.commands import how_to_use
 from fswizard.advice.words import feature_word, feature_words, present
-from fswizard.language import N_, _, joined, listing, n_, p_, shown
+from fswizard.language import N_, _, joined, listing, n_, p_
 from fswizard.model.analysis import Ratio, Reason, Summary
 from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import DEGRADED, LUKS
@@ -193,7 +193,7 @@ def _failures(choice: Choice) -> Iterator[Reason]:
     reference = ""
     for ratio in choice.analysis.overall:
         if ratio.verdict == "failed":
-            cause = shown(ratio.text).rstrip(".\u3002")
+            cause = _(ratio.text).rstrip(".\u3002")
             text = _("{candidate} failed: {reason}.", candidate=choice.title(ratio.candidate), reason=cause)
             yield Reason("failure", text)
         else:

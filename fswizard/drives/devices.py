@@ -12,7 +12,7 @@ from fswizard.drives.inventory import describe
 from fswizard.drives.machine import HERE, Machine
 from fswizard.drives.may_erase import Facts, Finding, Probed
 from fswizard.errors import Refused, UsageError
-from fswizard.language import _, in_english, shown
+from fswizard.language import _, in_english
 from fswizard.model.drive import Drive
 from fswizard.model.text import safe
 from fswizard.model.units import size_text
@@ -153,15 +153,15 @@ def refusals(target: DeviceTarget, typed: str | None = None, *, minimum_bytes: i
     failing = [may_erase.found("failing", device=target.device.disk)] if target.drive.health == "failing" else []
     facts = replace(target.facts, uses=[*target.facts.uses, *_openers(target), *failing])
     return tuple(
-        replace(each, text=_in_words(each, target), hint=shown(safe(each.hint)))
+        replace(each, text=_in_words(each, target), hint=_(safe(each.hint)))
         for each in may_erase.findings(facts, minimum_bytes, typed)
     )
 
 
 def _in_words(finding: Finding, target: DeviceTarget) -> str:
     if finding.case == "unknown/contents" and target.drive.pending:  # which says why
-        return shown(target.drive.pending)
-    return _("{finding}.", finding=shown(safe(finding.text)))
+        return _(target.drive.pending)
+    return _("{finding}.", finding=_(safe(finding.text)))
 
 
 def _openers(target: DeviceTarget) -> tuple[Finding, ...]:

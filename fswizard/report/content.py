@@ -10,7 +10,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from fswizard.language import N_, _, n_, p_, shown
+from fswizard.language import N_, _, n_, p_
 from fswizard.model.analysis import SIGNS, Findings, Ratio, Summary, Verdict, write_amplification
 from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import (
@@ -468,7 +468,7 @@ def failures(findings: Findings) -> Iterator[str]:
         yield _(
             "{candidate}: {reason} ({where}, round {round}, {kind}).",
             candidate=plan.candidate(one.candidate).title,
-            reason=shown(one.text).rstrip(".\u3002"),
+            reason=_(one.text).rstrip(".\u3002"),
             where=titles.get(one.workload, _("formatting or mounting")),
             round=one.round,
             kind=one.kind,
@@ -476,7 +476,7 @@ def failures(findings: Findings) -> Iterator[str]:
     known = {failure.candidate for failure in findings.result.failures}
     for ratio in findings.analysis.overall:
         if ratio.verdict == "failed" and ratio.candidate not in known:
-            yield f"{plan.candidate(ratio.candidate).title}: {shown(ratio.text) or _('failed')}"
+            yield f"{plan.candidate(ratio.candidate).title}: {_(ratio.text) or _('failed')}"
 
 
 def notes(findings: Findings) -> Iterator[str]:

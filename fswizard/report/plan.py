@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from itertools import groupby
 
-from fswizard.language import N_, _, n_, p_, shown
+from fswizard.language import N_, _, n_, p_
 from fswizard.model.estimates import expected
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
@@ -43,7 +43,7 @@ def plan_facts(plan: Plan, *, left_out: str = "", earlier: Result | None = None)
         renamed = ", ".join(member.path for member in target.members if not member.path.startswith("/dev/disk/"))
     measured = [weighed(workload, mid_sentence(workload.title)) for workload in plan.recipe.workloads]
     rows = (
-        (_(LOSES), "; ".join(map(shown, plan.losses)) or _(ERASED if target.kind == "device" else NOTHING)),
+        (_(LOSES), "; ".join(map(_, plan.losses)) or _(ERASED if target.kind == "device" else NOTHING)),
         (_("Disk"), ", ".join(filter(None, (drive.name, name_drive(drive)))) if drive else ""),
         (_(PLACE), _(AFTERWARDS[target.kind], place=place_text(plan))),
         (_("Note"), renamed and _("{disk} may have another name after a restart", disk=renamed)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 
-from fswizard.language import N_, _, n_, number, p_, shown
+from fswizard.language import N_, _, n_, number, p_
 from fswizard.model.drive import DRIVE_KINDS, Drive
 from fswizard.model.endurance import usual_budget_bytes
 from fswizard.model.plan import Plan, Target
@@ -75,7 +75,7 @@ def describe_smr(drive: Drive) -> str:
         return ""
     if verdict.kind == "unknown":
         return _("unknown whether it is shingled")
-    evidence = "; ".join(shown(item.text).rstrip(".\u3002") for item in verdict.evidence if verdict.sign(item) == "✓")
+    evidence = "; ".join(_(item.text).rstrip(".\u3002") for item in verdict.evidence if verdict.sign(item) == "✓")
     sentence = verdict.sentence(flash=drive.flash)
     return f"{sentence}: {evidence}" if evidence else sentence
 

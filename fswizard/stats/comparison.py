@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from fswizard.errors import UsageError
-from fswizard.language import N_, _, joined, p_, shown
+from fswizard.language import N_, _, joined, p_
 from fswizard.model.comparison import Change, Comparison, Difference
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Target
@@ -244,4 +244,4 @@ def _doubts(first: Result, second: Result) -> Iterator[str]:
         elsewhere = {"on-battery", *(doubt.code for doubt in other.doubts)}
         for doubt in run.doubts:
             if doubt.code not in elsewhere:
-                yield _(text, doubt=shown(doubt.text))
+                yield _(text, doubt=_(doubt.text))

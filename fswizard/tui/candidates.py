@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from fswizard.language import N_, _, n_, p_, shown
+from fswizard.language import N_, _, n_, p_
 from fswizard.model.filesystem import Candidate, Feature
 from fswizard.model.layout import DEGRADED, Layout
 from fswizard.model.option import Option
@@ -57,12 +57,12 @@ def about_candidate(candidate: Candidate, available: Availability | None, refusa
         made_by += "  " + p_("driver of a filesystem", "through {driver}", driver=available.driver.name)
     pairs: Pairs = []
     if available and not available.usable:
-        pairs.append((("✗", "$text-error"), text(shown(available.reason), (f" {shown(available.hint)}", "$muted"))))
+        pairs.append((("✗", "$text-error"), text(_(available.reason), (f" {_(available.hint)}", "$muted"))))
     if refusal:
         pairs.append((("✗", "$text-error"), refusal))
     pairs.append(("", text((filesystem.title, "bold"), (made_by, "$muted"), f"\n{_(filesystem.summary)}")))
     if why:
-        pairs.append((("★", "$text-accent"), text((_("Suits this disk:"), "bold"), f" {shown(why)}")))
+        pairs.append((("★", "$text-accent"), text((_("Suits this disk:"), "bold"), f" {_(why)}")))
     if array and array.layout.alone:
         pairs.append((("·", "$text-primary"), text((f"{array.layout.name}: ", "bold"), _(array.layout.text))))
     for token, option in options_of(candidate).items():

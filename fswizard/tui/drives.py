@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.style import Style
 
 from fswizard.filesystems import suggestions
-from fswizard.language import _, n_, number, p_, shown
+from fswizard.language import _, n_, number, p_
 from fswizard.model.drive import Drive, Evidence, Partition
 from fswizard.model.estimates import brought
 from fswizard.model.recipe import Recipe
@@ -98,10 +98,10 @@ def explain(drive: Drive) -> Pairs:
     pairs: Pairs = [(sign, text(name, (f"   {note}", "$muted")))]
     pairs += [_evidence(drive, evidence) for evidence in verdict.evidence]
     if drive.pending:
-        pairs.append((("…", "$muted"), (shown(drive.pending), "$muted")))
+        pairs.append((("…", "$muted"), (_(drive.pending), "$muted")))
     if verdict.advice:
         pairs.append(("", ""))
-        pairs += [(("›", "$text-primary"), shown(advice)) for advice in verdict.advice]
+        pairs += [(("›", "$text-primary"), _(advice)) for advice in verdict.advice]
     if figures := " · ".join(_figures(drive)):
         pairs += [("", ""), ("", (figures, "$muted"))]
     return pairs
@@ -111,9 +111,9 @@ def _evidence(drive: Drive, evidence: Evidence) -> tuple[Piece, Piece]:
     """A sentence; of the address at its end only the host, as a link."""
     sign = drive.smr.sign(evidence)
     mark = (sign, SIGN_STYLES[sign])
-    sentence, __, address = shown(evidence.text).rpartition(" ")
+    sentence, __, address = _(evidence.text).rpartition(" ")
     if not address.startswith(("https://", "http://")):
-        return mark, shown(evidence.text)
+        return mark, _(evidence.text)
     link = text(("→ " + address.split("/")[2], "$muted")).stylize(Style(link=address))
     return mark, text(sentence, " ", link)
 
@@ -150,7 +150,7 @@ def _partition(partition: Partition) -> Content:
         name = _("{partition} “{label}”", partition=name, label=partition.label)
     if partition.free_bytes is not None:
         room = p_("space on a partition", "{free} free of {size}", free=size_text(partition.free_bytes), size=room)
-    where = partition.mount_point or (shown(partition.uses[0].text) if partition.uses else _("not mounted"))
+    where = partition.mount_point or (_(partition.uses[0].text) if partition.uses else _("not mounted"))
     return text(name, (f"  {partition.filesystem or '–'}  {room}  {where}", "$muted"))
 
 
@@ -161,7 +161,7 @@ def suits(drive: Drive) -> Pairs:
         return []
     pairs: Pairs = [(("★", "$text-accent"), (_("Suits it"), "bold"))]
     for suggestion in suggested:
-        pairs += [("", (suggestion.candidate_name, "bold")), ("", (shown(suggestion.reason), "$muted"))]
+        pairs += [("", (suggestion.candidate_name, "bold")), ("", (_(suggestion.reason), "$muted"))]
     then = _("Measuring on it shows the fastest one for your work, and by how much.")
     if not drive.name:
         then = _("Measuring on it, once it is attached, shows the fastest one for your work, and by how much.")
@@ -204,7 +204,7 @@ def losing(offer: Offer) -> Content:
 
 def losses(offer: Offer) -> str:
     """What would be lost, in one line."""
-    return "; ".join(map(shown, offer.losses))
+    return "; ".join(map(_, offer.losses))
 
 
 def disk_title(choices: WizardChoices) -> Content:

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.style import Style
 
 from fswizard.errors import FswizardError
-from fswizard.language import _, p_, shown
+from fswizard.language import _, p_
 from fswizard.model.units import binary_text, size_text
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.drawing import Piece, filled, keyed, text
@@ -72,14 +72,14 @@ def _image(
     if place is None:
         return Target(key, name, (_("looking for free space …"), "$muted"), known=False)
     if isinstance(place, FswizardError):
-        return Target(key, (name.plain, "$muted"), (f"✗ {shown(place.message)}", "$muted"), problem=failure(place))
+        return Target(key, (name.plain, "$muted"), (f"✗ {_(place.message)}", "$muted"), problem=failure(place))
     summary = in_directory(place)
     meaning = text(_("A scratch image in {directory}, removed afterwards: nothing is lost.", directory=place.directory))
     elsewhere = ""
     if place.remark or place.drive != disk:
         elsewhere = place.drive or place.directory
         warning = _("It goes onto {other}, so {other} is tested, not {disk}", other=elsewhere, disk=disk)
-        meaning = text((f"! {shown(place.remark) or warning}", "$text-warning"))
+        meaning = text((f"! {_(place.remark) or warning}", "$text-warning"))
         summary = text((f"! {p_('scratch image', 'image on {device}', device=elsewhere)} ", "$text-warning"), summary)
     target = Target(key, name, summary, meaning, elsewhere=elsewhere)
     images = choices.images if key == "several" else 1
@@ -110,7 +110,7 @@ def device_target(offer: Offer) -> Target:
     if offer.whole:
         name = _("the whole disk {name}, {size}", name=offer.name, size=size)
     if offer.refused is not None:
-        reason = (f"✗ {shown(offer.refused.message)}", "$muted")
+        reason = (f"✗ {_(offer.refused.message)}", "$muted")
         return Target(key, (name, "$muted"), reason, problem=failure(offer.refused))
     then = _("It is formatted for the test and left empty; you confirm that in the review.")
     head: Piece = (f"⚠ {_('You would lose:')} ", "bold $text-error")
@@ -153,5 +153,5 @@ def refusal(words: str) -> Content:
 
 def failure(error: FswizardError) -> Content:
     """What went wrong, and what can be done."""
-    hint = shown(error.hint_without_switches)
-    return text(("✗ ", "bold $text-error"), (shown(error.message), "$text-error"), f" {hint}".rstrip())
+    hint = _(error.hint_without_switches)
+    return text(("✗ ", "bold $text-error"), (_(error.message), "$text-error"), f" {hint}".rstrip())

@@ -16,7 +16,7 @@ from textual.widgets import Input, Static
 from textual.worker import get_current_worker
 
 from fswizard.errors import FswizardError
-from fswizard.language import N_, _, n_, shown
+from fswizard.language import N_, _, n_
 from fswizard.model.plan import Plan
 from fswizard.tui.backend import Place
 from fswizard.tui.choices import WizardChoices
@@ -93,8 +93,8 @@ class WizardScreen(Screen[ScreenResultType]):
 
     def show_error(self, error: FswizardError) -> None:
         """Say what went wrong, and what can be done."""
-        hint = shown(error.hint_without_switches)
-        self.say(("✗ ", "bold $text-error"), (shown(error.message), "$text-error"), f" {hint}".rstrip())
+        hint = _(error.hint_without_switches)
+        self.say(("✗ ", "bold $text-error"), (_(error.message), "$text-error"), f" {hint}".rstrip())
 
     def call_in_app(self, function: Callable[..., object], *arguments: Any) -> None:
         """From a thread: call `function` in the wizard's own thread, unless this screen has gone or the wizard ends.

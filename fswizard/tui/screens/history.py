@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.reactive import reactive
 from textual.widgets import DataTable, Static
 
-from fswizard.language import N_, _, shown
+from fswizard.language import N_, _
 from fswizard.model.comparison import Comparison
 from fswizard.stats.comparison import compare
 from fswizard.tui.choices import toggled
@@ -34,8 +34,8 @@ MARKED = (
 def answer_of(entry: Entry) -> tuple[Piece, Piece]:
     """Mark and verdict of an earlier result, as the result itself shows them."""
     if entry.ending is None:
-        return text(("·", "$muted")), (shown(entry.verdict), "$muted")
-    return text(answer_mark(entry.sign)).rstrip(), shown(entry.verdict)
+        return text(("·", "$muted")), (_(entry.verdict), "$muted")
+    return text(answer_mark(entry.sign)).rstrip(), _(entry.verdict)
 
 
 class HistoryScreen(Window[None]):

@@ -11,7 +11,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import DataTable
 
 from fswizard.filesystems import catalogue
-from fswizard.language import N_, _, p_, shown
+from fswizard.language import N_, _, p_
 from fswizard.model.units import size_text
 from fswizard.tui.backend import Place
 from fswizard.tui.choices import toggled
@@ -116,7 +116,7 @@ class LocationsScreen(BoxScreen):
             (p_("space on a disk", "Room"), _("{size} free", size=size_text(place.free_bytes))),
         ]
         if place.refusal:
-            pairs.append((("✗", "$text-error"), shown(place.refusal)))
+            pairs.append((("✗", "$text-error"), _(place.refusal)))
         elif filesystem := catalogue().get(place.filesystem):
             pairs.append((filesystem.title, _(filesystem.summary)))
         self.about.show(pairs)

@@ -15,7 +15,7 @@ from textual.content import Content
 from textual.widgets import Static
 from textual.widgets.option_list import Option
 
-from fswizard.language import N_, _, n_, p_, shown
+from fswizard.language import N_, _, n_, p_
 from fswizard.model.drive import Drive
 from fswizard.model.text import mid_sentence
 from fswizard.model.units import binary_text, duration_text, size_text
@@ -195,7 +195,7 @@ class PurposeScreen(StepScreen):
 
         def done(not_found: tuple[str, ...]) -> None:
             self._add("left", [item for item in self._past["left"] if item is not leftover])
-            self.say(("✓ ", "bold $text-success"), " ".join((_("Cleaned up."), *map(shown, not_found))))
+            self.say(("✓ ", "bold $text-success"), " ".join((_("Cleaned up."), *map(_, not_found))))
 
         self.ask(lambda: clean(leftover), done)
 
@@ -252,8 +252,8 @@ def _words(kind: str, item: Any) -> Content:
 def answer_words(entry: Entry) -> Content:
     """What an earlier result says, as the result itself does."""
     if entry.ending is None:
-        return text((shown(entry.verdict), "$muted"))
-    return text(answer_mark(entry.sign), shown(entry.verdict))
+        return text((_(entry.verdict), "$muted"))
+    return text(answer_mark(entry.sign), _(entry.verdict))
 
 
 def _about_entry(entry: Entry) -> Sequence[tuple[Piece, Piece]]:
@@ -262,12 +262,12 @@ def _about_entry(entry: Entry) -> Sequence[tuple[Piece, Piece]]:
     head, ending = entry.header, entry.ending
     ended = _("Cut off; its results are kept.")
     if ending:
-        ended = f"{shown(ending.text)} {n_('{count} round.', '{count} rounds.', ending.rounds)}"
+        ended = f"{_(ending.text)} {n_('{count} round.', '{count} rounds.', ending.rounds)}"
     return (
         (_("When"), entry.when),
         (_("Recipe"), head.recipe),
         (_("Disk"), head.drive or _("no model name")),
         (_("Candidates"), ", ".join(map(title_of, head.candidates))),
         (_("Ended"), ended),
-        (_("Result"), shown(entry.verdict)),
+        (_("Result"), _(entry.verdict)),
     )

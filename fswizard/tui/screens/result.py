@@ -15,7 +15,7 @@ from textual.widgets import Static
 
 from fswizard.advice.words import worth_asking
 from fswizard.errors import FswizardError
-from fswizard.language import N_, _, number, shown
+from fswizard.language import N_, _, number
 from fswizard.model.analysis import Findings
 from fswizard.model.result import Result
 from fswizard.report import content
@@ -47,7 +47,7 @@ def answer_lines(findings: Findings, why_not: str = "") -> Iterator[tuple[Piece,
         yield text(WARNING), (f"{ended} {why_not}".rstrip(), "$muted")
     for doubt in result.doubts:
         if doubt.code in LEFT_BEHIND:
-            yield text(WARNING), (shown(doubt.text), "$text-warning")
+            yield text(WARNING), (_(doubt.text), "$text-warning")
 
 
 class ResultScreen(StepScreen):
@@ -256,7 +256,7 @@ class ResultScreen(StepScreen):
         self.ask(ask, self.wizard.take_up, fails=self._cannot_resume, group="take-up")
 
     def _cannot_resume(self, error: FswizardError) -> None:
-        reason = f"{shown(error.message)} {shown(error.hint_without_switches)}"
+        reason = f"{_(error.message)} {_(error.hint_without_switches)}"
         self.notify(reason, severity="warning", markup=False)
 
     def action_set_up(self) -> None:

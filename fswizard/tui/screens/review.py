@@ -15,7 +15,7 @@ from textual.reactive import reactive
 from textual.widgets import Input, Static
 
 from fswizard.errors import FswizardError, Missing, Refused
-from fswizard.language import N_, _, p_, shown
+from fswizard.language import N_, _, p_
 from fswizard.model.plan import Plan
 from fswizard.report.plan import plan_commands, plan_facts
 from fswizard.tui.drawing import Piece, filled, keyed
@@ -159,7 +159,7 @@ class ReviewScreen(StepScreen):
         self.refresh_bindings()
         self.query_one("#question", Static).update(_("This can't run yet"))
         self.say(keyed(_("`esc` goes back to change it.")))
-        sentences = filter(None, map(shown, (error.message, error.hint_without_switches, error.details)))
+        sentences = filter(None, map(_, (error.message, error.hint_without_switches, error.details)))
         self.facts.show([(("✗", "bold $text-error"), "\n\n".join(sentences))])
 
     def _planned(self, planned: Planned) -> None:
@@ -169,7 +169,7 @@ class ReviewScreen(StepScreen):
         (name, loss), *facts = plan_facts(plan, earlier=taken_up.earlier if taken_up else None).rows
         harmless = all(disk.empty for disk in questions) if questions else plan.target.kind != "device"
         if harmless and questions:
-            loss = f"{p_('you lose', 'nothing')}. {' '.join(map(shown, plan.losses))}"
+            loss = f"{p_('you lose', 'nothing')}. {' '.join(map(_, plan.losses))}"
         colour = "$text-success" if harmless else "$text-error"
         rows: list[tuple[str, Piece]] = [(name, (loss, f"bold {colour}")), (_("Root"), root), *facts]
         self.facts.show(rows, spaced=self.size.height >= AIRY)

@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.widgets import ProgressBar, Static
 
 from fswizard.advice.words import more_text
-from fswizard.language import N_, _, p_, shown
+from fswizard.language import N_, _, p_
 from fswizard.model.plan import FIRST_LOOK
 from fswizard.model.run_state import LogNote
 from fswizard.model.units import duration_text
@@ -99,7 +99,7 @@ class RunScreen(StepScreen):
         turn = SPINNER[int(self.wizard.clock() / SPINNER_S) % len(SPINNER)]
         news = state.progress.text if state.progress else ""
         title = state.step.title if state.step else ""
-        doing = shown(news or title) or _("starting the run")
+        doing = _(news or title) or _("starting the run")
         self._write("#doing", text((f"{turn} ", "$text-primary"), doing))
         self._write("#time", text((self._times(), "$muted")))
         self._write("#verdict", text((self._outlook(), "$muted")))
@@ -126,7 +126,7 @@ class RunScreen(StepScreen):
         state, problem = self._run.state, self._run.problem
         step, plan = state.step, state.plan
         if state.ended:
-            return text(("✗ ", "bold $text-error"), shown(problem.message)) if problem else text(_("The run has ended"))
+            return text(("✗ ", "bold $text-error"), _(problem.message)) if problem else text(_("The run has ended"))
         if step is None:
             return text(_("Starting"))
         parts = [text(_(plan.recipe.title))]
@@ -138,7 +138,7 @@ class RunScreen(StepScreen):
         if step.candidate:
             parts.append(text((step.candidate, looks_of(plan)[step.candidate].ink)))
         if step.workload:
-            parts.append(text(shown(step.title)))
+            parts.append(text(_(step.title)))
         return text((" · ", "$muted")).join(parts)
 
     def _remark(self) -> Content:
@@ -146,10 +146,10 @@ class RunScreen(StepScreen):
         monitor = self._run
         state, problem = monitor.state, monitor.problem
         if state.ended:
-            return text(shown((problem.hint_without_switches if problem else "") or state.ended.text))
+            return text(_((problem.hint_without_switches if problem else "") or state.ended.text))
         if monitor.stopping:
             stopping = (f"{_('Stopping:')} ", "bold $text-warning")
-            words = shown(state.step.title) if state.step else ""
+            words = _(state.step.title) if state.step else ""
             return text(stopping, f"{_('removing everything the run made.')} ", (words, "$muted"))
         if state.paused:
             return filled(

@@ -15,7 +15,7 @@ from textual.widgets import Checkbox, DataTable, Input, Static
 
 from fswizard.disks.set_up import SetUpChoices
 from fswizard.errors import FswizardError, Refused
-from fswizard.language import N_, _, p_, shown
+from fswizard.language import N_, _, p_
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Plan
@@ -139,7 +139,7 @@ class SetUpScreen(Window[None]):
                 self._offers[offer.path] = offer
                 on_it = losing(offer)
                 if offer.refused:
-                    on_it = text((f"✗ {shown(offer.refused.message)}", "$muted"))
+                    on_it = text((f"✗ {_(offer.refused.message)}", "$muted"))
                 model = drive.model or _("no model name")
                 rows.append(Row(offer.path, ((offer.name, "bold"), model, size_text(offer.size_bytes), on_it)))
         self.table.show(rows)
@@ -244,7 +244,7 @@ class SetUpReview(Window[None]):
 
     def _review(self, rights: State) -> None:
         plan, chosen = self._plan, self._plan.choices
-        loss = ("; ".join(map(shown, plan.losses)), "bold $text-error")
+        loss = ("; ".join(map(_, plan.losses)), "bold $text-error")
         if plan.empty:
             loss = (p_("you lose", "nothing"), "bold $text-success")
         result = _(
@@ -315,7 +315,7 @@ class SetUpReview(Window[None]):
 
     def _step(self, step: str) -> None:
         self.say()
-        self._steps.append(shown(step))
+        self._steps.append(_(step))
         self._show_steps(("…", "bold $text-primary"))
 
     def _show_steps(self, last: Piece) -> None:

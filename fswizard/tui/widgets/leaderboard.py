@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.cells import cell_len
 from textual.content import Content
 
-from fswizard.language import _, n_, shown
+from fswizard.language import _, n_
 from fswizard.model.analysis import Ratio
 from fswizard.model.run_state import RunState
 from fswizard.model.units import figure_text, speed_text
@@ -56,7 +56,7 @@ class Leaderboard(Lines):
 def _bar(ratio: Ratio, whole: float, ink: str, width: int) -> Content:
     """From zero to the high end of the interval, of which it fades from the low end on; or why it failed."""
     if ratio.verdict == "failed":
-        return fitted((shown(ratio.text), "$muted"), width)
+        return fitted((_(ratio.text), "$muted"), width)
     ends = (ratio.low or ratio.ratio, ratio.ratio, ratio.high or ratio.ratio)
     low, middle, high = (round(min(1.0, end / whole) * width) for end in ends)
     half = (middle + high + 1) // 2
