@@ -42,7 +42,7 @@ def labelled(label: str, text: str, indent: int) -> list[str]:
     return [pad(label, indent) + lines[0], *(" " * indent + line for line in lines[1:])]
 
 
-def table(rows: Sequence[Sequence[str]], longest: int = LONGEST_CELL) -> Iterator[str]:
+def table(rows: Sequence[Sequence[str]], longest: int = LONGEST_CELL, width: int = WIDTH) -> Iterator[str]:
     """Lines of a table whose first row is its header, whose first column is text, and whose others are figures.
 
     Columns that find no room go into further tables below, with the first column again.
@@ -52,7 +52,7 @@ def table(rows: Sequence[Sequence[str]], longest: int = LONGEST_CELL) -> Iterato
     columns = [0]
     for column in range(1, len(widths)):
         used = sum(widths[each] + GAP for each in columns)
-        if len(columns) > 1 and used + widths[column] > WIDTH:
+        if len(columns) > 1 and used + widths[column] > width:
             yield from _lines(wrapped, widths, columns)
             yield ""
             columns = [0]

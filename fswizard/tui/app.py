@@ -16,7 +16,6 @@ from textual.app import App, SuspendNotSupported, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.command import CommandPalette
 from textual.screen import ModalScreen, Screen
-from textual.worker import Worker, WorkerState
 
 from fswizard import language
 from fswizard.errors import ExitCode, FswizardError, Missing
@@ -222,46 +221,30 @@ class FswizardApp(App[int]):
     def _show_run(self, run: RunHandle, plan: Plan) -> None:
         self.result, self.measured = None, plan
         self.running = RunMonitor(run, self.clock)
-        self.run_worker(self.running.follow(), name="run", group="run", exclusive=True)
+        self.run_worker(self._to_its_end(self.running), name="run", group="run", exclusive=True)
         self.visit("run")
 
-    async def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """After the run: its result, instead of the question whether to leave it."""
-        over = event.worker.group == "run" and event.state in (WorkerState.SUCCESS, WorkerState.CANCELLED)
-        if not over or self.running is None:
-            return
-        if self.leaving:
-            self.exit(int(ExitCode.CANCELLED))
-            return
-        if self.running.state.analysis is not None:
-            path = self.running.run.path
-            try:
-                self.result, self.result_path = await asyncio.to_thread(self.backend.load, path), path
-            except FswizardError as error:
-                self.running.problem = self.running.problem or error
-        if not self.screen_stack:  # the program has ended meanwhile
-            return
+    async def _to_its_end(self, running: RunMonitor) -> None:
+        """Follow a run; after it show its result, instead of the question whether to leave it."""
         from fswizard.tui.screens.dialogs import LeaveScreen
         from fswizard.tui.screens.run import RunScreen
 
-        before = self.screen
-        if isinstance(before, LeaveScreen):  # there is nothing to leave any more
+        await running.follow()
+        if self.leaving:
+            self.exit(int(ExitCode.CANCELLED))
+            return
+        if running.state.analysis is not None:
+            path = running.run.path
+            try:
+                self.result, self.result_path = await asyncio.to_thread(self.backend.load, path), path
+            except FswizardError as error:
+                running.problem = running.problem or error
+        if isinstance(self.screen, (LeaveScreen, RunScreen)):
+            self._input_grace_until_s = self.clock() + INPUT_GRACE_S
+        if isinstance(self.screen, LeaveScreen):  # there is nothing to leave any more
             self.pop_screen()
         if isinstance(self.screen, RunScreen):  # which may not have all its widgets yet
-            self.screen.call_later(self._end_run_on, self.screen)
-        if self.screen is not before:
-            self._begin_input_grace()
-
-    def _end_run_on(self, screen: Screen[None]) -> None:
-        from fswizard.tui.screens.run import RunScreen
-
-        if self.screen is screen and isinstance(screen, RunScreen):
-            screen.run_is_over()
-        if self.screen is not screen:
-            self._begin_input_grace()
-
-    def _begin_input_grace(self) -> None:
-        self._input_grace_until_s = self.clock() + INPUT_GRACE_S
+            self.screen.call_later(self.screen.run_is_over)
 
     # Rights
 

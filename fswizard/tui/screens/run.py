@@ -187,6 +187,8 @@ class RunScreen(StepScreen):
 
     def run_is_over(self) -> None:
         """The last event has come, and everything is undone: on to the result, where there is one."""
+        if not self.is_current:
+            return
         self._draw()
         self.refresh_bindings()
         shows_result = self._run.problem is None and self._run.state.outcome in WITH_RESULT

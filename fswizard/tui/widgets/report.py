@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.table import Table as Grid
@@ -14,9 +13,7 @@ from textual.widgets import Static
 
 from fswizard.model.text import safe
 from fswizard.report.blocks import Answer, Block, Bullets, Commands, Facts, Ratios, Table, Words
-
-FIRST_COLUMN = 14
-"""Cells that the titles at the left of a table take at least; its other columns are never wrapped."""
+from fswizard.report.layout import table
 
 
 class Report(Static):
@@ -40,65 +37,45 @@ def drawn(blocks: Iterable[Block]) -> Group:
 def _parts(block: Block) -> Iterator[RenderableType]:
     match block:
         case Answer():
-            yield _text(block.headline, "bold")
-            yield _grid(("•", line) for line in block.lines)
+            yield _list(block.headline, "•", block.lines)
         case Words():
             yield _text(block.text)
         case Facts() if block.rows:
-            yield _titled(block.title, _grid(block.rows))
+            yield _grid(block.title, block.rows)
         case Bullets() if block.items:
-            yield _titled(block.title, _grid(("•", item) for item in block.items))
+            yield _list(block.title, "•", block.items)
         case Commands() if block.commands:
-            yield _titled(block.title, Padding(_text("\n".join(block.commands)), (0, 0, 0, 2)))
+            yield _list(block.title, " ", block.commands)
         case Ratios():
             yield from _parts(block.table)
         case Table() if block.rows:
-            yield _InParts([block.header, *block.rows])
-            yield from (_text(note) for note in block.notes)
+            yield _Cells([[safe(cell) for cell in row] for row in (block.header, *block.rows)])
+            yield from map(_text, block.notes)
 
 
-def _text(words: str, style: str = "") -> Text:
-    return Text("\n".join(map(safe, words.split("\n"))), style)
+def _text(content: str) -> Text:
+    return Text("\n".join(map(safe, content.split("\n"))))
 
 
-def _titled(title: str, below: RenderableType) -> RenderableType:
-    return Group(_text(title, "bold"), below) if title else below
+def _list(title: str, mark: str, items: Iterable[str]) -> RenderableType:
+    return _grid(title, [(mark, item) for item in items])
 
 
-def _grid(pairs: Iterable[tuple[str, str]]) -> Grid:
-    """Labels or marks, and sentences wrapped at their right."""
+def _grid(title: str, rows: Iterable[tuple[str, str]]) -> RenderableType:
+    """Below a title, labels or marks, and sentences wrapped at their right."""
     grid = Grid.grid("", "", padding=(0, 1, 0, 0))
     grid.columns[0].no_wrap = True
     grid.columns[1].overflow = "fold"
-    for label, words in pairs:
-        grid.add_row(_text(label), _text(words))
-    return grid
+    for label, sentence in rows:
+        grid.add_row(_text(label), _text(sentence))
+    return Group(Text(safe(title), "bold"), grid) if title else grid
 
 
 @dataclass(frozen=True, slots=True)
-class _InParts:
-    """A table; columns without room at the right are shown below, with the first one again."""
+class _Cells:
+    """A table in as many parts as the width that there is asks for."""
 
     rows: Sequence[Sequence[str]]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        widths = [max(map(cell_len, column)) for column in zip(*self.rows)]
-        part: list[int] = []
-        for column in range(1, len(widths)):
-            width = FIRST_COLUMN + sum(widths[each] + 2 for each in (*part, column))
-            if part and width > options.max_width:
-                yield self._part(part)
-                yield ""
-                part = []
-            part.append(column)
-        yield self._part(part)
-
-    def _part(self, columns: Sequence[int]) -> Grid:
-        grid = Grid.grid(padding=(0, 2, 0, 0))
-        grid.add_column(overflow="fold")
-        for _column in columns:
-            grid.add_column(justify="right", no_wrap=True)
-        for number, row in enumerate(self.rows):
-            cells = (_text(row[column]) for column in (0, *columns))
-            grid.add_row(*cells, style="" if number else "bold")
-        return grid
+        yield Text("\n".join(table(self.rows, width=options.max_width)))

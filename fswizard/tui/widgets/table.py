@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from rich import table as rich_table
+from rich.cells import cell_len
 from rich.text import Text
 from textual.binding import Binding, BindingType
-from textual.content import Content
 from textual.message import Message
 from textual.style import Style
 from textual.widget import Widget
@@ -93,11 +93,12 @@ class Table(DataTable[Text], inherit_bindings=False):
 
     def show(self, rows: Iterable[Row], columns: Sequence[Column] = ()) -> None:
         """Show these rows in place of those before, under other columns where `columns` names some."""
+        key = self.key
         if columns:
             self._shape = columns
             self.show_header = any(column.title for column in columns)
         self._rows_shown = tuple(rows)
-        self._fill()
+        self._fill(key)
 
     @property
     def keys(self) -> list[str]:
@@ -129,64 +130,54 @@ class Table(DataTable[Text], inherit_bindings=False):
             self.action_tick()
 
     def on_mount(self) -> None:
-        self.app.theme_changed_signal.subscribe(self, lambda _: self._fill())
+        self.app.theme_changed_signal.subscribe(self, lambda _: self._fill(self.key))
 
     def on_resize(self) -> None:
-        self._fill()
+        self._fill(self.key)
 
-    def _fill(self) -> None:
+    def _fill(self, key: str) -> None:
+        """Make columns and rows anew; `key` is of the row that was highlighted."""
         if not self.is_attached:
             return
-        key, offset = (self._rows_before[self.cursor_row] if self.row_count else ""), self.scroll_offset
+        offset = self.scroll_offset
         cells = [[as_rich(self, cell) for cell in row.cells] for row in self._rows_shown]
         widths = self._widths(cells)
+        columns = [(number, column) for number, column in enumerate(self._shape) if widths[number]]
         with self.prevent(DataTable.RowHighlighted):
             self.clear(columns=True)
             if self._ticks:
                 self.add_column("", width=3)
-            for column, width in zip(self._shape, widths):
-                if width:
-                    self.add_column(Text(column.title, justify="right" if column.right else "left"), width=width)
+            for number, column in columns:
+                title = Text(column.title, justify="right" if column.right else "left")
+                self.add_column(title, width=widths[number])
             for row, line in zip(self._rows_shown, cells):
-                self._add(row, line, widths)
-        self._rows_before = self.keys
-        if key in self.keys:
-            self.move_cursor(row=self.keys.index(key))
+                texts = [as_rich(self, TICKS[row.ticked])] if self._ticks else []
+                for number, column in columns:
+                    line[number].justify = "right" if column.right else "left"
+                    line[number].truncate(widths[number], overflow="ellipsis")
+                    texts.append(line[number])
+                self.add_row(*texts, key=row.key)
+        self.highlight(key)
         self.scroll_to(y=offset.y, animate=False, immediate=True)
         if self.key:  # what is said of a row may have changed with it
             self.post_message(DataTable.RowHighlighted(self, self.cursor_row, RowKey(self.key)))
 
-    _rows_before: Sequence[str] = ()
-    """Keys of the rows that stand in the table while others are about to."""
-
-    def _add(self, row: Row, line: Sequence[Text], widths: Sequence[int]) -> None:
-        shown = [as_rich(self, TICKS[row.ticked])] if self._ticks else []
-        for column, cell, width in zip(self._shape, line, widths):
-            if width:
-                cell.justify = "right" if column.right else "left"
-                cell.truncate(width, overflow="ellipsis")
-                shown.append(cell)
-        self.add_row(*shown, key=row.key)
-
     def _widths(self, cells: Sequence[Sequence[Text]]) -> list[int]:
         """Cells of each column; 0 for those that are left out."""
-        widths = [
-            max([Text(column.title).cell_len, *(line[number].cell_len for line in cells)])
-            for number, column in enumerate(self._shape)
-        ]
-        flexible = [number for number, column in enumerate(self._shape) if column.flexible]
-        room = max(20, self.scrollable_content_region.width) - (5 if self._ticks else 0)
-
-        def left() -> int:
-            fixed = sum(width + 2 for number, width in enumerate(widths) if width and number not in flexible)
-            return room - fixed - 2 * len(flexible)
-
+        widths, flexible = [], []
+        for number, column in enumerate(self._shape):
+            widths.append(max([cell_len(column.title), *(line[number].cell_len for line in cells)]))
+            if column.flexible:
+                flexible.append(number)
         wanted = sum(min(widths[number], self._shape[number].least) for number in flexible)
+        room = max(20, self.scrollable_content_region.width) - (5 if self._ticks else 0) - 2 * len(flexible)
+        room -= sum(width + 2 for number, width in enumerate(widths) if width and number not in flexible)
         for number in reversed(range(len(widths))):
-            if left() < wanted and self._shape[number].optional:
+            if room < wanted and self._shape[number].optional:
+                room += widths[number] + 2
                 widths[number] = 0
         for number in flexible:
-            widths[number] = max(4, left() // len(flexible))
+            widths[number] = max(4, room // len(flexible))
         return widths
 
 
@@ -217,11 +208,3 @@ class Facts(Static):
 
     def on_mount(self) -> None:
         self.app.theme_changed_signal.subscribe(self, lambda _: self.show(self.pairs))
-
-
-def marked(mark: Piece, lines: Iterable[Piece]) -> list[tuple[Piece, Piece]]:
-    """Pairs for `Facts`: each line behind the same mark."""
-    return [(text(mark), line) for line in lines]
-
-
-__all__ = ["Column", "Content", "Facts", "Row", "Table", "as_rich", "marked"]
