@@ -11,7 +11,7 @@ WIDTH = 80
 GAP = 2
 LONGEST_CELL = 22
 """Width from which on a cell of a table is wrapped."""
-_UNIT = re.compile(r"\s+|[\u2e80-\uffef][、。」）]*|[^\s\u2e80-\uffef]+")
+_UNIT = re.compile(r"\s+|[\u2e80-\uffef][\u3001\u3002\u300d\uff09]*|[^\s\u2e80-\uffef]+")
 """What stays on one line: a word, or a character of a script without blanks and what may not begin a line."""
 
 

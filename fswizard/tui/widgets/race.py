@@ -78,21 +78,20 @@ class TimeLine:
     @classmethod
     def of(cls, state: RunState, width: int) -> TimeLine:
         """Where there is no room for all trials, the oldest rounds are left out."""
-        trials, looks = state.race.trials, looks_of(state.plan)
-        step, discarded = state.lap_step, state.result.discarded_rounds
-        current = max((number for number, _ in trials), default=1)
+        step, discarded, looks = state.lap_step, state.result.discarded_rounds, looks_of(state.plan)
+        names: dict[int, list[str]] = {}
+        for number, name in state.race.trials:
+            names.setdefault(number, []).append(name)
+        current = max(names, default=1)
+        for number in range(current, max(current, state.plan.minimum_rounds) + 1):
+            measured = names.setdefault(number, [])
+            measured += [""] * (state.alive - len(measured))
+        now = (step.round, step.candidate) if step is not None else None
         rounds = []
-        for number in range(1, max(current, state.plan.minimum_rounds) + 1):
-            names = [name for round_, name in trials if round_ == number]
-            if number >= current:
-                names += [""] * (state.alive - len(names))
-            slots = []
-            for name in names:
-                look = COLOURLESS if number in discarded else looks.get(name, COLOURLESS)
-                measured = step is not None and (step.round, step.candidate) == (number, name)
-                slots.append(Slot(number, name, look, measured))
-            if slots:
-                rounds.append(tuple(slots))
+        for number in sorted(names):
+            counted = {} if number in discarded else looks
+            slots = (Slot(number, name, counted.get(name, COLOURLESS), now == (number, name)) for name in names[number])
+            rounds.append(tuple(slots))
         while len(rounds) > 1 and sum(len(slots) + len(GAP) for slots in rounds) > width + len(GAP):
             rounds.pop(0)
         count = sum(map(len, rounds))
