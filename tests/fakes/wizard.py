@@ -27,10 +27,10 @@ from fswizard.results import Entry, Header
 from fswizard.session import OngoingRun, Resumption
 from fswizard.session.resuming import COMPLETE
 from fswizard.tui.app import FswizardApp
-from fswizard.tui.backend import Backend, Order, Place
+from fswizard.tui.backend import Backend, Order
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.monitor import RunMonitor
-from tests.fakes.desktop import at_the_desktop, drives
+from tests.fakes.desktop import drives
 from tests.recording import recorded
 
 RUN = "quick-again"
@@ -44,9 +44,6 @@ NEW, TWIN = drives()["sde"], drives()["sdg"]
 """Two disks fresh from the shop: nothing is on them."""
 OLD = drives()["sdf"]
 """The same, with something on it that nobody uses."""
-with at_the_desktop():
-    PLACES = {drive.name if drive else "": Backend().place(drive) for drive in (None, *drives().values())}
-    MOUNTED = Backend().mounted()
 
 RECIPES = tuple(
     replace(load(shipped_directory() / f"{name}.toml"), source=SHIPPED)
@@ -145,14 +142,8 @@ class FakeMachine(Backend):
     def details(self, drive: Drive) -> Drive:
         return next(known for known in self.drives if known.name == drive.name)
 
-    def place(self, drive: Drive | None) -> Place:
-        return PLACES[drive.name if drive else ""]
-
     def recipes(self) -> tuple[Recipe, ...]:
         return RECIPES
-
-    def mounted(self) -> tuple[Place, ...]:
-        return MOUNTED
 
     def make_plan(self, choices: WizardChoices) -> Plan:
         if self.fails is not None:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from textual.content import Content
 
-from fswizard.model.analysis import Analysis, Ratio
 from fswizard.model.events import (
     Event,
-    RatioUpdated,
     RoundDiscarded,
     SampleTaken,
     SeriesRecorded,
@@ -22,13 +18,12 @@ from fswizard.model.events import (
     StepProgressed,
     StepStarted,
 )
-from fswizard.model.metrics import DURATION, MEDIAN_LATENCY
+from fswizard.model.metrics import DURATION
 from fswizard.model.plan import Plan
 from fswizard.model.race import POINTS, Curve, Lane, Lap, Race
 from fswizard.model.result import Failure, Sample, ThroughputSeries
 from fswizard.model.run_state import RunState
 from fswizard.tui.widgets.braille import area
-from fswizard.tui.widgets.leaderboard import Leaderboard
 from fswizard.tui.widgets.race import GAP, TimeLine, looks_of
 from fswizard.tui.widgets.race import Race as RaceWidget
 from tests.builders import make_plan, make_result, make_workload
@@ -37,8 +32,6 @@ from tests.tui.screenshots import RUN
 
 WORKLOADS = (make_workload("write"), make_workload("copy", DURATION))
 PLAN = make_plan(("ext4", "xfs"), WORKLOADS)
-HEADS = 2
-"""Lines above the lanes of a picture."""
 
 
 def sample(candidate: str, value: float, workload: str = "write", round_: int = 1, **fields: object) -> SampleTaken:
@@ -62,83 +55,31 @@ def state_after(*events: Event, plan: Plan = PLAN) -> RunState:
     return state
 
 
-def picture(state: RunState, width: int, height: int) -> list[Content]:
-    """The lines of the race."""
-    return RaceWidget().draw(state, width, height)
-
-
-def trial_width(state: RunState) -> int:
-    """Cells of each trial in a picture of 40 columns."""
-    return TimeLine.of(state, 40).each
-
-
-def lane(state: RunState, workload: str = "write", width: int = 40, height: int = 14) -> list[str]:
-    """The lines below a lane's title."""
-    rows = [row.plain for row in picture(state, width, height)]
-    each = (height - HEADS) // len(state.race.lanes)
-    first = HEADS + each * [lane.workload.name for lane in state.race.lanes].index(workload)
-    return rows[first + 1 : first + each]
-
-
-def column(rows: list[str], start: int, width: int) -> int:
-    """Dots of the second column of dots in a place."""
-    return sum((ord(row[start]) - 0x2800 & mask) > 0 for row in rows for mask in (8, 16, 32, 128) if row[start] != " ")
-
-
 def test_who_is_faster_stands_higher_whether_more_or_less_is_better() -> None:
-    state = state_after(
+    lanes = state_after(
         sample("ext4", 100e6), sample("xfs", 50e6), sample("ext4", 4.0, "copy"), sample("xfs", 1.0, "copy")
-    )
-    width = trial_width(state)
-    write, copy = lane(state), lane(state, "copy")
-    assert column(write, 0, width) == 2 * column(write, width, width)
-    assert column(copy, width, width) == pytest.approx(4 * column(copy, 0, width), abs=2)
+    ).race.lanes
+    levels = [(lane.level(lane.laps[1, "ext4"]), lane.level(lane.laps[1, "xfs"])) for lane in lanes]
+    assert levels == [(1.0, 0.5), (0.25, 1.0)]
 
 
-def test_all_rounds_stand_on_one_time_line_in_the_order_in_which_they_were_measured() -> None:
-    state = state_after(sample("xfs", 1.0), sample("ext4", 1.0), sample("ext4", 1.0, round_=2))
-    head = [row.plain for row in picture(state, 40, 14)]
-    assert head[0].split() == ["round", "1", "round", "2"]
-    assert head[1].split() == ["xfs", "ext4", "ext4", "·"], "one is still to come"
+def test_rounds_stand_on_one_time_line_in_the_order_of_measurement_with_what_is_still_to_come() -> None:
+    line = TimeLine.of(state_after(sample("xfs", 1.0), sample("ext4", 1.0), sample("ext4", 1.0, round_=2)), 40)
+    assert [[slot.candidate for slot in slots] for slots in line.rounds] == [["xfs", "ext4"], ["ext4", ""]]
 
 
-def test_the_curve_in_a_column_has_the_figure_as_its_mean() -> None:
-    rates = (100e6, 300e6)
-    state = state_after(begun(1, "ext4"), *(told(1, rate) for rate in rates), sample("ext4", 80e6), sample("xfs", 80e6))
-    width = trial_width(state)
-    rows = lane(state, height=30)
-    low, high = column(rows, 0, width), column(rows, width - 2, width)
-    assert low < column(rows, width, width) < high
-
-
-def test_a_latency_is_not_drawn_as_a_throughput() -> None:
-    plan = make_plan(("ext4", "xfs"), [make_workload("write", MEDIAN_LATENCY)])
-    events = (begun(1, "ext4"), told(1, 1e6), told(1, 9e6))
-    taken = Sample(1, "ext4", "write", MEDIAN_LATENCY.name, 0.01, "s", "lower", primary=True)
-    state = state_after(*events, SampleTaken(1.0, taken), plan=plan)
-    drawn = {row[:8].strip("⡇ ") for row in lane(state)}
-    assert all(len(set(row)) <= 1 for row in drawn), "a level top"
+def test_neither_failures_nor_rounds_that_do_not_count_have_figures() -> None:
+    failure = Failure(1, "xfs", "write", "ENOSPC", "The volume is full.")
+    state = state_after(sample("ext4", 1.0), sample("xfs", 1.0), StepFailed(2.0, Step(2, "workload", ""), failure))
+    assert set(state.race.lanes[0].figures()) == {"ext4"}
+    state = state_after(sample("ext4", 10.0), RoundDiscarded(2.0, 1, "suspended"), sample("ext4", 30.0, round_=2))
+    assert state.race.lanes[0].figures(state.result.discarded_rounds) == {"ext4": 30.0}
 
 
 def test_while_it_is_measured_its_rate_is_set_against_what_others_made_of_theirs() -> None:
     ended = (begun(1, "ext4", "copy"), told(1, 100e6), sample("ext4", 2.0, "copy"))
     race = state_after(*ended, begun(2, "xfs", "copy"), told(2, 50e6)).race
     assert race.lanes[1].level(race.lanes[1].laps[1, "xfs"]) == pytest.approx(0.5)
-
-
-def test_a_failed_lap_is_marked_and_has_no_figure() -> None:
-    failure = Failure(1, "xfs", "write", "ENOSPC", "The volume is full.")
-    state = state_after(sample("ext4", 1.0), sample("xfs", 1.0), StepFailed(2.0, Step(2, "workload", ""), failure))
-    assert "✗" in "".join(lane(state))
-    assert set(state.race.lanes[0].figures()) == {"ext4"}
-
-
-def test_rounds_that_do_not_count_are_left_out_of_figures_and_lose_their_colour() -> None:
-    state = state_after(sample("ext4", 10.0), RoundDiscarded(2.0, 1, "suspended"), sample("ext4", 30.0, round_=2))
-    assert state.race.lanes[0].figures(state.result.discarded_rounds) == {"ext4": 30.0}
-    inks = [span.style for line in picture(state, 40, 14)[HEADS + 1 : 8] for span in line.spans]
-    assert "$line" in inks
-    assert "$fs-ext4" in inks
 
 
 def test_a_resumed_run_goes_on_in_the_same_picture() -> None:
@@ -198,7 +139,7 @@ def test_a_run_of_ten_workloads_and_twelve_rounds_stays_small_and_has_room() -> 
     assert len(points) == 360
     assert max(points) <= POINTS
     for width, height in ((74, 25), (130, 38), (76, 8)):
-        drawn = picture(state, width, height)
+        drawn = RaceWidget().draw(state, width, height)
         assert len(drawn) <= height
         assert max(line.cell_length for line in drawn) <= width
         assert "▶ Work9" in "\n".join(line.plain for line in drawn), "that in which something happens is among them"
@@ -210,20 +151,6 @@ def test_before_the_first_round_is_over_the_leaderboard_follows_the_figures() ->
     state = state_after(sample("ext4", 100.0), sample("xfs", 200.0), sample("ext4", 1.0, "copy"))
     assert [(ratio.candidate, ratio.ratio) for ratio in state.standing] == [("xfs", pytest.approx(2.0)), ("ext4", 1.0)]
     assert all(ratio.verdict == "open" for ratio in state.standing)
-
-
-def test_a_row_of_the_leaderboard_takes_two_lines_where_it_is_narrow_and_its_bar_fades_over_the_interval() -> None:
-    ratios = (
-        Ratio("xfs", "ext4", "", 1.2, 1.1, 1.4, 5, "faster"),
-        Ratio("ext4", "ext4", "", 1.0, 1.0, 1.0, 5, "alike"),
-    )
-    state = state_after(RatioUpdated(9.0, Analysis(overall=ratios, rounds=3)))
-    wide, narrow = (Leaderboard().draw(state, width, 9) for width in (80, 36))
-    assert (len(wide), len(narrow)) == (3, 5)
-    assert {line.cell_length for line in wide} == {80}
-    assert {line.cell_length for line in narrow} == {36}
-    assert re.search("^1 .*xfs.*█+▓+▒+░+$", wide[1].plain)
-    assert not set("▓▒░") & set(wide[2].plain), "of the baseline there is no interval"
 
 
 def test_candidates_of_one_filesystem_share_its_colour_and_differ_in_texture() -> None:

@@ -18,7 +18,7 @@ from fswizard.report.writes import budget_text, limits_text
 from fswizard.session.resuming import with_limits
 from tests.builders import make_result
 from tests.fakes.desktop import at_the_desktop
-from tests.fakes.wizard import ARCHIVE, MOUNTED, NEW, SSD, FakeMachine, chosen
+from tests.fakes.wizard import ARCHIVE, NEW, SSD, FakeMachine, chosen
 
 GB = 10**9
 
@@ -112,7 +112,7 @@ def test_a_round_corrects_it_and_one_that_was_discarded_leaves_as_many_to_come(p
 
 
 DISK = {"drive": NEW, "device": NEW.stable_name, "candidates": ("ext4",)}
-LOCATIONS = {"purpose": "compare", "places": tuple(place.directory for place in MOUNTED), "candidates": ()}
+LOCATIONS = {"purpose": "compare", "places": ("/home/ada", "/var/tmp", "/mnt/archive"), "candidates": ()}
 IMAGES = {"images": 4, "member_bytes": 5 << 30, "candidates": ("ext4", "btrfs:raid1")}
 
 

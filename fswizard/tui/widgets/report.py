@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from fswizard.model.text import safe
 from fswizard.report.blocks import Answer, Block, Bullets, Commands, Facts, Ratios, Table, Words
-from fswizard.report.layout import table
+from fswizard.report.layout import LONGEST_CELL, table
 
 
 class Report(Static):
@@ -78,4 +78,5 @@ class _Cells:
     rows: Sequence[Sequence[str]]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield Text("\n".join(table(self.rows, width=options.max_width)))
+        width = options.max_width
+        yield Text("\n".join(table(self.rows, max(LONGEST_CELL, width // 4), width)))
