@@ -91,7 +91,8 @@ class TimeLine:
         for number in sorted(names):
             counted = {} if number in discarded else looks
             slots = (Slot(number, name, counted.get(name, COLOURLESS), now == (number, name)) for name in names[number])
-            rounds.append(tuple(slots))
+            if names[number]:
+                rounds.append(tuple(slots))
         while len(rounds) > 1 and sum(len(slots) + len(GAP) for slots in rounds) > width + len(GAP):
             rounds.pop(0)
         count = sum(map(len, rounds))
