@@ -37,15 +37,15 @@ class Axis:
         right = min(WIDEST, max(NARROWEST, max(every, default=0.0)))
         return cls(-max(left, right / 3) * 1.06, max(right, left / 3) * 1.06)
 
-    def place(self, ratio: float) -> float:
+    def position(self, ratio: float) -> float:
         """From 0 at the left end to 1 at the right end; what is beyond them stands at the end."""
         return max(0.0, min(1.0, (math.log(ratio) - self.low) / (self.high - self.low))) if ratio > 0 else 0.0
 
     def ticks(self) -> Iterator[float]:
         """Ratios that find room for a label beside that of 1 and each other."""
-        taken = [self.place(1.0)]
+        taken = [self.position(1.0)]
         for tick in sorted(TICKS, key=lambda tick: abs(math.log(tick)), reverse=True):
-            place = self.place(tick)
-            if 0 < place < 1 and all(abs(place - other) >= APART for other in taken):
-                taken.append(place)
+            at = self.position(tick)
+            if 0 < at < 1 and all(abs(at - other) >= APART for other in taken):
+                taken.append(at)
                 yield tick

@@ -27,7 +27,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class Paragraph:
     """A paragraph."""
 
     text: str
@@ -181,5 +181,5 @@ class Commands:
     """Folded away where that can be done."""
 
 
-Block = Answer | Words | Facts | Figures | Ratios | Table | Bullets | Commands
+Block = Answer | Paragraph | Facts | Figures | Ratios | Table | Bullets | Commands
 Document = tuple[Block, ...]

@@ -13,7 +13,7 @@ from fswizard.model.comparison import Change, Comparison, Difference
 from fswizard.model.plan import FIRST_LOOK
 from fswizard.model.text import safe
 from fswizard.model.units import figure_text, rounds_text, speed_text
-from fswizard.report.blocks import Answer, Bar, Bullets, Chart, Document, Facts, Figures, Table, Words, ratio_cell
+from fswizard.report.blocks import Answer, Bar, Bullets, Chart, Document, Facts, Figures, Paragraph, Table, ratio_cell
 from fswizard.report.colours import key_of
 from fswizard.report.text import paint
 
@@ -50,7 +50,7 @@ def document(comparison: Comparison, results: Sequence[str]) -> Document:
         Facts(tuple(facts)),
         Figures(tuple(_charts(comparison, sides))),
         _ratios(comparison),
-        Words(" ".join(_notes(comparison))),
+        Paragraph(" ".join(_notes(comparison))),
         Bullets(_("Doubts"), comparison.doubts),
         Bullets(_("Not compared"), comparison.left_out),
     )

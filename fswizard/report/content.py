@@ -50,11 +50,11 @@ from fswizard.report.blocks import (
     Document,
     Facts,
     Figures,
+    Paragraph,
     RatioRow,
     Ratios,
     RoundFigure,
     Table,
-    Words,
     ratio_cell,
 )
 from fswizard.report.colours import key_of
@@ -132,16 +132,17 @@ def short(findings: Findings) -> Document:
     return (
         top,
         Table(header, tuple(rows), (marks,) if proven else ()),
-        Words("; ".join(filter(None, about))),
+        Paragraph("; ".join(filter(None, about))),
         Commands("", (attempt,) if attempt else ()),
     )
 
 
 def answer(findings: Findings) -> Answer:
     """The answer, and how an unfinished run ended."""
-    said = findings.answer
+    concluded = findings.answer
     ended = _(ENDED[findings.result.outcome])
-    return Answer(said.sign, said.verdict, said.certainty, (*said.lines, *([ended] if ended else [])))
+    lines = (*concluded.lines, ended) if ended else concluded.lines
+    return Answer(concluded.sign, concluded.verdict, concluded.certainty, lines)
 
 
 def set_up(findings: Findings) -> Commands:
@@ -332,14 +333,14 @@ def ratios(findings: Findings, charts: Sequence[Chart]) -> Ratios:
     baseline, *others = _ordered(findings)
     others = [candidate for candidate in others if candidate.name in compared]
     shares = {s.workload: s.of_bare_device for s in findings.summaries if s.candidate == findings.first and s.primary}
-    own = {chart.workload: bar.figure for chart in charts for bar in chart.bars if bar.candidate == baseline.name}
+    figures_of = {c.workload: bar.figure for c in charts for bar in c.bars if bar.candidate == baseline.name}
     rows = [RatioRow(_("Overall"), tuple(overall.get(candidate.name) for candidate in others))]
     for workload in plan.recipe.workloads:
         name = workload.name
         measured = tuple(single.get((name, candidate.name)) for candidate in others)
-        if name in own or any(measured):
+        if name in figures_of or any(measured):
             share = _share(shares.get(name), len(plan.target.members))
-            rows.append(RatioRow(weighed(workload, _(workload.title)), measured, own.get(name) or "–", share))
+            rows.append(RatioRow(weighed(workload, _(workload.title)), measured, figures_of.get(name) or "–", share))
     every = [ratio for row in rows for ratio in row.ratios if ratio]
     if not every:
         return Ratios("", baseline.title, (), ())
@@ -347,10 +348,10 @@ def ratios(findings: Findings, charts: Sequence[Chart]) -> Ratios:
     text = N_("Ratios to {baseline}: above 1 is better")
     if intervals:
         text = N_("Ratios to {baseline}: above 1 is better, with 95 % intervals")
-    words: dict[Verdict, str] = {verdict: _(sign.word) for verdict, sign in SIGNS.items()}
-    words["alike"] = _("alike (within 5 %)")
+    meanings: dict[Verdict, str] = {verdict: _(sign.word) for verdict, sign in SIGNS.items()}
+    meanings["alike"] = _("alike (within 5 %)")
     used = {ratio.verdict for ratio in every}
-    legend = "  ".join(f"{SIGNS[verdict].glyph} {word}" for verdict, word in words.items() if verdict in used)
+    legend = "  ".join(f"{SIGNS[verdict].glyph} {word}" for verdict, word in meanings.items() if verdict in used)
     explained = [f"{_(text, baseline=baseline.title)}.", legend]
     if any(row.share for row in rows):
         text = N_("{title}: how much of the disk's own speed, without a filesystem, {candidate} reached")

@@ -11,7 +11,7 @@ from fswizard.model.analysis import LEVEL, SIGNS, Findings, Ratio
 from fswizard.model.units import ratio_text
 from fswizard.report import content
 from fswizard.report.axis import Axis
-from fswizard.report.blocks import Answer, Bar, Block, Bullets, Commands, Facts, Figures, Ratios, Table, Words
+from fswizard.report.blocks import Answer, Bar, Block, Bullets, Commands, Facts, Figures, Paragraph, Ratios, Table
 from fswizard.report.colours import as_preferred, fills, ink
 
 _STYLE = Path(__file__).with_name("page.css")
@@ -45,7 +45,7 @@ def _painted(block: Block) -> str:
             sign = f'<span class="{block.sign.tone}">{block.sign.glyph}</span>'
             head = f"<header><h1>{sign} {escape(block.verdict)}</h1>{certainty}</header>"
             return head + "".join(f"<p>{escape(line)}</p>" for line in block.lines)
-        case Words():
+        case Paragraph():
             return f"<p>{escape(block.text)}</p>"
         case Facts():
             title = block.title
@@ -120,8 +120,8 @@ def _ratios(block: Ratios) -> str:
 
 def _ratio_bars(named: Iterable[tuple[str, Ratio | None]], axis: Axis, block: Ratios) -> Iterator[str]:
     """An axis with the baseline's name at 1, and a bar for each candidate."""
-    labels = f'<text class="base" x="{axis.place(1.0):.2%}" y="14">{escape(block.baseline)}</text>'
-    labels += "".join(f'<text x="{axis.place(tick):.2%}" y="14">{tick:g}</text>' for tick in axis.ticks())
+    labels = f'<text class="base" x="{axis.position(1.0):.2%}" y="14">{escape(block.baseline)}</text>'
+    labels += "".join(f'<text x="{axis.position(tick):.2%}" y="14">{tick:g}</text>' for tick in axis.ticks())
     yield (
         '<div class="row axis"><span class="name"></span>'
         f'<span class="bar"><svg height="18">{labels}</svg></span></div>'
@@ -142,16 +142,16 @@ def _ratio_bars(named: Iterable[tuple[str, Ratio | None]], axis: Axis, block: Ra
 
 def _interval(ratio: Ratio, axis: Axis) -> str:
     """A ratio around 1, in percentages, so that it fits any screen."""
-    near, one = axis.place(1 / LEVEL), axis.place(1.0)
+    near, one = axis.position(1 / LEVEL), axis.position(1.0)
     parts = [
-        f'<rect class="near" x="{near:.2%}" width="{axis.place(LEVEL) - near:.2%}" height="24"/>',
+        f'<rect class="near" x="{near:.2%}" width="{axis.position(LEVEL) - near:.2%}" height="24"/>',
         f'<line class="one" x1="{one:.2%}" x2="{one:.2%}" y1="0" y2="24"/>',
     ]
     tone = SIGNS[ratio.verdict].tone
     if ratio.low is not None and ratio.high is not None:
-        low, high = axis.place(ratio.low), axis.place(ratio.high)
+        low, high = axis.position(ratio.low), axis.position(ratio.high)
         parts.append(f'<line class="range {tone}" x1="{low:.2%}" x2="{high:.2%}" y1="12" y2="12"/>')
-    parts.append(f'<circle class="{tone}" cx="{axis.place(ratio.ratio):.2%}" cy="12" r="5"/>')
+    parts.append(f'<circle class="{tone}" cx="{axis.position(ratio.ratio):.2%}" cy="12" r="5"/>')
     return f'<svg height="24" aria-hidden="true">{"".join(parts)}</svg>'
 
 

@@ -10,7 +10,7 @@ from functools import partial
 from fswizard.language import N_, _
 from fswizard.model.analysis import Findings
 from fswizard.report import content, layout, text
-from fswizard.report.blocks import Answer, Block, Bullets, Commands, Facts, Figures, Ratios, Table, Words
+from fswizard.report.blocks import Answer, Block, Bullets, Commands, Facts, Figures, Paragraph, Ratios, Table
 
 FULL_REPORT = N_("Full report")
 
@@ -49,7 +49,7 @@ def _parts(block: Block, marks: Marks) -> Iterator[str]:
         case Answer():
             yield marks.strong.format(escape(block.headline))
             yield _list(block.lines, marks)
-        case Words():
+        case Paragraph():
             yield escape(block.text)
         case Facts():
             yield marks.table(Table(("", block.title), block.rows))
@@ -80,9 +80,9 @@ _LIST_MARK = re.compile(r"^(\s*\d*)([-+.)])(?=\s|$)")
 """Characters that begin a list at the start of a line."""
 
 
-def no_markdown(words: str) -> str:
-    words = words.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return _LIST_MARK.sub(r"\1\\\2", _MARKUP.sub(lambda match: "\\" + match[0], words))
+def no_markdown(text: str) -> str:
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _LIST_MARK.sub(r"\1\\\2", _MARKUP.sub(lambda match: "\\" + match[0], text))
 
 
 def _indented(lines: Iterable[str]) -> str:

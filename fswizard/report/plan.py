@@ -13,7 +13,7 @@ from fswizard.model.result import Result
 from fswizard.model.text import mid_sentence
 from fswizard.model.units import duration_text, rounds_text, size_text
 from fswizard.report.arrays import layout_texts
-from fswizard.report.blocks import Commands, Document, Facts, Words
+from fswizard.report.blocks import Commands, Document, Facts, Paragraph
 from fswizard.report.subject import AFTERWARDS, memory_text, name_drive, place_text, weighed
 from fswizard.report.writes import budget_text, limits_text
 
@@ -27,7 +27,7 @@ COMMANDS = N_("Commands (# as root, $ as you; DEVICE, MOUNT and IMAGE are named 
 def plan_document(plan: Plan, *, left_out: str = "") -> Document:
     """All of a plan. `left_out` says which candidates are missing and why."""
     return (
-        Words(f"{_(plan.recipe.title)}: {_(plan.recipe.why)}"),
+        Paragraph(f"{_(plan.recipe.title)}: {_(plan.recipe.why)}"),
         plan_facts(plan, left_out=left_out),
         Commands(_(COMMANDS), plan_commands(plan)),
     )

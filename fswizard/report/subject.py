@@ -131,21 +131,21 @@ def memory_text(plan: Plan) -> str:
 
 def repeat_command(plan: Plan) -> str:
     """One command that measures the same again."""
-    words = ["fswizard", "run", plan.recipe.name]
+    argv = ["fswizard", "run", plan.recipe.name]
     if plan.target.kind != "directory":
-        words += [*_candidates(plan), "--baseline", plan.baseline]
-    words += ["--target", _target(plan), "--time", f"{plan.time_limit_s:.0f}s"]
-    words += ["--rounds", f"{plan.minimum_rounds}..{plan.maximum_rounds}", "--seed", str(plan.seed)]
+        argv += [*_candidates(plan), "--baseline", plan.baseline]
+    argv += ["--target", _target(plan), "--time", f"{plan.time_limit_s:.0f}s"]
+    argv += ["--rounds", f"{plan.minimum_rounds}..{plan.maximum_rounds}", "--seed", str(plan.seed)]
     if plan.memory_limit_bytes:
-        words += ["--memory-limit", binary_size_text(plan.memory_limit_bytes)]
+        argv += ["--memory-limit", binary_size_text(plan.memory_limit_bytes)]
     elif not all(workload.job.direct for workload in plan.recipe.workloads):
-        words += ["--memory-limit", "none"]
+        argv += ["--memory-limit", "none"]
     budget = plan.write_budget_bytes
     if budget != usual_budget_bytes(plan.drive):
-        words += ["--write-budget", "none" if budget is None else binary_size_text(budget, DECIMAL)]
+        argv += ["--write-budget", "none" if budget is None else binary_size_text(budget, DECIMAL)]
     if plan.needs:
-        words += ["--need", ",".join(plan.needs)]
-    return shlex.join(words)
+        argv += ["--need", ",".join(plan.needs)]
+    return shlex.join(argv)
 
 
 def attempt_command(plan: Plan) -> str:
@@ -155,13 +155,13 @@ def attempt_command(plan: Plan) -> str:
     """
     if plan.recipe.own:
         return ""
-    words = ["fswizard", "run", plan.recipe.name]
+    argv = ["fswizard", "run", plan.recipe.name]
     if plan.target.kind == "directory":
-        return shlex.join([*words, "--target", _target(plan)])
-    words += _candidates(plan)
+        return shlex.join([*argv, "--target", _target(plan)])
+    argv += _candidates(plan)
     if plan.target.others:
-        words += ["--target", f"images:{len(plan.target.members)}x{binary_size_text(plan.recipe.image_bytes)}"]
-    return shlex.join(words)
+        argv += ["--target", f"images:{len(plan.target.members)}x{binary_size_text(plan.recipe.image_bytes)}"]
+    return shlex.join(argv)
 
 
 def _candidates(plan: Plan) -> tuple[str, ...]:

@@ -17,9 +17,9 @@ from fswizard.report.blocks import (
     Document,
     Facts,
     Figures,
+    Paragraph,
     Ratios,
     Table,
-    Words,
 )
 from fswizard.report.layout import GAP, WIDTH, labelled, pad, table, wrap
 
@@ -51,7 +51,7 @@ def block_lines(block: Block) -> list[str]:
         case Answer():
             below = [f"  {part}" for line in block.lines for part in wrap(line, WIDTH - 2)]
             lines = [*wrap(block.headline, WIDTH), *below]
-        case Words():
+        case Paragraph():
             lines = wrap(block.text, WIDTH)
         case Facts():
             indent = max(LABEL, *(cells(label) + 1 for label, __ in block.rows), 0)
@@ -84,12 +84,12 @@ def figure_lines(charts: Sequence[Chart]) -> Iterator[str]:
         yield from wrap(chart.title, WIDTH) if number == 0 else ["", *wrap(chart.title, WIDTH)]
         for bar in chart.bars:
             if bar.figure:
-                drawn = pad(solid(bar.length, room, proven=bar.verdict != "open"), room)
-                right = [f"{drawn}  {pad(bar.figure, figure, right=True)}  {bar.remark}"]
+                solid_bar = pad(solid(bar.length, room, proven=bar.verdict != "open"), room)
+                right = [f"{solid_bar}  {pad(bar.figure, figure, right=True)}  {bar.remark}"]
             else:
                 right = wrap(bar.remark, WIDTH - name - 2 * GAP)
-            for title, words in zip_longest(wrap(bar.title, name), right, fillvalue=""):
-                yield f"  {pad(title, name)}  {words}".rstrip()
+            for title, drawn in zip_longest(wrap(bar.title, name), right, fillvalue=""):
+                yield f"  {pad(title, name)}  {drawn}".rstrip()
 
 
 def solid(length: float, width: int, *, proven: bool = True) -> str:

@@ -14,7 +14,7 @@ from fswizard.advice import conclude
 from fswizard.advice.words import more_text
 from fswizard.model.result import Doubt, Result
 from fswizard.report import content
-from fswizard.report.blocks import Bullets, Commands, Table, Words
+from fswizard.report.blocks import Bullets, Commands, Paragraph, Table
 from fswizard.session.resuming import COMPLETE
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.theme import variables
@@ -104,6 +104,6 @@ class Alone(App[None]):
 
 def test_a_hostile_name_is_text_in_the_details() -> None:
     hostile = "[x](http://a.example) [b]c[/b] [@click=app.quit]q[/] [/] \\x1b[31m"
-    blocks = (Bullets("", (hostile,)), Table(("", hostile), ((hostile, hostile),)), Words(hostile))
+    blocks = (Bullets("", (hostile,)), Table(("", hostile), ((hostile, hostile),)), Paragraph(hostile))
     assert plain(blocks).count(hostile) == 5
-    assert "\x1b" not in plain((Words("\x1b]52;c;aGk=\x07"), Commands("", ("\x1b[2J",))))
+    assert "\x1b" not in plain((Paragraph("\x1b]52;c;aGk=\x07"), Commands("", ("\x1b[2J",))))

@@ -12,7 +12,7 @@ from rich.text import Text
 from textual.widgets import Static
 
 from fswizard.model.text import safe
-from fswizard.report.blocks import Answer, Block, Bullets, Commands, Facts, Ratios, Table, Words
+from fswizard.report.blocks import Answer, Block, Bullets, Commands, Facts, Paragraph, Ratios, Table
 from fswizard.report.layout import LONGEST_CELL, table
 
 
@@ -38,7 +38,7 @@ def _parts(block: Block) -> Iterator[RenderableType]:
     match block:
         case Answer():
             yield _list(block.headline, "•", block.lines)
-        case Words():
+        case Paragraph():
             yield _text(block.text)
         case Facts() if block.rows:
             yield _grid(block.title, block.rows)
