@@ -5,13 +5,12 @@ from fswizard.filesystems.candidates import aged, parse_candidate, parse_candida
 from fswizard.filesystems.layouts import layouts, require_members
 from fswizard.filesystems.loader import ORDINARY, catalogue, mounted_as
 from fswizard.filesystems.needs import NEEDS, parse_needs
-from fswizard.filesystems.suggestions import Suggestion, layout_candidates, suggestions
+from fswizard.filesystems.suggestions import layout_candidates, suggestions
 
 __all__ = [
     "NEEDS",
     "ORDINARY",
     "Availability",
-    "Suggestion",
     "aged",
     "availability",
     "catalogue",

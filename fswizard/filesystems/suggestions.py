@@ -3,81 +3,60 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
 
 from fswizard.errors import UsageError
 from fswizard.filesystems.candidates import parse_candidate
 from fswizard.filesystems.layouts import layouts, require_members
-from fswizard.language import N_, _
+from fswizard.language import N_
 from fswizard.model.drive import Drive
 
-
-@dataclass(frozen=True, slots=True)
-class Suggestion:
-    """A candidate that suits a drive."""
-
-    candidate_name: str
-    reason: str
-
-
-_ON_SHINGLES = (
-    Suggestion(
-        "ext4:noatime,packed_meta_blocks",
-        N_("Metadata in one place dirties fewer bands of a shingled disk (mke2fs(8); Aghayev et al., FAST'17)."),
+_ON_SHINGLES = {
+    "ext4:noatime,packed_meta_blocks": N_(
+        "Metadata in one place dirties fewer bands of a shingled disk (mke2fs(8); Aghayev et al., FAST'17)."
     ),
-    Suggestion(
-        "btrfs:noatime,metadata=single",
-        N_("Metadata is written once instead of twice; a damaged block then has no second copy."),
+    "btrfs:noatime,metadata=single": N_(
+        "Metadata is written once instead of twice; a damaged block then has no second copy."
     ),
-    Suggestion("xfs:noatime", N_("Large files in few extents; without access times, reading causes no random writes.")),
-    Suggestion("ext4", N_("The default, to see what the options change.")),
-)
-_ON_FLASH = (
-    Suggestion("ext4:noatime", N_("The usual choice; a weekly fstrim works better than the option discard.")),
-    Suggestion("xfs:noatime", N_("Many parallel writers and large files.")),
-    Suggestion(
-        "btrfs:noatime,compress=zstd:1",
-        N_("Light compression writes less, which spares an SSD and may even be faster."),
-    ),
-)
-_ON_A_STICK = (
-    Suggestion("ext4:noatime,lazytime", N_("Fewer small writes, where cheap flash is slowest.")),
-    Suggestion("btrfs:noatime,compress=zstd:1", N_("Compression writes less; checksums notice when the flash fails.")),
-    Suggestion("xfs:noatime", N_("Large files.")),
-)
-_ON_A_HARD_DISK = (
-    Suggestion("ext4:noatime", N_("The usual choice; it can shrink later.")),
-    Suggestion("xfs:noatime", N_("Few extents for large files, and quick checks on large disks.")),
-)
-_BRIDGED = Suggestion(
-    "btrfs:noatime,compress=zstd:1,nossd",
-    N_("Checksums notice a bad cable; `nossd` because bridges often make a hard disk look like an SSD."),
-)
-_LONG_KEPT = Suggestion(
-    "btrfs:noatime,compress=zstd:1", N_("Checksums for files kept for years; compressed data means fewer reads.")
-)
+    "xfs:noatime": N_("Large files in few extents; without access times, reading causes no random writes."),
+    "ext4": N_("The default, to see what the options change."),
+}
+_ON_FLASH = {
+    "ext4:noatime": N_("The usual choice; a weekly fstrim works better than the option discard."),
+    "xfs:noatime": N_("Many parallel writers and large files."),
+    "btrfs:noatime,compress=zstd:1": N_("Light compression writes less, which spares an SSD and may even be faster."),
+}
+_ON_A_STICK = {
+    "ext4:noatime,lazytime": N_("Fewer small writes, where cheap flash is slowest."),
+    "btrfs:noatime,compress=zstd:1": N_("Compression writes less; checksums notice when the flash fails."),
+    "xfs:noatime": N_("Large files."),
+}
+_ON_A_HARD_DISK = {
+    "ext4:noatime": N_("The usual choice; it can shrink later."),
+    "xfs:noatime": N_("Few extents for large files, and quick checks on large disks."),
+}
+_CHECKED = "btrfs:noatime,compress=zstd:1"
+_BRIDGED = N_("Checksums notice a bad cable; `nossd` because bridges often make a hard disk look like an SSD.")
+_LONG_KEPT = N_("Checksums for files kept for years; compressed data means fewer reads.")
 
 
-def suggestions(drive: Drive) -> tuple[Suggestion, ...]:
-    """Candidates worth comparing on `drive`, the likeliest first; the reasons name their sources.
+def suggestions(drive: Drive) -> Mapping[str, str]:
+    """Candidates worth comparing on `drive`, the likeliest first, with reasons that name their sources.
 
     Empty for a host-managed disk, on which nothing is measured: the advice of its verdict says what works there.
     """
-    return tuple(replace(each, reason=_(each.reason)) for each in _suited(drive))
-
-
-def _suited(drive: Drive) -> tuple[Suggestion, ...]:
     kind = drive.smr.kind
     if kind == "host-managed":
-        return ()
+        return {}
     if kind in ("drive-managed", "host-aware"):
         return _ON_SHINGLES
     if drive.kind in ("ssd", "nvme"):
         return _ON_FLASH
     if drive.kind == "flash-card" or (drive.bus == "usb" and not drive.rotational):
         return _ON_A_STICK
-    return (*_ON_A_HARD_DISK, _BRIDGED if drive.bus == "usb" else _LONG_KEPT)
+    if drive.bus == "usb":
+        return {**_ON_A_HARD_DISK, f"{_CHECKED},nossd": _BRIDGED}
+    return {**_ON_A_HARD_DISK, _CHECKED: _LONG_KEPT}
 
 
 def layout_candidates(named: Sequence[str], members: int) -> tuple[str, ...]:

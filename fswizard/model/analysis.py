@@ -210,14 +210,6 @@ def write_amplification(summaries: Sequence[Summary]) -> Mapping[str, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
-    """A feature that the user needs."""
-
-    name: str
-    title: str
-
-
-@dataclass(frozen=True, slots=True)
 class Reason:
     """One sentence of the recommendation's why."""
 

@@ -160,8 +160,8 @@ def suits(drive: Drive) -> Pairs:
     if not suggested:
         return []
     pairs: Pairs = [(("★", "$text-accent"), (_("Suits it"), "bold"))]
-    for suggestion in suggested:
-        pairs += [("", (suggestion.candidate_name, "bold")), ("", (_(suggestion.reason), "$muted"))]
+    for name, reason in suggested.items():
+        pairs += [("", (name, "bold")), ("", (_(reason), "$muted"))]
     then = _("Measuring on it shows the fastest one for your work, and by how much.")
     if not drive.name:
         then = _("Measuring on it, once it is attached, shows the fastest one for your work, and by how much.")

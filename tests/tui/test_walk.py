@@ -82,7 +82,7 @@ async def test_a_measurement_begins_within_twelve_keys(purpose: Purpose) -> None
         (plan,) = machine.plans
         assert plan.drive is not None
         assert (plan.recipe.name, plan.drive.name) == ("archive-disk", "sdb"), "an archive disk is what it means"
-        assert {c.name for c in plan.candidates} == {it.candidate_name for it in suggestions(plan.drive)}
+        assert {c.name for c in plan.candidates} == set(suggestions(plan.drive))
 
 
 SYSTEM = replace(ARCHIVE, partitions=(replace(ARCHIVE.partitions[0], mount_point="/"),))

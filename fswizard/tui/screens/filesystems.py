@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from textual import getters, on
@@ -74,9 +75,9 @@ class FilesystemsScreen(WithBox[None], StepScreen):
     def on_mount(self) -> None:
         machine = self.wizard.machine
         self._across = self.choices.across
-        self._reasons: dict[str, str] = {}
+        self._reasons: Mapping[str, str] = {}
         if self.choices.drive is not None and self._across == 1:
-            self._reasons = {item.candidate_name: item.reason for item in suggestions(self.choices.drive)}
+            self._reasons = suggestions(self.choices.drive)
         self._offered = self._worth_comparing()
         self._names = list(dict.fromkeys((*self.choices.candidates, *self._offered, *self._reasons, *catalogue())))
         self._proposed = not self.choices.candidates

@@ -40,11 +40,10 @@ class NeedsScreen(Window[None]):
         self.table.focus()
 
     def _show(self) -> None:
-        titles = {need.name: need.title for need in NEEDS}
         self.table.show(
-            Row(name, ((_(words), "bold"), (_(titles[name]), "$muted")), name in self.choices.needs)
+            Row(name, ((_(words), "bold"), (_(NEEDS[name]), "$muted")), name in self.choices.needs)
             for name, words in FEATURES.items()
-            if name in titles
+            if name in NEEDS
         )
 
     @on(Table.Ticked)
