@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -200,12 +200,12 @@ class Summary:
 def write_amplification(summaries: Sequence[Summary]) -> Mapping[str, float]:
     """Candidate to the bytes that the device wrote for each byte that programs wrote, over the workloads with both."""
     medians = {(s.metric, s.candidate, s.workload): s.median for s in summaries}
-    asked, written = Counter[str](), Counter[str]()
+    asked, written = defaultdict[str, float](float), defaultdict[str, float](float)
     for (metric, candidate, workload), value in medians.items():
         device = medians.get((DEVICE_WRITTEN.name, candidate, workload))
         if candidate and metric == BYTES_WRITTEN.name and value > 0 and device is not None:
-            asked[candidate] += int(value)
-            written[candidate] += int(device)
+            asked[candidate] += value
+            written[candidate] += device
     return {candidate: written[candidate] / total for candidate, total in asked.items()}
 
 
