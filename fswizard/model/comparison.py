@@ -53,6 +53,5 @@ class Comparison:
     """What was not compared, and why."""
     doubts: tuple[str, ...] = ()
     """Reasons to trust one of the two less, but not the other."""
-    of: Literal["time", "disks", "fill", "age"] = "time"
-    """One disk earlier and later, two disks, an empty filesystem and one that was filled before, or a new and an aged
-    one."""
+    of: Literal["time", "disks", "fill"] = "time"
+    """One disk earlier and later, two disks, or an empty filesystem and one that was filled before."""

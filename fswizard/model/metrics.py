@@ -48,8 +48,6 @@ TRIAL_WRITTEN = Metric("trial_written", "B", "lower")
 """The same of a whole trial: mkfs, what workloads prepare, and unmounting included."""
 BARE_WRITTEN = Metric("bare_written", "B", "lower")
 """The same of a round's sample of the device without a filesystem."""
-WRITE_AMPLIFICATION = Metric("write_amplification", "1", "lower")
-"""Bytes that the device wrote for each byte that the program wrote."""
 USED = Metric("used", "B", "lower")
 """Room taken on the filesystem once the workload is done, its own structures included."""
 MKFS_TIME = Metric("mkfs_time", "s", "lower")

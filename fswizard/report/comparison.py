@@ -21,7 +21,6 @@ NAMES = {
     "time": (N_("before"), N_("after")),
     "disks": (N_("first"), N_("second")),
     "fill": (N_("empty"), N_("filled")),
-    "age": (N_("new"), N_("aged")),
 }
 """Names of the two sides of a comparison."""
 SENTENCES = 3

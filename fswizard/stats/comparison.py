@@ -81,39 +81,25 @@ def compare(first: Result, second: Result) -> Comparison:
 
 
 def compare_within(result: Result) -> Comparison:
-    """What one result has to compare: aged candidates with new ones, or nearly full filesystems with empty ones.
+    """The work of one result that was done on empty filesystems and again on nearly full ones.
 
-    Raises UsageError where it has neither.
+    Raises UsageError where there is none.
     """
-    if result.plan.beside:
-        # The aged ones under the names of the new ones, as if two runs had measured them.
-        new = replace(result, plan=replace(result.plan, candidates=result.plan.beside, beside=()))
-        names = {candidate.name: candidate.as_new for candidate in result.plan.aged}
-        old = [replace(s, candidate=names[s.candidate]) for s in result.samples if s.candidate in names]
-        return replace(compare(new, replace(new, samples=tuple(old))), of="age")
     figures = _Figures.of(result)
-    changes = []
-    for empty, full in filled(result):
-        for candidate in result.plan.candidates:
-            if change := _change(candidate, figures, empty, figures, full):
-                changes.append(change)
+    workloads = result.plan.recipe.workloads
+    changes: list[Change] = []
+    for full in workloads:
+        if not full.job.fill_percent:
+            continue
+        emptied = _work(replace(full, job=replace(full.job, fill_percent=0)))
+        for empty in workloads:
+            if _work(empty) == emptied:
+                compared = [_change(each, figures, empty, figures, full) for each in result.plan.candidates]
+                changes += filter(None, compared)
     if not changes:
-        hint = _(
-            "`fswizard run fill` measures the same work on an empty and on a nearly full filesystem, and --aged on a "
-            "new and on an aged one."
-        )
+        hint = _("`fswizard run fill` measures the same work on an empty and on a nearly full filesystem.")
         raise UsageError(_("This result has nothing to compare within it: name two results."), hint)
     return Comparison(tuple(changes), (), of="fill")
-
-
-def filled(result: Result) -> Iterator[tuple[Workload, Workload]]:
-    """Pairs of workloads that do the same, on an empty filesystem and on one that was filled before."""
-    for full in result.plan.recipe.workloads:
-        if full.job.fill_percent:
-            emptied = _work(replace(full, job=replace(full.job, fill_percent=0)))
-            for empty in result.plan.recipe.workloads:
-                if _work(empty) == emptied:
-                    yield empty, full
 
 
 def _change(

@@ -7,7 +7,6 @@ import statistics
 from collections.abc import Mapping
 
 from fswizard.model.analysis import Ratio, Summary
-from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_WRITTEN, WRITE_AMPLIFICATION
 from fswizard.model.result import Result, Sample
 from fswizard.stats.intervals import compare
 from fswizard.stats.table import Tables, counted, score, tables_of
@@ -26,17 +25,6 @@ def summarise(result: Result, tables: Tables | None = None) -> tuple[Summary, ..
         if counts and sample.status == "ok" and math.isfinite(sample.value):
             # If a figure was measured twice, the later one counts.
             groups.setdefault((sample.candidate, sample.workload, sample.metric), {})[sample.round] = sample
-    metric = WRITE_AMPLIFICATION
-    for (candidate, workload, name), device in list(groups.items()):
-        programs = groups.get((candidate, workload, BYTES_WRITTEN.name), {})
-        if name != DEVICE_WRITTEN.name:
-            continue
-        for number, written in device.items():
-            if number in programs and programs[number].value > 0:
-                share = written.value / programs[number].value
-                sample = Sample(number, candidate, workload, metric.name, share, metric.unit, metric.better)
-                groups.setdefault((candidate, workload, metric.name), {})[number] = sample
-
     of_bare_device = _of_bare_device(result, tables or tables_of(result))
     summaries = []
     for (candidate, workload, name), group in groups.items():

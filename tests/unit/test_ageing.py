@@ -23,7 +23,6 @@ from fswizard.report.subject import repeat_command
 from fswizard.session import Choices, make_plan
 from fswizard.session.order import trial_order
 from fswizard.stats import analyse, decide
-from fswizard.stats.comparison import compare_within
 from fswizard.tui.widgets.race import looks_of
 from tests.builders import make_plan as made_plan
 from tests.builders import make_recipe, make_result, make_samples, make_workload
@@ -146,13 +145,6 @@ def test_the_price_of_age_comes_from_the_same_rounds_and_is_said() -> None:
     assert "age" in {reason.code for reason in findings.reasons}
     assert "aged over new" in render(findings, "text", full=True)
     assert not conclude(make_result({"ext4": [1.0, 1.1], "xfs": [1.0, 1.2]})).age
-
-
-def test_one_result_with_both_can_be_compared_within_it() -> None:
-    comparison = compare_within(measured({"ext4": 20.0, "xfs": 100.0}))
-    (ext4,) = (change for change in comparison.changes if change.candidate == "ext4")
-    assert comparison.of == "age"
-    assert ext4.ratio.ratio == pytest.approx(0.2, rel=0.05) and ext4.ratio.verdict == "slower"
 
 
 def test_each_that_a_round_measures_has_its_own_look_and_counts_as_alive() -> None:

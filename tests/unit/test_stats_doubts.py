@@ -6,7 +6,6 @@ import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 
 import pytest
 
@@ -121,10 +120,6 @@ def test_summaries_have_median_and_worst_of_the_rounds_that_count() -> None:
     stalls, rates = summary(latency, "worst_latency"), summary(rate, "iops")
     assert (stalls.median, stalls.worst, stalls.rounds) == (0.3, 9.0, 3)
     assert (rates.median, rates.worst) == (600.0, 90.0)
-    written = enumerate(((100.0, 250.0), (100.0, 150.0), (0.0, 9.0)), 1)
-    pairs = ((sample(n, "bytes_written", b), sample(n, "device_written", device)) for n, (b, device) in written)
-    amplification = summary(tuple(chain(*pairs)), "write_amplification")
-    assert (amplification.median, amplification.worst, amplification.rounds) == (2.0, 2.5, 2)
     failed = Sample(3, "xfs", "write", "worst_latency", 99.0, "s", "lower", status="failed")
     samples = (sample(1, "worst_latency", 0.2), sample(2, "worst_latency", 50.0), failed)
     stalls = summary(samples, "worst_latency", discarded=(2,))
