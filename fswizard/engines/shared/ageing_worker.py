@@ -17,6 +17,7 @@ import ctypes
 import json
 import os
 import random
+import shutil
 import sys
 from dataclasses import dataclass
 
@@ -86,9 +87,8 @@ class Ageing:
 
     def _space(self) -> tuple[int, int]:
         """Bytes that a user may have in all, and that are free of them, as `df` counts."""
-        room = os.fstatvfs(self.root)
-        free = room.f_bavail * room.f_frsize
-        return (room.f_blocks - room.f_bfree) * room.f_frsize + free, free
+        usage = shutil.disk_usage(self.directory)
+        return usage.used + usage.free, usage.free
 
     def _grow(self) -> None:
         if len(self.growing) < SIDE_BY_SIDE:

@@ -20,6 +20,7 @@ import json
 import math
 import os
 import random
+import shutil
 import sys
 import time
 from collections import Counter
@@ -98,34 +99,28 @@ def prepare(options: Options) -> None:
 
 def fill(directory: str, percent: int) -> None:
     """Write files of 8 MiB and a last, smaller one."""
-
-    def used() -> tuple[int, int]:
-        """Bytes in use on the filesystem, and all that users could have."""
-        room = os.statvfs(directory)
-        used_bytes = (room.f_blocks - room.f_bfree) * room.f_frsize
-        return used_bytes, used_bytes + room.f_bavail * room.f_frsize
-
     os.makedirs(directory, exist_ok=True)
     dice, content = random.Random(FILLING_SEED), noise(FILLING_SEED)
-    begun, whole = used()
-    goal, number, full = whole * percent // 100, len(os.listdir(directory)), False
-    while (now := used()[0]) < goal:
+    begun = shutil.disk_usage(directory)
+    goal, number, full = (begun.used + begun.free) * percent // 100, len(os.listdir(directory)), False
+    while (used := shutil.disk_usage(directory).used) < goal:
         path = f"{directory}/file-{number:06d}"
-        try:
-            with open(path, "xb", buffering=0) as file:
-                write_whole(file.fileno(), min(FILLING_BYTES, max(4096, goal - now)), content, dice.randrange(IO_BYTES))
+        with open(path, "xb", buffering=0) as file:
+            try:
+                size = min(FILLING_BYTES, max(4096, goal - used))
+                write_whole(file.fileno(), size, content, dice.randrange(IO_BYTES))
                 os.fsync(file.fileno())  # before that the filesystem may not count the space
-        except OSError as error:
-            if error.errno != errno.ENOSPC or full:
-                raise
-            with open(path, "rb", buffering=0) as file:
+                full = False
+            except OSError as error:
+                if error.errno != errno.ENOSPC or full:
+                    raise
                 ctypes.CDLL(None).syncfs(file.fileno())  # Btrfs gives back what was deleted before
+                full = True
+        if full:
             os.unlink(path)
-            full = True
-            continue
-        full = False
-        number += 1
-        emit(fraction=min(1.0, (now - begun) / max(1, goal - begun)))
+        else:
+            number += 1
+            emit(fraction=min(1.0, (used - begun.used) / max(1, goal - begun.used)))
 
 
 class Worker:
