@@ -231,7 +231,7 @@ async def test_what_could_not_be_made_whole_is_taken_away(context: LocalContext)
     [
         pytest.param(FioJob("randwrite", 4096, 16 * MIB, seconds=0.5, direct=False), marks=pytest.mark.fio, id="fio"),
         pytest.param(TreeJob("copy", "small-files", 1500, 6 * MIB), id="tree"),
-        pytest.param(FileServerJob(3, 60, 20_000, 1000, 0.3), id="fileserver"),
+        pytest.param(FileServerJob(3, 60, 20_000, 1000, 0.7), id="fileserver"),
     ],
 )
 async def test_progress_of_each_program_goes_forward_and_has_a_rate(

@@ -244,11 +244,8 @@ def run(options: Options) -> int:
         start_ns = time.monotonic_ns()
         for pipe in workers:
             pipe.send("go")
-        left = list(workers)
+        left, done, at_s = list(workers), 0, 0.0
         while left:
-            passed_s = (time.monotonic_ns() - start_ns) / 1e9
-            fraction, worst_s = min(1.0, passed_s / options.seconds), max(shared[1::2]) / 1e9
-            emit(fraction=fraction, seconds=passed_s, operations=sum(shared[0::2]), worst_s=worst_s)
             ended = connection.wait(left, EMIT_S)
             for pipe in [each for each in left if each in ended]:
                 results.append(pipe.recv())
@@ -256,6 +253,11 @@ def run(options: Options) -> int:
                 if "error" in results[-1]:
                     emit(**results[-1])
                     return 1
+            now, now_s = sum(shared[0::2]), (time.monotonic_ns() - start_ns) / 1e9
+            if not ended:
+                fraction, rate = min(1.0, now_s / options.seconds), (now - done) / (now_s - at_s)
+                emit(fraction=fraction, rate=rate, worst_s=max(shared[1::2]) / 1e9)
+            done, at_s = now, now_s
     except (EOFError, ConnectionError):
         workers[pipe].join()
         sys.exit(f"a worker was killed by signal {-(workers[pipe].exitcode or 0)}")

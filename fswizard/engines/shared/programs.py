@@ -57,20 +57,21 @@ class Reader:
 
 
 class JsonLines(Reader):
-    """Reads the lines of a program of ours: objects with `fraction` and more, or `error`; the last is the answer."""
+    """Reads the lines of a program of ours, which are objects; the last is the answer.
+
+    `fraction`, `rate` (per second) and `worst_s` are progress; `error` is an errno.
+    """
 
     _begun = b""
 
     def feed(self, chunk: bytes) -> None:
         *lines, self._begun = (self._begun + chunk).split(b"\n")
         for line in lines:
-            now, before = json.loads(line), self.answer or {}
-            self.answer, self.error = now, now.get("error") or 0
-            rate = None
-            if "operations" in before and now.get("seconds", 0) > before["seconds"]:
-                rate = (now["operations"] - before["operations"]) / (now["seconds"] - before["seconds"])
-            if "fraction" in now:
-                self.emit(Progress(now["fraction"], rate, "1/s", None, now.get("worst_s")))
+            self.answer = json.loads(line)
+            self.error = self.answer.get("error") or 0
+            if "fraction" in self.answer:
+                get = self.answer.get
+                self.emit(Progress(get("fraction"), get("rate"), "1/s", None, get("worst_s")))
 
 
 @dataclass(frozen=True, slots=True)
