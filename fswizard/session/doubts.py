@@ -175,7 +175,7 @@ def _of_caches(plan: Plan) -> Iterator[Doubt]:
 def _of_the_machine() -> Iterator[Doubt]:
     if host.this.on_battery():
         yield Doubt("on-battery", _("The machine ran on battery and may have saved power: plug it in and run again."))
-    if host.this.governor() == "powersave" and not host.this.governor_is_dynamic():
+    if host.this.is_slowed():
         text = _(
             "The processor was held at its lowest speed (governor `powersave`), which hides differences "
             "between fast filesystems: `cpupower frequency-set -g performance` changes that."

@@ -85,11 +85,6 @@ class Host:
         """What the machine is called in its network."""
         return safe(platform.node())
 
-    def kernel(self) -> tuple[int, int]:
-        """The first two numbers of Linux's version; (0, 0) where it tells none."""
-        match = re.match(r"(\d+)\.(\d+)", self._text("proc/sys/kernel/osrelease"))
-        return (int(match[1]), int(match[2])) if match else (0, 0)
-
     def memory_bytes(self) -> int:
         """Size of the main memory."""
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -120,14 +115,10 @@ class Host:
         match = re.search(r"^(?:model name|Model|Hardware)\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
         return safe(match[1].strip()) if match else platform.machine()
 
-    def governor(self) -> str:
-        """How the kernel chooses the processor's clock, such as `schedutil`; empty where it does not."""
-        return safe(self._text(f"{_CPUFREQ}/scaling_governor").strip())
-
-    def governor_is_dynamic(self) -> bool:
-        """Whether the clock follows the load although the governor is called `powersave`."""
+    def is_slowed(self) -> bool:
+        """Whether the processor is held at its lowest clock, whatever the load."""
         driver = self._text(f"{_CPUFREQ}/scaling_driver").strip()
-        return driver in DYNAMIC_DRIVERS or self.governor() in ("schedutil", "ondemand", "conservative")
+        return self._text(f"{_CPUFREQ}/scaling_governor").strip() == "powersave" and driver not in DYNAMIC_DRIVERS
 
     def pressure_total_s(self, resource: Literal["cpu", "io", "memory"]) -> float:
         """Seconds since boot in which something waited for `resource` (PSI `some`); 0 where nobody counts."""

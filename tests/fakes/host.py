@@ -41,10 +41,8 @@ class ModelHost(Host):
     """Free room by directory, where it is not the same everywhere."""
     memory: int = 16 << 30
     battery: bool = False
-    speed: str = "schedutil"
-    """The governor of the processor's clock."""
-    dynamic: bool = True
-    """Whether the clock follows the load."""
+    slowed: bool = False
+    """The processor is held at its lowest clock."""
 
     def space(self, directory: str | Path) -> Space:
         free_bytes = self.free_in.get(str(directory), self.free_bytes)
@@ -65,11 +63,8 @@ class ModelHost(Host):
     def processor(self) -> str:
         return "Model processor"
 
-    def governor(self) -> str:
-        return self.speed
-
-    def governor_is_dynamic(self) -> bool:
-        return self.dynamic
+    def is_slowed(self) -> bool:
+        return self.slowed
 
     def pressure_total_s(self, resource: Literal["cpu", "io", "memory"]) -> float:
         return 0.0
