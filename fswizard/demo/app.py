@@ -11,9 +11,9 @@ from fswizard.demo.stories import Story, stories
 from fswizard.language import N_, _
 from fswizard.tui import run_wizard
 from fswizard.tui.app import FswizardApp
-from fswizard.tui.drawing import text
+from fswizard.tui.drawing import Piece, text
 from fswizard.tui.machine import MachineCache
-from fswizard.tui.screens.gallery import GalleryScreen
+from fswizard.tui.screens.dialogs import QuestionScreen
 
 
 class DemoApp(FswizardApp):
@@ -38,32 +38,28 @@ class DemoApp(FswizardApp):
         elif self._straight:
             self.call_after_refresh(self._run)
 
+    def action_gallery(self) -> None:
+        """Choose a story, whose run is shown at once."""
+        answers: dict[str, Piece] = {}
+        for name, story in stories().items():
+            more = f"  {_(story.disk)}\n {_(story.text)}"
+            answers[name] = text((_(story.title), "bold"), (more, "$muted"))
+        words = _("Recorded runs, shown again. Nothing on this machine is touched.")
+        self.push_screen(QuestionScreen(_("Recorded runs"), words, answers), self._show)
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "gallery":
-            return not self.measuring and not isinstance(self.screen, GalleryScreen)
+            return not self.measuring and not isinstance(self.screen, QuestionScreen)
         return super().check_action(action, parameters)
 
-    def action_gallery(self) -> None:
-        """Choose another story."""
-        summaries = {
-            name: text((_(story.title), "bold"), (f"  {_(story.disk)}\n{_(story.text)}", "$muted"))
-            for name, story in stories().items()
-        }
-        self.push_screen(GalleryScreen(summaries, self._story.name), self._show)
-
-    def _show(self, chosen: tuple[str, bool] | None) -> None:
-        if chosen is None:
+    def _show(self, name: str | None) -> None:
+        if name is None:
             return
-        name, straight = chosen
         self._story = stories()[name]
         machine = DemoMachine(self._story, speed=self._speed)
         self.backend, self.machine, self.choices = machine, MachineCache(machine), machine.choices
-        self.result = self.result_path = None
-        if straight:  # until it begins, the screen of the run before has that run to show
-            self._run()
-        else:
-            self.running = None
-            self.visit("purpose")
+        self.result = self.result_path = None  # the screen of the run before has that to show until this one begins
+        self._run()
 
     def _run(self) -> None:
         self.run_worker(self.begin(self.backend.make_plan(self.choices)))

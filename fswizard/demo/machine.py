@@ -71,7 +71,8 @@ class DemoMachine(Backend):
         return WizardChoices(
             purpose="own",
             drive=self.drive,
-            device=plan.target.path if plan.target.kind == "device" else "",
+            devices=(plan.target.path,) if plan.target.kind == "device" else (),
+            device_bytes=plan.target.size_bytes,
             recipe=plan.recipe,
             candidates=tuple(candidate.name for candidate in plan.candidates),
             baseline=plan.baseline,
@@ -98,10 +99,10 @@ class DemoMachine(Backend):
             _refuse(self)
         return Place(target.path, target.host_filesystem, ROOM_BYTES, self.drive.name, ROOM_BYTES)
 
-    def offers(self, drive: Drive, recipe: Recipe | None) -> tuple[Offer, ...]:
-        """The whole disk: the recorded one for the run, any for setting it up (without a recipe)."""
+    def offers(self, drive: Drive, *, lasting: bool = False) -> tuple[Offer, ...]:
+        """The whole disk: the recorded one for the run, any for setting it up."""
         target, path = self.plan.target, f"/dev/{drive.name}"
-        if recipe is not None:
+        if not lasting:
             if drive.name != self.drive.name or target.kind != "device":
                 return ()
             path = target.path

@@ -150,11 +150,14 @@ class Backend:
         except FswizardError as error:
             return Place(path, filesystem_name(path), 0, refusal=error.message)
 
-    def offers(self, drive: Drive, recipe: Recipe | None) -> tuple[Offer, ...]:
-        """Its partitions and the whole of it as targets, each with what would be lost or why it is refused."""
+    def offers(self, drive: Drive, *, lasting: bool = False) -> tuple[Offer, ...]:
+        """Its partitions and the whole of it as targets, each with what would be lost or why it is refused.
+
+        `lasting`: to be set up for good; only a demo answers that differently.
+        """
         from fswizard.disks.choice import offers
 
-        return offers(drive, recipe.image_bytes if recipe else 0)
+        return offers(drive, 0)
 
     def recipes(self) -> tuple[Recipe, ...]:
         from fswizard import recipes
@@ -188,7 +191,7 @@ class Backend:
             devices = choices.devices
             if not devices and not place and drive is None:
                 place = default_directory()
-            size_bytes = choices.device_bytes if devices else choices.recipe.image_bytes
+            size_bytes = choices.member_bytes
             members = [Member(path, size_bytes) for path in devices or (place,) * choices.images]
             target = Target.of("device" if devices else "image", members)
             candidates = tuple(parse_candidate(name).on(choices.across) for name in choices.candidates)

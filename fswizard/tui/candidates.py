@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from fswizard.language import N_, _, n_, p_
+from fswizard.language import N_, _, p_
 from fswizard.model.filesystem import Candidate, Feature
 from fswizard.model.layout import DEGRADED, Layout
 from fswizard.model.option import Option
-from fswizard.model.units import size_text
 from fswizard.tui.drawing import Piece, text
 
 if TYPE_CHECKING:
@@ -47,19 +46,17 @@ def feature_sign(feature: Feature | None) -> str:
     return "✓" if feature.present or feature.value[:1].isdigit() else "~"
 
 
-def about_candidate(candidate: Candidate, available: Availability | None, refusal: str, why: str) -> Pairs:
-    """What it is, whether it can be made here, `why` it suits the disk, and what its options and features are."""
+def about_candidate(candidate: Candidate, state: Availability | None, problem: str, why: str) -> Pairs:
+    """What it is, the `problem` with it, `why` it suits the disk, and what its options and features are."""
     filesystem, array = candidate.filesystem, candidate.array
     made_by = ""
-    if available and available.version:
-        made_by = f"  {filesystem.mkfs_program} {available.version}"
-    if available and available.driver:
-        made_by += "  " + p_("driver of a filesystem", "through {driver}", driver=available.driver.name)
+    if state and state.version:
+        made_by = f"  {filesystem.mkfs_program} {state.version}"
+    if state and state.driver:
+        made_by += "  " + p_("driver of a filesystem", "through {driver}", driver=state.driver.name)
     pairs: Pairs = []
-    if available and not available.usable:
-        pairs.append((("✗", "$text-error"), text(_(available.reason), (f" {_(available.hint)}", "$muted"))))
-    if refusal:
-        pairs.append((("✗", "$text-error"), refusal))
+    if problem:
+        pairs.append((("✗", "$text-error"), problem))
     pairs.append(("", text((filesystem.title, "bold"), (made_by, "$muted"), f"\n{_(filesystem.summary)}")))
     if why:
         pairs.append((("★", "$text-accent"), text((_("Suits this disk:"), "bold"), f" {_(why)}")))
@@ -68,15 +65,14 @@ def about_candidate(candidate: Candidate, available: Availability | None, refusa
     for token, option in options_of(candidate).items():
         pairs.append((("·", "$text-primary"), text((f"{token}: ", "bold"), option_words(option))))
     for sign, ink in SIGNS.items():
-        features = [_feature(feature) for feature in filesystem.features if feature_sign(feature) == sign]
+        features = []
+        for feature in filesystem.features:
+            if feature_sign(feature) == sign:
+                words = _(FEATURES.get(feature.name, feature.name))
+                features.append(words if feature.value in ("yes", "no") else f"{words}: {_(feature.value)}")
         if features:
             pairs.append(((sign, ink), (" · ".join(features), "" if sign == "✓" else "$muted")))
     return pairs
-
-
-def _feature(feature: Feature) -> str:
-    words = _(FEATURES.get(feature.name, feature.name))
-    return words if feature.value in ("yes", "no") else f"{words}: {_(feature.value)}"
 
 
 # Options
@@ -138,18 +134,14 @@ def room_bytes(candidate: Candidate, members: int, member_bytes: int) -> int:
     return candidate.array.layout.usable_bytes(members, member_bytes)
 
 
-def about_layout(candidate: Candidate, members: int, member_bytes: int) -> Pairs:
-    """What it is good for, its room, what it survives, and what a failed disk does."""
-    candidate = candidate.on(members)
-    array, survives = candidate.array, candidate.survives
+def about_layout(candidate: Candidate, members: int) -> Pairs:
+    """What it is good for, and what a failed disk does."""
+    array = candidate.on(members).array
     title, meaning, failed = _("On the first disk alone"), "", _(ALONE)
     if array:
         title, meaning, failed = _(array.layout.title), _(array.layout.text), _(array.layout.failed)
-    room, size = size_text(room_bytes(candidate, members, member_bytes)), size_text(members * member_bytes)
     pairs: Pairs = [
         ("", text((title, "bold"), f"\n{meaning}".rstrip())),
-        (p_("space on disks", "Room"), p_("space on disks", "{room} of {size}", room=room, size=size)),
-        (_("May fail"), n_("any {count} disk", "any {count} disks", survives) if survives > 0 else _("no disk")),
         (p_("after that", "Then"), failed),
     ]
     if array and array.degraded:

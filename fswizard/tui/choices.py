@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fswizard.model.drive import Drive
-from fswizard.model.plan import AGED_TIMES, Plan
+from fswizard.model.plan import AGED_TIMES
 from fswizard.model.recipe import Recipe
 
 Purpose = Literal["archive-disk", "desktop-ssd", "quick", "compare", "smr", "own"]
@@ -36,14 +36,12 @@ class WizardChoices:
     drive: Drive | None = None
     directory: str = ""
     """Where the scratch image goes; empty for the place that the program proposes."""
-    device: str = ""
-    """Stable name of the partition or whole disk that is given up for the measurement; empty for a scratch image."""
-    members: tuple[str, ...] = ()
-    """Stable names of several devices that are given up for candidates that are spread over them; else empty."""
+    devices: tuple[str, ...] = ()
+    """Stable names of partitions or disks that are given up for the measurement; empty for scratch images."""
+    device_bytes: int = 0
+    """Size of the smallest of them."""
     images: int = 1
     """Number of scratch images; more than one for candidates that are spread over them."""
-    member_bytes: int = 0
-    """Size of the smallest of several devices or images."""
     elsewhere: str = ""
     """Kernel name of the disk that the image goes onto, where that is another than the chosen one."""
     places: tuple[str, ...] = ()
@@ -60,8 +58,6 @@ class WizardChoices:
     """What the run may write; None for what is usual for the disk, infinite for no limit."""
     age: bool = False
     """Whether candidates are aged, where they can be."""
-    plan: Plan | None = None
-    """Made for the review from everything above."""
 
     @property
     def comparing(self) -> bool:
@@ -71,27 +67,20 @@ class WizardChoices:
     @property
     def across(self) -> int:
         """Number of devices or images that a candidate can be spread over."""
-        return len(self.members) or self.images
+        return max(len(self.devices), self.images)
 
     @property
-    def devices(self) -> tuple[str, ...]:
-        """Stable names of all that is given up."""
-        return self.members or ((self.device,) if self.device else ())
-
-    @property
-    def device_bytes(self) -> int:
-        """Size of the device that is given up; of the smallest of several."""
-        if self.drive is None or not self.device:
-            return self.member_bytes
-        partitions = {partition.stable_name: partition.size_bytes for partition in self.drive.partitions}
-        return partitions.get(self.device, self.drive.size_bytes)
+    def member_bytes(self) -> int:
+        """Size of each image, or of the smallest device."""
+        if self.devices or self.recipe is None:
+            return self.device_bytes
+        return self.recipe.image_bytes
 
     @property
     def written_drive(self) -> Drive | None:
         """The disk that the run writes to, where that is known before there is a plan."""
-        elsewhere = not self.device and bool(self.directory or self.elsewhere)
-        other = self.comparing or bool(self.members) or elsewhere
-        return None if other else self.drive
+        elsewhere = not self.devices and bool(self.directory or self.elsewhere)
+        return None if self.comparing or elsewhere or len(self.devices) > 1 else self.drive
 
     @property
     def can_age(self) -> bool:

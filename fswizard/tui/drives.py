@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 from textual.style import Style
 
-from fswizard.filesystems import suggestions
 from fswizard.language import _, n_, number, p_
 from fswizard.model.drive import Drive, Evidence, Partition
 from fswizard.model.estimates import brought
 from fswizard.model.recipe import Recipe
-from fswizard.model.text import safe
 from fswizard.model.units import binary_text, size_text
 from fswizard.tui.backend import Place
 from fswizard.tui.choices import Purpose, WizardChoices
@@ -28,8 +26,6 @@ if TYPE_CHECKING:
 Pairs = list[tuple[Piece, Piece]]
 DEVICE = "device:"
 """In front of a device's path: the key of its row."""
-MODEL = "model"
-"""Key of a model that was typed, among the disks."""
 LONG_MODEL = 20
 """Cells for a model's name in the header of a screen."""
 SIGN_STYLES = {"✓": "$text-success", "·": "$muted", "✗": "$text-warning"}
@@ -47,13 +43,13 @@ def drive_columns() -> tuple[Column, ...]:
 
 
 def drive_row(drive: Drive) -> Row:
-    """A disk, or a model of which only the name is known."""
+    """Under `drive_columns`."""
     return Row(
-        drive.name or MODEL,
+        drive.name,
         (
-            (drive.name or _("a model"), "bold"),
+            (drive.name, "bold"),
             drive.model or _("no model name"),
-            size_text(drive.size_bytes) if drive.size_bytes else "",
+            size_text(drive.size_bytes),
             smr_badge(drive),
             (_health(drive), "$text-error bold" if drive.health == "failing" else "$muted"),
         ),
@@ -66,14 +62,6 @@ def _health(drive: Drive) -> str:
     if drive.temperature_c is None:
         return health
     return _("{health}, {temperature} °C", health=health, temperature=drive.temperature_c)
-
-
-def model_named(model: str) -> Drive:
-    """A disk of which the model name alone is known."""
-    from fswizard.drives.smr import SmrFacts, judge_smr
-
-    facts = SmrFacts("name", model=model)
-    return Drive("", 0, model=safe(model), kind="hdd", rotational=True, smr=judge_smr(facts))
 
 
 def best_for(purpose: Purpose, drives: Sequence[Drive]) -> Drive | None:
@@ -154,45 +142,31 @@ def _partition(partition: Partition) -> Content:
     return text(name, (f"  {partition.filesystem or '–'}  {room}  {where}", "$muted"))
 
 
-def suits(drive: Drive) -> Pairs:
-    """What is worth a try on it, and what measuring adds; empty where nothing can be measured."""
-    suggested = suggestions(drive)
-    if not suggested:
-        return []
-    pairs: Pairs = [(("★", "$text-accent"), (_("Suits it"), "bold"))]
-    for name, reason in suggested.items():
-        pairs += [("", (name, "bold")), ("", (_(reason), "$muted"))]
-    then = _("Measuring on it shows the fastest one for your work, and by how much.")
-    if not drive.name:
-        then = _("Measuring on it, once it is attached, shows the fastest one for your work, and by how much.")
-    return [*pairs, ("", ""), ("", then)]
-
-
 def too_large(recipe: Recipe, place: Place, images: int = 1) -> str:
     """Why the scratch images do not fit into a place, in a sentence; empty where they do."""
-    most = _most_bytes(recipe, place)
+    most = place.image_room_bytes - brought(workload.job for workload in recipe.workloads)
     if images * recipe.image_bytes <= most:
         return ""
     room = binary_text(max(0, most))
     return _("Too large: there is room for {size} in {directory}.", size=room, directory=place.directory)
 
 
-def largest_that_fits(recipe: Recipe, place: Place, sizes: Sequence[int]) -> int:
-    """The largest of `sizes` in bytes that fits into a place; 0 for none."""
-    return max((size for size in sizes if size <= _most_bytes(recipe, place)), default=0)
+def several_images(images: int, size_bytes: int) -> str:
+    """`4 scratch images of 4 GiB`."""
+    size = binary_text(size_bytes)
+    return n_("{count} scratch image of {size}", "{count} scratch images of {size}", images, size=size)
 
 
-def _most_bytes(recipe: Recipe, place: Place) -> int:
-    return place.image_room_bytes - brought(workload.job for workload in recipe.workloads)
+def several_disks(members: int, size_bytes: int) -> str:
+    """`3 disks of 8 TB or more`, for the size of the smallest."""
+    size = size_text(size_bytes)
+    return n_("{count} disk of {size} or more", "{count} disks of {size} or more", members, size=size)
 
 
-def several_words(choices: WizardChoices) -> str:
-    """What was chosen for arrays."""
-    if choices.members:
-        size = size_text(choices.member_bytes)
-        return n_("{count} disk of {size} or more", "{count} disks of {size} or more", len(choices.members), size=size)
-    size = binary_text(choices.member_bytes)
-    return n_("{count} scratch image of {size}", "{count} scratch images of {size}", choices.images, size=size)
+def gone_warning(name: str) -> Content:
+    """Said as long as nobody has looked at what is highlighted instead."""
+    words = _("{disk} is not attached any more. Look at what is highlighted now.", disk=name)
+    return text((f"! {words}", "$text-warning"))
 
 
 def losing(offer: Offer) -> Content:
@@ -212,11 +186,13 @@ def disk_title(choices: WizardChoices) -> Content:
     drive = choices.drive
     if choices.comparing or (drive is None and choices.across == 1):
         return Content("")
-    if choices.across > 1:
-        title = text((several_words(choices), "$muted"))
+    if len(choices.devices) > 1:
+        title = text((several_disks(len(choices.devices), choices.device_bytes), "$muted"))
+    elif choices.images > 1:
+        title = text((several_images(choices.images, choices.member_bytes), "$muted"))
     else:
         assert drive is not None
-        part = next((p.name for p in drive.partitions if choices.device and p.stable_name == choices.device), "")
+        part = next((part.name for part in drive.partitions if part.stable_name in choices.devices), "")
         model = text((drive.model, "$muted")).truncate(LONG_MODEL, ellipsis=True)
         title = text((part or drive.name, "bold"), " ", model)
     if not choices.elsewhere:

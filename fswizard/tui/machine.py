@@ -1,4 +1,4 @@
-"""What is learnt about this machine, kept so that a screen that is returned to shows it at once; and who looks."""
+"""What is known about this machine, so that a screen that is returned to shows it at once; and who asks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fswizard.errors import FswizardError
 from fswizard.language import _
-from fswizard.model.drive import Drive
+from fswizard.model.drive import Drive, Partition
 from fswizard.model.estimates import least_image_bytes
 from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.layout import Layout
@@ -22,7 +22,6 @@ from fswizard.tui.choices import Purpose, WizardChoices
 
 if TYPE_CHECKING:
     from fswizard.disks.choice import Offer
-    from fswizard.disks.rights import State
     from fswizard.filesystems import Availability
 
 GIB = 1 << 30
@@ -45,79 +44,149 @@ NO_DISKS = ("zram",)
 for one: a way to rehearse."""
 
 
+class DiskFacts:
+    """What is known of a disk so far.
+
+    A disk that has changed, or that was unplugged and came back, gets new ones. So an answer that comes late, as a disk
+    hung, is never taken for that of another disk of the same name.
+    """
+
+    def __init__(self, drive: Drive, details: Drive | None = None) -> None:
+        self.listed = drive
+        """As the kernel lists it."""
+        self.details = details
+        """With what smartctl said; None until it answers."""
+        self.place: Place | FswizardError | None = None
+        """Where a scratch image for it goes."""
+        self.offers: tuple[Offer, ...] | None = None
+        """Its partitions and the whole of it as targets; None until that was asked, as it may wake the disk."""
+        self.asked_with: object = self
+        """The details with which it was asked last for targets: they decide about a disk that fails."""
+
+    @property
+    def drive(self) -> Drive:
+        return replace(self.details or self.listed, partitions=self.listed.partitions, uses=self.listed.uses)
+
+
 class MachineCache:
     """Facts; those in properties are quick to get, the others are filled in by threads."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, *, lasting: bool = False) -> None:
+        """`lasting`: a disk is to be set up for good, not to be measured on."""
         self._backend = backend
-        self.listed: tuple[Drive, ...] | None = None
-        """Disks as the kernel lists them; None until it was asked."""
-        self.details: dict[tuple[str, str], Drive] = {}
-        """By kernel name and serial number: what smartctl said."""
-        self.places: dict[str, Place | FswizardError] = {}
-        """By kernel name of the disk: where a scratch image for it goes."""
+        self._lasting = lasting
+        self._changed: Callable[[], object] = lambda: None
+        self.disks: dict[str, DiskFacts] | None = None
+        """By kernel name; None until the kernel was asked."""
         self.named: dict[str, Place] = {}
         """Directories that were named for a scratch image."""
-        self.rights: State | None = None
-        """How root can be had for making filesystems; None as long as that is unknown."""
-        self.offers: dict[str, tuple[Offer, ...]] = {}
-        """By kernel name of the disk: its partitions and the whole of it, as targets."""
         self.available: dict[str, Availability] = {}
         """By name of the filesystem, and of the layout over several devices."""
         self.availability_known = False
         """All that can be made here is known."""
 
+    # Disks
+
     @property
-    def drives(self) -> tuple[Drive, ...] | None:
-        """The disks, with what smartctl said of them so far; None until they were looked for."""
-        if self.listed is None:
+    def drives(self) -> tuple[Drive, ...]:
+        """The disks, with what smartctl said of them so far."""
+        return tuple(facts.drive for facts in (self.disks or {}).values())
+
+    def device(self, path: str) -> tuple[Drive, int] | None:
+        """The disk that a partition or whole disk is on, and the size of the device; None where it is not attached."""
+        for drive in self.drives:
+            devices: tuple[Drive | Partition, ...] = (drive, *drive.partitions)
+            for device in devices:
+                if path in (device.stable_name, f"/dev/{device.name}"):
+                    return drive, device.size_bytes
+        return None
+
+    def watch(self, changed: Callable[[], object]) -> threading.Event:
+        """Follow the disks, and call `changed` after everything that is new, until the event is set.
+
+        Each disk is asked by a thread of its own: one that hangs keeps nobody waiting.
+        """
+        stopped = threading.Event()
+        self._changed = changed
+        in_background(self._watch, stopped)
+        return stopped
+
+    def _watch(self, stopped: threading.Event) -> None:
+        for drives in self._backend.watch(stopped.is_set):
+            if stopped.is_set():
+                return
+            before, now = self.disks or {}, dict[str, DiskFacts]()
+            for drive in drives:
+                if drive.bus in NO_DISKS:
+                    continue
+                facts = before.get(drive.name)
+                if facts is not None and _state(facts.listed) == _state(drive):
+                    facts.listed = drive
+                else:
+                    same = facts is not None and _identity(facts.listed) == _identity(drive)
+                    facts = DiskFacts(drive, before[drive.name].details if same else None)
+                now[drive.name] = facts
+            self.disks = now
+            self._changed()
+            for name, facts in now.items():
+                if facts is not before.get(name):
+                    in_background(self._ask, facts)
+
+    def ask_again(self) -> None:
+        """Ask all disks anew."""
+        if self.disks is None:
+            return
+        self.disks = {name: DiskFacts(facts.listed) for name, facts in self.disks.items()}
+        for facts in self.disks.values():
+            in_background(self._ask, facts)
+
+    def _ask(self, facts: DiskFacts) -> None:
+        try:
+            facts.place = self._backend.place(facts.listed)
+        except FswizardError as error:
+            facts.place = error
+        self._changed()
+        if facts.details is None:
+            try:
+                facts.details = self._backend.details(facts.listed)
+            except FswizardError as error:
+                facts.details = replace(facts.listed, pending=error.message)
+            self._changed()
+
+    def ask_for_offers(self, facts: DiskFacts) -> None:
+        """Ask once what of a disk can be erased."""
+        if facts.asked_with is not facts.details:
+            facts.asked_with = facts.details
+            in_background(self._ask_for_offers, facts, facts.details)
+
+    def _ask_for_offers(self, facts: DiskFacts, details: Drive | None) -> None:
+        offers = self._backend.offers(facts.drive, lasting=self._lasting)
+        if facts.asked_with is details:  # else it was asked once more
+            facts.offers = offers
+            self._changed()
+
+    def place_for(self, choices: WizardChoices) -> Place | None:
+        """Where the scratch image for what was chosen goes; None for devices and directories, or where unknown."""
+        if choices.comparing or choices.devices:
             return None
-        return tuple(
-            replace(self.details.get(identity(drive), drive), partitions=drive.partitions, uses=drive.uses)
-            for drive in self.listed
-        )
+        facts = (self.disks or {}).get(choices.drive.name if choices.drive else "")
+        place = self.named.get(choices.directory) or (facts.place if facts else None)
+        return place if isinstance(place, Place) else None
+
+    # Recipes
 
     @cached_property
     def recipes(self) -> tuple[Recipe, ...]:
         return self._backend.recipes()
 
     def forget_recipes(self) -> None:
-        """There is one more, or one less: they are read again."""
+        """There is one more: they are read again."""
         self.__dict__.pop("recipes", None)
-
-    def forget_words(self) -> None:
-        """The language is another: what is said of disks and filesystems is asked for again."""
-        self.details.clear()
-        self.available.clear()
-        self.availability_known = False
 
     def recipe_for(self, purpose: Purpose) -> Recipe:
         """The recipe that a purpose begins with."""
         named = (recipe for recipe in self.recipes if recipe.name == RECIPES[purpose])
         return next(named, self.recipes[0])
-
-    def look_for_availability(self) -> None:
-        """Look which filesystems can be made here. Takes a while: for a thread."""
-        from fswizard.filesystems import catalogue, layouts
-
-        everything: Mapping[str, Filesystem | Layout] = {**catalogue(), **layouts()}
-        for name, made in everything.items():
-            if name not in self.available:
-                self.available[name] = self._backend.availability(made)
-        self.availability_known = True
-
-    def unavailable(self, candidate: Candidate) -> Availability | None:
-        """Why a candidate cannot be measured here; as long as that is unknown, it is taken to be possible."""
-        names = (candidate.filesystem.name, *((candidate.array.layout.name,) if candidate.array else ()))
-        states = (self.available[name] for name in names if name in self.available)
-        return next((state for state in states if not state.usable), None)
-
-    def place_for(self, choices: WizardChoices) -> Place | None:
-        """Where the scratch image for what was chosen goes; None for devices and directories, or where unknown."""
-        if choices.comparing or choices.devices:
-            return None
-        place = self.named.get(choices.directory) or self.places.get(choices.drive.name if choices.drive else "")
-        return place if isinstance(place, Place) else None
 
     def usual(self, recipe: Recipe) -> Recipe:
         """The recipe as it is before anybody changes its image."""
@@ -131,19 +200,38 @@ class MachineCache:
         doubled = (GIB << power for power in range(10))
         return tuple(sorted({least, max(least, usual.image_bytes), *(size for size in doubled if size > least)}))
 
-    def possible(self, candidate_name: str, choices: WizardChoices) -> bool:
-        """A candidate can be measured here, on what the user has chosen to measure on."""
-        from fswizard.filesystems import parse_candidate
+    # Filesystems
 
-        candidate = parse_candidate(candidate_name)
-        return self.unavailable(candidate) is None and not self.refusal(candidate, choices)
+    def look_for_availability(self) -> None:
+        """Look which filesystems can be made here. Takes a while: for a thread."""
+        from fswizard.filesystems import catalogue, layouts
 
-    def refusal(self, candidate: Candidate, choices: WizardChoices) -> str:
-        """Why what was chosen to measure on does not suit a candidate, in a sentence; empty where it does."""
+        everything: Mapping[str, Filesystem | Layout] = {**catalogue(), **layouts()}
+        for name, made in everything.items():
+            if name not in self.available:
+                self.available[name] = self._backend.availability(made)
+        self.availability_known = True
+
+    def forget_words(self) -> None:
+        """The language is another: what is said of disks and filesystems is asked for again."""
+        self.ask_again()
+        self.available.clear()
+        self.availability_known = False
+
+    def problem(self, candidate: Candidate, choices: WizardChoices) -> str:
+        """Why a candidate cannot be made here, or not on what was chosen, in sentences.
+
+        Empty where it can, and as long as that is unknown.
+        """
         recipe, array = choices.recipe, candidate.on(choices.across).array
-        size_bytes = choices.device_bytes or (recipe.image_bytes if recipe else 0)
+        for name in (candidate.filesystem.name, array.layout.name if array else ""):
+            state = self.available.get(name)
+            if state is not None and not state.usable:
+                return f"{_(state.reason)} {_(state.hint)}".rstrip()
+        needed_bytes = recipe.image_bytes if recipe else 0
+        size_bytes = choices.member_bytes
         room_bytes = array.layout.usable_bytes(choices.across, size_bytes) if array else size_bytes
-        least_bytes = max(candidate.filesystem.minimum_bytes, recipe.image_bytes if recipe else 0)
+        least_bytes = max(candidate.filesystem.minimum_bytes, needed_bytes)
         if not 0 < room_bytes < least_bytes:
             return ""
         return _("Needs {size}, and there is room for {room}.", size=size_text(least_bytes), room=size_text(room_bytes))
@@ -155,83 +243,11 @@ def in_background(function: Callable[..., object], *arguments: Any) -> None:
     threading.Thread(target=function, args=arguments, name=name, daemon=True).start()
 
 
-class DiskWatcher:
-    """Fills the cache, and calls `changed` after everything that is new. A disk that hangs keeps nobody waiting."""
-
-    def __init__(self, backend: Backend, cache: MachineCache, changed: Callable[[], None]) -> None:
-        self._backend = backend
-        self._cache = cache
-        self._changed = changed
-        self._stopped = threading.Event()
-        self._asked: dict[str, object] = {}
-        """State of each disk when it was asked, by kernel name."""
-        self._offers_of: object = None
-        """State of the disk at the last look for targets."""
-
-    def start(self) -> None:
-        """Begin to watch."""
-        self._stopped = threading.Event()
-        in_background(self._watch, self._stopped)
-
-    def stop(self) -> None:
-        """Watch no more; what is being asked is not waited for."""
-        self._stopped.set()
-
-    def rescan(self) -> None:
-        """Ask all disks again."""
-        self.stop()
-        self._cache.details.clear()
-        self._asked.clear()
-        self._offers_of = None
-        self.start()
-
-    def look_for_targets(self, drive: Drive, recipe: Recipe | None) -> None:
-        """Ask what of a disk can be erased, unless that was the last question and its answer still holds."""
-        state = (target_state(drive), recipe.image_bytes if recipe else 0)
-        if drive.name and state != self._offers_of:
-            self._offers_of = state
-            in_background(self._ask_for_targets, drive, recipe, state)
-
-    def _ask_for_targets(self, drive: Drive, recipe: Recipe | None, state: object) -> None:
-        offers = self._backend.offers(drive, recipe)
-        if state == self._offers_of:  # otherwise the disk has changed meanwhile, or another one is highlighted
-            self._cache.offers[drive.name] = offers
-            self._changed()
-
-    def _watch(self, stopped: threading.Event) -> None:
-        for drives in self._backend.watch(stopped.is_set):
-            if stopped.is_set():
-                return
-            self._cache.listed = tuple(drive for drive in drives if drive.bus not in NO_DISKS)
-            self._changed()
-            for drive in self._cache.listed:
-                if self._asked.get(drive.name) != target_state(drive):
-                    self._asked[drive.name] = target_state(drive)
-                    in_background(self._ask, drive)
-
-    def _ask(self, drive: Drive) -> None:
-        """In a thread for each disk: its own may never end."""
-        try:
-            self._cache.places[drive.name] = self._backend.place(drive)
-        except FswizardError as error:
-            self._cache.places[drive.name] = error
-        self._changed()
-        if identity(drive) in self._cache.details:
-            return
-        try:
-            details = self._backend.details(drive)
-        except FswizardError as error:
-            details = replace(drive, pending=error.message)
-        self._cache.details[identity(drive)] = details
-        self._changed()
+def _state(drive: Drive) -> Drive:
+    """What decides whether answers about a disk still hold: all that is listed but for the free space."""
+    return replace(drive, partitions=tuple(replace(part, free_bytes=None) for part in drive.partitions))
 
 
-def identity(drive: Drive) -> tuple[str, str]:
+def _identity(drive: Drive) -> Drive:
     """What tells one disk from another as long as it is attached."""
-    return (drive.name, drive.serial or drive.model)
-
-
-def target_state(drive: Drive) -> object:
-    """What decides whether a disk can be written over, as far as it is seen without looking closely."""
-    parts = tuple((part.name, part.filesystem, part.label, part.mount_point) for part in drive.partitions)
-    return (drive.name, drive.serial, drive.health, drive.read_only, drive.uses, parts)
+    return replace(drive, partitions=(), uses=(), read_only=False)

@@ -90,10 +90,14 @@ def _has_work(app: App[Any]) -> bool:
 
 async def settled(pilot: Pilot[Any]) -> None:
     """Nothing is on its way to the screen any more: every thread has told what it found, and that is drawn."""
-    app, known = wizard(pilot), wizard(pilot).machine
+    app = wizard(pilot)
     await pilot.pause()
     if isinstance(app.screen, StepScreen) and app.screen.step.name == "drive":
-        everything = lambda: known.drives is not None and len(known.details) == len(known.drives)  # noqa: E731
+
+        def everything() -> bool:
+            disks = app.machine.disks
+            return disks is not None and all(facts.details is not None for facts in disks.values())
+
         await until(pilot, everything, "what is known of the disks")
     while found := [*_workers(app), *_threads()]:
         for one in found:

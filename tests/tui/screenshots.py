@@ -82,7 +82,7 @@ async def _take_all() -> None:
     await _take("demo", DemoApp())
     several = FakeMachine()
     several.because = "several images"
-    await _take("arrays", app("filesystems", several, images=4, member_bytes=5 << 30, candidates=()), "down")
+    await _take("arrays", app("filesystems", several, images=4, candidates=()), "down")
     await _take("run", running())
     await _take("result", finished())
     await _take("export", finished(), "enter")

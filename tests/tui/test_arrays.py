@@ -1,59 +1,59 @@
-"""Several disks or scratch images: chosen as members, compared as layouts, given up one by one."""
+"""Several disks or scratch images: ticked, compared as layouts, given up one by one."""
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from fswizard.disks.choice import Offer
 from fswizard.filesystems import layout_candidates, parse_candidate
-from fswizard.model.drive import Drive
-from fswizard.model.recipe import Recipe
 from fswizard.tui.candidates import best_first, short_name
 from fswizard.tui.drives import DEVICE
-from fswizard.tui.screens.members import MembersScreen
 from fswizard.tui.screens.options import OptionsScreen
 from fswizard.tui.widgets.table import Facts, Table
 from tests.fakes.wizard import ARCHIVE, NEW, OLD, RECIPES, SSD, TWIN, FakeMachine, app
-from tests.tui.driving import TIMEOUT_S, at_step, footer, screen_text, settled, shows, until, wizard
+from tests.tui.driving import at_step, footer, shows, until, wizard
 from tests.tui.test_device_targets import targets_of
 
 SIZE = (100, 32)
 PAIR = (NEW.stable_name, TWIN.stable_name)
 
 
-IMAGES_CHOSEN: dict[str, Any] = {"drive": ARCHIVE, "images": 4, "member_bytes": 5 << 30, "candidates": ()}
+IMAGES_CHOSEN: dict[str, Any] = {"drive": ARCHIVE, "images": 4, "candidates": ()}
 
 
 def machine() -> FakeMachine:
     return FakeMachine(drives=(ARCHIVE, SSD, NEW, TWIN, OLD), event_s=0.01)
 
 
-async def the_window(pilot: Pilot[Any]) -> Table:
-    """Open it, and wait until every disk was looked at."""
-    await at_step(pilot, "drive")
-    await shows(pilot, "a scratch image of")
-    await pilot.press("a")
-    await until(pilot, lambda: isinstance(pilot.app.screen, MembersScreen), "the window")
-    await until(pilot, lambda: "checking it" not in screen_text(pilot.app), "what lies on each disk")
-    return pilot.app.screen.query_one("#members", Table)
+async def tick(pilot: Pilot[Any], disk: str, path: str) -> None:
+    """Tick a device for an array."""
+    pilot.app.screen.query_one("#drives", Table).highlight(disk)
+    await until(pilot, lambda: DEVICE + path in targets_of(pilot).keys, f"{path} among the targets")
+    targets_of(pilot).focus()
+    targets_of(pilot).highlight(DEVICE + path)
+    await pilot.press("space")
+
+
+def ticks(pilot: Pilot[Any]) -> dict[str, bool | None]:
+    return {row.key: row.ticked for row in targets_of(pilot)._rows_shown}
 
 
 async def test_each_disk_is_given_up_by_its_own_serial_number() -> None:
     fake = machine()
     async with app("drive", fake, drive=NEW, candidates=()).run_test(size=SIZE) as pilot:
-        rows = await the_window(pilot)
-        for path in PAIR:
-            rows.highlight(DEVICE + path)
-            await pilot.press("space")
+        await at_step(pilot, "drive")
+        await tick(pilot, "sde", PAIR[0])
+        await tick(pilot, "sdg", PAIR[1])
         await shows(pilot, "2 disks: ")
         await pilot.press("enter")
+        await at_step(pilot, "filesystems")
+        assert wizard(pilot).choices.devices == PAIR
+        await pilot.press("escape")
         await at_step(pilot, "drive")
-        assert wizard(pilot).choices.members == PAIR
+        await until(pilot, lambda: ticks(pilot).get(DEVICE + PAIR[0]) is True, "the ticks of before")
         for step in ("drive", "filesystems", "workloads"):
             await at_step(pilot, step)
             await pilot.press("enter")
@@ -77,48 +77,36 @@ async def test_each_disk_is_given_up_by_its_own_serial_number() -> None:
         await until(pilot, lambda: fake.sessions[0].left, "clean-up")
 
 
-async def test_a_disk_in_use_cannot_be_ticked_and_one_alone_is_no_array() -> None:
+async def test_what_is_in_use_cannot_be_ticked_and_one_alone_is_no_array() -> None:
     async with app("drive", machine(), drive=NEW).run_test(size=SIZE) as pilot:
-        rows = await the_window(pilot)
-        assert "✗ sdb1 is mounted on /mnt/archive." in screen_text(pilot.app)
-        assert [row.key for row in rows._rows_shown if row.ticked is not None] == [
-            "images",
-            *(DEVICE + path for path in PAIR),
-            DEVICE + OLD.partitions[0].stable_name,
-        ]
-        rows.highlight(DEVICE + PAIR[0])
-        await pilot.press("space", "enter")
-        await shows(pilot, "An array needs two disks")
-        await pilot.press("space", "escape")
         await at_step(pilot, "drive")
+        await tick(pilot, "sde", PAIR[0])
+        await shows(pilot, "An array needs two disks")
+        await pilot.press("enter")
+        await at_step(pilot, "drive")
+        await tick(pilot, "sdb", "/dev/sdb1")
+        assert set(ticks(pilot).values()) == {None}
+        await tick(pilot, "sde", PAIR[0])
+        assert ticks(pilot)[DEVICE + PAIR[0]] is False
         assert wizard(pilot).choices.across == 1
 
 
-async def test_disks_that_were_ticked_stay_when_enter_comes_before_they_were_looked_at() -> None:
-    class Looking(FakeMachine):
-        let_go = threading.Event()
-
-        def offers(self, drive: Drive, recipe: Recipe | None) -> tuple[Offer, ...]:
-            if recipe is None:
-                self.let_go.wait(TIMEOUT_S)
-            return super().offers(drive, recipe)
-
-    fake = Looking(drives=(ARCHIVE, SSD, NEW, TWIN))
-    async with app("drive", fake, drive=NEW, members=PAIR, member_bytes=NEW.size_bytes).run_test(size=SIZE) as pilot:
+async def test_a_thirteenth_disk_is_refused_and_one_that_goes_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("fswizard.disks.choice.MOST_MEMBERS", 2)
+    fake, part = machine(), OLD.partitions[0].stable_name
+    async with app("drive", fake, drive=NEW).run_test(size=SIZE) as pilot:
         await at_step(pilot, "drive")
-        await shows(pilot, "a scratch image of")
-        await pilot.press("a")
-        await until(pilot, lambda: isinstance(pilot.app.screen, MembersScreen), "the window")
-        await pilot.press("enter")
-        await shows(pilot, "Looking for disks …")
-        assert wizard(pilot).choices.members == PAIR
-        fake.let_go.set()
-        rows = pilot.app.screen.query_one("#members", Table)
-        await until(pilot, lambda: {*(DEVICE + path for path in PAIR)} <= {*rows.keys}, "both disks")
-        await settled(pilot)
-        await pilot.press("enter")
-        await at_step(pilot, "drive")
-        assert wizard(pilot).choices.members == PAIR
+        await tick(pilot, "sdf", part)
+        await tick(pilot, "sde", PAIR[0])
+        await tick(pilot, "sdg", PAIR[1])
+        await shows(pilot, "An array takes 2 disks at most")
+        assert ticks(pilot)[DEVICE + PAIR[1]] is False
+        fake.drives = (SSD, NEW, TWIN)
+        await shows(pilot, f"! {part.rpartition('/')[2]} is not attached any more.")
+        await tick(pilot, "sdg", PAIR[1])
+        await shows(pilot, "2 disks: ")
 
 
 async def test_options_of_an_array_and_of_the_filesystem_on_it_make_one_name() -> None:
@@ -137,37 +125,18 @@ async def test_options_of_an_array_and_of_the_filesystem_on_it_make_one_name() -
         await at_step(pilot, "filesystems")
         assert "md:raid5,chunk=64K,degraded+ext4:noatime" in wizard(pilot).choices.candidates
         facts = pilot.app.screen.query_one("#about", Facts)
-        await until(pilot, lambda: "no disk" in facts.plain and "One disk is removed" in facts.plain, "what may fail")
-
-
-async def test_a_value_of_your_own_is_checked_and_joins_the_options() -> None:
-    async with app("filesystems", machine(), **IMAGES_CHOSEN).run_test(size=SIZE) as pilot:
-        await at_step(pilot, "filesystems")
-        rows = pilot.app.screen.query_one("#candidates", Table)
-        await until(pilot, lambda: "xfs" in rows.keys, "XFS in the list")
-        rows.highlight("xfs")
-        await pilot.press("o")
-        await until(pilot, lambda: isinstance(pilot.app.screen, OptionsScreen), "the options")
-        options = pilot.app.screen.query_one("#options", Table)
-        options.highlight("agcount=16")
-        await pilot.press("space", "v", *"10000", "enter")
-        await shows(pilot, "agcount does not take the value 10000.")
-        await pilot.press(*["backspace"] * 5, *"24", "enter")
-        await shows(pilot, "xfs:agcount=24")
-        assert options.key == "agcount=24"
-        await pilot.press("enter")
-        await at_step(pilot, "filesystems")
-        assert "xfs:agcount=24" in wizard(pilot).choices.candidates
+        await until(pilot, lambda: "One disk is removed" in facts.plain, "what is missing")
 
 
 async def test_another_target_puts_the_array_away_and_a_layout_that_needs_more_disks_cannot_be_added() -> None:
     async with app("drive", machine(), drive=ARCHIVE, candidates=()).run_test(size=SIZE) as pilot:
-        await the_window(pilot)
-        await pilot.press("left", "left", "enter")
         await at_step(pilot, "drive")
-        await until(pilot, lambda: targets_of(pilot).key == "several", "several images")
-        await pilot.press("enter")
+        await shows(pilot, "scratch image in ")
+        targets_of(pilot).highlight("several")
+        await shows(pilot, "4 images: ")
+        await pilot.press("left", "left", "enter")
         await at_step(pilot, "filesystems")
+        assert wizard(pilot).choices.images == 2
         await pilot.press("a", *"md:raid5+xfs", "enter")
         await shows(pilot, "needs at least 3 devices")
         await pilot.press("escape", "escape")

@@ -21,10 +21,10 @@ from fswizard.model.analysis import LEVEL
 from fswizard.model.events import StepStarted
 from fswizard.system import clock
 from fswizard.tui.backend import Backend
-from fswizard.tui.screens.gallery import GalleryScreen
+from fswizard.tui.screens.dialogs import QuestionScreen
 from tests.fakes.wizard import Clock
 from tests.long.stories.packing import SIMULATED
-from tests.tui.driving import at_step, screen_text, shows, until, wizard
+from tests.tui.driving import at_step, screen_text, settled, shows, until
 
 SIZE = (100, 32)
 ASKS_NOBODY = {
@@ -77,7 +77,7 @@ async def test_enter_alone_goes_through_a_story_and_keeps_nothing(name: str) -> 
             await at_step(pilot, step)
             assert story.disk in _banner(pilot), "every screen says what it was recorded on"
             if step == "drive":
-                await until(pilot, lambda: wizard(pilot).machine.places, "the disks")
+                await settled(pilot)
             if step == "review":
                 await shows(pilot, "starts the run")
             await pilot.press("enter")
@@ -93,27 +93,27 @@ def _banner(pilot: Pilot[Any]) -> str:
 
 async def test_the_gallery_shows_all_stories_and_opens_one() -> None:
     async with demo(None).run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: isinstance(pilot.app.screen, GalleryScreen), "the gallery")
+        await until(pilot, lambda: isinstance(pilot.app.screen, QuestionScreen), "the gallery")
         for story in stories().values():
             assert story.title in screen_text(pilot.app)
             assert story.disk in screen_text(pilot.app)
         last = [*stories()][-1]
-        await pilot.press("end", "f")
-        await at_step(pilot, "purpose")
+        await pilot.press("end", "enter")
+        await at_step(pilot, "run")
         wizard = pilot.app
         assert isinstance(wizard, DemoApp)
         assert isinstance(wizard.backend, DemoMachine)
         assert (wizard.backend.story.name, wizard.backend.speed) == (last, 10.0)
+        wizard.running.stop()  # type: ignore[union-attr]
+        await until(pilot, lambda: not wizard.measuring, "the end")
         await pilot.press("f3")
-        await until(pilot, lambda: isinstance(pilot.app.screen, GalleryScreen), "the gallery again")
-        await pilot.press("escape")
-        await at_step(pilot, "purpose")
+        await until(pilot, lambda: isinstance(pilot.app.screen, QuestionScreen), "the gallery again")
 
 
 async def test_a_run_of_the_gallery_that_is_stopped_has_a_result_so_far() -> None:
     async with demo(None, speed=1.0).run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: isinstance(pilot.app.screen, GalleryScreen), "the gallery")
-        pilot.app.screen.dismiss((SHORT, True))
+        await until(pilot, lambda: isinstance(pilot.app.screen, QuestionScreen), "the gallery")
+        pilot.app.screen.dismiss(SHORT)
         await at_step(pilot, "run")
         assert not [key for key in pilot.app.screen.active_bindings.values() if key.binding.key == "f3" and key.enabled]
         await pilot.press("x", "down", "enter")
@@ -196,7 +196,7 @@ async def test_another_demo_begins_at_once_from_the_screen_of_a_run_that_has_end
         await until(pilot, lambda: not demo.measuring, "its end")
         await at_step(pilot, "run")
         demo.action_gallery()
-        await until(pilot, lambda: isinstance(demo.screen, GalleryScreen), "the gallery")
-        demo.screen.dismiss((story.name, True))
+        await until(pilot, lambda: isinstance(demo.screen, QuestionScreen), "the gallery")
+        demo.screen.dismiss(story.name)
         await until(pilot, lambda: demo.running is not before and demo.measuring, "another run")
         demo.leave_now()

@@ -14,10 +14,9 @@ from textual.widgets import Input, Static
 from fswizard.disks.choice import Offer
 from fswizard.disks.rights import missing
 from fswizard.model.drive import Drive
-from fswizard.model.recipe import Recipe
 from fswizard.tui.app import FswizardApp
-from fswizard.tui.backend import Place
 from fswizard.tui.drives import DEVICE
+from fswizard.tui.machine import DiskFacts
 from fswizard.tui.screens.drive import DriveScreen
 from fswizard.tui.widgets.table import Table
 from tests.fakes.desktop import mounted, twin
@@ -31,7 +30,7 @@ PARTITION = OLD.partitions[0].stable_name
 
 def at_review(machine: FakeMachine, **changes: Any) -> FswizardApp:
     """The wizard before a run on the new disk."""
-    return app("review", machine, **{"drive": NEW, "device": NEW.stable_name, **changes})
+    return app("review", machine, **{"drive": NEW, "devices": (NEW.stable_name,), **changes})
 
 
 async def typed(pilot: Pilot[Any], words: str) -> None:
@@ -55,6 +54,10 @@ def drives_of(pilot: Pilot[Any]) -> Table:
 
 def targets_of(pilot: Pilot[Any]) -> Table:
     return pilot.app.screen.query_one("#targets", Table)
+
+
+def facts_of(pilot: Pilot[Any], name: str) -> DiskFacts:
+    return (wizard(pilot).machine.disks or {}).get(name) or DiskFacts(NEW)
 
 
 def target(pilot: Pilot[Any]) -> str:
@@ -99,23 +102,25 @@ async def test_a_new_disk_is_measured_on_itself_by_enter_alone_after_its_serial_
         await measures(pilot, machine)
 
 
-async def test_enter_waits_until_it_is_known_whether_a_disk_is_empty() -> None:
+async def test_enter_takes_nothing_until_it_is_known_whether_a_disk_is_empty() -> None:
     class Looking(FakeMachine):
         let_go = threading.Event()
 
-        def offers(self, drive: Drive, recipe: Recipe | None) -> tuple[Offer, ...]:
+        def offers(self, drive: Drive, *, lasting: bool = False) -> tuple[Offer, ...]:
             self.let_go.wait(600)
-            return super().offers(drive, recipe)
+            return super().offers(drive, lasting=lasting)
 
     machine = Looking(drives=(NEW, SSD))
     async with app("drive", machine, drive=NEW).run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: NEW.name in wizard(pilot).machine.places, "where an image would go")
+        await until(pilot, lambda: facts_of(pilot, NEW.name).place is not None, "where an image would go")
         await pilot.press("enter")
-        await pilot.pause()
-        await at_step(pilot, "drive")
+        await shows(pilot, "Looking for free space")
         machine.let_go.set()
+        await until(pilot, lambda: target(pilot) == DEVICE + NEW.stable_name, "the disk itself to be proposed")
+        await at_step(pilot, "drive")
+        await pilot.press("enter")
         await at_step(pilot, "filesystems")
-        assert wizard(pilot).choices.device == NEW.stable_name
+        assert wizard(pilot).choices.devices == (NEW.stable_name,)
 
 
 async def test_on_another_disk_than_the_highlighted_one_enter_measures_only_after_an_amber_line() -> None:
@@ -134,27 +139,6 @@ async def test_on_another_disk_than_the_highlighted_one_enter_measures_only_afte
             await until(pilot, lambda: target(pilot) == "default", "the same choice as before")
 
 
-async def test_enter_that_waits_for_free_space_does_not_take_another_disk_before_the_amber_line() -> None:
-    class Looking(FakeMachine):
-        let_go = threading.Event()
-
-        def place(self, drive: Drive | None) -> Place:
-            self.let_go.wait(600)
-            return super().place(drive)
-
-    machine = Looking(drives=(OLD, SSD))
-    async with app("drive", machine, drive=OLD).run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: OLD.name in wizard(pilot).machine.offers, "what of it can be erased")
-        await pilot.press("enter")
-        await pilot.pause()
-        machine.let_go.set()
-        await settled(pilot)
-        await shows(pilot, "would measure another disk (sdb)")
-        await at_step(pilot, "drive")
-        await pilot.press("enter")
-        await at_step(pilot, "filesystems")
-
-
 async def test_enter_alone_never_erases_anything() -> None:
     machine = FakeMachine(drives=(NEW, SSD))
     async with at_review(machine).run_test(size=SIZE) as pilot:
@@ -171,7 +155,7 @@ async def test_enter_alone_never_erases_anything() -> None:
         await at_step(pilot, "review")
         await pilot.press("escape")
         await at_step(pilot, "workloads")
-        assert wizard(pilot).choices.device == NEW.stable_name
+        assert wizard(pilot).choices.devices == (NEW.stable_name,)
     assert not machine.sessions
 
 
@@ -214,7 +198,7 @@ async def test_what_would_be_lost_stands_on_the_way_and_on_the_review() -> None:
         await pilot.press("enter")
         for step in ("filesystems", "workloads"):
             await at_step(pilot, step)
-            assert wizard(pilot).choices.device == PARTITION
+            assert wizard(pilot).choices.devices == (PARTITION,)
             await pilot.press("enter")
         await at_step(pilot, "review")
         await shows(pilot, "it is erased")
@@ -234,7 +218,7 @@ async def test_where_something_is_on_a_disk_the_image_is_proposed_and_what_is_in
         await pilot.press("enter")
         await pilot.pause()
         await at_step(pilot, "drive")
-        assert wizard(pilot).choices.device == ""
+        assert wizard(pilot).choices.devices == ()
 
 
 async def test_a_device_is_chosen_with_the_mouse_and_another_disk_does_not_inherit_the_choice() -> None:
@@ -250,7 +234,7 @@ async def test_a_device_is_chosen_with_the_mouse_and_another_disk_does_not_inher
         await until(pilot, lambda: target(pilot) == "default", "the scratch image")
         await click_key(pilot, "⏎")
         await at_step(pilot, "filesystems")
-        assert wizard(pilot).choices.device == ""
+        assert wizard(pilot).choices.devices == ()
 
 
 async def test_enter_right_after_another_disk_is_highlighted_never_takes_a_device_of_the_one_before() -> None:
@@ -263,7 +247,7 @@ async def test_enter_right_after_another_disk_is_highlighted_never_takes_a_devic
         await at_step(pilot, "filesystems")
         choices = wizard(pilot).choices
         assert choices.drive is not None
-        assert (choices.drive.name, choices.device) == (SSD.name, "")
+        assert (choices.drive.name, choices.devices) == (SSD.name, ())
 
 
 async def test_the_highlight_stays_where_it_was_moved_when_a_late_answer_comes_at_once() -> None:
@@ -276,25 +260,12 @@ async def test_the_highlight_stays_where_it_was_moved_when_a_late_answer_comes_a
         screen._refill()
         screen.action_forward()
         await at_step(pilot, "filesystems")
-        assert wizard(pilot).choices.device == ""
-
-
-async def test_the_arrows_around_the_size_of_the_image_can_be_clicked() -> None:
-    async with app("drive").run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        before = wizard(pilot).choices.recipe
-        rows = screen_text(pilot.app).splitlines()
-        line = next(number for number, row in enumerate(rows) if "▸" in row)
-        await pilot.click(offset=(rows[line].index("▸"), line))
-        await until(pilot, lambda: wizard(pilot).choices.recipe != before, "another size")
-        after = wizard(pilot).choices.recipe
-        assert before is not None and after is not None
-        assert after.image_bytes > before.image_bytes
+        assert wizard(pilot).choices.devices == ()
 
 
 async def test_a_disk_that_is_mounted_meanwhile_is_refused_and_nothing_takes_its_place() -> None:
     machine = FakeMachine(drives=(OLD, SSD))
-    async with app("drive", machine, drive=OLD, device=PARTITION).run_test(size=SIZE) as pilot:
+    async with app("drive", machine, drive=OLD, devices=(PARTITION,)).run_test(size=SIZE) as pilot:
         await until(pilot, lambda: target(pilot) == DEVICE + PARTITION, "the partition")
         await shows(pilot, "You would lose")
         with mounted("sdf1", "/mnt/photos"):
@@ -311,7 +282,7 @@ async def test_a_disk_that_goes_away_is_never_replaced_by_a_scratch_image_unaske
     async with app("drive", FakeMachine(drives=(NEW, SSD)), drive=NEW).run_test(size=SIZE) as pilot:
         await until(pilot, lambda: target(pilot) == DEVICE + NEW.stable_name, "the disk itself to be proposed")
         await settled(pilot)
-        wizard(pilot).machine.offers["sde"] = ()
+        facts_of(pilot, "sde").offers = ()
         screen = pilot.app.screen
         assert isinstance(screen, DriveScreen)
         screen._refill()
@@ -336,6 +307,57 @@ async def test_without_the_last_disk_enter_measures_nowhere() -> None:
         await pilot.press("enter")
         await pilot.pause()
         await at_step(pilot, "drive")
+
+
+async def test_another_disk_that_is_highlighted_as_one_is_unplugged_is_not_taken_before_that_was_seen() -> None:
+    machine = FakeMachine(drives=(SSD, NEW, OLD))
+    async with app("drive", machine, drive=NEW).run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: target(pilot) == DEVICE + NEW.stable_name, "the disk itself to be proposed")
+        machine.drives = (SSD, OLD)
+        await shows(pilot, "! sde is not attached any more.")
+        await settled(pilot)
+        await pilot.press("enter")
+        await at_step(pilot, "drive")
+        await shows(pilot, "A scratch image in ")
+        machine.drives = (OLD,)
+        await shows(pilot, "! nvme0n1 is not attached any more.")
+        machine.drives = (OLD, SSD)
+        await until(pilot, lambda: drives_of(pilot).keys == ["sdf", "nvme0n1"], "both disks")
+        drives_of(pilot).highlight("nvme0n1")
+        await shows(pilot, "A scratch image in ")
+        await pilot.press("enter")
+        await at_step(pilot, "filesystems")
+        assert wizard(pilot).choices.drive.name == "nvme0n1"
+
+
+async def test_an_answer_about_an_unplugged_disk_is_not_taken_for_another_of_its_name() -> None:
+    class Hanging(FakeMachine):
+        let_go = threading.Event()
+
+        def details(self, drive: Drive) -> Drive:
+            if drive.serial == NEW.serial:
+                self.let_go.wait(600)
+            return super().details(drive)
+
+        def offers(self, drive: Drive, *, lasting: bool = False) -> tuple[Offer, ...]:
+            if drive.serial == NEW.serial:
+                self.let_go.wait(600)
+                return (Offer("/dev/late", drive.name, drive.size_bytes, True, True, ()),)
+            return super().offers(drive, lasting=lasting)
+
+    other = replace(OLD, name=NEW.name, model="Another")
+    machine = Hanging(drives=(NEW,))
+    async with app("drive", machine, drive=NEW).run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: drives_of(pilot).keys == [NEW.name], "the first disk")
+        machine.drives = ()
+        await shows(pilot, "No disks found.")
+        machine.drives = (other,)
+        await until(pilot, lambda: drives_of(pilot).keys == [NEW.name], "the other disk")
+        machine.let_go.set()
+        await settled(pilot)
+        facts = facts_of(pilot, NEW.name)
+        assert facts.drive.model == "Another"
+        assert "/dev/late" not in [offer.path for offer in facts.offers or ()]
 
 
 async def test_a_wrong_password_leads_back_to_the_review(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,7 @@ STATES: dict[str, State] = {
     "places": replace(at("places", purpose="compare"), looks=("120x36",)),
     "new-disk": replace(at("drive", **NEW_DISK), looks=("80x24",)),
     "erased-disk": replace(
-        at("review", *"WD-1234", "enter", device=OLD.partitions[0].stable_name, **OLD_DISK), looks=("80x24",)
+        at("review", *"WD-1234", "enter", devices=(OLD.partitions[0].stable_name,), **OLD_DISK), looks=("80x24",)
     ),
     "options": replace(at("filesystems", "o", "down", "space"), looks=("80x24",)),
     "history": replace(at("purpose", "h", machine=TwoRuns), looks=("120x36",)),

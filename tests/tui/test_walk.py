@@ -15,23 +15,26 @@ from textual.widgets import Input
 
 from fswizard.disks.journal import Identity, Leftover
 from fswizard.errors import UsageError
-from fswizard.filesystems import Availability, suggestions
+from fswizard.filesystems import Availability, parse_candidate, suggestions
 from fswizard.model.drive import Drive, SmrVerdict
 from fswizard.model.events import RunEnded
 from fswizard.session import planning
 from fswizard.system import commands
 from fswizard.tui.choices import Purpose
+from fswizard.tui.machine import MachineCache
 from fswizard.tui.screens.dialogs import LeaveScreen
 from fswizard.tui.screens.export import ExportScreen
 from fswizard.tui.screens.log import LogScreen
 from fswizard.tui.screens.options import OptionsScreen
+from fswizard.tui.screens.purpose import proposed
 from fswizard.tui.screens.result import ResultScreen
 from fswizard.tui.screens.workloads import WorkloadsScreen
+from fswizard.tui.steps import steps_for
 from fswizard.tui.widgets.bars import StepBar, all_keys
 from fswizard.tui.widgets.options import Options
 from fswizard.tui.widgets.table import Facts, Table
-from tests.fakes.wizard import ARCHIVE, NEW, RECIPES, SSD, FakeMachine, app
-from tests.tui.driving import at_step, click_key, footer, keys_of, question, screen_text, settled, shows, until, wizard
+from tests.fakes.wizard import ARCHIVE, NEW, RECIPES, SSD, FakeMachine, app, chosen
+from tests.tui.driving import at_step, click_key, footer, keys_of, screen_text, settled, shows, until, wizard
 
 SIZE = (100, 32)
 
@@ -41,7 +44,7 @@ async def to_the_run(pilot: Pilot[Any]) -> None:
     for step in ("purpose", "drive", "filesystems", "workloads", "review"):
         await at_step(pilot, step)
         if step == "drive":
-            await shows(pilot, "a scratch image of")
+            await shows(pilot, "scratch image in ")
         if step == "review":
             await shows(pilot, "starts the run")
         await pilot.press("enter")
@@ -54,32 +57,24 @@ async def to_the_question(pilot: Pilot[Any], *keys: str) -> None:
     await until(pilot, lambda: isinstance(pilot.app.screen, LeaveScreen), "the question")
 
 
-@pytest.mark.parametrize("purpose", ["archive-disk", "quick", "compare"])
-async def test_a_measurement_begins_within_twelve_keys(purpose: Purpose) -> None:
-    """Desktop SSD by mouse, and SMR with more keys, in the tests below."""
+@pytest.mark.parametrize("purpose", ["archive-disk", "compare"])
+async def test_enter_alone_leads_from_a_purpose_to_a_measurement(purpose: Purpose) -> None:
+    """Desktop SSD by mouse in a test below."""
     machine = FakeMachine(event_s=0.01)
     async with app(machine=machine).run_test(size=SIZE) as pilot:
         await at_step(pilot, "purpose")
-        purposes = pilot.app.screen.query_one("#purposes", Options)
-        downs = purposes.keys.index(purpose)
-        await pilot.press("home", *["down"] * downs)
-        assert purposes.key == purpose
-        presses = 1 + downs
-        app_ = wizard(pilot)
-        while app_.running is None:
-            before = app_.screen
-            if "scratch image" in screen_text(app_):
-                await pilot.pause()
-            await pilot.press("enter")
-            presses += 1
-            await until(pilot, lambda b=before, a=app_: a.screen is not b or "…" not in question(a), "the next screen")
+        pilot.app.screen.query_one("#purposes", Options).highlight(purpose)
+        wizard_ = wizard(pilot)
+        steps = [step.name for step in steps_for(chosen(purpose=purpose))]
+        for step in steps[: steps.index("run")]:
+            await at_step(pilot, step)
             await settled(pilot)
-            assert presses < 12
-        running = app_.running
-        app_.leave_now()
-        await until(pilot, lambda: running.state.ended is not None, "the end")
+            await pilot.press("enter")
+        await until(pilot, lambda: wizard_.running is not None, "the run")
+        wizard_.leave_now()
+        await until(pilot, lambda: machine.sessions[0].left, "clean-up")
+    (plan,) = machine.plans
     if purpose == "archive-disk":
-        (plan,) = machine.plans
         assert plan.drive is not None
         assert (plan.recipe.name, plan.drive.name) == ("archive-disk", "sdb"), "an archive disk is what it means"
         assert {c.name for c in plan.candidates} == set(suggestions(plan.drive))
@@ -101,10 +96,8 @@ LARGE = replace(NEW, kind="hdd", rotational=True, size_bytes=4 * 10**12, smr=Smr
     ],
     ids=["none", "SSD", "shingled", "large", "small", "the system's"],
 )
-async def test_what_is_proposed_follows_the_disks(drives: tuple[Drive, ...], purpose: Purpose) -> None:
-    async with app(machine=FakeMachine(drives=drives)).run_test(size=SIZE) as pilot:
-        await at_step(pilot, "purpose")
-        assert pilot.app.screen.query_one("#purposes", Options).key == purpose
+def test_what_is_proposed_follows_the_disks(drives: tuple[Drive, ...], purpose: Purpose) -> None:
+    assert proposed(drives) == purpose
 
 
 async def test_disks_that_answer_late_move_no_highlight_after_a_key() -> None:
@@ -149,7 +142,7 @@ async def test_the_mouse_alone_gets_to_a_run() -> None:
         await pilot.click("#purposes", offset=(6, 4))
         await at_step(pilot, "drive")
         assert wizard(pilot).choices.purpose == "desktop-ssd"
-        await shows(pilot, "a scratch image of")
+        await shows(pilot, "scratch image in ")
         for step in ("filesystems", "workloads", "review", "run"):
             if step == "run":
                 await shows(pilot, "starts the run")
@@ -179,6 +172,12 @@ async def test_candidates_options_needs_and_own_ones_are_chosen_by_keyboard() ->
         await until(
             pilot, lambda: "btrfs:compress=zstd:1" in wizard(pilot).choices.candidates, "the candidate that was typed"
         )
+        rows = pilot.app.screen.query_one("#candidates", Table)
+        typed = rows.key
+        rows.highlight("xfs")
+        await pilot.press("b")
+        await shows(pilot, "xfs isn't ticked yet")
+        rows.highlight(typed)
         await pilot.press("b")
         assert wizard(pilot).choices.against == "btrfs:compress=zstd:1"
         await pilot.press("m", "space", "enter")
@@ -189,9 +188,7 @@ async def test_candidates_options_needs_and_own_ones_are_chosen_by_keyboard() ->
 async def test_a_must_have_that_nobody_meets_is_told_at_once_and_cannot_be_passed() -> None:
     async with app("filesystems", candidates=("ext4", "xfs")).run_test(size=SIZE) as pilot:
         await at_step(pilot, "filesystems")
-        await pilot.press("m", "down")
-        assert "btrfs" not in pilot.app.screen.query_one("#who", Facts).plain, "it isn't ticked"
-        await pilot.press("space", "enter")
+        await pilot.press("m", "down", "space", "enter")
         assert wizard(pilot).choices.needs == ("checksums",)
         await shows(pilot, "✗ None of them has checksums.")
         await pilot.press("enter")
@@ -213,23 +210,21 @@ async def test_what_cannot_be_made_here_stands_at_the_end_without_a_box_and_says
         await at_step(pilot, "filesystems")
         await settled(pilot)
         rows = pilot.app.screen.query_one("#candidates", Table)
-        possible = [wizard(pilot).machine.possible(name, wizard(pilot).choices) for name in rows.keys]
-        assert possible == sorted(possible, reverse=True) and not possible[-1]
+        machine, choices = wizard(pilot).machine, wizard(pilot).choices
+        problems = [bool(machine.problem(parse_candidate(name), choices)) for name in rows.keys]
+        assert problems == sorted(problems) and problems[-1]
         rows.highlight("zfs")
         await pilot.press("space")
         assert wizard(pilot).choices.candidates == ("ext4",)
         assert "✗" in pilot.app.screen.query_one("#about", Facts).plain
 
 
-async def test_what_is_too_large_for_a_disk_is_told_where_it_would_be_ticked() -> None:
+def test_what_is_too_large_for_a_disk_is_no_candidate() -> None:
     small = replace(NEW, size_bytes=64 << 20)
     recipe = replace(RECIPES[0], image_bytes=1 << 20)
-    choices = {"drive": small, "device": small.stable_name, "recipe": recipe, "candidates": ("ext4", "xfs")}
-    async with app("filesystems", FakeMachine(drives=(small,)), **choices).run_test(size=SIZE) as pilot:
-        await at_step(pilot, "filesystems")
-        await until(pilot, lambda: wizard(pilot).choices.candidates == ("ext4",), "XFS to be left out")
-        pilot.app.screen.query_one("#candidates", Table).highlight("xfs")
-        await shows(pilot, "and there is room for 67.1 MB")
+    choices = chosen(drive=small, devices=(small.stable_name,), device_bytes=small.size_bytes, recipe=recipe)
+    problems = [MachineCache(FakeMachine()).problem(parse_candidate(name), choices) for name in ("ext4", "xfs")]
+    assert problems[0] == "" and "and there is room for 67.1 MB" in problems[1]
 
 
 async def test_options_untick_what_they_exclude_and_unsafe_ones_are_marked_and_explained() -> None:
@@ -286,15 +281,9 @@ async def test_tests_whose_programs_are_absent_are_named_and_a_key_leaves_them_o
             assert names == [workload.name for workload in RECIPES[1].measured if workload.name not in absent]
             await pilot.press("enter")
             await at_step(pilot, "review")
-
-
-async def test_what_was_installed_meanwhile_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    missing = ["sqlite3"]
-    find = commands.find
-    monkeypatch.setattr(planning, "find", lambda name: None if name in missing else find(name))
     async with app("workloads", recipe=RECIPES[1]).run_test(size=SIZE) as pilot:
         await shows(pilot, "sqlite3 is not installed")
-        missing.clear()
+        missing.clear()  # it was installed meanwhile
         await pilot.press("enter")
         await at_step(pilot, "review")
 
@@ -318,33 +307,6 @@ async def test_what_cannot_be_run_says_what_to_do_and_starts_nothing(
         await shows(pilot, refused)
         await at_step(pilot, "review")
         assert not fake.sessions
-
-
-async def test_the_review_says_why_a_run_needs_root() -> None:
-    machine = FakeMachine(rights="sudo")
-    machine.because = "udisks2 doesn't offer arrays"
-    async with app("review", machine).run_test(size=(140, 60)) as pilot:
-        await shows(pilot, "sudo starts the run")
-        await shows(pilot, "Reason: udisks2 doesn't offer")
-
-
-async def test_a_model_that_is_not_bought_yet_gets_a_verdict_while_its_name_is_typed() -> None:
-    async with app("drive", purpose="smr").run_test(size=SIZE) as pilot:
-        assert "shingled" in question(pilot.app)
-        await shows(pilot, "a scratch image of")
-        listed, box = pilot.app.screen.query_one("#drives", Table), pilot.app.screen.query_one("#directory", Input)
-        await pilot.press("m", *"ST8000AS0002")
-        await until(pilot, lambda: listed.key == "model", "the model")
-        await shows(pilot, "strong evidence")
-        assert box.has_focus
-        await pilot.press("enter")
-        await until(pilot, lambda: listed.key == "model" and listed.has_focus, "the box closed")
-        assert "SMR" in screen_text(pilot.app)
-        await pilot.press("enter")
-        await shows(pilot, "before you measure")
-        await shows(pilot, "packed_meta_blocks")
-        await pilot.press("end")
-        await shows(pilot, "Measuring on it")
 
 
 async def test_while_a_run_cleans_up_escape_leads_back_and_enter_to_the_run() -> None:
@@ -508,11 +470,9 @@ async def test_a_card_is_saved_as_a_picture_and_not_copied_where_it_can_be_drawn
         assert (tmp_path / "card.png").read_bytes() == b"\x89PNG"
 
 
-async def test_an_earlier_result_opens_from_the_first_screen_and_from_the_history() -> None:
+async def test_an_earlier_result_opens_from_the_history() -> None:
     async with app().run_test(size=SIZE) as pilot:
-        await shows(pilot, "Earlier results")
-        await pilot.press("end", "enter")
-        await at_step(pilot, "result")
+        await at_step(pilot, "purpose")
         await pilot.press("h")
         await shows(pilot, "2025-12-31")
         await pilot.press("enter")

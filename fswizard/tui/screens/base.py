@@ -45,6 +45,21 @@ SCROLL = tuple(
     )
 )
 """Keys that scroll what does not fit, where no list takes them."""
+ROOT = {
+    "udisks": N_("Not needed: udisks2 attaches and mounts the scratch image, and everything runs as you."),
+    "root": N_("fswizard runs as root, and so do the workloads."),
+    "sudo": N_("sudo starts the run, for formatting and mounting; the workloads run as you."),
+    "sudo-asks": N_("sudo asks for your password once, before the run begins; the workloads run as you."),
+    "doas": N_("doas starts the run, for formatting and mounting; the workloads run as you."),
+    "doas-asks": N_("doas asks for your password once, before the run begins; the workloads run as you."),
+    "pkexec": N_("pkexec asks for your password in a window, as sudo is not installed; the workloads run as you."),
+    "none": N_("Formatting and mounting need root, and sudo is not installed."),
+}
+"""How root's rights can be had."""
+NO_ROOT = N_(
+    "log in as root, or have sudo installed and your account allowed to use it, or go back to the first step and "
+    "choose “Compare what I have”: comparing mounted filesystems needs no root."
+)
 
 
 class TextBox(Input):

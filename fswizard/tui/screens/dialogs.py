@@ -13,7 +13,7 @@ from textual.widgets import Static
 from textual.widgets.option_list import Option
 
 from fswizard.language import N_, _
-from fswizard.tui.drawing import keyed, text
+from fswizard.tui.drawing import Piece, keyed, text
 from fswizard.tui.screens.base import SCROLL, Window
 from fswizard.tui.widgets.options import Options
 
@@ -48,7 +48,7 @@ class QuestionScreen(Window[str | None]):
     ]
     options = getters.query_one(Options)
 
-    def __init__(self, title: str, words: str, answers: Mapping[str, str]) -> None:
+    def __init__(self, title: str, words: str, answers: Mapping[str, Piece]) -> None:
         """`answers` has the words of each key, the harmless one first."""
         super().__init__()
         self.title = title
@@ -60,7 +60,7 @@ class QuestionScreen(Window[str | None]):
         yield Options()
 
     def on_mount(self) -> None:
-        self.options.show(Option(text(f" {words}"), id=key) for key, words in self._answers.items())
+        self.options.show(Option(text(" ", words), id=key) for key, words in self._answers.items())
 
     @on(Options.OptionSelected)
     def _clicked(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import ClassVar
 
 from textual import getters, on
@@ -14,6 +15,7 @@ from textual.widgets import DataTable
 from fswizard.errors import FswizardError
 from fswizard.filesystems import catalogue, layout_candidates, parse_candidate, require_members, suggestions
 from fswizard.language import N_, _, n_, p_
+from fswizard.model.plan import Plan
 from fswizard.model.units import size_text
 from fswizard.tui.candidates import (
     FEATURES,
@@ -62,7 +64,6 @@ class FilesystemsScreen(WithBox[None], StepScreen):
     ]
 
     table = getters.query_one("#candidates", Table)
-    about = getters.query_one("#about", Facts)
 
     def body(self) -> ComposeResult:
         yield TextBox(id="own")
@@ -73,49 +74,48 @@ class FilesystemsScreen(WithBox[None], StepScreen):
                 yield Facts(id="about")
 
     def on_mount(self) -> None:
-        machine = self.wizard.machine
+        machine, recipe, drive = self.wizard.machine, self.choices.recipe, self.choices.drive
         self._across = self.choices.across
         self._reasons: Mapping[str, str] = {}
-        if self.choices.drive is not None and self._across == 1:
-            self._reasons = suggestions(self.choices.drive)
-        self._offered = self._worth_comparing()
+        """Why candidates suit the disk, by name."""
+        if drive is not None and self._across == 1:
+            self._reasons = suggestions(drive)
+        named = (recipe.candidates if recipe else ()) or USUAL
+        self._offered = named
+        """What there is to compare above all."""
+        if self._across > 1:
+            self._offered = layout_candidates(recipe.array_candidates if recipe else (), self._across)
+        elif not {parse_candidate(name).filesystem.name for name in named} - set(USUAL):
+            self._offered = tuple(self._reasons) or named
         self._names = list(dict.fromkeys((*self.choices.candidates, *self._offered, *self._reasons, *catalogue())))
-        self._proposed = not self.choices.candidates
-        self._forward_pending = False
-        self._looking = not machine.availability_known
+        self._untouched = not self.choices.candidates
+        """Nobody has ticked anything."""
+        self._waiting = False
+        """Enter was pressed before it was known what can be made here."""
         self._propose()
         self.table.focus()
-        if self._looking:
-            self.ask(machine.look_for_availability, self._looked)
+        if not machine.availability_known:
+            self.ask(machine.look_for_availability, lambda _: self._looked())
 
-    def _worth_comparing(self) -> tuple[str, ...]:
-        """What there is to compare above all."""
-        recipe = self.choices.recipe
-        if recipe is None:
-            return ()
-        if self._across > 1:
-            return layout_candidates(recipe.array_candidates, self._across)
-        named = recipe.candidates or USUAL
-        about_others = {parse_candidate(name).filesystem.name for name in named} - set(USUAL)
-        return named if about_others else tuple(self._reasons) or named
+    def _looked(self) -> None:
+        self._propose()
+        if self._waiting and not self.box_is_open:
+            self.action_forward()
+
+    def on_screen_suspend(self) -> None:
+        self._waiting = False
 
     def _propose(self) -> None:
         """Tick what is sensible as long as nobody has ticked anything; in any case nothing that is impossible."""
-        names = self._offered if self._proposed else self.choices.candidates
-        usable = [name for name in names if self._possible(name)]
-        if self._proposed and self._across > 1:
+        names = self._offered if self._untouched else self.choices.candidates
+        usable = [name for name in names if not self._problem(name)]
+        if self._untouched and self._across > 1:
             usable = best_first(map(parse_candidate, usable), self._across, self.choices.member_bytes)
         self._choose(tuple(usable))
 
-    def _looked(self, _: None) -> None:
-        self._looking = False
-        self._propose()
-        if self._forward_pending:
-            self.action_forward()
-
-    def _possible(self, name: str) -> bool:
-        """The candidate can be measured here, on what was chosen to measure on."""
-        return self.wizard.machine.possible(name, self.choices)
+    def _problem(self, name: str) -> str:
+        """Why a candidate cannot be measured, in sentences; empty where it can."""
+        return self.wizard.machine.problem(parse_candidate(name), self.choices)
 
     def _choose(self, candidates: tuple[str, ...]) -> None:
         """Tick these."""
@@ -128,17 +128,16 @@ class FilesystemsScreen(WithBox[None], StepScreen):
         if self._across > 1:
             columns += [Column(p_("space on disks", "Room"), right=True), Column(_("May fail"), right=True)]
         columns += [Column(_(FEATURES[feature]), optional=True) for feature in features]
-        ordered = sorted(self._names, key=lambda name: not self._possible(name))
+        ordered = sorted(self._names, key=lambda name: bool(self._problem(name)))
         self.table.show([self._row(name, features) for name in ordered], [*columns, Column()])
         self.say_usual()
 
     def _row(self, name: str, features: tuple[str, ...]) -> Row:
-        candidate, possible = parse_candidate(name), self._possible(name)
+        candidate, possible = parse_candidate(name), not self._problem(name)
         lacks = candidate.lacking(self.choices.needs)
-        dim = bool(lacks) or not possible
-        ink = "$muted" if dim else ""
+        ink = "" if possible and not lacks else "$muted"
         star = "★ " if name in self._reasons else "  "
-        cells: list[Piece] = [text((star, "$text-accent"), (name, "$muted" if dim else "bold"))]
+        cells: list[Piece] = [text((star, "$text-accent"), (name, ink or "bold"))]
         if self._across > 1:
             array = candidate.on(self._across).array
             failing = str(array.survives) if array else p_("disks that may fail", "none")
@@ -155,43 +154,39 @@ class FilesystemsScreen(WithBox[None], StepScreen):
 
     @on(DataTable.RowHighlighted, "#candidates")
     def _explain(self) -> None:
-        candidate, machine = parse_candidate(self.table.key), self.wizard.machine
-        available = machine.unavailable(candidate) or machine.available.get(candidate.filesystem.name)
-        refusal = machine.refusal(candidate, self.choices)
-        pairs = about_candidate(candidate, available, refusal, self._reasons.get(candidate.name, ""))
+        candidate = parse_candidate(self.table.key)
+        state = self.wizard.machine.available.get(candidate.filesystem.name)
+        pairs = about_candidate(candidate, state, self._problem(candidate.name), self._reasons.get(candidate.name, ""))
         if self._across > 1:
-            pairs = about_layout(candidate, self._across, self.choices.member_bytes) + pairs
-        self.about.show(pairs)
+            pairs = about_layout(candidate, self._across) + pairs
+        self.query_one("#about", Facts).show(pairs)
 
     @on(Table.Ticked, "#candidates")
     def _tick(self, event: Table.Ticked) -> None:
-        self._proposed = False
+        self._untouched = False
         self._choose(toggled(self.choices.candidates, event.key))
 
     def say_usual(self) -> None:
         """Say what the run takes, and as soon as it is known, whether it asks for a password."""
-        count = len(self.choices.candidates)
-        if count == 0:
+        if not self.choices.candidates:
             self.say(keyed(_("Tick at least one: `space`.")))
             return
         draft = self.estimated()
         if draft is None:
             return
-        lacking = count - len(draft.candidates)
-        words = n_("{count} without what you must have", "{count} without what you must have", lacking)
-        warning = f" · {words}" if lacking else ""
-        self.say_estimate(count, draft, warning)
-
-        def say_way(reason: str) -> None:
-            if reason:
-                needs = _("needs administrator rights ({reason})", reason=reason)
-                self.say_estimate(count, draft, f"{warning} · {needs}")
-            else:
-                self.say_estimate(count, draft, warning, _("no password needed"))
-
+        self._say_draft(draft, None)
         if draft.target.kind == "image":
-            backend = self.wizard.backend
-            self.ask(lambda: backend.why_root(draft), say_way, group="way")
+            self.ask(partial(self.wizard.backend.why_root, draft), partial(self._say_draft, draft), group="way")
+
+    def _say_draft(self, draft: Plan, reason: str | None) -> None:
+        """`reason` is why it needs root: empty where it does not, None where that is unknown."""
+        count, warning = len(self.choices.candidates), ""
+        if lacking := count - len(draft.candidates):
+            words = n_("{count} without what you must have", "{count} without what you must have", lacking)
+            warning = f" · {words}"
+        if reason:
+            warning += " · " + _("needs administrator rights ({reason})", reason=reason)
+        self.say_estimate(count, draft, warning, _("no password needed") if reason == "" else "")
 
     # Keys
 
@@ -204,11 +199,11 @@ class FilesystemsScreen(WithBox[None], StepScreen):
             return
         if name not in self._names:
             self._names.insert(self._names.index(self.table.key) + 1, name)
-        if self._possible(name):
-            self._proposed = False
-            self._choose(tuple(dict.fromkeys((*self.choices.candidates, name))))
-        else:
-            self._show()
+        ticked = self.choices.candidates
+        if not self._problem(name):
+            self._untouched = False
+            ticked = tuple(dict.fromkeys((*ticked, name)))
+        self._choose(ticked)
         self.table.highlight(name)
 
     def action_needs(self) -> None:
@@ -240,8 +235,8 @@ class FilesystemsScreen(WithBox[None], StepScreen):
             self._add(candidate.name)
 
     def action_forward(self) -> None:
-        if self._looking:
-            self._forward_pending = True
+        if not self.wizard.machine.availability_known:
+            self._waiting = True
             self.say(_("Checking what is available …"))
         elif not self.choices.candidates:
             self.refuse(_("Tick at least one candidate: `space` ticks."))

@@ -7,17 +7,14 @@ from typing import ClassVar
 from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.widgets import DataTable
 
-from fswizard.filesystems import catalogue
 from fswizard.language import N_, _, p_
 from fswizard.model.units import size_text
 from fswizard.tui.backend import Place
 from fswizard.tui.choices import toggled
-from fswizard.tui.drawing import Piece, keyed, text
+from fswizard.tui.drawing import Piece, keyed
 from fswizard.tui.screens.base import BoxScreen, TextBox
-from fswizard.tui.widgets.table import Column, Facts, Row, Table
+from fswizard.tui.widgets.table import Column, Row, Table
 
 
 def on_one_disk(places: tuple[Place, ...]) -> tuple[str, ...]:
@@ -32,7 +29,6 @@ def on_one_disk(places: tuple[Place, ...]) -> tuple[str, ...]:
 class LocationsScreen(BoxScreen):
     """Mounted filesystems to tick, one directory on each."""
 
-    CSS_PATH = "locations.tcss"
     QUESTION = N_("Which locations do you want to compare?")
     LIST = "#places"
     HELP = N_(
@@ -44,24 +40,18 @@ class LocationsScreen(BoxScreen):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("d", "directory", N_("directory"))]
 
     table = getters.query_one("#places", Table)
-    about = getters.query_one("#about", Facts)
 
     def body(self) -> ComposeResult:
         yield TextBox(id="directory")
-        with Horizontal():
-            with Vertical():
-                yield Table(
-                    Column(_("Location"), flexible=True),
-                    Column(p_("of a filesystem", "Type")),
-                    Column(_("Disk"), optional=True),
-                    Column(p_("space on a disk", "Free"), right=True),
-                    Column(),
-                    ticks=True,
-                    id="places",
-                )
-            with VerticalScroll(classes="details") as details:
-                details.border_title = _("About this location")
-                yield Facts(id="about")
+        yield Table(
+            Column(_("Location"), flexible=True),
+            Column(p_("of a filesystem", "Type")),
+            Column(_("Disk"), optional=True),
+            Column(p_("space on a disk", "Free"), right=True),
+            Column(flexible=True),
+            ticks=True,
+            id="places",
+        )
 
     def on_mount(self) -> None:
         self._places: tuple[Place, ...] = ()
@@ -92,51 +82,29 @@ class LocationsScreen(BoxScreen):
         self.say_usual()
 
     def _row(self, place: Place) -> Row:
+        filesystem, free = place.filesystem or "?", size_text(place.free_bytes)
         if place.refusal:
-            return Row(place.directory, ((place.directory, "$muted"), (place.filesystem or "?", "$muted"), "", "", "✗"))
+            cells: tuple[Piece, ...] = ((place.directory, "$muted"), filesystem, "", "", f"✗ {_(place.refusal)}")
+            return Row(place.directory, cells)
         baseline = _("baseline") if self.chosen[:1] == (place.directory,) else ""
-        cells = (
-            (place.directory, "bold"),
-            place.filesystem or "?",
-            (place.drive, "$muted"),
-            (size_text(place.free_bytes), "$muted"),
-            (baseline, "$text-primary"),
-        )
+        cells = ((place.directory, "bold"), filesystem, place.drive, free, (baseline, "$text-primary"))
         return Row(place.directory, cells, place.directory in self.chosen)
-
-    @on(DataTable.RowHighlighted, "#places")
-    def _explain(self) -> None:
-        place = next((place for place in self._places if place.directory == self.table.key), None)
-        if place is None:
-            return
-        pairs: list[tuple[Piece, Piece]] = [
-            (_("Location"), place.directory),
-            (_("Filesystem"), place.filesystem or _("unknown")),
-            (_("Disk"), place.drive or _("unknown")),
-            (p_("space on a disk", "Room"), _("{size} free", size=size_text(place.free_bytes))),
-        ]
-        if place.refusal:
-            pairs.append((("✗", "$text-error"), _(place.refusal)))
-        elif filesystem := catalogue().get(place.filesystem):
-            pairs.append((filesystem.title, _(filesystem.summary)))
-        self.about.show(pairs)
 
     def say_usual(self) -> None:
         chosen = [place for place in self._places if place.directory in self.chosen]
         disks = sorted({place.drive for place in chosen})
         numbers = [place.filesystem_number for place in chosen if place.filesystem_number]
-        if alike := [place.directory for place in chosen if numbers.count(place.filesystem_number) > 1]:
-            words = _("{directories}. A difference between them is chance or the directory's own.",
-                      directories=", ".join(alike))  # fmt: skip
-            self._warn(_("On one filesystem:"), words)
+        alike = ", ".join(place.directory for place in chosen if numbers.count(place.filesystem_number) > 1)
+        if alike:
+            warning = _("On one filesystem:")
+            words = _("{directories}. A difference between them is chance or the directory's own.", directories=alike)
         elif len(disks) > 1:
-            where = _("On different disks ({disks}):", disks=", ".join(disks))
-            self._warn(where, _("this compares the disks along with their filesystems."))
+            warning = _("On different disks ({disks}):", disks=", ".join(disks))
+            words = _("this compares the disks along with their filesystems.")
         else:
             self.say(_("Each location stands for its filesystem. Nothing is formatted, and you don't need root."))
-
-    def _warn(self, what: str, words: str) -> None:
-        self.say(("! ", "bold $text-warning"), (f"{what} ", "$text-warning"), text(words))
+            return
+        self.say((f"! {warning} ", "$text-warning"), words)
 
     @on(Table.Ticked, "#places")
     def _ticked(self, event: Table.Ticked) -> None:

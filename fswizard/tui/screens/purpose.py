@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,19 +15,18 @@ from textual.content import Content
 from textual.widgets import Static
 from textual.widgets.option_list import Option
 
-from fswizard.language import N_, _, n_, p_
+from fswizard.language import N_, _, p_
 from fswizard.model.drive import Drive
 from fswizard.model.text import mid_sentence
 from fswizard.model.units import binary_text, duration_text, size_text
 from fswizard.tui.choices import Purpose, WizardChoices
-from fswizard.tui.drawing import Piece, answer_mark, text
+from fswizard.tui.drawing import Piece, text
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.widgets.options import Options
 from fswizard.tui.widgets.table import Facts
 
 if TYPE_CHECKING:
     from fswizard.disks.journal import Leftover
-    from fswizard.results import Entry
 
 PURPOSES: dict[Purpose, tuple[str, str, str]] = {
     "quick": ("▸", N_("Quick look"), N_("Copying, searching, saving: an answer in minutes")),
@@ -35,24 +34,19 @@ PURPOSES: dict[Purpose, tuple[str, str, str]] = {
     "desktop-ssd": ("◉", N_("Desktop SSD"), N_("System and home on one fast disk")),
     "own": ("✎", N_("My own choice"), N_("Any disk, any filesystems and options, any recipe")),
     "compare": ("⇄", N_("Compare what I have"), N_("Filesystems you already use: no formatting, no root")),
-    "smr": ("◆", N_("Is this disk SMR?"), N_("Before or after buying, with the evidence")),
+    "smr": ("◆", N_("Is this disk SMR?"), N_("Shingled or not, with the evidence")),
 }
 OTHERS: tuple[Purpose, ...] = ("compare", "smr")
 """Purposes that do not compare filesystems on a disk."""
 EARLIER = {
-    "ongoing": N_("In progress"),
-    "left": N_("Left behind by a run that was killed"),
-    "resume": N_("Resume an unfinished run"),
-    "result": N_("Earlier results"),
+    "ongoing": (N_("In progress"), N_("shows this run live. You can pause or stop it there, or just watch.")),
+    "left": (
+        N_("Left behind by a run that was killed"),
+        N_("removes what the run left on the disk. Its results so far stay in the history."),
+    ),
+    "resume": (N_("Resume an unfinished run"), N_("shows what is left to measure. The results so far are kept.")),
 }
-"""Earlier runs: headings by the kind of row. Those in progress stand above the purposes, the others below."""
-ENTER = {
-    "ongoing": N_("shows this run live. You can pause or stop it there, or just watch."),
-    "left": N_("removes what the run left on the disk. Its results so far stay in the history."),
-}
-"""What Enter does on a row, where that is all there is to say."""
-RESULTS = 4
-"""Earlier results in this list; the history has them all."""
+"""Earlier runs that are not over: heading, and what Enter does, by the kind of row."""
 LARGE_BYTES = 2e12
 """A hard disk from this size on is most likely one to fill and keep."""
 OF_SYSTEM = ("/", "/boot", "/boot/efi", "/usr", "/home", "/var")
@@ -75,7 +69,7 @@ def proposed(drives: Sequence[Drive]) -> Purpose:
 
 
 class PurposeScreen(StepScreen):
-    """What can be measured, other questions, and what was done before."""
+    """What can be measured, other questions, and runs that are not over."""
 
     CSS_PATH = "purpose.tcss"
     QUESTION = N_("What would you like to know?")
@@ -100,11 +94,9 @@ class PurposeScreen(StepScreen):
                 yield Facts(id="about")
 
     def on_mount(self) -> None:
-        self._rows: dict[str, tuple[str, Any]] = {}
-        """Kind of each row, and its purpose or earlier run, by key."""
-        self._past: dict[str, Sequence[Any]] = {}
+        self._runs: dict[str, Sequence[Any]] = dict.fromkeys(EARLIER, ())
         """Earlier runs by the kind of row, as far as they are known."""
-        self._drives: Sequence[Drive] = self.wizard.machine.drives or ()
+        self._drives: Sequence[Drive] = self.wizard.machine.drives
         self._proposed: str = "" if self.choices.recipe else proposed(self._drives)
         """Row that was highlighted without being asked; empty once the user has chosen."""
         self.mount(Static(text((WORDMARK, "bold $text-primary")), id="wordmark"), before="#heading")
@@ -114,13 +106,11 @@ class PurposeScreen(StepScreen):
         self.purposes.highlight(self._proposed or self.choices.purpose)
         self.purposes.focus()
         backend = self.wizard.backend
-        questions: dict[str, Callable[[], Sequence[Any]]] = {
-            "ongoing": backend.ongoing,
-            "left": backend.leftovers,
-            "resume": backend.resumable,
-            "result": lambda: backend.history()[:RESULTS],
-        }
-        for kind, question in questions.items():
+        for kind, question in (
+            ("ongoing", backend.ongoing),
+            ("left", backend.leftovers),
+            ("resume", backend.resumable),
+        ):
             self.ask(question, partial(self._add, kind), group=kind, exit_on_error=False)
         if self._proposed and not self._drives:
             self.ask(lambda: next(iter(backend.watch(lambda: False))), self._know, group="disks", exit_on_error=False)
@@ -135,66 +125,61 @@ class PurposeScreen(StepScreen):
     def _propose(self) -> None:
         """Highlight what is most likely wanted, unless the user has moved the highlight."""
         if self._proposed and self.purposes.key == self._proposed:
-            self._proposed = "ongoing-0" if self._past.get("ongoing") else proposed(self._drives)
+            self._proposed = "ongoing-0" if self._runs["ongoing"] else proposed(self._drives)
             self.purposes.highlight(self._proposed)
 
     def _add(self, kind: str, items: Sequence[Any]) -> None:
         if kind == "ongoing" and self.wizard.running:  # which the bar on top leads to
             items = [run for run in items if Path(run.result) != self.wizard.running.run.path]
-        self._past[kind] = items
+        self._runs[kind] = items
         self._fill()
         self._propose()
 
     def _fill(self) -> None:
-        self._rows = {name: ("purpose", name) for name in PURPOSES}
-        ongoing, *others = (self._earlier(kind) for kind in EARLIER)
-        purposes = [_purpose(name) for name in PURPOSES if name not in OTHERS]
-        questions = [self.purposes.heading(_("Other questions")), *map(_purpose, OTHERS)]
-        self.purposes.show([*ongoing, None, *purposes, *questions, *(option for part in others for option in part)])
+        options = [*self._earlier("ongoing"), None]
+        options += [_purpose(name) for name in PURPOSES if name not in OTHERS]
+        options.append(self.purposes.heading(_("Other questions")))
+        options += map(_purpose, OTHERS)
+        self.purposes.show([*options, *self._earlier("left"), *self._earlier("resume")])
 
     def _earlier(self, kind: str) -> list[Option]:
-        options = []
-        for number, item in enumerate(self._past.get(kind, ())):
-            key = f"{kind}-{number}"
-            self._rows[key] = (kind, item)
-            options.append(Option(_words(kind, item), id=key))
-        return [self.purposes.heading(_(EARLIER[kind])), *options] if options else []
+        options = [Option(_words(kind, item), id=f"{kind}-{n}") for n, item in enumerate(self._runs[kind])]
+        return [self.purposes.heading(_(EARLIER[kind][0])), *options] if options else []
 
     @on(Options.OptionHighlighted, "#purposes")
     def _explain(self) -> None:
-        kind, item = self._rows[self.purposes.key]
-        if kind == "purpose":
-            self.about.show(self._about(item))
-        elif kind in ENTER:
-            self.about.show([(p_("key", "Enter"), _(ENTER[kind]))])
-        else:
-            self.about.show(_about_entry(item))
+        kind = self.purposes.key.partition("-")[0]
+        if kind in EARLIER:
+            self.about.show([(p_("key", "Enter"), _(EARLIER[kind][1]))])
+        elif purpose := next((name for name in PURPOSES if name == self.purposes.key), None):
+            self.about.show(self._about(purpose))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return action != "back" and super().check_action(action, parameters)
 
     @on(Options.OptionSelected, "#purposes")
     def action_forward(self) -> None:
-        kind, item = self._rows[self.purposes.key]
-        backend = self.wizard.backend
-        if kind == "purpose":
-            if item != self.choices.purpose or self.choices.recipe is None:
-                self.wizard.choices = WizardChoices(purpose=item, recipe=self.wizard.machine.recipe_for(item))
+        key, backend = self.purposes.key, self.wizard.backend
+        purpose = next((name for name in PURPOSES if name == key), None)
+        if purpose is not None:
+            if purpose != self.choices.purpose or self.choices.recipe is None:
+                self.wizard.choices = WizardChoices(purpose=purpose, recipe=self.wizard.machine.recipe_for(purpose))
             self.wizard.go_on()
-        elif kind == "ongoing":
+            return
+        kind, __, number = key.partition("-")
+        item = self._runs[kind][int(number)]
+        if kind == "ongoing":
             self.wizard.run_worker(self.wizard.follow(item))
         elif kind == "left":
             self._clean(item)
-        elif kind == "resume":
-            self.ask(lambda: backend.take_up(item.path), self.wizard.take_up)
         else:
-            self.ask(lambda: backend.load(item.path), lambda result: self.wizard.show_result(result, item.path))
+            self.ask(lambda: backend.take_up(item.path), self.wizard.take_up)
 
     def _clean(self, leftover: Leftover) -> None:
         from fswizard.disks.journal import clean
 
         def done(not_found: tuple[str, ...]) -> None:
-            self._add("left", [item for item in self._past["left"] if item is not leftover])
+            self._add("left", [item for item in self._runs["left"] if item is not leftover])
             self.say(("✓ ", "bold $text-success"), " ".join((_("Cleaned up."), *map(_, not_found))))
 
         self.ask(lambda: clean(leftover), done)
@@ -206,20 +191,18 @@ class PurposeScreen(StepScreen):
             return (
                 (_("Asks"), _("the kernel, smartctl and a table of models about each disk")),
                 (_("Shows"), _("the verdict, how sure it is, and the evidence, so you can check it")),
-                (_("Also"), _("look up a model you're thinking of buying")),
                 (_("Then"), _("Enter helps you choose a filesystem for it")),
                 (_("Time"), _("seconds; nothing is written")),
             )
         recipe = self.wizard.machine.recipe_for(purpose)
-        writes = sum(workload.writes_bytes for workload in recipe.workloads)
-        if purpose == "compare":
-            compares = _("directories on mounted filesystems, as they are")
-            needs = _("no root; nothing is formatted")
-        else:
+        compares = _("directories on mounted filesystems, as they are")
+        needs = _("no root; nothing is formatted")
+        if purpose != "compare":
             compares = _("{filesystems}, or your choice", filesystems=", ".join(map(title_of, recipe.candidates)))
             size = binary_text(recipe.image_bytes)
             needs = _("{size} free for a scratch image, and no administrator rights on a desktop", size=size)
         longest = duration_text(recipe.minutes * 60)
+        writes = size_text(sum(workload.writes_bytes for workload in recipe.workloads))
         return (
             (p_("purpose", "For"), _(recipe.why)),
             (_("Measures"), ", ".join(mid_sentence(workload.title) for workload in recipe.workloads)),
@@ -227,7 +210,7 @@ class PurposeScreen(StepScreen):
             (_("Needs"), needs),
             (_("You lose"), _("nothing; all test files are deleted")),
             (_("Time"), _("up to {duration}; stops early once the result is clear", duration=longest)),
-            (_("Writes"), _("about {size} per filesystem and round", size=size_text(writes))),
+            (_("Writes"), _("about {size} per filesystem and round", size=writes)),
         )
 
 
@@ -245,29 +228,5 @@ def _words(kind: str, item: Any) -> Content:
         if item.size_bytes:
             where = _("{size} in {directories}", size=size_text(item.size_bytes), directories=where)
         return text((" ⌫ ", "$text-warning"), _("Clean up {what}", what=where))
-    answer = text((_("↻ resume"), "$text-success")) if kind == "resume" else answer_words(item)
+    answer = (_("↻ resume"), "$text-success")
     return text("   ", (item.when[:10], "$muted"), f"  {item.header.recipe}  ", answer, f"  {item.header.drive}")
-
-
-def answer_words(entry: Entry) -> Content:
-    """What an earlier result says, as the result itself does."""
-    if entry.ending is None:
-        return text((_(entry.verdict), "$muted"))
-    return text(answer_mark(entry.sign), _(entry.verdict))
-
-
-def _about_entry(entry: Entry) -> Sequence[tuple[Piece, Piece]]:
-    from fswizard.filesystems import title_of
-
-    head, ending = entry.header, entry.ending
-    ended = _("Cut off; its results are kept.")
-    if ending:
-        ended = f"{_(ending.text)} {n_('{count} round.', '{count} rounds.', ending.rounds)}"
-    return (
-        (_("When"), entry.when),
-        (_("Recipe"), head.recipe),
-        (_("Disk"), head.drive or _("no model name")),
-        (_("Candidates"), ", ".join(map(title_of, head.candidates))),
-        (_("Ended"), ended),
-        (_("Result"), _(entry.verdict)),
-    )

@@ -19,7 +19,7 @@ from fswizard.language import N_, _, p_
 from fswizard.model.plan import Plan
 from fswizard.report.plan import plan_commands, plan_facts
 from fswizard.tui.drawing import Piece, filled, keyed
-from fswizard.tui.screens.base import AIRY, SCROLL, StepScreen, TextBox
+from fswizard.tui.screens.base import AIRY, NO_ROOT, ROOT, SCROLL, StepScreen, TextBox
 from fswizard.tui.widgets.table import Facts
 
 if TYPE_CHECKING:
@@ -30,20 +30,6 @@ if TYPE_CHECKING:
 
 SAME_RUN = ("recipe", "candidates", "beside", "baseline", "needs", "time_limit_s", "write_budget_bytes")
 """Fields of a plan by which two runs measure the same."""
-ROOT = {
-    "udisks": N_("Not needed: udisks2 attaches and mounts the scratch image, and everything runs as you."),
-    "root": N_("fswizard runs as root, and so do the workloads."),
-    "sudo": N_("sudo starts the run, for formatting and mounting; the workloads run as you."),
-    "sudo-asks": N_("sudo asks for your password once, before the run begins; the workloads run as you."),
-    "doas": N_("doas starts the run, for formatting and mounting; the workloads run as you."),
-    "doas-asks": N_("doas asks for your password once, before the run begins; the workloads run as you."),
-    "pkexec": N_("pkexec asks for your password in a window, as sudo is not installed; the workloads run as you."),
-    "none": N_("Formatting and mounting need root, and sudo is not installed."),
-}
-NO_ROOT = N_(
-    "log in as root, or have sudo installed and your account allowed to use it, or go back to the first step and "
-    "choose “Compare what I have”: comparing mounted filesystems needs no root."
-)
 KINDS = (N_("serial number"), N_("name in /dev/disk/by-id"), N_("file's path"))
 """What confirms a disk."""
 PROMPTS = {"#": "bold $text-warning", "$": "bold $text-success"}
@@ -164,7 +150,6 @@ class ReviewScreen(StepScreen):
 
     def _planned(self, planned: Planned) -> None:
         plan, questions, root = planned
-        self.wizard.choose(plan=plan)
         taken_up = self.wizard.taken_up
         (name, loss), *facts = plan_facts(plan, earlier=taken_up.earlier if taken_up else None).rows
         harmless = all(disk.empty for disk in questions) if questions else plan.target.kind != "device"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import getters, on, work
@@ -14,25 +13,22 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import Checkbox, DataTable, Input, Static
 
 from fswizard.disks.set_up import SetUpChoices
-from fswizard.errors import FswizardError, Refused
+from fswizard.errors import FswizardError
 from fswizard.language import N_, _, p_
-from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Plan
-from fswizard.model.text import safe
 from fswizard.model.units import size_text
 from fswizard.tui.drawing import Piece, filled, text
-from fswizard.tui.drives import losing
-from fswizard.tui.machine import DiskWatcher, in_background, target_state
-from fswizard.tui.screens.base import SCROLL, TextBox, Window
-from fswizard.tui.screens.review import ROOT, SerialBox, prompted
+from fswizard.tui.drives import gone_warning, losing
+from fswizard.tui.machine import MachineCache
+from fswizard.tui.screens.base import ROOT, SCROLL, TextBox, Window
+from fswizard.tui.screens.review import SerialBox, prompted
 from fswizard.tui.widgets.table import Column, Facts, Row, Table
 
 if TYPE_CHECKING:
     from fswizard.disks.choice import Offer
     from fswizard.disks.rights import State
     from fswizard.disks.set_up_plan import SetUpDone, SetUpPlan
-    from fswizard.tui.backend import Backend
 
 
 class TickBox(Checkbox, inherit_bindings=False):
@@ -68,14 +64,11 @@ class SetUpScreen(Window[None]):
         self.title = _("Set up {filesystem}", filesystem=candidate.title)
         self._candidate = candidate
         self._plan = plan
-        self._drives: tuple[Drive, ...] | None = None
-        self._states: dict[str, object] = {}
-        """What each disk was like when it was looked at."""
-        self._looked_at: dict[str, tuple[Offer, ...]] = {}
-        """What of each disk there is, by its name."""
         self._offers: dict[str, Offer] = {}
         """By key of the row."""
         self._proposed = ""
+        self._gone = ""
+        """What was highlighted and is not there any more, until Enter was pressed once."""
 
     def body(self) -> ComposeResult:
         from fswizard.disks.set_up_plan import usual_choices
@@ -102,36 +95,20 @@ class SetUpScreen(Window[None]):
                 yield box
 
     def on_mount(self) -> None:
+        self._machine = MachineCache(self.wizard.backend, lasting=True)
+        self._stopped = self._machine.watch(partial(self.call_in_app, self._list))
         self._check()
-        self._watcher = DiskWatcher(self.wizard.backend, self.wizard.machine, partial(self.call_in_app, self._changed))
-        self._watcher.start()
 
     def on_unmount(self) -> None:
-        if watcher := getattr(self, "_watcher", None):  # none where the screen goes before it is filled
-            watcher.stop()
-
-    def _changed(self) -> None:
-        """Other disks are there, or something else is on one."""
-        self._drives = self.wizard.machine.drives or ()
-        for drive in self._drives:
-            state = target_state(drive)
-            if self._states.get(drive.name) != state:
-                self._states[drive.name] = state
-                in_background(self._look, self.wizard.backend, drive)
-        self._list()
-
-    def _look(self, backend: Backend, drive: Drive) -> None:
-        """In a thread for each disk: one that hangs keeps no other waiting."""
-        self._looked_at[drive.name] = backend.offers(drive, None)
-        self.call_in_app(self._list)
+        if stopped := getattr(self, "_stopped", None):  # none where the screen goes before it is filled
+            stopped.set()
 
     def _list(self) -> None:
         """List what can be had of each disk, or why nothing; what is proposed is highlighted, until that is moved."""
-        follows = self.table.key == self._proposed
-        self._offers = {}
-        rows = []
-        for drive in self._drives or ():
-            offers = self._looked_at.get(drive.name, ())
+        before, self._offers, rows = self.table.key, {}, []
+        for facts in (self._machine.disks or {}).values():
+            self._machine.ask_for_offers(facts)
+            offers, drive = facts.offers or (), facts.drive
             usable = [offer for offer in offers if offer.refused is None]
             if not usable and drive.bus != "loop":
                 usable = list(offers[-1:])  # the whole of it, with all that stands against it
@@ -142,8 +119,10 @@ class SetUpScreen(Window[None]):
                     on_it = text((f"✗ {_(offer.refused.message)}", "$muted"))
                 model = drive.model or _("no model name")
                 rows.append(Row(offer.path, ((offer.name, "bold"), model, size_text(offer.size_bytes), on_it)))
+        if before and before not in self._offers:
+            self._gone = before.rpartition("/")[2]
         self.table.show(rows)
-        if follows:
+        if before == self._proposed:
             best = max(self._offers.values(), key=self._suits, default=None)
             self.table.highlight(best.path if best else "")
             self._proposed = self.table.key
@@ -163,8 +142,10 @@ class SetUpScreen(Window[None]):
         offer = self._offers.get(self.table.key)
         self.partition.display = offer is None or offer.whole
         self.refresh_bindings()
-        known = self._drives is not None and all(drive.name in self._looked_at for drive in self._drives)
-        if offer is None and not known:
+        disks = self._machine.disks
+        if self._gone:
+            self.say(gone_warning(self._gone))
+        elif offer is None and (disks is None or any(facts.offers is None for facts in disks.values())):
             self.say(_("Looking for disks …"))
         elif offer is None:
             self.say(_("No disk here can be set up so far: connect one, or free one."))
@@ -193,6 +174,10 @@ class SetUpScreen(Window[None]):
         return offer is not None and offer.refused is None
 
     def action_review(self) -> None:
+        if self._gone:
+            self._gone = ""
+            self._check()
+            return
         self._make_plan(lambda plan: self.wizard.push_screen(SetUpReview(plan)), group="review")
 
     @on(DataTable.RowSelected, "#spare")
@@ -210,12 +195,9 @@ class SetUpReview(Window[None]):
     HELP = N_(
         "These are the exact commands, in order, as root; $uuid is what blkid prints, $stamp the time. They start only "
         "after you type the serial number of the disk, or another name of it if that isn't unique.\n\n"
-        "If a step fails, /etc/fstab and the directory are put back as they were. What was on the disk is lost.\n\n"
-        "Ctrl-S saves a script that does the same, to read and to run yourself."
+        "If a step fails, /etc/fstab and the directory are put back as they were. What was on the disk is lost."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "save", N_("save as a script"), key_display="^s"),
-        Binding("c", "copy", N_("copy the undo")),
         *SCROLL,
         Binding("escape", "back", N_("back")),
     ]
@@ -228,7 +210,7 @@ class SetUpReview(Window[None]):
         self._working = False
         self._steps: list[str] = []
         """Those that were begun, as they are listed."""
-        self._done: SetUpDone | None = None
+        self._done = False
 
     def body(self) -> ComposeResult:
         yield Static(id="message", markup=False)
@@ -260,7 +242,7 @@ class SetUpReview(Window[None]):
             self.say(demo, _("These would be the commands."))
         elif rights == "none":
             facts.append((_("Root"), _(ROOT[rights])))
-            self.refuse(_("This needs root, which you can't get here. `^s` saves a script for root."))
+            self.refuse(_("This needs root, which you can't get here. `fswizard set-up --script` prints it."))
         else:
             facts.append((_("Root"), _("fswizard runs as root.") if rights == "root" else _(ROOT[rights])))
             self.say(self.serial.ask_about(plan))
@@ -272,17 +254,10 @@ class SetUpReview(Window[None]):
         self.query_one("#above", Static).update(title)
         self.query_one("#commands", Facts).show(prompted(f"# {command}" for command in commands))
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "copy":
-            return self._done is not None
-        if action == "save":
-            return bool(self._plan.identifiers) and not self._done and not self._working
-        return super().check_action(action, parameters)
-
     @on(Input.Submitted, "#serial")
     def _submitted(self, event: Input.Submitted) -> None:
         typed = event.value.strip()
-        if typed and not self._working and self._done is None:
+        if typed and not self._working and not self._done:
             from fswizard.disks.set_up_plan import require_confirmed
 
             self.ask(lambda: require_confirmed(self._plan, typed), lambda _: self._begin(typed))
@@ -323,16 +298,19 @@ class SetUpReview(Window[None]):
         marks: list[Piece] = [("✓", "bold $text-success")] * (len(self._steps) - 1)
         self._show(zip([*marks, last], self._steps))
 
-    def _failed(self, error: FswizardError) -> None:
+    def _stopped(self, title: str) -> None:
         self._working = False
-        self.window.border_title = _("It wasn't set up")
-        self.show_error(error)
-        self._show_steps(("✗", "bold $text-error"))
+        self.window.border_title = title
         self.refresh_bindings()
 
+    def _failed(self, error: FswizardError) -> None:
+        self._stopped(_("It wasn't set up"))
+        self.show_error(error)
+        self._show_steps(("✗", "bold $text-error"))
+
     def _end(self, done: SetUpDone) -> None:
-        self._working, self._done = False, done
-        self.window.border_title = _("Your disk is ready")
+        self._done = True
+        self._stopped(_("Your disk is ready"))
         where = filled(_("Your disk is at {directory}."), directory=(done.mount_point, "bold"))
         self.say(("✓ ", "bold $text-success"), where)
         facts: list[tuple[Piece, Piece]] = [
@@ -341,37 +319,13 @@ class SetUpReview(Window[None]):
             (p_("setting up", "Before"), _("{file} is /etc/fstab as it was", file=done.backup)),
         ]
         self._show(facts, _("To undo it; files on it stay:"), done.undo)
-        self.refresh_bindings()
 
     # Keys
 
     def action_back(self) -> None:
         if self._working:
             self.refuse(_("Wait until it is set up: it goes on even if you leave."))
-        elif self._done is None:
-            self.dismiss()
-        else:
+        elif self._done:
             self.wizard.close_windows()
-
-    def action_copy(self) -> None:
-        if self._done is not None:
-            self.wizard.copy_to_clipboard("\n".join(self._done.undo))
-            self.say(("✓ ", "bold $text-success"), _("Copied, if your terminal allows it."))
-
-    def action_save(self) -> None:
-        path = Path.home() / f"fswizard-set-up-{self._plan.choices.label}.sh"
-        words = _("Saved as {path}. Read it, then run: sudo sh {path}", path=safe(str(path)))
-        saved = text(("✓ ", "bold $text-success"), words)
-        self.ask(partial(save_script, self._plan, path), lambda _: self.say(saved), group="save")
-
-
-def save_script(plan: SetUpPlan, path: Path) -> None:
-    """A script that does the same, in a new file; Refused where that cannot be written."""
-    from fswizard.disks.set_up_plan import script
-    from fswizard.system.files import write_new
-
-    try:
-        write_new(path, script(plan).encode())
-    except OSError as error:
-        words = _("{path} cannot be written: {reason}.", path=safe(str(path)), reason=error.strerror)
-        raise Refused(words) from error
+        else:
+            self.dismiss()

@@ -23,7 +23,7 @@ from fswizard.model.text import safe
 from fswizard.model.units import binary_text, duration_text, size_text
 from fswizard.tui.choices import TIME_BUDGETS_S, WRITE_BUDGETS_BYTES, next_value
 from fswizard.tui.drawing import Piece, keyed, lines, text
-from fswizard.tui.drives import largest_that_fits, too_large
+from fswizard.tui.drives import too_large
 from fswizard.tui.screens.base import StepScreen, TextBox, WithBox
 from fswizard.tui.widgets.options import Options
 from fswizard.tui.widgets.table import Facts
@@ -110,16 +110,8 @@ class WorkloadsScreen(WithBox[None], StepScreen):
         name = self.recipes.key
         if name and name != self.recipe.name:  # else it may have another image, or fewer tests
             recipe = next(recipe for recipe in self.wizard.machine.recipes if recipe.name == name)
-            self.wizard.choose(recipe=self._fitting(recipe), time_limit_s=None)
+            self.wizard.choose(recipe=recipe.on(self.choices.drive), time_limit_s=None)
             self._show()
-
-    def _fitting(self, recipe: Recipe) -> Recipe:
-        """The recipe for the chosen disk, with a smaller image where there is no room for its usual one."""
-        recipe, place = recipe.on(self.choices.drive), self.wizard.machine.place_for(self.choices)
-        if place is None or self.choices.images > 1 or not too_large(recipe, place):
-            return recipe
-        largest = largest_that_fits(recipe, place, self.wizard.machine.image_sizes(recipe))
-        return replace(recipe, image_bytes=largest or recipe.image_bytes)
 
     # What the run takes, and whether it can be done
 
@@ -288,7 +280,7 @@ class WorkloadsScreen(WithBox[None], StepScreen):
         if recipe is None:
             return
         self.wizard.machine.forget_recipes()
-        self.wizard.choose(recipe=self._fitting(recipe), time_limit_s=None)
+        self.wizard.choose(recipe=recipe.on(self.choices.drive), time_limit_s=None)
         self._list()
         self.close_box()
         words = _("Saved as {name} in {file}.", name=recipe.name, file=recipe.source)
