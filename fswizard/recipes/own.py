@@ -1,11 +1,10 @@
-"""Recipes of the user, made from a directory, saved as files, and removed."""
+"""Recipes of the user, made from a directory, and saved as files."""
 
 from __future__ import annotations
 
 import re
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 
 from fswizard.errors import RunFailed, UsageError
 from fswizard.language import _
@@ -61,20 +60,3 @@ def save(text: str) -> Recipe:
         text = _("{path} cannot be written: {reason}.", path=safe(str(path)), reason=error.strerror)
         raise RunFailed(text, hint) from error
     return replace(recipe, source=safe(str(path)), group="yours")
-
-
-def remove(recipe: Recipe) -> None:
-    """Delete the file, if it still exists, of a recipe of the user's own.
-
-    Raises UsageError if it is not one of them, and RunFailed if the file cannot be deleted.
-    """
-    path = Path(recipe.source)
-    if path.parent != own_directory():
-        raise UsageError(
-            _("{recipe} is not a recipe of yours.", recipe=_(recipe.title)), _("Only those can be removed.")
-        )
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        text = _("{path} cannot be deleted: {reason}.", path=safe(str(path)), reason=error.strerror)
-        raise RunFailed(text, _("Delete it yourself.")) from error
