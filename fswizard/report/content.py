@@ -435,8 +435,10 @@ def also_measured(findings: Findings) -> Table:
 
 def worst_stalls(findings: Findings) -> Iterator[str]:
     """`XFS 0.3 s`, for every candidate that was seen to stall."""
-    for name, seconds in _worst_stalls(findings).items():
-        yield f"{findings.result.plan.candidate(name).title} {stall_text(seconds)}"
+    stalls = _worst_stalls(findings)
+    for candidate in _ordered(findings):
+        if candidate.name in stalls:
+            yield f"{candidate.title} {stall_text(stalls[candidate.name])}"
 
 
 def _worst_stalls(findings: Findings) -> Mapping[str, float]:
@@ -465,10 +467,11 @@ def failures(findings: Findings) -> Iterator[str]:
     """Why candidates failed, a sentence each."""
     plan = findings.result.plan
     titles = {workload.name: _(workload.title) for workload in plan.recipe.workloads}
+    candidates = {candidate.name: candidate.title for candidate in plan.measured}
     for one in findings.result.failures:
         yield _(
             "{candidate}: {reason} ({where}, round {round}, {kind}).",
-            candidate=plan.candidate(one.candidate).title,
+            candidate=candidates.get(one.candidate, one.candidate),
             reason=_(one.text).rstrip(".\u3002"),
             where=titles.get(one.workload, _("formatting or mounting")),
             round=one.round,
@@ -477,7 +480,7 @@ def failures(findings: Findings) -> Iterator[str]:
     known = {failure.candidate for failure in findings.result.failures}
     for ratio in findings.analysis.overall:
         if ratio.verdict == "failed" and ratio.candidate not in known:
-            yield f"{plan.candidate(ratio.candidate).title}: {_(ratio.text) or _('failed')}"
+            yield f"{candidates[ratio.candidate]}: {_(ratio.text) or _('failed')}"
 
 
 def notes(findings: Findings) -> Iterator[str]:

@@ -17,9 +17,9 @@ from fswizard.model.analysis import Analysis, Answer, Findings, Ratio
 from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import UNPLUG_TIME
 from fswizard.model.plan import Member, Target
-from fswizard.model.result import Doubt, Sample
+from fswizard.model.result import Doubt, Failure, Sample
 from fswizard.model.text import cells, plain
-from fswizard.report import content, render
+from fswizard.report import FORMATS, content, render
 from fswizard.report.axis import Axis
 from fswizard.report.blocks import ratio_cell
 from fswizard.report.layout import WIDTH
@@ -139,6 +139,17 @@ def test_a_run_without_figures_has_a_report_and_a_memory_limit_that_could_not_be
         doubts = tuple(Doubt(code, "It could not be had.") for code in codes)
         limited = with_result(plan={"memory_limit_bytes": 256 << 20}, doubts=doubts)
         assert ("256 MiB" in whole(limited)) is told
+
+
+@pytest.mark.parametrize("name", ["", "zzz"])
+def test_a_failure_and_a_stall_of_no_candidate_break_no_report(name: str) -> None:
+    result = make_result()
+    work = result.plan.recipe.workloads[0].name
+    stall = Sample(1, name, work, "worst_latency", 3.0, "s", "lower")
+    failure = Failure(1, name, work, "EIO", "It broke.")
+    findings = conclude(replace(result, failures=(failure,), samples=(*result.samples, stall)))
+    assert "EIO" in whole(findings) and not list(content.worst_stalls(findings))
+    assert all(render(findings, form) for form in FORMATS)
 
 
 NAMES = st.text(st.characters(min_codepoint=32, max_codepoint=0x2FFF, exclude_categories=("Cs",)), min_size=1)
