@@ -166,8 +166,6 @@ def outputs(text: str) -> Iterator[Output]:
         try:
             value, at = _decoder.raw_decode(text, start)
             documents = list(_documents_in(value))
-        except RecursionError:
-            break
         except json.JSONDecodeError as error:
             damaged += 1
             at = max(opening.end(), error.pos)
@@ -177,6 +175,8 @@ def outputs(text: str) -> Iterator[Output]:
                 yield Output(start, problem=_(_DAMAGED, first=first, last=last))
                 following = _GOES_ON.search(text, opening.end())
                 printed_from = at = following.start() if following else len(text)
+        except (RecursionError, ValueError):  # too deep, or a number with too many digits
+            break
         if documents:
             yield from _printed(text, printed_from, start)
             printed_from = at
@@ -244,6 +244,10 @@ def of_document(document: dict[str, Any], at: int = 0) -> Output:
             lines["Zoned Device"] = key
     if "Product" in lines:
         lines.pop("Device Model", None)
+    blocks, block_bytes = value_at(document, "user_capacity.blocks"), document.get("logical_block_size")
+    known = isinstance(blocks, int) and isinstance(block_bytes, int)
+    if not known or lines.get("User Capacity") != str(blocks * block_bytes):
+        lines.pop("User Capacity", None)  # in a damaged file two figures for it may disagree
     oui = value_at(document, "wwn.oui")
     if isinstance(oui, int):
         lines["LU WWN Device Id"] = f"{value_at(document, 'wwn.naa')} {oui:06x}"

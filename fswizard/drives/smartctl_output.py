@@ -119,7 +119,7 @@ def facts_of(output: Output) -> SmrFacts:
     """What an output says about a disk; without a model's name its `problem` says why."""
     lines = defaultdict(str, output.lines)
     model, capacity = _model(output), _capacity(lines["User Capacity"])
-    is_ata = "Device Model" in lines and lines["protocol"] in ("ATA", "")
+    is_ata = lines["protocol"] == "ATA" or ("Device Model" in lines and not output.document)
     version = [int(part) for part in lines["banner"].split(".") if part.isdecimal()]
     recent = version >= _TRIM_VERSION
     sector = _SECTOR.search(lines["Sector Size"] or lines["Sector Sizes"])

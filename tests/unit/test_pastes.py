@@ -167,6 +167,7 @@ def test_a_disk_is_not_nvme_because_it_was_asked_as_such(model: str) -> None:
 
 HOSTILE = {
     "random": random.Random(1).randbytes(1 << 20),
+    "a long number": b'{"smartctl": ' + b"9" * 5000 + b"}",
     "deep": b'{"a":' * 200_000,
     "deep and its own": b'{"json_format_version":' * 40_000,
     "many damaged documents": b'{"json_format_version": [1, \n' * 30_000,
