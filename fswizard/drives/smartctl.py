@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import queue
 import shlex
-from collections.abc import Collection, Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
+import threading
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -84,12 +85,19 @@ def details(drive: Drive, *, timeout_s: float = 10.0, wake: bool = False, machin
     )
 
 
-def details_each(drives: Collection[Drive], *, timeout_s: float = 10.0, wake: bool = False) -> Iterator[Drive]:
+def details_each(drives: Iterable[Drive], *, timeout_s: float = 10.0, wake: bool = False) -> Iterator[Drive]:
     """Drives with their details in the order of their answers, all queried at once."""
-    with ThreadPoolExecutor(max_workers=len(drives) or 1) as pool:
-        queries = [pool.submit(details, drive, timeout_s=timeout_s, wake=wake) for drive in drives]
-        for answered in as_completed(queries):
-            yield answered.result()
+    answered: queue.SimpleQueue[Drive] = queue.SimpleQueue()
+
+    def ask(drive: Drive) -> None:
+        answered.put(details(drive, timeout_s=timeout_s, wake=wake))
+
+    # Not a pool, which would wait at exit for a smartctl that cannot even be killed.
+    threads = [threading.Thread(target=ask, args=(drive,), daemon=True) for drive in drives]
+    for thread in threads:
+        thread.start()
+    for __ in threads:
+        yield answered.get()
 
 
 def _ask(drive: Drive, deadline: float, wake: bool) -> tuple[Output, str]:
