@@ -100,7 +100,7 @@ class Run(Command):
         "--write-budget", _reads(_budget, NO_LIMIT), argname="SIZE",
         help=_("end the run before it writes more than this: 50G, or none"),
     )  # fmt: skip
-    seed = cli.SwitchAttr("--seed", int, argname="N", help=_("repeat the order of an earlier run"))
+    seed = cli.SwitchAttr("--seed", _reads(int), argname="N", help=_("repeat the order of an earlier run"))
     memory_limit = cli.SwitchAttr(
         "--memory-limit", _reads(_memory_limit, NO_LIMIT), argname="SIZE",
         help=_("memory limit for measured programs, page cache included (a quarter of their data); or none"),

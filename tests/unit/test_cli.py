@@ -49,7 +49,7 @@ def newest(state: Path) -> Path:
 
 
 WRONG = [
-    (("run", "--seed", "x"), "Argument of seed"),
+    (("run", "--seed", "x"), "invalid literal for int() with base 10: 'x'."),
     (("frobnicate",), "no subcommand 'frobnicate'"),
     (("run", "--frobnicate"), "Unknown switch --frobnicate."),
     (("run", "quick", "more"), "got ['quick', 'more']"),
