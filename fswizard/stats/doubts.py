@@ -136,11 +136,11 @@ def _cached_below(result: Result) -> Iterator[Doubt]:
 def _of_gaps(result: Result, tables: Tables) -> Iterator[Doubt]:
     """That figures cannot be compared, or are missing."""
     unusable = 0
-    places: set[str] = set()
+    where: set[str] = set()
     for sample in counted(result):
         if sample.status == "ok" and score(sample) is None:
             unusable += 1
-            places.add(_("{candidate} in {test}", candidate=sample.candidate, test=sample.workload))
+            where.add(_("{candidate} in {test}", candidate=sample.candidate, test=sample.workload))
     if unusable:
         text = n_(
             "{count} figure was zero or not a number and can't be compared ({where}): the workload may be too short "
@@ -148,7 +148,7 @@ def _of_gaps(result: Result, tables: Tables) -> Iterator[Doubt]:
             "{count} figures were zero or not a number and can't be compared ({where}): the workload may be too short "
             "for this disk, so give it more data or time.",
             unusable,
-            where=joined(sorted(places), ", "),
+            where=joined(sorted(where), ", "),
         )
         yield Doubt("figures-left-out", text)
     missing = []

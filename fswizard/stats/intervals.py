@@ -123,10 +123,10 @@ def variance(values: Sequence[float]) -> float:
     return math.dist(values, [mean] * len(values)) ** 2 / max(1, len(values) - 1)
 
 
-def _steadied(pool: float, own: float, rounds: int) -> float:
-    """A pair's variance: the pool's, or a mean weighted by degrees of freedom where its own is larger."""
-    steadied = (POOL_WEIGHT * pool + (rounds - 1) * own) / (POOL_WEIGHT + rounds - 1)
-    return max(pool, steadied, LEAST_DEVIATION**2 / 2)
+def _steadied(pool: float, pair: float, rounds: int) -> float:
+    """The variance to judge a pair by: the pool's, or a mean weighted by degrees of freedom where its own is larger."""
+    mean = (POOL_WEIGHT * pool + (rounds - 1) * pair) / (POOL_WEIGHT + rounds - 1)
+    return max(pool, mean, LEAST_DEVIATION**2 / 2)
 
 
 def compare(table: Table, workload: str, pairs: Iterable[Pair], *, alike: float = ALIKE) -> tuple[Ratio, ...]:
@@ -159,12 +159,12 @@ def levels(table: Table) -> Mapping[int, float]:
     """Round to the mean score of the candidates that took part in the most rounds; rounds that all of those have."""
     most = max(map(len, table.values()), default=0)
     stayed = [scores for scores in table.values() if len(scores) == most]
-    found: dict[int, float] = {}
+    means: dict[int, float] = {}
     for number in sorted(stayed[0]) if stayed else ():
         values = [scores[number] for scores in stayed if number in scores]
         if len(values) == len(stayed):
-            found[number] = statistics.fmean(values)
-    return found
+            means[number] = statistics.fmean(values)
+    return means
 
 
 def ranking(table: Table) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from fswizard.model.analysis import Ratio, Summary
 from fswizard.model.result import Result, Sample
 from fswizard.stats.intervals import compare
-from fswizard.stats.table import Tables, counted, score, tables_of
+from fswizard.stats.table import Tables, score, tables_of
 
 BARE = ""
 """Name of the device without a filesystem, among those of candidates."""
@@ -42,7 +42,7 @@ def _of_bare_device(result: Result, tables: Tables) -> Mapping[tuple[str, str], 
 
     If the device was measured only once, before the rounds, it is that of the median, without an interval.
     """
-    metrics = {sample.workload: sample.metric for sample in counted(result)}
+    metrics = {workload.name: workload.metric.name for workload in result.plan.recipe.workloads}
     bare: dict[str, dict[int, float]] = {}
     for sample in result.samples:
         counts = not sample.candidate and sample.round not in result.discarded_rounds
@@ -51,7 +51,7 @@ def _of_bare_device(result: Result, tables: Tables) -> Mapping[tuple[str, str], 
             bare.setdefault(sample.workload, {})[sample.round] = value
     ratios: dict[tuple[str, str], Ratio] = {}
     for workload, scores in bare.items():
-        table = tables.scores.get(workload, {})
+        table = tables.scores[workload]
         before = scores.pop(0, None)
         if scores:
             for ratio in compare({**table, BARE: scores}, workload, [(name, BARE) for name in table]):

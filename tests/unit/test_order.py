@@ -11,14 +11,12 @@ from typing import Any
 
 import pytest
 
-from fswizard import results
 from fswizard.errors import RunFailed
 from fswizard.model.drive import SmrKind
-from fswizard.model.events import Event, RunStarted, SampleTaken, StepStarted
+from fswizard.model.events import Event, StepStarted
 from fswizard.model.plan import Plan, Target, Trial
 from fswizard.model.result import Environment, Result, Sample
 from fswizard.progress.emitter import Emitter
-from fswizard.results import ResultWriter
 from fswizard.session import rest
 from fswizard.session.order import trial_order
 from fswizard.system import clock
@@ -51,13 +49,6 @@ def test_a_round_tries_every_survivor_once_and_each_comes_first_about_as_often()
     assert all(15 <= count <= 25 for count in Counter(trial.candidate for trial in trials[::3]).values())
 
 
-@pytest.mark.parametrize("count", [1, 3, 6, 8])
-def test_each_trial_says_who_was_measured_right_before_it(count: int) -> None:
-    trials = tuple(run(make_plan(NAMES[:count]), 4))
-    assert trials[0].predecessor == ""
-    assert all(after.predecessor == before.candidate for before, after in pairwise(trials))
-
-
 def test_a_seed_gives_an_order_and_those_that_are_left_stay_balanced() -> None:
     orders = [tuple(run(make_plan(NAMES[:3], seed=seed), 3)) for seed in (1, 1, *range(2, 40))]
     assert orders[0] == orders[1]
@@ -72,27 +63,24 @@ def test_a_seed_gives_an_order_and_those_that_are_left_stay_balanced() -> None:
 @pytest.mark.parametrize("count", [2, 3, 4, 5, 6, 8])
 def test_each_candidate_follows_each_one_and_itself_about_equally_often(count: int) -> None:
     names = NAMES[:count]
-    followed = Counter((trial.predecessor, trial.candidate) for trial in run(make_plan(names, seed=3), 12))
+    trials = tuple(run(make_plan(names, seed=3), 12))
+    followed = Counter((trial.predecessor, trial.candidate) for trial in trials)
     counts = [followed[pair] for pair in product(names, names)]
+    assert followed["", trials[0].candidate] == 1
+    assert all(after.predecessor == before.candidate for before, after in pairwise(trials))
     assert max(counts) - min(counts) <= 4
     assert sum(counts) == 12 * count - 1
 
 
-def test_a_resumed_run_goes_on_balancing_what_its_file_tells(tmp_path: Path) -> None:
-    plan, path = make_plan(NAMES[:4], seed=11), tmp_path / "result.jsonl"
+def test_a_result_has_the_trials_as_they_were_carried_out() -> None:
+    plan = make_plan(NAMES[:4], seed=11)
     trials = tuple(run(plan, 3))
-    writer = ResultWriter(path)
-    writer.write(RunStarted(0.0, plan, Environment("0.1.0", "2026-01-02T03:04:05Z")))
+    samples = []
     for trial in trials:
-        sample = Sample(
-            trial.round, trial.candidate, "write", "throughput", 1.0, "B/s", "higher", predecessor=trial.predecessor
-        )
-        writer.write(SampleTaken(1.0, sample))
-        writer.write(SampleTaken(1.0, replace(sample, metric="used")))
-    writer.close()
-    earlier = results.load(path)
+        sample = Sample(trial.round, trial.candidate, "write", "iops", 1.0, "1/s", "higher")
+        samples += [replace(sample, metric=metric, predecessor=trial.predecessor) for metric in ("iops", "used")]
+    earlier = Result(Environment("0.1.0", "2026-01-02T03:04:05Z"), plan, tuple(samples))
     assert earlier.trials == trials
-    assert trial_order(plan, 4, NAMES, earlier.trials) == trial_order(plan, 4, NAMES, trials)
 
 
 async def rested(plan: Plan, monkeypatch: pytest.MonkeyPatch, **machine: Callable[[], Any]) -> tuple[float, list[str]]:

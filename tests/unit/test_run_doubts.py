@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from fswizard.cli.run import plan_text
 from fswizard.engines.fio import FioJob
 from fswizard.engines.overflow import OverflowJob
 from fswizard.engines.tree import TreeJob
@@ -62,17 +61,6 @@ def test_a_doubt_stands_where_it_is_caused_and_nowhere_else(
     plan_of: dict[str, Any], machine: dict[str, Any], code: str, doubted: bool
 ) -> None:
     assert (code in said(plan(**plan_of), **machine)) is doubted
-
-
-def test_too_little_time_for_a_verdict_is_told_in_the_plan() -> None:
-    five = ("ext4", "xfs", "btrfs", "f2fs", "nilfs2")
-    little, short, enough = (
-        plan_text(make_plan(five, time_limit_s=limit_s, seconds_per_trial=10, preparation_s=5))
-        for limit_s in (20, 100, 200)
-    )
-    assert "may be too short for the" in " ".join(short.split())
-    assert "20 s is too short" in little
-    assert "too short" not in enough
 
 
 def test_a_small_btrfs_and_discard_on_an_image_are_doubted() -> None:

@@ -132,9 +132,9 @@ def test_figures_are_set_against_the_bare_device_within_rounds_where_it_was_meas
     share = summary((*make_result().samples, bare), "throughput").of_bare_device
     assert share == Ratio("xfs", "", "write", pytest.approx(0.6), rounds=3)
     assert summary(make_result().samples, "throughput").of_bare_device is None
-    cells = tuple(Sample(n, "xfs", "write", "latency", 0.1, "s", "lower", primary=True) for n in (1, 2, 3))
-    bare = Sample(0, "", "write", "latency", 0.2, "s", "lower")
-    share = summary((*cells, bare), "latency").of_bare_device
+    cells = tuple(Sample(n, "xfs", "write", "throughput", 0.1, "s", "lower", primary=True) for n in (1, 2, 3))
+    bare = Sample(0, "", "write", "throughput", 0.2, "s", "lower")
+    share = summary((*cells, bare), "throughput").of_bare_device
     assert share is not None and share.ratio == pytest.approx(2.0)
     disk = (100.0, 200.0, 50.0, 100.0)
     reached = {"ext4": (0.5, 0.5, 0.5, 0.5), "xfs": (0.8, 0.81, 0.8, 0.79)}
