@@ -1,7 +1,6 @@
 """Tables that people write in TOML, read as dataclasses: an error names its place, the key, and what is expected.
 
-The fields of a dataclass are the keys of a table. Their types, with a `Meta` of msgspec where they have limits, say
-what may stand there.
+The fields of a dataclass are the keys of a table. Their types, with `Limits` in Annotated, say what may stand there.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import dataclasses
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 import tomli
@@ -24,26 +23,39 @@ from fswizard.model.units import binary_size_text, parse_size
 T = TypeVar("T")
 
 LONGEST_FILE_BYTES = 1 << 20
-KEY, LIMITS, SIZE = "key", "limits", "size"
-"""In the `extra` of a Meta: the key, where it is not the field's name; and limits, those of a size such as `64M`."""
-UNWRITTEN = Meta(extra={KEY: None})
-"""Of a field without a key."""
 
 
-def number(low: float, high: float, key: str = "") -> Meta:
-    return Meta(ge=low, le=high, extra={KEY: key, LIMITS: (low, high)})
+class Limits(NamedTuple):
+    """What may stand for a field in a recipe. In results of others anything of its type is read."""
+
+    meta: Meta = Meta()
+    key: str | None = ""
+    """Where it is not the field's name; None for a field without a key."""
+    range: tuple[float, ...] = ()
+    sizes: tuple[int, ...] = ()
+    """The range of a size, such as `64M`. The field ends in `_bytes`, and is a key without that."""
+
+
+UNWRITTEN = Limits(key=None)
+
+
+def number(low: float, high: float, key: str = "") -> Limits:
+    return Limits(Meta(ge=low, le=high), key, range=(low, high))
 
 
 whole = number
 
 
-def size(low: int, high: int) -> Meta:
-    """Of a field that ends in `_bytes`, which is a key without that."""
-    return Meta(ge=low, le=high, extra={SIZE: (low, high)})
+def size(low: int, high: int) -> Limits:
+    return Limits(Meta(ge=low, le=high), sizes=(low, high))
 
 
-def text(longest: int) -> Meta:
-    return Meta(min_length=1, max_length=longest)
+def text(longest: int) -> Limits:
+    return Limits(Meta(min_length=1, max_length=longest))
+
+
+def matching(pattern: str) -> Limits:
+    return Limits(Meta(pattern=rf"^(?:{pattern})\Z"))
 
 
 class Keys:
@@ -99,22 +111,22 @@ class Keys:
         return kind(**values)
 
     def _value(self, key: str, hint: Any) -> Any:
-        value, extra = self.table[key], _extra(hint)
+        value, limits = self.table[key], _limits(hint)
         try:
             if isinstance(value, str):
                 value = " ".join(value.split())
-            if SIZE in extra:
+            if limits.sizes:
                 value = parse_size(value)
-            return msgspec.convert(value, hint)
+            return msgspec.convert(value, Annotated[hint, limits.meta])
         except (TypeError, ValueError) as error:
             expected = str(error).removeprefix("Expected ").partition(", got")[0]
             if get_origin(hint) is Literal:
                 expected = one_of(get_args(hint), value)
-            elif SIZE in extra:
-                low, high = map(binary_size_text, extra[SIZE])
+            elif limits.sizes:
+                low, high = map(binary_size_text, limits.sizes)
                 expected = _('a size from {low} to {high}, such as "64M"', low=low, high=high)
-            elif LIMITS in extra:
-                expected = from_to(*extra[LIMITS])
+            elif limits.range:
+                expected = from_to(*limits.range)
             raise self.error(key, expected) from None
 
     def _refuse(self, text: str) -> None:
@@ -147,7 +159,7 @@ def written(described: Any) -> dict[str, Any]:
     for key, (field, hint) in _keys(kind).items():
         value = getattr(described, field.name)
         if value != field.default:
-            table[key] = str(value) if SIZE in _extra(hint) else value
+            table[key] = str(value) if _limits(hint).sizes else value
     return table
 
 
@@ -163,12 +175,12 @@ def _keys(kind: Any) -> dict[str, tuple[dataclasses.Field[Any], Any]]:
     hints = get_type_hints(kind, include_extras=True)
     for field in dataclasses.fields(kind):
         hint = hints[field.name]
-        name = field.name.removesuffix("_bytes") if SIZE in _extra(hint) else field.name
-        key = _extra(hint).get(KEY, name)
-        if key is not None:
-            keys[key or name] = (field, hint)
+        limits = _limits(hint)
+        name = field.name.removesuffix("_bytes") if limits.sizes else field.name
+        if limits.key is not None:
+            keys[limits.key or name] = (field, hint)
     return keys
 
 
-def _extra(hint: Any) -> dict[str, Any]:
-    return next((each.extra for each in getattr(hint, "__metadata__", ()) if isinstance(each, Meta)), None) or {}
+def _limits(hint: Any) -> Limits:
+    return next((each for each in getattr(hint, "__metadata__", ()) if isinstance(each, Limits)), Limits())

@@ -12,12 +12,12 @@ from fswizard.errors import UsageError
 from fswizard.language import N_, _
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Strain
-from fswizard.model.keys import KEY, UNWRITTEN, number, size, text, whole
+from fswizard.model.keys import UNWRITTEN, Limits, matching, number, size, text, whole
 from fswizard.model.metrics import Metric
 from fswizard.model.text import safe
 
-Name = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9-]{0,39}\Z")]
-Candidates = Annotated[tuple[Annotated[str, text(200)], ...], Meta(max_length=20)]
+Name = Annotated[str, matching(r"[a-z0-9][a-z0-9-]{0,39}")]
+Candidates = Annotated[tuple[Annotated[str, Meta(min_length=1, max_length=200)], ...], Limits(Meta(max_length=20))]
 
 Group = Literal["desktop", "archive", "server", "kdiskmark", "published", "yours"]
 TITLES: Mapping[Group, str] = {
@@ -262,7 +262,7 @@ class Recipe:
     name: Name
     title: Annotated[str, text(60)]
     why: Annotated[str, text(500)]
-    workloads: Annotated[tuple[Workload, ...], Meta(min_length=1, max_length=50, extra={KEY: None})]
+    workloads: Annotated[tuple[Workload, ...], UNWRITTEN]
     image_bytes: Annotated[int, size(64 << 20, 64 << 40)]
     """Size of the scratch image that the workloads need."""
     minutes: Annotated[float, number(0.1, 10_080)]
@@ -279,7 +279,7 @@ class Recipe:
     """The same on a target of several disks."""
     source: Annotated[str, UNWRITTEN] = ""
     """Where the recipe comes from: a file's name."""
-    mount_point: Annotated[str, Meta(pattern=r"^(/[\w.-]+)+\Z")] = "/mnt/data"
+    mount_point: Annotated[str, matching(r"(/[\w.-]+)+")] = "/mnt/data"
     """Where such a disk is usually mounted, for the fstab line of a recommendation."""
 
     def on(self, drive: Drive | None) -> Recipe:

@@ -154,6 +154,8 @@ def _check_plan(plan: Plan) -> None:
         raise ValueError(_("the plan names a candidate or a workload twice"))
     if plan.baseline not in candidates:
         raise ValueError(_("the baseline {candidate} is not among the candidates", candidate=repr(plan.baseline)))
+    if any(workload.weight < 0 for workload in plan.recipe.workloads):
+        raise ValueError(_("a weight is negative"))
 
 
 def _check_name(key: str, data: Mapping[str, Any], known: Collection[str]) -> None:

@@ -47,6 +47,12 @@ RESULT = make_result(
     discarded_rounds=(3,),
     throughput_series=(ThroughputSeries(1, "xfs", "write", "B/s", (1.5e8, 0.0, 1.42e8)),),
 )
+PUBLISHED = Path(__file__).parents[2] / "recipes/published/reruns"
+
+
+@pytest.mark.parametrize("path", sorted(PUBLISHED.glob("*.jsonl")), ids=lambda path: path.stem)
+def test_what_was_published_is_read_whatever_a_recipe_may_have_now(path: Path) -> None:
+    assert load(path).samples
 
 
 SAMPLE = (

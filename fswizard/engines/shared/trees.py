@@ -20,7 +20,7 @@ from fswizard.engines.shared.programs import Done, Work, counted, worker
 from fswizard.language import _, n_
 from fswizard.model.codec import from_json, to_json
 from fswizard.model.estimates import FILES_MADE_PER_S, SEQUENTIAL_BYTES_PER_S
-from fswizard.model.keys import Keys, number, whole
+from fswizard.model.keys import Keys, whole
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, DURATION, FILE_RATE, RETURNED, WORST_STALL, Metric
 from fswizard.model.units import size_text
 from fswizard.progress.workload_events import Measured
@@ -40,15 +40,15 @@ STEPS = Meta(min_length=2, max_length=1025)
 class TreeShape:
     """Shape of a tree of real files, without names: quantiles at equal steps, from the smallest to the largest."""
 
-    sizes: Annotated[tuple[Annotated[int, whole(0, TIB)], ...], STEPS]
+    sizes: Annotated[tuple[Annotated[int, Meta(ge=0, le=TIB)], ...], STEPS]
     """File sizes in bytes."""
-    random_shares: Annotated[tuple[Annotated[float, number(0, 1)], ...], STEPS]
+    random_shares: Annotated[tuple[Annotated[float, Meta(ge=0, le=1)], ...], STEPS]
     """Share that does not compress, of the file at each of the sizes."""
     directories: Annotated[int, whole(1, MOST_DIRECTORIES)]
     """Number of directories, the top directory included."""
-    files_in_directory: Annotated[tuple[Annotated[int, whole(0, 10_000_000)], ...], STEPS]
+    files_in_directory: Annotated[tuple[Annotated[int, Meta(ge=0, le=10_000_000)], ...], STEPS]
     """Number of files in a directory."""
-    depths: Annotated[tuple[Annotated[int, whole(0, DEEPEST)], ...], STEPS]
+    depths: Annotated[tuple[Annotated[int, Meta(ge=0, le=DEEPEST)], ...], STEPS]
     """Depth of the directory at each of the numbers of files; that of the top directory is 0."""
 
 
