@@ -129,16 +129,16 @@ def made_bytes(filesystem: Filesystem, size_bytes: int) -> int:
 # A whole run.
 
 
-def estimate(plan: Plan, *, bare: bool, ceiling_s: float) -> Plan:
+def estimate(plan: Plan, *, ceiling_s: float) -> Plan:
     """The plan with the durations and bytes expected on a disk of its kind.
 
-    `bare`: samples of the device without a filesystem are taken. `ceiling_s` is the time for measuring what the
-    workloads reach in memory.
+    `ceiling_s` is the time for measuring what the workloads reach in memory.
     """
     pace, target, measured = pace_of(plan.drive), plan.target, plan.measured
     recipe = replace(plan.recipe, workloads=tuple(_expected(workload, pace) for workload in plan.recipe.workloads))
-    made = 0.0
+    made, sampled = 0.0, list[Workload]()
     if target.kind != "directory":
+        sampled = [workload for workload in recipe.workloads if workload.job.runs_bare]
         made = statistics.fmean(made_bytes(each.filesystem, target.room_bytes(each.array)) for each in measured)
     # Images that hold aged candidates are copied over the one that is measured on.
     copied_bytes = len(plan.aged) * target.size_bytes // len(measured)
@@ -147,7 +147,6 @@ def estimate(plan: Plan, *, bare: bool, ceiling_s: float) -> Plan:
     spread = statistics.fmean(whole / target.room_bytes(each.array) if each.array else 1.0 for each in measured)
     trial_bytes = int((recipe.trial_bytes + COUNTED[target.kind] * made) * spread) + copied_bytes
     trial_s = TRIAL_OVERHEAD_S * pace.slower + (made + 2 * copied_bytes) / pace.bytes_per_s + recipe.trial_s
-    sampled = [workload for workload in recipe.workloads if bare and workload.job.runs_bare]
     if sampled:
         once = sum(each.job.timed_bytes(pace) or each.job.cost.measure_bytes for each in sampled)
         trial_bytes += int(BARE_SHARE * trial_s / (sum(each.seconds for each in sampled) or 1.0) * once)

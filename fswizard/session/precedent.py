@@ -22,8 +22,8 @@ def estimated(plan: Plan, history: Iterable[Entry] = ()) -> Plan:
     disk, measured in the same way. None of a disk without model and serial number counts, and none of arrays, as what
     they take goes by the layout.
     """
-    drive, target, ceiling_s = plan.drive, plan.target, harness_ceiling.expected_s(plan.recipe)
-    plan = estimate(plan, bare=target.kind != "directory", ceiling_s=ceiling_s)
+    drive, target = plan.drive, plan.target
+    plan = estimate(plan, ceiling_s=harness_ceiling.expected_s(plan.recipe))
     if drive is None or not (drive.model or drive.serial) or target.others:
         return plan
     for entry in history:

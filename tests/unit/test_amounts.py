@@ -130,7 +130,7 @@ def test_what_is_to_come_follows_from_the_first_look_and_from_the_amounts() -> N
     drive = make_drive(kind="ssd", model="SSD", rotational=False)
     made = replace(make_plan(("ext4", "xfs"), (unboxed,)), drive=drive)
     target = replace(made.target, kind="image", size_bytes=4 << 30)
-    usual = estimate(replace(made, target=target, time_limit_s=0.0), bare=False, ceiling_s=0.0)
+    usual = estimate(replace(made, target=target, time_limit_s=0.0), ceiling_s=0.0)
     assert usual.first_look is not None
     rate = usual.first_look.job.cost.measure_bytes / usual.first_look.job.cost.measure_s
     slower = looked_at(usual, [rate / 4, rate / 4])
