@@ -63,24 +63,24 @@ class BackupJob(TreeEngine):
             Work(("borg", "init", "--encryption=none", repository), _("making a repository"), START_S, env=env),
         )
 
-        def archiving(archive: str, source: Files, text: str, written_bytes: float) -> Work:
+        def archiving(archive: str, source: Files, text: str, share: float) -> Work:
             # borg cuts into pieces, hashes and compresses 6,000 files and 350 MB a second.
             work = self.work(
                 ("borg", "create", "--json", f"{repository}::{archive}", source.path), text, "rchar",
-                files_per_s=6_000, bytes_per_s=350e6, written_bytes=int(written_bytes), env=env,
+                files_per_s=6_000, bytes_per_s=350e6, env=env,
+                written_bytes=int(self.total_bytes * LEFT_BY_COMPRESSION * share),
             )  # fmt: skip
             return replace(work, seconds=START_S + work.seconds)
 
-        source, archive_bytes = self.source(path, scratch), self.total_bytes * LEFT_BY_COMPRESSION
-        text = _("backing up the source, {files}", files=self.counted_files)
-        first = archiving("first", source, text, archive_bytes)
+        source = self.source(path, scratch)
+        first = archiving("first", source, _("backing up the source, {files}", files=self.counted_files), 1.0)
         if self.archive == "first":
             needs = Files(repository, self.tree_bytes, make, anew=True)
             return Timed((first,), (source, needs), self.into_memory(path))
         again = self.source(f"{path}-again", scratch, str(CHANGED_EVERY))
         text = _("backing up the second copy, {files}", files=self.counted_files)
         # Large files change only at their beginning.
-        second = archiving("second-{now:%s%f}", again, text, archive_bytes / CHANGED_EVERY / 2)
+        second = archiving("second-{now:%s%f}", again, text, 1 / CHANGED_EVERY / 2)
         needs = Files(repository, self.tree_bytes, (*make, first))
         return Timed((second,), (source, needs, again), self.into_memory(again.path))
 
