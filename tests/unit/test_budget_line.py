@@ -111,7 +111,7 @@ def test_a_round_corrects_it_and_one_that_was_discarded_leaves_as_many_to_come(p
     assert resumed.outlook == outlook(plan, 2, elapsed_s=30.0, written_bytes=2 * GB, round_s=20.0, round_bytes=2 * GB)
 
 
-DISK = {"drive": NEW, "devices": (NEW.stable_name,), "candidates": ("ext4",)}
+DISK = {"drive": NEW, "devices": (NEW.stable_name,), "device_bytes": NEW.size_bytes, "candidates": ("ext4",)}
 LOCATIONS = {"purpose": "compare", "places": ("/home/ada", "/var/tmp", "/mnt/archive"), "candidates": ()}
 IMAGES = {"images": 4, "candidates": ("ext4", "btrfs:raid1")}
 
