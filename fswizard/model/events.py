@@ -67,8 +67,8 @@ class StepProgressed(Event):
     step: int
     fraction: float | None
     """Share of the step done, 0 to 1; None where nobody can know."""
-    text: str
-    """What is happening now, in words."""
+    text: str = ""
+    """What is happening now; empty where that is the same as before."""
     rate: float | None = None
     rate_unit: Literal["B/s", "1/s"] = "B/s"
     latency_s: float | None = None

@@ -247,7 +247,8 @@ class RunState:
 
     def _progressed(self, event: StepProgressed) -> RunState:
         share = max(self.run_fraction, self.outlook.share(self.elapsed_s))
-        state = replace(self, progress=event, run_fraction=share)
+        text = event.text or (self.progress.text if self.progress else "")
+        state = replace(self, progress=replace(event, text=text), run_fraction=share)
         if event.rate is None:
             return state
         goes_on = (self.measured, self.rate_unit) == (event.step, event.rate_unit)

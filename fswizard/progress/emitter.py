@@ -30,6 +30,8 @@ class Emitter:
         self._doubts = set(doubts)
         self.step = Step(0, "prepare", "")
         """The current one."""
+        self._text = ""
+        """What was said last of its progress."""
         self.trial = BEFORE_ROUNDS
 
     @property
@@ -44,16 +46,18 @@ class Emitter:
 
     def begin(self, stage: Stage, title: str, *, workload: str = "", expected_s: float = 0.0) -> Step:
         self._steps += 1
+        self._text = ""
         self.step = Step(self._steps, stage, title, self.trial.round, self.trial.candidate, workload, expected_s)
         self._emit(events.StepStarted(self.at_s, self.step))
         return self.step
 
     def progress(self, text: str, progress: Progress, *, preparing: bool = False) -> None:
-        """In three digits, which is more than a screen shows: most of a result file is progress."""
+        """In three digits, which is more than a screen shows, and with a new text only: most of a file is progress."""
+        news, self._text = "" if text == self._text else text, text
         latency_s, worst_s = _short(progress.latency_s), _short(progress.worst_latency_s)
         self._emit(
             events.StepProgressed(
-                self.at_s, self.step.number, _short(progress.fraction), text, _short(progress.rate), progress.rate_unit,
+                self.at_s, self.step.number, _short(progress.fraction), news, _short(progress.rate), progress.rate_unit,
                 latency_s, worst_s, preparing,
             )
         )  # fmt: skip

@@ -43,7 +43,7 @@ from fswizard.system.files import read_file
 
 T = TypeVar("T")
 MAXIMUM_BYTES = 200_000_000
-"""Half a day of progress, ten times a second, is 80 MB; what the largest run measures is 25 MB."""
+"""Half a day of progress, ten times a second, is 70 MB; what the largest run measures is 25 MB."""
 NAMING = (SampleTaken, SeriesRecorded, StepFailed)
 """Events of which a part names a candidate and a workload of the plan."""
 KINDS: Mapping[str, type[Event]] = {

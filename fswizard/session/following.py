@@ -23,6 +23,8 @@ QUIET_LOOKS = 10
 LEAST_FREE_BYTES = 1 << 16
 """With less, a run may not have been able to write down how it ended."""
 PROGRESS = b'{"type":"StepProgressed",'
+TEXT = b',"text":'
+"""Of progress that says something new, which no later one replaces."""
 
 
 class FollowedRun:
@@ -88,7 +90,7 @@ def _events(lines: Iterable[bytes]) -> Iterator[Event]:
     """Events of the whole lines of a log; the header, and what this version does not know, is passed over."""
     progress = b""
     for line in (*lines, b""):
-        if line.startswith(PROGRESS):
+        if line.startswith(PROGRESS) and TEXT not in line:
             progress = line
             continue
         for news in (progress, line):

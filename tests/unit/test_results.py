@@ -266,8 +266,10 @@ def test_the_largest_run_of_half_a_day_can_be_read_and_what_is_larger_is_refused
     cell_bytes = (tmp_path / "cell").stat().st_size - (tmp_path / "none").stat().st_size
     told: list[Event] = []
     emitter = Emitter(told.append)
-    emitter.progress("writing large files", Progress(1 / 3, 123456789.0, "B/s", 1 / 300, 1 / 3))
-    progress_bytes = len(encoded(replace(told[0], at_s=40_000.123)))
+    for share in (1 / 3, 2 / 3):
+        emitter.progress("writing large files", Progress(share, 123456789.0, "B/s", 1 / 300, 1 / 3))
+    assert [getattr(event, "text", "") for event in told] == ["writing large files", ""], "what is new, once"
+    progress_bytes = len(encoded(replace(told[1], at_s=40_000.123)))
     assert cells * cell_bytes + 12 * 36_000 * progress_bytes < MAXIMUM_BYTES
     (tmp_path / "large").touch()
     os.truncate(tmp_path / "large", MAXIMUM_BYTES + 1)

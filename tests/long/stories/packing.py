@@ -52,7 +52,7 @@ def _smaller(told: Iterable[Event], simulated: bool) -> Iterator[Event]:
     last_s = 0.0
     for event in told:
         match event:
-            case StepProgressed(at_s) if at_s - last_s < OFTEN_S:
+            case StepProgressed(at_s, text="") if at_s - last_s < OFTEN_S:
                 continue
             case StepProgressed(at_s):
                 last_s = at_s
