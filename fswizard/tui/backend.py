@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -180,9 +179,7 @@ class Backend:
         from fswizard.filesystems import parse_candidate
         from fswizard.session import estimated, with_age, within_budget
 
-        if choices.recipe is None:
-            raise UsageError(_("No recipe was chosen."), _("Go back and choose one."))
-        drive, place = choices.written_drive, choices.directory
+        recipe, drive, place = _recipe(choices), choices.written_drive, choices.directory
         if choices.comparing:
             target = Target("directory", "")
             candidates = located_candidates(choices.places)
@@ -203,7 +200,7 @@ class Backend:
             )
         aged, beside = with_age(fitting) if choices.aged else (fitting, ())
         plan = Plan(
-            replace(choices.recipe, workloads=choices.recipe.measured), aged, choices.against, target,
+            replace(recipe, workloads=recipe.measured), aged, choices.against, target,
             drive or drive_under(target, otherwise=place), time_limit_s=choices.budget_s, beside=beside,
         )  # fmt: skip
         return within_budget(estimated(plan, self.history()), choices.write_budget_bytes)
@@ -214,27 +211,25 @@ class Backend:
         from fswizard.filesystems import parse_candidate
         from fswizard.session import Choices, make_plan
 
-        if choices.recipe is None:
-            raise UsageError(_("No recipe was chosen."), _("Go back and choose one."))
-        given = partial(
-            Choices, choices.recipe, needs=choices.needs, time_limit_s=choices.time_limit_s,
+        planned = Choices(
+            _recipe(choices),
+            needs=choices.needs,
+            time_limit_s=choices.time_limit_s,
             write_budget_bytes=choices.write_budget_bytes,
-        )  # fmt: skip
-        history = self.history()
+        )
         if choices.comparing:
-            return make_plan(given(target=TargetChoice("directory", ",".join(choices.places))), history)
-        kind = "device" if choices.devices else "image"
-        first, *others = choices.devices or (choices.directory,) * choices.images
-        return make_plan(
-            given(
+            planned = replace(planned, target=TargetChoice("directory", ",".join(choices.places)))
+        else:
+            first, *others = choices.devices or (choices.directory,) * choices.images
+            planned = replace(
+                planned,
                 candidates=tuple(map(parse_candidate, choices.candidates)),
                 baseline=choices.against,
-                target=TargetChoice(kind, first, others=tuple(others)),
+                target=TargetChoice("device" if choices.devices else "image", first, others=tuple(others)),
                 aged=choices.aged,
                 drive=choices.written_drive,
-            ),
-            history,
-        )
+            )
+        return make_plan(planned, self.history())
 
     def questions(self, plan: Plan) -> tuple[DeviceTarget, ...]:
         """What has to be typed before the devices of `plan` are erased, one question for each."""
@@ -337,3 +332,9 @@ class Backend:
         from fswizard.disks.journal import leftovers
 
         return leftovers()
+
+
+def _recipe(choices: WizardChoices) -> Recipe:
+    if choices.recipe is None:
+        raise UsageError(_("No recipe was chosen."), _("Go back and choose one."))
+    return choices.recipe

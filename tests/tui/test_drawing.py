@@ -13,16 +13,11 @@ import fswizard
 from fswizard.cli.verdicts import verdict_lines
 from fswizard.tui.drawing import smr_badge, text
 from fswizard.tui.terminal import for_console
-from fswizard.tui.widgets.braille import area, nice_top
+from fswizard.tui.widgets.braille import area
 from tests.builders import make_drive
 
 ANY_TEXT = st.text(max_size=60)
 WIDTHS = st.integers(min_value=1, max_value=140)
-
-
-@given(st.floats(1e-6, 1e12))
-def test_the_top_of_an_axis_is_round_and_not_far_above_the_value(value: float) -> None:
-    assert value * 0.999 <= nice_top(value) <= value * 2.01
 
 
 @given(ANY_TEXT)

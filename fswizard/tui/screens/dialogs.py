@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 from textual import getters, on
@@ -26,7 +27,7 @@ class HelpScreen(Window[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", N_("close")),
         Binding("enter,f1,q,question_mark", "dismiss", N_("close"), show=False),
-        *SCROLL,
+        *(replace(binding, show=binding.key == "pagedown") for binding in SCROLL),
     ]
 
     def __init__(self, words: str) -> None:

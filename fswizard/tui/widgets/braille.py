@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -49,9 +48,3 @@ def stretched(values: Sequence[float], columns: int) -> list[float]:
         share = values[begin : max(begin + 1, (column + 1) * len(values) // columns)]
         means.append(sum(share) / len(share))
     return means
-
-
-def nice_top(value: float) -> float:
-    """The next round figure at or above `value`: 1, 1.5, 2, 3, 4, 5, 6, 8 times a power of ten."""
-    power = 10.0 ** math.floor(math.log10(value)) if value > 0 else 1.0
-    return next(step * power for step in (1, 1.5, 2, 3, 4, 5, 6, 8, 10) if step * power >= value * 0.999)

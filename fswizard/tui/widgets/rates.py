@@ -10,7 +10,7 @@ from fswizard.language import _, p_
 from fswizard.model.run_state import RunState
 from fswizard.model.units import figure_text, seconds_text
 from fswizard.tui.drawing import text
-from fswizard.tui.widgets.braille import area, nice_top
+from fswizard.tui.widgets.braille import area
 from fswizard.tui.widgets.lines import Lines, fitted
 from fswizard.tui.widgets.race import looks_of
 
@@ -41,7 +41,7 @@ class Rates(Lines):
         beside = height == len(rows)
         room = width - FIGURE * len(figures) if beside else width
         rates = state.rates or (0.0,)
-        top, share = nice_top(max(rates)), state.fraction if going and state.fraction else 1.0
+        top, share = max(rates) or 1.0, state.fraction if going and state.fraction else 1.0
         curve = area(tuple(rate / top for rate in rates), share * room, height if beside else height - len(rows))
         drawn = [text((row, ink if going else "$line")) for row in curve if state.rates]
         return [row + part for row, part in zip_longest(rows, drawn, fillvalue=Content(""))] if beside else rows + drawn
