@@ -126,7 +126,7 @@ class Backend:
         """One writable directory on each filesystem that lies on a disk, the best place of each first; or why not."""
         import psutil
 
-        from fswizard.disks.locations import NOT_ON_A_DISK, filesystem_type
+        from fswizard.disks.locations import NOT_ON_A_DISK, filesystem_name, filesystem_type
 
         by_device: dict[int, str] = {}
         home = home_directory()
@@ -137,17 +137,15 @@ class Backend:
                     by_device.setdefault(directory.stat().st_dev, str(directory))
             except OSError:
                 continue
-        return tuple(
-            self._place_or_refusal(path) for path in by_device.values() if filesystem_type(path) not in NOT_ON_A_DISK
-        )
-
-    def _place_or_refusal(self, path: str) -> Place:
-        from fswizard.disks.locations import filesystem_name
-
-        try:
-            return self.named_place(path)
-        except FswizardError as error:
-            return Place(path, filesystem_name(path), 0, refusal=error.message)
+        places = []
+        for path in by_device.values():
+            if filesystem_type(path) in NOT_ON_A_DISK:
+                continue
+            try:
+                places.append(self.named_place(path))
+            except FswizardError as error:
+                places.append(Place(path, filesystem_name(path), 0, refusal=error.message))
+        return tuple(places)
 
     def offers(self, drive: Drive, *, lasting: bool = False) -> tuple[Offer, ...]:
         """Its partitions and the whole of it as targets, each with what would be lost or why it is refused.
