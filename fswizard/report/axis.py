@@ -13,8 +13,10 @@ TICKS = (
     *(1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0),
 )
 WIDEST, NARROWEST = math.log(1000), math.log(1.13)
-APART = 0.15
-"""Distance between two labels, and between one and the baseline's name, as a share of the axis."""
+CHARACTERS = 40
+"""Width of the axis on a phone."""
+TICK = 4
+"""Characters of a tick's label, and twice the distance to another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +43,11 @@ class Axis:
         """From 0 at the left end to 1 at the right end; what is beyond them stands at the end."""
         return max(0.0, min(1.0, (math.log(ratio) - self.low) / (self.high - self.low))) if ratio > 0 else 0.0
 
-    def ticks(self) -> Iterator[float]:
-        """Ratios that find room for a label beside that of 1 and each other."""
-        taken = [self.position(1.0)]
+    def ticks(self, label: str) -> Iterator[float]:
+        """Ratios whose labels find room beside `label`, which stands at 1, and each other."""
+        taken = [(self.position(1.0), len(label) / 2)]
         for tick in sorted(TICKS, key=lambda tick: abs(math.log(tick)), reverse=True):
             at = self.position(tick)
-            if 0 < at < 1 and all(abs(at - other) >= APART for other in taken):
-                taken.append(at)
+            if 0 < at < 1 and all(abs(at - other) * CHARACTERS >= half + TICK for other, half in taken):
+                taken.append((at, TICK / 2))
                 yield tick

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
@@ -11,12 +11,26 @@ from fswizard.model.analysis import LEVEL, SIGNS, Findings, Ratio
 from fswizard.model.units import ratio_text
 from fswizard.report import content
 from fswizard.report.axis import Axis
-from fswizard.report.blocks import Answer, Bar, Block, Bullets, Commands, Facts, Figures, Paragraph, Ratios, Table
+from fswizard.report.blocks import (
+    Answer,
+    Bar,
+    Block,
+    Bullets,
+    Commands,
+    Facts,
+    Figures,
+    Paragraph,
+    RatioRow,
+    Ratios,
+    Table,
+)
 from fswizard.report.colours import as_preferred, fills, ink
 
 _STYLE = Path(__file__).with_name("page.css")
 FARTHEST_ROUND = 1.25
 """End of the scale, over the best median; better rounds stand at the edge."""
+LONGEST_LABEL = 13
+"""Characters of the baseline's name above the axis."""
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
@@ -107,26 +121,30 @@ def _unbroken(title: str, chart: str) -> str:
 
 def _ratios(block: Ratios) -> str:
     """Overall ratios as bars with intervals, those by workload folded, and all of them as a table."""
-    axis = Axis.around(ratio for row in block.rows for ratio in row.ratios if ratio)
-    overall, *others = ("".join(_ratio_bars(zip(block.candidates, row.ratios), axis, block)) for row in block.rows)
-    charts = "".join(_unbroken(row.title, bars) for row, bars in zip(block.rows[1:], others) if bars)
+    first, *rest = block.rows
+    axis = Axis.around(ratio for row in rest for ratio in row.ratios if ratio)
+    overall = "".join(_ratio_bars(first, Axis.around(ratio for ratio in first.ratios if ratio), block))
+    charts = "".join(_unbroken(row.title, "".join(_ratio_bars(row, axis, block))) for row in rest)
     note = f'<p class="dim">{escape(block.notes[0])}</p>'
     folded = escape(_("Overall, by workload"))
     return (
-        f"<section><h2>{escape(block.rows[0].title)}</h2>{note}{_unbroken('', overall)}</section>"
+        f"<section><h2>{escape(first.title)}</h2>{note}{_unbroken('', overall)}</section>"
         f"<details><summary><h2>{folded}</h2></summary>{charts}</details><section>{_table(block.table)}</section>"
     )
 
 
-def _ratio_bars(named: Iterable[tuple[str, Ratio | None]], axis: Axis, block: Ratios) -> Iterator[str]:
+def _ratio_bars(row: RatioRow, axis: Axis, block: Ratios) -> Iterator[str]:
     """An axis with the baseline's name at 1, and a bar for each candidate."""
-    labels = f'<text class="base" x="{axis.position(1.0):.2%}" y="14">{escape(block.baseline)}</text>'
-    labels += "".join(f'<text x="{axis.position(tick):.2%}" y="14">{tick:g}</text>' for tick in axis.ticks())
+    name = block.baseline
+    if len(name) > LONGEST_LABEL:
+        name = f"{name[: LONGEST_LABEL - 1]}…"
+    labels = f'<text class="base" x="{axis.position(1.0):.2%}" y="14">{escape(name)}</text>'
+    labels += "".join(f'<text x="{axis.position(tick):.2%}" y="14">{tick:g}</text>' for tick in axis.ticks(name))
     yield (
         '<div class="row axis"><span class="name"></span>'
         f'<span class="bar"><svg height="18">{labels}</svg></span></div>'
     )
-    for title, ratio in named:
+    for title, ratio in zip(block.candidates, row.ratios):
         if ratio is None:
             continue
         name, sign = f'<span class="name">{escape(title)}</span>', SIGNS[ratio.verdict]
