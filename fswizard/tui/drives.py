@@ -107,16 +107,12 @@ def _evidence(drive: Drive, evidence: Evidence) -> tuple[Piece, Piece]:
 
 
 def _figures(drive: Drive) -> Iterator[str]:
-    if drive.bus != "other":
-        yield drive.bus.upper()
     if drive.bridge:
         yield p_("disk", "behind {bridge}", bridge=drive.bridge)
     if drive.rpm:
         yield _("{speed} rpm", speed=drive.rpm)
     if drive.serial:
         yield _("serial number {serial}", serial=drive.serial)
-    if drive.firmware:
-        yield _("firmware {version}", version=drive.firmware)
     if drive.power_on_hours:
         yield _("{hours} h in use", hours=number(f"{drive.power_on_hours:,}"))
     if drive.written_bytes:

@@ -2,7 +2,8 @@
 
 Add a screen: write `screens/NAME.py` with a subclass of `screens.base.StepScreen`, and its line into `STEPS`. The bar
 on top, the ways forward and back, and what can be clicked follow from the list. The screen has a `QUESTION`, `HELP`
-for F1, `body()` with Textual's widgets, and a style sheet beside it; `screens/locations.py` is an example.
+for F1, `body()` with Textual's widgets, and a style sheet beside it where it needs one; `screens/locations.py` is an
+example.
 
 In `tests/tui/test_walk.py`, add it to the walks by Enter, Escape and mouse: one that does not know it waits for two
 minutes before it fails. The bar is in every picture, so all are redrawn; look at them before you commit them:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
@@ -16,11 +17,11 @@ from fswizard.disks.rights import missing
 from fswizard.model.drive import Drive
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.drives import DEVICE
-from fswizard.tui.machine import DiskFacts
+from fswizard.tui.machine import DiskFacts, MachineCache
 from fswizard.tui.screens.drive import DriveScreen
 from fswizard.tui.widgets.table import Table
 from tests.fakes.desktop import mounted, twin
-from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, OLD, SSD, FakeMachine, app
+from tests.fakes.wizard import ARCHIVE, NEW, OLD, SSD, FakeMachine, app
 from tests.tui.driving import at_step, click_key, footer, screen_text, settled, shows, until, wizard
 
 SIZE = (100, 32)
@@ -124,19 +125,18 @@ async def test_enter_takes_nothing_until_it_is_known_whether_a_disk_is_empty() -
 
 
 async def test_on_another_disk_than_the_highlighted_one_enter_measures_only_after_an_amber_line() -> None:
-    for drives in ((NEW, SSD), (OLD, SSD), (BRIDGED, SSD)):
-        async with app("drive", FakeMachine(drives=drives), drive=drives[0]).run_test(size=(60, 15)) as pilot:
-            await settled(pilot)
-            await to_the_targets(pilot, "default")
-            remark = pilot.app.screen.query_one("#remark", Static)
-            assert remark.display
-            assert str(remark.render()).startswith("! ")
-            await pilot.press("enter")
-            await at_step(pilot, "filesystems")
-            assert wizard(pilot).choices.elsewhere == "sdb"
-            wizard(pilot).visit("drive")
-            await at_step(pilot, "drive")
-            await until(pilot, lambda: target(pilot) == "default", "the same choice as before")
+    async with app("drive", FakeMachine(drives=(NEW, SSD)), drive=NEW).run_test(size=(60, 15)) as pilot:
+        await settled(pilot)
+        await to_the_targets(pilot, "default")
+        remark = pilot.app.screen.query_one("#remark", Static)
+        assert remark.display
+        assert str(remark.render()).startswith("! ")
+        await pilot.press("enter")
+        await at_step(pilot, "filesystems")
+        assert wizard(pilot).choices.elsewhere == "sdb"
+        wizard(pilot).visit("drive")
+        await at_step(pilot, "drive")
+        await until(pilot, lambda: target(pilot) == "default", "the same choice as before")
 
 
 async def test_enter_alone_never_erases_anything() -> None:
@@ -221,22 +221,6 @@ async def test_where_something_is_on_a_disk_the_image_is_proposed_and_what_is_in
         assert wizard(pilot).choices.devices == ()
 
 
-async def test_a_device_is_chosen_with_the_mouse_and_another_disk_does_not_inherit_the_choice() -> None:
-    machine = FakeMachine(drives=(OLD, SSD))
-    async with app("drive", machine, drive=OLD).run_test(size=SIZE) as pilot:
-        await shows(pilot, "the partition sdf1")
-        rows = screen_text(pilot.app).splitlines()
-        line = next(number for number, row in enumerate(rows) if "the partition sdf1" in row)
-        await pilot.click(offset=(rows[line].index("the partition"), line))
-        await until(pilot, lambda: target(pilot) == DEVICE + PARTITION, "the partition")
-        drives_of(pilot).focus()
-        await pilot.press("down")
-        await until(pilot, lambda: target(pilot) == "default", "the scratch image")
-        await click_key(pilot, "⏎")
-        await at_step(pilot, "filesystems")
-        assert wizard(pilot).choices.devices == ()
-
-
 async def test_enter_right_after_another_disk_is_highlighted_never_takes_a_device_of_the_one_before() -> None:
     async with app("drive", FakeMachine(drives=(NEW, SSD)), drive=NEW).run_test(size=SIZE) as pilot:
         await until(pilot, lambda: target(pilot) == DEVICE + NEW.stable_name, "the disk itself to be proposed")
@@ -295,20 +279,6 @@ async def test_a_disk_that_goes_away_is_never_replaced_by_a_scratch_image_unaske
         await at_step(pilot, "filesystems")
 
 
-async def test_without_the_last_disk_enter_measures_nowhere() -> None:
-    machine = FakeMachine(drives=(ARCHIVE,))
-    async with app("drive", machine, drive=ARCHIVE).run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        assert target(pilot) == "default"
-        machine.drives = ()
-        await shows(pilot, "No disks found.")
-        assert targets_of(pilot).keys == []
-        assert ARCHIVE.model not in screen_text(pilot.app)
-        await pilot.press("enter")
-        await pilot.pause()
-        await at_step(pilot, "drive")
-
-
 async def test_another_disk_that_is_highlighted_as_one_is_unplugged_is_not_taken_before_that_was_seen() -> None:
     machine = FakeMachine(drives=(SSD, NEW, OLD))
     async with app("drive", machine, drive=NEW).run_test(size=SIZE) as pilot:
@@ -319,8 +289,11 @@ async def test_another_disk_that_is_highlighted_as_one_is_unplugged_is_not_taken
         await pilot.press("enter")
         await at_step(pilot, "drive")
         await shows(pilot, "A scratch image in ")
-        machine.drives = (OLD,)
-        await shows(pilot, "! nvme0n1 is not attached any more.")
+        machine.drives = ()
+        await shows(pilot, "No disks found.")
+        assert targets_of(pilot).keys == []
+        await pilot.press("enter")
+        await at_step(pilot, "drive")
         machine.drives = (OLD, SSD)
         await until(pilot, lambda: drives_of(pilot).keys == ["sdf", "nvme0n1"], "both disks")
         drives_of(pilot).highlight("nvme0n1")
@@ -330,34 +303,33 @@ async def test_another_disk_that_is_highlighted_as_one_is_unplugged_is_not_taken
         assert wizard(pilot).choices.drive.name == "nvme0n1"
 
 
-async def test_an_answer_about_an_unplugged_disk_is_not_taken_for_another_of_its_name() -> None:
+def test_an_answer_about_an_unplugged_disk_is_not_taken_for_another_of_its_name() -> None:
+    other, asked, let_go = replace(OLD, name=NEW.name, model="Another"), threading.Event(), threading.Event()
+
     class Hanging(FakeMachine):
-        let_go = threading.Event()
+        def watch(self, stopped: Callable[[], bool]) -> Iterator[tuple[Drive, ...]]:
+            yield (NEW,)
+            asked.wait(60)
+            yield ()
+            yield (other,)
 
         def details(self, drive: Drive) -> Drive:
-            if drive.serial == NEW.serial:
-                self.let_go.wait(600)
-            return super().details(drive)
+            if drive.model == other.model:
+                return drive
+            asked.set()
+            let_go.wait(60)
+            return replace(drive, model="Late")
 
-        def offers(self, drive: Drive, *, lasting: bool = False) -> tuple[Offer, ...]:
-            if drive.serial == NEW.serial:
-                self.let_go.wait(600)
-                return (Offer("/dev/late", drive.name, drive.size_bytes, True, True, ()),)
-            return super().offers(drive, lasting=lasting)
-
-    other = replace(OLD, name=NEW.name, model="Another")
-    machine = Hanging(drives=(NEW,))
-    async with app("drive", machine, drive=NEW).run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: drives_of(pilot).keys == [NEW.name], "the first disk")
-        machine.drives = ()
-        await shows(pilot, "No disks found.")
-        machine.drives = (other,)
-        await until(pilot, lambda: drives_of(pilot).keys == [NEW.name], "the other disk")
-        machine.let_go.set()
-        await settled(pilot)
-        facts = facts_of(pilot, NEW.name)
-        assert facts.drive.model == "Another"
-        assert "/dev/late" not in [offer.path for offer in facts.offers or ()]
+    machine = MachineCache(Hanging())
+    machine.watch(lambda: None)
+    for thread in threading.enumerate():
+        if thread.name.endswith("(_watch)"):
+            thread.join(60)
+    let_go.set()
+    for thread in threading.enumerate():
+        if thread.name.endswith("(_ask)"):
+            thread.join(60)
+    assert [drive.model for drive in machine.drives] == ["Another"]
 
 
 async def test_a_wrong_password_leads_back_to_the_review(monkeypatch: pytest.MonkeyPatch) -> None:

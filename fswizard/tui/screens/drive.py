@@ -183,14 +183,16 @@ class DriveScreen(BoxScreen):
             targets[self._wanted] = gone(self._wanted, known=self._facts is not None and self._facts.offers is not None)
         proposed = "default"
         for target in targets.values():
-            ticked = target.key.removeprefix(DEVICE) in self._ticked
-            if ticked or (target.offer and target.usable and target.offer.whole and target.offer.empty):
+            offer = target.offer
+            if offer and (offer.path in self._ticked or (target.usable and offer.whole and offer.empty)):
                 proposed = target.key  # a disk on which nothing is, or the array that was begun
         self._targets = targets
         self._target = targets.get(self._wanted or proposed, NOTHING)
-        self.target_list.show(
-            Row(target.key, (target.name, target.summary), self._tick_of(target)) for target in targets.values()
-        )
+        rows = []
+        for target in targets.values():
+            ticked = target.offer.path in self._ticked if target.offer else None
+            rows.append(Row(target.key, (target.name, target.summary), ticked))
+        self.target_list.show(rows)
         self.target_list.highlight(self._target.key)
         self.say_usual()
 
@@ -210,10 +212,6 @@ class DriveScreen(BoxScreen):
         """Size of the smallest of these devices."""
         devices = [self.wizard.machine.device(path) for path in paths]
         return min((device[1] for device in devices if device), default=0)
-
-    def _tick_of(self, target: Target) -> bool | None:
-        """Whether it is ticked; None where it cannot be."""
-        return None if target.offer is None else target.offer.path in self._ticked
 
     @on(Table.Ticked, "#targets")
     def _tick(self, event: Table.Ticked) -> None:

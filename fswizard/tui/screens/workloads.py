@@ -19,7 +19,6 @@ from textual.worker import get_current_worker
 from fswizard.errors import UsageError
 from fswizard.language import N_, _, n_, number, p_
 from fswizard.model.recipe import Recipe, Workload, grouped
-from fswizard.model.text import safe
 from fswizard.model.units import binary_text, duration_text, size_text
 from fswizard.tui.choices import TIME_BUDGETS_S, WRITE_BUDGETS_BYTES, next_value
 from fswizard.tui.drawing import Piece, keyed, lines, text
@@ -91,17 +90,10 @@ class WorkloadsScreen(WithBox[None], StepScreen):
         return self.choices.recipe
 
     def _list(self) -> None:
-        from fswizard import recipes
-
         options = []
         for title, members in grouped(self.wizard.machine.recipes):
             options.append(self.recipes.heading(_(title)))
             options += [Option(text(f" {_(recipe.title)}"), id=recipe.name) for recipe in members]
-        if not self.wizard.backend.banner:  # a demo has the recipe that was recorded
-            directory = safe(str(recipes.own_directory()))
-            for error in recipes.broken():
-                problem = error.message.removeprefix(f"{directory}/")
-                options.append(Option(text((f"✗ {problem}", "$muted")), disabled=True))
         self.recipes.show(options)
         self.recipes.highlight(self.recipe.name)
 
