@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fswizard import language
 from fswizard.disks.rights import DONE
 from fswizard.disks.set_up import Order, SetUpChoices
 from fswizard.disks.setting_up import LOCK
@@ -69,7 +70,7 @@ class PrivateMachine:
     def set_up(self, order: object, here: str = "pass") -> tuple[list[str], str, Any]:
         """The steps that were begun, what kind of error ended it, empty for none, and what it said at last."""
         done = self.run(*process(here), given=json.dumps(order))
-        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        lines = [language.from_json(json.loads(line)) for line in done.stdout.splitlines()]
         assert lines and not done.stderr, done.stderr
         if lines[-1][0] == DONE:
             lines.pop()
