@@ -56,7 +56,7 @@ def commands(plan: Plan, name: str) -> tuple[str, ...]:
         longest = LABELS[filesystem.name][1]
         label = label[:longest]
     mount = fstab_line(f"LABEL={label}", point, filesystem.mount_type, candidate.mount_options, filesystem.fsck_pass)
-    if only_mount_options_differ(plan):
+    if _only_mount_options_differ(plan):
         return (mount,)
 
     lines = [shlex.join(command) for command in making(candidate, label)]
@@ -76,7 +76,7 @@ def how_to_use(plan: Plan, name: str) -> str:
             "What is in it is lost when the machine crashes or is switched off: keep what you can't make again on a "
             "disk."
         )
-    if not _is_formatted(candidate) or not only_mount_options_differ(plan):
+    if not _is_formatted(candidate) or not _only_mount_options_differ(plan):
         return ""
     return _(
         "Only mount options differ, so nothing needs formatting: put {options} into the fourth column of the "
@@ -90,11 +90,19 @@ def _is_formatted(candidate: Candidate) -> bool:
     return not candidate.directory and bool(candidate.filesystem.mkfs_program)
 
 
-def only_mount_options_differ(plan: Plan) -> bool:
-    """Whether there are several candidates, and all of them are formatted the same way."""
+def _only_mount_options_differ(plan: Plan) -> bool:
+    """Whether there are several candidates, and all of them are formatted the same way.
+
+    Compares them as the result has them, whose options need not be in the catalogue.
+    """
     first, *others = plan.candidates
-    made = making(first)
-    return bool(others) and all(making(other) == made and other.array == first.array for other in others)
+    return bool(others) and all(_formatting(other) == _formatting(first) for other in others)
+
+
+def _formatting(candidate: Candidate) -> tuple[object, ...]:
+    """All that a candidate's mkfs depends on; a pool is made with its mount options."""
+    mount_options = candidate.mount_options if candidate.filesystem.pool else ()
+    return candidate.filesystem.name, candidate.mkfs_options, mount_options, candidate.array
 
 
 def making(candidate: Candidate, label: str = LABEL) -> Commands:

@@ -23,7 +23,7 @@ from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_WRITTEN, DIRECT_CACHED,
 from fswizard.model.plan import Member, Target
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Doubt, Failure, Result, Sample
-from fswizard.report import content
+from fswizard.report import content, render
 from tests.builders import make_drive, make_plan, make_result, make_samples, make_workload
 
 Figures = Mapping[str, Sequence[float]]
@@ -326,6 +326,19 @@ def test_commands_come_from_the_catalogue_whatever_a_result_says() -> None:
 
     unknown = replace(plan, candidates=(foreign[0], replace(foreign[1], name="evilfs")))
     assert commands(unknown, "evilfs") == ()
+
+
+@pytest.mark.parametrize(("name", "option"), [("md:raid5", "chunk"), ("luks", "cipher")])
+def test_a_result_with_options_of_arrays_and_volumes_that_nobody_knows_is_reported(name: str, option: str) -> None:
+    result = run(noisy({f"{name}+ext4": 100, f"{name}+ext4:noatime": 200, f"{name}+xfs": 90}))
+    foreign = []
+    for candidate in result.plan.candidates:
+        assert candidate.array is not None
+        array = replace(candidate.array, options={option: "evil"}, members=4)
+        foreign.append(replace(candidate, array=array))
+    result = replace(result, plan=replace(result.plan, candidates=tuple(foreign)))
+    assert "evil" not in str(conclude(result).answer.commands)
+    assert render(conclude(result), "text", full=True)
 
 
 def over_four_disks(means: Mapping[str, float]) -> Result:
