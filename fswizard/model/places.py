@@ -1,15 +1,29 @@
-"""Short names for directories, distinct and without a user's name: `home`, `archive`, `system`."""
+"""Short names for directories, distinct and without a user's name: `home`, `archive`, `system`, `ssd/test`."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
+_HOME = re.compile(r"^(/home/[^/]+|/root(?=/|$))")
+_REMOVABLE = re.compile(r"^(/run)?/media/[^/]+/")
+"""Where disks are mounted for one user, by their name."""
+
 
 def short_names(directories: Sequence[str]) -> tuple[str, ...]:
-    """A name for each, in order: what it is mounted as or called, and of several alike a number."""
-    names = [_name(PurePosixPath(directory).parts[1:]) for directory in directories]
+    """A name for each, in order: the last part of its path, or as many parts as it takes to tell it from the others.
+
+    A number follows names that differ in nothing but the user's name, which is left out.
+    """
+    paths = [_public_parts(directory) for directory in directories]
+    names = []
+    for parts in paths:
+        depth = 1
+        while depth < len(parts) and sum(other[-depth:] == parts[-depth:] for other in paths) > 1:
+            depth += 1
+        names.append("/".join(parts[-depth:]))
     used = Counter[str]()
     numbered = []
     for name in names:
@@ -18,9 +32,7 @@ def short_names(directories: Sequence[str]) -> tuple[str, ...]:
     return tuple(numbered)
 
 
-def _name(parts: tuple[str, ...]) -> str:
-    """The last part of a path below the root, unless it is the name of a user's home directory."""
-    if parts[:1] in (("home",), ("root",)):
-        within = parts[2:] if parts[0] == "home" else parts[1:]
-        return within[-1] if within else "home"
-    return parts[-1] if parts else "system"
+def _public_parts(directory: str) -> tuple[str, ...]:
+    """The parts of a path below the root without a user's name; of the root itself, `system`."""
+    path = _HOME.sub("/home", _REMOVABLE.sub("/media/", directory))
+    return PurePosixPath(path).parts[1:] or ("system",)

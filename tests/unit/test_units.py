@@ -111,12 +111,16 @@ def test_a_ratio_is_as_precise_as_one_can_read(ratio: float, text: str) -> None:
     [
         (("/home", "/"), ("home", "system")),
         (("/mnt/archive", "/mnt/backup"), ("archive", "backup")),
-        (("/mnt/a/test", "/mnt/b/test"), ("test 1", "test 2")),
+        (("/mnt/ssd/test", "/mnt/hdd/test"), ("ssd/test", "hdd/test")),
         (("/home/anne", "/media/anne/stick"), ("home", "stick")),
         (("/home/anne/one", "/home/anne/one/two"), ("one", "two")),
         (("/home/anne", "/home/bert"), ("home 1", "home 2")),
         (("/run/media/anne/stick", "/root"), ("stick", "home")),
-        (("/srv/x/data", "/var/x/data"), ("data 1", "data 2")),
+        (("/srv/x/data", "/var/x/data"), ("srv/x/data", "var/x/data")),
+        (
+            ("/home/anne/a", "/home/bert/a", "/media/anne/x/b", "/media/bert/y/b"),
+            ("home/a 1", "home/a 2", "x/b", "y/b"),
+        ),
         (("/var/tmp", "/srv"), ("tmp", "srv")),
     ],
 )
