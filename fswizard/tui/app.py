@@ -273,8 +273,10 @@ class FswizardApp(App[int]):
                 _("Run `{program} true` in this terminal first, or log in as root.", program=program),
             ) from unsupported
         if error:
-            refusal = _("{program} refused: the password was wrong, or your account may not use it. "
-                        "Nothing has started.", program=program)  # fmt: skip
+            refusal = _(
+                "{program} refused: the password was wrong, or your account may not use it. Nothing has started.",
+                program=program,
+            )
             raise Missing(refusal, _("⏎ asks again; “Compare what I have” on the first screen needs no root."))
 
     # Leaving

@@ -198,9 +198,14 @@ class Backend:
             )
         aged, beside = with_age(fitting) if choices.aged else (fitting, ())
         plan = Plan(
-            replace(recipe, workloads=recipe.measured), aged, choices.against, target,
-            drive or drive_under(target, otherwise=place), time_limit_s=choices.budget_s, beside=beside,
-        )  # fmt: skip
+            replace(recipe, workloads=recipe.measured),
+            aged,
+            choices.against,
+            target,
+            drive or drive_under(target, otherwise=place),
+            time_limit_s=choices.budget_s,
+            beside=beside,
+        )
         return within_budget(estimated(plan, self.history()), choices.write_budget_bytes)
 
     def make_plan(self, choices: WizardChoices) -> Plan:
