@@ -203,45 +203,45 @@ async def test_half_a_line_is_waited_for(tmp_path: Path) -> None:
     assert isinstance(last, RunEnded) and last.outcome == "finished"
 
 
-def test_what_a_killed_run_left_is_passed_over_and_removed() -> None:
+@pytest.fixture
+def entry() -> Path:
+    """The entry of a run, which lives as long as somebody has locked it, without its pipe."""
     folder = state_directory() / "running"
     folder.mkdir(parents=True)
-    entry, listens = folder / "run-dead.json", folder / "run-dead.orders"
-    dead = OngoingRun("/r.jsonl", "quick", "sda", "", "", 1)
-    entry.write_text(json.dumps(to_json(dead)))
-    os.mkfifo(listens)
+    entry = folder / "run-other.json"
+    entry.write_text(json.dumps(to_json(OngoingRun("/r.jsonl", "quick", "sda", "", "", 1))))
+    return entry
+
+
+def test_what_a_killed_run_left_is_passed_over_and_removed(entry: Path) -> None:
+    pipe = entry.with_suffix(".orders")
+    os.mkfifo(pipe)
     with pytest.raises(FswizardError, match="No run is in progress"):
         find_ongoing()
-    assert not entry.exists() and not listens.exists()
+    assert not entry.exists() and not pipe.exists()
 
 
 @pytest.mark.parametrize("link", [True, False])
-def test_an_order_is_written_into_a_pipe_alone(link: bool, tmp_path: Path) -> None:
-    folder, precious = state_directory() / "running", tmp_path / "precious"
-    folder.mkdir(parents=True)
-    entry, listens = folder / "run-alive.json", folder / "run-alive.orders"
-    entry.write_text(json.dumps(to_json(OngoingRun("/r.jsonl", "quick", "sda", "", "", 1))))
+def test_an_order_is_written_into_a_pipe_alone(link: bool, entry: Path, tmp_path: Path) -> None:
+    pipe, precious = entry.with_suffix(".orders"), tmp_path / "precious"
     precious.write_text("mine")
     if link:
-        listens.symlink_to(precious)
+        pipe.symlink_to(precious)
     else:
-        os.link(precious, listens)
+        os.link(precious, pipe)
     with entry.open("rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         give_order(Path("/r.jsonl"), "stop")
     assert precious.read_text() == "mine"
 
 
-def test_orders_that_nobody_reads_hold_nobody_up() -> None:
-    folder = state_directory() / "running"
-    folder.mkdir(parents=True)
-    entry, listens = folder / "run-alive.json", folder / "run-alive.orders"
-    entry.write_text(json.dumps(to_json(OngoingRun("/r.jsonl", "quick", "sda", "", "", 1))))
-    os.mkfifo(listens)
+def test_orders_that_nobody_reads_hold_nobody_up(entry: Path) -> None:
+    pipe = entry.with_suffix(".orders")
+    os.mkfifo(pipe)
     with entry.open("rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         give_order(Path("/r.jsonl"), "pause")
-        with open(os.open(listens, os.O_RDWR | os.O_NONBLOCK), "rb+", buffering=0) as orders:
+        with open(os.open(pipe, os.O_RDWR | os.O_NONBLOCK), "rb+", buffering=0) as orders:
             assert orders.read(1) is None
             while orders.write(bytes(4096)):
                 pass
