@@ -388,15 +388,15 @@ def test_a_round_in_which_the_run_was_stopped_is_measured_again(tmp_path: Path) 
     places = [tmp_path / name for name in ("place", "other")]
     places[1].mkdir()
     with tiny_run(tmp_path, "--rounds", "1..1", still_at=MEASURING, target=f"dir:{places[0]},{places[1]}") as run:
-        os.killpg(run.process.pid, signal.SIGSTOP)
-        wait_until(lambda: psutil.Process(run.process.pid).status() == "stopped", 60, "it is stopped")
-        os.killpg(run.process.pid, signal.SIGCONT)
+        pid = run.pid
+        os.kill(pid, signal.SIGSTOP)
+        wait_until(lambda: psutil.Process(pid).status() == "stopped", 60, "it is stopped")
+        os.kill(pid, signal.SIGCONT)
         run.go_on()
-        said = run.end(0)
+        run.end(0)
     result = run.result
     assert (result.outcome, result.discarded_rounds) == ("finished", (1,))
     assert "stopped" in {doubt.code for doubt in result.doubts}
-    assert "round 1 is discarded: fswizard was stopped during a round" in said
     assert {sample.round for sample in result.samples if sample.primary and sample.candidate} == {1, 2}
 
 
