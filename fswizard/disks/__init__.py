@@ -1,6 +1,6 @@
-"""Disks that a run measures on, whoever carries out what is asked of them.
+"""The disks that a run measures on.
 
-`disk.py` says what can be asked. `udisks.py` does it for scratch images without a password; `way.py` says when it can.
-`root.py` does it as root, in a run that was started as root: `rights.py` starts one, and `as_root.py` says for what
-alone it uses root's rights.
+`disk.py` has the interface. `udisks.py` implements it for scratch images, without a password, where `way.py` finds
+that possible. `root.py` implements it in a run that was started as root: `rights.py` starts such a run, and
+`as_root.py` contains every use of root privileges.
 """

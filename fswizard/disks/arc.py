@@ -1,10 +1,10 @@
-"""ZFS's own page cache, the ARC: held to a memory limit while a measured program runs on a pool of this run.
+"""Limit the size of the ARC, the page cache of ZFS, while a measured program runs on a pool of this run.
 
-It is one for all pools of a machine, and no cgroup counts it. What its limits were is kept in a file that only root can
-open, locked while a run holds the ARC down: after SIGKILL the next run that limits it puts them back.
+All pools of a machine share one ARC, and no cgroup accounts for it. The previous limits are saved in a file that only
+root can open and that is locked while a run limits the ARC. After a SIGKILL, the next run that limits it restores them.
 
-A limit of 0 means the module's own, and cannot be set back to that while the module is loaded (zfs(4), zfs_arc_max):
-so the limits that were in force are set, then the parameters as they read before.
+A parameter of 0 means the module's default, which cannot be restored while the module is loaded (zfs(4), zfs_arc_max).
+Therefore the effective limits are set first, then the parameters as they read before.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ STATISTICS = Path("/proc/spl/kstat/zfs/arcstats")
 FILE = "/run/fswizard.arc"
 LEAST_MAXIMUM_BYTES = 64 << 20
 LEAST_MINIMUM_BYTES = 32 << 20
-"""The module passes over smaller ones (arc_tuning_update in module/zfs/arc.c), and a maximum below the minimum."""
+"""The module ignores smaller values, and a maximum below the minimum (arc_tuning_update in module/zfs/arc.c)."""
 
 
 class Arc:
-    """The ARC, as far as this run holds it down."""
+    """The memory limit that this run puts on the ARC."""
 
     def __init__(self) -> None:
         self._descriptor = -1
-        """Of the locked file, while it does."""
+        """Descriptor of the locked `FILE` while the limit is in force, else -1."""
 
     def hold(self, memory_bytes: int) -> None:
-        """Until `end`; nothing where there is no ZFS, or where this run or another one holds it already."""
+        """Limit the ARC until `end`. Does nothing without ZFS, or if this run or another one limits it already."""
         if self._descriptor >= 0 or not (PARAMETERS / "zfs_arc_max").exists():
             return
         with contextlib.ExitStack() as undo, contextlib.suppress(OSError, KeyError, ValueError):
             file = os.open(FILE, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
             undo.callback(os.close, file)
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.fstat(file).st_size == 0:  # else a killed run has noted them, and left its own in force
+            if os.fstat(file).st_size == 0:  # otherwise a killed run saved them, and its own limits are still in force
                 os.pwrite(file, " ".join(map(str, _in_force())).encode(), 0)
             self._descriptor = file
             undo.pop_all()
             _set(max(memory_bytes, LEAST_MAXIMUM_BYTES), LEAST_MINIMUM_BYTES)
 
     def end(self) -> None:
-        """Put back what was."""
+        """Restore the previous limits."""
         if self._descriptor < 0:
             return
         with contextlib.suppress(OSError, ValueError):
@@ -58,15 +58,15 @@ class Arc:
 
 
 def _in_force() -> tuple[int, int, int, int]:
-    """Maximum and minimum that are in force, then the two parameters."""
+    """Effective maximum and minimum in bytes, then the parameters zfs_arc_max and zfs_arc_min as they read."""
     lines = (line.split() for line in STATISTICS.read_text("ascii").splitlines())
-    figures = {words[0]: words[2] for words in lines if len(words) == 3}
+    figures = {fields[0]: fields[2] for fields in lines if len(fields) == 3}
     maximum, minimum = (int((PARAMETERS / name).read_text()) for name in ("zfs_arc_max", "zfs_arc_min"))
     return int(figures["c_max"]), int(figures["c_min"]), maximum, minimum
 
 
 def _set(maximum: int, minimum: int) -> None:
-    """The minimum first: the module passes over a maximum below it."""
+    """Set both limits, the minimum first, as the module ignores a maximum below it."""
     _write("zfs_arc_min", minimum)
     _write("zfs_arc_max", maximum)
 

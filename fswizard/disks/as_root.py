@@ -1,7 +1,8 @@
-"""The rights of a run that was started as root: all it does, it does as its user, but for what goes through here.
+"""Privileges of a run that was started as root: everything outside this module runs as the user.
 
-The effective user of the process is the user; root is its real one. So a file is opened, and a directory made, with the
-user's rights alone, and no path that others can change leads root anywhere. Programs get root's rights back one by one.
+The effective UID of the process is the user's, its real UID is root. Files and directories are therefore opened and
+made with the user's permissions, and root never follows a path that others can change. Programs regain root privileges
+one by one, through this module.
 """
 
 from __future__ import annotations
@@ -28,23 +29,22 @@ from fswizard.system.system_calls import closing, keeping_death_signal
 
 ROOT = 0
 ROOT_PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin"
-"""Without /usr/local, which some distributions let a group write."""
+"""Excludes /usr/local, which is group-writable on some distributions."""
 ROOT_ENVIRONMENT = {"PATH": ROOT_PATH, "LC_ALL": "C.UTF-8", "DM_DISABLE_UDEV": "1"}
-"""All that programs of root's get. They make the node of a volume of the device mapper themselves: udev, which watches
-another, sees no write."""
+"""Complete environment of programs run as root. With DM_DISABLE_UDEV they make device mapper nodes themselves."""
 WORKLOAD_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:/run/current-system/sw/bin"
 PASSED_ON = (
     "PATH", "LC_ALL", "TMPDIR", "HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "BORG_BASE_DIR", "BORG_PASSPHRASE",
 )  # fmt: skip
-"""Variables that a workload is given. None of them means anything to the loader."""
+"""Environment variables that workloads get. The dynamic loader interprets none of them."""
 NIX_STORE = "/nix/store"
-"""Its group adds packages; the sticky bit and the owner keep those that are there as they are."""
+"""Group-writable, but sticky: members of the group can add packages and cannot change existing ones."""
 END_LIMIT_S, PAUSE_S = 10.0, 0.01
 WITHOUT_RIGHTS = ("--no-new-privs", "--bounding-set=-all", "--inh-caps=-all", "--")
 
 
 def caller(environment: Mapping[str, str]) -> pwd.struct_passwd:
-    """Who called sudo, doas or pkexec; root where nobody else is known. Refused where there is no such account."""
+    """Account that called sudo, doas or pkexec, otherwise root. Raises Refused if the account does not exist."""
     try:
         for name in ("SUDO_UID", "PKEXEC_UID"):
             if name in environment:
@@ -56,20 +56,20 @@ def caller(environment: Mapping[str, str]) -> pwd.struct_passwd:
         raise Refused(_("The account that asked for root's rights is not in the user database.")) from error
 
 
-def become(user: pwd.struct_passwd, further: Mapping[str, str]) -> None:
-    """Act as `user` from here on, with an environment of `further` variables and the usual ones."""
+def become(user: pwd.struct_passwd, extra: Mapping[str, str]) -> None:
+    """Act as `user` from here on, with the default environment and the `extra` variables."""
     os.umask(0o022)
-    with keeping_death_signal():  # or `unshare --kill-child` would not end this process any more
+    with keeping_death_signal():  # otherwise `unshare --kill-child` would no longer end this process
         os.setgroups(os.getgrouplist(user.pw_name, user.pw_gid))
         os.setegid(user.pw_gid)
         os.seteuid(user.pw_uid)
     os.environ.clear()
-    os.environ.update(PATH=WORKLOAD_PATH, HOME=user.pw_dir, USER=user.pw_name, LC_ALL="C.UTF-8", **further)
+    os.environ.update(PATH=WORKLOAD_PATH, HOME=user.pw_dir, USER=user.pw_name, LC_ALL="C.UTF-8", **extra)
 
 
 @contextlib.contextmanager
 def root() -> Iterator[None]:
-    """Root's rights for what cannot be left to a program, such as a request to a device: no path of others' in it."""
+    """Run a block as root, for system calls that no program makes. Never pass it a path that others can change."""
     uid, gid = os.geteuid(), os.getegid()
     with keeping_death_signal():
         os.seteuid(ROOT)
@@ -83,7 +83,10 @@ def root() -> Iterator[None]:
 
 @cache
 def find(name: str) -> str:
-    """Path of a program that nobody but root can change; Missing or Refused where there is none."""
+    """Path of a program that only root can change.
+
+    Raises Missing if it is not installed, and Refused if others can change it.
+    """
     path = shutil.which(name, path=ROOT_PATH)
     if path is None:
         raise Missing(
@@ -92,16 +95,16 @@ def find(name: str) -> str:
         )
     if entry := changeable_by_others(path, lambda shared: shared == NIX_STORE):
         raise Refused(_("{path} is not run as root: others can change {entry}.", path=safe(path), entry=safe(entry)))
-    return os.path.realpath(path)  # no link is followed once more when it is run
+    return os.path.realpath(path)  # so that no link is followed again when it is run
 
 
 def changeable_by_others(path: str, sticky: Callable[[str], bool] = lambda shared: True) -> str:
-    """What on the way to `path` anybody but root can rename or replace; empty for nothing.
+    """First component of `path` that anybody but root can rename or replace; empty if there is none.
 
-    The way leads through every link, and through those within it. In directories of which `sticky` says so, the sticky
-    bit keeps others from what is root's. Raises OSError where there is no such way.
+    Symbolic links are followed and checked component by component. Shared directories pass if they have the sticky bit
+    and `sticky` accepts their path. Raises OSError if the path does not exist.
     """
-    os.stat(path)  # ends where links lead to each other
+    os.stat(path)  # raises an error for links in a loop
     entry, rest = Path("/"), [*reversed(Path(path).absolute().parts)]
     while rest:
         entry /= rest.pop()
@@ -117,51 +120,51 @@ def changeable_by_others(path: str, sticky: Callable[[str], bool] = lambda share
 
 
 async def start(
-    argv: Sequence[str], *, cwd: str = "/", env: Mapping[str, str] = ROOT_ENVIRONMENT, given: bytes = b"",
+    argv: Sequence[str], *, cwd: str = "/", env: Mapping[str, str] = ROOT_ENVIRONMENT, stdin: bytes = b"",
     prefix: Sequence[str] = (),
 ) -> LocalProcess:  # fmt: skip
-    """Start a program as root, which reads what is `given`; `prefix` are words before its own that become it."""
-    words = (*prefix, *argv)
-    path, started, pipe = find(words[0]), clock.monotonic(), asyncio.subprocess.PIPE
+    """Start a program as root with `stdin` as its standard input; `prefix` is a command that executes `argv`."""
+    command = (*prefix, *argv)
+    path, started, pipe = find(command[0]), clock.monotonic(), asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
-        *words, executable=path, stdin=pipe if given else asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe,
+        *command, executable=path, stdin=pipe if stdin else asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe,
         cwd=cwd, env=dict(env), start_new_session=True, user=ROOT, group=ROOT,
     )  # fmt: skip
     if process.stdin is not None:
         with contextlib.suppress(OSError):
-            process.stdin.write(given)
+            process.stdin.write(stdin)
             process.stdin.close()
     return LocalProcess(tuple(argv), process, started)
 
 
 waits_for_disk: list[timeouts.NoAnswer] = []
-"""Nothing more is done as root once a program waits for a disk in vain: the next one would wait as well."""
+"""Error of a program that hung on a disk. No further program is run as root then, as it would hang, too."""
 
 
-async def finish(argv: Sequence[str], *, given: bytes = b"") -> Finished:
-    """Run a program as root to its end; RunFailed where it does not come to it in time."""
+async def finish(argv: Sequence[str], *, stdin: bytes = b"") -> Finished:
+    """Run a program as root to its end. Raises RunFailed if it takes too long."""
     if waits_for_disk:
         raise waits_for_disk[0]
     try:
-        return await timeouts.ended(await start(argv, given=given), argv[0])
+        return await timeouts.ended(await start(argv, stdin=stdin), argv[0])
     except timeouts.NoAnswer as error:
         waits_for_disk.append(error)
         raise
 
 
-def run(argv: Sequence[str], limit_s: float | None = None, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    """Run a program as root to its end, which no terminal's signal reaches; what it says and its exit code.
+def run(argv: Sequence[str], limit_s: float | None = None, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    """Run a program as root to its end, out of reach of the terminal's signals.
 
-    TimeoutExpired where it takes longer.
+    Raises TimeoutExpired if it takes longer than `limit_s` seconds.
     """
     return subprocess.run(
-        argv, executable=find(argv[0]), env=ROOT_ENVIRONMENT, input=given, capture_output=True, timeout=limit_s,
+        argv, executable=find(argv[0]), env=ROOT_ENVIRONMENT, input=stdin, capture_output=True, timeout=limit_s,
         check=False, cwd="/", start_new_session=True, user=ROOT, group=ROOT,
     )  # fmt: skip
 
 
 async def end(name: str) -> None:
-    """End the programs of this PID namespace that are called `name`, by force where that takes too long."""
+    """Terminate the programs called `name` in this PID namespace, and kill them after `END_LIMIT_S`."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         deadline = clock.monotonic() + END_LIMIT_S
         while _signal(name, number) and clock.monotonic() < deadline:
@@ -169,24 +172,24 @@ async def end(name: str) -> None:
 
 
 def _signal(name: str, number: int) -> bool:
-    """Send a signal to programs called `name`; whether there is one that has not ended.
+    """Send a signal to the programs called `name`; returns whether any was still running.
 
-    /proc may be that of a namespace above, with other numbers. The kernel refuses a signal to a process that is not in
-    this one (pidfd_send_signal(2)).
+    /proc may belong to a parent PID namespace, with other PIDs. The kernel rejects signals to processes outside this
+    namespace (pidfd_send_signal(2)).
     """
-    found = False
+    running = False
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError), root(), closing(os.open(process, os.O_RDONLY | os.O_CLOEXEC)) as pidfd:
-            if (process / "cmdline").read_bytes().startswith(os.fsencode(f"{name}\0")):  # one that has ended has none
+            if (process / "cmdline").read_bytes().startswith(os.fsencode(f"{name}\0")):  # empty after it has ended
                 signal.pidfd_send_signal(pidfd, number)
-                found = True
-    return found
+                running = True
+    return running
 
 
 async def start_workload(
     argv: Sequence[str], *, cwd: str, env: Mapping[str, str], prefix: Sequence[str] = ()
 ) -> LocalProcess:
-    """Start a program as the user, without any right but theirs; `prefix` is run before, as root, and becomes it."""
+    """Start a program as the user, with all privileges dropped; `prefix` is a command run as root that executes it."""
     uid, gid = os.geteuid(), os.getegid()
     user = pwd.getpwuid(uid)
     environment = {"PATH": WORKLOAD_PATH, "HOME": user.pw_dir, "TMPDIR": "/tmp", "LC_ALL": "C.UTF-8", **env}

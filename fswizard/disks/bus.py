@@ -1,9 +1,9 @@
-"""udisks2 over D-Bus: what the active user of a desktop may do to a loop device on a file of theirs.
+"""udisks2 over D-Bus: operations on loop devices that polkit allows the active user of a desktop.
 
-Nothing here waits for a password: every call says `auth.no_user_interaction`, so polkit answers yes or no at once.
+No call waits for a password: each sets `auth.no_user_interaction`, so polkit answers at once.
 
-A child outlives its run, and takes away the loop devices of a run that was killed. It reads the names of the run's
-images from a pipe. The end of the pipe is the end of the run, however it came.
+A child process outlives the run and detaches the loop devices of a run that was killed. It reads the names of the run's
+images from a pipe, which is closed when the run ends for whatever reason.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ POLKIT = DBusAddress(
     "/org/freedesktop/PolicyKit1/Authority", "org.freedesktop.PolicyKit1", "org.freedesktop.PolicyKit1.Authority"
 )
 LIMIT_S = 25.0
-"""For one question, as D-Bus programs usually have it."""
+"""Timeout of a query; the usual default of D-Bus clients."""
 WORK_S = 600.0
-"""For what may wait for a busy disk, or for a driver to be loaded."""
+"""Timeout of calls that may wait for a busy disk or for a driver to load."""
 RELEASE_S = 30.0
-"""For programs of a run that was killed to be gone, and what they wrote to reach the disk."""
+"""Time for the programs of a killed run to end and for their data to reach the disk."""
 PAUSE_S = 0.1
 ACTIONS = ("loop-setup", "filesystem-mount", "modify-device")
-"""Of polkit's actions of udisks2: what a run on an image asks for."""
+"""The polkit actions of udisks2 that a run on an image needs."""
 IMAGE = "FSWIZARD_IMAGE"
-"""In the environment of every program that a run starts on its image: the image's name."""
+"""Environment variable with the name of the image, set for every program that a run starts on it."""
 
 
 class BusError(FswizardError):
-    """A call that was not carried out."""
+    """A D-Bus call failed."""
 
     def __init__(self, name: str, text: str) -> None:
         super().__init__(text or name)
         self.name = name
-        """The last part of D-Bus' name for it, such as `AlreadyMounted`, `DeviceBusy`, `OptionNotPermitted`."""
+        """Last part of the D-Bus error name, such as `AlreadyMounted`, `DeviceBusy` or `OptionNotPermitted`."""
 
 
 class Loop(NamedTuple):
@@ -59,11 +59,11 @@ class Loop(NamedTuple):
     name: str
     """Kernel name, such as `loop0`."""
     file: str
-    """The file as the kernel names it; behind that of a file without a name stands ` (deleted)`."""
+    """Path of the backing file as the kernel shows it; ends in ` (deleted)` for an unlinked file."""
 
 
 class Bus:
-    """A connection to the system's bus. Its calls block; it may be used by several threads in turn."""
+    """A connection to the system bus. Calls block; threads may share it."""
 
     def __init__(self) -> None:
         """Raises BusError where there is no bus."""
@@ -77,59 +77,59 @@ class Bus:
         self._connection.close()
 
     def version(self) -> tuple[int, ...]:
-        """Version of udisks2, such as (2, 9, 4); starts it where it is installed. BusError where it is not."""
+        """Version of udisks2, such as (2, 9, 4). Starts the service; raises BusError if it is not installed."""
         text = self._property("Manager", "Manager", "Version")
         return tuple(int(part) for part in text.split(".") if part.isdecimal())
 
     def is_allowed(self) -> bool:
-        """Whether polkit allows all `ACTIONS` to this process without a password."""
+        """Whether polkit allows this process all `ACTIONS` without a password."""
         pid = os.getpid()
         started = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
         subject = ("unix-process", {"pid": ("u", pid), "start-time": ("t", started)})
         for action in ACTIONS:
-            words: tuple[Any, ...] = (subject, f"org.freedesktop.udisks2.{action}", {}, 0, "")
-            if not self._call(new_method_call(POLKIT, "CheckAuthorization", "(sa{sv})sa{ss}us", words))[0][0]:
+            query: tuple[Any, ...] = (subject, f"org.freedesktop.udisks2.{action}", {}, 0, "")
+            if not self._call(new_method_call(POLKIT, "CheckAuthorization", "(sa{sv})sa{ss}us", query))[0][0]:
                 return False
         return True
 
     def set_up(self, file: int) -> str:
-        """Attach a loop device to an open file; its kernel name. Direct I/O where the file is open with O_DIRECT."""
+        """Attach a loop device to an open file, with direct I/O if that has O_DIRECT; returns the kernel name."""
         options = {"no-part-scan": ("b", True)}
         return str(self._order("Manager", "Manager", "LoopSetup", "h", file, options=options)[0]).rpartition("/")[2]
 
     def format(self, name: str, kind: str) -> None:
-        """Make a filesystem with its default options, whose root directory is the user's."""
+        """Make a filesystem with its default options and a root directory that belongs to the user."""
         options = {"take-ownership": ("b", True), "no-discard": ("b", True)}
         self._order(f"block_devices/{name}", "Block", "Format", "s", kind, options=options)
 
     def mount(self, name: str, options: str) -> str:
-        """Mount it with these options, separated by commas, besides those that udisks2 always adds; the directory."""
-        words = {"options": ("s", options)}
-        return str(self._order(f"block_devices/{name}", "Filesystem", "Mount", options=words)[0])
+        """Mount with comma-separated options and those that udisks2 always adds; returns the mount point."""
+        arguments = {"options": ("s", options)}
+        return str(self._order(f"block_devices/{name}", "Filesystem", "Mount", options=arguments)[0])
 
     def rescan(self, name: str) -> None:
-        """Have udev look at what is on the device."""
+        """Have udev probe the contents of the device again."""
         self._order(f"block_devices/{name}", "Block", "Rescan")
 
     def unmount(self, name: str, limit_s: float = WORK_S) -> None:
         self._order(f"block_devices/{name}", "Filesystem", "Unmount", limit_s=limit_s)
 
     def delete(self, name: str) -> None:
-        """Detach a loop device that this user has attached."""
+        """Detach a loop device that this user attached."""
         self._order(f"block_devices/{name}", "Loop", "Delete")
 
     def is_own(self, name: str) -> bool:
-        """Whether this user has attached the loop device, as udisks2 knows."""
+        """Whether this user attached the loop device, according to udisks2."""
         return bool(self._property(f"block_devices/{name}", "Loop", "SetupByUID") == os.getuid())
 
     def _order(
         self, path: str, interface: str, method: str, signature: str = "", *values: Any,
         options: Mapping[str, tuple[str, Any]] | None = None, limit_s: float = WORK_S,
     ) -> tuple[Any, ...]:  # fmt: skip
-        """A method of udisks2, all of which take options last."""
+        """Call a method of udisks2. All its methods take a dictionary of options as the last argument."""
         address = DBusAddress(f"{OBJECTS}/{path}", UDISKS, f"{UDISKS}.{interface}")
-        words = {"auth.no_user_interaction": ("b", True), **(options or {})}
-        return self._call(new_method_call(address, method, f"{signature}a{{sv}}", (*values, words)), limit_s)
+        arguments = {"auth.no_user_interaction": ("b", True), **(options or {})}
+        return self._call(new_method_call(address, method, f"{signature}a{{sv}}", (*values, arguments)), limit_s)
 
     def _property(self, path: str, interface: str, name: str) -> Any:
         address = DBusAddress(f"{OBJECTS}/{path}", UDISKS, f"{UDISKS}.{interface}")
@@ -149,17 +149,17 @@ class Bus:
 
 
 def loops() -> tuple[Loop, ...]:
-    """The loop devices of this machine that are attached to a file."""
-    found = []
+    """All loop devices of this machine that are attached to a file."""
+    attached = []
     for name in HERE.names("/sys/block"):
-        if file := HERE.bytes(f"/sys/block/{name}/loop/backing_file"):  # a line, of a path that may have several
-            found.append(Loop(name, os.fsdecode(file.removesuffix(b"\n"))))
-    return tuple(found)
+        if file := HERE.bytes(f"/sys/block/{name}/loop/backing_file"):  # path and newline; a path may contain newlines
+            attached.append(Loop(name, os.fsdecode(file.removesuffix(b"\n"))))
+    return tuple(attached)
 
 
 @contextlib.contextmanager
 def undoer() -> Iterator[Callable[[str], None]]:
-    """The child, seen from the run: what tells it of an image, before that becomes a device."""
+    """Run the child process, and yield a function that registers an image with it before the image is attached."""
     code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import main; main()"
     child = commands.watcher([sys.executable, "-c", code])
     pipe = child.stdin
@@ -185,25 +185,25 @@ def main() -> None:
 
 
 def release(images: Collection[str]) -> tuple[Loop, ...]:
-    """End what uses the loop devices on these files, unmount them, and detach them; those that could not be."""
+    """Kill the workloads on the loop devices of `images`, unmount and detach them; returns those that remain."""
     deadline = clock.monotonic() + RELEASE_S
-    while found := tuple(loop for loop in loops() if loop.file in images):
+    while attached := tuple(loop for loop in loops() if loop.file in images):
         with contextlib.suppress(BusError), contextlib.closing(Bus()) as bus:
-            for loop in found:
+            for loop in attached:
                 if not bus.is_own(loop.name):
                     continue
                 _kill_workloads(loop.file)
-                with contextlib.suppress(BusError):  # NotMounted, above all
+                with contextlib.suppress(BusError):  # usually NotMounted
                     bus.unmount(loop.name, RELEASE_S)
                 bus.delete(loop.name)
         if clock.monotonic() > deadline:
             break
         clock.sleep(PAUSE_S)
-    return found
+    return attached
 
 
 def _kill_workloads(image: str) -> None:
-    """Kill the programs that a run has started on its image."""
+    """Kill the programs that a run started on this image."""
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):  # another user's, or it has ended
             if process.environ().get(IMAGE) == image:

@@ -1,6 +1,6 @@
-"""Where to measure, as chosen: directories, images, or partitions and disks that the user gives up.
+"""The target that the user chose: directories, scratch images, or partitions and disks to be erased.
 
-Of these: what stands against it, what is lost, and how it is confirmed.
+For devices this module finds the reasons against erasing them and the losses, and checks the confirmation.
 """
 
 from __future__ import annotations
@@ -38,41 +38,44 @@ HOW_TO_WRITE = N_(
 
 @dataclass(frozen=True, slots=True)
 class TargetChoice:
-    """Where to measure, as chosen; empty fields are filled in by the plan."""
+    """A target as the user chose it; the plan fills in empty fields."""
 
     kind: str = "image"
     path: str = ""
-    """Image: a directory. Directories: separated by commas. Device: its stable name."""
+    """Directory of the image, comma-separated directories, or the stable path of the device."""
     size_bytes: int = 0
-    """Of each image."""
+    """Size of each image; 0 for the minimum of the recipe."""
     serial: str | None = None
-    """Device: its serial number or the like, typed to confirm that all on it may be lost; of several, with commas."""
+    """Identifiers, such as serial numbers, that the user typed to confirm erasing the devices; comma-separated."""
     others: tuple[str, ...] = ()
-    """The paths of further devices, or the directories of further images."""
+    """Paths of the second and later devices, or directories of the second and later images."""
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A partition or whole disk that could be measured on, or why it cannot."""
+    """A partition or whole disk as a possible target, with the reason if it is refused."""
 
     path: str
-    """Its stable name; the kernel's own where there is none."""
+    """Stable path of the device, or its kernel path if there is no stable one."""
     name: str
     """Kernel name."""
     size_bytes: int
     whole: bool
-    """A whole disk, not a partition of one."""
+    """Whether it is a whole disk, and no partition."""
     empty: bool
-    """Whether all of it could be looked at, and nothing is on it."""
+    """Whether the whole device could be probed and holds nothing."""
     losses: tuple[str, ...]
-    """What would be lost, a sentence each."""
+    """One sentence for each thing that would be lost."""
     refused: Refused | None = None
-    """What stands against it, in the words of the command line."""
+    """The error that the command line would report for it."""
 
 
 def parse_target(text: str) -> TargetChoice:
-    """`image:SIZE@DIR`, `images:4xSIZE@DIR`, `images:SIZE@DIR,DIR`, `dir:PATH,PATH`, `device:PATH` or
-    `devices:PATH,PATH`; a directory is one for an image, and a path in /dev a device. UsageError otherwise."""
+    """Parse a target as written on the command line.
+
+    Forms: `image:SIZE@DIR`, `images:4xSIZE@DIR`, `images:SIZE@DIR,DIR`, `dir:PATH,PATH`, `device:PATH`,
+    `devices:PATH,PATH`, a directory for an image, or a path in /dev. Raises UsageError for anything else.
+    """
     if os.path.isdir(text):
         text = f"image:@{text}"
     elif text.startswith("/dev/"):
@@ -97,7 +100,7 @@ def parse_target(text: str) -> TargetChoice:
 
 
 def _several(kind: str, paths: Sequence[str], size: str = "") -> TargetChoice:
-    """ValueError where they are too few or too many."""
+    """A target with several members. Raises ValueError if they are fewer than 2 or more than `MOST_MEMBERS`."""
     if not 2 <= len(paths) <= MOST_MEMBERS:
         raise ValueError(_("it names {count}, but takes 2 to {most}", count=len(paths), most=MOST_MEMBERS))
     return _choice(kind, [path.strip() for path in paths], size)
@@ -110,11 +113,10 @@ def _choice(kind: str, paths: Sequence[str], size: str = "") -> TargetChoice:
 def plan_target(
     chosen: TargetChoice, recipe: Recipe, drive: Drive | None
 ) -> tuple[Target, tuple[str, ...], Drive | None]:
-    """The target, what would be lost on it, and its disk, where that was asked about already.
+    """Return the target, the losses as sentences, and the drive if this had to query it.
 
-    `drive` is where an image goes whose directory is not named.
-
-    Raises UsageError where it cannot be, Refused where data could be lost.
+    `drive` is the one for images without a directory. Raises UsageError if the target is impossible, and Refused if
+    data could be lost.
     """
     brought_bytes = brought(workload.job for workload in recipe.workloads)
     paths = (chosen.path, *chosen.others)
@@ -146,15 +148,15 @@ def plan_target(
 def _plan_devices(
     paths: Sequence[str], typed: str | None, recipe: Recipe
 ) -> tuple[Target, tuple[str, ...], Drive | None]:
-    """As `plan_target`; each disk is asked about itself. Refused where anything stands against formatting one.
+    """Plan devices as `plan_target` does, after querying each disk. Raises Refused if one must not be erased.
 
-    `typed` confirms them, of several with commas between. Without it the plan can be shown; `require_confirmation`
-    keeps it from being carried out.
+    `typed` is the comma-separated confirmation. Without it the plan can be shown, but `require_confirmation` prevents
+    its execution.
     """
-    found = [find_device(path) for path in paths]
-    drives = [details(target.drive) for target in found]
-    targets = list(map(_healthy_as, found, drives))
-    _require_apart(targets)
+    devices = [find_device(path) for path in paths]
+    drives = [details(target.drive) for target in devices]
+    targets = list(map(_with_health, devices, drives))
+    _require_separate_disks(targets)
     members = []
     for target, serial in zip(targets, _serial_of_each(targets, typed)):
         if refused := refusal(target, serial, recipe.image_bytes // len(targets)):
@@ -165,7 +167,7 @@ def _plan_devices(
 
 
 def _refuse_filling(recipe: Recipe) -> None:
-    """Refused where a recipe would fill the filesystems of directories."""
+    """Raise Refused if the recipe fills filesystems, which must not happen to the user's own."""
     if any(workload.job.fill_percent for workload in recipe.workloads):
         raise Refused(
             _("The recipe {recipe} fills the filesystem, and there are files of yours on it.", recipe=recipe.name),
@@ -174,7 +176,7 @@ def _refuse_filling(recipe: Recipe) -> None:
 
 
 def require_plausible(target: Target, recipe: Recipe) -> None:
-    """UsageError or Refused where a target that comes from a file is none that `plan_target` makes."""
+    """Raise UsageError or Refused if a target read from a file is not one that `plan_target` could make."""
     if target.kind == "directory":
         _refuse_filling(recipe)
         return
@@ -191,7 +193,7 @@ def require_plausible(target: Target, recipe: Recipe) -> None:
 
 
 def require_still_there(plan: Plan) -> None:
-    """UsageError where the target that `plan` was begun on has moved, or can't be resumed."""
+    """Raise UsageError if the target of an interrupted run has moved, or if a run on it can't be resumed."""
     target, members = plan.target, plan.target.members
     if target.kind == "device":
         raise UsageError(
@@ -215,7 +217,7 @@ def require_still_there(plan: Plan) -> None:
         return
     directories = [locations.checked_directory(member.path) for member in members]
     moved = locations.require_space(directories, target.size_bytes) != [member.host_filesystem for member in members]
-    if moved or _known_by(plan.drive) != _known_by(drive_under(target)):
+    if moved or _identity(plan.drive) != _identity(drive_under(target)):
         names = safe(", ".join(dict.fromkeys(directories)))
         raise UsageError(
             _("{names} is no longer on the disk that this run started on.", names=names),
@@ -223,25 +225,26 @@ def require_still_there(plan: Plan) -> None:
         )
 
 
-def _known_by(drive: Drive | None) -> str:
+def _identity(drive: Drive | None) -> str:
+    """Serial number, model or kernel name of a drive, whichever is known first; empty without a drive."""
     return (drive.serial or drive.model or drive.name) if drive else ""
 
 
 def drive_at(chosen: TargetChoice) -> Drive | None:
-    """The disk that a target is, or its first image will lie on, before there is a plan; None if unknown."""
+    """Disk of a chosen device, or of the first image, before there is a plan; None if unknown."""
     if chosen.kind == "directory":
         return None
     return place_of(chosen.path or locations.default_directory())
 
 
 def drive_under(target: Target, otherwise: str = "", *, asking: bool = False) -> Drive | None:
-    """The disk that a target lies on; several as one, None if unknown.
+    """Disk of a target, composed of several if it has several; None if unknown.
 
-    `otherwise` is where to look for a target without a path of its own. With `asking` each disk is asked about itself,
-    shingles above all, as far as it answers soon.
+    `otherwise` is the path for members without one. With `asking`, each disk is queried for its details, in particular
+    for SMR, within `DISK_ANSWERS_S`.
     """
-    places = map(place_of, dict.fromkeys(member.path or otherwise for member in target.members))
-    drives = list({drive.name: drive for drive in places if drive is not None}.values())
+    located = map(place_of, dict.fromkeys(member.path or otherwise for member in target.members))
+    drives = list({drive.name: drive for drive in located if drive is not None}.values())
     return _as_one([details(drive, timeout_s=DISK_ANSWERS_S) for drive in drives] if asking else drives)
 
 
@@ -250,26 +253,27 @@ def _as_one(drives: Sequence[Drive]) -> Drive | None:
 
 
 def offers(drive: Drive, minimum_bytes: int) -> tuple[Offer, ...]:
-    """The partitions of `drive` and the whole of it as targets of at least `minimum_bytes`; nothing is changed.
+    """List the partitions of `drive` and the whole disk as possible targets of at least `minimum_bytes`. Read-only.
 
-    Its health is taken from `drive`. What is gone meanwhile is left out.
+    Their health is that of `drive`. Devices that have vanished are left out.
     """
     offered = []
     for name in dict.fromkeys((*(part.name for part in drive.partitions), drive.name)):
         with contextlib.suppress(FswizardError):
-            target = _healthy_as(find_device(path_of(name)), drive)
+            target = _with_health(find_device(path_of(name)), drive)
             refused, size_bytes = refusal(target, None, minimum_bytes), target.device.size_bytes
             lost = losses(target)
             offered.append(Offer(target.path, name, size_bytes, target.whole, target.empty, lost, refused))
     return tuple(offered)
 
 
-def _healthy_as(target: DeviceTarget, drive: Drive) -> DeviceTarget:
+def _with_health(target: DeviceTarget, drive: Drive) -> DeviceTarget:
+    """`target` with the health of `drive`."""
     return replace(target, drive=replace(target.drive, health=drive.health))
 
 
 def refusal(target: DeviceTarget, serial: str | None, minimum_bytes: int) -> Refused | None:
-    """What stands against erasing it, as one error; None where nothing does."""
+    """All reasons against erasing a device, as one error; None if there is none."""
     against = refusals(target, serial, minimum_bytes=minimum_bytes)
     return Refused(joined([refusal.text for refusal in against]), against[0].hint) if against else None
 
@@ -278,8 +282,8 @@ def _losses(targets: Sequence[DeviceTarget]) -> tuple[str, ...]:
     return tuple(loss for target in targets for loss in losses(target))
 
 
-def _require_apart(targets: Sequence[DeviceTarget]) -> None:
-    """Several are disks of their own: two partitions of one would wait for the same heads, and fail together."""
+def _require_separate_disks(targets: Sequence[DeviceTarget]) -> None:
+    """Raise Refused if two targets are on one disk: they would share its heads and fail together."""
     for target, second in itertools.combinations(targets, 2):
         device, other = target.device, second.device
         if other.disk in target.facts.contents:  # by whatever path to it
@@ -296,13 +300,16 @@ def _require_apart(targets: Sequence[DeviceTarget]) -> None:
 
 
 def _serial_of_each(targets: Sequence[DeviceTarget], typed: str | None) -> Sequence[str | None]:
-    """Which of the serial numbers that were typed, with commas between, confirms which device; Refused where one is
-    left over or missing. None for each where one of the devices cannot be confirmed at all."""
+    """Assign the comma-separated identifiers that the user typed to the devices that they confirm.
+
+    Returns None for each device if nothing was typed for several, or if one of them has no identifier. Raises Refused
+    if an identifier is missing or left over.
+    """
     if len(targets) == 1:
         return [typed]
     if typed is None or not all(target.identifiers for target in targets):
         return [None] * len(targets)
-    rest, each = [serial.strip() for serial in typed.split(",") if serial.strip()], list[str]()
+    rest, assigned = [serial.strip() for serial in typed.split(",") if serial.strip()], list[str]()
     for target in targets:
         serial = next((serial for serial in rest if serial in target.identifiers), None)
         if serial is None:
@@ -312,17 +319,17 @@ def _serial_of_each(targets: Sequence[DeviceTarget], typed: str | None) -> Seque
                 _("Check which disks they are; the {kind} of {device} is {value}", **device, value=target.identifier),
             )
         rest.remove(serial)
-        each.append(serial)
+        assigned.append(serial)
     if rest:
         raise Refused(
             _("'{text}' confirms none of the devices.", text=safe(",".join(rest))),
             _("Give what confirms each device once, and nothing else."),
         )
-    return each
+    return assigned
 
 
 def require_confirmation(plan: Plan) -> None:
-    """Refused for a device that nothing typed confirms."""
+    """Raise Refused if the user has not confirmed erasing the devices of `plan`."""
     if plan.target.kind == "device" and not plan.target.confirmed:
         paths = ", ".join(member.path for member in plan.target.members)
         raise Refused(
@@ -332,7 +339,7 @@ def require_confirmation(plan: Plan) -> None:
 
 
 def how_to_confirm(plan: Plan) -> str:
-    """What has to be typed before the devices of `plan` are erased."""
+    """Hint with the `--erase` option that confirms erasing the devices of `plan`."""
     devices = devices_of(plan)
     kinds = ", ".join(dict.fromkeys(device.kind for device in devices))
     serials = ",".join(device.identifier for device in devices)
@@ -346,8 +353,10 @@ def how_to_confirm(plan: Plan) -> str:
 
 
 def confirmed(plan: Plan, typed: str) -> Plan:
-    """The plan, ready to be carried out. Refused where `typed` does not confirm the device, or where the device, or
-    its contents, changed since the plan was made."""
+    """Return the plan with the devices confirmed by `typed`.
+
+    Raises Refused if `typed` does not confirm them, or if a device or its contents changed since the plan was made.
+    """
     serials = _serial_of_each(devices_of(plan), typed)
     members = [replace(member, identifier=serial or "") for member, serial in zip(plan.target.members, serials)]
     plan = replace(plan, target=Target.of("device", members))
@@ -355,16 +364,16 @@ def confirmed(plan: Plan, typed: str) -> Plan:
     return plan
 
 
-def require_unchanged(plan: Plan, *, held: bool = False) -> tuple[DeviceTarget, ...]:
-    """The devices. Refused where one, or its contents, are not what the user was shown any more.
+def require_unchanged(plan: Plan, *, claimed: bool = False) -> tuple[DeviceTarget, ...]:
+    """Return the devices of `plan`. Raises Refused if a device or its contents differ from what the user reviewed.
 
-    `held` by this run, it is open: then what uses it was checked as root a moment before.
+    With `claimed`, this run has the devices open, and their users have just been checked as root.
     """
     members, targets = plan.target.members, devices_of(plan)
-    _require_apart(targets)
+    _require_separate_disks(targets)
     for member, target in zip(members, targets):
         device, least_bytes = target.device, plan.recipe.image_bytes // len(members)
-        if not held and (refused := refusal(target, member.identifier, least_bytes)):
+        if not claimed and (refused := refusal(target, member.identifier, least_bytes)):
             raise refused
         if (device.number, device.diskseq, device.size_bytes) != (member.number, member.diskseq, member.size_bytes):
             raise Refused(
@@ -379,7 +388,7 @@ def require_unchanged(plan: Plan, *, held: bool = False) -> tuple[DeviceTarget, 
 
 
 def devices_of(plan: Plan) -> tuple[DeviceTarget, ...]:
-    """What is erased to carry out `plan`, each to be confirmed. Refused where nothing confirms one any more."""
+    """The devices that `plan` erases. Raises Refused if one has no identifier left to confirm it with."""
     targets = tuple(find_device(member.path) for member in plan.target.members)
     for target in targets:
         if not target.identifiers:

@@ -1,4 +1,4 @@
-"""A disk or partition that the user gave up for formatting: every check as root, the locks, and its identity."""
+"""Claim a disk or partition that the user confirmed for formatting: all checks as root, locks, and identity."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ from fswizard.system.block_device import HERE, Device, look_at, path_of
 from fswizard.system.system_calls import closing
 
 BLKROGET, BLKGETSIZE64, BLKGETDISKSEQ = 0x125E, 0x80081272, 0x80081280
-LOOK_LIMIT_S = 10
+PROBE_LIMIT_S = 10
+"""Timeout of the programs that probe a disk."""
 GONE = (errno.ENOENT, errno.ENXIO, errno.ENODEV, errno.ENOMEDIUM)
-"""Error numbers of opening a device after its disk was pulled."""
+"""Error numbers of open(2) for a device that was unplugged."""
 FAILING = 8
 """Bit 3 of smartctl's exit status."""
 FOUND, NOTHING, AMBIVALENT = 0, 2, 8
@@ -35,14 +36,14 @@ BCACHEFS_SUPERBLOCK, NR_DEVICES = 4096, 123
 
 @dataclass(frozen=True, slots=True)
 class ClaimedDevice:
-    """Held open from claim to detach, so that the kernel gives neither its number nor its name to another disk."""
+    """A device that stays open from claim to detach, so that the kernel reuses neither its number nor its name."""
 
     descriptor: int
     lock: int
-    """The whole disk, locked as udev and other programs of this kind respect it."""
+    """Descriptor of the whole disk, with the lock that udev and partitioning programs respect."""
     device: Device
     paths: tuple[str, ...]
-    """Kernel names of the device on other paths to its disk."""
+    """Kernel names of the same device on other multipath paths."""
     direct_io: bool = True
 
     @property
@@ -54,9 +55,9 @@ class ClaimedDevice:
         return self.device.path
 
     def require_same(self, *, unused: bool) -> None:
-        """Refused where the path leads to another disk by now, or, with `unused`, where anything else uses it.
+        """Raise Refused if the path now leads to another disk or, with `unused`, if anything else uses the device.
 
-        A mkfs that was ended may not have given back the lock.
+        Takes the lock again, as a killed mkfs may have released it.
         """
         _flock(self.lock, self.device)
         with closing(_open(self.device, os.O_RDONLY | (os.O_EXCL if unused else 0))):
@@ -68,14 +69,14 @@ class ClaimedDevice:
         os.close(self.lock)
 
 
-def claim(number: str, diskseq: int, size_bytes: int, identifier: str, shown: str) -> ClaimedDevice:
-    """The device `number`, for formatting; Refused, with nothing written, where anything stands against it.
+def claim(number: str, diskseq: int, size_bytes: int, identifier: str, content_type: str) -> ClaimedDevice:
+    """Claim the device `number` (`major:minor`) for formatting. Raises Refused, with nothing written, if a check fails.
 
-    `identifier` is what was typed to confirm it, and `shown` the type of what the user was shown, as libblkid names
-    it; empty for nothing.
+    `identifier` is what the user typed to confirm it. `content_type` is the libblkid type of the contents that the
+    user saw; empty for none.
     """
     device = find(number)
-    # At first sight: it names who uses it, where O_EXCL would say no more than that somebody does.
+    # Checked before opening, because this names the users of the device; O_EXCL only fails.
     facts = disk_facts.read(device, dict.fromkeys(device.names, Probed()))
     _refuse([*may_erase.changes(facts, diskseq, size_bytes), *may_erase.findings(facts)])
     with contextlib.ExitStack() as undo:
@@ -85,30 +86,30 @@ def claim(number: str, diskseq: int, size_bytes: int, identifier: str, shown: st
         failing = _failing(device.disk)
         with closing(_open(device, os.O_RDWR | os.O_EXCL)) as exclusive:
             contents = {name: _probe(path_of(name)) for name in device.names}
-            own = contents[device.name]
-            contents[device.name] = replace(own, devices=_devices(exclusive, own.type))
+            probed = contents[device.name]
+            contents[device.name] = replace(probed, devices=_devices(exclusive, probed.type))
             facts = disk_facts.read(find(number), contents)
             _require_unused(facts.paths)
             openers = disk_facts.openers(facts, besides=os.readlink("/proc/self"), anywhere=True)
             facts = replace(facts, uses=[*facts.uses, *openers, *failing])
             _refuse([
-                *may_erase.changes(facts, diskseq, size_bytes, shown),
+                *may_erase.changes(facts, diskseq, size_bytes, content_type),
                 *may_erase.findings(facts, typed=identifier),
             ])  # fmt: skip
             descriptor = _open(device, os.O_RDWR)
-        undo.pop_all()  # the lock is kept
+        undo.pop_all()  # keep the lock
     return ClaimedDevice(descriptor, lock, device, facts.paths)
 
 
 def find(number: str) -> Device:
-    """The block device that the kernel knows by `major:minor`; Refused where it knows none."""
+    """Block device with the number `major:minor`. Raises Refused if there is none."""
     if name := HERE.device_of(number):
         return look_at(name)
     raise Refused(_("There is no block device {number}.", number=safe(number)[:40]))
 
 
 def _refuse(findings: Iterable[Finding]) -> None:
-    """Refused with the first of the findings, the weightiest."""
+    """Raise Refused for the first finding, which is the most important one."""
     for finding in findings:
         raise Refused(_("{finding}.", finding=safe(finding.text)), safe(finding.hint))
 
@@ -126,9 +127,9 @@ def _flock(lock: int, device: Device) -> None:
 
 
 def _open(device: Device, flags: int) -> int:
-    """A descriptor of the device as it was looked at; Refused where there is another disk, or a read-only one.
+    """Open the device. Raises Refused if it is gone, another disk, read-only or in use.
 
-    With O_EXCL the kernel refuses what is mounted in any namespace, swap, or below a volume or array.
+    With O_EXCL the kernel rejects devices that are mounted in any namespace, used as swap, or part of another device.
     """
     try:
         descriptor = os.open(device.path, flags | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -150,14 +151,14 @@ def _open(device: Device, flags: int) -> int:
 
 def _check_open(descriptor: int, device: Device) -> None:
     number = os.fstat(descriptor).st_rdev
-    asked = [(BLKGETDISKSEQ, 8), (BLKGETSIZE64, 8), (BLKROGET, 4)]
+    requests = [(BLKGETDISKSEQ, 8), (BLKGETSIZE64, 8), (BLKROGET, 4)]
     try:
-        answers = [fcntl.ioctl(descriptor, request, bytes(length)) for request, length in asked]
+        answers = [fcntl.ioctl(descriptor, request, bytes(length)) for request, length in requests]
     except OSError as error:
         raise Refused(_("The kernel doesn't say which disk it is: {reason}.", reason=error.strerror)) from error
     diskseq, size_bytes, read_only = (int.from_bytes(answer, sys.byteorder) for answer in answers)
-    known = device.number, device.diskseq, device.size_bytes
-    if (f"{os.major(number)}:{os.minor(number)}", diskseq, size_bytes) != known:
+    expected = device.number, device.diskseq, device.size_bytes
+    if (f"{os.major(number)}:{os.minor(number)}", diskseq, size_bytes) != expected:
         raise Refused(_("{disk} is no longer the disk that was chosen.", disk=device.name), _("Choose again."))
     if read_only:
         raise Refused(_("{name} is read-only.", name=device.name), _("It may be failing: check its health first."))
@@ -165,28 +166,28 @@ def _check_open(descriptor: int, device: Device) -> None:
 
 def _run(*argv: str) -> subprocess.CompletedProcess[bytes]:
     try:
-        return as_root.run(argv, LOOK_LIMIT_S)
+        return as_root.run(argv, PROBE_LIMIT_S)
     except subprocess.TimeoutExpired as error:
         text = _(
-            "{program} did not answer within {limit} s: the disk may be failing.", program=argv[0], limit=LOOK_LIMIT_S
+            "{program} did not answer within {limit} s: the disk may be failing.", program=argv[0], limit=PROBE_LIMIT_S
         )
         raise Refused(text) from error
 
 
 def _probe(path: str) -> Probed:
-    looked = _run("blkid", "-p", "-o", "udev", path)
+    probed = _run("blkid", "-p", "-o", "udev", path)
     listed = _run("wipefs", "--no-act", "--noheadings", "--output", "TYPE", path)
-    if looked.returncode not in (FOUND, NOTHING, AMBIVALENT) or looked.stderr or listed.returncode or listed.stderr:
+    if probed.returncode not in (FOUND, NOTHING, AMBIVALENT) or probed.stderr or listed.returncode or listed.stderr:
         return Probed(unread=True)
-    lines = looked.stdout.decode("utf-8", "surrogateescape").splitlines()
+    lines = probed.stdout.decode("utf-8", "surrogateescape").splitlines()
     properties = dict(line.split("=", 1) for line in lines if "=" in line)
-    if looked.returncode == AMBIVALENT:
+    if probed.returncode == AMBIVALENT:
         properties.setdefault("ID_FS_AMBIVALENT", "several")
     return Probed(properties, frozenset(listed.stdout.decode("utf-8", "backslashreplace").split()))
 
 
 def _devices(descriptor: int, kind: str) -> int:
-    """How many devices the btrfs or bcachefs has that starts here; 0 where there is none."""
+    """Number of devices of the btrfs or bcachefs on the device; 0 if there is neither."""
     if kind == "bcachefs":
         return os.pread(descriptor, 4096, BCACHEFS_SUPERBLOCK)[NR_DEVICES]
     block = os.pread(descriptor, 4096, BTRFS_SUPERBLOCK)
@@ -194,7 +195,7 @@ def _devices(descriptor: int, kind: str) -> int:
 
 
 def _failing(disk: str) -> list[Finding]:
-    """What the disk says of itself where it fails; where smartctl is missing, nobody asks it."""
+    """Finding if the disk reports its own failure; without smartctl it is not queried."""
     try:
         fails = _run("smartctl", "--health", path_of(disk)).returncode & FAILING
     except Missing:

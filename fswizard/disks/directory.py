@@ -1,4 +1,4 @@
-"""Directories on filesystems that are mounted already: nothing is formatted, no special rights are needed."""
+"""Targets that are directories on mounted filesystems: nothing is formatted, and no privileges are needed."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ USED_SPACE = Doubt(
     ),
 )
 SHARE_OF_MEMORY = 0.5
-"""More of the available memory is not taken by files in it, as programs need the rest."""
+"""Maximum share of the available memory for files in memory, as programs need the rest."""
 
 
 @dataclass
@@ -62,8 +62,8 @@ class DirectoryContext:
 
     @cached_property
     def devices(self) -> tuple[str, ...]:
-        under = device_under(self.directory)
-        return (under,) if under else ()
+        device = device_under(self.directory)
+        return (device,) if device else ()
 
     async def start(
         self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None,
@@ -73,13 +73,13 @@ class DirectoryContext:
         return await start(argv, cwd=cwd or self.directory, env={"TMPDIR": self.scratch, **(env or {})})
 
     async def sync(self) -> Finished:
-        """Write everything back; RunFailed where that fails."""
+        """Write everything back. Raises RunFailed on failure."""
         done = await timeouts.finish(["sync", "--file-system", self.directory])
         require_unkilled(done)
         return succeeded(done, RunFailed)
 
     async def remount(self) -> None:
-        """Write back, and forget the contents of files; only root could forget their names as well."""
+        """Write back, and drop file contents from the cache; dropping names would take root."""
         await self.sync()
         await asyncio.to_thread(_forget_pages, self.directory)
 
@@ -95,24 +95,24 @@ def _forget_pages(directory: str) -> None:
 
 
 def errors_under(directory: str) -> DiskErrors:
-    """Watches the disks that the filesystem of `directory` lies on from now on, as far as the user may."""
+    """Start watching the disks below `directory` for errors, as far as the user's permissions allow."""
     names = devices_at(directory, HERE)
     return DiskErrors(lambda: names)
 
 
 @dataclass
 class PreparedDirectories:
-    """Candidates that are directories."""
+    """A target where each candidate is an existing directory."""
 
     emitter: Emitter
     journal: Journal
     scratch: str
     limit: Limited | None
     needed_bytes: int = 0
-    """What the workloads leave in a directory."""
+    """Space that the files of the workloads take in a directory."""
     laid_out: set[str] = field(default_factory=set)
     errors: dict[str, DiskErrors] = field(default_factory=dict)
-    """Of the disk below each directory that a candidate has used."""
+    """Error watcher of each candidate directory opened so far."""
     devices = ()
 
     @property
@@ -135,14 +135,14 @@ class PreparedDirectories:
             self.emitter.begin("check", _("writing back"))
             self.emitter.sample(UNPLUG_TIME, (await context.sync()).wall_s)
         except BaseException as error:
-            if not isinstance(error, RunFailed):  # the disk may not answer; what is left is the journal's
+            if not isinstance(error, RunFailed):  # the disk may hang; the journal keeps what is left
                 await self.journal.remove_directory(directory)
             raise
         self.emitter.begin("check", _("removing the test files"), expected_s=0.5)
         await self.journal.remove_directory(directory)
 
     def _require_memory(self, candidate: Candidate) -> None:
-        """CandidateFailed where the work would not fit, or would leave programs too little memory."""
+        """Raise CandidateFailed if the files would not fit or would leave programs too little memory."""
         available_bytes = int(SHARE_OF_MEMORY * host.this.available_memory_bytes())
         free_bytes = min(host.this.space(candidate.directory).free_bytes, available_bytes)
         if self.needed_bytes > free_bytes:
@@ -163,7 +163,7 @@ class PreparedDirectories:
         return None
 
     async def check_device(self, *, reading: bool) -> None:
-        """A full filesystem is a result here; one that is gone, or that fails, ends the run."""
+        """Raise RunFailed if the filesystem is gone or its disk fails; a full filesystem is a valid result here."""
         if not os.path.isdir(self.scratch):
             raise RunFailed(_("{directory} is gone.", directory=self.scratch), _("Was a disk unplugged?"))
         reported = (line for errors in self.errors.values() for line in errors.of_disks(suspected=reading))

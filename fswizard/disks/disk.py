@@ -1,4 +1,4 @@
-"""What candidates are made on in turn: an image or a device, or several as one; and who is to blame for a failure."""
+"""Interface of the disk that candidates are made on, and the errors that blame the disk or the candidate."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from fswizard.system.process import Finished, Process
 
 READS = ("read", "randread")
 DISTINCT_BYTES = 128 << 10
-"""From this size on, fio's few buffers differ enough from one another."""
+"""Block size from which the contents of fio's few buffers are varied enough."""
 Begun = Callable[[tuple[str, ...]], None]
-"""Gets each command of a mkfs as it begins."""
+"""Callback that gets the arguments of each mkfs command as it starts."""
 
 
 class CandidateFailed(Exception):
@@ -31,90 +31,90 @@ class CandidateFailed(Exception):
     def __init__(self, kind: str, text: str, details: str = "") -> None:
         super().__init__(text)
         self.kind = kind
-        """`mkfs`, `mount`, `umount`, `health`, `memory`."""
+        """`mkfs`, `mount`, `umount`, `health` or `memory`."""
         self.text = text
         self.details = details
 
 
 class DiskFailed(RunFailed):
-    """Something that was asked of a disk failed; it may be asked again."""
+    """An operation on a disk failed; it may be tried again."""
 
 
 class Disk:
-    """What can be asked of a disk, whoever carries it out. Nothing is mounted on it at first."""
+    """A device, an image, or several as one. Nothing is mounted on it at first."""
 
     as_root = False
-    """Whether root carries out what is asked of it."""
+    """Whether its operations run as root."""
     names: tuple[str, ...] = ()
-    """Kernel names of its block devices, such as `loop0`; empty while it has none."""
+    """Kernel names of its block devices, such as `loop0`; empty while none is attached."""
     direct_io = False
-    """As read back from the kernel: an image is not cached a second time."""
+    """Whether the loop device bypasses the page cache of its image, as read back from the kernel."""
     pool = ""
-    """What a ZFS pool, an array or a volume of it is called, if one is made."""
+    """Name for a ZFS pool, array or volume made of it."""
     directory = ""
-    """Where the user's files go while it is mounted; programs that `start` starts see it."""
+    """Directory for the user's files while it is mounted; visible to programs that `start` starts."""
 
     def __init__(self, finish: Callable[[Sequence[str]], Awaitable[Finished]], errors: DiskErrors) -> None:
-        """`finish` runs a program to its end, with the rights by which the disk is mounted."""
+        """`finish` runs a program to its end, with the privileges that the disk is mounted with."""
         self._finish = finish
         self._errors = errors
 
     async def wipe(self) -> Sequence[Finished]:
-        """Take away every signature, and zero both ends, of each device."""
+        """Erase all signatures of each device, and zero both ends."""
         raise NotImplementedError
 
     async def make(self, candidate: Candidate, begun: Begun) -> Sequence[Finished]:
-        """Make a candidate on it when it is wiped. The last exit code says whether that failed."""
+        """Make a candidate on the wiped disk. The exit code of the last command says whether that failed."""
         raise NotImplementedError
 
     async def copy_to(self, other: Disk) -> Finished:
-        """Write a scratch image, with the filesystem that is on it, over another one of the same kind and size."""
+        """Copy a scratch image, including its filesystem, over another one of the same kind and size."""
         raise NotImplementedError
 
     async def mount(self, candidate: Candidate) -> Finished:
-        """Mount what was made; the exit code says whether that failed."""
+        """Mount the candidate; the exit code says whether that failed."""
         raise NotImplementedError
 
     async def umount(self) -> Finished:
-        """Never lazily: while something is open the exit code is not 0 and the output says `busy`."""
+        """Unmount, never lazily: while files are open, the exit code is not 0 and the output contains `busy`."""
         raise NotImplementedError
 
     async def require_same(self) -> None:
-        """RunFailed where the disk is not as it was."""
+        """Raise RunFailed if this is no longer the same disk."""
         raise NotImplementedError
 
     async def read(self) -> Finished:
-        """Read every block of an image from the disk below; the exit code says whether that failed."""
+        """Read every block of an image from its disk; the exit code says whether that failed."""
         raise NotImplementedError
 
     async def sample(self, sample: BareSample) -> Process:
-        """Start fio on the wiped disk, or the first of several; what it writes stays there."""
+        """Start fio on the wiped disk, or the first of several; written data is left in place."""
         raise NotImplementedError
 
     async def start(self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], memory_bytes: int = 0) -> Process:
         """Start a program as the user, without capabilities.
 
-        With `memory_bytes`, all that have it share so much memory, page cache included, where memory can be limited.
+        With `memory_bytes`, all such programs share that limit, page cache included, if memory can be limited.
         """
         raise NotImplementedError
 
     async def detach(self) -> None:
-        """Give the disk back."""
+        """Release the disk and undo what was made of it."""
         raise NotImplementedError
 
     async def sync(self) -> Finished:
-        """Write everything back; standard output is the bytes in use, the filesystem's own structures included.
+        """Write everything back. The result's standard output is the number of bytes in use, metadata included.
 
-        Raises DiskFailed where that, or an earlier write-back, failed.
+        Raises DiskFailed if this or an earlier write-back failed.
         """
         finished = await self._finish(("sync", "--file-system", self.directory))
         require_unkilled(finished)
         succeeded(finished)
-        room = os.statvfs(self.directory)
-        return replace(finished, stdout=b"%d" % ((room.f_blocks - room.f_bfree) * room.f_frsize))
+        space = os.statvfs(self.directory)
+        return replace(finished, stdout=b"%d" % ((space.f_blocks - space.f_bfree) * space.f_frsize))
 
     async def errors(self, candidate: Candidate) -> Mapping[str, int]:
-        """Counts above 0 of the candidate's own errors, by name."""
+        """Error counters of the mounted candidate that are above 0, by name."""
         counted: dict[str, int] = {}
         for kind in candidate.filesystem.error_counters:
             counted |= await self._count(kind)
@@ -122,28 +122,28 @@ class Disk:
         return {name: count for name, count in counted.items() if count}
 
     async def _count(self, kind: str) -> dict[str, int]:
-        """What a mounted filesystem has counted, by one of its kinds of counters."""
+        """Read one kind of error counters of the mounted filesystem."""
         return disk_errors.KINDS[kind](self.names[0], HERE)
 
     async def disk_errors(self) -> Sequence[str]:
-        """In words, every error that the disks below have reported since the run began."""
+        """One line for each error that the disks below have reported since the run began."""
         return tuple(safe(line) for line in self._errors.of_disks())
 
     def written_bytes(self) -> int | None:
-        """Bytes written to it since some moment before the run; None where nobody counts."""
+        """Bytes written to it since some time before the run; None if they are not counted."""
         counted = block_stats.counters(*self.names)
         return counted.written_bytes if counted else None
 
 
 def succeeded(finished: Finished, error: type[RunFailed] = DiskFailed) -> Finished:
-    """What has ended; `error` where it failed."""
+    """Return `finished`. Raises `error` if its exit code is not 0."""
     if finished.exit_code:
         raise error(_("{program} failed.", program=finished.argv[0]), _("The disk may be failing."), finished.output)
     return finished
 
 
 def require_no_errors(reported: Sequence[str]) -> None:
-    """RunFailed with what the disk `reported`, where that is anything: then no candidate is to blame."""
+    """Raise RunFailed if the disk `reported` errors: then no candidate is to blame."""
     if reported:
         raise RunFailed(
             _("The disk reported errors."),
@@ -153,9 +153,9 @@ def require_no_errors(reported: Sequence[str]) -> None:
 
 
 def users(directory: str) -> str:
-    """A line with the programs that use something below `directory`, as far as they can be looked at.
+    """A line that names the programs with files open below `directory`; empty if none can be seen.
 
-    By the links of /proc alone: what they lead to may be on a disk or server that does not answer.
+    Only the links in /proc are read, as their targets may be on a disk or server that hangs.
     """
 
     def leads_below(link: str) -> bool:
@@ -164,12 +164,12 @@ def users(directory: str) -> str:
         except OSError:  # another user's, or it has ended
             return False
 
-    found = ", ".join(f"{program} ({pid})" for program, pid in programs(leads_below))
-    return f"\nused by {found}" if found else ""
+    names = ", ".join(f"{program} ({pid})" for program, pid in programs(leads_below))
+    return f"\nused by {names}" if names else ""
 
 
 def fio_command(path: str, sample: BareSample) -> tuple[str, ...]:
-    """The fio command for a sample; one that writes overwrites the device or image at `path`."""
+    """The fio command for a sample. A writing sample overwrites the device or image at `path`."""
     writes = sample.rw not in READS
     repeats = writes and not (sample.direct and sample.block_bytes >= DISTINCT_BYTES)
     escaped = path.replace("\\", "\\\\").replace(":", "\\:")

@@ -1,6 +1,6 @@
-"""Errors as the kernel counts and logs them: of disks, and of the filesystem on them.
+"""Errors of disks and of their filesystems, from the counters and the log of the kernel.
 
-What filesystems count is read from a closed list of places, chosen by the catalogue.
+The counters of filesystems are read by a fixed set of readers; the catalogue names the one that applies.
 """
 
 from __future__ import annotations
@@ -15,59 +15,59 @@ from fswizard.system.block_device import HERE, Tree, look_at
 
 WARNINGS = "warning_count"
 OF_DISKS = ("read_errs", "write_errs", "flush_errs", "read_errors", "write_errors")
-"""Requests that the disk below did not carry out; btrfs, bcachefs and ZFS count them apart from their own errors."""
+"""Counters of requests that the disk failed; btrfs, bcachefs and ZFS count them separately from their own errors."""
 SHARED = "ioerr_cnt"
-"""Counter of a SCSI or SATA disk to which asking it for its health adds, too."""
+"""Error counter of SCSI and SATA disks; health queries may increase it, too."""
 CP_ERROR, CP_FSCK = 0x8, 0x10
-"""Of a checkpoint of F2FS: it saw an error, or wants fsck (kernel: Documentation/ABI/testing/sysfs-fs-f2fs)."""
+"""Flags of an F2FS checkpoint: error seen, fsck needed (kernel: Documentation/ABI/testing/sysfs-fs-f2fs)."""
 KERNEL_ERROR = 3
-"""Priority in the kernel log: errors and worse (linux/kern_levels.h), of the kernel itself: what programs write to its
-log has a facility, and with that a higher number."""
+"""Highest priority number of kernel errors in the kernel log (linux/kern_levels.h). Messages that programs write there
+include a facility and have higher numbers."""
 FAILED_REQUEST = re.compile(r"(?:\w+: )?[\w/ ]+ error, dev ([\w!.-]+), sector \d")
-"""How the kernel's block layer logs a request that a disk did not carry out (block/blk-mq.c; until 5.15 blk-core.c)."""
+"""Log line of the block layer for a request that a disk failed (block/blk-mq.c; until 5.15 blk-core.c)."""
 NO_FAULT = re.compile(r"operation not supported error|:\((DISCARD|SECURE_ERASE|WRITE_ZEROES)\)")
-"""A way of zeroing or discarding that the device lacks: zeros are written instead (block/blk-core.c)."""
+"""Failed requests that are no errors: the device lacks the operation, and zeros are written instead."""
 MAXIMUM_LINES = 100
 
 
 class DiskErrors:
-    """What speaks of disks that erred since this was made: requests that failed, and counters that grew."""
+    """Collects disk errors from its creation on: failed requests in the log, and counters that grew."""
 
     def __init__(self, devices: Callable[[], Sequence[str]], hosts: Sequence[str] = (), tree: Tree = HERE) -> None:
-        """`devices` names those that a filesystem lies on now, and `hosts` are those that its image lies on.
+        """`devices` returns the current devices of the filesystem; `hosts` are the devices below its image.
 
-        What the filesystem on `hosts` counts is the disk's fault, too.
+        Errors counted by the filesystem on `hosts` are also attributed to the disk.
         """
         self._tree, self._devices = tree, devices
         self._hosts = _with_lower(hosts, tree)
         self._all = _with_lower((*devices(), *hosts), tree)
         self._log = _open_log()
-        self._found: list[str] = []
+        self._lines: list[str] = []
         self._before = dict(self._counts())
 
     def note(self, counted: Mapping[str, int]) -> None:
-        """What a filesystem has counted speaks of its disk where that did not do what it was asked to."""
-        self._found += [f"{name}: {counted[name]}" for name in OF_DISKS if counted.get(name)]
+        """Add the counters of a filesystem that mean that its disk failed requests."""
+        self._lines += [f"{name}: {counted[name]}" for name in OF_DISKS if counted.get(name)]
 
     def of_disks(self, *, suspected: bool = False) -> list[str]:
-        """In words, all that speaks of a disk that erred; empty where nothing does.
+        """One line for each sign of a disk error; empty if there is none.
 
-        Where one is `suspected`, as after an I/O error, a count that others add to as well is enough.
+        With `suspected`, as after an I/O error, a counter that has other causes as well counts on its own.
         """
-        self._found = [*self._found, *self._failed_requests()][:MAXIMUM_LINES]
-        found = list(self._found)
+        self._lines = [*self._lines, *self._failed_requests()][:MAXIMUM_LINES]
+        errors = list(self._lines)
         for name, count in self._counts():
             before = self._before.get(name, count)
-            if count > before and (found or suspected or not name.endswith(SHARED)):
-                found.append(f"{name} grew by {count - before}")
-        return found
+            if count > before and (errors or suspected or not name.endswith(SHARED)):
+                errors.append(f"{name} grew by {count - before}")
+        return errors
 
     def close(self) -> None:
         if self._log is not None:
             os.close(self._log)
 
     def _failed_requests(self) -> Iterator[str]:
-        """New lines of the kernel's log about the devices. Records are `priority,sequence,time,flags;text`."""
+        """New kernel log lines about failed requests. Records are `priority,sequence,time,flags;text`."""
         names = {*self._devices(), *self._all}
         while self._log is not None:
             try:
@@ -75,7 +75,7 @@ class DiskErrors:
             except BlockingIOError:
                 break
             except BrokenPipeError:
-                continue  # older records were overwritten; the next read goes on after them
+                continue  # older records were overwritten; the next read continues after them
             head, _, text = record.partition(";")
             line = text.partition("\n")[0]
             match = FAILED_REQUEST.match(line)
@@ -83,7 +83,7 @@ class DiskErrors:
                 yield line
 
     def _counts(self) -> Iterator[tuple[str, int]]:
-        """All counters that speak of the disks; those that others add to as well come last."""
+        """All error counters of the disks; the ambiguous ones (`SHARED`) come last."""
         for name in self._hosts:
             for counter, count in of_filesystem(name, self._tree).items():
                 yield f"{name}: {counter}", count
@@ -97,16 +97,16 @@ class DiskErrors:
 
 
 def _with_lower(names: Sequence[str], tree: Tree) -> list[str]:
-    """Block devices, the disks that they are parts of, and everything that they are made of."""
+    """`names`, their whole disks, and all devices that these are composed of."""
     devices = list(dict.fromkeys(names))
-    for name in devices:  # to which those below it are added
+    for name in devices:  # grows during the loop
         lower = (look_at(name, tree).disk, *tree.names(f"/sys/class/block/{name}/slaves"))
         devices += [each for each in lower if each not in devices]
     return devices
 
 
 def _open_log() -> int | None:
-    """The kernel log from here on; None where it cannot be read."""
+    """Open the kernel log at its end; None if it cannot be read."""
     try:
         log = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         os.lseek(log, 0, os.SEEK_END)
@@ -116,7 +116,7 @@ def _open_log() -> int | None:
 
 
 def of_filesystem(device: str, tree: Tree = HERE) -> dict[str, int]:
-    """Every counter of errors that the filesystem on a device keeps, whichever it is; warnings are none."""
+    """All error counters of the filesystem on a device, whatever its type, without warnings."""
     counters: dict[str, int] = {}
     for kind in KINDS.values():
         with contextlib.suppress(ValueError):
@@ -126,13 +126,13 @@ def of_filesystem(device: str, tree: Tree = HERE) -> dict[str, int]:
 
 
 def _ext4(device: str, tree: Tree) -> dict[str, int]:
-    """kernel: Documentation/ABI/testing/sysfs-fs-ext4."""
+    """Errors and warnings of ext4 (kernel: Documentation/ABI/testing/sysfs-fs-ext4)."""
     texts = {name: tree.text(f"/sys/fs/ext4/{device}/{name}") for name in ("errors_count", WARNINGS)}
     return {name: int(text) for name, text in texts.items() if text}
 
 
 def _btrfs(device: str, tree: Tree) -> dict[str, int]:
-    """As `btrfs device stats` shows them, of all its devices together."""
+    """Counters as in `btrfs device stats`, summed over all devices of the filesystem."""
     counters = Counter[str]()
     for uuid in tree.names("/sys/fs/btrfs"):
         if device in tree.names(f"/sys/fs/btrfs/{uuid}/devices"):
@@ -151,7 +151,7 @@ def _f2fs(device: str, tree: Tree) -> dict[str, int]:
 
 
 def _bcachefs(device: str, tree: Tree) -> dict[str, int]:
-    """Of reads, writes and checksums since it was made."""
+    """Read, write and checksum errors since the filesystem was made."""
     counters: dict[str, int] = {}
     for uuid in tree.names("/sys/fs/bcachefs"):
         for member in tree.names(f"/sys/fs/bcachefs/{uuid}"):

@@ -1,6 +1,6 @@
-"""The commands of a run before it begins: stand-ins take the place of names that come later.
+"""The exact commands of a run, listed before it starts, with placeholders for names that are not known yet.
 
-Those without root's rights are made here for a run by udisks2 as well, which carries them out.
+A run by udisks2 also gets its mkfs command and its mount options from here.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from fswizard.model.plan import FORMAT, MOUNTING, Target
 from fswizard.model.recipe import PlannedCommand
 
 ARRAY, VOLUME, POOL, LABEL = "ARRAY", "VOLUME", "POOL", "LABEL"
-"""Stand for the name that a run makes up, of an array, a volume, a pool or a btrfs."""
+"""Placeholders for the random name of an array, volume, pool or btrfs."""
 UUID, MD_DEVICE, MOUNT = "UUID", "/dev/mdN", "MOUNT"
-"""Stand for what is made of that name, what the kernel calls the array, and where the run mounts it."""
+"""Placeholders for the UUID derived from that name, the kernel's path of the array, and the mount point."""
 DEVICE, OWNER = "DEVICE", "OWNER"
-"""Stand for the loop device of udisks2, and for what says to mkfs that the root directory is the user's: a prototype of
-XFS', a directory to be copied to btrfs."""
+"""Placeholders for the loop device of udisks2, and for the file that makes the user the owner of the root directory: a
+prototype file of XFS, or a directory copied to btrfs."""
 WORK = "work"
-"""The user's working directory on a filesystem whose root directory belongs to root."""
+"""Working directory of the user on a filesystem with a root directory that belongs to root."""
 DISCARDING = frozenset({"btrfs", "f2fs"})
-"""Filesystems that discard by themselves, which would punch holes into the image."""
+"""Filesystems that discard by default, which would punch holes into the image."""
 NOT_NEEDED = frozenset({"noinit_itable"})
-"""Mount options that udisks2 refuses, and that need not be: mkfs writes the inode tables."""
+"""Mount options that udisks2 refuses and that are not needed, as mkfs writes the inode tables."""
 
 
 def planned_commands(
@@ -39,29 +39,29 @@ def planned_commands(
     use: PlannedCommand | None = None,
     by_udisks: bool = False,
 ) -> tuple[PlannedCommand, ...]:
-    """All that is run on `target`, with `work` of the workloads; on directories there is nothing else.
+    """All commands that are run on `target`, including `work`, those of the workloads.
 
-    `use` is what ages a candidate, where some are aged. `by_udisks`, on one image, nothing is root's.
+    `use` is the command that ages a candidate. With `by_udisks`, for a single image, no command runs as root.
     """
     if target.kind == "directory":
         return tuple(work)
     make, end = (_making_as_user, _ending_as_user) if by_udisks else (making, ending)
     images = tuple(device.replace("DEVICE", "IMAGE") for device in target.stand_ins)
     devices = images if by_udisks else target.stand_ins
-    files, kept = dict(zip(devices, images)), dict[str, str]()
+    files, aged_images = dict(zip(devices, images)), dict[str, str]()
     lines: list[PlannedCommand] = []
     if target.kind == "image":
         for device, member in zip(devices, target.members):
             lines += _imaging(files[device], device, member.size_bytes)
     for candidate in candidates:
         if candidate.aged and use:
-            device = kept[candidate.name] = f"KEPT-{len(kept) + 1}"
+            device = aged_images[candidate.name] = f"KEPT-{len(aged_images) + 1}"
             files[device] = device if by_udisks else f"IMAGE-OF-{device}"
             lines += [*make(candidate, devices), use, *end((candidate,), devices)]
             lines += _imaging(files[device], device, target.size_bytes)
             lines.append(PlannedCommand(commands.copy(devices[0], device), not by_udisks, "keep", candidate.name))
     for candidate in candidates:
-        lines += make(candidate, devices, kept.get(candidate.name, ""))
+        lines += make(candidate, devices, aged_images.get(candidate.name, ""))
     lines += [*work, *end(candidates, devices)]
     if target.kind == "device":
         return (*lines, *(_as_root(commands.wipe(device), _("leave nothing behind")) for device in devices))
@@ -71,7 +71,7 @@ def planned_commands(
 
 
 def _imaging(image: str, device: str, size_bytes: int) -> Iterator[PlannedCommand]:
-    """Write an image, and make it a device, unless it is worked on as the file that it is."""
+    """Write an image and attach it as a loop device, unless `device` is the image itself."""
     reserve, fill = commands.make_image(size_bytes, image)
     yield PlannedCommand(reserve, text="reserve")
     yield PlannedCommand(fill, text="fill")
@@ -79,16 +79,16 @@ def _imaging(image: str, device: str, size_bytes: int) -> Iterator[PlannedComman
         yield _as_root(commands.attach(device, image), "attach")
 
 
-def making(candidate: Candidate, devices: Sequence[str], kept: str = "") -> Iterator[PlannedCommand]:
-    """From the devices as they are to the candidate, mounted; one that is `kept` is copied from there."""
+def making(candidate: Candidate, devices: Sequence[str], aged: str = "") -> Iterator[PlannedCommand]:
+    """Wipe the devices, then make the candidate, or copy it from the device `aged`, and mount it."""
     for device in devices:
         yield _as_root(commands.wipe(device), _("forget the previous candidate"), candidate)
     name, device = (POOL if candidate.filesystem.pool else LABEL), devices[0]
     if below := candidate.below:
         name, device = (VOLUME, commands.volume_path(VOLUME)) if below.layout.alone else (ARRAY, MD_DEVICE)
     names = DeviceNames(tuple(devices), device, name, UUID, MOUNT)
-    if kept:
-        yield _as_root(commands.copy(kept, devices[0]), FORMAT, candidate)
+    if aged:
+        yield _as_root(commands.copy(aged, devices[0]), FORMAT, candidate)
     else:
         for command in (*commands.make_below(candidate, names), *commands.make(candidate, names)):
             yield _as_root(command, FORMAT, candidate)
@@ -97,7 +97,7 @@ def making(candidate: Candidate, devices: Sequence[str], kept: str = "") -> Iter
 
 
 def ending(candidates: Sequence[Candidate], devices: Sequence[str]) -> Iterator[PlannedCommand]:
-    """Nothing is mounted after that, and of pools, arrays and volumes only their contents on the devices are left."""
+    """Unmount, export pools, and stop arrays and volumes; their contents stay on the devices."""
     yield _as_root(commands.umount(MOUNT), "unmount")
     if any(candidate.filesystem.pool for candidate in candidates):
         yield _as_root(commands.export_pool(POOL), _("export the pool"))
@@ -112,12 +112,12 @@ def _as_root(argv: Command, text: str, candidate: Candidate | None = None) -> Pl
     return PlannedCommand(argv, as_root=True, text=text, candidate=candidate.name if candidate else "")
 
 
-def _making_as_user(candidate: Candidate, images: Sequence[str], kept: str = "") -> Iterator[PlannedCommand]:
-    """As `making`, on an image that is no device before the candidate is on it."""
+def _making_as_user(candidate: Candidate, images: Sequence[str], aged: str = "") -> Iterator[PlannedCommand]:
+    """As `making`, but the image is attached as a device only after the candidate is made on it."""
     image = images[0]
     steps = {
         _("forget the previous candidate"): commands.wipe(image),
-        FORMAT: commands.copy(kept, image) if kept else (*mkfs(candidate, os.getuid(), os.getgid(), OWNER), image),
+        FORMAT: commands.copy(aged, image) if aged else (*mkfs(candidate, os.getuid(), os.getgid(), OWNER), image),
         "attach": ("udisksctl", "loop-setup", "--file", image),  # as the call of udisks2, which gets a descriptor
         MOUNTING: mount(DEVICE, mount_options(candidate)),
     }
@@ -131,9 +131,9 @@ def _ending_as_user(candidates: Sequence[Candidate], images: Sequence[str]) -> I
 
 
 def mkfs(candidate: Candidate, uid: int, gid: int, owner: str) -> Command:
-    """The command that makes a candidate such that the user may write to it, but for the device.
+    """The mkfs command, without the device, for a candidate that the user can write to.
 
-    `owner` is the path of what `prototype` says, or for btrfs of a directory that `WORK` is in.
+    `owner` is the path of a file with the content of `prototype`, or for btrfs of a directory that contains `WORK`.
     """
     ext = (("-E", f"root_owner={uid}:{gid},lazy_itable_init=0"),)
     pairs = {
@@ -147,19 +147,19 @@ def mkfs(candidate: Candidate, uid: int, gid: int, owner: str) -> Command:
 
 
 def prototype(uid: int, gid: int) -> str:
-    """An empty root directory of the user's, as `mkfs.xfs -p` reads it (mkfs.xfs(8))."""
+    """Prototype for `mkfs.xfs -p` of an empty root directory that belongs to the user (mkfs.xfs(8))."""
     return f"none\n0 0\nd--755 {uid} {gid}\n$\n"
 
 
 def mount_options(candidate: Candidate) -> Command:
-    """What udisks2 is asked to mount a candidate with; it adds nosuid, nodev and the like itself."""
+    """Mount options to request from udisks2, which adds nosuid, nodev and others by itself."""
     options = tuple(option for option in candidate.scratch_mount_options if option not in NOT_NEEDED)
     return (*options, "nodiscard") if candidate.filesystem.name in DISCARDING else options
 
 
 def mount(device: str, options: Sequence[str]) -> Command:
-    words = ("--options", ",".join(options)) if options else ()
-    return ("udisksctl", "mount", "--block-device", device, *words)
+    arguments = ("--options", ",".join(options)) if options else ()
+    return ("udisksctl", "mount", "--block-device", device, *arguments)
 
 
 def unmount(device: str) -> Command:

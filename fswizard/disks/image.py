@@ -1,4 +1,4 @@
-"""Candidates made in turn: on scratch images, which stand for disks, or on devices that the user gave up."""
+"""Targets that candidates are made on in turn: scratch images that stand for disks, or devices that may be erased."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ from fswizard.system import clock, host, timeouts
 from fswizard.system.process import Finished, Process
 
 Disks: TypeAlias = RootDisks | UdisksDisks
-"""Who carries out what is asked of disks."""
+"""The two implementations of disks."""
 WIPE_LIMIT_S = 10.0
-"""So long is tried at the end of a run; then a doubt says that the last filesystem is still there."""
+"""Time limit for wiping at the end of a run; after it, a warning says that the last filesystem is still there."""
 BUSY_ATTEMPTS = 4
 BUSY_PAUSE_S = 0.5
 NO_SPACE = "space allocation error"
-"""In the kernel's log: blocks that a filesystem discarded could not be had again (block/blk-core.c)."""
+"""Kernel log text for discarded blocks that could not be allocated again (block/blk-core.c)."""
 PROBE_MIB = 16
-"""Written beside the image after an error, to distinguish a failing disk from a failing candidate."""
+"""Size of the test file written next to the image to tell a failing disk from a failing candidate."""
 
 
 def _require_done(finished: Finished, kind: str, text: str) -> Finished:
-    """CandidateFailed where that failed, and WorkloadDisturbed where somebody killed the program."""
+    """Return `finished`. Raises CandidateFailed if it failed, and WorkloadDisturbed if somebody killed it."""
     require_unkilled(finished)
     if finished.exit_code:
         raise CandidateFailed(kind, text, finished.output)
@@ -62,7 +62,7 @@ def _require_done(finished: Finished, kind: str, text: str) -> Finished:
 
 @dataclass(frozen=True)
 class Bare:
-    """The device that candidates are made on, or the first of them, without one; fio alone touches it."""
+    """The first device of a target, without a filesystem, for samples by fio."""
 
     _disk: Disk
     devices: tuple[str, ...]
@@ -73,7 +73,7 @@ class Bare:
 
 @dataclass(eq=False, repr=False)
 class PreparedImage:
-    """Candidates made in turn on the same image, or on the same several; workloads reach the one that is mounted."""
+    """Candidates made in turn on the same images; workloads run on the one that is mounted."""
 
     _plan: Plan
     _emitter: Emitter
@@ -81,15 +81,15 @@ class PreparedImage:
     _disk: Disk
     scratch: str
     touched: bool = False
-    """What lay on the devices is gone; until then the end of the run leaves them alone."""
+    """Whether anything was written to the devices; otherwise the end of the run does not wipe them."""
     laid_out: set[str] = field(default_factory=set)
     candidate: Candidate = field(init=False)
-    """The last one that was opened."""
+    """The candidate opened last."""
     _mounted: bool = False
     _synced_s: float = 0.0
-    """What writing back took after each workload of the candidate so far."""
-    _kept: dict[str, Disk] = field(default_factory=dict)
-    """An image for each aged candidate, which holds it as it was before anything was measured on it."""
+    """Seconds spent on writing back after the workloads of the current candidate."""
+    _aged: dict[str, Disk] = field(default_factory=dict)
+    """Image with the initial state of each aged candidate."""
     _not_aged: dict[str, CandidateFailed] = field(default_factory=dict)
 
     @property
@@ -127,9 +127,9 @@ class PreparedImage:
             raise
 
     async def _clear(self, candidate: Candidate) -> None:
-        """Unmount the previous candidate, in case its driver had locked up.
+        """Unmount the previous candidate if it is still mounted because its driver hung.
 
-        CandidateFailed where it is the same one, and RunFailed where it stands in the way of another.
+        If that fails, raises CandidateFailed for the same candidate, and RunFailed for another one.
         """
         if not self._mounted:
             return
@@ -151,12 +151,12 @@ class PreparedImage:
             ) from error
 
     async def _make(self) -> None:
-        """The candidate as new, or as it was kept; not mounted yet."""
+        """Make the candidate, or copy its aged image back, without mounting it."""
         emitter, candidate = self._emitter, self.candidate
-        if kept := self._kept.get(candidate.name):
+        if image := self._aged.get(candidate.name):
             emitter.begin("format", _("copying the aged {candidate} back", candidate=candidate.as_new), expected_s=2.0)
             await self._wipe()
-            self._ended(await kept.copy_to(self._disk))
+            self._ended(await image.copy_to(self._disk))
             return
         title = _("formatting with {program}", program=candidate.filesystem.mkfs_program)
         emitter.begin("format", title, expected_s=1.0)
@@ -184,7 +184,7 @@ class PreparedImage:
         return finished
 
     async def _umount(self) -> Finished:
-        """RunFailed where something else uses it, as no candidate is to blame for that."""
+        """Unmount the candidate. Raises RunFailed if another program uses it, which no candidate is to blame for."""
 
         async def umount() -> Finished:
             name = self.candidate.name
@@ -201,7 +201,7 @@ class PreparedImage:
                 finished.output,
             )
 
-        # Whoever stops or skips meanwhile would find it unmounted, and fail to unmount it again.
+        # If this were cancelled, the cleanup would fail to unmount it a second time.
         return await timeouts.to_the_end(umount())
 
     async def start(
@@ -217,11 +217,11 @@ class PreparedImage:
         await self._mount()
 
     async def used_bytes(self) -> int | None:
-        """After a sync, as btrfs counts only what was synced."""
+        """Bytes in use after a sync, as btrfs counts only synced data."""
         return int((await self.sync()).stdout)
 
     async def sync(self) -> Finished:
-        """CandidateFailed where that, or an earlier write-back, failed: the kernel reports it once."""
+        """Write back. Raises CandidateFailed if this or an earlier write-back failed, which is reported once."""
         try:
             finished = await self._disk.sync()
         except DiskFailed as error:
@@ -231,7 +231,7 @@ class PreparedImage:
         return finished
 
     async def _check(self) -> None:
-        """Write back, look for what the candidate and the kernel have counted against it, and unmount it."""
+        """Write back, read the error counters, and unmount. Raises CandidateFailed if the candidate counted errors."""
         self._emitter.begin("check", _("writing back, unmounting and looking for errors"), expected_s=0.4)
         await self.sync()
         errors = await self._disk.errors(self.candidate)
@@ -254,10 +254,10 @@ class PreparedImage:
             read = await self._disk.read()
             if read.exit_code:
                 require_no_errors([read.output, *await self._disk.disk_errors()])
-            await write_beside(self.scratch)
+            await write_test_file(self.scratch)
 
     def _require_space(self) -> None:
-        """RunFailed where a filesystem under an image is full, or no longer there."""
+        """Raise RunFailed if a filesystem below an image is full or gone."""
         for member in self._plan.target.members:
             try:
                 free_bytes = host.this.space(member.path).free_bytes
@@ -268,14 +268,14 @@ class PreparedImage:
                 raise scratch_file.full(member.path)
 
     async def bare(self) -> Bare:
-        """The first of several devices: what an array reaches is compared with one of its disks."""
+        """Wipe the target, and return its first device: an array is compared with a single disk."""
         await self._wipe()
         return Bare(self._disk, self._disk.names[:1])
 
     async def age(self) -> None:
-        """Make each aged candidate, use it for years, and keep it; rounds begin with a copy of it.
+        """Age each candidate that is measured aged, and save an image of it, which rounds start from.
 
-        One that can't be aged fails as soon as it is opened.
+        A candidate that can't be aged fails when it is opened.
         """
         for candidate in self._plan.aged:
             try:
@@ -285,10 +285,10 @@ class PreparedImage:
                 text = _("{candidate} could not be aged: {text}", candidate=candidate.as_new, text=problem.text)
                 self._not_aged[candidate.name] = CandidateFailed(problem.kind, text, problem.details)
                 continue
-            (kept,) = await _images(self._plan, self._emitter, self._disks)
+            (image,) = await _images(self._plan, self._emitter, self._disks)
             self._emitter.begin("fill", _("keeping the aged {candidate}", candidate=candidate.as_new))
-            self._ended(await self._disk.copy_to(kept))
-            self._kept[candidate.name] = kept
+            self._ended(await self._disk.copy_to(image))
+            self._aged[candidate.name] = image
 
     async def _age(self) -> None:
         plan, emitter = self._plan, self._emitter
@@ -305,8 +305,8 @@ class PreparedImage:
         await age(self, emit, seed=plan.seed, write_bytes=plan.churn_bytes, free_bytes=free_bytes)
 
 
-async def write_beside(scratch: str) -> None:
-    """RunFailed where the disk takes no more data, as one does that lost its connection or turned read-only."""
+async def write_test_file(scratch: str) -> None:
+    """Write and remove a file. Raises RunFailed if that fails, as on a disk that is disconnected or read-only."""
     probe = f"{scratch}/probe"
     argv = ["dd", "if=/dev/zero", f"of={probe}", "bs=1M", f"count={PROBE_MIB}", "conv=fsync", "status=none"]
     finished = await timeouts.finish(argv)
@@ -319,15 +319,15 @@ async def write_beside(scratch: str) -> None:
 
 
 async def _images(plan: Plan, emitter: Emitter, disks: Disks) -> list[Disk]:
-    """Images of which nothing is left when nobody uses them any more."""
+    """Write one image per member of the target, and attach it. They vanish with their last user."""
     made: list[Disk] = []
     expected_s = filling_s(plan.target.size_bytes, plan.drive)
     for member in plan.target.members:
         emitter.begin("fill", _("writing the whole scratch image once"), expected_s=expected_s)
         disk = await disks.image(member.path, member.size_bytes, emitter)
         made.append(disk)
-        words = commands.attach(f"/dev/{disk.names[0]}", commands.IMAGE)
-        emitter.command_ended(Finished(words, 0, b"", b"", 0.0), as_root=disk.as_root)
+        argv = commands.attach(f"/dev/{disk.names[0]}", commands.IMAGE)
+        emitter.command_ended(Finished(argv, 0, b"", b"", 0.0), as_root=disk.as_root)
         if not disk.direct_io:
             raise scratch_file.without_direct_io(member.path)
     return made
@@ -335,11 +335,15 @@ async def _images(plan: Plan, emitter: Emitter, disks: Disks) -> list[Disk]:
 
 @asynccontextmanager
 async def open_images(
-    plan: Plan, emitter: Emitter, journal: Journal, look: Callable[[PreparedImage], Awaitable[None]] | None = None
+    plan: Plan,
+    emitter: Emitter,
+    journal: Journal,
+    first_look: Callable[[PreparedImage], Awaitable[None]] | None = None,
 ) -> AsyncIterator[PreparedImage]:
-    """Have the images made; leaving takes everything away. `look` gets a small one before they are written.
+    """Make the images of a plan, and remove everything on exit.
 
-    A missing right or a password comes up before anything takes time.
+    `first_look` gets a small image before the full ones are written. Missing privileges are reported before anything
+    slow begins.
     """
     if plan.by_udisks:
         emitter.begin("prepare", _("asking udisks2 for a loop device"))
@@ -349,11 +353,11 @@ async def open_images(
         opened = open_root(plan.memory_limit_bytes)
     async with opened as disks:
         scratch = str(journal.make_directory(Path(plan.target.path)))
-        if look:
+        if first_look:
             small = replace(plan, target=replace(plan.target, size_bytes=FIRST_LOOK_BYTES))
             (first,) = await _images(small, emitter, disks)
-            await look(PreparedImage(small, emitter, disks, first, scratch))
-            with contextlib.suppress(DiskFailed, Refused):  # its driver does not release it
+            await first_look(PreparedImage(small, emitter, disks, first, scratch))
+            with contextlib.suppress(DiskFailed, Refused):  # its driver may not release it
                 await first.detach()
         await _images(plan, emitter, disks)
         disk: Disk = disks.joined()
@@ -372,10 +376,10 @@ def _note_pool(plan: Plan, disk: Disk, journal: Journal) -> None:
 
 
 class PreparedDevices(PreparedImage):
-    """Candidates made in turn on devices of the user's."""
+    """Candidates made in turn on devices of the user."""
 
     async def check_device(self, *, reading: bool) -> None:
-        """With `reading`, both ends are written and read: reading a whole disk would take hours."""
+        """With `reading`, only write to both ends, as reading a whole disk takes hours."""
         await self._disk.require_same()
         require_no_errors(await self._disk.disk_errors())
         if reading:
@@ -388,17 +392,17 @@ class PreparedDevices(PreparedImage):
 
 @asynccontextmanager
 async def open_devices(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncIterator[PreparedDevices]:
-    """Look once more, then look as root and lock the devices; leaving wipes them, where anything was written."""
+    """Check the devices as the user and as root, and claim them. On exit they are wiped if anything was written."""
     require_confirmation(plan)
-    shown = [target.facts.probed.type for target in require_unchanged(plan)]
+    content_types = [target.facts.probed.type for target in require_unchanged(plan)]
     scratch = str(journal.make_directory(state_directory()))
     emitter.begin("prepare", _("checking the device as root"))
     async with open_root(plan.memory_limit_bytes) as disks:
-        for member, kind in zip(plan.target.members, shown):
-            disks.claim(member, kind)
+        for member, content_type in zip(plan.target.members, content_types):
+            disks.claim(member, content_type)
         disk = disks.joined()
         _note_pool(plan, disk, journal)
-        require_unchanged(plan, held=True)
+        require_unchanged(plan, claimed=True)
         prepared = PreparedDevices(plan, emitter, disks, disk, scratch)
         try:
             yield prepared
@@ -409,7 +413,7 @@ async def open_devices(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncI
 
 
 async def _leave_wiped(disk: Disk, emitter: Emitter) -> None:
-    """A run that was stopped may have left something mounted, or a program that still runs."""
+    """Unmount and wipe, retrying for `WIPE_LIMIT_S`, as a stopped run may still have a mount or a running program."""
     deadline = clock.monotonic() + WIPE_LIMIT_S
     while clock.monotonic() < deadline:
         with contextlib.suppress(FswizardError):

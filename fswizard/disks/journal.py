@@ -1,6 +1,6 @@
-"""What a run has put on disk, written down before it is put there, so that a killed run can be undone.
+"""Journal of what a run makes, written in advance, so that a killed run can be cleaned up.
 
-A directory is recognised by its inode, so that nothing else that bears its name is ever removed.
+Directories are identified by their inodes, so that nothing else with the same name is ever removed.
 """
 
 from __future__ import annotations
@@ -28,45 +28,45 @@ from fswizard.system.commands import query
 from fswizard.system.system_calls import closing
 
 PREFIX = "fswizard-"
-"""Every directory that a run makes is named so; nothing else is ever removed."""
+"""Name prefix of every directory that a run makes; only these are ever removed."""
 EMPTY = ("find", ".", "-xdev", "-mindepth", "1", "-delete")
-"""Empties the directory that it is started in, by descriptors alone, and leaves its filesystem nowhere."""
+"""Empties the directory that it is started in, without following paths or leaving its filesystem."""
 REMOVAL_S = 60.0
-"""For the little that is left of a run at its end."""
+"""Timeout for removing what is left at the end of a run."""
 RENUMBERED = frozenset({"vfat", "msdos", "exfat", "overlay"})
-"""Filesystems that may give a directory another inode number each time they read it; so do those of FUSE."""
+"""Filesystems without stable inode numbers; those of FUSE have none, either."""
 
 
 class Identity(NamedTuple):
-    """What a directory was when it was made."""
+    """Identity of a directory, recorded when it was made."""
 
     device: int
-    """Says only whether the same filesystem is still there: the next mount or boot may give it another number."""
+    """Device number of its filesystem; it may change with the next mount or boot."""
     inode: int
     kind: str
-    """Type of the filesystem, which says what its numbers are worth."""
+    """Type of its filesystem, which decides whether the inode number is stable."""
 
     @property
-    def lasting(self) -> bool:
-        """Whether the inode's number is the same for good; otherwise the random name has to do."""
+    def stable(self) -> bool:
+        """Whether the inode number never changes; otherwise only the random name identifies the directory."""
         return self.kind not in RENUMBERED and not self.kind.startswith("fuse")
 
 
 Directories = dict[Path, Identity | None]
-"""Those that a run has made; of one that was just being made no more is known."""
+"""Directories that a run has made; None for one that was about to be made."""
 
 
 class NotRemoved(RunFailed):
-    """It is still there, or may be once its disk is back."""
+    """A directory still exists, or may exist once its disk is back."""
 
 
 class Gone(NotRemoved):
-    """What the run made is not there any more, whatever has its name now."""
+    """A directory of the run no longer exists, even if something else has its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """What a run has made, and leaves behind where it is killed."""
+    """Everything that a run has made and that is left behind if it is killed."""
 
     entry: Path
     directories: Directories
@@ -74,7 +74,7 @@ class Leftover:
     pools: list[str] = field(default_factory=list)
     """Names of ZFS pools, arrays and volumes that the kernel may still hold."""
     images: list[str] = field(default_factory=list)
-    """Names that the kernel gives the files of images, which may still have a loop device by udisks2."""
+    """Kernel names of image files, which may still be attached to a loop device by udisks2."""
 
     @property
     def size_bytes(self) -> int:
@@ -83,16 +83,16 @@ class Leftover:
 
     @property
     def present(self) -> tuple[Path, ...]:
-        """The directories that are where they were made."""
-        there = []
+        """The directories that still exist."""
+        present = []
         for path, identity in self.directories.items():
-            with suppress(NotRemoved), _found(path, identity):
-                there.append(path)
-        return tuple(there)
+            with suppress(NotRemoved), _opened_same(path, identity):
+                present.append(path)
+        return tuple(present)
 
     @property
     def needs_root(self) -> bool:
-        """Whether something of it may be in the kernel, where only root can take it away."""
+        """Whether the kernel may hold a pool, array or volume of it, which only root can remove."""
         return bool(self.pools) and (
             stack.ZFS_MODULE.exists()
             or any(stack.BLOCKS.glob("md*/slaves/*"))
@@ -101,7 +101,7 @@ class Leftover:
 
 
 class Journal:
-    """The list of what one run has made, held under a lock while the run lives."""
+    """The journal entry of one run, locked while the run lives."""
 
     def __init__(self, result: Path | None) -> None:
         self._descriptor, entry = _new_entry()
@@ -112,7 +112,7 @@ class Journal:
         _write(self._descriptor, self._made)
 
     def make_directory(self, parent: Path) -> Path:
-        """Make a private directory below `parent`, after it was written down."""
+        """Make a private directory in `parent`, after recording it."""
         require_unchangeable(parent)
         path = parent / f"{PREFIX}{os.urandom(6).hex()}"
         self._made.directories[path] = None
@@ -128,25 +128,25 @@ class Journal:
         return path
 
     async def remove_directory(self, directory: Path) -> None:
-        """Remove one that is not needed any more; what cannot be removed now stays written down."""
+        """Remove a directory; if it cannot be removed now, it stays recorded."""
         with suppress(NotRemoved):
-            with suppress(Gone), _removing(directory, self._made.directories[directory]) as held:
-                await timeouts.finish(EMPTY, cwd=held)
+            with suppress(Gone), _removing(directory, self._made.directories[directory]) as cwd:
+                await timeouts.finish(EMPTY, cwd=cwd)
             del self._made.directories[directory]
             self._write()
 
     def note_pool(self, name: str) -> None:
-        """Write down the name of a ZFS pool, array or volume before it is made: the kernel would hold it for good."""
+        """Record a ZFS pool, array or volume before it is made, as it would outlive a killed run."""
         self._made.pools.append(name)
         self._write()
 
     def note_image(self, name: str) -> None:
-        """Write down an image before it becomes a device, as the kernel names its file."""
+        """Record an image, by the kernel's name of its file, before it is attached."""
         self._made.images.append(name)
         self._write()
 
     def close(self) -> str:
-        """Remove everything that the run made, and the entry itself; what of it is left, in words, and why."""
+        """Remove everything that the run made, and the entry itself. Returns sentences about what is left and why."""
         problems = _remove(self._made.directories, REMOVAL_S)
         if self._made.directories:
             with suppress(RunFailed):
@@ -158,7 +158,7 @@ class Journal:
 
 
 def leftovers() -> tuple[Leftover, ...]:
-    """What killed runs have left behind; runs that are alive are passed over."""
+    """Leftovers of killed runs; running ones are skipped."""
     dead = []
     for entry in sorted(_folder().glob("run-*.json")):
         with _locked(entry) as file:
@@ -168,20 +168,20 @@ def leftovers() -> tuple[Leftover, ...]:
 
 
 def clean(leftover: Leftover) -> tuple[str, ...]:
-    """Remove it. Only directories that a run made are touched, and no living run's.
+    """Remove a leftover. Only directories made by runs are touched, and none of a running one.
 
-    Pools, arrays and volumes that the kernel still holds come first, as they lie in what is then removed. Returns a
-    sentence for each directory that was gone already. Refused if something may belong to somebody else, Missing if
-    root's rights are not available, RunFailed if anything may still be there; it stays in the journal.
+    Pools, arrays and volumes that the kernel still holds are removed first, as their images are in the directories.
+    Returns a sentence for each directory that was already gone. Raises Refused if something may belong to somebody
+    else, Missing without root privileges, and RunFailed if anything may remain, which stays in the journal.
     """
     with _locked(leftover.entry) as file:
         if not file:
             return ()
         if leftover.needs_root:
             stack.reclaim_as_root(leftover.pools)
-        if kept := release(leftover.images):
+        if attached := release(leftover.images):
             raise RunFailed(
-                _("{devices} could not be detached.", devices=", ".join(f"/dev/{loop.name}" for loop in kept)),
+                _("{devices} could not be detached.", devices=", ".join(f"/dev/{loop.name}" for loop in attached)),
                 _("End what uses it, then clean up again."),
             )
         directories = dict(leftover.directories)
@@ -201,7 +201,7 @@ def _folder() -> Path:
 
 
 def _new_entry() -> tuple[int, Path]:
-    """A new entry, under a lock from its first moment on: one that was taken for a dead run's meanwhile is given up."""
+    """Make a new entry and lock it. If another process has already removed it as that of a dead run, make another."""
     folder = _folder()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -220,18 +220,18 @@ def _new_entry() -> tuple[int, Path]:
 
 @contextmanager
 def _locked(entry: Path) -> Iterator[BinaryIO | None]:
-    """An entry, under its lock; None where its run is alive, it is another user's, or cleaned up by now."""
+    """Open and lock an entry; yields None if its run is alive, or if it is another user's or already removed."""
     with ExitStack() as undo:
-        held = None
+        locked = None
         with suppress(OSError):
             file = undo.enter_context(entry.open("r+b"))
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            held = file if os.fstat(file.fileno()).st_nlink else None
-        yield held
+            locked = file if os.fstat(file.fileno()).st_nlink else None
+        yield locked
 
 
 def _write(descriptor: int, made: Leftover) -> None:
-    """The new line is written before the rest is cut off, so that a kill leaves a whole first line."""
+    """Write the entry. The new line is written before truncating, so that a kill leaves a valid first line."""
     content = {
         "directories": {str(path): identity for path, identity in made.directories.items()},
         "pools": made.pools,
@@ -256,10 +256,10 @@ def _write(descriptor: int, made: Leftover) -> None:
 
 
 def _read(entry: Path, file: BinaryIO) -> Leftover:
-    """What an entry says; nothing where it was cut off."""
+    """Read an entry; empty if it is truncated or invalid."""
     try:
         data = json.loads(file.readline())
-        directories = {Path(path): known and Identity(*known) for path, known in data["directories"].items()}
+        directories = {Path(path): identity and Identity(*identity) for path, identity in data["directories"].items()}
         result = Path(data["result"]) if data["result"] else None
         return Leftover(entry, directories, result, data["pools"], data["images"])
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
@@ -267,26 +267,26 @@ def _read(entry: Path, file: BinaryIO) -> Leftover:
 
 
 def _make(path: Path) -> Identity:
-    """Make a private directory; OSError where that fails."""
+    """Make a private directory, and return its identity. Raises OSError on failure."""
     kind = filesystem_type(str(path.parent))
-    with _opened(path.parent, os.O_PATH) as above:
-        os.mkdir(path.name, 0o700, dir_fd=above)
-        with _opened(path.name, os.O_NOFOLLOW, above) as made:
-            if os.listdir(made):  # somebody exchanged it for another one
+    with _opened(path.parent, os.O_PATH) as parent:
+        os.mkdir(path.name, 0o700, dir_fd=parent)
+        with _opened(path.name, os.O_NOFOLLOW, parent) as made:
+            if os.listdir(made):  # somebody replaced it
                 raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY))
             status = os.fstat(made)
     return Identity(status.st_dev, status.st_ino, kind)
 
 
 def _remove(directories: Directories, limit_s: float) -> list[FswizardError]:
-    """Remove directories and forget those that are gone. Returns the errors of those that were gone or that stay."""
+    """Remove directories from the disk and from the dictionary. Returns errors for those already gone or left."""
     problems: list[FswizardError] = []
     for path, identity in tuple(directories.items()):
         try:
-            with _removing(path, identity) as held:
-                query(EMPTY, timeout_s=limit_s, cwd=held)  # in a process of its own: the disk may not answer any more
+            with _removing(path, identity) as cwd:
+                query(EMPTY, timeout_s=limit_s, cwd=cwd)  # a separate process, as the disk may hang
         except Gone as gone:
-            if identity:  # else it may never have been made
+            if identity:  # otherwise it may never have been made
                 problems.append(gone)
         except NotRemoved as problem:
             problems.append(problem)
@@ -301,20 +301,20 @@ def _remove(directories: Directories, limit_s: float) -> list[FswizardError]:
 
 @contextmanager
 def _removing(path: Path, identity: Identity | None) -> Iterator[str]:
-    """The directory as one to start EMPTY in, which no other can take the place of; it is removed on leaving.
+    """Yield a path to run EMPTY in that cannot be redirected, and remove the directory on exit.
 
-    Raises NotRemoved; on an error nothing is done on leaving, as EMPTY may hang and hold the directory's lock.
+    Raises NotRemoved. After an error, nothing is removed, as EMPTY may hang with the directory's lock.
     """
     name = safe(str(path))
-    with _found(path, identity) as (above, held):
-        here = f"/proc/self/fd/{held}"
+    with _opened_same(path, identity) as (parent, directory):
+        here = f"/proc/self/fd/{directory}"
         below = os.readlink(here).rstrip("/") + "/"
         if any(mount.path.startswith(below) for mount in mounts.current().values()):
             raise NotRemoved(_("Something is mounted below {path}.", path=name), _("Unmount it, then clean up again."))
         yield here
         try:
-            if os.path.samestat(os.fstat(held), os.stat(path.name, dir_fd=above, follow_symlinks=False)):
-                os.rmdir(path.name, dir_fd=above)
+            if os.path.samestat(os.fstat(directory), os.stat(path.name, dir_fd=parent, follow_symlinks=False)):
+                os.rmdir(path.name, dir_fd=parent)
         except OSError as error:
             raise NotRemoved(
                 _("{path} could not be removed completely: {reason}.", path=name, reason=error.strerror),
@@ -323,14 +323,14 @@ def _removing(path: Path, identity: Identity | None) -> Iterator[str]:
 
 
 @contextmanager
-def _found(path: Path, identity: Identity | None) -> Iterator[tuple[int, int]]:
-    """Descriptors of the directory above it and of itself; NotRemoved where it is not there."""
+def _opened_same(path: Path, identity: Identity | None) -> Iterator[tuple[int, int]]:
+    """Descriptors of the parent directory and of the directory itself. Raises NotRemoved if it is not the same one."""
     name = safe(str(path))
     gone = Gone(_("{name} is gone. If you moved it elsewhere, delete it there.", name=name))
     with ExitStack() as undo:
         try:
-            above = undo.enter_context(_opened(path.parent, os.O_PATH))
-            held = undo.enter_context(_opened(path.name, os.O_NOFOLLOW, above))
+            parent = undo.enter_context(_opened(path.parent, os.O_PATH))
+            directory = undo.enter_context(_opened(path.name, os.O_NOFOLLOW, parent))
         except OSError as error:
             if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
                 text = _("{name} cannot be opened: {reason}.", name=name, reason=error.strerror)
@@ -340,12 +340,12 @@ def _found(path: Path, identity: Identity | None) -> Iterator[tuple[int, int]]:
                 text = _("The disk with {name} is not mounted.", name=name)
                 raise NotRemoved(text, _("Mount it where it was, then clean up again.")) from error
             raise gone from error
-        status = os.fstat(held)
-        same = status.st_ino == identity.inode if identity and identity.lasting else status.st_uid == os.geteuid()
+        status = os.fstat(directory)
+        same = status.st_ino == identity.inode if identity and identity.stable else status.st_uid == os.geteuid()
         if not (same and path.name.startswith(PREFIX)):
             raise gone
-        yield above, held
+        yield parent, directory
 
 
-def _opened(path: str | Path, flags: int, above: int | None = None) -> AbstractContextManager[int]:
-    return closing(os.open(path, flags | os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=above))
+def _opened(path: str | Path, flags: int, parent: int | None = None) -> AbstractContextManager[int]:
+    return closing(os.open(path, flags | os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=parent))

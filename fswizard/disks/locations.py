@@ -1,4 +1,4 @@
-"""Directories of this machine: where a scratch image may lie, what filesystem is under a path."""
+"""Directories for scratch images: the default, the space they need, and the filesystems below them."""
 
 from __future__ import annotations
 
@@ -26,31 +26,31 @@ from fswizard.system.files import home_directory
 
 MARGIN_BYTES = 512 << 20
 MARGIN_SHARE = 0.02
-"""Space that is left on the filesystem under an image: the larger of both."""
+"""Free space to leave on the filesystem below an image, in bytes and as a share; the larger one applies."""
 IN_MEMORY = frozenset({"tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "proc", "sysfs", "cgroup", "cgroup2", "debugfs"})
-"""Filesystems of the kernel's that no disk holds: an image there would measure memory."""
+"""Filesystem types without a disk: an image there would measure memory."""
 NOT_ON_A_DISK = IN_MEMORY | {"nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "squashfs"}
 
 
 def default_directory(drive: Drive | None = None) -> str:
-    """The directory with the most free space that the user can write, on `drive` where one is given.
+    """The writable directory with the most free space, on `drive` if not None.
 
-    Raises UsageError where there is none.
+    Raises UsageError if there is none.
     """
     cache = Path(os.environ.get("XDG_CACHE_HOME") or home_directory() / ".cache")
     mounted = [partition.mountpoint for partition in psutil.disk_partitions(all=False)]
     best: dict[int, str] = {}
-    """By filesystem: the first directory is the best place on it."""
-    for place in map(str, (cache, cache.parent, "/var/tmp", "/tmp", *mounted)):
+    """The first suitable directory of each filesystem, by device number."""
+    for directory in map(str, (cache, cache.parent, "/var/tmp", "/tmp", *mounted)):
         with contextlib.suppress(OSError):
             if (
-                os.path.isdir(place)
-                and os.access(place, os.W_OK | os.X_OK)
-                and filesystem_type(place) not in NOT_ON_A_DISK
-                and (os.geteuid() or not changeable_by_others(place))
-                and (drive is None or (under := drive_of(place)) is None or under.name == drive.name)
+                os.path.isdir(directory)
+                and os.access(directory, os.W_OK | os.X_OK)
+                and filesystem_type(directory) not in NOT_ON_A_DISK
+                and (os.geteuid() or not changeable_by_others(directory))
+                and (drive is None or (under := drive_of(directory)) is None or under.name == drive.name)
             ):
-                best.setdefault(os.stat(place).st_dev, place)
+                best.setdefault(os.stat(directory).st_dev, directory)
     if not best:
         where = (
             _("on {drive} ({model})", drive=drive.name, model=drive.model) if drive else _("on a disk of this machine")
@@ -59,13 +59,13 @@ def default_directory(drive: Drive | None = None) -> str:
             _("There is no mounted filesystem {where} that you can write to.", where=where),
             _("Mount one, or name a directory with --target image:SIZE@DIRECTORY."),
         )
-    return max(best.values(), key=lambda place: host.this.space(place).free_bytes)
+    return max(best.values(), key=lambda directory: host.this.space(directory).free_bytes)
 
 
 def checked_directory(text: str) -> str:
-    """`text` as an absolute path of a directory that can be written; UsageError otherwise."""
+    """Absolute path of a writable directory. Raises UsageError or Refused if it is unsuitable."""
     path = Path(text)
-    with contextlib.suppress(ValueError, RuntimeError):  # with a NUL, or of a user that does not exist
+    with contextlib.suppress(ValueError, RuntimeError):  # a NUL byte, or an unknown user
         path = path.expanduser().absolute()
     if not os.path.isdir(path):
         raise UsageError(
@@ -78,7 +78,7 @@ def checked_directory(text: str) -> str:
 
 
 def require_unchangeable(path: Path) -> None:
-    """Refused where this is root, and others could lead it away from `path`."""
+    """Raise Refused if this runs as root and others could redirect `path`."""
     if others := "" if os.geteuid() else changeable_by_others(str(path)):
         raise Refused(
             _("Others can change {others}, so root doesn't write there.", others=safe(others)),
@@ -90,10 +90,9 @@ def require_unchangeable(path: Path) -> None:
 
 
 def require_space(directories: Sequence[str], size_bytes: int, brought_bytes: int = 0) -> list[str]:
-    """Types of the filesystems that an image of `size_bytes` goes onto in each of `directories`.
+    """Filesystem types of `directories`, if each has space for an image of `size_bytes`.
 
-    UsageError where all images that go onto one would fill it up, with what workloads bring along, or where it is in
-    memory.
+    Raises UsageError if one is in memory, or if its images and `brought_bytes` of workload data would fill it.
     """
     numbers, kinds = list(map(filesystem_number, directories)), list(map(filesystem_type, directories))
     for directory, number, kind in zip(directories, numbers, kinds):
@@ -120,13 +119,13 @@ def require_space(directories: Sequence[str], size_bytes: int, brought_bytes: in
 
 
 def image_room_bytes(directory: str) -> int:
-    """How large an image in `directory` may be; below 0 where there is no room for any."""
+    """Maximum size of an image in `directory`; negative if the filesystem is nearly full."""
     space = host.this.space(directory)
     return space.free_bytes - max(MARGIN_BYTES, int(space.total_bytes * MARGIN_SHARE))
 
 
 def require_scratch_space(brought_bytes: int) -> None:
-    """UsageError where what workloads bring along does not fit beside the results, where it lies for a run."""
+    """Raise UsageError if the source data of workloads does not fit into the state directory."""
     directory = next(path for path in (state_directory(), *state_directory().parents) if path.is_dir())
     free_bytes = host.this.space(str(directory)).free_bytes
     if brought_bytes and free_bytes < brought_bytes + MARGIN_BYTES:
@@ -144,24 +143,24 @@ def require_scratch_space(brought_bytes: int) -> None:
 
 
 def filesystem_type(directory: str) -> str:
-    """Type of the filesystem that `directory` lies on, as the kernel names it; empty if unknown."""
+    """Kernel name of the filesystem type of `directory`; empty if unknown."""
     mount = mount_of(os.path.realpath(directory), mounts())
     return safe(mount.kind) if mount else ""
 
 
 def filesystem_number(directory: str) -> str:
-    """The kernel's number of the filesystem that `directory` lies on, which subvolumes share; empty if unknown."""
+    """Number (`major:minor`) of the filesystem of `directory`, the same for its subvolumes; empty if unknown."""
     mount = mount_of(os.path.realpath(directory), mounts())
     return mount.device if mount else ""
 
 
 def filesystem_name(directory: str) -> str:
-    """Name of the filesystem that `directory` lies on, as the catalogue has it, where it has it."""
-    return _known_as(filesystem_type(directory)).name
+    """Catalogue name of the filesystem of `directory`, or its kernel name if the catalogue lacks it."""
+    return _catalogued(filesystem_type(directory)).name
 
 
 def directory_candidates(text: str) -> tuple[Candidate, ...]:
-    """Candidates for existing directories, separated by commas; named after their filesystem and place."""
+    """Candidates for comma-separated existing directories. Raises UsageError if they are unsuitable."""
     directories = [checked_directory(part.strip()) for part in text.split(",") if part.strip()]
     if not directories:
         raise UsageError(_("No directories named."), _("Write --target dir:/first/directory,/second/directory."))
@@ -171,10 +170,11 @@ def directory_candidates(text: str) -> tuple[Candidate, ...]:
 
 
 def located_candidates(directories: Sequence[str]) -> tuple[Candidate, ...]:
-    """The filesystems that directories lie on, as they are: `home (ext4)`, `archive (btrfs)`."""
+    """Candidates for the existing filesystems of directories, named such as `home (ext4)` or `archive (btrfs)`."""
     named = zip(directories, short_names(directories), map(filesystem_type, directories))
-    return tuple(Candidate(f"{safe(name)} ({kind})", _known_as(kind), directory=place) for place, name, kind in named)
+    return tuple(Candidate(f"{safe(name)} ({kind})", _catalogued(kind), directory=path) for path, name, kind in named)
 
 
-def _known_as(kind: str) -> Filesystem:
+def _catalogued(kind: str) -> Filesystem:
+    """Filesystem of the catalogue by its kernel name, or an entry with the name alone."""
     return mounted_as(kind) or Filesystem(kind, kind, "", "", mount_type=kind)

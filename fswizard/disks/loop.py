@@ -1,7 +1,7 @@
-"""The loop device on a scratch image of a run that was started as root, made by ioctl (linux/loop.h).
+"""The loop device of a scratch image in a run that was started as root, made by ioctl (linux/loop.h).
 
-It is locked as udev respects it, from before there is anything on it until it is gone: so udev looks at nothing that
-lies on it, gives it no names, and shows it to no automounter. It vanishes with the last process that has it open.
+It is locked, with the lock that udev respects, from before it has contents until it is removed. So udev does not probe
+it, makes no links to it, and offers it to no automounter. It vanishes with the last process that has it open.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from fswizard.system import clock, system_calls
 from fswizard.system.block_device import SECTOR_BYTES
 
 LOCK_LIMIT_S = 5.0
-"""udev holds a shared lock on a device for a moment, while it looks at what was made or written."""
+"""Time limit for taking the lock; udev briefly holds a shared one while it probes a device."""
 PAUSE_S = 0.01
 CONTROL = "/dev/loop-control"
 LOOP_CLR_FD = 0x4C01
@@ -37,19 +37,19 @@ LOOP_CTL_REMOVE = 0x4C81
 AUTOCLEAR = 4
 DIRECT_IO = 16
 CONFIG = struct.Struct("=I56xI64s176x")
-"""Of `struct loop_config` the file, the flags, and the name that is shown for the file."""
+"""`struct loop_config`: descriptor of the file, flags, and displayed file name."""
 STATUS_BYTES, FLAGS_AT = 232, 52
-"""Of `struct loop_info64`."""
+"""`struct loop_info64`: its size, and the offset of the flags."""
 PUNCHED_BYTES = 1 << 20
 TAKEN = (errno.EBUSY, errno.EEXIST, errno.ENOENT, errno.ENXIO)
-"""Another has the device, or took it away meanwhile."""
+"""Error numbers if another process has the device, or removed it."""
 NUMBERS = range(1000, 1256)
-"""Numbers of runs' own devices: the refusal to discard can never be taken back."""
+"""Loop device numbers of runs. They are not shared with others, as disabled discards cannot be enabled again."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoopDevice:
-    """A loop device that vanishes with its last user."""
+    """A loop device that is removed by its last close."""
 
     descriptor: int
     name: str
@@ -58,7 +58,7 @@ class LoopDevice:
 
     @property
     def lock(self) -> int:
-        """Descriptor by which it is locked."""
+        """Descriptor that holds the lock."""
         return self.descriptor
 
     @property
@@ -66,16 +66,16 @@ class LoopDevice:
         return f"/dev/{self.name}"
 
     def require_same(self, *, unused: bool) -> None:
-        """RunFailed where the image was cut off or grew, or, with `unused`, where the kernel says that it is used.
+        """Raise RunFailed if the size of the image changed or, with `unused`, if anything else uses the device.
 
-        A program that was ended may not have given back the lock.
+        Takes the lock again, as a killed program may have released it.
         """
         _lock(self.descriptor, self.name)
         self.file.require_size()
         if not unused:
             return
         try:
-            with root():  # as the kernel says, in whatever namespace it is mounted, or below something else
+            with root():  # fails if it is mounted in any namespace, or part of another device
                 os.close(os.open(self.path, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW))
         except OSError as error:
             raise RunFailed(
@@ -90,12 +90,12 @@ class LoopDevice:
 
 
 def attach(file: ScratchFile) -> LoopDevice:
-    """A loop device on an image, with direct I/O where the filesystem below takes it."""
+    """Attach a loop device to an image, with direct I/O if the filesystem below supports it."""
     if not os.path.exists(CONTROL):
         hint = _("Run `modprobe loop` as root, or leave the container.")
         raise Missing(_("The kernel offers no loop devices."), hint)
     with root():
-        _remove(*NUMBERS)  # what runs left that were killed
+        _remove(*NUMBERS)  # leftovers of killed runs
         for number in NUMBERS:
             try:
                 return _attach(file, number)
@@ -106,10 +106,10 @@ def attach(file: ScratchFile) -> LoopDevice:
 
 
 def _attach(file: ScratchFile, number: int) -> LoopDevice:
-    """OSError, among others with an errno of `TAKEN`, where it cannot be had.
+    """Attach the loop device `number`. Raises OSError, with an errno of `TAKEN` if it is in use.
 
-    Its sectors are those of the disk below, as direct I/O needs: the kernel sees to it, since `file` is open with
-    O_DIRECT (loop_configure in drivers/block/loop.c).
+    As `file` is open with O_DIRECT, the kernel uses the sector size of the disk below, which direct I/O needs
+    (loop_configure in drivers/block/loop.c).
     """
     name = f"loop{number}"
     path = f"/dev/{name}"
@@ -121,7 +121,7 @@ def _attach(file: ScratchFile, number: int) -> LoopDevice:
     try:
         _lock(device, name)
         fcntl.ioctl(device, LOOP_CONFIGURE, CONFIG.pack(file.descriptor, AUTOCLEAR, b"fswizard"))
-        with contextlib.suppress(OSError):  # whether it is there is read back
+        with contextlib.suppress(OSError):  # the flag is read back below
             fcntl.ioctl(device, LOOP_SET_DIRECT_IO, 1)
         _keep_blocks(device, name, file.descriptor)
         status = fcntl.ioctl(device, LOOP_GET_STATUS64, bytes(STATUS_BYTES))
@@ -136,7 +136,7 @@ def _attach(file: ScratchFile, number: int) -> LoopDevice:
 
 @contextmanager
 def unlocked(lock: int) -> Iterator[None]:
-    """For a program that locks the disk itself, and would wait for our lock."""
+    """Release the lock while a program runs that takes it itself and would wait for it."""
     fcntl.flock(lock, fcntl.LOCK_UN)
     try:
         yield
@@ -152,7 +152,7 @@ def _clear(device: int, number: int) -> None:
 
 
 def _remove(*numbers: int) -> None:
-    """Remove these devices, as far as nobody uses them."""
+    """Remove the loop devices with these numbers unless they are in use."""
     for number in numbers:
         with contextlib.suppress(OSError):
             _control(LOOP_CTL_REMOVE, number)
@@ -164,7 +164,7 @@ def _control(order: int, number: int) -> None:
 
 
 def _lock(device: int, name: str) -> None:
-    """Lock it for good; RunFailed where another program keeps it locked."""
+    """Lock the device. Raises RunFailed if another program still has the lock after `LOCK_LIMIT_S`."""
     deadline = clock.monotonic() + LOCK_LIMIT_S
     while True:
         try:
@@ -177,13 +177,13 @@ def _lock(device: int, name: str) -> None:
 
 
 def _keep_blocks(device: int, name: str, image: int) -> None:
-    """Have the device refuse to discard, and write zeros itself, where it would punch holes into the image.
+    """Disable discards of the device, which would punch holes into the image.
 
-    Refused where it gives blocks back all the same: in a container /sys may be read-only.
+    Raises Refused if the device still frees blocks, as in a container with a read-only /sys.
     """
     with contextlib.suppress(OSError):
         Path(f"/sys/block/{name}/queue/discard_max_bytes").write_text("0")
-    with contextlib.suppress(OSError):  # as it should be
+    with contextlib.suppress(OSError):  # expected: the device refuses
         system_calls.punch_hole(device, 0, PUNCHED_BYTES)
     os.fsync(image)
     status = os.fstat(image)

@@ -1,9 +1,8 @@
-"""The memory limit of programs that are measured, the page cache that they fill included.
+"""Memory limit of measured programs, including the page cache that they fill.
 
-A small amount of data so behaves as one that is larger than the memory. All programs of a run share one limit, as what
-the first of them leaves in the page cache helps the next one. A run that was started as root makes a cgroup
-(cgroups(7)). For others systemd makes one for each program (systemd-run(1)), where the user's own instance of it runs
-and may limit memory.
+It makes a small amount of data behave as if it were larger than the memory. A run that was started as root makes one
+cgroup (cgroups(7)) for all its programs, so that they share the page cache. Otherwise the user's systemd instance makes
+one for each program (systemd-run(1)), if it runs and can limit memory.
 """
 
 from __future__ import annotations
@@ -26,33 +25,33 @@ from fswizard.system.process import Finished, Process
 from fswizard.system.system_calls import closing
 
 LEAST_BYTES = 16 << 20
-"""With less, hardly any program starts."""
+"""Minimum limit that most programs start with."""
 END_LIMIT_S = 2.0
-"""For processes that were killed to be gone."""
+"""Time for killed processes to disappear."""
 PAUSE_S = 0.01
 ENTER = 'echo 0 > "$0" && exec "$@"'
-"""Be in the cgroup whose `cgroup.procs` that is, then become the program."""
+"""Shell script that enters the cgroup of the `cgroup.procs` file in $0, then executes the program."""
 LIMIT_OF_SELF = 'IFS=: read -r _ _ path < /proc/self/cgroup && cat "/sys/fs/cgroup$path/memory.max"'
 ENDED_BY_KERNEL = (-9, -15)
-"""The signal by which the kernel ends what needs too much, and the one by which systemd ends the rest of it."""
+"""Exit codes after the OOM killer, and after systemd stopped the rest of the scope."""
 NAMES = "fswizard-*"
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 class Version(NamedTuple):
-    """What the kernel calls things (admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst)."""
+    """File names of a cgroup version (admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst)."""
 
     name: str
     mounted: str
     kind: str
-    """Type of the filesystem that is mounted there."""
+    """Filesystem type of that mount."""
     controller: str
-    """Name in the line of /proc/self/cgroup that has the path; empty in v2."""
+    """Controller name in the matching line of /proc/self/cgroup; empty in v2."""
     limit: str
     swap: str
-    """0 there keeps memory out of the swap, where there is any."""
+    """File that disables swapping when set to 0; missing on a kernel without swap."""
     kills: str
-    """Counts processes that the kernel killed because they ran out of memory."""
+    """File with the number of processes that the OOM killer killed."""
 
 
 V2 = Version("v2", "/sys/fs/cgroup", "cgroup2", "", "memory.max", "memory.swap.max", "memory.events")
@@ -64,22 +63,23 @@ V1 = Version(
 
 @dataclass(frozen=True, slots=True)
 class Limited:
-    """A way to start programs that share so much memory, page cache included."""
+    """Starts programs under the memory limit."""
 
     prefix: tuple[str, ...]
-    """Before the program and its arguments."""
+    """Command that executes the program given as its arguments."""
     exceeded: Callable[[Finished], bool]
+    """Whether an ended program was killed for exceeding the limit."""
 
     async def start(self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str]) -> Process:
         return self.watched(await commands.start(argv, cwd=cwd, env=env, prefix=self.prefix))
 
     def watched(self, process: LocalProcess, ended: Callable[[], None] = lambda: None) -> Process:
-        """A program that was started by way of `prefix`; `ended` is called when it has ended or was killed."""
+        """Wrap a program that was started with `prefix`; `ended` is called when it has ended or was killed."""
         return _LimitedProcess(process, self.exceeded, ended)
 
 
 class _LimitedProcess:
-    """A program whose end may be that it needed more."""
+    """A process that raises OutOfMemory if the limit killed it."""
 
     def __init__(self, process: LocalProcess, exceeded: Callable[[Finished], bool], ended: Callable[[], None]) -> None:
         self._process = process
@@ -88,7 +88,7 @@ class _LimitedProcess:
         self.pid, self.chunks = process.pid, process.chunks
 
     async def wait(self) -> Finished:
-        """OutOfMemory where the limit killed it."""
+        """Wait for the end. Raises OutOfMemory if the limit killed it."""
         try:
             finished = await self._process.wait()
         finally:
@@ -106,7 +106,7 @@ class _LimitedProcess:
 
 @contextmanager
 def limited(memory_bytes: int) -> Iterator[Limited | None]:
-    """A limit for programs that are started here; None where there is none to be had, or none is wanted."""
+    """Set up a memory limit; yields None if `memory_bytes` is 0 or if memory can't be limited here."""
     with ExitStack() as undo:
         if not memory_bytes:
             yield None
@@ -119,14 +119,14 @@ def limited(memory_bytes: int) -> Iterator[Limited | None]:
 
 
 def ways() -> tuple[str, ...]:
-    """How programs can be given a memory limit on this machine, in words."""
+    """Descriptions of the mechanisms that can limit memory on this machine."""
     by_root = [f"cgroup {version.name}" for version in (V2, V1) if _parent(version)][:1]
     by_user = ["systemd-run without root"] if os.getuid() != ROOT and _by_systemd(LEAST_BYTES) else []
     return (*by_root, *by_user)
 
 
 def _by_cgroup(version: Version, memory_bytes: int, undo: ExitStack) -> Limited | None:
-    """A cgroup of root's, locked until `undo` removes it; None where none can be made that limits memory."""
+    """Make a cgroup that is locked until `undo` removes it; None if that fails or does not limit memory."""
     with root(), contextlib.suppress(OSError):
         if not (parent := _parent(version)):
             return None
@@ -140,14 +140,14 @@ def _by_cgroup(version: Version, memory_bytes: int, undo: ExitStack) -> Limited 
             (directory / version.swap).write_text("0")
         limit = directory / version.limit
         limit.write_text(str(memory_bytes))
-        if _stands(limit.read_bytes(), memory_bytes):
+        if _is_set(limit.read_bytes(), memory_bytes):
             prefix = ("sh", "-c", ENTER, f"{directory}/cgroup.procs")
             return Limited(prefix, _kills(directory / version.kills))
     return None
 
 
 def _kills(counter: Path) -> Callable[[Finished], bool]:
-    """Whether a process was killed for its memory since this was asked last."""
+    """A function that returns whether the OOM killer was active since its previous call."""
     before = 0
 
     def more(_finished: Finished) -> bool:
@@ -161,7 +161,7 @@ def _kills(counter: Path) -> Callable[[Finished], bool]:
 
 
 def _remove(directory: Path) -> None:
-    """For good, once nothing runs in it any more; where something still does, the next run removes it."""
+    """Remove a cgroup once it is empty; after `END_LIMIT_S` it is left to the next run."""
     deadline = clock.monotonic() + END_LIMIT_S
     while directory.exists() and clock.monotonic() < deadline:
         with root(), contextlib.suppress(OSError):
@@ -170,7 +170,7 @@ def _remove(directory: Path) -> None:
 
 
 def _remove_abandoned(parent: Path) -> None:
-    """Those of runs that were killed; the kernel removes none in which anything runs."""
+    """Remove the cgroups of killed runs; the kernel refuses if processes are left."""
     for directory in parent.glob(NAMES):
         with contextlib.suppress(OSError), closing(os.open(directory, DIRECTORY)) as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -178,18 +178,19 @@ def _remove_abandoned(parent: Path) -> None:
 
 
 def _parent(version: Version) -> Path | None:
-    """Where the cgroup is made: the nearest one of root's alone, so that the limits of the user's slice hold as before.
+    """Parent for the new cgroup: the nearest ancestor that only root can change, so that existing limits still apply.
 
-    In v1 that may be this process's own; in v2 it is above, as a cgroup with processes in it has none below it.
+    In v1 it may be the cgroup of this process. In v2 it is above that, as a cgroup with processes has no children.
+    Returns None if there is none that limits memory.
     """
     top = Path(version.mounted)
-    shown = next((mount for mount in mounts.current().values() if mount.path == version.mounted), None)
-    if shown is None or shown.kind != version.kind or not os.access(top, os.W_OK, effective_ids=False):
+    mount = next((each for each in mounts.current().values() if each.path == version.mounted), None)
+    if mount is None or mount.kind != version.kind or not os.access(top, os.W_OK, effective_ids=False):
         return None
     lines = Path("/proc/self/cgroup").read_text(errors="surrogateescape").splitlines()
     rows = [line.split(":", 2) for line in lines]  # cgroups(7)
-    own = next((Path(path) for _, names, path in rows if version.controller in names.split(",")), Path("/"))
-    nearest = top / own.relative_to(shown.root) if own.is_relative_to(shown.root) else top
+    current = next((Path(path) for _, names, path in rows if version.controller in names.split(",")), Path("/"))
+    nearest = top / current.relative_to(mount.root) if current.is_relative_to(mount.root) else top
     upwards = [directory for directory in (nearest, *nearest.parents) if directory.is_relative_to(top)]
     if version is V2 and nearest != top:
         del upwards[0]
@@ -202,16 +203,16 @@ def _parent(version: Version) -> Path | None:
 
 
 def _by_systemd(memory_bytes: int) -> tuple[str, ...]:
-    """What comes before a program for systemd to limit it; nothing where the limit does not stand in its cgroup."""
+    """The systemd-run command that limits a program; empty if a trial shows no limit in its cgroup."""
     limits = ("-p", f"MemoryMax={memory_bytes}", "-p", "MemorySwapMax=0")
     prefix = ("systemd-run", "--user", "--scope", "--quiet", "--collect", *limits, "--")
     with contextlib.suppress(FswizardError):
         done = commands.query((*prefix, "sh", "-c", LIMIT_OF_SELF))
-        if done.exit_code == 0 and _stands(done.stdout, memory_bytes):
+        if done.exit_code == 0 and _is_set(done.stdout, memory_bytes):
             return prefix
     return ()
 
 
-def _stands(shown: bytes, memory_bytes: int) -> bool:
-    """Whether a limit is what the kernel shows, which rounds it down to whole pages."""
-    return shown.strip() == b"%d" % (memory_bytes // mmap.PAGESIZE * mmap.PAGESIZE)
+def _is_set(text: bytes, memory_bytes: int) -> bool:
+    """Whether a limit file contains `memory_bytes`, rounded down to whole pages."""
+    return text.strip() == b"%d" % (memory_bytes // mmap.PAGESIZE * mmap.PAGESIZE)

@@ -1,4 +1,4 @@
-"""What a run measures on when it is prepared, as those who measure see it."""
+"""The prepared target of a run, as used by the code that measures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How root's rights are had: from whoever started fswizard, or by sudo, doas or pkexec."""
+"""Obtain root privileges: from being started as root, or through sudo, doas or pkexec."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fswizard.model.text import safe_lines
 from fswizard.system import commands
 
 State = Literal["udisks", "root", "sudo", "sudo-asks", "doas", "doas-asks", "pkexec", "none"]
-"""`udisks`: root's rights are not needed. Those that end with `asks` want a password on the terminal before."""
+"""How root privileges are obtained. `udisks`: not needed; `…-asks`: the terminal asks for a password first."""
 
 BY: Mapping[State, tuple[str, ...]] = {
     "root": (),
@@ -26,13 +26,13 @@ BY: Mapping[State, tuple[str, ...]] = {
     "doas": ("doas", "-n", "--"),
     "pkexec": ("pkexec", "--disable-internal-agent"),
 }
-"""What comes before a command that root shall run; `pkexec` asks in a window of the desktop's."""
+"""Command prefixes that run a command as root; `pkexec` asks for a password in a window."""
 ASK: Mapping[State, tuple[str, ...]] = {"sudo-asks": ("sudo", "-v"), "doas-asks": ("doas", "true")}
-"""What asks for the password on the terminal."""
+"""Commands that ask for the password on the terminal."""
 PROGRAMS: tuple[tuple[State, State], ...] = (("sudo", "sudo-asks"), ("doas", "doas-asks"))
-"""Each as it can be used at once, and as it cannot."""
+"""States of each program without and with a password prompt, in order of preference."""
 DONE = "done"
-"""What kind the last line is of a process that has carried out its order."""
+"""Kind of the last line from a process that has completed its order."""
 
 REASONS: Mapping[State, str] = {
     "udisks": N_("not needed for scratch images: udisks2 attaches and mounts them"),
@@ -48,7 +48,7 @@ WITHOUT = N_("Comparing directories on mounted filesystems needs no root: --targ
 
 
 def state() -> State:
-    """How a program would be started as root here."""
+    """Determine how a program can be started as root here."""
     if os.geteuid() == 0:
         return "root"
     for program, asks in PROGRAMS:
@@ -62,10 +62,10 @@ def state() -> State:
 
 
 def authorise() -> State:
-    """Have the password asked for on the terminal, where that is needed; returns how root's rights are had then.
+    """Ask for the password on the terminal if necessary, after a message on standard error; returns the new state.
 
-    Before it is asked for, standard error says why. Missing where they cannot be had. Call it only while no full screen
-    is open, or inside `App.suspend()`.
+    Raises Missing if root privileges are not available. Call it only while no full screen is open, or inside
+    `App.suspend()`.
     """
     current = state()
     if current in ASK and sys.stdin.isatty():
@@ -81,39 +81,39 @@ def authorise() -> State:
     return current
 
 
-def start(argv: Sequence[str], given: bytes) -> subprocess.Popen[bytes]:
-    """Start a program as root with `given` on its standard input; Missing where that takes a password first."""
+def start(argv: Sequence[str], stdin: bytes) -> subprocess.Popen[bytes]:
+    """Start a program as root with `stdin` as its standard input. Raises Missing if that needs a password first."""
     current = state()
     if current not in BY:
         raise missing(current)
-    return commands.begin((*BY[current], *argv), given, own_session=False)
+    return commands.begin((*BY[current], *argv), stdin, own_session=False)
 
 
 def ask(module: str, order: object, unfinished: RunFailed) -> Generator[Any, None, None]:
-    """Have `main` of a module carry out an order as root, and yield what it says.
+    """Run `main` of a module as root with `order` as JSON on its standard input, and yield its answers.
 
-    It goes on to its end, whoever listens. An error is raised here that was one there, `unfinished` where it ended
-    before it was done, and Missing where root's rights cannot be had.
+    The process runs to its end even if this generator is closed. Raises the errors that it reports, `unfinished` if it
+    ends early, and Missing without root privileges.
     """
     code = f"import sys; sys.path[:] = {sys.path!r}; from {module} import main; main()"
     process = start((sys.executable, "-c", code), json.dumps(order).encode())
     assert process.stdout is not None and process.stderr is not None
-    with process.stdout as lines, process.stderr as complaints:
+    with process.stdout as lines, process.stderr as errors_output:
         answered = False
         for line in lines:
             if json.loads(line)[0] == DONE:
                 return
             answered = True
             yield from answer(line)
-        said = complaints.read()
-    if said and not answered:
-        raise missing(state(), said)
-    unfinished.details = safe_lines(said).strip()
+        stderr = errors_output.read()
+    if stderr and not answered:
+        raise missing(state(), stderr)
+    unfinished.details = safe_lines(stderr).strip()
     raise unfinished
 
 
 def answer(line: bytes) -> Iterator[Any]:
-    """What a line says that `serve` or a run's process wrote; an error that it has is raised."""
+    """Decode a line written by `send`: yield its content, or raise the error that it holds."""
     kind, content = json.loads(line)
     if kind:
         raise from_json(getattr(errors, kind), content)
@@ -121,30 +121,31 @@ def answer(line: bytes) -> Iterator[Any]:
 
 
 def serve(carry_out: Callable[[Any], Iterator[Any]]) -> None:
-    """Carry out the order on standard input, and write down what comes of it, to a client that may be gone."""
+    """Carry out the order on standard input, and write its results to the client, which may be gone."""
     order = json.load(sys.stdin.buffer)
     try:
         for content in carry_out(order):
-            say("", content)
+            send("", content)
     except FswizardError as error:
-        say_error(error)
+        send_error(error)
     else:
-        say(DONE, None)
+        send(DONE, None)
 
 
-def say_error(error: FswizardError) -> None:
-    """By the nearest of the errors that everybody knows."""
+def send_error(error: FswizardError) -> None:
+    """Send an error to the client, as the nearest base class in `fswizard.errors`."""
     known = next(kind.__name__ for kind in type(error).__mro__ if getattr(errors, kind.__name__, None) is kind)
-    say(known, to_json(error))
+    send(known, to_json(error))
 
 
-def say(kind: str, content: Any) -> None:
+def send(kind: str, content: Any) -> None:
+    """Write a line of JSON to the client; `kind` is empty, `DONE`, or the name of an error class."""
     with contextlib.suppress(OSError):
         print(json.dumps([kind, content]), flush=True)
 
 
-def missing(by: State, said: bytes = b"") -> Missing:
-    """Says that root's rights could not be had, with what was `said` instead, and what works without."""
+def missing(by: State, stderr: bytes = b"") -> Missing:
+    """The error for missing root privileges, with a program's error output and a hint about alternatives."""
     if by == "none":
         text = _("This needs root, and neither sudo nor doas is installed.")
         hint = _("Log in as root, or have sudo installed and your account allowed to use it.")
@@ -156,4 +157,4 @@ def missing(by: State, said: bytes = b"") -> Missing:
         hint = _("Try again with your own password, or log in as root.")
         if by == "doas-asks":
             hint = _("Allow `persist` in doas.conf, or log in as root.")
-    return Missing(text, joined((hint, _(WITHOUT))), safe_lines(said).strip())
+    return Missing(text, joined((hint, _(WITHOUT))), safe_lines(stderr).strip())

@@ -1,6 +1,6 @@
-"""Disks of a run that was started as root: by the programs of util-linux and of the filesystems themselves.
+"""Disks of a run that was started as root, operated by util-linux and the programs of the filesystems.
 
-The run has a mount namespace of its own, so nobody else sees what it mounts, and nothing stays mounted when it is gone.
+The run has its own mount namespace, so its mounts are invisible to others and vanish with it.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ END_LIMIT_S = 10.0
 TRIES_S = 0.2
 KEY_BYTES = 64
 OPENZFS = "mount.zfs"
-"""Comes with OpenZFS alone; the abandoned zfs-fuse brings a zpool, too."""
+"""Program that identifies OpenZFS, as the abandoned zfs-fuse also has a zpool."""
 
 
 class RootDisk(Disk):
-    """A device, or several as one, and what was made of them for the candidate that is on them now."""
+    """A device, or several as one, with the array, volume or pool made of them for the current candidate."""
 
     as_root = True
 
@@ -56,13 +56,13 @@ class RootDisk(Disk):
         self.directory = directory
         self._limit, self._arc = limit, arc
         self.pool = f"fswizard-{os.urandom(8).hex()}"
-        """Name of the array, volume, pool or btrfs that is made."""
+        """Random name for the array, volume, pool or btrfs."""
         self.names = tuple(part.name for part in parts)
         self.direct_io = all(part.direct_io for part in parts)
         self._candidate: Candidate | None = None
-        """The one that is made of the devices, whether or not that succeeds."""
+        """The candidate that was last made or mounted, even if that failed."""
         self._pool_errors: dict[str, int] = {}
-        """Of mounts before: a pool forgets them at every export."""
+        """Error counts from earlier mounts, as a pool resets its counters when it is exported."""
         self._hangs = False
         hosts: list[str] = []
         for part in parts:
@@ -73,7 +73,7 @@ class RootDisk(Disk):
 
     @property
     def _array(self) -> str:
-        """Kernel name of the array or volume that there is of the devices; empty where there is none."""
+        """Kernel name of the array or volume on the devices; empty if there is none."""
         return stack.find_array(self.names) or stack.find_volume(self.pool)
 
     @property
@@ -82,22 +82,22 @@ class RootDisk(Disk):
 
     @property
     def _mounted(self) -> bool:
-        """As the kernel says, also of a filesystem that answers nothing any more."""
+        """Whether it is mounted according to the kernel, which also knows hanging filesystems."""
         return any(mount.path == self.directory for mount in mounts.current().values())
 
-    async def _unused(self) -> None:
-        """RunFailed where anything else uses a device, in whatever namespace, or where it hangs."""
+    async def _require_unused(self) -> None:
+        """Raise RunFailed if a device hangs or if anything else uses it, in any namespace."""
         if self._hangs:
             raise timeouts.no_answer("umount")
         for part in self.parts:
             await _require_same(part, unused=True)
 
     async def wipe(self) -> Sequence[Finished]:
-        """Refused while it is mounted."""
+        """Erase all signatures and both ends. Raises Refused while it is mounted."""
         if self._mounted:
             raise Refused(_("{device} is mounted.", device=self.parts[0].path))
-        await self._take_apart()
-        await self._unused()
+        await self._dismantle()
+        await self._require_unused()
         wiped = []
         for part in self.parts:
             wiped.append(succeeded(await as_root.finish(commands.wipe(part.path))))
@@ -111,9 +111,9 @@ class RootDisk(Disk):
                 raise DiskFailed(text, _("The disk may be failing."), str(error)) from error
         return wiped
 
-    async def _take_apart(self) -> None:
-        """Undo what was made of the devices; RunFailed where that cannot be."""
-        if _spread(self._candidate):
+    async def _dismantle(self) -> None:
+        """Destroy the pool, array or volume made of the devices. Raises RunFailed on failure."""
+        if _btrfs_array(self._candidate):
             await _forget_btrfs(self.parts)
         if self._is_pool:
             await stack.destroy_pool(self.pool)
@@ -130,7 +130,7 @@ class RootDisk(Disk):
         return DeviceNames(paths, device, self.pool, stack.uuid_of(self.pool), self.directory)
 
     async def make(self, candidate: Candidate, begun: Begun) -> Sequence[Finished]:
-        await self._unused()
+        await self._require_unused()
         self._candidate, self._pool_errors = candidate, {}
         if self._is_pool:
             as_root.find(OPENZFS)
@@ -143,19 +143,19 @@ class RootDisk(Disk):
                 made.append(await self._run(argv, key))
                 if made[-1].exit_code:
                     return made
-        spread = _spread(candidate)
-        if spread and spread.degraded:
+        array = _btrfs_array(candidate)
+        if array and array.degraded:
             await _forget_btrfs(self.parts[-1:])
         return made
 
     async def _run(self, argv: Command, key: bytes) -> Finished:
-        """One command of those that make a candidate.
+        """Run one of the commands that make a candidate.
 
-        The `key` of a volume is known to its programs and the kernel alone, and is stored nowhere.
+        The `key` of a volume goes to its programs and the kernel only, and is not stored.
         """
         if argv[0] == "cryptsetup":
-            as_root.find(DMSETUP)  # it closes the volume
-            return await as_root.finish(argv, given=key)
+            as_root.find(DMSETUP)  # required later to close the volume
+            return await as_root.finish(argv, stdin=key)
         if argv[:2] == ("zpool", "export"):
             return await stack.until_free(argv)
         with contextlib.ExitStack() as undo:
@@ -165,7 +165,7 @@ class RootDisk(Disk):
             return await as_root.finish(argv)
 
     def _make_nodes(self) -> None:
-        """A directory with the pool's devices and nothing else, so that import looks at no other one."""
+        """Make a directory with device nodes of the pool only, so that an import probes no other device."""
         nodes = commands.pool_nodes(self.pool, len(self.parts))
         with root():
             os.makedirs(commands.pool_directory(self.pool), 0o700, exist_ok=True)
@@ -175,8 +175,8 @@ class RootDisk(Disk):
 
     async def copy_to(self, other: Disk) -> Finished:
         assert isinstance(other, RootDisk)
-        await self._unused()
-        await other._unused()
+        await self._require_unused()
+        await other._require_unused()
         copied = succeeded(await as_root.finish(commands.copy(self.parts[0].path, other.parts[0].path)))
         _drop_buffers(other.parts[0])
         return copied
@@ -198,7 +198,7 @@ class RootDisk(Disk):
                 with root():
                     os.chown(self.directory, uid, gid)
                     os.chmod(self.directory, 0o700)
-        elif self._mounted:  # what comes after the mount failed
+        elif self._mounted:  # a command after the mount failed
             await self.umount()
         elif self._is_pool:
             await stack.until_free(commands.export_pool(self.pool))
@@ -206,26 +206,26 @@ class RootDisk(Disk):
 
     async def umount(self) -> Finished:
         argv = commands.umount(self.directory)
-        if not self._mounted:  # one that was killed had done it
+        if not self._mounted:  # a killed umount had completed
             return Finished(argv, 0)
         if self._candidate and self._candidate.filesystem.mount_type == commands.NILFS2:
             await as_root.end(commands.CLEANER)
         try:
             finished = await as_root.finish(argv)
         except RunFailed:
-            self._hangs = True  # in the kernel it goes on, and keeps the device in use
+            self._hangs = True  # it continues in the kernel and keeps the device busy
             raise
         if self._mounted:
             with root():
                 return replace(finished, stderr=finished.stderr + users(self.directory).encode())
-        if self._is_pool:  # it forgets all that is cached, and its errors
+        if self._is_pool:  # the export drops its cache and its error counters
             with contextlib.suppress(FswizardError):
                 self._pool_errors = await self._count_of_pool()
             exported = await stack.until_free(commands.export_pool(self.pool))
             if exported.exit_code:
                 return exported
         if not self._array:
-            await self._unused()  # a program of FUSE closes the device a moment after it was unmounted
+            await self._require_unused()  # a FUSE driver closes the device shortly after the unmount
         return finished
 
     async def _count(self, kind: str) -> dict[str, int]:
@@ -234,7 +234,7 @@ class RootDisk(Disk):
         return disk_errors.KINDS[kind](self._array or self.names[0], HERE)
 
     async def _count_of_pool(self) -> dict[str, int]:
-        """Errors since the pool was made."""
+        """Error counts by name since the pool was made."""
         status = succeeded(await as_root.finish(("zpool", "status", "-p", self.pool)), RunFailed)
         now = stack.parse_pool_errors(status.stdout.decode("utf-8", "replace"))
         return {name: self._pool_errors.get(name, 0) + errors for name, errors in now.items()}
@@ -252,8 +252,8 @@ class RootDisk(Disk):
         return finished
 
     async def sample(self, sample: BareSample) -> Process:
-        """As root, who owns the device, without root's capabilities."""
-        await self._unused()
+        """Start fio as root, who owns the device, but without capabilities."""
+        await self._require_unused()
         _drop_buffers(self.parts[0])
         argv = fio_command(self.parts[0].path, sample)
         return await as_root.start(argv, prefix=("setpriv", *as_root.WITHOUT_RIGHTS))
@@ -275,7 +275,7 @@ class RootDisk(Disk):
             self._arc.end()
 
     async def detach(self) -> None:
-        """Undo what is there, as far as that goes: what is left goes with the namespaces, or `clean` removes it."""
+        """Unmount and dismantle as far as possible; the rest goes with the namespaces, or `clean` removes it."""
         if not self.parts:
             return
         deadline = clock.monotonic() + END_LIMIT_S
@@ -284,7 +284,7 @@ class RootDisk(Disk):
                 await self.umount()
             await clock.pause(TRIES_S)
         with contextlib.suppress(FswizardError):
-            await self._take_apart()
+            await self._dismantle()
         self._errors.close()
         for part in self.parts:
             part.detach()
@@ -292,25 +292,25 @@ class RootDisk(Disk):
 
 
 class RootDisks:
-    """Disks that root makes or claims."""
+    """The images and devices of a run as root."""
 
     def __init__(self, limit: Limited | None, arc: Arc) -> None:
         self._limit, self._arc = limit, arc
         self.limits_memory = limit is not None
         self._disks: list[RootDisk] = []
 
-    def _hold(self, *parts: Part) -> RootDisk:
+    def _add(self, *parts: Part) -> RootDisk:
         disk = RootDisk(parts, f"{commands.MOUNT_ROOT}/{os.urandom(4).hex()}", self._limit, self._arc)
         self._disks.append(disk)
         return disk
 
     async def image(self, directory: str, size_bytes: int, emitter: Emitter) -> RootDisk:
-        """A new scratch image in a directory of the user's, of which every byte is written: that is emitted.
+        """Make a scratch image in a directory of the user and write every byte of it; emits the progress.
 
-        Raises RunFailed or Refused where it cannot be made there.
+        Raises RunFailed or Refused if it cannot be made there.
         """
         with closing(os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)) as descriptor:
-            if system_calls.filesystem_type(descriptor) == FUSE:  # it could change what lies below a mount of root's
+            if system_calls.filesystem_type(descriptor) == FUSE:  # its program could change a mounted image
                 raise Refused(
                     _("A program serves the filesystem of {directory} (FUSE).", directory=safe(directory)),
                     _("Choose a directory on a disk of this machine with --target image:SIZE@DIRECTORY."),
@@ -318,29 +318,29 @@ class RootDisks:
         file = scratch_file.new(directory, size_bytes)
         try:
             await file.fill(emitter)
-            return self._hold(attach(file))
+            return self._add(attach(file))
         except BaseException:
             file.close()
             raise
 
-    def claim(self, member: Member, shown: str) -> RootDisk:
-        """Check a device that the user gave up, and hold it; Refused with the reason.
+    def claim(self, member: Member, content_type: str) -> RootDisk:
+        """Check and claim a device that the user confirmed. Raises Refused with the reason.
 
-        `shown` is the type of the filesystem that the user was shown, empty for none.
+        `content_type` is the type of the contents that the user saw; empty for none.
         """
         with root():
-            claimed = claim.claim(member.number, member.diskseq, member.size_bytes, member.identifier, shown)
-        return self._hold(claimed)
+            claimed = claim.claim(member.number, member.diskseq, member.size_bytes, member.identifier, content_type)
+        return self._add(claimed)
 
     def joined(self) -> RootDisk:
-        """All that are held as one, which alone takes orders from then on."""
-        held = [disk for disk in self._disks if disk.parts]
-        if len(held) == 1:
-            return held[0]
-        for disk in held:
+        """Join all disks into one, which replaces them."""
+        attached = [disk for disk in self._disks if disk.parts]
+        if len(attached) == 1:
+            return attached[0]
+        for disk in attached:
             disk._errors.close()
         self._disks.clear()
-        return self._hold(*(part for disk in held for part in disk.parts))
+        return self._add(*(part for disk in attached for part in disk.parts))
 
     async def end(self) -> None:
         for disk in reversed(self._disks):
@@ -349,9 +349,9 @@ class RootDisks:
 
 @asynccontextmanager
 async def open_root(memory_bytes: int) -> AsyncIterator[RootDisks]:
-    """Disks for a run that was started as root; leaving takes away whatever was made.
+    """Set up disks for a run that was started as root, and remove everything on exit.
 
-    They are mounted where root alone can write; where the run has a namespace, nobody else sees it.
+    They are mounted below a directory that only root can write to.
     """
     if os.getuid() != as_root.ROOT:
         raise RunFailed(_("This run was not started as root."), _("This is a bug in fswizard."))
@@ -376,9 +376,9 @@ async def open_root(memory_bytes: int) -> AsyncIterator[RootDisks]:
 
 
 async def _require_same(part: Part, *, unused: bool) -> None:
-    """RunFailed where a device is another one by now, or, with `unused`, where anything else uses it.
+    """Raise RunFailed if a device is no longer the same or, with `unused`, if anything else uses it.
 
-    What a program that has ended held, or an array that was stopped, the kernel lets go a moment later.
+    Retries for a while, as the kernel releases the devices of ended programs and stopped arrays with a delay.
     """
     deadline = clock.monotonic() + (stack.BUSY_LIMIT_S if unused else 0.0)
     while True:
@@ -395,20 +395,20 @@ async def _require_same(part: Part, *, unused: bool) -> None:
 
 
 def _drop_buffers(part: Part) -> None:
-    """Nothing of the device is in memory from here on."""
+    """Write back and drop the page cache of the device."""
     with root():
         os.fsync(part.descriptor)
         system_calls.drop_buffers(part.descriptor)
 
 
-def _spread(candidate: Candidate | None) -> Array | None:
-    """How btrfs itself spreads a candidate over the devices; None where it does not."""
+def _btrfs_array(candidate: Candidate | None) -> Array | None:
+    """Layout of a btrfs that spans several devices by itself; None for other candidates."""
     array = candidate.array if candidate else None
     return array if array and array.layout.maker == "btrfs" else None
 
 
 async def _forget_btrfs(parts: Sequence[Part]) -> None:
-    """Have the kernel forget what it has seen on them: it would look for the devices of a btrfs that is gone."""
+    """Make the kernel forget the btrfs on the devices, as it would look for the missing ones of an old btrfs."""
     for part in parts:
         with contextlib.suppress(Missing):
             await as_root.finish(("btrfs", "device", "scan", "--forget", part.path))

@@ -1,4 +1,4 @@
-"""A scratch image as its owner makes it: a file without a name, gone with the last descriptor on it."""
+"""A scratch image: an unlinked file of the user, which is freed when its last descriptor is closed."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from fswizard.system import block_device, clock, commands, timeouts
 from fswizard.system.process import Finished
 
 EDGE_BYTES = 1 << 20
-"""Superblocks and partition tables lie within so much of either end."""
+"""Superblocks and partition tables are within this distance of either end."""
 FUSE = 0x65735546
-"""Type of the filesystems that a program serves (linux/magic.h)."""
-LOOK_S = 0.25
-"""How often it is looked how far an image is written."""
+"""Magic number of FUSE filesystems (linux/magic.h)."""
+POLL_S = 0.25
+"""Interval for polling how much of an image is written."""
 IN_PLACE = "conv=notrunc,fsync"
-"""For dd, which would cut off a file before it writes to it."""
+"""Options of dd to overwrite a file without truncating it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,42 +44,42 @@ class ScratchFile:
 
     @property
     def path(self) -> str:
-        """For programs that are started with the descriptor."""
+        """Path for programs that inherit the descriptor."""
         return f"/proc/self/fd/{self.descriptor}"
 
     @property
     def identity(self) -> str:
-        """The file as the kernel names it in /sys/block/loop*; no other file has this name while the file exists."""
+        """Name of the file in /sys/block/loop*; unique while the file exists."""
         return os.readlink(self.path)
 
     @property
     def disks(self) -> tuple[str, ...]:
-        """Kernel names of the block devices that it lies on."""
+        """Kernel names of the block devices below it."""
         return devices_at(os.path.dirname(self.identity), HERE)
 
     async def fill(self, emitter: Emitter) -> None:
-        """Take all its room and write zeros to all of it, which is the progress of the current step.
+        """Allocate the whole file and fill it with zeros; emits the progress of the current step.
 
-        Raises RunFailed where the disk is full or fails, and Refused where the filesystem below stores it otherwise.
+        Raises RunFailed if the disk is full or fails, and Refused if the filesystem compresses or omits the zeros.
         """
         reserve, fill = make_image(self.size_bytes, self.path)
         reserved = await self._finish(reserve)
-        if os.strerror(errno.EOPNOTSUPP) not in reserved.output:  # as of ext2 and ext3: writing takes its room there
+        if os.strerror(errno.EOPNOTSUPP) not in reserved.output:  # as on ext2 and ext3
             self._succeeded(reserved)
         argv = (*fill, IN_PLACE)
         emitter.command_begins(argv)
         process = await commands.start(argv, pass_fds=(self.descriptor,))
         ended = asyncio.ensure_future(process.wait())
-        written_bytes, moved_s = 0, clock.monotonic()
+        written_bytes, progressed_s = 0, clock.monotonic()
         try:
             while not ended.done():
-                await clock.ended(ended, LOOK_S)
+                await clock.ended(ended, POLL_S)
                 position, now_s = _position(process.pid), clock.monotonic()
                 if position > written_bytes:
-                    rate = (position - written_bytes) / max(now_s - moved_s, 1e-3)
+                    rate = (position - written_bytes) / max(now_s - progressed_s, 1e-3)
                     emitter.progress(emitter.step.title, Progress(position / self.size_bytes, rate))
-                    written_bytes, moved_s = position, now_s
-                elif now_s - moved_s > timeouts.LIMIT_S:
+                    written_bytes, progressed_s = position, now_s
+                elif now_s - progressed_s > timeouts.LIMIT_S:
                     raise timeouts.no_answer("dd")
         finally:
             if not ended.done():
@@ -93,28 +93,28 @@ class ScratchFile:
             )
 
     def require_size(self) -> None:
-        """RunFailed where it was cut off or grew."""
+        """Raise RunFailed if the size of the file has changed."""
         if os.fstat(self.descriptor).st_size != self.size_bytes:
             raise RunFailed(_("Something changed the size of the scratch image."), _("Nothing else may write to it."))
 
     async def wipe(self) -> Finished:
-        """Take away every signature, and zero both ends; RunFailed where that fails."""
+        """Erase all signatures, and zero both ends. Raises RunFailed on failure."""
         finished = self._succeeded(await self._finish(("wipefs", "--all", self.path)))
         for offset in (0, self.size_bytes - EDGE_BYTES):
-            words = ("bs=1M", "count=1", f"seek={offset}", "oflag=direct,seek_bytes", IN_PLACE, "status=none")
-            self._succeeded(await self._finish(("dd", "if=/dev/zero", f"of={self.path}", *words)))
+            operands = ("bs=1M", "count=1", f"seek={offset}", "oflag=direct,seek_bytes", IN_PLACE, "status=none")
+            self._succeeded(await self._finish(("dd", "if=/dev/zero", f"of={self.path}", *operands)))
         return finished
 
     async def make(self, argv: Sequence[str]) -> Finished:
-        """Run a mkfs program, whose last argument is the device; the exit code says whether it failed."""
+        """Run a mkfs command with the image as its last argument; the exit code says whether it failed."""
         finished = await self._finish((*argv, self.path))
-        # Nothing of it may stay in memory, where a loop device with direct I/O would pass it by.
+        # A loop device with direct I/O would bypass what is left in the page cache.
         await asyncio.to_thread(os.fsync, self.descriptor)
         os.posix_fadvise(self.descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
         return finished
 
     async def copy_to(self, other: ScratchFile) -> Finished:
-        """Write all of it over another image of the same size; RunFailed where that fails."""
+        """Copy it over another image of the same size. Raises RunFailed on failure."""
         argv = (*copy(self.path, other.path), IN_PLACE)
         return self._succeeded(await timeouts.finish(argv, pass_fds=(self.descriptor, other.descriptor)))
 
@@ -126,7 +126,7 @@ class ScratchFile:
         return await timeouts.finish(argv, pass_fds=(self.descriptor,))
 
     def _succeeded(self, finished: Finished) -> Finished:
-        """RunFailed where a program failed on it."""
+        """Return `finished`. Raises RunFailed if it failed, with a hint if the disk is full."""
         if finished.exit_code and os.strerror(errno.ENOSPC) in finished.output:
             raise full(os.path.dirname(self.identity), finished.output)
         return succeeded(finished, RunFailed)
@@ -136,7 +136,7 @@ class ScratchFile:
 
 
 def new(directory: str, size_bytes: int) -> ScratchFile:
-    """An empty file in `directory` that nobody can open by a name; RunFailed where it cannot be made."""
+    """Make an empty, unlinked file in `directory`. Raises RunFailed on failure."""
     try:
         with tempfile.TemporaryFile(dir=directory, prefix="fswizard-", buffering=0) as file:
             descriptor = os.dup(file.fileno())
@@ -150,13 +150,13 @@ def new(directory: str, size_bytes: int) -> ScratchFile:
     except OSError as error:
         os.close(descriptor)
         raise without_direct_io(directory) from error
-    with contextlib.suppress(OSError):  # copying on write, btrfs would need new room for what is written again
+    with contextlib.suppress(OSError):  # with copy-on-write, btrfs would allocate space for every rewrite
         block_device.overwrite_in_place(descriptor)
     return ScratchFile(descriptor, size_bytes)
 
 
 def full(directory: str, details: str = "") -> RunFailed:
-    """Says that a filesystem has no room left for an image, and what to do."""
+    """The error for a filesystem without space for the image."""
     return RunFailed(
         _("The filesystem under the image ({path}) is full.", path=safe(directory)),
         _("Free some space there and run again."),
@@ -165,7 +165,7 @@ def full(directory: str, details: str = "") -> RunFailed:
 
 
 def without_direct_io(directory: str) -> RunFailed:
-    """Says that an image cannot be measured on a filesystem, and what to do."""
+    """The error for a filesystem without direct I/O."""
     return RunFailed(
         _(
             "The filesystem under the image ({filesystem}) refuses direct I/O, so the image would be cached in memory "
@@ -177,7 +177,7 @@ def without_direct_io(directory: str) -> RunFailed:
 
 
 def _position(pid: int) -> int:
-    """How many bytes a running dd has written (proc_pid_fdinfo(5))."""
+    """Number of bytes that a running dd has written (proc_pid_fdinfo(5)); 0 if unknown."""
     try:
         return int(Path(f"/proc/{pid}/fdinfo/1").read_text().split()[1])
     except (OSError, IndexError, ValueError):

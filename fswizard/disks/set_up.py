@@ -1,7 +1,7 @@
-"""How a disk is set up for good: what may be chosen, what must be so on the machine, and the one list of steps.
+"""Set up a disk permanently: the choices, the checks of the machine, and the list of steps.
 
-A review shows the list, a script has it to be read and copied, and `setting_up` carries it out as root. Both sides
-check by the same functions.
+The steps are shown for review, written as a script, and carried out as root by `setting_up`. The user's process and the
+one of root check with the same functions.
 """
 
 from __future__ import annotations
@@ -31,87 +31,87 @@ OTHER_MOUNT_POINT, OTHER = N_("Choose another mount point, such as /mnt/data."),
 NAME = "[A-Za-z0-9][A-Za-z0-9._-]*"
 MOUNT_POINT, ACCOUNT = f"/(mnt|media|srv)/{NAME}", "[a-z_][a-z0-9._-]*"
 LONGEST = 64
-"""Of a mount point or the name of an account."""
+"""Maximum length of a mount point and of an account name."""
 SERVED = frozenset(f"/srv/{name}" for name in ("formulas", "pillar", "reactor", "salt", "spm", "tftp", "tftpboot"))
-"""Services find there what they do as root, or what other machines start."""
+"""Directories from which services take orders that they carry out as root, or boot files for other machines."""
 OBEYED = frozenset((
     "casper-rw", "cidata", "combustion", "config-2", "home-rw", "ignition", "k3os_state", "knoppix-data", "live-rw",
     "oemdrv", "persistence", "proxmox-ais", "rancher_state", "tailsdata", "ubuntu-boot", "ubuntu-data", "ubuntu-save",
     "ubuntu-seed", "writable",
 ))  # fmt: skip
-"""Labels, in small letters, by which systems and installers find orders, or files to start with."""
+"""Labels, in lower case, by which systems and installers find instructions or files to boot from."""
 OPTIONS = ("nofail", "x-systemd.device-timeout=5s")
-"""A machine starts without the disk, too, and waits so long for it (systemd.mount(5))."""
+"""Mount options that let the machine boot without the disk, after waiting 5 s for it (systemd.mount(5))."""
 WINDOWS = ("exfat", "fat32", "ntfs", "ntfs-3g", "udf")
 TYPES = {True: "EBD0A0A2-B9E5-4433-87C0-68B6B72699C7", False: "0FC63DAF-8483-4772-8E79-3D69D8477DE4"}
-"""Of a partition: Microsoft's basic data, as Windows looks at no other, and Linux filesystem data (UAPI group)."""
+"""GPT partition types: Microsoft basic data, which Windows requires, and Linux filesystem data (UAPI group)."""
 TEST_FILE, TEST_WORDS = "fswizard-test.txt", "This file was written to see whether the disk works. You can delete it."
 
 
 @dataclass(frozen=True, slots=True)
 class SetUpChoices:
-    """What the user is asked."""
+    """Choices of the user."""
 
     label: str
     mount_point: str
     owner: str
-    """Account that its top directory is given to."""
+    """Account that will own the root directory of the filesystem."""
     partition: bool = True
-    """A whole disk gets a partition table with one partition; a partition never does."""
+    """Whether a whole disk gets a partition table with one partition."""
 
 
 class Order(NamedTuple):
-    """What the process of root's is asked for."""
+    """Order to the process that sets the disk up as root."""
 
     candidate: str
-    """Its name, which the catalogue knows."""
+    """Name of the candidate, as in the catalogue."""
     choices: SetUpChoices
     number: str
-    """The device as `major:minor`; the rest is what shows that it is the one that was chosen."""
+    """Number of the device, `major:minor`; the other fields verify that it is the chosen one."""
     diskseq: int
     size_bytes: int
     serial: str
-    """What was typed to confirm it."""
-    shown: str
-    """The type of the filesystem on it, as it was shown; empty for none."""
+    """Identifier that the user typed to confirm it."""
+    content_type: str
+    """Type of the contents that the user saw, as libblkid names it; empty for none."""
 
 
 class Here(NamedTuple):
-    """What the steps depend on, and is so on one machine."""
+    """Facts about the machine that the steps depend on."""
 
     uid: int = 1000
-    """Of the owner."""
+    """UID of the owner."""
     gid: int = 1000
     has_directory: bool = False
-    """The mount point is there."""
+    """Whether the mount point exists."""
     has_systemd: bool = True
     has_udev: bool = True
 
 
 class Undo(NamedTuple):
-    """What takes a step back."""
+    """How to undo a step."""
 
     text: str
-    """What is so then."""
+    """State after the undo, such as `/mnt/data is removed`."""
     when: str
-    """Command that ends with 1 where there is nothing to take back."""
+    """Shell command with exit code 1 if there is nothing to undo."""
     commands: tuple[str, ...]
 
 
 class Step(NamedTuple):
-    """A command as it stands in the script, whose variables are `$disk`, `$part`, `$uuid` and `$stamp`.
+    """A command of the script, with the variables `$disk`, `$part`, `$uuid` and `$stamp`.
 
-    `$part` is there where the disk gets a partition table.
+    `$part` is set only if the disk gets a partition table.
     """
 
     text: str
-    """What it does; the same for neighbours that do one thing."""
+    """Description; consecutive steps with the same one are shown as one."""
     command: str
-    given: str = ""
-    """Lines of its standard input, as words of a shell."""
+    stdin: str = ""
+    """Lines of its standard input, as quoted shell words."""
     undo: Undo | None = None
     unless: str = ""
-    """Where this command succeeds, no harm is done if the step failed."""
+    """Shell command that, if successful, excuses a failure of the step."""
 
     @property
     def program(self) -> str:
@@ -119,16 +119,16 @@ class Step(NamedTuple):
 
     @property
     def shell(self) -> str:
-        """As it is typed."""
+        """The step as a shell command line."""
         if self.program == "blkid":
             return f"uuid=$({self.command})"
-        if self.given:
-            return rf"printf '%s\n' {self.given} | {self.command}"
+        if self.stdin:
+            return rf"printf '%s\n' {self.stdin} | {self.command}"
         return f"{self.command} || {self.unless}" if self.unless else self.command
 
 
 def why_not_set_up(candidate: Candidate) -> str:
-    """In a sentence; empty where it can be set up."""
+    """Sentence that says why a candidate can't be set up; empty if it can."""
     if candidate.directory or not candidate.filesystem.mkfs_program:
         return _("This result compares filesystems that exist already, so there is nothing to set up.")
     if candidate.array and candidate.array.layout.alone:
@@ -142,45 +142,45 @@ def why_not_set_up(candidate: Candidate) -> str:
     return ""
 
 
-def _is_named(pattern: str, text: str, longest: int = LONGEST) -> bool:
+def _matches(pattern: str, text: str, longest: int = LONGEST) -> bool:
     return len(text) <= longest and re.fullmatch(pattern, text, re.ASCII) is not None
 
 
 def is_mount_point(path: str) -> bool:
-    """Whether it is one that may be chosen, whatever is there."""
-    return _is_named(MOUNT_POINT, path) and path not in SERVED
+    """Whether the path is allowed as a mount point; the machine is not examined."""
+    return _matches(MOUNT_POINT, path) and path not in SERVED
 
 
 def chosen_set_up(candidate: Candidate, choices: SetUpChoices) -> Candidate:
-    """The candidate as the catalogue has it; Refused where it or a choice cannot be. Nothing is looked at."""
+    """Return the candidate as in the catalogue. Raises Refused for an invalid choice; the machine is not examined."""
     if reason := why_not_set_up(candidate):
         raise Refused(reason)
     label, longest, point = choices.label, LABELS[candidate.filesystem.name][1], choices.mount_point
-    if not _is_named(NAME, label, longest):
-        words = _("The label {label} is not 1 to {longest} letters, digits, dots, dashes or underscores.",
+    if not _matches(NAME, label, longest):
+        text = _("The label {label} is not 1 to {longest} letters, digits, dots, dashes or underscores.",
                   label=f"{label!r:.40}", longest=longest)  # fmt: skip
-        raise Refused(words)
+        raise Refused(text)
     if label.casefold() in OBEYED:
         raise Refused(_("The label {label} is one that other systems act on.", label=label), _(OTHER))
     if point in SERVED:
         raise Refused(_("{path} is where services look for what they do.", path=point), _(OTHER_MOUNT_POINT))
     if not is_mount_point(point):
-        words = _("The mount point {path} is not one new name in /mnt, /media or /srv.", path=f"{point!r:.60}")
-        raise Refused(words, _(OTHER_MOUNT_POINT))
-    if not _is_named(ACCOUNT, choices.owner):
+        text = _("The mount point {path} is not one new name in /mnt, /media or /srv.", path=f"{point!r:.60}")
+        raise Refused(text, _(OTHER_MOUNT_POINT))
+    if not _matches(ACCOUNT, choices.owner):
         raise Refused(_("{owner} is not the name of an account.", owner=f"{choices.owner!r:.40}"))
     return parse_candidate(candidate.name)
 
 
-def look(candidate: Candidate, choices: SetUpChoices, device: Device) -> Here:
-    """What is so on this machine; Refused or Missing where anything that is needed is not so. Nothing is changed."""
+def check_machine(candidate: Candidate, choices: SetUpChoices, device: Device) -> Here:
+    """Examine this machine, without changes. Raises Refused or Missing if anything prevents the set-up."""
     name, disk = device.name, device.disk
     if choices.partition and name != disk:
         raise Refused(_("{name} is a partition: only a whole disk gets a partition table.", name=name))
     if candidate.filesystem.name in grammar.NTFS and name == disk and not choices.partition:
         raise Refused(_("NTFS needs a partition: mkfs.ntfs takes no whole disk."), _("Choose a partition table, too."))
     if device.file:
-        require_roots_alone(device.file)
+        require_only_root(device.file)
     try:
         owner = pwd.getpwnam(choices.owner)
     except KeyError:
@@ -202,20 +202,20 @@ def look(candidate: Candidate, choices: SetUpChoices, device: Device) -> Here:
     return here
 
 
-def require_roots_alone(path: str) -> None:
-    """Refused where another account can change `path`, or put something in its place, or where it is a link."""
+def require_only_root(path: str) -> None:
+    """Raise Refused if another account can change or replace `path`, or if it is a link."""
     try:
-        place = as_root.changeable_by_others(path, lambda shared: shared != path)
-    except OSError:  # a link to nowhere, or what a program sees that has mounts of its own
-        place = path
-    if not place and os.path.realpath(path) != path:
-        place = path
-    if place:
-        raise Refused(_("Other accounts can change {path}.", path=safe(place)), _(OTHER))
+        entry = as_root.changeable_by_others(path, lambda shared: shared != path)
+    except OSError:  # a broken link, or a path in another mount namespace
+        entry = path
+    if not entry and os.path.realpath(path) != path:
+        entry = path
+    if entry:
+        raise Refused(_("Other accounts can change {path}.", path=safe(entry)), _(OTHER))
 
 
 def _require_free(point: str) -> None:
-    """Refused where anything is in the mount point or on it, shall be by fstab, or could be put there by others."""
+    """Raise Refused if the mount point is in use, listed in fstab, not empty, or writable by others."""
     other = _(OTHER_MOUNT_POINT)
     for mount in mounts.current().values():
         if f"{mount.path}/".startswith(f"{point}/"):
@@ -224,26 +224,26 @@ def _require_free(point: str) -> None:
         raise Refused(_("{fstab} is a link: another program writes it.", fstab=FSTAB))
     if not os.path.isfile(FSTAB):
         raise Refused(_("There is no {fstab} here.", fstab=FSTAB))
-    require_roots_alone(FSTAB)
+    require_only_root(FSTAB)
     for line in HERE.lines(FSTAB):
         columns = line.split()
         path = os.path.normpath(mounts.unescape(columns[1])) if len(columns) > 1 else ""
         if f"{path}/".startswith(f"{point}/") and not columns[0].startswith("#"):
             raise Refused(_("{fstab} has {path} already.", fstab=FSTAB, path=safe(path)), other)
     parent, name = os.path.split(point)
-    require_roots_alone(parent)
+    require_only_root(parent)
     if parent == "/media" and name in {each.pw_name for each in pwd.getpwall()}:
         raise Refused(_("{path} is where the desktop mounts the disks of {name}.", path=point, name=name), other)
     if os.path.lexists(point):
-        require_roots_alone(point)
+        require_only_root(point)
         if not os.path.isdir(point) or os.listdir(point):
             raise Refused(_("{point} is not empty.", point=point), other)
 
 
 def steps(candidate: Candidate, choices: SetUpChoices, here: Here) -> Iterator[Step]:
-    """All steps, in order. What can be taken back is taken back from the last one on.
+    """All steps, in order; undone in reverse order.
 
-    The choices are such as `chosen_set_up` passed, so that no character of theirs means anything to a shell.
+    `chosen_set_up` must have accepted the choices, so that they contain no special characters of the shell.
     """
     made, point, kind = candidate.filesystem, choices.mount_point, candidate.filesystem.name
     device = '"$part"' if choices.partition else '"$disk"'
@@ -268,7 +268,7 @@ def steps(candidate: Candidate, choices: SetUpChoices, here: Here) -> Iterator[S
         yield Step("waiting for udev", "udevadm settle --timeout=10")
     is_mounted = f"findmnt --noheadings --output TARGET --mountpoint {point}"
     unmount = Undo(f"{point} is unmounted", is_mounted, (f"umount {point}",))
-    yield Step("mounting it", f"mount {point}", undo=unmount, unless=is_mounted)  # systemd may be faster
+    yield Step("mounting it", f"mount {point}", undo=unmount, unless=is_mounted)  # systemd may have mounted it already
     if made.mount_type not in grammar.OWNERLESS:
         yield Step(f"giving {point} to {choices.owner}", f"chown {choices.owner}: {point}")
     become = f"setpriv --reuid={here.uid} --regid={here.gid} --init-groups {' '.join(as_root.WITHOUT_RIGHTS)}"
@@ -277,7 +277,7 @@ def steps(candidate: Candidate, choices: SetUpChoices, here: Here) -> Iterator[S
 
 
 def _into_fstab(line: str, reload: tuple[str, ...]) -> Iterator[Step]:
-    """fstab is written anew next to itself, and replaced whole; its old file stays under another name."""
+    """Steps that add a line to a copy of fstab and rename it; the old file is kept under another name."""
     text, mark = f"adding a line to {FSTAB}", r"^UUID=$uuid\b"
     copy, sync = f"cp -p {FSTAB} {NEW_FSTAB}", f"sync {NEW_FSTAB}"
     rename, sync_rename = f"mv -T {NEW_FSTAB} {FSTAB}", f"sync {os.path.dirname(FSTAB)}"
@@ -289,11 +289,11 @@ def _into_fstab(line: str, reload: tuple[str, ...]) -> Iterator[Step]:
     yield Step(text, copy)
     yield Step(text, f"tee -a {NEW_FSTAB}", f"'' \"{line}\"")
     yield Step(text, sync)
-    yield Step(text, is_old)  # nobody has replaced it meanwhile
+    yield Step(text, is_old)  # fails if somebody has replaced fstab
     yield Step(text, rename, undo=Undo(f"{FSTAB} is as it was", f'grep -q "{mark}" {FSTAB}', without))
     yield Step(text, sync_rename)
 
 
 def partition_of(disk: str) -> str:
-    """Kernel name of the first partition of a disk, by that of the disk."""
+    """Kernel name of the first partition of a disk."""
     return f"{disk}{'p' if disk[-1].isdigit() else ''}1"

@@ -1,4 +1,4 @@
-"""A disk set up for good as a result recommends, seen from the user: the review, the script, and how it goes."""
+"""Set up a disk as a result recommends: the plan, the script, and the progress as root, for the user's process."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from fswizard.disks.set_up import (
     Here,
     Order,
     SetUpChoices,
+    check_machine,
     chosen_set_up,
     is_mount_point,
-    look,
     partition_of,
     steps,
 )
@@ -38,34 +38,34 @@ from fswizard.system.block_device import Device, path_of
 
 USUAL_MOUNT_POINT = "/mnt/data"
 LISTING = ("lsblk", "--noheadings", "--bytes", "--raw", "--output", "SIZE,SERIAL,WWN,PARTUUID,MOUNTPOINT")
-"""By which a script knows the disk again, and what uses it (lsblk(8))."""
+"""Command that lists the identity and the mounts of a disk, for comparison by the script (lsblk(8))."""
 
 
 @dataclass(frozen=True, slots=True)
 class SetUpPlan:
-    """All that will be done, and to which disk."""
+    """How a disk will be set up."""
 
     candidate: Candidate
     choices: SetUpChoices
     here: Here
     path: str
-    """Its stable name."""
+    """Stable path of the disk."""
     title: str
     device: Device
-    shown: str = ""
-    """As in `Order`."""
+    content_type: str = ""
+    """Type of the contents that the user saw, as in `Order`."""
     losses: tuple[str, ...] = ()
-    """What would be lost, a sentence each."""
+    """One sentence for each thing that would be lost."""
     empty: bool = True
     kind: str = ""
-    """What confirms it, such as `serial number`."""
+    """Kind of identifier that confirms it, such as `serial number`."""
     identifiers: tuple[str, ...] = ()
     listed: str = ""
-    """What `LISTING` says of it."""
+    """Output of `LISTING` for the disk."""
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """As root, in order."""
+        """Shell commands, to be run as root in this order."""
         text = "\n".join(step.shell for step in steps(self.candidate, self.choices, self.here))
         text = text.replace('"$disk"', self.device.path).replace('"$part"', path_of(partition_of(self.device.name)))
         return tuple(text.splitlines())
@@ -73,18 +73,18 @@ class SetUpPlan:
 
 @dataclass(frozen=True, slots=True)
 class SetUpDone:
-    """It is mounted, and its owner can write to it."""
+    """Result of a set-up: the filesystem is mounted and its owner can write to it."""
 
     mount_point: str
     test_file: str
     backup: str
-    """fstab as it was."""
+    """Path of the previous fstab."""
     undo: tuple[str, ...]
-    """Commands, as root."""
+    """Commands that undo it, to be run as root."""
 
 
 def usual_choices(candidate: Candidate, plan: Plan) -> SetUpChoices:
-    """What the form begins with."""
+    """Default values of the form."""
     point = plan.recipe.mount_point
     if not is_mount_point(point):
         point = USUAL_MOUNT_POINT
@@ -94,9 +94,9 @@ def usual_choices(candidate: Candidate, plan: Plan) -> SetUpChoices:
 
 
 def plan_set_up(candidate: Candidate, path: str, choices: SetUpChoices) -> SetUpPlan:
-    """The plan for the disk or partition at `path`; Refused or Missing where anything stands against it.
+    """Plan the set-up of the disk or partition at `path`, without changes.
 
-    Nothing is changed.
+    Raises Refused or Missing if it cannot be set up.
     """
     if not (here := availability(candidate.filesystem)).usable:
         title = candidate.filesystem.title
@@ -107,7 +107,7 @@ def plan_set_up(candidate: Candidate, path: str, choices: SetUpChoices) -> SetUp
     candidate = chosen_set_up(candidate, choices)
     if refused := refusal(target, None, candidate.filesystem.minimum_bytes):
         raise refused
-    on_machine = look(candidate, choices, device)
+    on_machine = check_machine(candidate, choices, device)
     listed = commands.query([*LISTING, device.path]).stdout.decode(errors="replace").rstrip("\n")
     return SetUpPlan(
         candidate, choices, on_machine, target.path, target.title, device, target.facts.probed.type,
@@ -116,28 +116,29 @@ def plan_set_up(candidate: Candidate, path: str, choices: SetUpChoices) -> SetUp
 
 
 def set_up_on(candidate: Candidate, choices: SetUpChoices, name: str, drive: Drive) -> SetUpPlan:
-    """The plan for an empty disk that is not here, which nothing confirms, so that it can only be shown."""
+    """Plan for an empty disk on another machine. It has no identifiers, so it can be shown but not carried out."""
     device = Device(name, name, "", size_bytes=drive.size_bytes)
     candidate = chosen_set_up(candidate, choices)
     return SetUpPlan(candidate, choices, Here(), device.path, f"{name} ({drive.model})", device)
 
 
 def require_confirmed(plan: SetUpPlan, typed: str) -> None:
-    """Refused where `typed` does not confirm the disk."""
+    """Raise Refused if `typed` does not confirm the disk."""
     if typed not in plan.identifiers:
         text = _("'{typed}' is not the {kind} of {disk}.", typed=safe(typed), kind=plan.kind, disk=plan.title)
-        known = plan.identifiers[0]
-        raise Refused(text, _("Look again which disk it is: its {kind} is {value}.", kind=plan.kind, value=known))
+        identifier = plan.identifiers[0]
+        raise Refused(text, _("Look again which disk it is: its {kind} is {value}.", kind=plan.kind, value=identifier))
 
 
 def set_up(plan: SetUpPlan, typed: str) -> Iterator[str | SetUpDone]:
-    """Have it done as root: yields what is done now, at last a SetUpDone. Blocks; call `rights.authorise` before.
+    """Carry out the plan as root; yields each step, finally a SetUpDone. Blocks; call `rights.authorise` before.
 
-    Once begun it goes on to its end, whoever listens. Refused, Missing or RunFailed say what was taken back.
+    Once started, it runs to its end even if this generator is closed. Raises Refused, Missing or RunFailed, which says
+    what was undone.
     """
     require_confirmed(plan, typed)
     device = plan.device
-    claimed = device.number, device.diskseq, device.size_bytes, typed, plan.shown
+    claimed = device.number, device.diskseq, device.size_bytes, typed, plan.content_type
     order = Order(plan.candidate.name, plan.choices, *claimed)
     hint = _("Look at {fstab} and the disk before you go on.", fstab=FSTAB)
     unfinished = RunFailed(_("Setting the disk up ended before it was done."), hint)
@@ -151,7 +152,7 @@ def set_up(plan: SetUpPlan, typed: str) -> Iterator[str | SetUpDone]:
 
 
 def _undo(point: str, uuid: str) -> tuple[str, ...]:
-    """Commands that unmount it and take its line out, whatever else has changed there; the disk stays as it is."""
+    """Commands that unmount the filesystem and remove its line from fstab; the disk is not changed."""
     return (f"umount {point}", rf"sed -i '\|^UUID={uuid}\b|d' {FSTAB}")
 
 
@@ -176,9 +177,9 @@ trap 'exit 1' HUP INT TERM"""
 
 @in_english()
 def script(plan: SetUpPlan) -> str:
-    """The same for sh, to be read and run as root: it knows the disk again, and takes back what it did if it fails."""
+    """The plan as a script for sh, to be run as root. It verifies the disk, and undoes its steps if one fails."""
     choices, made = plan.choices, plan.candidate.filesystem.name
-    values = {"chosen": plan.path, "expected": plan.listed, "content": plan.shown, "point": choices.mount_point}
+    values = {"chosen": plan.path, "expected": plan.listed, "content": plan.content_type, "point": choices.mount_point}
     title = "".join(letter if letter.isprintable() and letter.isascii() else "?" for letter in plan.title)
     lines = [
         "#!/bin/sh",
@@ -209,6 +210,6 @@ def script(plan: SetUpPlan) -> str:
         if step.program == "mount":
             lines.append("exec 9<&-")
         lines.append(step.shell)
-    how = "; ".join(_undo(choices.mount_point, "$uuid"))
-    said = f"printf '%s\\n' \"Done. To undo it: {how}\""
-    return "\n".join((*lines, "", "trap - EXIT", said, ""))
+    commands_to_undo = "; ".join(_undo(choices.mount_point, "$uuid"))
+    report = f"printf '%s\\n' \"Done. To undo it: {commands_to_undo}\""
+    return "\n".join((*lines, "", "trap - EXIT", report, ""))

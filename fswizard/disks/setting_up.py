@@ -1,6 +1,6 @@
-"""The process of root's that sets a disk up for good, or takes back what it can where a step fails.
+"""The process that sets up a disk as root, and undoes its steps if one fails.
 
-It works on the machine's own mounts, and goes on to its end whoever listens.
+It works in the machine's mount namespace, and runs to its end even if its client is gone.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from string import Template
 from fswizard.disks import as_root, claim, rights
 from fswizard.disks.claim import ClaimedDevice
 from fswizard.disks.loop import LOOP_GET_STATUS64, unlocked
-from fswizard.disks.set_up import OLD_FSTAB, Here, Order, Step, Undo, chosen_set_up, look, partition_of, steps
+from fswizard.disks.set_up import OLD_FSTAB, Here, Order, Step, Undo, check_machine, chosen_set_up, partition_of, steps
 from fswizard.drives.disk_facts import Usage
 from fswizard.errors import FswizardError, Refused, RunFailed
 from fswizard.filesystems import mounting as grammar
@@ -37,37 +37,37 @@ from fswizard.system.system_calls import closing
 
 LOCK = "/run/fswizard-set-up.lock"
 PARTITION_LIMIT_S = 10.0
-"""Until the kernel has the new partition."""
+"""Time limit for the new partition to appear."""
 NOTHING_THERE = 1
-"""Exit code of a check that finds nothing to take back."""
+"""Exit code of `Undo.when` if there is nothing to undo."""
 
 
 def main() -> None:
-    """Carry out the order on standard input: each `step` is said as it begins, at last the `uuid` and the `backup`."""
+    """Carry out the order on standard input; writes each `step` as it begins, finally the `uuid` and the `backup`."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP):
-        signal.signal(number, lambda *_: None)  # not ignored: what is started would inherit that
+        signal.signal(number, lambda *_: None)  # child processes would inherit SIG_IGN
     os.umask(0o022)
     rights.serve(carry_out)
 
 
 def carry_out(data: object) -> Iterator[dict[str, str]]:
-    """Refused or Missing before anything is written; RunFailed says what was taken back."""
+    """Carry out an `Order`. Raises Refused or Missing before anything is written, and RunFailed after that."""
     try:
         order = from_json(Order, data)
         candidate = chosen_set_up(parse_candidate(order.candidate), order.choices)
         with closing(os.open(LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)) as lock:
             _take(lock)
             device = claim.find(order.number)
-            here = look(candidate, order.choices, device)
+            here = check_machine(candidate, order.choices, device)
             if device.file:
-                _require_its_file(device)
+                _require_backing_file(device)
             yield from _Work(candidate, order, here, claim.claim(*order[2:])).carry_out()
     except (OSError, ValueError) as error:
         raise Refused(_sentence(error)) from error
 
 
 def _take(lock: int) -> None:
-    """Refused while another disk is being set up. Nobody but root can open the lock, and so keep it."""
+    """Take the lock, which only root can open. Raises Refused while another disk is being set up."""
     status = os.fstat(lock)
     if status.st_uid != as_root.ROOT or stat.S_IMODE(status.st_mode) != 0o600:
         raise Refused(_("Other accounts can open {path}.", path=LOCK), _("Remove it, then try again."))
@@ -77,12 +77,12 @@ def _take(lock: int) -> None:
         raise Refused(_("Another disk is being set up.")) from None
 
 
-def _require_its_file(device: Device) -> None:
-    """Refused where the path that a loop device says its file has, a mere text, leads to another file here."""
+def _require_backing_file(device: Device) -> None:
+    """Raise Refused if the path shown for a loop device does not lead to its backing file here."""
     file = os.lstat(device.file)
     with closing(os.open(path_of(device.disk), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)) as loop:
-        said = struct.unpack_from("=2Q", fcntl.ioctl(loop, LOOP_GET_STATUS64, bytes(512)))
-    if said != (file.st_dev, file.st_ino):
+        identity = struct.unpack_from("=2Q", fcntl.ioctl(loop, LOOP_GET_STATUS64, bytes(512)))
+    if identity != (file.st_dev, file.st_ino):
         raise Refused(_("{name} is on another file than {path}.", name=device.disk, path=safe(device.file)))
 
 
@@ -94,9 +94,9 @@ class _Work:
         self._making, self._point = candidate.filesystem.mkfs_program, order.choices.mount_point
         self._claimed = claimed
         self._device = claimed.device
-        """What the filesystem is made on."""
-        self._known = {"disk": claimed.path, "stamp": time.strftime("%Y%m%d-%H%M%S")}
-        """Variables of the steps."""
+        """The device that the filesystem is made on: the claimed one or its new partition."""
+        self._variables = {"disk": claimed.path, "stamp": time.strftime("%Y%m%d-%H%M%S")}
+        """Values of the variables in the steps."""
         self._held = contextlib.ExitStack()
         self._held.callback(claimed.detach)
         self._undone: list[str] = []
@@ -110,35 +110,36 @@ class _Work:
                         text = step.text
                         yield {"step": text}
                     if step.undo:
-                        undo.callback(self._take_back, step.undo)
+                        undo.callback(self._undo, step.undo)
                     self._do(step)
                 undo.pop_all()
         except (FswizardError, OSError) as error:
             back = "; ".join(self._undone)
             hint = _("Taken back: {back}.", back=back) if back else _("Look at the disk first.")
             raise RunFailed(_sentence(error), hint) from error
-        yield {"uuid": self._known["uuid"], "backup": self._words(OLD_FSTAB)[0]}
+        yield {"uuid": self._variables["uuid"], "backup": self._split(OLD_FSTAB)[0]}
 
-    def _words(self, typed: str) -> Command:
-        return tuple(Template(word).substitute(self._known) for word in shlex.split(typed))
+    def _split(self, text: str) -> Command:
+        """Split a shell command into arguments, with the variables substituted."""
+        return tuple(Template(word).substitute(self._variables) for word in shlex.split(text))
 
     def _do(self, step: Step) -> None:
         program = step.program
         if program in ("udevadm", "mount"):
-            self._held.close()  # from here on udev and others may look at it
+            self._held.close()  # release the lock, so that udev and others can probe it
         waits = program in grammar.LOCKING_PROGRAMS
         with unlocked(self._claimed.lock) if waits else contextlib.nullcontext():
             try:
-                said = _succeed(self._words(step.command), self._words(step.given))
+                output = _succeed(self._split(step.command), self._split(step.stdin))
             except RunFailed:
-                if not step.unless or _run(self._words(step.unless)).returncode:
+                if not step.unless or _run(self._split(step.unless)).returncode:
                     raise
         if program == "partx":
             self._find_partition()
         elif program == self._making:
             self._claimed.require_same(unused=False)
         elif program == "blkid":
-            self._known["uuid"] = uuid = said.strip()
+            self._variables["uuid"] = uuid = output.strip()
             if not re.fullmatch("[0-9A-Fa-f-]{4,36}", uuid, re.ASCII):
                 raise RunFailed(_("The new filesystem has no UUID: {uuid}.", uuid=f"{uuid!r:.40}"))
         elif program in ("mount", "setpriv"):
@@ -151,35 +152,35 @@ class _Work:
                 raise RunFailed(_("{name} has no partition after it was given one.", name=self._device.name))
             time.sleep(0.02)
         self._device = look_at(name)
-        self._known["part"] = self._device.path
+        self._variables["part"] = self._device.path
 
     def _require_mounted(self) -> None:
-        """By the devices that the kernel says it lies on: what a mount says of its source may be anybody's words."""
-        there = [mount for mount in mounts.current().values() if mount.path == self._point]
-        if not there or there[-1] not in Usage().mounts.get(self._device.name, ()):
+        """Raise RunFailed if the device is not mounted, by device number, as a mount's source can be any text."""
+        mounted = [mount for mount in mounts.current().values() if mount.path == self._point]
+        if not mounted or mounted[-1] not in Usage().mounts.get(self._device.name, ()):
             raise RunFailed(_("Something else is mounted on {mount_point}.", mount_point=self._point))
 
-    def _take_back(self, undo: Undo) -> None:
-        """What could not be taken back is said, too."""
+    def _undo(self, undo: Undo) -> None:
+        """Undo a step, and record success or failure for the error message."""
         try:
-            if _run(self._words(undo.when)).returncode == NOTHING_THERE:
+            if _run(self._split(undo.when)).returncode == NOTHING_THERE:
                 return
             for command in undo.commands:
-                _succeed(self._words(command))
+                _succeed(self._split(command))
         except (FswizardError, OSError) as error:
             self._undone.append(f"not so that {undo.text}: {safe(str(error))}")
         else:
             self._undone.append(undo.text)
 
 
-def _run(command: Command, given: Command = ()) -> subprocess.CompletedProcess[bytes]:
-    """A program of root's, with these lines on its standard input."""
-    return as_root.run(command, given="".join(f"{line}\n" for line in given).encode())
+def _run(command: Command, lines: Command = ()) -> subprocess.CompletedProcess[bytes]:
+    """Run a program as root with `lines` as its standard input."""
+    return as_root.run(command, stdin="".join(f"{line}\n" for line in lines).encode())
 
 
-def _succeed(command: Command, given: Command = ()) -> str:
-    """What it says; RunFailed with its reason where it fails."""
-    done = _run(command, given)
+def _succeed(command: Command, stdin: Command = ()) -> str:
+    """Run a program as root, and return its output. Raises RunFailed with its messages if it fails."""
+    done = _run(command, stdin)
     if done.returncode:
         lines = (done.stdout + done.stderr).decode(errors="replace").splitlines()
         reason = "; ".join(line.strip() for line in lines if line.strip()) or f"exit code {done.returncode}"

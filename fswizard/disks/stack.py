@@ -1,7 +1,7 @@
-"""Arrays of md, LUKS volumes and ZFS pools of a run: how they are known, and how they are taken down.
+"""Identify and remove the md arrays, LUKS volumes and ZFS pools of runs.
 
-Each has a random name and, an array, a UUID that follows from it: by these it is known, as no device of somebody else's
-can bring them along. The kernel keeps them when their run is gone; `reclaim` takes them down then, as root.
+Each has a random name, and an array also a UUID derived from it; no device of anybody else has these. They survive in
+the kernel if their run is killed; then `reclaim` removes them as root.
 """
 
 from __future__ import annotations
@@ -28,24 +28,23 @@ from fswizard.system.process import Finished
 
 BLOCKS = Path("/sys/block")
 ZFS_MODULE = Path("/sys/module/zfs")
-"""There while the kernel's module is loaded."""
+"""Exists while the kernel module is loaded."""
 BUSY_LIMIT_S = 10.0
-"""A device that has just failed, an array that udev looks at, or a pool that OpenZFS's own event daemon asks after, is
-let go a moment later."""
+"""Time limit for busy devices: udev or the event daemon of OpenZFS may use them briefly, as may a failed program."""
 PAUSE_S = 0.05
 BUSY = ("busy", "exclusive access", "not zeroing")
-"""What mdadm and zpool say until then."""
+"""Error messages of mdadm and zpool for a busy device."""
 POOL_COUNTERS = ("read_errors", "write_errors", "checksum_errors")
 
 
 def uuid_of(name: str) -> str:
-    """The UUID that the array of that name is given, as mdadm writes it."""
+    """UUID of the array with this name, in the format of mdadm."""
     digits = hashlib.sha256(name.encode()).hexdigest()[:32]
     return ":".join(digits[start : start + 8] for start in range(0, 32, 8))
 
 
 def find_array(devices: Sequence[str]) -> str:
-    """Kernel name of the array of md that has the `devices`; empty where none has. Refused where it has others, too."""
+    """Kernel name of the md array on `devices`; empty if there is none. Raises Refused if it has other members, too."""
     for block in sorted(BLOCKS.glob("md*")):
         members = _members(block)
         if not members.isdisjoint(devices):
@@ -60,16 +59,16 @@ def _members(block: Path) -> set[str]:
 
 
 def find_volume(name: str) -> str:
-    """Kernel name of the volume of the device mapper that is called so; empty where there is none."""
+    """Kernel name of the device mapper volume with this name; empty if there is none."""
     for block in BLOCKS.glob("dm-*"):
-        with contextlib.suppress(OSError):  # it is gone
+        with contextlib.suppress(OSError):  # it has just been removed
             if (block / "dm/name").read_text("utf-8", "replace").strip() == name:
                 return block.name
     return ""
 
 
 def parse_pool_errors(status: str) -> dict[str, int]:
-    """The figures in the output of `zpool status -p`: of each column its highest, and how many files are damaged."""
+    """Error counts in the output of `zpool status -p`: the maximum of each column, and the number of damaged files."""
     rows = re.findall(r"^\t\s*\S+\s+[A-Z]+\s+(\d+)\s+(\d+)\s+(\d+)", status, re.MULTILINE)
     counters = {name: max((int(row[column]) for row in rows), default=0) for column, name in enumerate(POOL_COUNTERS)}
     damaged = re.search(r"^errors: (\d+) data errors", status, re.MULTILINE)
@@ -77,7 +76,7 @@ def parse_pool_errors(status: str) -> dict[str, int]:
 
 
 async def until_free(argv: Command) -> Finished:
-    """Run a command as root, again while it says that something is in use."""
+    """Run a command as root, and retry it while it reports that something is busy."""
     deadline = clock.monotonic() + BUSY_LIMIT_S
     while True:
         finished = await as_root.finish(argv)
@@ -88,13 +87,13 @@ async def until_free(argv: Command) -> Finished:
 
 
 def reclaim_as_root(names: Sequence[str]) -> None:
-    """`reclaim` each, in a process of root's. Missing if root's rights are not available."""
+    """Call `reclaim` for each name in a process as root. Raises Missing without root privileges."""
     unfinished = RunFailed(_("What a killed run left in the kernel could not be taken away."), _("Try it again."))
     list(rights.ask(__name__, list(names), unfinished))
 
 
 def main() -> None:
-    """In that process."""
+    """Entry point of the process that `reclaim_as_root` starts."""
 
     def carry_out(names: Sequence[str]) -> Iterator[str]:
         for name in names:
@@ -105,7 +104,7 @@ def main() -> None:
 
 
 async def reclaim(name: str) -> None:
-    """Destroy the pool, stop the array and close the volume that a killed run left; Refused where one is another's."""
+    """Remove the pool, array and volume of a killed run. Raises Refused if one was not made by a run."""
     if not commands.RUN_NAME.fullmatch(name):
         raise Refused(_("{name} is not the name of a run.", name=repr(name[:40])))
     if await _is_imported(name):
@@ -126,20 +125,20 @@ async def reclaim(name: str) -> None:
 
 
 async def stop_array(array: str, members: Sequence[str]) -> None:
-    """Stop an array of a run's, and have its members, by their kernel names, forget it.
+    """Stop the array of a run, and erase its metadata on `members` (kernel names).
 
-    Their disks are locked meanwhile as udev respects it, which else would assemble it again at once.
+    The disks are locked for that, as udev would otherwise assemble the array again at once.
     """
     with contextlib.ExitStack() as undo:
         for member in members:
-            with contextlib.suppress(OSError), root():  # it is locked already, above all by this run
+            with contextlib.suppress(OSError), root():  # usually because this run has the lock
                 lock = os.open(path_of(look_at(member).disk), os.O_RDONLY | os.O_CLOEXEC)
                 undo.callback(os.close, lock)
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         stop, *forget = commands.stop_array(path_of(array), [path_of(member) for member in members])
         succeeded(await until_free(stop), RunFailed)
         for command in forget:
-            await until_free(command)  # one that is missing has none
+            await until_free(command)  # fails for a missing member
 
 
 async def close_volume(name: str) -> None:
@@ -148,7 +147,7 @@ async def close_volume(name: str) -> None:
 
 
 async def destroy_pool(name: str) -> None:
-    """Whatever became of it, the pool is imported nowhere from here on, and its nodes are gone."""
+    """Destroy a pool if it is imported, and remove its device nodes."""
     if await _is_imported(name):
         succeeded(await as_root.finish(("zpool", "destroy", "-f", name)), RunFailed)
     directory = commands.pool_directory(name)

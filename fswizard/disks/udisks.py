@@ -1,7 +1,7 @@
-"""Scratch images through udisks2: no password, and no right but those of the active user of a desktop.
+"""Scratch images through udisks2, with the privileges of the active user of a desktop and without a password.
 
-A candidate is made on the image as the user, while the image is no device yet: nobody else sees it half made, and no
-discard reaches it. Then udisks2 attaches a loop device and mounts it. A child undoes both where this process is killed.
+A candidate is made on the image file as the user, before it is attached: nobody sees it half made, and no discard
+reaches it. Then udisks2 attaches a loop device and mounts it. A child process undoes both if this process is killed.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from fswizard.disks import exact_commands as words
-from fswizard.disks import scratch_file
+from fswizard.disks import exact_commands, scratch_file
 from fswizard.disks.bus import IMAGE, Bus, BusError, loops, undoer
 from fswizard.disks.disk import READS, Begun, Disk, DiskFailed, fio_command, users
 from fswizard.disks.disk_errors import DiskErrors
@@ -35,21 +34,20 @@ from fswizard.system.process import Finished, Process
 
 T = TypeVar("T")
 APPEAR_S = 30.0
-"""For udev to have looked at a device, and for a mount to be usable."""
-LOOK_S = 0.02
+"""Time limit for udev to probe a device, and for a mount to become usable."""
+POLL_S = 0.02
 NO_NEW_RIGHTS = ("setpriv", "--no-new-privs", "--")
-"""Before a workload, as in a run as root, so that both take as long to start one."""
+"""Prefix of workloads, also used in a run as root, so that both take the same time to start."""
 REFUSALS = ("NotAuthorized", "NotAuthorizedCanObtain", "NotAuthorizedDismissed")
-"""What udisks2 calls it where polkit does not allow something to this session."""
-
+"""Errors of udisks2 if polkit does not allow this session an operation."""
 UNSERVED = ("NoReply", "Disconnected", "OptionNotPermitted")
-"""What it calls it that it is gone, or that this machine's mount_options.conf forbids an option."""
+"""Errors if udisks2 is gone, or if mount_options.conf of this machine forbids an option."""
 TOO_EARLY = ("AlreadyMounted", "UnknownObject", "UnknownMethod", "UnknownInterface")
-"""What it calls it that something else was quicker to mount a device, or that it has not yet looked at it."""
+"""Errors if an automounter was faster, or if udisks2 has not yet probed the device."""
 
 
 class UdisksDisk(Disk):
-    """A scratch image, and its loop device while it has one."""
+    """A scratch image, and its loop device while it is attached."""
 
     def __init__(self, bus: Bus, file: ScratchFile, limit: Limited | None) -> None:
         super().__init__(timeouts.finish, DiskErrors(lambda: (), file.disks))
@@ -57,22 +55,22 @@ class UdisksDisk(Disk):
         self._file = file
         self._limit = limit
         self._inside = ""
-        """Of a mounted candidate, the directory that is the user's."""
+        """The user's directory on the mounted filesystem, relative to its root; empty for the root directory."""
         self._counted_bytes = 0
-        """Written by programs to the file, and through its loop devices, but for what that of now had counted."""
+        """Bytes written to the file and through earlier loop devices, minus the initial counter of the current one."""
         self._open = contextlib.ExitStack()
         self._open.callback(file.close)
         self._open.callback(self._errors.close)
 
     async def attach(self) -> None:
-        """Attach a loop device to the image; DiskFailed where udisks2 does not."""
+        """Attach a loop device to the image. Raises DiskFailed if udisks2 refuses."""
         name = await self._ask(self._bus.set_up, self._file.descriptor)
         self.names = (name,)
         self.direct_io = HERE.number(f"/sys/block/{name}/loop/dio") == 1
         self._counted_bytes -= super().written_bytes() or 0
 
     async def detach(self) -> None:
-        """Unmount it, and give its room back."""
+        """Unmount and detach it, and free its space."""
         if self.directory:
             await self.umount()
         await self._drop_loop()
@@ -94,19 +92,19 @@ class UdisksDisk(Disk):
         return (await self._file.wipe(),)
 
     async def make(self, candidate: Candidate, begun: Begun) -> Sequence[Finished]:
-        """By the user, who may then write to it."""
+        """Make the candidate as the user, who can then write to it."""
         kind, uid, gid = candidate.filesystem.name, os.getuid(), os.getgid()
-        if kind == "btrfs" and _blind_to_mounts():
+        if kind == "btrfs" and _has_unreadable_mounts():
             return (await self._format(candidate),)
         before = _blocks_of_children()
-        self._inside = words.WORK if kind == "btrfs" else ""
+        self._inside = exact_commands.WORK if kind == "btrfs" else ""
         with tempfile.TemporaryDirectory(prefix="fswizard-") as directory:
             owner = Path(directory, "owner")
             if kind == "xfs":
-                owner.write_text(words.prototype(uid, gid))
+                owner.write_text(exact_commands.prototype(uid, gid))
             elif kind == "btrfs":
-                Path(owner, words.WORK).mkdir(mode=0o700, parents=True)
-            argv = words.mkfs(candidate, uid, gid, str(owner))
+                Path(owner, exact_commands.WORK).mkdir(mode=0o700, parents=True)
+            argv = exact_commands.mkfs(candidate, uid, gid, str(owner))
             begun((*argv, self._file.path))
             finished = await self._file.make(argv)
         self._counted_bytes += (_blocks_of_children() - before) * block_stats.SECTOR_BYTES
@@ -115,7 +113,7 @@ class UdisksDisk(Disk):
         return (finished,)
 
     async def _format(self, candidate: Candidate) -> Finished:
-        """By udisks2, which takes no options of mkfs."""
+        """Format through udisks2, which accepts no mkfs options."""
         if candidate.mkfs_options:
             text = _(
                 "mkfs.btrfs needs root here to make {candidate}: it can't look at the file of a loop device that "
@@ -138,12 +136,12 @@ class UdisksDisk(Disk):
         return finished
 
     async def mount(self, candidate: Candidate) -> Finished:
-        """Whatever else mounts what appears may be quicker: that is unmounted, as its options are others.
+        """Mount the candidate, retrying until udev has probed the device.
 
-        Until udev has looked at the device, udisks2 knows no filesystem on it.
+        If an automounter was faster, its mount is undone, as it has other options.
         """
-        options, (name,), begun_s = words.mount_options(candidate), self.names, clock.monotonic()
-        argv, directory = words.mount(f"/dev/{name}", options), ""
+        options, (name,), begun_s = exact_commands.mount_options(candidate), self.names, clock.monotonic()
+        argv, directory = exact_commands.mount(f"/dev/{name}", options), ""
         while not directory:
             try:
                 directory = await asyncio.to_thread(self._bus.mount, name, ",".join(options))
@@ -157,7 +155,7 @@ class UdisksDisk(Disk):
                         await asyncio.to_thread(self._bus.unmount, name)
                     elif error.name != "UnknownObject":
                         await asyncio.to_thread(self._bus.rescan, name)
-                await clock.pause(LOOK_S)
+                await clock.pause(POLL_S)
         mounted = _ended(argv, begun_s)
         self.directory = f"{directory}/{self._inside}".rstrip("/")
         await _until(lambda: os.path.ismount(directory) and os.access(self.directory, os.W_OK))
@@ -165,7 +163,7 @@ class UdisksDisk(Disk):
 
     async def umount(self) -> Finished:
         (name,), begun_s = self.names, clock.monotonic()
-        argv = words.unmount(f"/dev/{name}")
+        argv = exact_commands.unmount(f"/dev/{name}")
         try:
             await asyncio.to_thread(self._bus.unmount, name)
         except BusError as error:
@@ -198,7 +196,7 @@ class UdisksDisk(Disk):
         return await commands.start(argv, cwd=cwd, env=environment, prefix=NO_NEW_RIGHTS)
 
     async def _ask(self, call: Callable[..., T], *values: object) -> T:
-        """What udisks2 answers; DiskFailed where it does not do it."""
+        """Call udisks2 in a thread. Raises DiskFailed if it refuses."""
         try:
             return await asyncio.to_thread(call, *values)
         except BusError as error:
@@ -206,12 +204,12 @@ class UdisksDisk(Disk):
 
 
 def _ended(argv: Command, begun_s: float, problem: str = "") -> Finished:
-    """The result of a call, in the form of the command that does the same."""
+    """The result of a D-Bus call, as that of the equivalent command `argv`."""
     return Finished(argv, int(problem != ""), stderr=problem.encode(), wall_s=clock.monotonic() - begun_s)
 
 
 def _no_longer_served(error: BusError) -> DiskFailed:
-    """No candidate is to blame for it."""
+    """The error for a refusal by udisks2, which no candidate is to blame for."""
     if error.name in REFUSALS:
         return DiskFailed(
             _("udisks2 serves the session at this machine's own screen alone, and this one no longer is."),
@@ -222,7 +220,7 @@ def _no_longer_served(error: BusError) -> DiskFailed:
 
 
 class UdisksDisks:
-    """Scratch images of the user's."""
+    """The scratch images of a run through udisks2."""
 
     def __init__(self, bus: Bus, note: Callable[[str], None], limit: Limited | None) -> None:
         self._bus = bus
@@ -245,11 +243,11 @@ class UdisksDisks:
         return disk
 
     def joined(self) -> UdisksDisk:
-        """There is one alone, but for such as are given back."""
+        """The only image that is not detached."""
         return self._disks[-1]
 
     async def end(self) -> None:
-        """Undo everything, as far as that goes; the child tries what is left again."""
+        """Detach all images as far as possible; the child process retries the rest."""
         for disk in self._disks:
             with contextlib.suppress(FswizardError):
                 await disk.detach()
@@ -257,37 +255,37 @@ class UdisksDisks:
 
 @asynccontextmanager
 async def open_udisks(memory_bytes: int, note: Callable[[str], None]) -> AsyncIterator[UdisksDisks]:
-    """Images through udisks2; leaving takes away every loop device and mount. BusError where udisks2 cannot be had.
+    """Set up images through udisks2, and remove every mount and loop device on exit.
 
-    `note` gets the name of each image before it becomes a device.
+    `note` gets the name of each image before it is attached. Raises BusError if udisks2 is not available.
     """
     with contextlib.closing(Bus()) as bus, limited(memory_bytes) as limit, undoer() as watch:
 
-        def noted(image: str) -> None:
+        def record(image: str) -> None:
             note(image)
             watch(image)
 
-        disks = UdisksDisks(bus, noted, limit)
+        disks = UdisksDisks(bus, record, limit)
         try:
             yield disks
         finally:
             await timeouts.to_the_end(disks.end())
 
 
-def _blind_to_mounts() -> bool:
-    """Whether mkfs.btrfs would fail: it looks at the file of every loop device that is mounted."""
+def _has_unreadable_mounts() -> bool:
+    """Whether mkfs.btrfs would fail, as it examines the file of every mounted loop device."""
     mounted = {mount.device for mount in mounts.current().values()}
-    unseen = [loop.name for loop in loops() if not os.path.exists(loop.file)]
-    return any(HERE.text(f"/sys/block/{name}/dev") in mounted for name in unseen)
+    unreadable = [loop.name for loop in loops() if not os.path.exists(loop.file)]
+    return any(HERE.text(f"/sys/block/{name}/dev") in mounted for name in unreadable)
 
 
 def _blocks_of_children() -> int:
-    """Blocks of 512 bytes that all programs which were started here, and have ended, have written."""
+    """Number of 512-byte blocks written by all child processes that have ended."""
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_oublock
 
 
 async def _until(holds: Callable[[], bool]) -> None:
-    """Wait until `holds`, at most `APPEAR_S`."""
+    """Wait until `holds` returns true, at most `APPEAR_S`."""
     deadline = clock.monotonic() + APPEAR_S
     while not holds() and clock.monotonic() < deadline:
-        await clock.pause(LOOK_S)
+        await clock.pause(POLL_S)

@@ -1,4 +1,4 @@
-"""Whether a run on images can do without root's rights, and why not."""
+"""Decide whether a run on images needs root privileges, and why."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Target
 
 FILESYSTEMS = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "exfat", "udf"})
-"""What a user can make on a file of theirs such that they may write to it, and what udisks2 mounts by that name.
+"""Filesystems that a user can make on a file with write access for themselves and that udisks2 mounts by that name.
 
-FAT32 is left out, as udisks2 always adds `flush`, and NTFS, as udisks2 chooses the driver.
+FAT32 is excluded because udisks2 always adds `flush`, and NTFS because udisks2 chooses the driver.
 """
 ALLOWED: Mapping[str, Mapping[tuple[int, ...], str]] = {
     "": {(): "noatime nodiratime relatime strictatime lazytime sync dirsync nodiscard"},
@@ -32,14 +32,15 @@ ALLOWED: Mapping[str, Mapping[tuple[int, ...], str]] = {
     },
     "xfs": {(): "inode32 largeio wsync"},
 }
-"""Mount options that udisks2 allows for every filesystem and for some, by the version from which on it does: its NEWS,
-and data/builtin_mount_options.conf in 2.9.0.
+"""Mount options that udisks2 allows, by filesystem (empty for all) and by the first version that allows them.
 
-`discard` is left out: it would punch holes into the image."""
+Source: NEWS of udisks2, and data/builtin_mount_options.conf of 2.9.0. `discard` is excluded, as it would punch holes
+into the image.
+"""
 
 
 def why_root(target: Target, candidates: Sequence[Candidate]) -> str:
-    """Why a run on images needs root's rights, in a few words such as `data=writeback`; empty where it does not."""
+    """Short reason why a run on images needs root, such as `data=writeback`; empty if it does not."""
     if os.geteuid() == 0:
         return _("root started fswizard")
     if len(target.members) > 1:
@@ -58,7 +59,7 @@ def why_root(target: Target, candidates: Sequence[Candidate]) -> str:
 
 
 def allowed_options(filesystem: str) -> frozenset[str]:
-    """Names of the mount options that udisks2 allows for a filesystem on this machine."""
+    """Names of the mount options that udisks2 allows here for a filesystem."""
     allowed: list[str] = []
     for kind in ("", filesystem):
         for since, names in ALLOWED.get(kind, {}).items():
@@ -69,7 +70,7 @@ def allowed_options(filesystem: str) -> frozenset[str]:
 
 @cache
 def udisks() -> tuple[tuple[int, ...], str]:
-    """Version of udisks2, and why it can't be used from here, in words; empty where it can."""
+    """Version of udisks2, and the reason why this process can't use it; empty if it can."""
     try:
         bus = Bus()
     except BusError:

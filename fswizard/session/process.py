@@ -74,7 +74,7 @@ def main() -> None:
         earlier = results.load(path) if order["resumed"] else None
         asyncio.run(_carry_out(Session(plan, path, earlier=earlier)))
     except FswizardError as error:
-        rights.say_error(error)
+        rights.send_error(error)
 
 
 async def _carry_out(session: Session) -> None:
@@ -84,5 +84,5 @@ async def _carry_out(session: Session) -> None:
     async with aclosing(session.events()) as events:
         async for event in events:
             if isinstance(event, RunStarted):
-                rights.say("", None)
+                rights.send("", None)
                 turn_away_from((1, 2))

@@ -70,7 +70,7 @@ def attend(argv: Sequence[str]) -> int:
     return subprocess.run([located(argv[0]), *argv[1:]], stdout=STDERR, check=False).returncode
 
 
-def begin(argv: Sequence[str], given: bytes, *, own_session: bool = True) -> subprocess.Popen[bytes]:
+def begin(argv: Sequence[str], stdin: bytes, *, own_session: bool = True) -> subprocess.Popen[bytes]:
     """Start a program that outlives this one if need be, with `given` on its standard input.
 
     Its standard output and error can be read. The terminal's Ctrl-C never reaches it. A session of its own also takes
@@ -84,7 +84,7 @@ def begin(argv: Sequence[str], given: bytes, *, own_session: bool = True) -> sub
     _launched.append(process)
     assert process.stdin is not None
     with contextlib.suppress(BrokenPipeError), process.stdin as line:
-        line.write(given)
+        line.write(stdin)
     return process
 
 

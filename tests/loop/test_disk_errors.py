@@ -12,7 +12,7 @@ import pytest
 
 from fswizard.disks import scratch_file
 from fswizard.disks.directory import PreparedDirectories, errors_under
-from fswizard.disks.image import write_beside
+from fswizard.disks.image import write_test_file
 from fswizard.disks.journal import Journal
 from fswizard.disks.root import RootDisk, RootDisks, open_root
 from fswizard.errors import OutOfMemory, RunFailed
@@ -60,7 +60,7 @@ async def test_an_io_error_in_a_directory_ends_the_run_even_where_nobody_says_wh
 async def test_a_disk_without_room_is_not_called_a_disk_that_fails(tmp_path: Path) -> None:
     with small_host(tmp_path, 16 << 20) as host:
         with pytest.raises(RunFailed, match="is full"):
-            await write_beside(str(host))
+            await write_test_file(str(host))
         assert names_in(host) == ["lost+found"]
 
 

@@ -164,7 +164,7 @@ def not_a_device(bench: Bench, kind: str) -> Case:
 def not_shown(bench: Bench, shown: str) -> Case:
     """What udev's database says is older than what lies there."""
     case = bench.made("mkfs.ext4", "-q")
-    return Case(case.path, case.file, claimed={"shown": shown})
+    return Case(case.path, case.file, claimed={"content_type": shown})
 
 
 MATRIX: tuple[Row, ...] = (
@@ -244,7 +244,7 @@ def plan_side(case: Case) -> list[str]:
 
 def claimed(case: Case) -> ClaimedDevice:
     """By what was typed of it, or else by what confirms it."""
-    fields: dict[str, Any] = {"number": "", "diskseq": 1, "size_bytes": SIZE, "identifier": "x", "shown": ""}
+    fields: dict[str, Any] = {"number": "", "diskseq": 1, "size_bytes": SIZE, "identifier": "x", "content_type": ""}
     if "number" not in case.claimed:
         fields = about(case.path)
     typed = {} if case.typed is None else {"identifier": case.typed}
@@ -256,7 +256,7 @@ def about(path: str) -> dict[str, Any]:
     found = find_device(path)
     return {
         "number": found.device.number, "diskseq": found.device.diskseq, "size_bytes": found.device.size_bytes,
-        "identifier": found.identifiers[0] if found.identifiers else "x", "shown": found.facts.probed.type,
+        "identifier": found.identifiers[0] if found.identifiers else "x", "content_type": found.facts.probed.type,
     }  # fmt: skip
 
 

@@ -32,7 +32,7 @@ async def test_what_is_written_never_becomes_less(tmp_path: Path, monkeypatch: p
     said = [IMAGE_BYTES // 2]
     events: list[Event] = []
     monkeypatch.setattr(scratch_file, "_position", lambda pid: said.pop() if said else 0)
-    monkeypatch.setattr(scratch_file, "LOOK_S", 0.001)
+    monkeypatch.setattr(scratch_file, "POLL_S", 0.001)
     with closing(scratch_file.new(str(tmp_path), IMAGE_BYTES)) as file:
         await file.fill(Emitter(events.append))
     assert [event.fraction for event in events if isinstance(event, StepProgressed)] == [0.5]

@@ -129,7 +129,7 @@ def test_an_empty_directory_of_roots_is_taken_and_stays(bench: Bench) -> None:
     _, error, _ = machine.set_up(order(disk.path), f"if command[0] == 'setpriv': return {FAILED}")
     assert error == "RunFailed"
     assert machine.said("ls", "-A", "/mnt") == "films" and machine.beside == []
-    assert machine.set_up(order(disk.path, shown="ext4"))[1] == ""
+    assert machine.set_up(order(disk.path, content_type="ext4"))[1] == ""
     require_in_place(machine, EXT4)
 
 
@@ -166,7 +166,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "another size": ({"size_bytes": SIZE - 512}, "size"),
     "no disk": ({"number": "../../8:0"}, "no block device"),
     "another serial number": ({"serial": "Z84"}, "'Z84' is not the"),
-    "unseen contents": ({"shown": ""}, "holds ext4"),
+    "unseen contents": ({"content_type": ""}, "holds ext4"),
     "NTFS on a whole disk": ({"candidate": "ntfs-3g"}, "NTFS needs a partition"),
     "a number for a text": ({"label": 7}, "str"),
     "a list for a number": ({"diskseq": [1]}, "int"),
@@ -195,7 +195,7 @@ def test_what_does_not_fit_is_refused_and_nothing_is_written(bench: Bench) -> No
     machine = private_machine(bench, fstab, made)
     disk = bench.made("mkfs.ext4", "-q", "-L", "archive")
     before = digest(disk.file)
-    orders = [order(disk.path, **{"shown": "ext4", **changes}) for changes, _ in REFUSED.values()]
+    orders = [order(disk.path, **{"content_type": "ext4", **changes}) for changes, _ in REFUSED.values()]
     nonsense = [{}, [], ["ext4"], "ext4", None, {"candidate": "ext4"}]
     done = machine.run(*process(instead=SEVERAL), given=json.dumps([*orders, *nonsense]))
     said = [json.loads(line) for line in done.stdout.splitlines()]
@@ -251,7 +251,7 @@ def test_a_kill_before_any_command_leaves_fstab_old_or_new_and_whole(bench: Benc
     for number in range(len(commands)):
         done = machine.run(
             *process(f"if len(commands) == {number + 1}: os.kill(os.getpid(), 9)"),
-            given=json.dumps(order(disk.path, shown=machine_sees(disk))),
+            given=json.dumps(order(disk.path, content_type=machine_sees(disk))),
         )
         assert "written" not in done.stdout
         lines = [line for line in machine.fstab.splitlines() if line]
@@ -262,7 +262,7 @@ def test_a_kill_before_any_command_leaves_fstab_old_or_new_and_whole(bench: Benc
         if mounted:
             machine.said("umount", POINT)
         machine.said("sh", "-c", f"rm -rf {POINT} /etc/fstab.fswizard-* && printf %s {shlex.quote(FSTAB)} > /etc/fstab")
-    assert machine.set_up(order(disk.path, shown="ext4"))[1] == "", "what a killed one left is no hindrance"
+    assert machine.set_up(order(disk.path, content_type="ext4"))[1] == "", "what a killed one left is no hindrance"
     require_in_place(machine, EXT4)
 
 
@@ -280,7 +280,7 @@ def test_a_failure_of_any_command_is_taken_back_also_if_it_had_done_its_work(
     commands = planned(disk.path).commands
     for number, command in enumerate(commands):
         here = f"if len(commands) == {number + 1}: {how}"
-        _, error, said = machine.set_up(order(disk.path, shown=machine_sees(disk)), here)
+        _, error, said = machine.set_up(order(disk.path, content_type=machine_sees(disk)), here)
         if command.startswith("mount ") and how.startswith("real"):
             assert error == "", "it is mounted, which is what counts"
             machine.said("umount", POINT)
@@ -331,7 +331,7 @@ def test_what_others_write_to_fstab_meanwhile_stays(bench: Bench) -> None:
     assert error == "RunFailed" and machine.fstab.startswith(f"{FSTAB}\n# theirs\n# new\n")
     assert "UUID=" not in machine.fstab
     assert machine.said("ls", "-A", "/mnt") == ""
-    assert machine.set_up(order(disk.path, shown="ext4"))[1] == ""
+    assert machine.set_up(order(disk.path, content_type="ext4"))[1] == ""
     assert machine.fstab.startswith(f"{FSTAB}\n# theirs\n# new\n") and "\nUUID=" in machine.fstab
 
 

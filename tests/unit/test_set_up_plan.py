@@ -17,7 +17,7 @@ import pytest
 from fswizard.advice import conclude
 from fswizard.demo import find_story
 from fswizard.disks import as_root, set_up
-from fswizard.disks.set_up import Here, SetUpChoices, chosen_set_up, look, steps
+from fswizard.disks.set_up import Here, SetUpChoices, check_machine, chosen_set_up, steps
 from fswizard.disks.set_up_plan import usual_choices
 from fswizard.errors import Missing, Refused
 from fswizard.filesystems import mounting as grammar
@@ -53,7 +53,7 @@ def test_the_steps_say_all_that_is_run_in_order() -> None:
         "setpriv --reuid=1000 --regid=1000 --init-groups --no-new-privs --bounding-set=-all --inh-caps=-all -- "
         "dd of=/mnt/data/fswizard-test.txt conv=excl,fsync status=none",
     ]
-    assert next(step.given for step in made if step.program == "tee") == f"'' \"{LINE}\""
+    assert next(step.stdin for step in made if step.program == "tee") == f"'' \"{LINE}\""
     bare = [*steps(parse_candidate("ext4"), replace(PLAIN, partition=False), Here(has_directory=True))]
     assert [step.program for step in bare][:3] == ["wipefs", "mkfs.ext4", "blkid"]
     assert "mkdir" not in {step.program for step in bare}
@@ -63,7 +63,7 @@ def test_the_steps_say_all_that_is_run_in_order() -> None:
 def test_what_is_shown_means_to_a_shell_what_is_run() -> None:
     values = {"disk": "/dev/sdb", "part": "/dev/sdb1", "uuid": "0b1c", "stamp": "20260102"}
     for step in steps(parse_candidate("ext4:noatime"), PLAIN, Here()):
-        for words in (step.command, step.given, step.unless, *(step.undo.commands if step.undo else ())):
+        for words in (step.command, step.stdin, step.unless, *(step.undo.commands if step.undo else ())):
             run = [Template(word).substitute(values) for word in shlex.split(words)]
             said = subprocess.check_output(["sh", "-c", rf"printf '%s\n' {words}"], text=True, env=values)
             assert not run or said == "".join(f"{word}\n" for word in run)
@@ -78,7 +78,7 @@ def test_each_filesystem_takes_a_label_as_long_as_it_may_be(name: str) -> None:
         chosen_set_up(candidate, replace(longest, label=f"{longest.label}a"))
     made = {step.program: step for step in steps(candidate, PLAIN, Here())}
     assert ("chown" in made) == (candidate.filesystem.mount_type not in grammar.OWNERLESS)
-    line = shlex.split(made["tee"].given)[1]
+    line = shlex.split(made["tee"].stdin)[1]
     assert line.startswith("UUID=$uuid  /mnt/data  ") and {"nofail", "nosuid", "nodev"} <= {*line.split()[3].split(",")}
 
 
@@ -123,8 +123,8 @@ def test_a_program_that_is_missing_is_named_before_anything_is_asked(monkeypatch
     monkeypatch.setattr(set_up, "_require_free", lambda point: None)
     candidate = parse_candidate("ext4")
     with pytest.raises(Missing):
-        look(candidate, PLAIN, Device("sdz", "sdz", ""))
-    look(candidate, replace(PLAIN, partition=False), Device("sdz", "sdz", ""))
+        check_machine(candidate, PLAIN, Device("sdz", "sdz", ""))
+    check_machine(candidate, replace(PLAIN, partition=False), Device("sdz", "sdz", ""))
 
 
 def test_what_others_can_change_is_not_roots_alone(tmp_path: Path) -> None:
@@ -133,22 +133,22 @@ def test_what_others_can_change_is_not_roots_alone(tmp_path: Path) -> None:
     file = tmp_path / "a" / "file"
     file.parent.mkdir()
     file.touch()
-    set_up.require_roots_alone(str(file))
+    set_up.require_only_root(str(file))
     for path, mode in ((file, 0o622), (file.parent, 0o775)):
         before = path.stat().st_mode
         path.chmod(mode)
         with pytest.raises(Refused):
-            set_up.require_roots_alone(str(file))
+            set_up.require_only_root(str(file))
         path.chmod(before)
     for link, to in (("link", "a"), ("nowhere", "gone"), ("itself", "itself")):
         (tmp_path / link).symlink_to(to)
     for name in ("link", "link/file", "nowhere", "itself", "missing"):
         with pytest.raises(Refused):
-            set_up.require_roots_alone(f"{tmp_path}/{name}")
+            set_up.require_only_root(f"{tmp_path}/{name}")
     os.chown(file.parent, 1, 1)
     for place in (file, tmp_path / "link" / "file"):
         with pytest.raises(Refused):
-            set_up.require_roots_alone(str(place))
+            set_up.require_only_root(str(place))
 
 
 @pytest.mark.parametrize("name", sorted(FORMATS.keys() - {"result"}))
