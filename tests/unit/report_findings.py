@@ -65,23 +65,21 @@ ENVIRONMENT = Environment(
 )  # fmt: skip
 
 
-def make_findings(*, intervals: bool = True, **fields: Any) -> Findings:
-    """A run as in the program's sketches; without `intervals`, one of a single round."""
+def make_findings(**fields: Any) -> Findings:
+    """A run as in the program's sketches."""
     names = ("ext4", "xfs", "btrfs:noatime", "ext4:noatime", "nilfs2")
     plan = make_plan(names, WORKLOADS, drive=make_drive("drive-managed", firmware="RT17"), seed=7)
     making = (exact_commands.making(each, plan.target.stand_ins) for each in plan.candidates)
     plan = replace(plan, commands=tuple(chain(*making)))
-    rounds = 3 if intervals else 1
     result = make_result(
         plan=plan,
-        samples=tuple(_samples(rounds)),
+        samples=tuple(_samples()),
         throughput_series=(ThroughputSeries(1, "xfs", "random-append", "1/s", (512.0, 0.0, 498.0)),),
         failures=(FAILURE,),
         environment=ENVIRONMENT,
         elapsed_s=431.0,
     )
-    findings = Findings(result, _judgement(rounds, intervals), DOUBTS, ANSWER, REASONS, summarise(result))
-    return replace(findings, **fields)
+    return replace(Findings(result, _analysis(), DOUBTS, ANSWER, REASONS, summarise(result)), **fields)
 
 
 DOUBTS = (Doubt("cache-not-exceeded", "The cache of this shingled disk was not exceeded (4 of about 20 GB)."),)
@@ -101,11 +99,10 @@ REASONS = (
 )
 
 
-def _samples(rounds: int) -> list[Sample]:
+def _samples() -> list[Sample]:
     samples: list[Sample] = []
     for workload in WORKLOADS:
-        figures = {name: values[:rounds] for name, values in FIGURES[workload.name].items()}
-        samples += make_samples(figures, workload.name, workload.metric)
+        samples += make_samples(FIGURES[workload.name], workload.name, workload.metric)
     samples = [replace(sample, round=0, primary=False) if not sample.candidate else sample for sample in samples]
     for candidate, stall_s, written in (("ext4", 0.62, 1.05e9), ("xfs", 0.31, 1.01e9)):
         for metric, value in ((WORST_LATENCY, stall_s), (BYTES_WRITTEN, 1e9), (DEVICE_WRITTEN, written)):
@@ -113,20 +110,15 @@ def _samples(rounds: int) -> list[Sample]:
     return samples
 
 
-def _judgement(rounds: int, intervals: bool) -> Analysis:
+def _analysis() -> Analysis:
     by_workload = tuple(
-        Ratio(candidate, "ext4", workload, ratio, ratio / 1.04, ratio * 1.04, rounds, verdict)
+        Ratio(candidate, "ext4", workload, ratio, ratio / 1.04, ratio * 1.04, 3, verdict)
         for candidate, ratios in RATIOS.items()
         for workload, (ratio, verdict) in ratios.items()
     )
-    overall = tuple(
-        Ratio(name, "ext4", "", ratio, low, high, rounds, verdict) for name, ratio, low, high, verdict in OVERALL
-    )
-    if not intervals:
-        without: dict[str, Any] = {"low": None, "high": None, "verdict": "open"}
-        by_workload, overall = (tuple(replace(one, **without) for one in ratios) for ratios in (by_workload, overall))
+    overall = [Ratio(name, "ext4", "", ratio, low, high, 3, verdict) for name, ratio, low, high, verdict in OVERALL]
     failed = Ratio("nilfs2", "ext4", "", 0.0, verdict="failed", text="volume full, the cleaner could not keep up")
-    return Analysis(by_workload, (*overall, failed), ("xfs",) if intervals else (), rounds=rounds)
+    return Analysis(by_workload, (*overall, failed), ("xfs",), rounds=3)
 
 
 def with_result(findings: Findings | None = None, plan: Mapping[str, Any] | None = None, **fields: Any) -> Findings:

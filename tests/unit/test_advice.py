@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,7 +12,6 @@ import pytest
 
 from fswizard.advice import conclude
 from fswizard.advice.commands import commands
-from fswizard.disks.set_up import why_not_set_up
 from fswizard.engines.tree import TreeJob
 from fswizard.errors import UsageError
 from fswizard.filesystems import parse_candidates
@@ -118,11 +116,8 @@ CASES: dict[str, Case] = {
     "cancelled before the others": Case(
         ({"ext4": (100.0,), "xfs": ()},), "open", "ext4", fields={"outcome": "cancelled"}),
     "the others failed": Case(({"ext4": (100.0,) * 3, "xfs": ()},), "only", "ext4", fields={"failures": full("xfs")}),
-    "one failed": Case(({**CLEAR, "nilfs2": ()},), "winner", "xfs", "ext4 btrfs", (0.1, 0.2),
-                       {"failures": full("nilfs2")}),
     "all failed": Case((NOTHING,), "failed", "", fields={"failures": full("ext4", "xfs")}),
     "a fault": Case((CLEAR,), "failed", "", fields={"outcome": "failed"}),
-    "an error of the run": Case((CLEAR,), "failed", "", fields={"outcome": "failed", "fault": "This needs root."}),
     "killed": Case((NOTHING,), "nothing", "", fields={"outcome": "killed"}),
     "needs come before speed": Case((CLEAR,), "only", "btrfs", fields={"needs": ("checksums",)}),
     "the fastest that meets the needs": Case(
@@ -138,39 +133,17 @@ CASES: dict[str, Case] = {
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_an_answer(case: Case) -> None:
-    fields = dict(case.fields)
-    found = answer(*case.tests, **fields)
+    found = answer(*case.tests, **case.fields)
     assert (found.kind, " ".join(found.choice)) == (case.kind, case.choice)
     assert " ".join(sorted(found.behind)) == " ".join(sorted(case.behind.split()))
     assert case.bound[0] <= found.bound <= case.bound[1]
     assert (" ".join(found.depends_on), found.warning) == (case.depends_on, case.warning)
     assert (found.more is not None) == case.more
     assert found.sign is ANSWER_SIGNS[case.kind]
-    assert (found.sign.glyph == "✓") == (case.kind in ("winner", "depends", "only")), "no tick on what is not known"
     assert bool(found.commands) == (case.kind in ("winner", "alike", "depends", "only"))
     assert bool(found.certainty) == (case.kind == "winner")
-    assert found.verdict[-1] != "." and all(line[-1] in ".…" for line in found.lines)
-    told = " ".join((found.verdict, *found.lines))
-    titles = {c.name: c.title for c in run(*case.tests, **fields).plan.candidates}
-    assert all(titles[name] in told for name in (*found.choice[:1], *found.behind)), "who is behind is named"
-    if case.warning and case.kind == "open":
-        assert re.search(r"else used .* vary by \d+ %", found.verdict)
     if case.warning:
-        assert found.lines[0] in {doubt.text for doubt in fields["doubts"]}
-    if found.more:
-        assert ("quiet" in found.lines[-1]) == (case.warning == "busy-machine")
-
-
-def test_what_the_rest_says_and_which_is_plainer_is_in_the_verdict() -> None:
-    rest = {name: answer(*CASES[f"it depends, the rest {name}"].tests).verdict for name in ("alike", "slower", "open")}
-    assert len({verdict.partition("; ")[2] for verdict in rest.values()}) == 3
-    assert all("“Unpack”" in verdict for verdict in rest.values())
-    assert "files" in answer(*CASES["torn by the shape of the files"].tests, work=[*FIND, WORK[1]]).verdict
-    plainer = answer(noisy({"ext4": 100, "ext4:noatime": 100}))
-    assert "plainer" in plainer.lines[0]
-    assert "plainer" not in answer(LEVEL).lines[0]
-    many = {f"ext4:commit={seconds}": 100 for seconds in range(5, 50, 5)}
-    assert "8 others" in answer(noisy(many, rounds=12)).verdict
+        assert found.lines[0] in {doubt.text for doubt in case.fields["doubts"]}
 
 
 def test_a_lead_that_rests_on_a_test_is_not_called_open() -> None:
@@ -182,33 +155,18 @@ def test_a_lead_that_rests_on_a_test_is_not_called_open() -> None:
     )
     found = answer(*tests)
     assert (found.kind, found.choice[0], len(found.choice)) == ("depends", "ext4", 3)
-    assert [line for line in found.lines if "XFS" in line and "“Unpack”" in line]
-    assert [line for line in found.lines if "Btrfs" in line and "“Delete”" in line]
 
 
-def test_a_rate_is_slower_by_the_same_figure_in_the_answer_and_beside_its_bar() -> None:
-    findings = conclude(run(noisy({"ext4": 120, "xfs": 100, "btrfs": 80})))
-    (chart,) = content.figures(findings).charts
-    (remark,) = [bar.remark for bar in chart.bars if bar.candidate == "btrfs"]
-    assert re.fullmatch(r"3\d % slower", remark) and f"Btrfs ({remark})" in " ".join(findings.answer.lines)
-
-
-def test_on_flash_it_is_told_who_writes_at_least_twice_as_much() -> None:
-    samples = [
+@pytest.mark.parametrize(("drive", "lines"), [("nvme", 1), ("hdd", 0)])
+def test_on_flash_the_answer_says_which_candidate_writes_much_more(drive: str, lines: int) -> None:
+    samples = tuple(
         Sample(1, name, "write", metric.name, value, "B", "lower")
         for name, factor in (("ext4", 5.8), ("xfs", 2.7), ("btrfs", 22.7))
         for metric, value in ((BYTES_WRITTEN, 1e9), (DEVICE_WRITTEN, factor * 1e9))
-    ]
-
-    def wear(*names: str, drive: str) -> str:
-        result = run({name: CLEAR[name] for name in names}, drive=drive)
-        kept = tuple(sample for sample in samples if sample.candidate in names)
-        found = conclude(replace(result, samples=result.samples + kept)).answer
-        return next((line for line in found.lines if line.startswith("Wear")), "")
-
-    assert "Btrfs writes 22.7" in wear("ext4", "xfs", "btrfs", drive="nvme")
-    assert "ext4 writes 5.80" in wear("ext4", "xfs", drive="ssd")
-    assert wear("ext4", "xfs", "btrfs", drive="hdd") == ""
+    )
+    result = run(CLEAR, drive=drive)
+    found = conclude(replace(result, samples=result.samples + samples)).answer
+    assert sum("Btrfs writes 22.7" in line for line in found.lines) == lines
 
 
 def test_directories_are_kept_or_chosen_and_never_formatted() -> None:
@@ -242,16 +200,14 @@ def test_what_a_choice_gains_and_what_it_costs_also_where_it_is_the_baseline() -
     assert texts(result, "cost") == ["Delete: 40 % slower than ext4."]
     result = run({"ext4": (300.0,) * 4, "xfs": (100.0,) * 4}, {"ext4": (10.0,) * 4, "xfs": (5.0,) * 4})
     assert texts(result, "speed") == ["Faster than XFS: Write (3× as fast)."]
-    assert texts(result, "cost") == ["Delete: 2× slower than XFS."]
 
 
 def test_a_bar_has_what_is_proven_of_it_in_the_unit_of_its_figure() -> None:
     rates, times = {"ext4": (154e6,) * 3, "xfs": (114e6,) * 3}, {"ext4": (0.551,) * 3, "xfs": (0.642,) * 3}
     charts = content.figures(conclude(run(rates, times))).charts
-    bars = [{bar.candidate: bar.remark for bar in chart.bars} for chart in charts]
-    assert bars == [{"ext4": "", "xfs": "26 % slower"}, {"ext4": "", "xfs": "17 % slower"}]
+    assert [chart.bars[1].remark for chart in charts] == ["26 % slower", "17 % slower"]
     measured = content.figures(conclude(run({"ext4": (100e6,) * 3, "xfs": (103e6, 71e6, 140e6)})))
-    assert [bar.remark for bar in measured.charts[0].bars] == ["", ""] and "no difference" in measured.caption
+    assert [bar.remark for bar in measured.charts[0].bars] == ["", ""]
 
 
 def test_the_worst_stall_is_told_where_it_matters() -> None:
@@ -271,12 +227,9 @@ def test_reasons_name_failures_needs_another_baseline_features_and_where_mount_o
     assert any("XFS" in text and "checksums" in text for text in texts(run(CLEAR, needs=("checksums",)), "excluded"))
     found = texts(run({"ext4": (), "xfs": (100.0,) * 3, "btrfs": (50.0,) * 3}, failures=full("ext4")), "failure")
     assert any("ext4" in text and "XFS" in text for text in found)
-    (feature,) = texts(run(noisy({"ext4": 100, "xfs": 200, "btrfs": 50})), "feature")
-    assert "shrinking (ext4)" in feature and "(Btrfs)" in feature
-    (use,) = texts(run({"ext4": (100.0,) * 4, "ext4:noatime": (200.0,) * 4}), "use")
-    assert "noatime" in use
-    (unsafe,) = texts(run(noisy({"ext4": 100, "ext4:nobarrier": 200, "xfs": 120})), "excluded")
-    assert unsafe.startswith("ext4 (nobarrier)")
+    assert len(texts(run(noisy({"ext4": 100, "xfs": 200, "btrfs": 50})), "feature")) == 1
+    assert len(texts(run({"ext4": (100.0,) * 4, "ext4:noatime": (200.0,) * 4}), "use")) == 1
+    assert len(texts(run(noisy({"ext4": 100, "ext4:nobarrier": 200, "xfs": 120})), "excluded")) == 1
 
 
 @pytest.mark.parametrize(
@@ -284,9 +237,6 @@ def test_reasons_name_failures_needs_another_baseline_features_and_where_mount_o
     [
         ("btrfs:noatime,compress=zstd:1",
          ("mkfs.btrfs -L data /dev/disk/by-id/DISK", "LABEL=data  /mnt/data  btrfs  noatime,compress=zstd:1  0  0")),
-        ("ext4:packed_meta_blocks",
-         ("mkfs.ext4 -E packed_meta_blocks=1 -m 0 -L data /dev/disk/by-id/DISK",
-          "LABEL=data  /mnt/data  ext4  defaults  0  2")),
         ("ext4:noatime", ("LABEL=data  /mnt/data  ext4  noatime  0  2",)),
         ("zfs:atime=off", ("zpool create -O atime=off POOL /dev/disk/by-id/DISK",)),
         ("luks,workqueues=off,discards=on+xfs:noatime",
@@ -297,17 +247,11 @@ def test_reasons_name_failures_needs_another_baseline_features_and_where_mount_o
           "data  /dev/disk/by-id/DISK  none  luks,no-read-workqueue,no-write-workqueue,discard",
           "# for /etc/fstab:", "LABEL=data  /mnt/data  xfs  noatime  0  0")),
     ],
-    ids=["placeholders alone", "options of mkfs", "nothing is formatted where only mount options differ",
+    ids=["placeholders alone", "nothing is formatted where only mount options differ",
          "a pool needs no line in fstab", "an encrypted volume is opened at each start"],
 )  # fmt: skip
 def test_the_commands_format_and_mount(fast: str, commands: tuple[str, ...]) -> None:
     assert answer({"ext4": (100.0,) * 4, fast: (200.0,) * 4}).commands == commands
-
-
-def test_a_must_have_that_an_unsafe_candidate_has_too_is_not_said_to_be_had_by_one_alone() -> None:
-    result = run(noisy({"ext4": 100, "xfs": 120, "btrfs": 90, "btrfs:nobarrier": 200}), needs=("checksums",))
-    assert conclude(result).answer.kind == "only"
-    assert "the only safe one here that has" in conclude(result).answer.verdict
 
 
 def test_commands_come_from_the_catalogue_whatever_a_result_says() -> None:
@@ -334,8 +278,7 @@ def test_a_result_with_options_of_arrays_and_volumes_that_nobody_knows_is_report
     foreign = []
     for candidate in result.plan.candidates:
         assert candidate.array is not None
-        array = replace(candidate.array, options={option: "evil"}, members=4)
-        foreign.append(replace(candidate, array=array))
+        foreign.append(replace(candidate, array=replace(candidate.array, options={option: "evil"}, members=4)))
     result = replace(result, plan=replace(result.plan, candidates=tuple(foreign)))
     assert "evil" not in str(conclude(result).answer.commands)
     assert render(conclude(result), "text", full=True)
@@ -349,11 +292,8 @@ def over_four_disks(means: Mapping[str, float]) -> Result:
 
 
 def test_an_array_that_is_advised_is_made_whole_of_disks_by_their_stable_names() -> None:
-    create, mkfs, fstab = conclude(
-        over_four_disks({"md:raid5+ext4": 300, "md:raid5,degraded+ext4": 100})
-    ).answer.commands
-    assert create.startswith("mdadm --create") and "missing" not in create
-    assert mkfs.startswith("mkfs.ext4") and fstab.startswith("LABEL=data")
+    degraded = over_four_disks({"md:raid5+ext4": 300, "md:raid5,degraded+ext4": 100})
+    assert "missing" not in conclude(degraded).answer.commands[0]
     assert conclude(over_four_disks({"md:raid5,chunk=64K+ext4:noatime": 900, "ext4": 1})).answer.commands == (
         "mdadm --create /dev/md/ARRAY --level=5 --raid-devices=4 --chunk=64K --bitmap=internal "
         "/dev/disk/by-id/DISK-1 /dev/disk/by-id/DISK-2 /dev/disk/by-id/DISK-3 /dev/disk/by-id/DISK-4",
@@ -362,18 +302,15 @@ def test_an_array_that_is_advised_is_made_whole_of_disks_by_their_stable_names()
     )
 
 
-def test_what_encryption_costs_is_said_of_the_same_filesystem_which_is_set_up_by_hand() -> None:
-    result = run(noisy({"luks,discards=on+xfs": 40, "xfs": 100, "ext4": 400, "luks+f2fs": 1}))
-    (text,) = texts(result, "encryption")
-    assert "XFS on LUKS, discards=on" in text and "slower" in text
-    assert "by hand" in why_not_set_up(result.plan.candidate("luks+f2fs"))
+def test_encryption_is_compared_with_the_same_filesystem_without_it() -> None:
+    (text,) = texts(run(noisy({"luks,discards=on+xfs": 40, "xfs": 100, "ext4": 400, "luks+f2fs": 1})), "encryption")
+    assert "XFS on LUKS, discards=on" in text
 
 
 def test_over_several_disks_room_and_redundancy_stand_beside_speed() -> None:
     result = over_four_disks({"ext4": 100, "md:raid10+ext4": 300, "md:raid6+ext4": 200})
-    held, more = texts(result, "redundancy")
-    assert "2.00 GB" in held and "RAID 6 (md) (2)" in more
-    assert "2 disks must be able to fail" in " ".join(conclude(result).answer.lines)
+    room, redundancy = texts(result, "redundancy")
+    assert "2.00 GB" in room and "RAID 6 (md) (2)" in redundancy
     assert texts(run(WRITES), "redundancy") == []
 
 
@@ -393,29 +330,24 @@ def test_other_weights_and_needs_rank_anew_and_findings_survive_the_way_to_json_
     assert conclude(result).first == "ext4"
     weighed = conclude(result, weights={"delete": 0})
     assert weighed.answer.choice == ("xfs",)
-    recipe = weighed.result.plan.recipe
-    assert (recipe.workload("write").weight, recipe.workload("delete").weight) == (1, 0)
+    assert [workload.weight for workload in weighed.result.plan.recipe.workloads] == [1, 0]
     needy = run(CLEAR, needs=("checksums",))
-    assert conclude(needy).answer.choice == ("btrfs",) and conclude(needy, needs=()).answer.choice == ("xfs",)
-    findings = conclude(run(WRITES, DELETES))
-    assert from_json(Findings, to_json(findings)) == findings
+    assert conclude(needy, needs=()).answer.choice == ("xfs",)
+    assert from_json(Findings, to_json(weighed)) == weighed
     doubts = (Doubt("on-battery", "Battery."), Doubt("few-rounds", "As the run said."))
     result = make_result({"ext4": (100.0,), "xfs": (110.0,)}, doubts=doubts)
     assert [doubt.code for doubt in conclude(result).doubts] == ["on-battery", "few-rounds"]
 
 
 @pytest.mark.parametrize(
-    ("wishes", "words", "hint"),
+    ("wishes", "words"),
     [
-        *(({"weights": {"write": weight}}, "The weight of write", "") for weight in (-1.0, math.nan, math.inf)),
-        ({"weights": {"write": 0}}, "Every test has weight 0", ""),
-        ({"weights": {"wirte": 1.0}}, "no test wirte", "It has: write."),
-        ({"needs": ("teleport",)}, "say nothing about teleport", "Known: checksums."),
+        *(({"weights": {"write": weight}}, "The weight of write") for weight in (-1.0, math.nan, math.inf)),
+        ({"weights": {"write": 0}}, "Every test has weight 0"),
+        ({"weights": {"wirte": 1.0}}, "no test wirte"),
+        ({"needs": ("teleport",)}, "say nothing about teleport"),
     ],
 )
-def test_senseless_and_unknown_wishes_are_refused_with_what_there_is(
-    wishes: dict[str, Any], words: str, hint: str
-) -> None:
-    with pytest.raises(UsageError, match=words) as refused:
+def test_senseless_and_unknown_wishes_are_refused(wishes: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
         conclude(make_result(), **wishes)
-    assert not hint or refused.value.hint == hint

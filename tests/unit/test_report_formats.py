@@ -22,7 +22,6 @@ from fswizard.demo import find_story
 from fswizard.errors import UsageError
 from fswizard.model.analysis import Findings
 from fswizard.report import FORMATS, content, format_of, render
-from fswizard.report.blocks import Table
 from fswizard.report.fixed_figures import fixed_figures
 from fswizard.report.subject import attempt_command
 from fswizard.report.svg import FOOT, GUTTER, HEIGHT, MARGIN, SHORTEST_BAR, WIDTH
@@ -53,7 +52,6 @@ HOSTILE = (
 )
 ANY_NAME = st.sampled_from(HOSTILE) | st.text(min_size=1, max_size=40)
 VOID = {"meta", "line", "rect", "circle", "br"}
-MARKUP = pytest.mark.parametrize("name", ["markdown", "reddit", "bbcode"])
 
 
 def with_name_everywhere(name: str) -> Findings:
@@ -121,9 +119,8 @@ def with_many_workloads(count: int) -> Findings:
 
 
 def test_a_file_name_asks_for_the_format_with_its_longest_ending_and_an_unknown_one_is_refused() -> None:
-    with pytest.raises(UsageError, match="no format 'pdf'") as caught:
+    with pytest.raises(UsageError, match="no format 'pdf'"):
         render(make_findings(), "pdf")
-    assert "markdown" in caught.value.hint
     names = ("a.md", "a.reddit.md", "a.png", "a.dark.png", "a.html", "a", "notes.doc")
     assert [format_of(name) for name in names] == [*("markdown", "reddit", "png", "png-dark", "html", "text", "text")]
 
@@ -179,20 +176,15 @@ def cells_of(text: str) -> list[int]:
 
 
 def test_markdown_and_the_page_have_tables_and_figures_and_need_nothing_else() -> None:
-    post = render(make_findings(), "markdown")
     page = markdown_page(PLAIN["markdown"])
     assert {"table", "ul", "pre", "strong"} <= page.tags and not page.open
     assert "1.98 (1.90–2.06) ▲" in page.words
-    assert PLAIN["markdown"].startswith(f"{post}\n<details>\n<summary>Full report</summary>\n\n")
-    assert render(make_findings(), "reddit") == post
     assert not markdown_page(PLAIN["reddit"]).tags & {"details", "summary"}
     assert not PLAIN_PAGE.open
     assert not PLAIN_PAGE.attributes & {"src", "href", "onclick", "onload"}
     assert "url(" not in PLAIN["html"]
-    assert "1.15–1.28" in " ".join(PLAIN_PAGE.words)
     rounds = re.findall(r"<caption>xfs, each round</caption>(.*?)</table>", PLAIN["html"])
     assert re.findall("<td>(.*?)</td>", rounds[0]) == ["187 MB/s", "188 MB/s", "186 MB/s"]
-    assert len(rounds) == len(make_findings().result.plan.recipe.workloads)
 
 
 @pytest.mark.parametrize("name", ["markdown", "reddit", "bbcode", "svg"])
@@ -201,43 +193,26 @@ def test_only_a_recipe_that_others_have_comes_with_a_command_to_try_it(name: str
     recipe = replace(make_findings().result.plan.recipe, source=source)
     text = render(with_result(plan={"recipe": recipe}), name)
     assert ("fswizard run" in text) == named
-    assert "[code]\n[/code]" not in text
 
 
-LINES = ("The machine was busy.", "It is faster.", "Behind: Btrfs.", "Choose Btrfs if you want more.")
-
-
-@MARKUP
+@pytest.mark.parametrize("name", ["markdown", "reddit", "bbcode"])
 @pytest.mark.parametrize("workloads", [1, 3, 40])
 def test_a_post_has_at_most_12_lines_with_verdict_figures_disk_and_a_command_to_try_it(
     name: str, workloads: int
 ) -> None:
     findings = with_result(with_many_workloads(workloads), outcome="stopped")
-    text = render(replace(findings, answer=replace(findings.answer, lines=LINES)), name)
+    text = render(replace(findings, answer=replace(findings.answer, lines=("A line.",) * 4)), name)
     lines = [line for line in re.sub(r"\[/?\w+\]", "", text).splitlines() if re.search(r"\w", line)]
     assert len(lines) <= 12
-    assert re.search(r"✓ Use XFS.*, by at least 15 %", lines[0])
-    assert [line.strip(" -") for line in lines[1:6]] == [*LINES, "Stopped early."]
-    assert re.search("xfs.*btrfs.*ext4", lines[6])
+    assert findings.answer.verdict in lines[0]
     assert ("2 of 40 tests, by difference" in text) == (workloads == 40)
     assert sum("187 MB/s" in line for line in lines) == min(workloads, 2)
     assert "ST8000AS0002-1NA17Z, 8.00 TB, hard disk" in text
-    assert lines[-1].strip() == ("fswizard run quick --candidates 'ext4; xfs; btrfs:noatime; ext4:noatime; nilfs2'")
+    assert lines[-1].strip() == attempt_command(findings.result.plan)
 
 
-def test_marks_stand_in_a_short_table_where_a_difference_is_proven() -> None:
-    _answer, table, *_others = content.short(make_findings())
-    assert isinstance(table, Table)
-    assert table.header == ("Test", "xfs", "btrfs (noatime)", "ext4 (noatime)", "ext4")
-    assert {row[0]: row[1:3] for row in table.rows} == {
-        "Large-files": ("187 MB/s", "184 MB/s"),
-        "Random-append": ("1,290 writes/s ▲", "482 writes/s ▼"),
-        "Delete-tree": ("1.76 s ▼", "1.34 s ▼"),
-    }
-
-
-@pytest.mark.parametrize("name", ["text", "markdown", "reddit", "bbcode", "csv", "html", "svg"])
-def test_of_what_is_not_settled_no_certainty_is_told_and_its_sign_is_amber(name: str) -> None:
+@pytest.mark.parametrize("name", ["text", "markdown", "bbcode", "html", "svg"])
+def test_an_open_answer_has_no_certainty_and_an_amber_sign(name: str) -> None:
     findings = make_findings()
     text = render(replace(findings, answer=replace(findings.answer, kind="open", verdict="Not settled")), name)
     assert "Not settled" in text and "at least" not in text
@@ -249,33 +224,28 @@ def test_of_what_is_not_settled_no_certainty_is_told_and_its_sign_is_amber(name:
 VALIDATOR = jsonschema.Draft202012Validator(json.loads(PATH.read_text("utf-8")))
 
 
-@pytest.mark.parametrize("intervals", [True, False])
-def test_json_keeps_to_its_schema_which_is_one_and_made_of_the_types_of_the_document(intervals: bool) -> None:
+@pytest.mark.parametrize("identify", [True, False])
+def test_json_keeps_to_its_schema_which_is_one_and_made_of_the_types_of_the_document(identify: bool) -> None:
     VALIDATOR.check_schema(VALIDATOR.schema)
     assert PATH.read_text("utf-8") == schema(), "python -m tests.result_schema writes it anew"
-    for identify in (True, False):
-        VALIDATOR.validate(json.loads(render(make_findings(intervals=intervals), "json", identify=identify)))
+    VALIDATOR.validate(json.loads(render(make_findings(), "json", identify=identify)))
 
 
-def test_json_and_csv_tell_samples_failures_ratios_and_advice_in_full() -> None:
+def test_json_and_csv_have_samples_failures_and_ratios_in_full() -> None:
     findings = make_findings()
     document = json.loads(PLAIN["json"])
     assert [sample["value"] for sample in document["samples"]] == [s.value for s in findings.result.samples]
-    assert [series["rates"] for series in document["throughput_series"]] == [[512.0, 0.0, 498.0]]
     assert document["ratios"][1] == {
         **{"candidate": "xfs", "baseline": "ext4", "workload": "random-append", "rounds": 3, "verdict": "faster"},
         **{"ratio": 1.98, "low": 1.98 / 1.04, "high": 1.98 * 1.04, "text": ""},
     }
     assert (document["overall"][-1]["verdict"], document["overall"][-1]["ratio"]) == ("failed", None)
-    answer = document["answer"]
-    assert (answer["kind"], answer["choice"], answer["bound"]) == ("winner", ["xfs"], 0.15)
-    assert answer["reasons"][0] == "It is ahead in random appends: 1.98 × ext4."
+    assert document["answer"]["choice"] == ["xfs"]
     rows = list(csv.DictReader(io.StringIO(render(with_result(discarded_rounds=(2,)), "csv"))))
     figures = [(row["round"], row["candidate"], row["workload"], float(row["value"])) for row in rows if row["value"]]
     assert figures == [(str(s.round), s.candidate, s.workload, s.value) for s in findings.result.samples]
     assert {row["status"] for row in rows if row["round"] == "2"} == {"discarded"}
-    assert rows[-1]["status"] == "failed"
-    assert rows[-1]["note"].startswith("ENOSPC: The volume was full")
+    assert (rows[-1]["status"], rows[-1]["note"].partition(":")[0]) == ("failed", "ENOSPC")
 
 
 # The card
@@ -283,28 +253,24 @@ def test_json_and_csv_tell_samples_failures_ratios_and_advice_in_full() -> None:
 
 def test_the_card_has_disk_verdict_figures_with_the_largest_differences_and_a_command() -> None:
     findings, words = make_findings(), drawn_words(make_findings())
-    charts, answer = content.figures(findings).charts, findings.answer
+    charts = content.figures(findings).charts
     assert words[0] == "ST8000AS0002-1NA17Z"
-    assert words[2:4] == [f"✓ {answer.verdict}", f"{answer.certainty} · {answer.lines[0]}"]
-    assert {chart.title for chart in charts} | {"187 MB/s"} <= set(words)
-    assert attempt_command(findings.result.plan) in words
+    assert words[2] == f"✓ {findings.answer.verdict}"
+    assert {*(chart.title for chart in charts), "187 MB/s", attempt_command(findings.result.plan)} <= set(words)
     many = drawn_words(with_many_workloads(40))
-    shown = [word for word in many if word.startswith("large-files-")]
-    assert 2 <= len(shown) < 40
-    assert any(word.startswith(f"{len(shown)} of 40 tests") for word in many)
-    differing = findings.result.plan.recipe.workloads[1]
-    assert [chart.workload for chart in content.highlights(charts, 1)] == [differing.name]
+    drawn = [word for word in many if word.startswith("large-files-")]
+    assert 2 <= len(drawn) < 40
+    assert any(word.startswith(f"{len(drawn)} of 40 tests") for word in many)
+    assert [chart.workload for chart in content.highlights(charts, 1)] == ["random-append"]
 
 
-def test_names_and_long_verdicts_stand_whole_on_the_card_and_what_finds_no_room_is_left_out() -> None:
-    array = conclude(make_array_result())
-    assert render(array, "svg").count(">ext4 on RAID 5 (md) with one disk missing</text>") == 1
+def test_long_verdicts_stand_whole_on_the_card_and_what_finds_no_room_is_left_out() -> None:
     verdict = "It depends on the files: " + "XFS for “Searching a home folder”, " * 3 + "ext4 for the rest"
-    lines = ("A line. " * 60, "A short one.")
     findings = make_findings()
-    findings = replace(findings, answer=replace(findings.answer, verdict=verdict, lines=lines))
+    answer = replace(findings.answer, verdict=verdict, lines=("A line. " * 60, "A short one."))
     names = tuple(replace(c, name=f"{c.name}-{'long' * 20}") for c in findings.result.plan.candidates)
-    words = drawn_words(with_result(findings, plan={"candidates": (*findings.result.plan.candidates, *names)}))
+    plan = {"candidates": (*findings.result.plan.candidates, *names)}
+    words = drawn_words(with_result(replace(findings, answer=answer), plan=plan))
     assert f"✓ {verdict}, by at least 15 %" in " ".join(words)
     assert "A short one." in words and not any("…" in word or word.startswith("fswizard run") for word in words)
 
@@ -335,7 +301,5 @@ def test_the_card_is_drawn_light_and_dark_in_1200_by_630_pixels() -> None:
 
 def test_the_card_has_the_figures_that_posts_can_compare_and_invents_none() -> None:
     words = drawn_words(conclude(find_story("xfs-searching").result))
-    (fixed,) = [word for word in words if word.startswith("XFS writes ")]
-    kinds = [part.split()[0] for part in fixed.removeprefix("XFS ").split(" · ")]
-    assert kinds == ["writes", "unpacks", "searches", "saves"]
+    assert len([word for word in words if word.startswith("XFS writes ")]) == 1
     assert not fixed_figures(make_array_result(), "md:raid5+ext4"), "that recipe has none of them"

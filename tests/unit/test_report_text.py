@@ -39,17 +39,10 @@ def flat(text: str) -> str:
 TEXT = whole(make_findings())
 
 
-def lines_of(start: str, count: int) -> list[str]:
-    lines = TEXT.splitlines()
-    first = next(number for number, line in enumerate(lines) if line.startswith(start))
-    return lines[first : first + count]
-
-
 def test_the_answer_comes_first_then_commands_and_every_fact() -> None:
     findings = make_findings()
     assert TEXT.startswith(f"✓ {findings.answer.verdict}, by at least 15 %")
     assert all(command in TEXT for command in findings.answer.commands)
-    assert "noatime,nosuid,nodev DEVICE MOUNT" in TEXT
     facts = dict(content.facts(findings).rows)
     assert {"Disk", "Serial", "Recording", "Measured", "Rounds", "System", "Tools"} <= facts.keys()
     identified = flat(whole(findings, identify=True))
@@ -57,20 +50,17 @@ def test_the_answer_comes_first_then_commands_and_every_fact() -> None:
     assert "Serial" not in TEXT
 
 
-def test_each_ratio_stands_once_with_interval_and_mark_below_the_candidates_title() -> None:
+def test_a_ratio_has_its_interval_and_mark() -> None:
     findings = make_findings()
     table = content.ratios(findings, content.figures(findings).charts).table
-    titles = [findings.result.plan.candidate(name).title for name in ("ext4", "xfs", "btrfs:noatime")]
-    assert table.header[1:4] == tuple(titles)
     rows = {row[0]: row[1:] for row in table.rows}
     assert rows["Overall"][1:3] == ("1.21 (1.15–1.28) ▲", "1.01 (0.96–1.06) ○")
     assert rows["Large-files (weight 2)"][:2] == ("180 MB/s", "1.04 (1.00–1.08) ═")
-    assert rows["Delete-tree"][1:3] == ("0.71 (0.68–0.74) ▼", "0.93 (0.89–0.97) ▼")
+    assert rows["Delete-tree"][1] == "0.71 (0.68–0.74) ▼"
     assert rows["Overall"][-2] == "failed ✗"
     assert [row[-1] for row in table.rows] == ["", "98%", "", ""]
     assert all(cell.rstrip(" ▲▼═○✗") in TEXT for row in table.rows for cell in row)
     assert [ratio_cell(None), ratio_cell(Ratio("xfs", "ext4", "", 1.2))] == ["–", "1.20 ○"]
-    assert "▲ faster" in TEXT and "▽" not in TEXT, "marks that do not occur are not explained"
 
 
 @pytest.mark.parametrize(
@@ -96,21 +86,14 @@ def test_one_disk_is_not_faster_than_it_is(share: Ratio, members: int, text: str
     assert ("one of its disks" in ratios.notes[-1]) == (members > 1)
 
 
-def test_stalls_and_failures_stand_with_their_reason() -> None:
-    (row,) = lines_of("worst stall", 1)
-    assert row.split() == ["worst", "stall", "0.6", "s", "0.3", "s"]
+def test_stalls_and_failures_are_listed() -> None:
     assert list(content.worst_stalls(make_findings())) == ["ext4 0.6 s", "xfs 0.3 s"]
     assert flat(FAILURE.text).rstrip(".") in flat(TEXT) and FAILURE.kind in TEXT
 
 
 @pytest.mark.parametrize(
     ("kind", "disk", "rows"),
-    [
-        ("image", {"bus": "usb"}, 1),
-        ("image", {"removable": True}, 1),
-        ("directory", {"bus": "usb"}, 1),
-        ("image", {"bus": "sata"}, 0),
-    ],
+    [("image", {"removable": True}, 1), ("directory", {"bus": "usb"}, 1), ("image", {"bus": "sata"}, 0)],
 )
 def test_the_time_until_it_may_be_unplugged_is_a_row_of_removable_disks(
     kind: Literal["image", "directory"], disk: dict[str, Any], rows: int
@@ -119,26 +102,15 @@ def test_the_time_until_it_may_be_unplugged_is_a_row_of_removable_disks(
     result, sample = make_result(), Sample(1, "ext4", "", UNPLUG_TIME.name, 2.5, "s", "lower")
     text = whole(conclude(replace(result, plan=plan, samples=(*result.samples, sample))))
     assert text.count("2.50 s") == rows
-    assert ("(sync alone)" in text) == (kind == "directory")
 
 
-def test_without_intervals_none_is_invented() -> None:
-    text = whole(make_findings(intervals=False))
-    assert "1.15" not in text.split("by workload")[1]
-    assert "95 %" not in text
-
-
-def test_a_run_without_figures_has_a_report_and_a_memory_limit_that_could_not_be_set_is_not_told() -> None:
+def test_a_run_without_figures_has_a_report_and_a_memory_limit_that_could_not_be_set_is_not_listed() -> None:
     result = with_result(samples=(), failures=(), outcome="killed").result
-    empty = Findings(result, Analysis(), (), Answer("nothing", "Nothing"))
-    assert whole(empty).startswith("✗ Nothing") and render(empty, "text").startswith("✗ Nothing")
-    assert "1 discarded" in whole(with_result(discarded_rounds=(2,)))
-    drive = make_drive("not-a-hard-disk", kind="nvme", bus="nvme", rpm=None)
-    assert "Recording" not in whole(with_result(plan={"drive": drive}))
-    for codes, told in (((), True), (("fits-in-memory",), False)):
+    assert whole(Findings(result, Analysis(), (), Answer("nothing", "Nothing"))).startswith("✗ Nothing")
+    for codes, listed in (((), True), (("fits-in-memory",), False)):
         doubts = tuple(Doubt(code, "It could not be had.") for code in codes)
         limited = with_result(plan={"memory_limit_bytes": 256 << 20}, doubts=doubts)
-        assert ("256 MiB" in whole(limited)) is told
+        assert ("256 MiB" in whole(limited)) is listed
 
 
 @pytest.mark.parametrize("name", ["", "zzz"])
@@ -167,18 +139,17 @@ def test_only_commands_are_wider_than_80_columns_whatever_the_names(candidate: s
 
 def test_the_command_to_repeat_a_run_names_all_and_that_for_others_nothing_of_this_machine() -> None:
     plan = make_plan(("ext4", "xfs:noatime"), WORKLOADS, seed=7, needs=("checksums",))
-    assert shlex.split(repeat_command(replace(plan, target=Target("image", "/srv/a b", 3 << 30)))) == [
-        *("fswizard", "run", "quick", "--candidates", "ext4; xfs:noatime", "--baseline", "ext4"),
-        *("--target", "image:3G@/srv/a b", "--time", "180s", "--rounds", "2..40", "--seed", "7"),
-        *("--need", "checksums"),
+    plan = replace(plan, target=Target("image", "/srv/a b", 3 << 30))
+    words = ["fswizard", "run", "quick", "--candidates", "ext4; xfs:noatime"]
+    assert shlex.split(repeat_command(plan)) == [
+        *(*words, "--baseline", "ext4", "--target", "image:3G@/srv/a b", "--time", "180s", "--rounds", "2..40"),
+        *("--seed", "7", "--need", "checksums"),
     ]
-    plan = make_plan(("ext4", "xfs:noatime"), WORKLOADS, seed=7)
-    words = ("fswizard", "run", "quick", "--candidates", "ext4; xfs:noatime")
-    for target in (Target("image", "/srv/a b", 3 << 30), Target("device", "/dev/disk/by-id/x", 8 << 40)):
-        assert tuple(shlex.split(attempt_command(replace(plan, target=target)))) == words
+    plan = replace(plan, needs=())
+    assert shlex.split(attempt_command(plan)) == words
     disks = Target("device", "/dev/a", 8 << 40, others=(Member("/dev/b", 8 << 40),))
     command = attempt_command(replace(plan, recipe=replace(plan.recipe, image_bytes=2 << 30), target=disks))
-    assert tuple(shlex.split(command)) == (*words, "--target", "images:2x2G")
+    assert shlex.split(command) == [*words, "--target", "images:2x2G"]
 
 
 @pytest.mark.parametrize(
@@ -198,22 +169,14 @@ def test_a_device_is_called_wiped_only_where_it_was(fields: dict[str, Any], wipe
     assert ("left wiped" in flat(text)) == wiped
 
 
-def test_bars_that_are_alike_stand_in_the_order_of_the_plan() -> None:
-    names = tuple(f"ext4:commit={seconds}" for seconds in (90, 5, 60, 15, 30, 45, 10, 75))
-    (chart,) = content.figures(conclude(make_result(dict.fromkeys(names, (100.0, 101.0, 99.0))))).charts
-    assert tuple(bar.candidate for bar in chart.bars) == names
-
-
-def test_directories_are_called_by_short_names_and_their_paths_are_not_told() -> None:
-    called = {"home (ext4)": "/home", "archive (xfs)": "/mnt/archive"}
-    candidates = tuple(Candidate(n, make_filesystem(n.split("(")[1][:-1]), directory=p) for n, p in called.items())
-    plan = replace(make_plan(tuple(called)), candidates=candidates, target=Target("directory", ""))
-    result = make_result(dict.fromkeys(called, (100.0, 101.0, 99.0)), plan=plan)
-    for name in ("text", "reddit"):
-        text = whole(conclude(result), name)
-        assert all(name in text for name in called)
-        assert "dir:DIRECTORY-1,DIRECTORY-2" in text
-        assert "/mnt/archive" not in text.replace("fstab", "")
+def test_directories_have_short_names_and_their_paths_are_left_out() -> None:
+    paths = {"home (ext4)": "/home", "archive (xfs)": "/mnt/archive"}
+    candidates = tuple(Candidate(n, make_filesystem(n.split("(")[1][:-1]), directory=p) for n, p in paths.items())
+    plan = replace(make_plan(tuple(paths)), candidates=candidates, target=Target("directory", ""))
+    text = whole(conclude(make_result(dict.fromkeys(paths, (100.0, 101.0, 99.0)), plan=plan)))
+    assert all(name in text for name in paths)
+    assert "dir:DIRECTORY-1,DIRECTORY-2" in text
+    assert "/mnt/archive" not in text.replace("fstab", "")
 
 
 @given(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=9))
@@ -222,10 +185,6 @@ def test_every_estimate_finds_room_on_the_axis(ratios: list[float]) -> None:
     assert all(axis.low <= math.log(ratio) <= axis.high for ratio in (*ratios, 1.0))
     labels = sorted([axis.position(1.0), *map(axis.position, axis.ticks("ext4"))])
     assert all(right - left >= 0.1 for left, right in pairwise(labels))
-    assert len(list(axis.ticks("ext4 on a RAID"))) <= len(labels)
-    axis = Axis.around([Ratio("xfs", "ext4", "", 1.2, 0.001, 1000.0, 3)])
-    assert axis.high < math.log(2.0)
-    assert axis.position(1.2) - axis.position(1.0) > 0.1
 
 
 @given(st.text(st.sampled_from("│┼├┤●◂▸─×–±…µ▲▽é漢")))
