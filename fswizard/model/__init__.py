@@ -1,1 +1,1 @@
-"""What everything else talks about: frozen dataclasses, without I/O and without dependencies."""
+"""Data types shared by all packages: frozen dataclasses, without I/O and without dependencies."""

@@ -1,4 +1,4 @@
-"""What the figures amount to: ratios, verdicts, the answer."""
+"""Conclusions drawn from the measured values: ratios, verdicts and the answer."""
 
 from __future__ import annotations
 
@@ -15,26 +15,27 @@ from fswizard.model.result import Doubt, Result
 from fswizard.model.units import ratio_text
 
 Verdict = Literal["faster", "slower", "behind", "alike", "open", "failed"]
-"""The word for a ratio, the same in every room. `behind`, of overall ratios alone, and only as `Analysis.standing`
-gives them: proven slower than a leader, though not than the baseline."""
+"""Classification of a ratio. `behind` occurs only in `Analysis.standing`: proven slower than a leader, but not than the
+baseline."""
 Tone = Literal["good", "bad", "even", "muted", "warning"]
 ALIKE = 1.10
-"""Overall ratios that are known to lie between 1/ALIKE and ALIKE make no difference that matters: a run may end."""
+"""An overall ratio whose interval lies between 1/ALIKE and ALIKE counts as no relevant difference, which may end the
+run."""
 ALIKE_AT_THE_END = 1.15
-"""The same for a run whose time is up."""
+"""Replaces `ALIKE` once the time limit is reached."""
 LEVEL = 1.05
-"""The same for single tests."""
+"""Replaces `ALIKE` for single tests."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """The sign of a verdict or an answer, shown beside its word, or alone where the word does not fit."""
+    """The symbol of a verdict or answer, shown next to the verdict's name or, in narrow layouts, instead of it."""
 
     glyph: str
     tone: Tone
-    """What its colour says."""
+    """Determines the colour."""
     word: str = ""
-    """The verdict, to be translated where it is shown."""
+    """English name of the verdict; translate it for display."""
 
 
 SIGNS: Mapping[Verdict, Sign] = {
@@ -49,7 +50,7 @@ SIGNS: Mapping[Verdict, Sign] = {
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """Candidate over baseline; above 1 means that the candidate did better, for latencies and durations too."""
+    """Candidate over baseline. Above 1, the candidate is better, also for latencies and durations."""
 
     candidate: str
     baseline: str
@@ -58,33 +59,34 @@ class Ratio:
     ratio: float
     """0 for `failed`."""
     low: float | None = None
-    """95 % interval, valid although the program looks after every round; None where the rounds say nothing yet."""
+    """Lower end of the 95 % interval, which holds although it is evaluated after every round. None with too few rounds.
+    """
     high: float | None = None
     rounds: int = 0
     verdict: Verdict = "open"
     text: str = ""
-    """For `failed`: why."""
+    """Reason of a `failed` verdict."""
 
     def interval(self) -> str:
-        """`1.15–1.28`; empty where there is none."""
+        """`1.15–1.28`; empty without an interval."""
         return f"{ratio_text(self.low)}–{ratio_text(self.high)}" if self.low and self.high else ""
 
     @property
     def differs(self) -> bool:
-        """One of the two is proven faster."""
+        """Whether one of the two is proven faster."""
         return self.verdict in ("faster", "slower")
 
     def within(self, limit: float) -> bool:
-        """It is known to lie between 1/limit and `limit`."""
+        """Whether the interval lies between 1/limit and `limit`."""
         return self.reach <= limit - 1
 
     @property
     def reach(self) -> float:
-        """The largest difference that the interval allows, as a share: 0.08 is 8 %; infinite without one."""
+        """Largest difference that the interval allows, as a share (0.08 is 8 %); infinite without an interval."""
         return max(self.high, 1 / self.low) - 1 if self.low and self.high else math.inf
 
     def turned(self) -> Ratio:
-        """The same comparison the other way round."""
+        """The inverse comparison, with candidate and baseline exchanged."""
         opposite: Mapping[Verdict, Verdict] = {"faster": "slower", "slower": "faster"}
         return replace(
             self,
@@ -98,7 +100,7 @@ class Ratio:
 
     @property
     def why(self) -> str:
-        """Of one that failed: `failed: volume full`."""
+        """Displayed reason of a failure: `failed: volume full`."""
         if not self.text or "failed" in self.text:
             return _(self.text) or _("failed")
         return _("failed: {reason}", reason=_(self.text))
@@ -106,13 +108,13 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True)
 class Dependence:
-    """A proven lead that is not proven without one test."""
+    """A proven lead that depends on a single test: without that test it is not proven."""
 
     lead: Ratio
     tests: tuple[str, ...]
-    """Names of the workloads of that test, which has one with files of each shape."""
+    """Names of the test's workloads; a test with files of several shapes has one workload per shape."""
     rest: Ratio
-    """Of the same two candidates, over all other tests."""
+    """Ratio of the same two candidates over all other tests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,15 +123,16 @@ class Analysis:
 
     by_workload: tuple[Ratio, ...] = ()
     overall: tuple[Ratio, ...] = ()
-    """Against the baseline, best first, failed ones last; the baseline itself stands at ratio 1."""
+    """Ratios to the baseline, best first, failed candidates last. The baseline itself has ratio 1."""
     leaders: tuple[str, ...] = ()
-    """Candidates that nobody is proven to beat, also without each single test; best estimate first."""
+    """Candidates that no other is proven to beat, also with any single test removed; best estimate first."""
     dropped: tuple[str, ...] = ()
-    """Candidates proven slower than another one."""
+    """Candidates proven slower than another candidate."""
     rounds: int = 0
-    """Rounds that count: the most that any candidate finished."""
+    """Number of valid rounds: the largest number that any candidate finished."""
     pairs: tuple[Ratio, ...] = ()
-    """Overall ratio of every two candidates that did not fail, the one with the better estimate over the other."""
+    """Overall ratio for each pair of candidates that did not fail; the candidate with the better estimate comes first.
+    """
     dependences: tuple[Dependence, ...] = ()
 
     def of(self, candidate: str, workload: str = "") -> Ratio | None:
@@ -138,19 +141,19 @@ class Analysis:
 
     @property
     def standing(self) -> tuple[Ratio, ...]:
-        """`overall` as every table shows it: who is out of the race is not called `open` there."""
+        """`overall` for display: the verdict of dropped candidates is `behind` rather than `open`."""
         return tuple(
             replace(ratio, verdict="behind") if ratio.candidate in self.dropped and ratio.verdict != "slower" else ratio
             for ratio in self.overall
         )
 
     def pair(self, one: str, other: str) -> Ratio | None:
-        """The overall ratio of `one` to `other`; None if they were not compared."""
+        """Overall ratio of `one` to `other`; None if they were not compared."""
         known = next((r for r in self.pairs if {r.candidate, r.baseline} == {one, other}), None)
         return known.turned() if known and known.candidate != one else known
 
     def part(self, candidate: str, other: str, workload: str) -> Ratio | None:
-        """What one workload says of two candidates, one of them its baseline; None where it does not compare them."""
+        """Ratio of two candidates at one workload. None unless one of the two is the baseline and both have a figure."""
         for ratio in (self.of(candidate, workload), self.of(other, workload)):
             if ratio is not None and {ratio.candidate, ratio.baseline} == {candidate, other}:
                 compared = ratio.verdict != "failed" and ratio.ratio > 0 and candidate != other
@@ -158,47 +161,49 @@ class Analysis:
         return None
 
     def dependence(self, one: str, other: str) -> Dependence | None:
-        """What a lead of `one` over `other` depends on."""
+        """The single test on which the lead of `one` over `other` depends, if any."""
         pair = (one, other)
         return next((d for d in self.dependences if (d.lead.candidate, d.lead.baseline) == pair), None)
 
     def beats(self, one: str, other: str) -> bool:
-        """Whether `one` is proven faster, also without each single test."""
+        """Whether `one` is proven faster than `other`, also with any single test removed."""
         pair = self.pair(one, other)
         return pair is not None and pair.verdict == "faster" and self.dependence(one, other) is None
 
     def unbeaten(self, among: Sequence[str]) -> tuple[str, ...]:
-        """Those that none of the others beats, in the order given; one at least, unless there are none."""
+        """Candidates of `among` that no other one of `among` beats, in their order; at least one unless `among` is
+        empty."""
         unbeaten = tuple(name for name in among if not any(self.beats(other, name) for other in among))
         return unbeaten or tuple(among[:1])
 
     def all_within(self, among: Sequence[str], limit: float = ALIKE) -> bool:
-        """Whether at least two are given and every two of them are known to be that much alike."""
+        """Whether `among` has at least two candidates and all their pairs are proven to lie within `limit`."""
         pairs = [self.pair(one, other) for one, other in combinations(among, 2)]
         return bool(pairs) and all(pair is not None and pair.within(limit) for pair in pairs)
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What all rounds together say of one metric of one candidate."""
+    """One metric of one candidate, summarized over all rounds."""
 
     candidate: str
     workload: str
-    """Empty for figures of the cell as a whole, such as the time of mkfs."""
+    """Empty for figures of the whole cell, such as the duration of mkfs."""
     metric: str
     median: float
     worst: float
     rounds: int
     primary: bool = False
     of_bare_device: Ratio | None = None
-    """To what the device does without a filesystem, above 1 is better than it; None where that was not measured.
+    """Ratio to the device without a filesystem, above 1 is better. None if the device was not measured.
 
-    Its baseline is empty; without an interval where the device was measured once, before the rounds.
+    Its baseline is empty. It has no interval if the device was measured once, before the rounds.
     """
 
 
 def write_amplification(summaries: Sequence[Summary]) -> Mapping[str, float]:
-    """Candidate to the bytes that the device wrote for each byte that programs wrote, over the workloads with both."""
+    """Bytes written by the device per byte written by programs, by candidate, over the workloads that have both
+    figures."""
     medians = {(s.metric, s.candidate, s.workload): s.median for s in summaries}
     asked, written = defaultdict[str, float](float), defaultdict[str, float](float)
     for (metric, candidate, workload), value in medians.items():
@@ -211,7 +216,7 @@ def write_amplification(summaries: Sequence[Summary]) -> Mapping[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One sentence of the recommendation's why."""
+    """One sentence of the explanation of a recommendation."""
 
     code: str
     """`speed`, `slower`, `behind`, `cost`, `noise`, `redundancy`, `feature`, `failure`, `stall`, `age`, `excluded`,
@@ -220,9 +225,9 @@ class Reason:
 
 
 AnswerKind = Literal["winner", "alike", "depends", "open", "only", "excluded", "failed", "nothing"]
-"""`open`: not known yet, or nothing else was measured; `only`: a single candidate can be chosen; `excluded`: none can,
-as all are unsafe or lack what is needed; `failed`: each one failed, or the run did; `nothing`: it ended before there
-were figures."""
+"""`open`: not settled yet, or nothing else was measured; `only`: a single candidate is eligible; `excluded`: none is
+eligible, as all are unsafe or lack a required feature; `failed`: all candidates or the run failed; `nothing`: the run
+ended before the first figures."""
 ANSWER_SIGNS: Mapping[AnswerKind, Sign] = {
     "winner": Sign("✓", "good"),
     "alike": Sign("═", "even"),
@@ -237,46 +242,46 @@ ANSWER_SIGNS: Mapping[AnswerKind, Sign] = {
 
 @dataclass(frozen=True, slots=True)
 class MoreTime:
-    """What further rounds would bring, if figures go on to vary as they do."""
+    """What additional rounds are expected to bring, assuming that the variance stays the same."""
 
     rounds: int
     seconds: float
-    """As long as those rounds take."""
+    """Duration of those rounds."""
     bound: float
-    """Largest difference then between candidates that are alike: 0.09 is 9 %."""
+    """Largest difference between equivalent candidates after those rounds: 0.09 is 9 %."""
 
     @property
     def limit_s(self) -> float:
-        """Time for the rounds, but not for another one."""
+        """Time limit that allows those rounds but no further one."""
         return self.seconds * (self.rounds + 0.5) / self.rounds
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer as every room gives it, word for word."""
+    """The answer with its exact sentences, as every screen and report gives it."""
 
     kind: AnswerKind
     verdict: str
-    """What to do, in a sentence without its stop: `Use XFS: 21 % faster than ext4 here`."""
+    """The advice as a sentence without a full stop: `Use XFS: 21 % faster than ext4 here`."""
     choice: tuple[str, ...] = ()
-    """The one to use or keep, then others that may be as good; empty where there is nothing to choose."""
+    """The candidate to use, then others that may be as good; empty if none is eligible."""
     ratio: Ratio | None = None
-    """Of the choice to the candidate that the verdict compares it with."""
+    """Ratio of the choice to the candidate named in the verdict."""
     bound: float = 0.0
-    """`winner`, `depends`: the least lead; `alike`: the largest difference; as a share. 0 for others."""
+    """Smallest lead (`winner`, `depends`) or largest difference (`alike`), as a share; 0 for other kinds."""
     behind: tuple[str, ...] = ()
     """Candidates that are proven slower."""
     depends_on: tuple[str, ...] = ()
-    """`depends`: the workloads without which no lead is proven."""
+    """For `depends`: the workloads without which no lead is proven."""
     warning: str = ""
-    """Code of the doubt that matters most; empty without one."""
+    """Code of the most important doubt; empty without one."""
     more: MoreTime | None = None
-    """`open`: what more time would bring."""
+    """For `open`: what more time would bring."""
     lines: tuple[str, ...] = ()
-    """Below the verdict: the warning, why, who is behind, when to choose otherwise, wear of flash."""
+    """Lines below the verdict: the warning, the reasons, slower candidates, when to choose differently, flash wear."""
     commands: tuple[str, ...] = ()
-    """mkfs line and fstab line of the first choice, to be copied; device and directory are placeholders. None for
-    `open`, which advises nobody to format anything."""
+    """mkfs line and fstab line of the first choice, ready to copy, with placeholders for device and directory. Empty
+    for `open`, as an open answer must not suggest formatting anything."""
 
     @property
     def sign(self) -> Sign:
@@ -284,7 +289,7 @@ class Answer:
 
     @property
     def certainty(self) -> str:
-        """`by at least 12 %`; empty where the verdict says it."""
+        """`by at least 12 %`; empty if the verdict states it already."""
         if self.kind != "winner" or self.bound < 0.005:
             return ""
         return _("by at least {percent} %", percent=f"{self.bound * 100:.0f}")
@@ -295,13 +300,13 @@ class Answer:
 
     @property
     def recommended(self) -> str:
-        """The candidate to set up; empty where nothing is recommended, as nothing is settled."""
+        """The candidate to set up; empty for an open answer."""
         return self.first if self.kind != "open" else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """Everything that a report says."""
+    """Everything that a report contains."""
 
     result: Result
     analysis: Analysis
@@ -310,16 +315,17 @@ class Findings:
     reasons: tuple[Reason, ...] = ()
     summaries: tuple[Summary, ...] = ()
     age: tuple[Ratio, ...] = ()
-    """Aged candidates over new ones, overall and by workload; empty where they were not measured beside each other."""
+    """Ratios of aged to new candidates, overall and by workload; empty if they were not measured in the same run."""
     language: str = ENGLISH
-    """Of its sentences, except for those of the result, which are English."""
+    """Language of the sentences. Those of `result` are always English."""
 
     @property
     def baseline(self) -> str:
-        """What ratios are to: the plan's baseline, or the best candidate that has figures where that has none."""
+        """Baseline of the overall ratios: the plan's, or the best candidate with figures if the plan's baseline has
+        none."""
         return self.analysis.overall[0].baseline if self.analysis.overall else self.result.plan.baseline
 
     @property
     def first(self) -> str:
-        """The first choice; the baseline where there is none."""
+        """The first choice, or the baseline if there is none."""
         return self.answer.first or self.baseline

@@ -1,4 +1,4 @@
-"""Dataclasses of the model to plain JSON values and back, driven by their type hints."""
+"""Conversion of the model's dataclasses to plain JSON values and back, driven by their type hints."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from fswizard.model.recipe import Job
 
 T = TypeVar("T")
 _LOCK = threading.RLock()
-"""Held while converting: msgspec 0.22 crashes where a second thread meets a class that it is still learning about."""
+"""Guards conversions: msgspec 0.22 crashes if a second thread uses a class while the first still inspects it."""
 
 
 def to_json(value: Any) -> Any:
-    """Plain JSON values for a model object; fields that stand at their default are left out."""
+    """Convert a model object to plain JSON values; fields equal to their default are omitted."""
     if dataclasses.is_dataclass(value):
         table = {}
         for field in dataclasses.fields(value):
@@ -38,14 +38,14 @@ def to_json(value: Any) -> Any:
 
 
 def from_json(kind: type[T], data: Any) -> T:
-    """The model object of type `kind` that `data` describes; ValueError where it describes none.
+    """Convert JSON values to a model object of type `kind`; raises ValueError if they do not match it.
 
-    Unknown keys are passed over, so that an older program reads a newer file.
+    Unknown keys are ignored, so that an older program can read a newer file.
     """
     import msgspec
 
     def one_of_several(kind: type, job: Any) -> Any:
-        """A job is of the kind that its workload's engine names."""
+        """Decode types that msgspec does not know. The workload's engine selects the class of a job."""
         if kind is Path:
             return Path(job)
         if issubclass(kind, FswizardError):
@@ -65,7 +65,7 @@ def from_json(kind: type[T], data: Any) -> T:
 
 
 def _objects(data: Any) -> Iterator[dict[str, Any]]:
-    """All objects in JSON values."""
+    """All objects nested in JSON values."""
     if isinstance(data, dict):
         yield data
         data = list(data.values())

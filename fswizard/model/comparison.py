@@ -1,4 +1,4 @@
-"""What two results say side by side."""
+"""The comparison of two results."""
 
 from __future__ import annotations
 
@@ -15,43 +15,40 @@ class Change:
 
     candidate: str
     title: str
-    """Title of the candidate."""
     kind: str
-    """Its filesystem, by the catalogue's name."""
+    """Name of its filesystem in the catalogue."""
     workload: str
-    """Its title; empty for all workloads together."""
+    """Title of the workload; empty for all workloads together."""
     unit: str
     better: Better
     before: float
-    """Median of the first result; 0 for all workloads together, which have no figure of their own."""
+    """Median in the first result; 0 for all workloads together, which have no common figure."""
     after: float
     ratio: Ratio
-    """Second result over first, above 1 is better; its `baseline` is the candidate itself."""
+    """Second result over first, above 1 is better. Its `baseline` is the candidate itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What differs between two runs, and may be why their figures do."""
+    """A difference between two runs that may explain different figures."""
 
     what: str
-    """In a word or two that fit into a sentence: `kernel`, `btrfs-progs`."""
+    """A word or two that fit into a sentence: `kernel`, `btrfs-progs`."""
     before: str
-    """Empty where nobody knows."""
+    """Empty if unknown."""
     after: str
     unlike: bool = False
-    """The two did not measure the same thing: another disk, recipe or memory limit."""
+    """The runs measured different things: another disk, recipe or memory limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What two results say together."""
-
     changes: tuple[Change, ...]
     differences: tuple[Difference, ...]
-    """What differs between the two runs, what matters most first."""
+    """Differences between the two runs, most important first."""
     left_out: tuple[str, ...] = ()
     """What was not compared, and why."""
     doubts: tuple[str, ...] = ()
-    """Reasons to trust one of the two less, but not the other."""
+    """Reasons to trust one of the two results less."""
     of: Literal["time", "disks", "fill"] = "time"
-    """One disk earlier and later, two disks, or an empty filesystem and one that was filled before."""
+    """The same disk at two times, two disks, or an empty filesystem and a filled one."""

@@ -1,4 +1,4 @@
-"""A disk as the machine shows it, what is on it, and whether it is shingled."""
+"""A disk with its partitions and current uses, and whether it is shingled."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SMR_CONFIDENCES: Mapping[Confidence, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One observation about how a disk records, worded so that a user can check it."""
+    """One observation about the recording technique, worded so that a user can verify it."""
 
     code: str
     """Short stable name, such as `smartctl-trim` or `model-table`."""
@@ -50,16 +50,16 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class SmrVerdict:
-    """What the evidence amounts to. Absence of evidence is `unknown`, never `cmr`."""
+    """The conclusion from the evidence. Without evidence it is `unknown`, never `cmr`."""
 
     kind: SmrKind
     confidence: Confidence
     evidence: tuple[Evidence, ...] = ()
     advice: tuple[str, ...] = ()
-    """What the user can do to learn more, or should know before choosing a filesystem."""
+    """How to learn more, or what to know before choosing a filesystem."""
 
     def words(self, *, flash: bool = False) -> str:
-        """`SMR, drive-managed`; zones of flash are not shingles."""
+        """`SMR, drive-managed`. Zones of flash (`flash`) are not shingles and are called zones."""
         if flash and self.kind in ("host-managed", "host-aware"):
             return _("{kind} zones", kind=self.kind)
         return _(SMR_KINDS[self.kind])
@@ -81,7 +81,7 @@ class SmrVerdict:
 
 @dataclass(frozen=True, slots=True)
 class DriveUse:
-    """Something on this machine that uses a disk or partition, in words, and how to end that."""
+    """A current use of a disk or partition on this machine, as text, with a hint on how to end it."""
 
     code: str
     """Short stable name, such as `mounted`, `swap`, `raid-member`."""
@@ -91,16 +91,16 @@ class DriveUse:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A partition, or whatever else lies directly on a disk."""
+    """A partition, or a filesystem or other structure directly on a disk."""
 
     name: str
     """Kernel name, such as `sda1`."""
     start_bytes: int
     size_bytes: int
     stable_name: str = ""
-    """Path below /dev/disk/by-partuuid or by-id, empty where there is none."""
+    """Path below /dev/disk/by-partuuid or by-id; empty if there is none."""
     filesystem: str = ""
-    """Type as libblkid names it, such as `ext4`, `crypto_LUKS`, `LVM2_member`; empty if there is none."""
+    """Type as reported by libblkid, such as `ext4`, `crypto_LUKS`, `LVM2_member`; empty if there is none."""
     label: str = ""
     mount_point: str = ""
     free_bytes: int | None = None
@@ -109,7 +109,7 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class Drive:
-    """A disk. All text in it went through `model.text.safe`."""
+    """A disk. All its text has passed through `model.text.safe`."""
 
     name: str
     """Kernel name, such as `sda` or `nvme0n1`."""
@@ -118,49 +118,49 @@ class Drive:
     serial: str = ""
     firmware: str = ""
     stable_name: str = ""
-    """Path below /dev/disk/by-id, empty where there is none."""
+    """Path below /dev/disk/by-id; empty if there is none."""
     kind: DriveKind = "unknown"
     bus: Bus = "other"
     bridge: str = ""
-    """Name of the USB bridge in front of the disk, empty when there is none."""
+    """Name of the USB bridge in front of the disk; empty without one."""
     rotational: bool = False
     rpm: int | None = None
     removable: bool = False
     read_only: bool = False
     health: str = ""
-    """`good`, `failing`, or empty when it could not be asked."""
+    """`good` or `failing`; empty if unknown."""
     temperature_c: int | None = None
     power_on_hours: int | None = None
     written_bytes: int | None = None
-    """In its life so far, where it counts that."""
+    """Bytes written over the disk's lifetime; None if the disk does not count them."""
     life_used_percent: int | None = None
-    """What an SSD says of its wear; its maker's estimate, which may go beyond 100."""
+    """The maker's estimate of the wear of an SSD, which may exceed 100."""
     partitions: tuple[Partition, ...] = ()
     uses: tuple[DriveUse, ...] = ()
     smr: SmrVerdict = SmrVerdict("unknown", "weak")
     pending: str = ""
-    """What is still being asked of the disk, or why asking ended; empty when all is known."""
+    """What is still being queried, or why querying stopped; empty if everything is known."""
 
     @property
     def turns(self) -> bool:
-        """A hard disk, or several. Virtual disks don't count, as they all claim to rotate."""
+        """Whether it consists of hard disks. Virtual disks don't count, as they all claim to rotate."""
         return self.kind == "hdd" or (self.rotational and (self.kind == "array" or self.bus == "loop"))
 
     @property
     def flash(self) -> bool:
-        """It has no platters, so its zones, if any, are not shingles."""
+        """Whether it is flash, which has no platters: its zones, if any, are not shingles."""
         return self.kind in ("ssd", "nvme", "flash-card")
 
     @property
     def unpluggable(self) -> bool:
-        """It is made to be taken away while the machine runs."""
+        """Whether it can be removed while the machine runs."""
         return self.removable or self.bus == "usb" or self.kind == "flash-card"
 
     @property
     def endurance_bytes(self) -> int | None:
-        """An estimate of what can be written to it in its life: what was written, by the share of life that it took.
+        """Estimated lifetime writes: bytes written so far divided by the share of life used.
 
-        None where it does not report that, or reports less than 1 %, which is too little to compute from.
+        None if the disk reports no wear or less than 1 %, which is too coarse for an estimate.
         """
         if not self.written_bytes or not self.life_used_percent:
             return None

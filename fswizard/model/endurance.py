@@ -1,4 +1,4 @@
-"""How much may be written to a disk: in its life, and by a run that nobody said anything about."""
+"""How much may be written to a disk in its lifetime, and by a run without an explicit write budget."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ _RATED_FULL_WRITES = (
     (r"KINGSTON SA400", 333),
     (r"CT\d+P[13]SSD|INTEL SSDPEKNW\d+[GT]8", 200),
 )
-"""By model: how often its makers promise that the whole of it can be written. Data sheets of Samsung (870 EVO and 970
-EVO Plus 1 TB: 600 TBW; 870 QVO 1 TB: 360), WD (SN550, SN570 1 TB: 600), Crucial (MX500 1 TB: 360; P3 1 TB: 220), Intel
-(660p 1 TB: 200) and Kingston (A400 480 GB: 160)."""
+"""By model: rated number of full writes. Data sheets of Samsung (870 EVO and 970 EVO Plus 1 TB: 600 TBW; 870 QVO 1 TB:
+360), WD (SN550, SN570 1 TB: 600), Crucial (MX500 1 TB: 360; P3 1 TB: 220), Intel (660p 1 TB: 200) and Kingston (A400
+480 GB: 160)."""
 _LEAST_FULL_WRITES = 200
-"""What the weakest consumer SSDs of that table are rated at."""
+"""Rating of the weakest consumer SSDs of that table."""
 _SSD_BUDGET_BYTES = 50 * 10**9
 """Under a ten-thousandth of the rated life of 1 TB at 600 full writes, and what a day of heavy use writes."""
 _CARD_BUDGET_BYTES = 25 * 10**9
-"""For sticks and cards, which few makers rate: this, and at most half a full write."""
+"""For memory sticks and cards, which few makers rate. At most half of a full write."""
 
 
 def usual_budget_bytes(drive: Drive | None) -> int | None:
-    """What a run may write where the user did not say; None for no limit, as on hard disks, which do not wear."""
+    """Default write budget of a run; None for no limit, as on hard disks, which do not wear."""
     if drive is None or drive.turns:
         return None
     if drive.kind == "flash-card":
@@ -33,7 +33,7 @@ def usual_budget_bytes(drive: Drive | None) -> int | None:
 
 
 def rated_bytes(drive: Drive) -> tuple[int, bool]:
-    """How much an SSD may be written in its life by its maker's word, and whether that is of its model; else the least
-    that makers say of SSDs."""
+    """Rated lifetime writes of an SSD, and whether the rating is that of its model; otherwise the lowest rating of any
+    SSD."""
     full_writes = next((rated for model, rated in _RATED_FULL_WRITES if re.match(model, drive.model)), None)
     return drive.size_bytes * (full_writes or _LEAST_FULL_WRITES), full_writes is not None

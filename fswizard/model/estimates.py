@@ -1,9 +1,9 @@
-"""What a run takes: time, bytes and room.
+"""Duration, writes and space of a run.
 
-Before a run as disks of its kind do (the figures stand for an ordinary SATA SSD, unless they are asked for on another
-kind of disk; what an engine alone needs stands with it), or as the latest run of the same tests on this disk did; by
-the rate and flush of the first look at this disk and the amounts found on it, once they are known; after each round as
-this run did so far. Pure.
+Before a run, estimates rest on the kind of disk (the figures are those of an ordinary SATA SSD unless a pace is passed;
+costs of a single engine are defined with the engine), or on the latest run of the same tests on this disk. The first
+look then contributes rate and flush of this disk, and the amounts found on it. After each round the run's own figures
+take over. Pure functions.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from fswizard.model.result import Result
 
 SEQUENTIAL_BYTES_PER_S = 400e6
 AGEING_BYTES_PER_S = 250e6
-"""As measured on ext4, XFS and Btrfs in an image of 4 GiB on a virtual disk: 460, 550 and 240 MB/s."""
+"""Measured on ext4, XFS and Btrfs in an image of 4 GiB on a virtual disk: 460, 550 and 240 MB/s."""
 FILES_MADE_PER_S = 15_000
 LARGE_BYTES = 4 << 40
-"""From here on a filesystem is of the type `big` (mke2fs.conf(5))."""
+"""Filesystems of this size and above are of the type `big` (mke2fs.conf(5))."""
 TRIAL_OVERHEAD_S = 0.5
 """Wipe, mkfs, mount, write back, umount and check."""
 BARE_SHARE = 0.1
-"""Time for samples of the device without a filesystem, as a share of what the candidates of a round take."""
+"""Duration of the samples of the bare device, as a share of the duration of a round's candidates."""
 SSD = Pace(450e6, 70_000, 60e-6)
 PACES = {
     "hdd": Pace(150e6, 180, 100e-6, slower=3.0),
@@ -36,32 +36,32 @@ PACES = {
     "flash-card": Pace(30e6, 500, 1e-3, slower=5.0),
     "virtual": Pace(1.2e9, 20_000, 100e-6, slower=0.7),
 }
-"""How fast disks of a kind write below a filesystem, somewhat less than their makers state: Samsung 870 EVO 530 MB/s
-and 88,000 writes a second, 970 EVO Plus 3,300 MB/s and more writes than one program asks for; cards of the classes V30
-and A1 30 MB/s and 500 writes a second (SD Association); a virtual disk as measured on one. Most of other work is the
-processor's, so that a much faster disk saves a third: seven recipes took 0.58 to 0.95 on a virtual one."""
+"""Write speed of disks by kind, below a filesystem and somewhat below the makers' figures: Samsung 870 EVO 530 MB/s and
+88,000 writes a second, 970 EVO Plus 3,300 MB/s and more writes than one program requests; cards of the classes V30 and
+A1 30 MB/s and 500 writes a second (SD Association); a virtual disk as measured on one. Most other work is bound by the
+processor, so a much faster disk saves only a third: seven recipes took 0.58 to 0.95 on a virtual one."""
 COUNTED = {"directory": 0, "device": 1, "image": 2}
-"""How often the kernel counts what mkfs writes, which are zeros mostly: a loop device that must not punch holes into
-its image counts the order to do so, and then the zeros."""
+"""How often the kernel counts the writes of mkfs, which are mostly zeros: a loop device that must not punch holes into
+its image counts the request to do so, and then the zeros."""
 LEAST_MEMORY_BYTES = 256 << 20
-"""With less, programs such as git and borg begin to run out of memory."""
+"""With less memory, programs such as git and borg begin to fail."""
 ROUNDING = 1e-9
 UNKNOWN = 3.0
-"""How many times as long as expected work may take on a disk that nothing was measured on yet."""
+"""Factor by which a run may exceed its expected duration on a disk without any measurement."""
 WITHIN = 2.0
-"""The longest duration of a range shown to users, over its shortest."""
+"""Largest ratio between the ends of a displayed range of durations."""
 
 
 # What a job takes on an ordinary SATA SSD.
 
 
 def expected_s(job: Job, *, prepares: bool = True) -> float:
-    """Duration in seconds; without `prepares`, what it works on is there already."""
+    """Duration in seconds; without `prepares`, the files it works on exist already."""
     return (job.cost.prepare_s if prepares else 0.0) + job.cost.measure_s + REMOUNT_S
 
 
 def writes_bytes(job: Job, *, prepares: bool = True) -> int:
-    """Bytes that the programs write."""
+    """Bytes written by the programs."""
     return (job.cost.prepare_bytes if prepares else 0) + job.cost.measure_bytes
 
 
@@ -69,29 +69,29 @@ def writes_bytes(job: Job, *, prepares: bool = True) -> int:
 
 
 def room(jobs: Iterable[Job]) -> int:
-    """Bytes that the jobs of a recipe take together at the end."""
+    """Space in bytes that a recipe's jobs occupy together at the end."""
     return sum({name: size for job in jobs for name, size in job.leaves}.values())
 
 
 def brought(jobs: Iterable[Job]) -> int:
-    """Bytes that the jobs of a recipe take together in the scratch directory, outside what is measured."""
+    """Space in bytes that a recipe's jobs occupy in the scratch directory, outside the measured filesystem."""
     return sum({name: size for job in jobs for name, size in job.brings}.values())
 
 
 def least_image_bytes(jobs: Iterable[Job]) -> float:
-    """What a filesystem must have for the jobs of a recipe: a fifth of it stays free."""
+    """Smallest size in bytes of a filesystem for a recipe's jobs, including a fifth that stays free."""
     return room(jobs) / 0.8
 
 
 def free_when_aged_bytes(recipe: Recipe) -> int:
-    """What is left free of an aged filesystem for the workloads of a recipe."""
+    """Free space to leave on an aged filesystem for a recipe's workloads."""
     return round(least_image_bytes(workload.job for workload in recipe.workloads))
 
 
 def memory_limit_bytes(jobs: Iterable[Job], memory_bytes: int) -> int:
-    """What buffered jobs are given of a machine's memory: a quarter of their data, in whole MiB, and enough to run.
+    """Memory limit for buffered jobs: a quarter of their data, in whole MiB, but enough for programs to run.
 
-    0, for no limit, where there are none, or where their data are twice the memory anyway.
+    0, for no limit, without buffered jobs, or if their data are twice the memory anyway.
     """
     buffered = [job for job in jobs if not job.direct]
     limit_bytes = max(LEAST_MEMORY_BYTES, (room(buffered) // 4) >> 20 << 20)
@@ -106,22 +106,22 @@ def pace_of(drive: Drive | None) -> Pace:
 
 
 def filling_s(image_bytes: int, drive: Drive | None) -> float:
-    """The duration of writing a whole scratch image."""
+    """Duration of writing a whole scratch image."""
     return image_bytes / pace_of(drive).bytes_per_s
 
 
 def first_look_s(drive: Drive | None) -> float:
-    """The duration of a first look at one candidate: its file is made, copied and synced."""
+    """Duration of a first look at one candidate: creating, copying and syncing its file."""
     return TRIAL_OVERHEAD_S * pace_of(drive).slower + filling_s(3 * FIRST_LOOK_FILE_BYTES, drive)
 
 
 def ageing_s(plan: Plan) -> float:
-    """The duration of ageing one candidate."""
+    """Duration of ageing one candidate."""
     return plan.churn_bytes / AGEING_BYTES_PER_S * pace_of(plan.drive).slower
 
 
 def made_bytes(filesystem: Filesystem, size_bytes: int) -> int:
-    """What making a filesystem writes: a small one has a smaller journal, and a large one half as many inodes."""
+    """Bytes that mkfs writes: a small filesystem has a smaller journal, and a large one half as many inodes."""
     share_bytes = int(filesystem.made_share * size_bytes / (2 if size_bytes >= LARGE_BYTES else 1))
     return min(share_bytes, filesystem.made_share_bytes or share_bytes) + min(filesystem.made_bytes, size_bytes // 32)
 
@@ -132,7 +132,7 @@ def made_bytes(filesystem: Filesystem, size_bytes: int) -> int:
 def estimate(plan: Plan, *, ceiling_s: float) -> Plan:
     """The plan with the durations and bytes expected on a disk of its kind.
 
-    `ceiling_s` is the time for measuring what the workloads reach in memory.
+    `ceiling_s` is the time for measuring the speed of workloads in memory.
     """
     pace, target, measured = pace_of(plan.drive), plan.target, plan.measured
     recipe = replace(plan.recipe, workloads=tuple(_expected(workload, pace) for workload in plan.recipe.workloads))
@@ -168,7 +168,8 @@ def estimate(plan: Plan, *, ceiling_s: float) -> Plan:
 
 
 def as_before(plan: Plan, result: Result) -> Plan:
-    """The plan with the durations and bytes of a run of the same tests on its disk; unchanged if that has no trial."""
+    """The plan with durations and bytes of an earlier run of the same tests on its disk; unchanged if that has no
+    trial."""
     samples = [sample for sample in result.samples if sample.round and sample.candidate]
     if not samples or not samples[-1].at_s:
         return plan
@@ -201,9 +202,9 @@ def _expected(workload: Workload, pace: Pace) -> Workload:
 
 
 def looked_at(plan: Plan, rates: Collection[float]) -> Plan:
-    """The plan once a first look copied files onto candidates at `rates`, in bytes a second, the flush included.
+    """The plan after a first look copied files onto candidates at `rates`, in bytes per second including the flush.
 
-    What takes neither a duration of its own nor one that fits into a box is as much slower than was expected.
+    Workloads with neither a fixed duration nor a time box are slowed down by the ratio of expected to actual speed.
     """
     workload, pace = plan.first_look, pace_of(plan.drive)
     if workload is None or plan.measured_on:
@@ -220,24 +221,24 @@ def looked_at(plan: Plan, rates: Collection[float]) -> Plan:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """The whole run, from what is sure to come to what its limits allow."""
+    """Range of durations and writes of the whole run, from the certain minimum to the maximum within its limits."""
 
     least_s: float
     most_s: float
     least_bytes: float
     most_bytes: float
     measured_on: str = ""
-    """Date of the run that it rests on, until this one has figures of its own."""
+    """Date of the earlier run that the estimate rests on, until this run has figures."""
 
     def share(self, elapsed_s: float) -> float:
-        """Of the run that is done, if it goes on to its end."""
+        """Completed share of the run, assuming that it takes all its time."""
         return min(1.0, elapsed_s / self.most_s) if self.most_s else 0.0
 
 
 def expected(plan: Plan, earlier: Result | None = None, *, looked: bool = False) -> Outlook:
-    """Before the first round; of a run that resumes `earlier`, what is still to come.
+    """Estimate before the first round; for a run that resumes `earlier`, of the remainder.
 
-    `looked`: figures of the plan come from its disk.
+    `looked`: figures of the plan were measured on its disk.
     """
     rounds, candidates = 0, len(plan.measured)
     if earlier:
@@ -261,10 +262,10 @@ def outlook(
     round_s: float, round_bytes: float, elapsed_s: float, written_bytes: float,
     least_rounds: int = 0, margin: float = 1.0,
 ) -> Outlook:  # fmt: skip
-    """The whole run, after so many `rounds`, from how far it is and what a round takes as it looks now.
+    """Extrapolate the whole run after `rounds` rounds from its current duration and the latest cost of a round.
 
-    It ends early where all is settled after the minimum of rounds, else by its time, its rounds or its budget.
-    `least_rounds` of those to come are sure, where its limits allow them. Rounds may take `margin` times as long.
+    The run ends once everything is settled after the minimum of rounds, else at its limit of time, rounds or bytes. At
+    least `least_rounds` more rounds are assumed if the limits allow. Rounds may take `margin` times as long.
     """
     ahead = plan.minimum_rounds - rounds
     most = max(0, ahead if not plan.time_limit_s else plan.maximum_rounds - rounds)
@@ -287,10 +288,10 @@ def outlook(
 
 
 def another_round_fits(plan: Plan, rounds_done: int, now_s: float, trials_s: float) -> bool:
-    """Whether a further round may begin, `now_s` seconds into the run; its trials take `trials_s`.
+    """Whether another round may begin `now_s` seconds into the run; its trials take `trials_s`.
 
-    The minimum of rounds is gone through even past the time limit, up to twice the limit:
-    fewer rounds give no interval, and the time spent on them would be lost.
+    The minimum of rounds is completed even past the time limit, up to twice the limit: fewer rounds give no interval,
+    and the time spent on them would be lost.
     """
     if rounds_done >= plan.maximum_rounds:
         return False
@@ -302,7 +303,7 @@ def another_round_fits(plan: Plan, rounds_done: int, now_s: float, trials_s: flo
 
 
 def round_bytes(plan: Plan, result: Result, survivors: Collection[str]) -> float:
-    """What another round is expected to write: what the devices counted in earlier ones, else what the plan says."""
+    """Expected writes of another round: those counted by the devices in earlier rounds, else those of the plan."""
     expected = 0.0
     for name in survivors:
         counted = [sample.value for sample in result.trials_written if sample.candidate == name]
@@ -314,9 +315,9 @@ def round_bytes(plan: Plan, result: Result, survivors: Collection[str]) -> float
 def affordable_rounds(
     plan: Plan, result: Result, survivors: Collection[str], *, before_bytes: float = 0.0
 ) -> int | None:
-    """How many more rounds fit into the write budget; None where it sets no limit.
+    """How many more rounds fit into the write budget; None without a budget.
 
-    `before_bytes` were written in trials before the run was resumed: its budget counts from there.
+    `before_bytes`: written in trials before the run was resumed, which the budget does not include.
     """
     return _affordable(plan, round_bytes(plan, result, survivors), result.written_bytes - before_bytes)
 

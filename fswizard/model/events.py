@@ -1,6 +1,6 @@
-"""What happens in a run. A result file holds these events, one a line, and everything shown of a run follows from them.
+"""Events of a run. A result file holds one per line, and every view of a run is derived from them.
 
-`at_s` is the time since the run started, in seconds, on a clock that never jumps. It goes on where a run is resumed.
+`at_s` is the time since the start of the run in seconds, from a monotonic clock. A resumed run continues it.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ Stage = Literal["prepare", "raw", "wait", "format", "mount", "fill", "workload",
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing that the run does, small enough to be waited for."""
+    """The smallest unit of a run for which progress is shown."""
 
     number: int
     stage: Stage
     title: str
-    """What is happening, in words: `formatting with mkfs.xfs`."""
+    """Current activity: `formatting with mkfs.xfs`."""
     round: int = 0
     candidate: str = ""
     workload: str = ""
@@ -34,14 +34,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happens in a run."""
-
     at_s: float
 
 
 @dataclass(frozen=True, slots=True)
 class RunStarted(Event):
-    """The first event of a run. Where it comes again, the run is resumed, with limits that count from there."""
+    """The first event of a run. A repeated one means that the run was resumed, with limits that count from there."""
 
     plan: Plan
     environment: Environment
@@ -49,10 +47,10 @@ class RunStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class AmountsChosen(Event):
-    """How much of the workloads with a box of time this disk does in it; the plan's recipe has the most of each."""
+    """How much work of the time-boxed workloads this disk completes in their box; the plan's recipe has the maximum."""
 
     amounts: Mapping[str, Amount]
-    """By the workload's name."""
+    """By name of the workload."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,21 +60,21 @@ class StepStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class StepProgressed(Event):
-    """Each one replaces the one before."""
+    """Progress of a step; replaces the previous one."""
 
     step: int
     fraction: float | None
-    """Share of the step done, 0 to 1; None where nobody can know."""
+    """Completed share of the step, 0 to 1; None if unknown."""
     text: str = ""
-    """What is happening now; empty where that is the same as before."""
+    """Current activity; empty if unchanged."""
     rate: float | None = None
     rate_unit: Literal["B/s", "1/s"] = "B/s"
     latency_s: float | None = None
     """Median of the last interval."""
     worst_latency_s: float | None = None
-    """Worst since the step began."""
+    """Maximum since the step began."""
     preparing: bool = False
-    """Of a workload: nothing of it is measured yet."""
+    """The workload is still preparing: nothing of it is measured yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +106,11 @@ class SeriesRecorded(Event):
 
 @dataclass(frozen=True, slots=True)
 class RatioUpdated(Event):
-    """After each round: everything that can be said so far."""
+    """Analysis after each round."""
 
     analysis: Analysis
     more: MoreTime | None = None
-    """What more rounds would bring, where the run goes on."""
+    """What more rounds would bring, if the run continues."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +120,13 @@ class DoubtRaised(Event):
 
 @dataclass(frozen=True, slots=True)
 class PauseChanged(Event):
-    """The user pauses the run before its next trial, or resumes it."""
+    """The user paused the run before its next trial, or resumed it."""
 
     paused: bool
 
 
 ON_REQUEST = N_("skipped on request")
-"""Why a candidate is out of the run that the user skips; any other reason skips a step alone."""
+"""Reason of a `StepSkipped` that removes the candidate from the run; any other reason skips only that step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +143,7 @@ class StepFailed(Event):
 
 @dataclass(frozen=True, slots=True)
 class RoundDiscarded(Event):
-    """A whole round does not count, by a rule stated beforehand."""
+    """A whole round does not count, by a predefined rule."""
 
     round: int
     reason: str
@@ -153,11 +151,11 @@ class RoundDiscarded(Event):
 
 @dataclass(frozen=True, slots=True)
 class RoundFinished(Event):
-    """Every candidate that was in the run had its trial; whether the round counts is another event."""
+    """Every active candidate had its trial. Whether the round counts is a separate event."""
 
     round: int
     survivors: tuple[str, ...]
-    """Who takes part in the next round, should there be one."""
+    """Candidates of the next round, if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,17 +166,17 @@ class RunEnded(Event):
     text: str = ""
     """Why it ended, in a sentence."""
     leaders: tuple[str, ...] = ()
-    """Candidates that nobody was proven to beat, best first."""
+    """Candidates that no other was proven to beat, best first."""
     rounds: int = 0
-    """Number of rounds that `leaders` rest on."""
+    """Number of rounds on which `leaders` are based."""
     verdict: str = ""
-    """Verdict of the answer, so that a listing says the same words; empty in files of earlier versions."""
+    """Verdict of the answer, so that a listing shows the same sentence; empty in files of earlier versions."""
     answer: AnswerKind | Literal[""] = ""
-    """Its kind; empty in files of earlier versions."""
+    """Kind of the answer; empty in files of earlier versions."""
     hint: str = ""
-    """Where it failed: what the user can do, in a sentence."""
+    """For a failed run: what the user can do, in a sentence."""
     details: str = ""
-    """Where it failed: the whole output of a program."""
+    """For a failed run: the complete output of a program."""
 
 
 def fold(result: Result, events: Iterable[Event]) -> Result:

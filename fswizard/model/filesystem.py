@@ -1,4 +1,4 @@
-"""Filesystems, their options, and the candidates that are made from both."""
+"""Filesystems, their options, and candidates composed of both."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from fswizard.model.layout import DEGRADED, Array
 from fswizard.model.option import Option
 
 AGED = "aged"
-"""How people type it, as if it were an option."""
+"""Spelling in candidate names, where it looks like an option."""
 
 TMPFS = "tmpfs"
 Strain = Literal["sync", "overwrite", "stream", "small-files", "read"]
-"""What a workload asks of a filesystem before all: small synced writes, changes within files, large files, many small
-files, reading."""
+"""The dominant load of a workload: small synced writes, changes within files, large files, many small files, reading.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What in a filesystem costs speed, in a sentence."""
+    """What costs a filesystem speed, in a sentence."""
 
     strains: tuple[Strain, ...]
-    """Of which work it is true."""
+    """Loads for which this is true."""
     text: str
     source: str
 
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """What a filesystem can do beside being fast."""
+    """A feature of a filesystem other than speed."""
 
     name: str
-    """Key that `--need` takes, such as `checksums`."""
+    """Key for `--need`, such as `checksums`."""
     value: str
-    """`yes`, `no`, or a word on how far, such as `metadata only`."""
+    """`yes`, `no`, or a qualification such as `metadata only`."""
     source: str = ""
     text: str = ""
-    """How far it goes or what it takes, in a sentence; empty when the value says it all."""
+    """Extent or requirements of the feature, in a sentence; empty if the value says it all."""
 
     @property
     def present(self) -> bool:
@@ -48,66 +48,66 @@ class Feature:
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """What mounts a filesystem, where that is not a module that comes with the kernel."""
+    """What mounts a filesystem that has no module in the mainline kernel."""
 
     name: str
-    """What people read, such as `NTFS-3G`."""
+    """Displayed name, such as `NTFS-3G`."""
     kernel: str
     """Type that the kernel must know, as in /proc/filesystems: `zfs`, or `fuse` for a program."""
     program: str
-    """Comes with it, and with nothing else."""
+    """A program that only this driver's package installs."""
     packages: Mapping[str, str] = field(default_factory=dict)
-    """What brings it, where it is not what brings the mkfs program."""
+    """Its packages by distribution, if they differ from those of the mkfs program."""
     hint: str = ""
-    """What to do where the kernel lacks it, in a sentence."""
+    """What to do if the kernel lacks it, in a sentence."""
     doubt: str = ""
-    """What has to be said beside figures that were measured through it, in sentences."""
+    """Caveat on figures that were measured through it, in sentences."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filesystem:
-    """A filesystem that can be made: one table of the catalogue."""
+    """A filesystem that can be created: one table of the catalogue."""
 
     name: str
-    """What people type, such as `ext4`."""
+    """Name in candidates, such as `ext4`."""
     title: str
-    """What people read, such as `Btrfs`."""
+    """Displayed name, such as `Btrfs`."""
     summary: str
     """What it is good for, in a sentence or two."""
     mkfs_program: str
     doubt: str = ""
-    """What has to be said beside its figures, in sentences."""
+    """Caveat on its figures, in sentences."""
     mkfs_arguments: tuple[tuple[str, str], ...] = ()
     """(flag, value) pairs that every candidate gets; an empty value means a bare flag."""
     scratch_arguments: tuple[tuple[str, str], ...] = ()
-    """Further pairs for a measured mkfs only, such as no lazy initialisation in the background."""
+    """Additional pairs for a measured mkfs only, such as no lazy initialisation in the background."""
     scratch_mount_options: tuple[str, ...] = ()
-    """Further options for a measured mount only."""
+    """Additional options for a measured mount only."""
     mount_type: str = ""
     pool: bool = False
-    """Made, mounted and unmounted by zpool's create, import and export; its mount options are properties."""
+    """Created, mounted and unmounted by zpool create, import and export; its mount options are properties."""
     driver: Driver | None = None
-    """None where a module that comes with the kernel mounts it."""
+    """None if a module of the mainline kernel mounts it."""
     error_counters: tuple[str, ...] = ()
-    """Where it counts its own errors: names of readers of the kernel's counters, such as `ext4-sysfs`."""
+    """Names of the readers of the kernel's error counters for it, such as `ext4-sysfs`."""
     packages: Mapping[str, str] = field(default_factory=dict)
     """Package of the mkfs program by distribution: debian, fedora, arch."""
     minimum_bytes: int = 0
     slow_below_bytes: int = 0
-    """Below this size it is clearly slower than on a usual disk; 0 where that is unknown."""
+    """Below this size it is clearly slower than on a disk of usual size; 0 if unknown."""
     made_bytes: int = 0
-    """Bytes that making it for a measurement writes, besides `made_share` of its size."""
+    """Bytes written by a measured mkfs, in addition to `made_share` of the size."""
     made_share: float = 0.0
     made_share_bytes: int | None = None
-    """The most that this share is; None where it has no limit."""
+    """Upper limit of the bytes that `made_share` stands for; None for no limit."""
     mkfs_options: tuple[Option, ...] = ()
     mount_options: tuple[Option, ...] = ()
     features: tuple[Feature, ...] = ()
     prices: tuple[Price, ...] = ()
     stripe_flag: str = ""
-    """Flag of its mkfs that takes an array's stripes; empty where it detects them or does without."""
+    """Flag of its mkfs that takes an array's stripes; empty if mkfs detects them or ignores them."""
     fsck_pass: int = 2
-    """Last column of fstab: 2 when fsck should look at it at boot, else 0."""
+    """Last column of fstab: 2 if fsck should check it at boot, else 0."""
 
     @property
     def options(self) -> tuple[Option, ...]:
@@ -117,39 +117,39 @@ class Filesystem:
         return next((feature for feature in self.features if feature.name == name), None)
 
     def price(self, strain: Strain) -> str:
-        """Why it may be slow at such work, in a sentence; empty where the catalogue knows nothing."""
+        """Why it may be slow under such a load, in a sentence; empty if the catalogue has no explanation."""
         return next((price.text for price in self.prices if strain in price.strains), "")
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A filesystem with chosen options, or an existing directory that stands for the filesystem under it."""
+    """A filesystem with chosen options, or an existing directory that represents the filesystem it is on."""
 
     name: str
-    """What people type, such as `btrfs:noatime,compress=zstd:1`."""
+    """As typed by users, such as `btrfs:noatime,compress=zstd:1`."""
     filesystem: Filesystem
     mkfs_options: tuple[Option, ...] = ()
     mount_options: tuple[str, ...] = ()
     directory: str = ""
-    """For targets that are directories: where it is. Nothing is formatted then."""
+    """Path, for targets that are directories. Nothing is formatted then."""
     array: Array | None = None
-    """How it is spread over several devices, or what it lies on; None: it lies on the first one alone, and directly."""
+    """The array or volume below or inside the filesystem; None if it uses the first device directly and alone."""
     aged: bool = False
-    """Files were made, changed and deleted on it before it is measured, as by years of use."""
+    """Files were created, changed and deleted on it before it is measured, as by years of use."""
 
     @property
     def as_new(self) -> str:
-        """Name of the same without its age."""
+        """Name of the same candidate before ageing."""
         return self.name.removesuffix(AGED).rstrip(":,") if self.aged else self.name
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """Its options as they are typed, but for those of its array and its age."""
+        """Its options as typed, except for those of its array and its age."""
         return (*self.mount_options, *(option.token for option in self.mkfs_options))
 
     @property
     def title(self) -> str:
-        """What people read: `XFS`, `Btrfs (noatime, compress=zstd:1)`, `home (ext4)`, `ext4 on RAID 5 (md)`."""
+        """Displayed name: `XFS`, `Btrfs (noatime, compress=zstd:1)`, `home (ext4)`, `ext4 on RAID 5 (md)`."""
         if self.directory:
             return self.name
         options = (*self.tokens, AGED) if self.aged else self.tokens
@@ -163,32 +163,32 @@ class Candidate:
 
     @property
     def unsafe_options(self) -> tuple[str, ...]:
-        """Its options by which a crash, or a failed disk, may lose data, as they are typed."""
+        """Its options, as typed, with which data may be lost in a crash or when a disk fails."""
         unsafe = [option for option in self.filesystem.options if option.unsafe]
         risky = tuple(token for token in self.tokens if any(option.is_meant_by(token) for option in unsafe))
         return (*risky, DEGRADED) if self.array and self.array.degraded else risky
 
     @property
     def in_memory(self) -> bool:
-        """A directory whose files no disk holds."""
+        """Whether it is a directory on tmpfs."""
         return bool(self.directory) and self.filesystem.mount_type == TMPFS
 
     @property
     def survives(self) -> int:
-        """Number of its disks that may fail, whichever they are."""
+        """Number of its disks that may fail, in any combination."""
         return self.array.survives if self.array else 0
 
     @property
     def outlives_a_run(self) -> bool:
-        """The kernel keeps what is made of it, a pool, an array or a volume, when everything else of a run is gone."""
+        """Whether it leaves a pool, array or volume in the kernel after a run was killed."""
         return self.filesystem.pool or self.below is not None
 
     def on(self, members: int) -> Candidate:
-        """The same on a target of `members` devices."""
+        """The same candidate on a target of `members` devices."""
         return replace(self, array=replace(self.array, members=members)) if self.array else self
 
     def lacking(self, needs: Iterable[str]) -> tuple[str, ...]:
-        """Those needs that its filesystem does not meet in full, in the order asked for."""
+        """The `needs` that its filesystem does not meet in full, in their order."""
         met = [feature.name for feature in self.filesystem.features if feature.present]
         return tuple(name for name in needs if name not in met)
 
@@ -208,10 +208,11 @@ class Candidate:
 
     @property
     def scratch_mount_options(self) -> tuple[str, ...]:
-        """What it is mounted with where it is measured, but for what every mount gets; those of a pool lie on it."""
+        """Mount options while it is measured, except for those of every mount. A pool stores its options, so it has
+        none."""
         return () if self.filesystem.pool else (*self.filesystem.scratch_mount_options, *self.mount_options)
 
     @property
     def below(self) -> Array | None:
-        """The array or volume that it lies on; None where it lies on devices directly."""
+        """The array or volume below the filesystem; None if it uses devices directly."""
         return self.array if self.array and self.array.layout.program else None

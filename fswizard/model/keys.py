@@ -1,6 +1,6 @@
-"""Tables that people write in TOML, read as dataclasses: an error names its place, the key, and what is expected.
+"""TOML tables written by people, read into dataclasses. Errors name the position, the key, and the expected value.
 
-The fields of a dataclass are the keys of a table. Their types, with `Limits` in Annotated, say what may stand there.
+The fields of a dataclass are the keys of a table. Their types, with `Limits` in Annotated, define the valid values.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ LONGEST_FILE_BYTES = 1 << 20
 
 
 class Limits(NamedTuple):
-    """What may stand for a field in a recipe. In results of others anything of its type is read."""
+    """Valid values of a field in a recipe. In others' results, any value of the field's type is accepted."""
 
     meta: Meta = Meta()
     key: str | None = ""
-    """Where it is not the field's name; None for a field without a key."""
+    """The key if it differs from the field's name; None for a field without a key."""
     range: tuple[float, ...] = ()
     sizes: tuple[int, ...] = ()
-    """The range of a size, such as `64M`. The field ends in `_bytes`, and is a key without that."""
+    """Range of a size, such as `64M`. The key is the field's name without its suffix `_bytes`."""
 
 
 UNWRITTEN = Limits(key=None)
@@ -59,18 +59,18 @@ def matching(pattern: str) -> Limits:
 
 
 class Keys:
-    """A table, read as one dataclass or several."""
+    """A table that is read into one dataclass or several."""
 
     def __init__(self, table: Mapping[str, Any], where: str, outer: Keys | None = None) -> None:
         self.table = table
         self._where = where
         self.outer = outer or self
-        """The table that this one stands in."""
+        """The enclosing table."""
         self._known: list[str] = []
 
     @classmethod
     def parse(cls, text: str, where: str) -> Keys:
-        """A whole file, with all text in it made harmless; UsageError where it is not TOML."""
+        """Parse a whole file and make all its text harmless; raises UsageError if it is not TOML."""
         where = safe(where)
         if len(text) > LONGEST_FILE_BYTES:
             raise UsageError(_("{where}: a file over 1 MB is too long.", where=where))
@@ -84,16 +84,16 @@ class Keys:
         return Keys(table, f"{self._where}: {where}", self)
 
     def each(self, key: str) -> Iterator[Keys]:
-        """The tables [[key]], each called by its number and its name."""
+        """The tables [[key]], identified in errors by their number and name."""
         for count, table in enumerate(self.table.get(key, ()), 1):
             name = table.get("name")
             yield self.inner(table, f"{key} {count}" + (f" ({name[:40]})" if isinstance(name, str) else ""))
 
     def read(self, kind: Callable[..., T], *, further: bool = False, **given: Any) -> T:
-        """The object that the table describes; `given` are fields without keys.
+        """Read the table into an object; `given` are fields without keys.
 
-        UsageError with file and key: for a value that does not fit, for a key that is missing, and, unless `further`
-        keys of the table are still to be read, for one that nobody knows.
+        Raises UsageError with file and key for an invalid value, a missing key or, unless `further` keys of the table
+        are read later, an unknown key.
         """
         keys = _keys(kind)
         self._known += keys
@@ -133,7 +133,7 @@ class Keys:
         raise UsageError(text, _("Known keys here are {keys}.", keys=", ".join(self._known)))
 
     def error(self, key: str, expected: str) -> UsageError:
-        """What stands at a key does not fit."""
+        """The error for an invalid value of a key."""
         value = self.table.get(key)
         given = _("a table of its own") if isinstance(value, dict) else repr(value)[:60]
         return UsageError(
@@ -147,13 +147,13 @@ def from_to(low: float, high: float) -> str:
 
 
 def one_of(choices: Iterable[object], value: object) -> str:
-    """`one of ext4, xfs (did you mean 'xfs'?)`, where `value` is none of them."""
+    """`one of ext4, xfs (did you mean 'xfs'?)`, for a `value` that is none of them."""
     names = [str(choice) for choice in choices]
     return _("one of {names}", names=", ".join(names)) + nearest(str(value), names)
 
 
 def written(described: Any) -> dict[str, Any]:
-    """The table that an object would be read from; fields that stand at their defaults are left out."""
+    """The table from which `described` could be read; fields equal to their defaults are omitted."""
     kind: Any = type(described)
     table = {}
     for key, (field, hint) in _keys(kind).items():
@@ -170,7 +170,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 @cache
 def _keys(kind: Any) -> dict[str, tuple[dataclasses.Field[Any], Any]]:
-    """The keys of a table, each with field and type."""
+    """Field and type by key of a table."""
     keys = {}
     hints = get_type_hints(kind, include_extras=True)
     for field in dataclasses.fields(kind):

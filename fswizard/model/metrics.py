@@ -1,4 +1,4 @@
-"""The figures that several engines yield, or that others ask for; what one engine alone yields stands with it."""
+"""Metrics of several engines, or used outside engines. Metrics of a single engine are defined with it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Better = Literal["higher", "lower"]
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A figure that a workload yields."""
+    """A figure that workloads yield."""
 
     name: str
     """Stable name, such as `throughput` or `worst_latency`."""
@@ -22,55 +22,58 @@ class Metric:
 THROUGHPUT = Metric("throughput", "B/s", "higher")
 IOPS = Metric("iops", "1/s", "higher")
 DURATION = Metric("duration", "s", "lower")
-"""Of programs and the sync after them: until it is on the disk, which counts where a disk is unplugged or put away."""
+"""Duration of programs and the following sync, until all is on the disk, which matters if the disk is unplugged or put
+away."""
 RETURNED = Metric("returned", "s", "lower")
-"""Of the programs alone: until they return, which is what somebody at a desktop waits for."""
+"""Duration of the programs alone, until they return: the wait of a desktop user."""
 FILE_RATE = Metric("file_rate", "1/s", "higher")
 OPERATION_RATE = Metric("operation_rate", "1/s", "higher")
 MEDIAN_LATENCY = Metric("median_latency", "s", "lower")
 P99_LATENCY = Metric("p99_latency", "s", "lower")
 WORST_LATENCY = Metric("worst_latency", "s", "lower")
 SYNC_MEDIAN = Metric("sync_median", "s", "lower")
-"""Of fsync or fdatasync alone, without the write before it, as are the next two."""
+"""Of fsync or fdatasync alone, without the preceding write; so are the next two."""
 SYNC_P99 = Metric("sync_p99", "s", "lower")
 SYNC_P999 = Metric("sync_p999", "s", "lower")
 FSYNC_MEDIAN = Metric("fsync_median", "s", "lower")
-"""Of a small save with fsync while a large file is written."""
+"""Of a small save with fsync while a large file is being written."""
 FSYNC_WORST = Metric("fsync_worst", "s", "lower")
 BYTES_WRITTEN = Metric("bytes_written", "B", "lower")
-"""What the program wrote, to be set against what the device wrote."""
+"""Bytes written by the program, to compare with those written by the device."""
 WORST_STALL = Metric("worst_stall", "s", "lower")
-"""Longest time in which the program, or the disk at the end, got nowhere, seen four times a second."""
+"""Longest time without progress of the program, or of the disk at the end, sampled four times a second."""
 DEVICE_WRITTEN = Metric("device_written", "B", "lower")
-"""What the kernel counted on the block device, as are the next two."""
+"""Counted by the kernel on the block device; so are the next two."""
 DEVICE_READ = Metric("device_read", "B", "lower")
 TRIAL_WRITTEN = Metric("trial_written", "B", "lower")
-"""The same of a whole trial: mkfs, what workloads prepare, and unmounting included."""
+"""Bytes written by the device in a whole trial: mkfs, preparation of workloads, and unmounting included."""
 BARE_WRITTEN = Metric("bare_written", "B", "lower")
-"""The same of a round's sample of the device without a filesystem."""
+"""Bytes written by the device for a round's sample of the bare device."""
 USED = Metric("used", "B", "lower")
-"""Room taken on the filesystem once the workload is done, its own structures included."""
+"""Space used on the filesystem after the workload, its own structures included."""
 MKFS_TIME = Metric("mkfs_time", "s", "lower")
 PREALLOCATION_TIME = Metric("preallocation_time", "s", "lower")
-"""Of the file-server mix: making the files that exist before it begins, until they are on the disk."""
+"""File-server mix: time to create the initial files, until they are on the disk."""
 CPU = Metric("cpu", "s", "lower")
 """User and system time of the measured program and its children."""
 LATE_RATE = Metric("late_rate", "1", "higher")
-"""Rate of writing in the last third of a job, as a share of that in its first third."""
+"""Write rate in the last third of a job, as a share of that in its first third."""
 DIRECT_CACHED = Metric("direct_cached", "1", "lower")
-"""Share of a direct write (O_DIRECT) that was in memory meanwhile; of a candidate, once in a run."""
+"""Share of a direct write (O_DIRECT) that was cached in memory while it was written; measured once per candidate and
+run."""
 MOST_CACHED = 0.1
-"""Of a direct write that is direct; edges of blocks may go through the page cache."""
+"""Upper limit for a write that is direct; edges of blocks may go through the page cache."""
 UNPLUG_TIME = Metric("unplug_time", "s", "lower")
-"""Of a cell: what writing back took after each workload, and the unmount. In directories the last write back alone."""
+"""Of a cell: writing back after each workload, plus the unmount. In directories only the last write-back."""
 SHARE_DONE = Metric("share_done", "1", "higher")
-"""Of the work, where it was ended because the candidate took several times as long as the baseline."""
+"""Completed share of the work, if it was stopped because the candidate took several times as long as the baseline."""
 FIRST_LOOK_RATE = Metric("first_look_rate", "B/s", "higher")
-"""What a candidate reached in the first look before the rounds, until it was on the disk. It counts for nothing."""
+"""Rate of a candidate in the first look before the rounds, until the data were on the disk. Never part of the result.
+"""
 RATE_IN_MEMORY = Metric("rate_in_memory", "1/s", "higher")
-"""What a workload that this program carries out itself reaches where no disk holds it back."""
+"""Rate of a built-in workload without the limits of a disk."""
 BUILT_IN_RATES = (OPERATION_RATE, FILE_RATE)
-"""What that is compared with."""
+"""Metrics that are compared with it."""
 
 LATENCIES = (MEDIAN_LATENCY, P99_LATENCY, WORST_LATENCY)
 SYNCS = (SYNC_MEDIAN, SYNC_P99, SYNC_P999)

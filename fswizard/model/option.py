@@ -1,4 +1,4 @@
-"""A choice about how a filesystem, or what it lies on, is made or mounted."""
+"""A choice about how a filesystem, or a layer below it, is created or mounted."""
 
 from __future__ import annotations
 
@@ -8,33 +8,34 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """What can be chosen, and in a candidate what was."""
+    """An available option or, in a candidate, a chosen one."""
 
     name: str
-    """What people type, without value: `noatime`, `compress`, `packed_meta_blocks`, `chunk`."""
+    """As typed, without the value: `noatime`, `compress`, `packed_meta_blocks`, `chunk`."""
     text: str
     """What it does and when it helps, in a sentence."""
     flag: str = ""
-    """Flag of the program that makes it, such as `-E`, whose values are joined with commas; empty for mount options."""
+    """Flag of the creating program, such as `-E`, with values joined by commas; empty for mount options."""
     value: str = ""
-    """What the flag gets. `{}` is the value that people chose; several are its parts, which `x` separates: `64kx3`."""
+    """Argument of the flag. `{}` stands for the chosen value; several are filled with its parts, separated by `x`:
+    `64kx3`."""
     pattern: str = ""
-    """Regular expression that a value must match whole; empty when the option takes none."""
+    """Regular expression that must match the whole value; empty if the option takes none."""
     values: tuple[str, ...] = ()
-    """Values worth comparing, such as `16` or `zstd:1`; of a layout's option all values, the default first."""
+    """Values worth comparing, such as `16` or `zstd:1`; for an option of a layout all values, the default first."""
     chosen: str = ""
-    """The value of a flag in a candidate."""
+    """Chosen value of a flag in a candidate."""
     risk: str = ""
     unsafe: bool = False
     """Data may be lost in a crash: never suggested."""
     source: str = ""
     needs: str = ""
-    """Kernel or tool version it needs, in words; empty when every supported one has it."""
+    """Required version of the kernel or a tool; empty if every supported one will do."""
     replaces: tuple[str, ...] = ()
-    """Options that cannot stand beside this one."""
+    """Options that cannot be combined with this one."""
 
     def is_meant_by(self, token: str) -> bool:
-        """Whether `token`, such as `commit=60`, is this option with a value that it takes."""
+        """Whether `token`, such as `commit=60`, is this option with a valid value."""
         if not self.pattern:
             return token == self.name
         name, equals, value = token.partition("=")
@@ -42,17 +43,17 @@ class Option:
 
     @property
     def token(self) -> str:
-        """As it is typed in a candidate."""
+        """The option as typed in a candidate."""
         return f"{self.name}={self.chosen}" if self.chosen else self.name
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """Every way to type it that is worth comparing."""
+        """All values worth comparing, as typed."""
         return tuple(f"{self.name}={value}" for value in self.values) if self.pattern else (self.name,)
 
     @property
     def argument(self) -> str:
-        """What its flag gets in a candidate."""
+        """Argument of its flag in a candidate."""
         argument = self.value
         for part in self.chosen.split("x"):
             argument = argument.replace("{}", part, 1)

@@ -1,4 +1,4 @@
-"""Short names for directories, distinct and without a user's name: `home`, `archive`, `system`, `ssd/test`."""
+"""Short names for directories, distinct and without user names: `home`, `archive`, `system`, `ssd/test`."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import PurePosixPath
 
 _HOME = re.compile(r"^(/home/[^/]+|/root(?=/|$))")
 _REMOVABLE = re.compile(r"^(/run)?/media/[^/]+/")
-"""Where disks are mounted for one user, by their name."""
+"""Mount points of removable disks, which contain the user's name."""
 
 
 def short_names(directories: Sequence[str]) -> tuple[str, ...]:
-    """A name for each, in order: the last part of its path, or as many parts as it takes to tell it from the others.
+    """Names in the order of `directories`: the last part of the path, or as many parts as make it unique.
 
-    A number follows names that differ in nothing but the user's name, which is left out.
+    Names that would differ only in the omitted user name are numbered.
     """
     paths = [_public_parts(directory) for directory in directories]
     names = []
@@ -33,6 +33,6 @@ def short_names(directories: Sequence[str]) -> tuple[str, ...]:
 
 
 def _public_parts(directory: str) -> tuple[str, ...]:
-    """The parts of a path below the root without a user's name; of the root itself, `system`."""
+    """Parts of a path below the root, without a user name; `system` for the root itself."""
     path = _HOME.sub("/home", _REMOVABLE.sub("/media/", directory))
     return PurePosixPath(path).parts[1:] or ("system",)

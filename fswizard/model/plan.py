@@ -1,4 +1,4 @@
-"""Everything that a run will do, complete before anything happens."""
+"""Everything that a run will do, decided before it starts."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from fswizard.model.layout import Array
 from fswizard.model.recipe import Amount, PlannedCommand, Recipe, Workload
 
 FIRST_LOOK = 2
-"""Rounds below which there is no interval."""
+"""With fewer rounds there is no interval."""
 MINIMUM_ROUNDS = FIRST_LOOK
 MAXIMUM_ROUNDS = 40
-"""As many as the simulations of how often an answer errs go to."""
+"""The largest number covered by the simulations of error rates."""
 CHURN = 3
-"""How many times the size of the scratch image is written to a candidate that is aged."""
+"""Bytes written to a candidate to age it, as a multiple of the size of the scratch image."""
 FIRST_LOOK_BYTES = 384 << 20
 """Size of the image for a first look at each candidate; XFS needs 300 MiB."""
 FIRST_LOOK_FILE_BYTES = 64 << 20
-"""What is written to each at most."""
+"""Upper limit of what is written to each candidate in a first look."""
 FIRST_LOOK_UNITS = 10
-"""And so many units of work, such as 1,000 files."""
+"""Upper limit of the units of work in a first look, such as 1,000 files."""
 WORTH_A_LOOK = 4
-"""A scratch image below this multiple of that size is soon written, and gets no first look."""
+"""A scratch image below this multiple of that size is quickly written, and gets no first look."""
 AGED_PERCENT = 80
-"""How full it is meanwhile."""
+"""How full a filesystem is while it is aged."""
 AGED_TIMES = 3
-"""How many times the recipe's time a run with aged candidates may take: there are two of each, and more to copy."""
+"""Time limit of a run with aged candidates as a multiple of the recipe's: there are two of each, and more to copy."""
 FORMAT, MOUNTING = "format", "mount"
-"""What commands that make a candidate are for, and those that mount it."""
+"""Values of `PlannedCommand.text`: commands that create a candidate, and those that mount it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One of several devices or images that candidates are spread over; the fields are those of `Target`."""
+    """One of several devices or images of a target; the fields are those of `Target`."""
 
     path: str
     size_bytes: int = 0
@@ -48,22 +48,22 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where the candidates are measured."""
+    """The disk or directories on which the candidates are measured."""
 
     kind: Literal["image", "device", "directory"]
     path: str
-    """Image: the directory it is put into. Device: its stable name. Directories: empty, candidates name theirs."""
+    """Image: its directory. Device: its stable name. Directories: empty, as candidates hold their paths."""
     size_bytes: int = 0
     host_filesystem: str = ""
-    """Image: type of the filesystem it lies on."""
+    """Image: type of the filesystem it is on."""
     number: str = ""
-    """Device: its `major:minor` when the plan was made."""
+    """Device: its `major:minor` at the time of planning."""
     diskseq: int = 0
-    """Device: the kernel's serial number for the attachment of the disk; another disk has another one."""
+    """Device: the kernel's serial number of the attachment, which is different for another disk."""
     identifier: str = ""
-    """Device: the serial number as the user typed it to confirm the loss; empty where that is still to come."""
+    """Device: the serial number as typed by the user to confirm the loss; empty until then."""
     others: tuple[Member, ...] = ()
-    """Further devices or images of the same kind, for candidates that are spread over several."""
+    """Additional devices or images of the same kind, for candidates that span several."""
 
     @classmethod
     def of(cls, kind: Literal["image", "device"], members: Sequence[Member]) -> Target:
@@ -72,7 +72,7 @@ class Target:
 
     @property
     def members(self) -> tuple[Member, ...]:
-        """All of them, the first one too."""
+        """All devices or images, including the first."""
         first = Member(
             self.path, self.size_bytes, self.host_filesystem, self.number, self.diskseq, self.identifier
         )  # fmt: skip
@@ -80,28 +80,28 @@ class Target:
 
     @property
     def confirmed(self) -> bool:
-        """Device: the serial number of every one of them was typed."""
+        """Device: whether the serial numbers of all members were typed."""
         return all(member.identifier for member in self.members)
 
     @property
     def stand_ins(self) -> tuple[str, ...]:
-        """What stands for the devices in commands that are shown before they are known."""
+        """Placeholders for the devices in commands that are displayed before the devices are known."""
         if not self.others:
             return ("DEVICE",)
         return tuple(f"DEVICE-{number}" for number, _ in enumerate(self.members, 1))
 
     @property
     def filled_bytes(self) -> int:
-        """What is written over before anything is measured: scratch images, from end to end.
+        """Bytes written before anything is measured: scratch images, from end to end.
 
-        That is all the preconditioning there is. Devices get none: writing one from end to end exceeds a write budget
-        many times, and less does not help, as filesystems spread over all of it. They are measured in the state that
-        their use has left them in; nothing is discarded between candidates, so that each one finds the same.
+        There is no other preconditioning. Devices get none: writing one from end to end exceeds a write budget many
+        times, and less does not help, as filesystems spread over all of it. They are measured in the state that their
+        use has left them in; nothing is discarded between candidates, so that each one starts in the same state.
         """
         return sum(member.size_bytes for member in self.members) if self.kind == "image" else 0
 
     def room_bytes(self, array: Array | None) -> int:
-        """The room that a candidate has: of an array the smallest member decides, without one the first is all."""
+        """Space of a candidate: that of the first device or, in an array, computed from the smallest member."""
         if array is None:
             return self.size_bytes
         smallest = min(member.size_bytes for member in self.members)
@@ -115,31 +115,31 @@ class Trial:
     round: int
     candidate: str
     predecessor: str = ""
-    """The candidate measured right before it; empty for the first one of a run, or of its resumption."""
+    """The candidate measured immediately before; empty for the first one of a run, or of its resumption."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A candidate of the recipe's that this machine cannot make."""
+    """A candidate of the recipe that cannot be created on this machine."""
 
     name: str
     reason: str
     """A sentence."""
     package: str = ""
-    """What would bring what is missing; empty where no package does."""
+    """Package that would install the missing program; empty if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A run, decided in full."""
+    """A run, fully decided."""
 
     recipe: Recipe
-    """With the workloads of the run only; those of weight 0 are left out."""
+    """With the workloads of this run only; those of weight 0 are omitted."""
     candidates: tuple[Candidate, ...]
     baseline: str
     target: Target
     drive: Drive | None = None
-    """The disk under the target, or None if unknown; several as one."""
+    """The disk under the target, several disks merged into one; None if unknown."""
     needs: tuple[str, ...] = ()
     time_limit_s: float = 0.0
     minimum_rounds: int = MINIMUM_ROUNDS
@@ -151,26 +151,26 @@ class Plan:
     preparation_s: float = 0.0
     """Expected time before the first trial."""
     measured_on: str = ""
-    """Date of the run on the same disk that these rest on; empty where there is none."""
+    """Date of the run on the same disk on which the preceding three are based; empty if there is none."""
     memory_limit_bytes: int = 0
-    """What programs that are measured and go through the page cache may use together, their page cache included; 0 for
-    no limit."""
+    """Memory limit of all measured programs that use the page cache, including their page cache; 0 for no limit."""
     write_budget_bytes: int | None = None
-    """The run ends before it has written more; None for no limit."""
+    """The run ends before it would exceed this; None for no limit."""
     losses: tuple[str, ...] = ()
-    """Device: what is on it and would be lost, a sentence each."""
+    """Device: existing data that would be lost, a sentence each."""
     beside: tuple[Candidate, ...] = ()
-    """Measured in the same rounds to show what age costs, and not chosen among: aged candidates when they were new."""
+    """Candidates measured only for comparison and never recommended: the unaged versions of aged candidates."""
     looks_first: bool = False
-    """A first look at each candidate, on a small image, comes before the scratch image is written; it never counts."""
+    """Take a first look at each candidate, on a small image, before the scratch image is written. It is never part of
+    the result."""
     by_udisks: bool = False
-    """udisks2 attaches and mounts the images, so nothing needs root's rights."""
+    """udisks2 attaches and mounts the images, so root is not required."""
     left_out: tuple[LeftOut, ...] = ()
-    """Where the user chose no candidates: those that would have been among them."""
+    """Omitted default candidates, if the user chose none."""
 
     def with_amounts(self, amounts: Mapping[str, Amount]) -> Plan:
-        """With so much work for some tests, by name, and what a trial takes then; a run before this one knows better
-        how long that is."""
+        """The plan with these amounts of work, by test, and the resulting cost of a trial. The duration is not changed
+        if it was measured by an earlier run."""
         recipe = self.recipe.with_amounts(amounts)
         longer_s = 0.0 if self.measured_on else recipe.trial_s - self.recipe.trial_s
         fewer_bytes = self.recipe.trial_bytes - recipe.trial_bytes
@@ -183,7 +183,7 @@ class Plan:
 
     @property
     def needs_root(self) -> bool:
-        """The run's process is started as root."""
+        """Whether the run's process must be started as root."""
         return self.target.kind != "directory" and not self.by_udisks
 
     def candidate(self, name: str) -> Candidate:
@@ -191,11 +191,11 @@ class Plan:
 
     @property
     def measured(self) -> tuple[Candidate, ...]:
-        """Those that each round measures as long as none is out."""
+        """All candidates of a round while none is out."""
         return (*self.candidates, *self.beside)
 
     def commands_for(self, candidate: str, text: str) -> tuple[tuple[str, ...], ...]:
-        """Those that make or mount a candidate."""
+        """The commands that create or mount a candidate; `text` is `FORMAT` or `MOUNTING`."""
         return tuple(c.argv for c in self.commands if (c.candidate, c.text) == (candidate, text))
 
     @property
@@ -203,26 +203,26 @@ class Plan:
         return tuple(candidate for candidate in self.candidates if candidate.aged)
 
     def with_new(self, names: Collection[str]) -> tuple[str, ...]:
-        """Candidates that take part in a round if those of `names` do: these, and what is measured beside them."""
+        """`names` plus the unaged baselines measured with them."""
         twins = {candidate.as_new for candidate in self.aged if candidate.name in names}
         return (*names, *(candidate.name for candidate in self.beside if candidate.name in twins))
 
     @property
     def churn_bytes(self) -> int:
-        """What is written to each aged candidate before it is kept."""
+        """Bytes written to each aged candidate before it is saved."""
         return CHURN * self.target.size_bytes
 
     @property
     def filled_bytes(self) -> int:
-        """What is written before the first round: images from end to end, those that keep aged candidates as well."""
+        """Bytes written before the first round: images from end to end, including those that hold aged candidates."""
         looked = FIRST_LOOK_BYTES + len(self.measured) * FIRST_LOOK_FILE_BYTES if self.looks_first else 0
         return self.target.filled_bytes + looked + len(self.aged) * (self.churn_bytes + 2 * self.target.size_bytes)
 
     @property
     def first_look(self) -> Workload | None:
-        """What the candidates are looked at with; None where a look would not be worth its time, or none can be had.
+        """The workload for a first look; None if a look is not worth its time, or no workload is suitable.
 
-        Only what takes about a second on any disk will do: a part of the first workload that has one.
+        Suitable is only work that takes about a second on any disk: a part of the first workload that allows it.
         """
         target = self.target
         least_bytes = max(candidate.filesystem.minimum_bytes for candidate in self.measured)
@@ -240,12 +240,12 @@ class Plan:
 
     @property
     def expected_s(self) -> float:
-        """Time until every candidate has its minimum of rounds."""
+        """Time until all candidates have the minimum of rounds."""
         return self.preparation_s + self.minimum_rounds * len(self.measured) * self.seconds_per_trial
 
     @property
     def writes_bytes(self) -> int:
-        """So much is written until then, scratch images included."""
+        """Bytes written until then, scratch images included."""
         return self.writes_bytes_in(self.minimum_rounds * len(self.measured))
 
     def writes_bytes_in(self, trials: int) -> int:

@@ -1,4 +1,4 @@
-"""The race: how every candidate got on at every workload, round after round, gathered from the events of a run."""
+"""Progress and figures of all candidates at all workloads, round by round, collected from the events of a run."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from fswizard.model.recipe import Workload
 from fswizard.model.result import Failure, Result, Sample, ThroughputSeries
 
 POINTS = 64
-"""Of a curve, at most: a run of ten hours takes no more memory than twelve rounds of seconds."""
+"""Maximum length of a curve: a run of ten hours takes no more memory than twelve rounds of seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A rate over time as the means of stretches of equal length. Where there are too many, two become one."""
+    """A rate over time as means of intervals of equal length. When it gets too long, pairs of intervals are merged."""
 
     unit: str = ""
     means: tuple[float, ...] = ()
     each: int = 1
-    """Rates in a mean."""
+    """Number of rates per mean."""
     total: float = 0.0
-    """Rates that are not averaged yet."""
+    """Sum of the rates since the last complete mean."""
     count: int = 0
 
     def plus(self, rate: float, unit: str) -> Curve:
-        """With one rate more. What comes in another unit than the first, as by a sync at the end, is left out."""
+        """The curve with another rate. A rate in a different unit, as from a final sync, is ignored."""
         if self.unit not in ("", unit):
             return self
         total, count, means, each = self.total + rate, self.count + 1, self.means, self.each
@@ -52,7 +52,7 @@ class Lap:
 
     curve: Curve = Curve()
     figure: float | None = None
-    """Figure of the workload's metric; None while it is measured, and where it failed."""
+    """Figure of the workload's metric; None while it is being measured, or if it failed."""
     failed: bool = False
 
 
@@ -62,16 +62,16 @@ Trial = tuple[int, str]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lane:
-    """A workload, and every lap at it. Each is unlike any other, so that drawings of it can be cached."""
+    """A workload with all measurements of it. Compared by identity, so that drawings of it can be cached."""
 
     workload: Workload
     laps: Mapping[Trial, Lap] = field(default_factory=dict)
-    """In the order in which they were measured."""
+    """In order of measurement."""
     bare: float | None = None
-    """The figure of the bare device, where that was measured."""
+    """Figure of the bare device, if measured."""
 
     def speed(self, figure: float | None) -> float:
-        """Above is better, whatever the metric; 0 where there is no figure."""
+        """The figure converted so that higher is better, whatever the metric; 0 without a figure."""
         if not figure or figure < 0:
             return 0.0
         return figure if self.workload.metric.better == "higher" else 1 / figure
@@ -83,13 +83,14 @@ class Lane:
 
     @property
     def shaped(self) -> bool:
-        """The figure is what the curve amounts to, so that the curve can stand for it."""
+        """Whether the figure is the result of the curve, so that the curve can represent it."""
         return self.workload.metric.unit != "s" or self.workload.metric in (DURATION, RETURNED)
 
     def level(self, lap: Lap) -> float:
-        """A lap's speed, where 1 is the best figure so far; 0 where nothing can be said.
+        """Speed of a measurement relative to the best so far; 0 if unknown.
 
-        While it is measured, the last lap that has both a rate and a figure says what its rate will amount to.
+        While it is in progress, the rate is converted by the ratio of figure to rate of the latest complete
+        measurement.
         """
         best = self.best
         if lap.failed:
@@ -104,7 +105,7 @@ class Lane:
         return 0.0
 
     def figures(self, discarded: Collection[int] = ()) -> dict[str, float]:
-        """Each candidate's median over the rounds that count, best first."""
+        """Median by candidate over the rounds that count, best first."""
         figures: dict[str, list[float]] = {}
         for (number, candidate), lap in self.laps.items():
             if lap.figure is not None and not lap.failed and number not in discarded:
@@ -115,13 +116,13 @@ class Lane:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Race:
-    """A lane for each workload, in the order of the plan."""
+    """A lane per workload, in the order of the plan."""
 
     lanes: tuple[Lane, ...] = ()
 
     @classmethod
     def of(cls, plan: Plan, earlier: Result | None = None) -> Race:
-        """Before the first event; `earlier` is the run that this one resumes."""
+        """The state before the first event; `earlier` is the run that this one resumes."""
         race = cls(tuple(Lane(workload) for workload in plan.recipe.workloads))
         if earlier is None:
             return race
@@ -134,11 +135,11 @@ class Race:
 
     @property
     def trials(self) -> tuple[Trial, ...]:
-        """Each trial so far; those of a round in the order in which they were measured."""
+        """All trials so far, in order of measurement within each round."""
         return tuple(dict.fromkeys(trial for lane in self.lanes for trial in lane.laps))
 
     def after(self, event: Event, step: Step | None = None) -> Race:
-        """After `event`, which belongs to `step`; itself where that says nothing of the race."""
+        """The race after `event`, which belongs to `step`; unchanged by events that do not concern it."""
         race = self
         match event:
             case StepStarted(step=new) if measures(new):
@@ -161,9 +162,9 @@ class Race:
         return race
 
     def standing(self, baseline: str, discarded: Collection[int]) -> dict[str, float]:
-        """Candidates to their speed over the baseline's, best first, by what both were measured at in the same rounds.
+        """Speed of each candidate relative to the baseline, best first, over their common workloads and rounds.
 
-        The weighted geometric mean of medians, as long as nobody has judged the figures: a round is not over yet.
+        Weighted geometric mean of medians, for display before the analysis of the first round.
         """
         logs: dict[str, float] = {}
         weights: dict[str, float] = {}
@@ -181,7 +182,7 @@ class Race:
         return laps.get((news.round, news.candidate), Lap())
 
     def _with(self, news: Step | Sample | ThroughputSeries | Failure, **changes: Any) -> Race:
-        """With changes to the lap that is meant, which may be new."""
+        """The race with changes to the lap of `news`, which is created if necessary."""
         trial, lanes = (news.round, news.candidate), list(self.lanes)
         for number, lane in enumerate(lanes):
             if lane.workload.name == news.workload:
@@ -191,5 +192,5 @@ class Race:
 
 
 def measures(step: Step | None) -> bool:
-    """Whether the step measures a lap."""
+    """Whether the step measures a candidate at a workload."""
     return step is not None and step.stage == "workload" and bool(step.round and step.candidate)

@@ -1,4 +1,4 @@
-"""What is measured: recipes and their workloads."""
+"""Recipes and their workloads."""
 
 from __future__ import annotations
 
@@ -28,39 +28,40 @@ TITLES: Mapping[Group, str] = {
     "published": N_("From published comparisons"),
     "yours": N_("Yours"),
 }
-"""What recipes stand for, as people read it."""
+"""Displayed titles of the groups."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedCommand:
-    """A command as it will be run; `DEVICE`, `MOUNT`, `IMAGE` and the like stand for names that are known only then."""
+    """A command of the plan. Placeholders such as `DEVICE`, `MOUNT` and `IMAGE` are replaced when it is run."""
 
     argv: tuple[str, ...]
     as_root: bool = False
     text: str = ""
-    """What it is for, in a few words."""
+    """Purpose, in a few words."""
     candidate: str = ""
-    """The candidate that it makes or mounts, by name; empty for what belongs to the whole run."""
+    """Name of the candidate that it creates or mounts; empty for the whole run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program that something needs."""
+    """A required program."""
 
     name: str
     purpose: str
-    """What it is needed for, in words."""
+    """What it is needed for."""
     required: bool = False
     """The default run needs it."""
     packages: Mapping[str, str] = field(default_factory=dict)
-    """Its package by distribution; the empty key is for all others. Without either, it is named like the program."""
+    """Package by distribution; the empty key is for all others. Without either, the package has the name of the
+    program."""
     messages: Mapping[str, int] = field(default_factory=dict)
-    """What it says of an error of the system in its own words, with the error's number."""
+    """Its messages for system errors that it words differently from the C library, by error number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of a job: the seconds it takes and the bytes it writes, before and while it is measured."""
+    """Seconds taken and bytes written by a job, before and during measurement."""
 
     prepare_s: float
     measure_s: float
@@ -70,137 +71,137 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How fast a disk writes."""
+    """Write speed of a disk."""
 
     bytes_per_s: float
     operations_per_s: float
-    """Scattered ones, however many are asked for at a time."""
+    """Of scattered writes, at any queue depth."""
     latency_s: float
     """Of a single small write."""
     slower: float = 1.0
-    """How many times as long as an ordinary SATA SSD it takes for work that has no duration of its own."""
+    """Duration of work without a fixed duration, as a multiple of that on an ordinary SATA SSD."""
 
 
 class Job:
-    """What a workload asks of its engine: a frozen dataclass for each, in the engine's own file."""
+    """What a workload asks of its engine: a frozen dataclass for each, in the engine's file."""
 
     __slots__ = ()
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     kinds: ClassVar[dict[str, type[Job]]] = {}
-    """By the engine's name; `fswizard.engines` fills it."""
+    """By name of the engine; filled by `fswizard.engines`."""
 
     engine: ClassVar[str]
     metrics: ClassVar[tuple[Metric, ...]]
-    """Every figure that it yields; a recipe names one of them as the workload's primary metric."""
+    """All figures that it yields; a recipe selects one of them as the workload's primary metric."""
     programs: ClassVar[tuple[Program, ...]] = ()
-    """What must be installed; their versions belong to the result."""
+    """Programs that must be installed; the result records their versions."""
 
     @property
     def words(self) -> str:
-        """What is done, for people."""
+        """Description of the work for users."""
         raise NotImplementedError
 
     @property
     def cost(self) -> Cost:
-        """What to expect on an ordinary SATA SSD."""
+        """Expected cost on an ordinary SATA SSD."""
         raise NotImplementedError
 
     def timed_bytes(self, pace: Pace) -> int | None:
-        """What it writes while it is measured on a disk of such a pace; None where not time ends it but the work."""
+        """Bytes written while it is measured on a disk of that pace; None if the work, not time, ends it."""
         return None
 
     @property
     def leaves(self) -> Iterable[tuple[object, int]]:
-        """Names and sizes of what it leaves behind; jobs that share it give the same name."""
+        """Names and sizes of the files it leaves behind; jobs that share files give the same name."""
         raise NotImplementedError
 
     @property
     def brings(self) -> Iterable[tuple[object, int]]:
-        """Names and sizes of what is made once in a run beside the candidates, in the scratch directory."""
+        """Names and sizes of files created once per run outside the candidates, in the scratch directory."""
         return ()
 
     @property
     def works_on(self) -> object:
-        """The same for all jobs that share what they work on and find there what an earlier one has made."""
+        """Key of the files it works on: equal for jobs that reuse what an earlier one has created."""
         return self
 
     @property
     def counts(self) -> str:
-        """What its rate counts, in the plural; empty for bytes."""
+        """Unit counted by its rate, in the plural; empty for bytes."""
         return ""
 
     @property
     def activity(self) -> str:
-        """The same for jobs that do the same with other files; empty where there are no others."""
+        """Key that is equal for jobs that do the same with other files; empty if there are no others."""
         return ""
 
     @property
     def seconds(self) -> float:
-        """So long it takes on any disk; 0 where the work decides."""
+        """Fixed duration on any disk; 0 if the work determines it."""
         return 0.0
 
     @property
     def fill_percent(self) -> int:
-        """Of the filesystem, so much is filled with other files before; 0 leaves it as it is."""
+        """Percentage of the filesystem to fill with other files before; 0 leaves it as it is."""
         return 0
 
     @property
     def direct(self) -> bool:
-        """It goes past the memory of the machine."""
+        """Whether it bypasses the page cache."""
         return False
 
     @property
     def syncs_each_write(self) -> bool:
-        """What it writes is on the disk before it goes on."""
+        """Whether each write is on the disk before the next one begins."""
         return False
 
     @property
     def runs_bare(self) -> bool:
-        """It can be done on a device without a filesystem, too."""
+        """Whether it can also be run on a device without a filesystem."""
         return False
 
     @property
     def strain(self) -> Strain:
-        """What it asks of a filesystem before all, by which the catalogue says what costs it."""
+        """Dominant load; key of the catalogue's cost notes."""
         return "small-files"
 
     @property
     def units(self) -> int | None:
-        """Amount of its work in units of `scaled`, 1 or more; None if the amount can't be changed."""
+        """Amount of its work in units of `scaled`, 1 or more; None if the amount is fixed."""
         return None
 
     def scaled(self, units: int) -> Job:
-        """The same work on so many units, one or more; never on more than it has. See its `units` for what one is.
+        """The same job with `units` of work: at least one, at most what it has now. See its `units` for their meaning.
 
-        All of it where the amount can't be changed, whatever a file says.
+        A job with a fixed amount is unchanged, whatever a file says.
         """
         return self
 
     @property
     def built_in(self) -> bool:
-        """Whether programs of our own do the work, so that their speed may be the limit."""
+        """Whether this program itself does the work, so that its speed may be the limit."""
         return False
 
 
 CUT = 4
-"""How many times its box a workload may take."""
+"""Maximum duration of a workload, as a multiple of its time box."""
 REMOUNT_S = 0.1
 SLOWER_THAN_BASELINE = 1.3
-"""Duration of a workload with a box, as a mean of candidates, over that on the baseline, by which its amount goes."""
+"""Mean duration of a time-boxed workload over the candidates, relative to the baseline that determines its amount."""
 
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """How much of a workload all candidates of a run do."""
+    """Amount of work of a workload, the same for all candidates of a run."""
 
     units: Annotated[int, Meta(ge=1)]
     seconds: Annotated[float, Meta(ge=0)]
-    """What that takes on the baseline, as it looks."""
+    """Estimated duration on the baseline."""
 
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """One thing that is measured, with the figure that counts."""
+    """One thing to measure, and its primary metric."""
 
     name: Name
     """Stable name within the recipe, such as `random-write`."""
@@ -208,23 +209,23 @@ class Workload:
     engine: Annotated[str, UNWRITTEN]
     job: Annotated[Job, UNWRITTEN]
     metric: Annotated[Metric, UNWRITTEN]
-    """The primary metric: the one that ratios are made of."""
+    """The metric on which ratios are based."""
     weight: Annotated[float, number(0, 1000)] = 1.0
     why: Annotated[str, text(500)] = ""
-    """What this stands for in a user's day, in a sentence."""
+    """What this represents in everyday use, in a sentence."""
     box_s: Annotated[float, number(0, 3600, key="box")] = 0.0
-    """So long the baseline shall take, until all is on the disk; all candidates do what fits. 0: the whole amount."""
+    """Time box: all candidates do as much as the baseline completes in it, until all is on the disk. 0: the whole
+    amount."""
     every: Annotated[int, whole(1, 100)] = 1
     """Measured in every n-th round only, first in the second: with 5 in rounds 2, 7, 12 and so on."""
     least: Annotated[int, whole(1, 1_000_000)] = 1
-    """Units of work that are done at least, however long that takes: with fewer the ratios are not those of long work.
-    """
+    """Minimum units of work, however long they take: with fewer, ratios would differ from those of long work."""
     seconds: Annotated[float, number(0, 1e6, "expected_seconds")] = 0.0
-    """Expected duration including its preparation, on an ordinary disk."""
+    """Expected duration including preparation, on an ordinary disk."""
     writes_bytes: Annotated[int, UNWRITTEN] = 0
-    """Expected bytes written, preparation included."""
+    """Expected bytes written, including preparation."""
     amount: Annotated[Amount | None, UNWRITTEN] = None
-    """Of a run that has chosen it; otherwise all of the job."""
+    """Set once a run has chosen it; None for the whole job."""
 
     def is_in(self, round: int) -> bool:
         """Whether it is measured in that round."""
@@ -237,27 +238,27 @@ class Workload:
 
     @property
     def cut_s(self) -> float:
-        """After so long a candidate is ended that is far slower than the baseline; 0 for never."""
+        """Time after which a candidate far slower than the baseline is stopped; 0 for never."""
         return CUT * max(self.box_s, self.amount.seconds if self.amount else 0.0) if self.box_s else 0.0
 
     def takes_s(self, baseline_s: float) -> float:
-        """Duration that is expected of a candidate where the baseline takes `baseline_s`."""
+        """Expected duration of a candidate if the baseline takes `baseline_s`."""
         return SLOWER_THAN_BASELINE * baseline_s + REMOUNT_S
 
     def with_amount(self, amount: Amount) -> Workload:
-        """With so much work, and what is known by that of its duration and bytes."""
+        """The workload with this amount, and with duration and bytes adjusted to it."""
         share = amount.units / (self.task.units or amount.units)
         seconds = self.takes_s(amount.seconds) if self.box_s else self.seconds
         return replace(self, amount=amount, seconds=seconds, writes_bytes=round(share * self.writes_bytes))
 
 
 SHIPPED = N_("shipped with fswizard")
-"""Source of a recipe of the program's own."""
+"""Source of a recipe that comes with the program."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """A set of workloads that stands for a way of using a disk."""
+    """A set of workloads that represents a way of using a disk."""
 
     name: Name
     title: Annotated[str, text(60)]
@@ -268,22 +269,22 @@ class Recipe:
     minutes: Annotated[float, number(0.1, 10_080)]
     """Default time limit."""
     hard_disk_minutes: Annotated[float, number(0.1, 10_080)] = 0.0
-    """The same on a hard disk; 0 for no other."""
+    """Default time limit on a hard disk; 0 for the same."""
     hard_disk_image_bytes: Annotated[int, size(64 << 20, 64 << 40)] = 0
-    """Size of the scratch image on a hard disk; 0 for no other."""
+    """Size of the scratch image on a hard disk; 0 for the same."""
     group: Group = "yours"
-    """What it is listed under; those in the user's directory are all listed as theirs."""
+    """Group in lists. Recipes in the user's directory are all in `yours`."""
     candidates: Candidates = ()
     """Default candidates, by short name."""
     array_candidates: Candidates = ()
-    """The same on a target of several disks."""
+    """Default candidates on a target of several disks."""
     source: Annotated[str, UNWRITTEN] = ""
-    """Where the recipe comes from: a file's name."""
+    """File name from which the recipe was read, or `SHIPPED`."""
     mount_point: Annotated[str, matching(r"(/[\w.-]+)+")] = "/mnt/data"
-    """Where such a disk is usually mounted, for the fstab line of a recommendation."""
+    """Usual mount point of such a disk, for the recommended fstab line."""
 
     def on(self, drive: Drive | None) -> Recipe:
-        """The recipe as it is for a disk, with nothing left that is so on hard disks alone."""
+        """The recipe adapted to a disk: settings for hard disks are applied or dropped."""
         turns = drive is not None and drive.turns
         return replace(
             self,
@@ -295,7 +296,7 @@ class Recipe:
 
     @property
     def own(self) -> bool:
-        """The user's own: nobody else can run it by its name."""
+        """Whether it is the user's recipe, which others cannot run by name."""
         return self.source not in ("", SHIPPED)
 
     def workload(self, name: str) -> Workload:
@@ -303,12 +304,12 @@ class Recipe:
 
     @property
     def measured(self) -> tuple[Workload, ...]:
-        """Workloads that take part in a run: those of a weight above 0, and what is looked at now and then."""
+        """Workloads of a run: those with a weight above 0, and those measured only in some rounds."""
         return tuple(workload for workload in self.workloads if workload.weight > 0 or workload.every > 1)
 
     def weighed(self, weights: Mapping[str, float]) -> Recipe:
-        """With other weights for some tests, which are named, or several at once by how their names begin: `search` for
-        `search-source` and `search-home`. UsageError if they make no sense."""
+        """The recipe with other weights for some tests. A key is a name, or a prefix of several: `search` for
+        `search-source` and `search-home`. Raises UsageError for an unknown test or an invalid weight."""
         names = [workload.name for workload in self.workloads]
         chosen = {workload.name: workload.weight for workload in self.workloads}
         for key, weight in sorted(weights.items(), key=lambda item: item[0] in names):  # single tests go last
@@ -329,28 +330,28 @@ class Recipe:
         return replace(self, workloads=tuple(replace(w, weight=chosen[w.name]) for w in self.workloads))
 
     def with_amounts(self, amounts: Mapping[str, Amount]) -> Recipe:
-        """With so much work for some tests, by name."""
+        """The recipe with these amounts of work, by name of the test."""
         return replace(
             self, workloads=tuple(w.with_amount(amounts[w.name]) if w.name in amounts else w for w in self.workloads)
         )
 
     def occasional_s(self, round: int) -> float:
-        """What a candidate takes in a round for what not every round measures."""
+        """Seconds per candidate in that round for workloads that are not measured in every round."""
         return sum(w.job.seconds for w in self.workloads if w.every > 1 and w.is_in(round))
 
     @property
     def trial_s(self) -> float:
-        """What its workloads take in a round for each candidate, in seconds on an ordinary disk."""
+        """Mean seconds per candidate and round, on an ordinary disk."""
         return sum(workload.seconds / workload.every for workload in self.workloads)
 
     @property
     def trial_bytes(self) -> int:
-        """What its workloads write in a round for each candidate."""
+        """Mean bytes written per candidate and round."""
         return round(sum(workload.writes_bytes / workload.every for workload in self.workloads))
 
 
 def grouped(recipes: Iterable[Recipe]) -> list[tuple[str, list[Recipe]]]:
-    """The titles of the groups that have any, in their order, each with its recipes in the order given."""
+    """Titles of the groups that have recipes, in order, each with its recipes in the order of `recipes`."""
     known = list(recipes)
     groups = []
     for name, title in TITLES.items():

@@ -1,4 +1,4 @@
-"""What was measured, and what it was measured on."""
+"""The measured values of a run, with the plan and the machine."""
 
 from __future__ import annotations
 
@@ -18,44 +18,44 @@ class Sample:
     """One figure of one workload of one candidate in one round."""
 
     round: int
-    """From 1; 0 for what was measured before the first round."""
+    """From 1; 0 for values measured before the first round."""
     candidate: str
     """Short name; empty for the bare device."""
     workload: str
-    """Name of the workload; empty for figures of the cell as a whole, such as the time of mkfs."""
+    """Name of the workload; empty for figures of the whole cell, such as the duration of mkfs."""
     metric: str
     value: float
     unit: str
     better: Better
     primary: bool = False
-    """This is the figure that ratios are made of."""
+    """Ratios are based on this figure."""
     status: Status = "ok"
     predecessor: str = ""
-    """The candidate measured right before; empty for the first one of a run, or of its resumption."""
+    """The candidate measured immediately before; empty for the first one of a run, or of its resumption."""
     at_s: float = field(default=0.0, compare=False)
-    """Time when it was taken, in seconds since the run started; 0 in an event, which has it itself, or if unknown."""
+    """Seconds since the start of the run; 0 if unknown, and in an event, which has its own `at_s`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThroughputSeries:
-    """How one workload of one candidate got on in one round, second by second."""
+    """Throughput of one workload of one candidate in one round, second by second."""
 
     round: int
     candidate: str
     workload: str
     unit: Literal["B/s", "1/s"]
     rates: tuple[float, ...]
-    """The mean rate of each second since the measuring began, in three digits; 0 where it got nowhere."""
+    """Mean rate of each second since measuring began, rounded to three digits; 0 without progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A candidate could not do a workload, or could not be made at all."""
+    """A workload that a candidate failed, or the failure to create or mount it."""
 
     round: int
     candidate: str
     workload: str
-    """Empty when formatting or mounting failed."""
+    """Empty if formatting or mounting failed."""
     kind: str
     """Short stable name: `ENOSPC`, `EIO`, `timed-out`, `mkfs`, `not-applicable`."""
     text: str
@@ -65,17 +65,17 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A reason to trust the result less, said beside it."""
+    """A warning about the reliability of the result."""
 
     code: str
     """Short stable name, such as `cache-not-exceeded`."""
     text: str
-    """What it is and what can be done about it."""
+    """What it means and what can be done about it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What the run happened on."""
+    """The software and hardware of the machine."""
 
     version: str
     """Version of fswizard."""
@@ -84,16 +84,16 @@ class Environment:
     kernel: str = ""
     distribution: str = ""
     host: str = ""
-    """Never leaves the machine unless asked for."""
+    """Omitted from exports unless requested."""
     processor: str = ""
     memory_bytes: int = 0
     tools: Mapping[str, str] = field(default_factory=dict)
-    """Program to version, such as `mkfs.xfs` to `6.1.0`."""
+    """Version by program, such as `6.1.0` for `mkfs.xfs`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A run, finished or not, as its result file holds it."""
+    """A run, complete or not, as stored in its result file."""
 
     environment: Environment
     plan: Plan
@@ -101,39 +101,39 @@ class Result:
     failures: tuple[Failure, ...] = ()
     doubts: tuple[Doubt, ...] = ()
     discarded_rounds: tuple[int, ...] = ()
-    """Rounds that do not count, such as one in which the machine was suspended."""
+    """Rounds that do not count, such as one during which the machine was suspended."""
     finished_rounds: int = 0
-    """Number of the last round that was gone through whole; what was measured after it is part of a round."""
+    """Number of the last complete round; later figures are part of an incomplete round."""
     survivors: tuple[str, ...] | None = None
-    """Who was in the run after that round; None before the first one was finished."""
+    """Candidates still in the run after that round; None before the first complete round."""
     outcome: Outcome = "killed"
-    """`killed` when the file has no closing line, and `running` as long as its run is alive."""
+    """`killed` if the file has no closing event, and `running` while its process is alive."""
     fault: str = ""
-    """What made it fail, in a sentence."""
+    """Reason of a failure, in a sentence."""
     remedy: str = ""
-    """What the user can do about that, in a sentence."""
+    """What the user can do about the failure, in a sentence."""
     elapsed_s: float = 0.0
     throughput_series: tuple[ThroughputSeries, ...] = ()
 
     @property
     def trials(self) -> tuple[Trial, ...]:
-        """Those that have figures and count, as they were carried out."""
+        """Trials that have figures and count, in the order of their execution."""
         counted = (s for s in self.samples if s.candidate and s.round not in self.discarded_rounds)
         return tuple(dict.fromkeys(Trial(s.round, s.candidate, s.predecessor) for s in counted))
 
     @property
     def whole_rounds(self) -> int:
-        """Number of rounds that were gone through whole and count."""
+        """Number of complete rounds that count."""
         return self.finished_rounds - sum(number <= self.finished_rounds for number in self.discarded_rounds)
 
     @property
     def trial_s(self) -> float:
-        """What a trial took, with its share of the preparation; 0 where there was none."""
+        """Mean duration of a trial, including its share of the preparation; 0 without trials."""
         return self.elapsed_s / len(self.trials) if self.trials else 0.0
 
     @property
     def kept_in_memory(self) -> frozenset[str]:
-        """Candidates that kept direct writes in memory, where direct figures count: theirs say little of the disk."""
+        """Candidates that cached direct writes in memory, which makes the figures of direct workloads unreliable."""
         if not any(workload.job.direct and workload.weight > 0 for workload in self.plan.recipe.workloads):
             return frozenset()
         samples = (s for s in self.samples if s.metric == DIRECT_CACHED.name and s.value > MOST_CACHED)
@@ -141,23 +141,23 @@ class Result:
 
     @property
     def candidates_left(self) -> tuple[str, ...]:
-        """Who takes part in the next round: all but those that failed, fell behind or were skipped in whole rounds."""
+        """Candidates of the next round: all except those that failed, fell behind or were skipped in complete rounds."""
         if self.survivors is None:
             return tuple(candidate.name for candidate in self.plan.candidates)
         return self.survivors
 
     @property
     def trials_written(self) -> tuple[Sample, ...]:
-        """What the devices wrote in each trial, where the kernel counts that."""
+        """Bytes written by the devices in each trial, as far as the kernel counts them."""
         return tuple(sample for sample in self.samples if sample.metric == TRIAL_WRITTEN.name)
 
     @property
     def counted_bytes(self) -> float:
-        """What the devices wrote in all rounds, where the kernel counts that."""
+        """Bytes written by the devices in all rounds, as far as the kernel counts them."""
         counted = (TRIAL_WRITTEN.name, BARE_WRITTEN.name)
         return sum(sample.value for sample in self.samples if sample.metric in counted)
 
     @property
     def written_bytes(self) -> float:
-        """The same, and the scratch images before."""
+        """`counted_bytes` plus the writes before the first round, such as scratch images."""
         return self.plan.filled_bytes + self.counted_bytes

@@ -16,17 +16,17 @@ from fswizard.model.result import Environment, Result
 from fswizard.model.text import harmless
 
 SCHEMA = 3
-"""Earlier versions wrote schema 1, which has other kinds of lines (see `results.earlier_versions`), and schema 2, in
-which sentences are finished English."""
+"""Earlier versions wrote schema 1, with other kinds of lines (see `results.earlier_versions`), and schema 2, with
+sentences as complete English text."""
 LARGEST = float(2**63)
-"""No number of the model reaches it; a larger one, as a damaged file may have, is refused."""
+"""Upper limit for numbers, which no valid value reaches: larger ones, as in a damaged file, are refused."""
 UNREADABLE = (ValueError, OverflowError, RecursionError)
-"""What reading a line of unknown origin may raise."""
+"""Exceptions that reading a line of unknown origin may raise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """First line of a result file: what a listing needs to know without reading the rest."""
+    """First line of a result file: what a listing needs without reading the rest."""
 
     schema: int
     started: str
@@ -36,9 +36,9 @@ class Header:
     """`image`, `device` or `directory`."""
     candidates: tuple[str, ...]
     drive: str = ""
-    """Model name of the disk, or empty if unknown."""
+    """Model name of the disk; empty if unknown."""
     serial: str = ""
-    """Serial number of the disk; it never leaves the machine unless asked for."""
+    """Serial number of the disk; omitted from exports unless requested."""
 
     @classmethod
     def of(cls, plan: Plan, environment: Environment) -> Header:
@@ -52,9 +52,9 @@ Line = Header | events.Event
 
 
 def lines(result: Result, analysis: Analysis | None = None, answer: Answer | None = None) -> Iterator[Line]:
-    """What a file holds of a whole result.
+    """The lines that store a whole result.
 
-    `analysis` and `answer` are shown in the history; they are not needed to read the result.
+    `analysis` and `answer` are for the history only and not needed to read the result.
     """
     yield Header.of(result.plan, result.environment)
     yield events.RunStarted(0.0, result.plan, result.environment)
@@ -77,7 +77,7 @@ def lines(result: Result, analysis: Analysis | None = None, answer: Answer | Non
 
 
 def encoded(line: Line) -> bytes:
-    """A line as it stands in the file; its type comes first, so that a reader can pass over a line unread."""
+    """A line as stored in the file; its type comes first, so that a reader can skip a line without decoding it."""
     text = json.dumps(
         {"type": type(line).__name__, **to_json(line)}, ensure_ascii=False, allow_nan=False, separators=(",", ":")
     )
@@ -85,7 +85,7 @@ def encoded(line: Line) -> bytes:
 
 
 def parse_line(line: bytes) -> dict[str, Any]:
-    """A line's JSON object with its text made harmless; one of UNREADABLE is raised where it is none."""
+    """A line's JSON object with its text made harmless; raises one of UNREADABLE if it is not an object."""
     import msgspec
 
     try:

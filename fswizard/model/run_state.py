@@ -1,4 +1,4 @@
-"""The state of a run after any of its events: everything that is shown of a run is a field or a property of it."""
+"""The state of a run after any of its events: everything displayed of a run is a field or a property of it."""
 
 from __future__ import annotations
 
@@ -37,31 +37,31 @@ from fswizard.model.race import Race, measures
 from fswizard.model.result import Environment, Outcome, Result
 
 SERIES = 600
-"""Points of throughput that are kept."""
+"""Maximum length of `RunState.rates`."""
 LOG_ENTRIES = 2000
 LOG_OUTPUT = 20_000
-"""Characters of one program's output that are kept for the screen; its end says most."""
+"""Number of characters retained of a program's output: its end, which is the most informative part."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogNote:
-    """Something other than a program that is worth a line in the log."""
+    """A log entry about something other than a program."""
 
     kind: Literal["step", "doubt", "failed", "skipped", "discarded", "round", "end"]
     text: str
-    """Translated where it is shown."""
+    """Translated for display."""
     details: str = ""
     candidate: str = ""
-    """Whom it is about; empty for all."""
+    """Candidate that it is about; empty for all."""
 
     @property
     def words(self) -> str:
-        """In the reader's language."""
+        """The text in the user's language."""
         return f"{self.candidate}: {_(self.text)}" if self.candidate else _(self.text)
 
 
 LogEntry = CommandStarted | CommandFinished | LogNote
-"""A program that runs, or how it ended; or a note."""
+"""A running program, a finished one, or a note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,65 +69,65 @@ class RunState:
     """State of a run after the events so far."""
 
     plan: Plan
-    """The plan with the limits that count from where the run was started, or resumed."""
+    """The plan with limits that count from the start or resumption of the run."""
     result: Result
-    """What was measured so far; of a resumed run, also before."""
+    """All measured values, including those from before a resumption."""
     outlook: Outlook
-    """What the run takes in all, corrected by each round."""
+    """Estimate of the whole run, updated after each round."""
     race: Race
     at_s: float = 0.0
     began_s: float = 0.0
-    """Time of the first event since the run was started, or resumed."""
+    """Time of the first event since the run was started or resumed."""
     paused: bool = False
     step: Step | None = None
     progress: StepProgressed | None = None
-    """The last news of the step; None before any."""
+    """Latest progress of the step; None before any."""
     rate_unit: str = "B/s"
     rates: tuple[float, ...] = ()
     """Throughput of the step `measured`, oldest first."""
     measured: int = 0
-    """Number of the last step with throughput; it may be over."""
+    """Number of the last step with throughput, which may have ended."""
     run_fraction: float = 0.0
-    """Share of the whole run that is done if it takes all its time, 0 to 1."""
+    """Completed share of the whole run, 0 to 1, assuming that it takes all its time."""
     analysis: Analysis | None = None
     first_look: Mapping[str, float] = field(default_factory=dict)
-    """Bytes per second of each candidate in the look before the rounds; empty where there was none."""
+    """Bytes per second by candidate in the first look; empty without one."""
     order_before: tuple[str, ...] = ()
-    """Candidates as they stood a round earlier, best first."""
+    """Candidates in their order a round earlier, best first."""
     more: MoreTime | None = None
     log: tuple[LogEntry, ...] = ()
     skipped: tuple[str, ...] = ()
-    """Candidates that the user left out."""
+    """Candidates that the user skipped."""
     rounds_began_s: float | None = None
-    """Time of the first step of a round since the run was started, or resumed; None before it."""
+    """Time of the first step of a round since the run was started or resumed; None before it."""
     trial: tuple[int, str] = (0, "")
     """Round and candidate of the last trial."""
     trials: int = 0
-    """Trials begun since the run was started, or resumed."""
+    """Number of trials begun since the run was started or resumed."""
     before_bytes: float = 0.0
-    """What the devices had written in rounds before the run was resumed."""
+    """Bytes written by the devices in rounds before the run was resumed."""
     ended: RunEnded | None = None
-    """None while the run goes on."""
+    """None while the run continues."""
 
     @classmethod
     def of(cls, plan: Plan, earlier: Result | None = None) -> RunState:
-        """Before the first event; `earlier` is the run that this one resumes."""
+        """The state before the first event; `earlier` is the run that this one resumes."""
         result = earlier or Result(Environment("", ""), plan)
         return cls(plan, result, expected(plan, earlier), Race.of(plan, result), before_bytes=result.counted_bytes)
 
     @property
     def elapsed_s(self) -> float:
-        """Time since the run was started, or resumed."""
+        """Time since the run was started or resumed."""
         return self.at_s - self.began_s
 
     @property
     def left_s(self) -> float:
-        """What is left of the run at most, as it looks now."""
+        """Maximum remaining time of the run, as currently estimated."""
         return 0.0 if self.ended else max(0.0, self.outlook.most_s - self.elapsed_s)
 
     @property
     def outcome(self) -> Outcome | None:
-        """None while the run goes on."""
+        """None while the run continues."""
         return self.ended.outcome if self.ended else None
 
     @property
@@ -139,17 +139,17 @@ class RunState:
 
     @property
     def fraction(self) -> float | None:
-        """Share of the step that is done, 0 to 1; None if unknown."""
+        """Completed share of the step, 0 to 1; None if unknown."""
         return self.progress.fraction if self.progress else 0.0 if self.step else None
 
     @property
     def lap_step(self) -> Step | None:
-        """The step, where it measures a candidate."""
+        """The current step if it measures a candidate, else None."""
         return self.step if measures(self.step) else None
 
     @property
     def standing(self) -> tuple[Ratio, ...]:
-        """One ratio for each candidate, best first, also for those that have no figures yet."""
+        """One ratio per candidate, best first, including candidates without figures."""
         judged = self.analysis.standing if self.analysis else ()
         names = {ratio.candidate for ratio in judged}
         failed = {failure.candidate: failure.text for failure in self.result.failures}
@@ -166,14 +166,14 @@ class RunState:
 
     @property
     def alive(self) -> int:
-        """How many candidates take part in what is to come."""
+        """Number of candidates that are still measured."""
         if self.ended:
             return 0
         gone = {*self.skipped, *(failure.candidate for failure in self.result.failures)}
         return sum(name not in gone for name in self.plan.with_new(self.result.candidates_left))
 
     def out(self, candidate: str) -> str:
-        """Why a candidate is no longer measured, in a word; empty while it is."""
+        """Why a candidate is no longer measured, in a word; empty if it still is."""
         if candidate in self.skipped:
             return N_("skipped")
         failed = any(failure.candidate == candidate for failure in self.result.failures)
@@ -217,7 +217,7 @@ class RunState:
         return state._logged(note) if note else state
 
     def _started(self, event: RunStarted) -> RunState:
-        """The run is started, or resumed: its limits count from here."""
+        """Apply the start or resumption of the run: its limits count from here."""
         plan, result = event.plan, self.result
         if not result.environment.started:
             return replace(self, plan=plan, result=replace(result, environment=event.environment, plan=plan),
@@ -238,7 +238,7 @@ class RunState:
         )
 
     def _began(self, step: Step) -> RunState:
-        """A step begins, and with it perhaps a trial."""
+        """Apply the beginning of a step, which may begin a trial."""
         state, trial = replace(self, step=step, progress=None), (step.round, step.candidate)
         if not all(trial) or trial == self.trial:
             return state
@@ -256,7 +256,7 @@ class RunState:
         return replace(state, rates=rates, measured=event.step, rate_unit=event.rate_unit)
 
     def _finished(self, event: CommandFinished) -> RunState:
-        """A program ended: in the log that takes the place of its start."""
+        """Apply the end of a program: in the log it replaces the start of that program."""
         done = replace(event, output=event.output[-LOG_OUTPUT:])
         for number in reversed(range(len(self.log))):
             entry = self.log[number]
@@ -265,7 +265,7 @@ class RunState:
         return self._logged(done)
 
     def _round_over(self) -> RunState:
-        """What the run takes in all, as its trials so far took."""
+        """Update the estimate of the whole run from its trials so far."""
         if self.rounds_began_s is None or not self.trials:
             return self
         plan, result = self.plan, self.result
@@ -286,7 +286,7 @@ class RunState:
 
 
 def _note(event: Event) -> LogNote | None:
-    """The line of the log for an event other than a program's."""
+    """The log entry for an event, except for events of programs."""
     note = None
     match event:
         case StepStarted(step=step):

@@ -1,8 +1,8 @@
-"""What may be said of a machine to others: texts are built from words of this program and names of known forms.
+"""Anonymised texts for sharing, built from words of this program and names of known forms.
 
-A word is shared if it occurs in this program's own files or in the translation that is spoken, is a small number with
-its unit, or is a name of a form that was checked. Every other word becomes `…`. So serial numbers, labels, mount
-points, host and user names cannot get in, whichever field they are in.
+A word is shared if it occurs in this program's files or in the active translation, is a small number with its unit, or
+is a name of a verified form. Every other word becomes `…`. So serial numbers, labels, mount points, host and user names
+cannot leak, whatever field contains them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from fswizard import language
 
 LEFT_OUT = "…"
-"""Replaces a word that may not be shared."""
+"""Replacement for a word that may not be shared."""
 UNITS = frozenset(
     {"B", "kB", "KB", "MB", "GB", "TB", "PB", "KiB", "MiB", "GiB", "TiB", "k", "K", "M", "G", "T", "d"}
     | {"s", "ms", "us", "µs", "ns", "min", "m", "h", "x", "th", "nd", "rd", "st"}
@@ -25,7 +25,7 @@ UNITS = frozenset(
 _KANJI = "\u3005-\u3007\u3040-\u30ff\u3400-\u9fff"
 _LETTER = rf"[^\W_{_KANJI}]"
 _RUN = re.compile(rf"{_LETTER}+|[{_KANJI}]+")
-"""A word or number; what stands between is punctuation. Japanese puts no spaces around words."""
+"""A word or number; everything else is punctuation. Japanese puts no spaces around words."""
 _EDGES = "`'\"“”’()[]{}<>,;:!?|*.…"
 _NUMBER = re.compile(r"(?:v|rc)?(\d{1,6})([^\W\d_]{0,3})")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?)?")
@@ -38,7 +38,7 @@ _MAKERS = (
     "SSSTC STEC Synology T-Force Team Timetec Toshiba Transcend UDSS UMIS VBox Verbatim Virtual VMware WD WDC XPG "
     "YMTC Zhitai"
 )
-"""Makers, and what they sell as a case: the first words of models' names."""
+"""Makers of disks and enclosures: the first words of model names."""
 _PRODUCT = (
     r"[A-Z]{1,6}\d[A-Z0-9]{2,15}(?:[- /][A-Z0-9]{1,12}){0,3}|"
     r"[CM]\d{1,3}-CT[A-Z0-9]{4,16}|Micron_\d{4}_MTFD[A-Z0-9]{4,12}"
@@ -50,7 +50,7 @@ _SERIES = (
     "Legend Light Media Mobile Momentus Neo NVMe One Passport Plus Portable Premium Pro Purple Pulse Red Rocket Savvio "
     "SkyHawk Slim Solid State Super Technology Touch Ultra Ultrastar Vertex Black Blue Gold Gen Gb GB TB"
 )
-"""Words of models' names that are not in capitals alone."""
+"""Words of model names that are not all in capitals."""
 _FOLLOWS = rf"[ -]?[A-Z0-9][A-Z0-9.+()-]*| (?:{'|'.join(map(re.escape, _SERIES.split()))})"
 MODEL = re.compile(rf"(?i:{'|'.join(_MAKERS.split())})(?:{_FOLLOWS}){{0,7}}|{_PRODUCT}")
 FIRMWARE = re.compile(r"[A-Z0-9][A-Z0-9._-]{1,11}")
@@ -81,9 +81,9 @@ _PROCESSOR = re.compile(
 
 
 def sentence(text: str, names: Mapping[str, str] | None = None) -> str:
-    """The text with `…` in place of every word that may not be said.
+    """The text with `…` in place of every word that may not be shared.
 
-    `names` are texts that were checked, such as candidates and the disk's model, with what is said for each.
+    `names` are verified texts, such as candidates and the disk's model, with their replacement.
     """
     if not names:
         return _sayable(text)
@@ -104,7 +104,7 @@ def _sayable(text: str) -> str:
 
 
 def _left_out(chunk: str) -> str:
-    """With its punctuation, so that a sentence still ends."""
+    """`…` with the punctuation around the word, so that a sentence still ends."""
     body = chunk.strip(_EDGES)
     before, _, after = chunk.partition(body)
     return f"{before}{LEFT_OUT}{after}"
@@ -127,7 +127,7 @@ def _known(run: str) -> bool:
 
 @cache
 def _made_of(run: str, words: frozenset[str]) -> bool:
-    """Whether a text without spaces is a chain of words of the program."""
+    """Whether a text without spaces is a concatenation of words of the program."""
     ends = {0}
     for end in range(1, len(run) + 1):
         if any(run[begin:end] in words for begin in ends):
@@ -137,8 +137,7 @@ def _made_of(run: str, words: frozenset[str]) -> bool:
 
 @cache
 def _vocabulary(_spoken: str) -> tuple[frozenset[str], frozenset[str]]:
-    """All words of the program's own files and of the language that is spoken, in lower case, and all of their texts
-    that contain a slash."""
+    """All words of the program's files and of the active language, in lower case, and all their texts with a slash."""
     words: set[str] = set()
     paths: set[str] = set()
     package = resources.files("fswizard")
@@ -158,7 +157,7 @@ def _texts(folder: Traversable) -> Iterable[str]:
 
 
 def model_name(text: str, *secrets: str) -> str:
-    """The name of a disk's model; empty if it doesn't look like one or contains one of `secrets`."""
+    """A model name; empty if it doesn't look like one or contains one of `secrets`."""
     name = text.strip()
     one = re.sub(r"^(\d{1,3} × |simulated )", "", " ".join(name.split()))
     known = len(name) <= 40 and (MODEL.fullmatch(one) or sentence(one) == one)
@@ -166,13 +165,13 @@ def model_name(text: str, *secrets: str) -> str:
 
 
 def firmware_name(text: str, *secrets: str) -> str:
-    """A version of a disk's firmware; empty if it doesn't look like one or contains one of `secrets`."""
+    """A firmware version; empty if it doesn't look like one or contains one of `secrets`."""
     name = text.strip()
     return name if FIRMWARE.fullmatch(name) and not _holds(name, secrets) else ""
 
 
 def kernel_release(text: str) -> str:
-    """A kernel's version as far as distributions name theirs: `6.1.0-18-amd64`; empty if it doesn't look like one."""
+    """A kernel version as named by distributions: `6.1.0-18-amd64`; empty if it doesn't look like one."""
     said: list[str] = []
     for part in re.split(r"([-+.~_])", text.strip()):
         if (said and said[-1] not in "-+.~_" and part in "-+.~_") or _FLAVOUR.fullmatch(part):
@@ -189,7 +188,7 @@ def distribution_name(text: str) -> str:
 
 
 def processor_name(text: str) -> str:
-    """The name of a processor as far as its words are known; empty where none is."""
+    """The name of a processor up to its first unknown word."""
     said: list[str] = []
     for word in text.split():
         if not _PROCESSOR.fullmatch(re.sub(r"\((?:R|TM)\)", "", word)):
@@ -199,12 +198,12 @@ def processor_name(text: str) -> str:
 
 
 def kernel_name(text: str) -> str:
-    """The kernel's name of a disk, such as `nvme0n1`; empty if it doesn't look like one."""
+    """The kernel name of a disk, such as `nvme0n1`; empty if it doesn't look like one."""
     return text if _KERNEL_NAME.fullmatch(text) else ""
 
 
 def usb_identifier(text: str) -> str:
-    """Vendor and product number of a USB device's name, such as `152d:0578`; empty where there are none."""
+    """Vendor and product number at the end of a USB device's name, such as `152d:0578`; empty if there are none."""
     match = re.search(r"\(([0-9a-f]{4}:[0-9a-f]{4})\)$", text)
     return match[1] if match else ""
 

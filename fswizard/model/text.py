@@ -1,4 +1,4 @@
-"""The border where text from outside (model names, labels, paths, programs' output) becomes harmless."""
+"""Sanitising of text from outside: model names, labels, paths, and output of programs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _PLAIN = str.maketrans("│┼├┤●◂▸─×–±…µ·−▲▼▽═○
 
 
 def safe(text: str | bytes) -> str:
-    """Return `text` with control, bidirectional, invisible and invalid characters shown escaped.
+    """`text` with control, bidirectional, invisible and invalid characters escaped.
 
-    The result is one line that can be printed on any terminal. It is not escaped for any markup:
-    widgets get it with `markup=False`, and every report format escapes for itself.
+    The result is one line that can be printed on any terminal. It is not escaped for any markup: widgets get it with
+    `markup=False`, and every report format escapes for itself.
     """
     if isinstance(text, bytes):
         text = text.decode("utf-8", "backslashreplace")
@@ -25,25 +25,25 @@ def safe(text: str | bytes) -> str:
 
 
 def safe_lines(text: str | bytes) -> str:
-    """Like `safe`, but line ends and tabs stay: for the output of programs."""
+    """Like `safe`, but keeps line ends and tabs: for the output of programs."""
     if isinstance(text, bytes):
         text = text.decode("utf-8", "backslashreplace")
     return "\n".join("\t".join(safe(part) for part in line.split("\t")) for line in text.split("\n"))
 
 
 def cells(text: str) -> int:
-    """Columns that `text` takes on a terminal."""
+    """Number of terminal columns that `text` takes."""
     if text.isascii():
         return len(text)
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 CAPITAL_NOUNS = frozenset({"de", "lb"})
-"""Languages in which nouns begin with a capital wherever they stand."""
+"""Languages that capitalise nouns everywhere."""
 
 
 def mid_sentence(title: str) -> str:
-    """A title within a sentence, in the reader's language: names such as SQLite, and words of others, keep capitals."""
+    """A title within a sentence, in the user's language: names such as SQLite and acronyms keep their capitals."""
     title = _(title)
     if chosen() in CAPITAL_NOUNS:
         return title
@@ -51,9 +51,9 @@ def mid_sentence(title: str) -> str:
 
 
 def harmless(value: Any, key: str = "") -> Any:
-    """Values as JSON and TOML have them, with all text in them made safe.
+    """JSON or TOML values with all text made safe.
 
-    `details` and `output`, which programs printed, may be several lines.
+    Values of `details` and `output`, which programs printed, may have several lines.
     """
     if isinstance(value, str):
         return safe_lines(value) if key in ("details", "output") else safe(value)
@@ -74,5 +74,5 @@ def _escape(character: str) -> str:
 
 
 def plain(text: str) -> str:
-    """The same text or drawing in ASCII, for terminals and forums that know nothing else."""
+    """The same text or drawing in ASCII, for terminals and forums without Unicode."""
     return text.translate(_PLAIN).encode("ascii", "replace").decode()

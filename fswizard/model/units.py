@@ -1,4 +1,4 @@
-"""Sizes, durations and ratios as people write them, in the reader's language; and as programs read them, and back.
+"""Sizes, durations and ratios as text in the user's language, and for programs, and parsed from text.
 
 `binary_size_text` is for programs.
 """
@@ -12,8 +12,8 @@ from fswizard.language import N_, _, n_, number
 
 _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
 BINARY, DECIMAL = 1024, 1000
-"""Sizes of images, files, blocks and memory are powers of the first. What disks hold and what is written to them is
-counted in powers of the other."""
+"""Sizes of images, files, blocks and memory are powers of `BINARY`; capacities of disks and bytes written to them use
+`DECIMAL`."""
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _DECIMAL_SIZES = (
     N_("{number} B"), N_("{number} kB"), N_("{number} MB"), N_("{number} GB"), N_("{number} TB"), N_("{number} PB"),
@@ -26,8 +26,8 @@ _MEASURED_TIMES = ((1, N_("{number} s")), (1e3, N_("{number} ms")), (1e6, N_("{n
 
 
 def parse_size(text: str, step: int = BINARY) -> int:
-    """Bytes for `2G`, `512MiB`, `1.5 T` or `4096`: powers of 1024, as in fio and mkfs, or of `step` where no unit such
-    as MiB says so. ValueError otherwise."""
+    """Bytes for `2G`, `512MiB`, `1.5 T` or `4096`. Units such as MiB are powers of 1024, others, as in fio and mkfs,
+    powers of `step`. Raises ValueError otherwise."""
     match = re.fullmatch(r"\s*(\d{1,18}(?:\.\d{1,6})?)\s*([KMGTP]?)(iB|B)?\s*", text, re.ASCII | re.IGNORECASE)
     if match is None:
         raise ValueError(_("'{text}' is not a size; write a number and a unit, such as 512M or 2G", text=text))
@@ -38,7 +38,7 @@ def parse_size(text: str, step: int = BINARY) -> int:
 
 
 def parse_duration(text: str) -> float:
-    """Seconds for `90s`, `10m` or `1h30m`. ValueError otherwise."""
+    """Seconds for `90s`, `10m` or `1h30m`. Raises ValueError otherwise."""
     cleaned = text.strip().lower()
     if re.fullmatch(r"\d+", cleaned, re.ASCII):
         raise ValueError(_("'{number}' has no unit; write {number}s or {number}m", number=cleaned))
@@ -55,7 +55,7 @@ def size_text(size_bytes: float) -> str:
 
 
 def binary_text(size_bytes: int) -> str:
-    """`2 GiB`, `15.6 GiB`: for memory and images, whose sizes are powers of 1024."""
+    """`2 GiB`, `15.6 GiB`: for memory and images, which have sizes in powers of 1024."""
     value, message = _scaled(size_bytes, 1024, _BINARY_SIZES)
     return _(message, number=number(f"{value:.3g}"))
 
@@ -69,7 +69,7 @@ def _scaled(value: float, step: int, messages: tuple[str, ...]) -> tuple[float, 
 
 
 def binary_size_text(size_bytes: int, step: int = BINARY) -> str:
-    """A size as `parse_size` reads it with that step, exactly where a unit divides it: `2G`, `1536M`."""
+    """A size as read by `parse_size` with that step, in the largest unit that divides it: `2G`, `1536M`."""
     for power, unit in ((4, "T"), (3, "G"), (2, "M"), (1, "K")):
         if size_bytes and size_bytes % step**power == 0:
             return f"{size_bytes // step**power}{unit}"
@@ -96,7 +96,7 @@ def three_digits(value: float) -> str:
 
 
 def seconds_text(seconds: float) -> str:
-    """`850 µs`, `3.10 ms`, `12.3 s`, `25 h 20 min`: a duration that was measured."""
+    """A measured duration: `850 µs`, `3.10 ms`, `12.3 s`, `25 h 20 min`."""
     if seconds >= 119.5:
         return duration_text(seconds)
     factor, message = next((time for time in _MEASURED_TIMES if seconds * time[0] >= 0.9995), _MEASURED_TIMES[-1])
@@ -104,7 +104,7 @@ def seconds_text(seconds: float) -> str:
 
 
 def stall_text(seconds: float) -> str:
-    """`0.5 s`: as exact as it is felt. What nobody feels is as in `seconds_text`."""
+    """`0.5 s`: a stall in tenths of a second; imperceptible ones as in `seconds_text`."""
     return _("{number} s", number=number(f"{seconds:.1f}")) if 0.095 <= seconds < 9.95 else seconds_text(seconds)
 
 
@@ -120,7 +120,7 @@ def count_text(value: float) -> str:
 def figure_text(value: float, unit: str, counts: str = "") -> str:
     """A measured figure in three digits with its unit: `412 MB/s`, `1,160/s`, `3.10 ms`.
 
-    `counts` is what a rate counts: `1,160 saves/s`.
+    `counts` is the unit counted by a rate: `1,160 saves/s`.
     """
     match unit:
         case "B":
@@ -141,7 +141,7 @@ def share_text(share: float) -> str:
 
 
 def ratio_text(ratio: float) -> str:
-    """Two decimals, so that ratios below each other can be compared; `12.3` and `0.012` where those say too little."""
+    """Two decimals, for columns of ratios; three significant digits (`12.3`, `0.012`) if that says too little."""
     if ratio >= 9.995 or ratio <= 0:
         return three_digits(ratio)
     digits = 2 if ratio >= 0.0995 else min(9, 1 - math.floor(math.log10(ratio)))
@@ -149,10 +149,10 @@ def ratio_text(ratio: float) -> str:
 
 
 def speed_text(ratio: float, unit: str = "s") -> str:
-    """A ratio as people say it: `11 % faster`, `2.1× as fast`, `3× slower`, `as fast`.
+    """A ratio in everyday language: `11 % faster`, `2.1× as fast`, `3× slower`, `as fast`.
 
-    `unit` is that of the figures. What takes 20 % longer than another is 20 % slower, and the other 20 % faster, but
-    114 MB/s are 26 % slower than 154.
+    `unit` is that of the figures: a duration 20 % longer is 20 % slower, and the other 20 % faster, but 114 MB/s are 26
+    % slower than 154.
     """
     factor = max(ratio, 1 / ratio)
     if factor >= 1.995:
