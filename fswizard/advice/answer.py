@@ -265,7 +265,7 @@ def _open(choice: Choice, doubts: Doubts, tables: Tables) -> Answer:
         verdict = _("Not settled: figures vary too much from round to round")
     else:
         # A rate is slower by other percents than it is faster, so the direction is that of the comparisons below.
-        pair = ratio.turned() if ratio.candidate == name else ratio
+        pair = ratio.inverted() if ratio.candidate == name else ratio
         share = pair.reach
         if choice.unit == "1/s" and share < 0.995 and pair.low and pair.high:
             share = max(pair.high - 1, 1 - pair.low)

@@ -66,7 +66,7 @@ class Choice:
 
     def by_test(self, rival: str) -> list[tuple[Workload, Ratio]]:
         """The tests in which the first choice was compared with a rival, and its ratio to that."""
-        parts = [(test, self.analysis.part(self.names[0], rival, test.name)) for test in self.tests]
+        parts = [(test, self.analysis.at_workload(self.names[0], rival, test.name)) for test in self.tests]
         return [(test, ratio) for test, ratio in parts if ratio]
 
     @property
@@ -98,7 +98,7 @@ def choose(result: Result, analysis: Analysis) -> Choice:
     candidates = [plan.candidate(name) for name in measured]
     lacking = {candidate.name: needs for candidate in candidates if (needs := candidate.lacking(plan.needs))}
     unsafe = {candidate.name: risky for candidate in candidates if (risky := candidate.unsafe_options)}
-    in_memory = [name for name in measured if name in result.kept_in_memory]
+    in_memory = [name for name in measured if name in result.cached_in_memory]
     if in_memory == measured:
         in_memory = []  # they can still be compared with each other
     excluded = {*lacking, *unsafe, *in_memory}
@@ -137,7 +137,7 @@ def torn_between(choice: Choice, one: str, other: str) -> tuple[Workload, Worklo
     faster: dict[str, Workload] = {}
     slower: dict[str, Workload] = {}
     for test in choice.tests:
-        part = choice.analysis.part(one, other, test.name)
+        part = choice.analysis.at_workload(one, other, test.name)
         if part and part.verdict == "faster":
             faster.setdefault(test.job.activity, test)
         if part and part.verdict == "slower":

@@ -65,9 +65,9 @@ class Narration:
             self.say(f"{standing}  {more}".rstrip())
         elif isinstance(entry, LogNote) and news:
             if entry.kind == "step":
-                self._step = entry.words
+                self._step = entry.display_text
             if entry.kind != "step" or not self._moves:
-                self.say(entry.words)
+                self.say(entry.display_text)
 
     def say(self, text: str) -> None:
         """Write a line, for an event or not."""

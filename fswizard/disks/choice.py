@@ -20,7 +20,7 @@ from fswizard.errors import FswizardError, Refused, UsageError
 from fswizard.filesystems.commands import IMAGE_UNIT_BYTES
 from fswizard.language import N_, _, joined
 from fswizard.model.drive import Drive
-from fswizard.model.estimates import brought
+from fswizard.model.estimates import scratch_bytes
 from fswizard.model.plan import Member, Plan, Target
 from fswizard.model.recipe import Recipe
 from fswizard.model.text import safe
@@ -118,10 +118,10 @@ def plan_target(
     `drive` is the one for images without a directory. Raises UsageError if the target is impossible, and Refused if
     data could be lost.
     """
-    brought_bytes = brought(workload.job for workload in recipe.workloads)
+    scratch_bytes_needed = scratch_bytes(workload.job for workload in recipe.workloads)
     paths = (chosen.path, *chosen.others)
     if chosen.kind != "image":
-        locations.require_scratch_space(brought_bytes)
+        locations.require_scratch_space(scratch_bytes_needed)
     if chosen.kind == "device":
         return _plan_devices(paths, chosen.serial, recipe)
     if chosen.kind == "directory":
@@ -139,7 +139,7 @@ def plan_target(
             ),
             _("It needs {image} or more.", image=binary_size_text(recipe.image_bytes)),
         )
-    kinds = locations.require_space(directories, size_bytes, brought_bytes)
+    kinds = locations.require_space(directories, size_bytes, scratch_bytes_needed)
     size_bytes -= size_bytes % IMAGE_UNIT_BYTES
     members = [Member(directory, size_bytes, kind) for directory, kind in zip(directories, kinds)]
     return Target.of("image", members), (), None

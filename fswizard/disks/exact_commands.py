@@ -46,8 +46,8 @@ def planned_commands(
     if target.kind == "directory":
         return tuple(work)
     make, end = (_making_as_user, _ending_as_user) if by_udisks else (making, ending)
-    images = tuple(device.replace("DEVICE", "IMAGE") for device in target.stand_ins)
-    devices = images if by_udisks else target.stand_ins
+    images = tuple(device.replace("DEVICE", "IMAGE") for device in target.placeholders)
+    devices = images if by_udisks else target.placeholders
     files, aged_images = dict(zip(devices, images)), dict[str, str]()
     lines: list[PlannedCommand] = []
     if target.kind == "image":

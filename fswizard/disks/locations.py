@@ -15,9 +15,9 @@ from fswizard.drives.machine import mount_of, mounts
 from fswizard.errors import Refused, UsageError
 from fswizard.filesystems import mounted_as
 from fswizard.language import _
+from fswizard.model.directory_names import short_names
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate, Filesystem
-from fswizard.model.places import short_names
 from fswizard.model.text import safe
 from fswizard.model.units import binary_text, size_text
 from fswizard.results import state_directory

@@ -29,7 +29,7 @@ def layouts() -> Mapping[str, Layout]:
 
 def layouts_of(maker: str) -> dict[str, Layout]:
     """Those that `md`, `luks`, `zfs` or `btrfs` makes, by the word that names them there."""
-    return {layout.word: layout for layout in layouts().values() if layout.maker == maker}
+    return {layout.level_name: layout for layout in layouts().values() if layout.maker == maker}
 
 
 def parse_array(maker: str, tokens: Sequence[str]) -> Array:

@@ -85,7 +85,7 @@ class Ratio:
         """Largest difference that the interval allows, as a share (0.08 is 8 %); infinite without an interval."""
         return max(self.high, 1 / self.low) - 1 if self.low and self.high else math.inf
 
-    def turned(self) -> Ratio:
+    def inverted(self) -> Ratio:
         """The inverse comparison, with candidate and baseline exchanged."""
         opposite: Mapping[Verdict, Verdict] = {"faster": "slower", "slower": "faster"}
         return replace(
@@ -150,14 +150,14 @@ class Analysis:
     def pair(self, one: str, other: str) -> Ratio | None:
         """Overall ratio of `one` to `other`; None if they were not compared."""
         known = next((r for r in self.pairs if {r.candidate, r.baseline} == {one, other}), None)
-        return known.turned() if known and known.candidate != one else known
+        return known.inverted() if known and known.candidate != one else known
 
-    def part(self, candidate: str, other: str, workload: str) -> Ratio | None:
-        """Ratio of two candidates at one workload. None unless one of the two is the baseline and both have a figure."""
+    def at_workload(self, candidate: str, other: str, workload: str) -> Ratio | None:
+        """Ratio of two candidates at one workload. None unless one of them is the baseline and both have figures."""
         for ratio in (self.of(candidate, workload), self.of(other, workload)):
             if ratio is not None and {ratio.candidate, ratio.baseline} == {candidate, other}:
                 compared = ratio.verdict != "failed" and ratio.ratio > 0 and candidate != other
-                return (ratio if ratio.candidate == candidate else ratio.turned()) if compared else None
+                return (ratio if ratio.candidate == candidate else ratio.inverted()) if compared else None
         return None
 
     def dependence(self, one: str, other: str) -> Dependence | None:

@@ -60,8 +60,8 @@ def from_json(kind: type[T], data: Any) -> T:
         with _LOCK:
             return msgspec.convert(data, kind, dec_hook=one_of_several)
     except ValueError as error:
-        reason, _, place = str(error).partition(" - at `$")
-        raise ValueError(f"{kind.__name__}{place.rstrip('`')}: {reason}") from None
+        reason, _, path = str(error).partition(" - at `$")
+        raise ValueError(f"{kind.__name__}{path.rstrip('`')}: {reason}") from None
 
 
 def _objects(data: Any) -> Iterator[dict[str, Any]]:

@@ -58,7 +58,7 @@ class SmrVerdict:
     advice: tuple[str, ...] = ()
     """How to learn more, or what to know before choosing a filesystem."""
 
-    def words(self, *, flash: bool = False) -> str:
+    def description(self, *, flash: bool = False) -> str:
         """`SMR, drive-managed`. Zones of flash (`flash`) are not shingles and are called zones."""
         if flash and self.kind in ("host-managed", "host-aware"):
             return _("{kind} zones", kind=self.kind)
@@ -71,7 +71,7 @@ class SmrVerdict:
 
     def sentence(self, *, flash: bool = False) -> str:
         """`SMR, drive-managed (strong evidence)`."""
-        verdict = self.words(flash=flash)
+        verdict = self.description(flash=flash)
         return _("{verdict} ({certainty})", verdict=verdict, certainty=self.certainty) if self.certainty else verdict
 
     def sign(self, piece: Evidence) -> str:

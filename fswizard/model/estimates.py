@@ -73,9 +73,9 @@ def room(jobs: Iterable[Job]) -> int:
     return sum({name: size for job in jobs for name, size in job.leaves}.values())
 
 
-def brought(jobs: Iterable[Job]) -> int:
+def scratch_bytes(jobs: Iterable[Job]) -> int:
     """Space in bytes that a recipe's jobs occupy in the scratch directory, outside the measured filesystem."""
-    return sum({name: size for job in jobs for name, size in job.brings}.values())
+    return sum({name: size for job in jobs for name, size in job.scratch_files}.values())
 
 
 def least_image_bytes(jobs: Iterable[Job]) -> float:

@@ -89,22 +89,22 @@ class Keys:
             name = table.get("name")
             yield self.inner(table, f"{key} {count}" + (f" ({name[:40]})" if isinstance(name, str) else ""))
 
-    def read(self, kind: Callable[..., T], *, further: bool = False, **given: Any) -> T:
-        """Read the table into an object; `given` are fields without keys.
+    def read(self, kind: Callable[..., T], *, more_keys: bool = False, **keyless: Any) -> T:
+        """Read the table into an object; `keyless` are fields without keys.
 
-        Raises UsageError with file and key for an invalid value, a missing key or, unless `further` keys of the table
+        Raises UsageError with file and key for an invalid value, a missing key or, unless `more_keys` keys of the table
         are read later, an unknown key.
         """
         keys = _keys(kind)
         self._known += keys
-        values = dict(given)
+        values = dict(keyless)
         for key, (field, hint) in keys.items():
             if key in self.table:
                 values[field.name] = self._value(key, hint)
             elif field.default is dataclasses.MISSING:
                 self._refuse(_("{where}: '{key}' is missing.", where=self._where, key=key))
         for key in self.table:
-            if key not in self._known and not further:
+            if key not in self._known and not more_keys:
                 text = _("{where}: '{key}' is not a known key{near}.",
                          where=self._where, key=key[:60], near=nearest(key, self._known))  # fmt: skip
                 self._refuse(text)
@@ -135,10 +135,10 @@ class Keys:
     def error(self, key: str, expected: str) -> UsageError:
         """The error for an invalid value of a key."""
         value = self.table.get(key)
-        given = _("a table of its own") if isinstance(value, dict) else repr(value)[:60]
+        text = _("a table of its own") if isinstance(value, dict) else repr(value)[:60]
         return UsageError(
             _("{where}: '{key}' must be {expected}, not {given}.",
-              where=self._where, key=key, expected=expected, given=given)
+              where=self._where, key=key, expected=expected, given=text)
         )  # fmt: skip
 
 

@@ -73,7 +73,7 @@ class Layout:
         return not (self.pairs and members % 2)
 
     @property
-    def word(self) -> str:
+    def level_name(self) -> str:
         """Its name without the maker: `raid5`, `raidz`, `raid1`; empty if the maker has only one layout."""
         return self.name.partition(":")[2]
 

@@ -84,7 +84,7 @@ class Target:
         return all(member.identifier for member in self.members)
 
     @property
-    def stand_ins(self) -> tuple[str, ...]:
+    def placeholders(self) -> tuple[str, ...]:
         """Placeholders for the devices in commands that are displayed before the devices are known."""
         if not self.others:
             return ("DEVICE",)

@@ -47,7 +47,7 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
-class Lap:
+class Measurement:
     """One candidate at one workload in one round."""
 
     curve: Curve = Curve()
@@ -65,7 +65,7 @@ class Lane:
     """A workload with all measurements of it. Compared by identity, so that drawings of it can be cached."""
 
     workload: Workload
-    laps: Mapping[Trial, Lap] = field(default_factory=dict)
+    measurements: Mapping[Trial, Measurement] = field(default_factory=dict)
     """In order of measurement."""
     bare: float | None = None
     """Figure of the bare device, if measured."""
@@ -79,37 +79,37 @@ class Lane:
     @property
     def best(self) -> float:
         """The highest speed so far; 0 before there is one."""
-        return max((self.speed(lap.figure) for lap in self.laps.values()), default=0.0)
+        return max((self.speed(measurement.figure) for measurement in self.measurements.values()), default=0.0)
 
     @property
     def shaped(self) -> bool:
         """Whether the figure is the result of the curve, so that the curve can represent it."""
         return self.workload.metric.unit != "s" or self.workload.metric in (DURATION, RETURNED)
 
-    def level(self, lap: Lap) -> float:
+    def level(self, measurement: Measurement) -> float:
         """Speed of a measurement relative to the best so far; 0 if unknown.
 
         While it is in progress, the rate is converted by the ratio of figure to rate of the latest complete
         measurement.
         """
         best = self.best
-        if lap.failed:
+        if measurement.failed:
             return 0.0
-        if speed := self.speed(lap.figure):
+        if speed := self.speed(measurement.figure):
             return speed / best
         if not best:
-            return 1.0 if lap.curve.mean else 0.0
-        for other in reversed(list(self.laps.values())):
-            if other.figure and other.curve.unit == lap.curve.unit and other.curve.mean:
-                return lap.curve.mean * self.speed(other.figure) / other.curve.mean / best
+            return 1.0 if measurement.curve.mean else 0.0
+        for other in reversed(list(self.measurements.values())):
+            if other.figure and other.curve.unit == measurement.curve.unit and other.curve.mean:
+                return measurement.curve.mean * self.speed(other.figure) / other.curve.mean / best
         return 0.0
 
     def figures(self, discarded: Collection[int] = ()) -> dict[str, float]:
         """Median by candidate over the rounds that count, best first."""
         figures: dict[str, list[float]] = {}
-        for (number, candidate), lap in self.laps.items():
-            if lap.figure is not None and not lap.failed and number not in discarded:
-                figures.setdefault(candidate, []).append(lap.figure)
+        for (number, candidate), measurement in self.measurements.items():
+            if measurement.figure is not None and not measurement.failed and number not in discarded:
+                figures.setdefault(candidate, []).append(measurement.figure)
         medians = {name: statistics.median(values) for name, values in figures.items()}
         return dict(sorted(medians.items(), key=lambda item: -self.speed(item[1])))
 
@@ -136,7 +136,7 @@ class Race:
     @property
     def trials(self) -> tuple[Trial, ...]:
         """All trials so far, in order of measurement within each round."""
-        return tuple(dict.fromkeys(trial for lane in self.lanes for trial in lane.laps))
+        return tuple(dict.fromkeys(trial for lane in self.lanes for trial in lane.measurements))
 
     def after(self, event: Event, step: Step | None = None) -> Race:
         """The race after `event`, which belongs to `step`; unchanged by events that do not concern it."""
@@ -146,14 +146,14 @@ class Race:
                 race = self._with(new, curve=Curve())
             case StepProgressed(step=number, rate=float(rate), rate_unit=unit, preparing=False):
                 if step is not None and step.number == number and measures(step):
-                    race = self._with(step, curve=self._lap(step).curve.plus(rate, unit))
+                    race = self._with(step, curve=self._measurement(step).curve.plus(rate, unit))
             case SampleTaken(sample=sample) if sample.primary and sample.status == "ok":
                 if sample.candidate:
                     return self._with(sample, figure=sample.value)
                 lanes = (replace(x, bare=sample.value) if x.workload.name == sample.workload else x for x in self.lanes)
                 race = Race(tuple(lanes))
             case SeriesRecorded(series=series) if series.candidate:
-                curve = self._lap(series).curve
+                curve = self._measurement(series).curve
                 for rate in () if curve.means else series.rates:
                     curve = curve.plus(rate, series.unit)
                 race = self._with(series, curve=curve)
@@ -177,17 +177,17 @@ class Race:
         means = {name: math.exp(total / weights[name]) for name, total in logs.items()}
         return dict(sorted(means.items(), key=lambda item: -item[1]))
 
-    def _lap(self, news: Step | ThroughputSeries) -> Lap:
-        laps = next((lane.laps for lane in self.lanes if lane.workload.name == news.workload), {})
-        return laps.get((news.round, news.candidate), Lap())
+    def _measurement(self, news: Step | ThroughputSeries) -> Measurement:
+        measurements = next((lane.measurements for lane in self.lanes if lane.workload.name == news.workload), {})
+        return measurements.get((news.round, news.candidate), Measurement())
 
     def _with(self, news: Step | Sample | ThroughputSeries | Failure, **changes: Any) -> Race:
-        """The race with changes to the lap of `news`, which is created if necessary."""
+        """The race with changes to the measurement of `news`, which is created if necessary."""
         trial, lanes = (news.round, news.candidate), list(self.lanes)
         for number, lane in enumerate(lanes):
             if lane.workload.name == news.workload:
-                lap = replace(lane.laps.get(trial, Lap()), **changes)
-                lanes[number] = replace(lane, laps={**lane.laps, trial: lap})
+                measurement = replace(lane.measurements.get(trial, Measurement()), **changes)
+                lanes[number] = replace(lane, measurements={**lane.measurements, trial: measurement})
         return Race(tuple(lanes))
 
 

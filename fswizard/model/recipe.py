@@ -116,7 +116,7 @@ class Job:
         raise NotImplementedError
 
     @property
-    def brings(self) -> Iterable[tuple[object, int]]:
+    def scratch_files(self) -> Iterable[tuple[object, int]]:
         """Names and sizes of files created once per run outside the candidates, in the scratch directory."""
         return ()
 
@@ -295,7 +295,7 @@ class Recipe:
         )
 
     @property
-    def own(self) -> bool:
+    def from_user(self) -> bool:
         """Whether it is the user's recipe, which others cannot run by name."""
         return self.source not in ("", SHIPPED)
 

@@ -132,7 +132,7 @@ class Result:
         return self.elapsed_s / len(self.trials) if self.trials else 0.0
 
     @property
-    def kept_in_memory(self) -> frozenset[str]:
+    def cached_in_memory(self) -> frozenset[str]:
         """Candidates that cached direct writes in memory, which makes the figures of direct workloads unreliable."""
         if not any(workload.job.direct and workload.weight > 0 for workload in self.plan.recipe.workloads):
             return frozenset()
@@ -141,7 +141,7 @@ class Result:
 
     @property
     def candidates_left(self) -> tuple[str, ...]:
-        """Candidates of the next round: all except those that failed, fell behind or were skipped in complete rounds."""
+        """Candidates of the next round: all but those that failed, fell behind or were skipped in complete rounds."""
         if self.survivors is None:
             return tuple(candidate.name for candidate in self.plan.candidates)
         return self.survivors

@@ -55,7 +55,7 @@ class LogNote:
     """Candidate that it is about; empty for all."""
 
     @property
-    def words(self) -> str:
+    def display_text(self) -> str:
         """The text in the user's language."""
         return f"{self.candidate}: {_(self.text)}" if self.candidate else _(self.text)
 
@@ -143,7 +143,7 @@ class RunState:
         return self.progress.fraction if self.progress else 0.0 if self.step else None
 
     @property
-    def lap_step(self) -> Step | None:
+    def measuring_step(self) -> Step | None:
         """The current step if it measures a candidate, else None."""
         return self.step if measures(self.step) else None
 
@@ -300,8 +300,8 @@ def _note(event: Event) -> LogNote | None:
         case StepSkipped(_, step, reason):
             note = LogNote("skipped", reason, candidate=step.candidate)
         case RoundDiscarded(_, number, reason):
-            words = _("round {round} does not count: {reason}", round=number, reason=_(reason))
-            note = LogNote("discarded", words)
+            text = _("round {round} does not count: {reason}", round=number, reason=_(reason))
+            note = LogNote("discarded", text)
         case RunEnded(text=text):
             note = LogNote("end", text)
     return note

@@ -86,9 +86,9 @@ def sentence(text: str, names: Mapping[str, str] | None = None) -> str:
     `names` are verified texts, such as candidates and the disk's model, with their replacement.
     """
     if not names:
-        return _sayable(text)
+        return _redacted(text)
     parts = _pattern(tuple(names)).split(text)  # every second one is a name
-    return "".join(names[part] if number % 2 else _sayable(part) for number, part in enumerate(parts))
+    return "".join(names[part] if number % 2 else _redacted(part) for number, part in enumerate(parts))
 
 
 @cache
@@ -97,9 +97,9 @@ def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"(?<!{_LETTER})({'|'.join(map(re.escape, longest_first)) or r'(?!)'})(?!{_LETTER})")
 
 
-def _sayable(text: str) -> str:
+def _redacted(text: str) -> str:
     return "".join(
-        part if part.isspace() or may_be_said(part) else _left_out(part) for part in re.split(r"(\s+)", text)
+        part if part.isspace() or is_shareable(part) else _left_out(part) for part in re.split(r"(\s+)", text)
     )
 
 
@@ -110,7 +110,7 @@ def _left_out(chunk: str) -> str:
     return f"{before}{LEFT_OUT}{after}"
 
 
-def may_be_said(chunk: str) -> bool:
+def is_shareable(chunk: str) -> bool:
     """Whether a text without spaces has only words of this program and small numbers; a path must occur in it whole."""
     body = chunk.strip(_EDGES)
     if "/" in body and len(body) > 1:
@@ -172,13 +172,13 @@ def firmware_name(text: str, *secrets: str) -> str:
 
 def kernel_release(text: str) -> str:
     """A kernel version as named by distributions: `6.1.0-18-amd64`; empty if it doesn't look like one."""
-    said: list[str] = []
+    parts: list[str] = []
     for part in re.split(r"([-+.~_])", text.strip()):
-        if (said and said[-1] not in "-+.~_" and part in "-+.~_") or _FLAVOUR.fullmatch(part):
-            said.append(part)
+        if (parts and parts[-1] not in "-+.~_" and part in "-+.~_") or _FLAVOUR.fullmatch(part):
+            parts.append(part)
         else:
             break
-    kernel = "".join(said).rstrip("-+.~_")
+    kernel = "".join(parts).rstrip("-+.~_")
     return kernel if re.match(r"\d+\.\d", kernel) else ""
 
 
@@ -189,12 +189,12 @@ def distribution_name(text: str) -> str:
 
 def processor_name(text: str) -> str:
     """The name of a processor up to its first unknown word."""
-    said: list[str] = []
+    parts: list[str] = []
     for word in text.split():
         if not _PROCESSOR.fullmatch(re.sub(r"\((?:R|TM)\)", "", word)):
             break
-        said.append(word)
-    return " ".join(said)
+        parts.append(word)
+    return " ".join(parts)
 
 
 def kernel_name(text: str) -> str:

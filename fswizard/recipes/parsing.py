@@ -65,7 +65,7 @@ def _described(recipe: Recipe) -> Recipe:
 
 
 def _recipe(keys: Keys, source: str) -> Recipe:
-    keys.read(_File, further=True)
+    keys.read(_File, more_keys=True)
     recipe = keys.read(Recipe, workloads=(), source=source)
     recipe = replace(recipe, workloads=tuple(_filling(_workloads(keys), recipe.image_bytes)))
     for name, times in Counter(workload.name for workload in recipe.workloads).items():
@@ -86,13 +86,13 @@ def _recipe(keys: Keys, source: str) -> Recipe:
 def _workloads(keys: Keys) -> Iterator[Workload]:
     prepared: set[object] = set()
     for inner in keys.each("workload"):
-        work = inner.read(_Work, further=True)
+        work = inner.read(_Work, more_keys=True)
         if work.engine not in Job.kinds:
             raise inner.error("engine", one_of(Job.kinds, work.engine))
         metrics = {metric.name: metric for metric in Job.kinds[work.engine].metrics}
         if work.metric not in metrics:
             raise inner.error("metric", one_of(metrics, work.metric))
-        workload = inner.read(Workload, further=True, engine=work.engine, job=None, metric=metrics[work.metric])
+        workload = inner.read(Workload, more_keys=True, engine=work.engine, job=None, metric=metrics[work.metric])
         job = engines.job(work.engine, inner)
         if workload.box_s and job.units is None:
             raise inner.error("box", _("nothing, as the amount of this work can't be changed"))

@@ -276,7 +276,7 @@ def _bars(findings: Findings, workload: Workload) -> Iterator[Bar]:
             verdict = "alike"
         elif ratio and ratio.differs:
             remark = speed_text(ratio.ratio, workload.metric.unit)
-        if workload.job.direct and name in result.kept_in_memory:
+        if workload.job.direct and name in result.cached_in_memory:
             remark, verdict = p_("beside a figure", "in memory"), "open"
         rounds = tuple(
             RoundFigure(s.round, figure(s.value), scaled(s.value))

@@ -153,7 +153,7 @@ def attempt_command(plan: Plan) -> str:
 
     Empty where the recipe is the user's own.
     """
-    if plan.recipe.own:
+    if plan.recipe.from_user:
         return ""
     argv = ["fswizard", "run", plan.recipe.name]
     if plan.target.kind == "directory":
@@ -177,7 +177,7 @@ def _target(plan: Plan) -> str:
     if target.kind == "directory":
         return "dir:" + ",".join(candidate.directory for candidate in plan.candidates)
     if target.kind == "device":
-        names = (path or name for path, name in zip(paths, target.stand_ins))
+        names = (path or name for path, name in zip(paths, target.placeholders))
         return f"device{several}:{','.join(names)}"
     size = binary_size_text(target.size_bytes)
     if target.others and len(set(paths)) == 1:

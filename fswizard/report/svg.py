@@ -138,7 +138,7 @@ def _recording(drive: Drive) -> tuple[str, Tone]:
         return "", "muted"
     if verdict.kind == "not-a-hard-disk":
         return _(DRIVE_KINDS.get(drive.kind, "")), "even"
-    return verdict.words(flash=drive.flash), "good" if verdict.kind == "cmr" else "bad"
+    return verdict.description(flash=drive.flash), "good" if verdict.kind == "cmr" else "bad"
 
 
 def _most_bars(charts: Sequence[Chart]) -> int:

@@ -67,7 +67,7 @@ def _dependences(plan: Plan, tables: Tables, pairs: Sequence[Ratio]) -> tuple[De
     leads: dict[Pair, Ratio] = {}
     for pair in pairs:
         if pair.differs:
-            lead = pair if pair.verdict == "faster" else pair.turned()
+            lead = pair if pair.verdict == "faster" else pair.inverted()
             leads[lead.candidate, lead.baseline] = lead
     weights: dict[str, float] = {}
     tests: dict[str, list[str]] = {}

@@ -86,7 +86,7 @@ def smr_badge(drive: Drive) -> Content:
 
 def verdict_badge(smr: SmrVerdict, *, flash: bool = False) -> Content:
     """Glyph and words for the way of recording; zones of flash are not shingles."""
-    words = smr.words(flash=flash)
+    words = smr.description(flash=flash)
     if smr.kind == "unknown":
         return text((f"? {words}", "$muted"))
     if smr.kind in ("cmr", "not-a-hard-disk"):

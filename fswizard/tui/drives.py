@@ -11,7 +11,7 @@ from textual.style import Style
 
 from fswizard.language import _, n_, number, p_
 from fswizard.model.drive import Drive, Evidence, Partition
-from fswizard.model.estimates import brought
+from fswizard.model.estimates import scratch_bytes
 from fswizard.model.recipe import Recipe
 from fswizard.model.units import binary_text, size_text
 from fswizard.tui.backend import Place
@@ -140,7 +140,7 @@ def _partition(partition: Partition) -> Content:
 
 def too_large(recipe: Recipe, place: Place, images: int = 1) -> str:
     """Why the scratch images do not fit into a place, in a sentence; empty where they do."""
-    most = place.image_room_bytes - brought(workload.job for workload in recipe.workloads)
+    most = place.image_room_bytes - scratch_bytes(workload.job for workload in recipe.workloads)
     if images * recipe.image_bytes <= most:
         return ""
     room = binary_text(max(0, most))

@@ -53,7 +53,7 @@ def planned(plan: Plan, executed: Executed) -> list[Words]:
     devices = [command[-1] for command in executed.commands if command[0] == "wipefs"][: len(plan.target.members)]
     kept = [command[2].removeprefix("of=") for command in executed.commands if command[0] == "dd"]
     names = {
-        **dict(zip((*plan.target.stand_ins, "KEPT-1"), (*devices, *kept))),
+        **dict(zip((*plan.target.placeholders, "KEPT-1"), (*devices, *kept))),
         MOUNT: executed.commands[-1][-1],
         LABEL: label_in(executed.commands),
     }

@@ -20,7 +20,7 @@ from fswizard.model.events import (
 )
 from fswizard.model.metrics import DURATION
 from fswizard.model.plan import Plan
-from fswizard.model.race import POINTS, Curve, Lane, Lap, Race
+from fswizard.model.race import POINTS, Curve, Lane, Measurement, Race
 from fswizard.model.result import Failure, Sample, ThroughputSeries
 from fswizard.model.run_state import RunState
 from fswizard.tui.widgets.braille import area
@@ -59,7 +59,7 @@ def test_who_is_faster_stands_higher_whether_more_or_less_is_better() -> None:
     lanes = state_after(
         sample("ext4", 100e6), sample("xfs", 50e6), sample("ext4", 4.0, "copy"), sample("xfs", 1.0, "copy")
     ).race.lanes
-    levels = [(lane.level(lane.laps[1, "ext4"]), lane.level(lane.laps[1, "xfs"])) for lane in lanes]
+    levels = [(lane.level(lane.measurements[1, "ext4"]), lane.level(lane.measurements[1, "xfs"])) for lane in lanes]
     assert levels == [(1.0, 0.5), (0.25, 1.0)]
 
 
@@ -79,7 +79,7 @@ def test_neither_failures_nor_rounds_that_do_not_count_have_figures() -> None:
 def test_while_it_is_measured_its_rate_is_set_against_what_others_made_of_theirs() -> None:
     ended = (begun(1, "ext4", "copy"), told(1, 100e6), sample("ext4", 2.0, "copy"))
     race = state_after(*ended, begun(2, "xfs", "copy"), told(2, 50e6)).race
-    assert race.lanes[1].level(race.lanes[1].laps[1, "xfs"]) == pytest.approx(0.5)
+    assert race.lanes[1].level(race.lanes[1].measurements[1, "xfs"]) == pytest.approx(0.5)
 
 
 def test_a_resumed_run_goes_on_in_the_same_picture() -> None:
@@ -87,7 +87,7 @@ def test_a_resumed_run_goes_on_in_the_same_picture() -> None:
     earlier = make_result({"ext4": (100.0,), "xfs": (120.0,)}, throughput_series=(series,), discarded_rounds=(1,))
     race = Race.of(earlier.plan, earlier)
     assert race.trials == ((1, "ext4"), (1, "xfs"))
-    assert race.lanes[0].laps[1, "ext4"].curve.means == (1e6, 3e6)
+    assert race.lanes[0].measurements[1, "ext4"].curve.means == (1e6, 3e6)
     plan = replace(earlier.plan, candidates=earlier.plan.candidates[:1])
     assert Race.of(plan, earlier).trials == ((1, "ext4"),), "who is no longer in the plan is not raced"
 
@@ -95,7 +95,7 @@ def test_a_resumed_run_goes_on_in_the_same_picture() -> None:
 def test_what_was_seen_live_is_finer_than_what_is_recorded_and_what_only_prepares_is_not_raced() -> None:
     series = SeriesRecorded(1.0, ThroughputSeries(1, "ext4", "write", "B/s", (2e6,)))
     state = state_after(begun(1, "ext4"), told(1, 9e9, preparing=True), told(1, 1e6), told(1, 3e6), series)
-    assert state.race.lanes[0].laps[1, "ext4"].curve.means == (1e6, 3e6)
+    assert state.race.lanes[0].measurements[1, "ext4"].curve.means == (1e6, 3e6)
 
 
 @given(st.lists(st.floats(0, 1e9), min_size=1, max_size=1000))
@@ -113,8 +113,8 @@ def test_a_curve_keeps_its_mean_in_a_bounded_number_of_points(rates: list[float]
 @given(st.integers(1, 200), st.integers(1, 8), st.integers(1, 12))
 def test_trials_on_the_time_line_stay_within_the_width(width: int, candidates: int, rounds: int) -> None:
     names = tuple(f"fs{number}" for number in range(candidates))
-    laps = {(number, name): Lap() for number in range(1, rounds + 1) for name in names}
-    race = Race((Lane(PLAN.recipe.workloads[0], laps),))
+    measurements = {(number, name): Measurement() for number in range(1, rounds + 1) for name in names}
+    race = Race((Lane(PLAN.recipe.workloads[0], measurements),))
     line = TimeLine.of(replace(RunState.of(PLAN), race=race), width)
     count = sum(map(len, line.rounds))
     if count <= width:
@@ -135,7 +135,7 @@ def test_a_run_of_ten_workloads_and_twelve_rounds_stays_small_and_has_room() -> 
                 state = state.after(begun(number, candidate.name, workload.name, round_))
                 for rate in range(2 * POINTS):
                     state = state.after(told(number, float(rate)))
-    points = [len(lap.curve.means) for lane in state.race.lanes for lap in lane.laps.values()]
+    points = [len(measurement.curve.means) for lane in state.race.lanes for measurement in lane.measurements.values()]
     assert len(points) == 360
     assert max(points) <= POINTS
     for width, height in ((74, 25), (130, 38), (76, 8)):
@@ -166,5 +166,5 @@ def test_a_recorded_run_leaves_a_lap_with_a_figure_for_every_trial_of_every_work
     race = state_after(*events, plan=plan).race
     assert len(race.trials) == 2 * len(plan.candidates)
     for lane in race.lanes:
-        assert tuple(lane.laps) == race.trials
-        assert all(lap.figure for lap in lane.laps.values())
+        assert tuple(lane.measurements) == race.trials
+        assert all(measurement.figure for measurement in lane.measurements.values())

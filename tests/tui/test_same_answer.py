@@ -16,8 +16,8 @@ from fswizard import results
 from fswizard.advice import conclude
 from fswizard.filesystems import parse_candidates
 from fswizard.model.analysis import Findings
+from fswizard.model.directory_names import short_names
 from fswizard.model.filesystem import Candidate
-from fswizard.model.places import short_names
 from fswizard.model.plan import Member, Target
 from fswizard.model.result import Result
 from fswizard.report import FORMATS, content, render

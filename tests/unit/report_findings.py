@@ -69,7 +69,7 @@ def make_findings(**fields: Any) -> Findings:
     """A run as in the program's sketches."""
     names = ("ext4", "xfs", "btrfs:noatime", "ext4:noatime", "nilfs2")
     plan = make_plan(names, WORKLOADS, drive=make_drive("drive-managed", firmware="RT17"), seed=7)
-    making = (exact_commands.making(each, plan.target.stand_ins) for each in plan.candidates)
+    making = (exact_commands.making(each, plan.target.placeholders) for each in plan.candidates)
     plan = replace(plan, commands=tuple(chain(*making)))
     result = make_result(
         plan=plan,

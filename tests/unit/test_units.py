@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fswizard.model.places import short_names
+from fswizard.model.directory_names import short_names
 from fswizard.model.units import (
     DECIMAL,
     binary_size_text,

@@ -125,7 +125,7 @@ class Engine(Job):
         return [(files.path, files.size_bytes) for files in self._files() if files.path.startswith("MOUNT/")]
 
     @property
-    def brings(self) -> Iterable[tuple[object, int]]:
+    def scratch_files(self) -> Iterable[tuple[object, int]]:
         return [(files.path, files.size_bytes) for files in self._files() if files.path.startswith("SCRATCH/")]
 
     @property

@@ -83,7 +83,7 @@ def _written(entry: LogEntry) -> Content:
     """A note, or a program with how it ended and its output."""
     if isinstance(entry, LogNote):
         glyph, style = MARKS[entry.kind]
-        return text((f"{glyph} ", style), entry.words, (f"\n{entry.details}".rstrip(), "$muted"))
+        return text((f"{glyph} ", style), entry.display_text, (f"\n{entry.details}".rstrip(), "$muted"))
     mark = ("# ", "$text-warning") if entry.as_root else ("$ ", "$text-success")
     ended, style, output = p_("of a command", "running"), "$muted", ""
     if isinstance(entry, CommandFinished):

@@ -110,7 +110,7 @@ class RunScreen(StepScreen):
         for drawing in self.query(Lines):
             drawing.show(state)
         notes = [entry for entry in state.log if isinstance(entry, LogNote) and entry.kind != "step"]
-        newest = tuple((MARKS[note.kind], (note.words, "$muted")) for note in reversed(notes[-NOTES_SHOWN:]))
+        newest = tuple((MARKS[note.kind], (note.display_text, "$muted")) for note in reversed(notes[-NOTES_SHOWN:]))
         if newest != self.notes.pairs:
             self.notes.show(newest)
             self.notes.set_class(not notes, "-none")

@@ -10,7 +10,7 @@ from textual.content import Content
 
 from fswizard.language import _, p_
 from fswizard.model.plan import Plan
-from fswizard.model.race import Lane, Lap
+from fswizard.model.race import Lane, Measurement
 from fswizard.model.run_state import RunState
 from fswizard.model.units import figure_text
 from fswizard.report.colours import kind_of
@@ -78,7 +78,7 @@ class TimeLine:
     @classmethod
     def of(cls, state: RunState, width: int) -> TimeLine:
         """Where there is no room for all trials, the oldest rounds are left out."""
-        step, discarded, looks = state.lap_step, state.result.discarded_rounds, looks_of(state.plan)
+        step, discarded, looks = state.measuring_step, state.result.discarded_rounds, looks_of(state.plan)
         names: dict[int, list[str]] = {}
         for number, name in state.race.trials:
             names.setdefault(number, []).append(name)
@@ -121,7 +121,7 @@ class Race(Lines):
 
     def draw(self, state: RunState, width: int, height: int) -> list[Content]:
         """Where not all lanes have room, the one that is measured is among those that have."""
-        lanes, step = state.race.lanes, state.lap_step
+        lanes, step = state.race.lanes, state.measuring_step
         line = TimeLine.of(state, width)
         rows = line.heads()[-height:]
         each = max(LEAST_HEIGHT, (height - len(rows)) // len(lanes))
@@ -143,23 +143,24 @@ def drawn(lane: Lane, line: TimeLine, height: int, done: float) -> list[Content]
     for slots in line.rounds:
         columns = []
         for slot in slots:
-            lap, shape, ink = lane.laps.get((slot.round, slot.candidate)), ("",) * len(ground), slot.look.ink
-            if lap is not None and lap.failed:
+            measurement = lane.measurements.get((slot.round, slot.candidate))
+            shape, ink = ("",) * len(ground), slot.look.ink
+            if measurement is not None and measurement.failed:
                 shape, ink = (*shape[1:], "✗"), "$text-error"
-            elif lap is not None and lane.level(lap):
-                share = done if done and slot.measured and lap.figure is None else 1.0
+            elif measurement is not None and lane.level(measurement):
+                share = done if done and slot.measured and measurement.figure is None else 1.0
                 reach = share * (line.each - 0.5 if line.each > 1 else 1.0)
-                shape = area(_heights(lane, lap), reach, len(ground), slot.look.texture)
+                shape = area(_heights(lane, measurement), reach, len(ground), slot.look.texture)
             columns.append(_column(shape, ink, line.each, ground))
         rounds.append([Content("").join(row) for row in zip(*columns)])
     return [_title(lane, line, bool(done)), *map(GAP.join, zip(*rounds))]
 
 
-def _heights(lane: Lane, lap: Lap) -> tuple[float, ...]:
+def _heights(lane: Lane, measurement: Measurement) -> tuple[float, ...]:
     """Throughput over time, or the figure where that is something else, as shares of the lane's height."""
-    level = lane.level(lap) / HEADROOM
-    if lane.shaped and lap.curve.mean:
-        return tuple(rate / lap.curve.mean * level for rate in lap.curve.means)
+    level = lane.level(measurement) / HEADROOM
+    if lane.shaped and measurement.curve.mean:
+        return tuple(rate / measurement.curve.mean * level for rate in measurement.curve.means)
     return (level,)
 
 
