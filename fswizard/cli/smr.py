@@ -16,7 +16,7 @@ from plumbum import cli
 
 from fswizard.cli.command import Command
 from fswizard.cli.verdicts import verdict_document, verdict_lines
-from fswizard.drives import drive_of, place_of
+from fswizard.drives import combined_drive, drive_of
 from fswizard.drives.smartctl import details
 from fswizard.drives.smartctl_output import parse_each
 from fswizard.drives.smr import SmrFacts, judge_smr
@@ -130,7 +130,7 @@ def _device(path: str, wake: bool) -> Judged:
     if drive is not None and drive.bus == "loop" and os.path.exists(drive.model):
         return replace(_device(drive.model, wake), source=safe(path))
     if drive is None:
-        several = place_of(path)
+        several = combined_drive(path)
         if several is None:
             raise UsageError(_("{path} isn't on a disk.", path=safe(path)), _("`fswizard drives` lists the disks."))
         return Judged(safe(path), "", several.smr)

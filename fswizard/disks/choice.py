@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fswizard.disks import locations
-from fswizard.drives import composed, details, place_of
+from fswizard.drives import combined_drive, composed, details
 from fswizard.drives.devices import DeviceTarget, find_device, losses, refusals
 from fswizard.errors import FswizardError, Refused, UsageError
 from fswizard.filesystems.commands import IMAGE_UNIT_BYTES
@@ -234,7 +234,7 @@ def drive_at(chosen: TargetChoice) -> Drive | None:
     """Disk of a chosen device, or of the first image, before there is a plan; None if unknown."""
     if chosen.kind == "directory":
         return None
-    return place_of(chosen.path or locations.default_directory())
+    return combined_drive(chosen.path or locations.default_directory())
 
 
 def drive_under(target: Target, otherwise: str = "", *, asking: bool = False) -> Drive | None:
@@ -243,7 +243,7 @@ def drive_under(target: Target, otherwise: str = "", *, asking: bool = False) ->
     `otherwise` is the path for members without one. With `asking`, each disk is queried for its details, in particular
     for SMR, within `DISK_ANSWERS_S`.
     """
-    located = map(place_of, dict.fromkeys(member.path or otherwise for member in target.members))
+    located = map(combined_drive, dict.fromkeys(member.path or otherwise for member in target.members))
     drives = list({drive.name: drive for drive in located if drive is not None}.values())
     return _as_one([details(drive, timeout_s=DISK_ANSWERS_S) for drive in drives] if asking else drives)
 

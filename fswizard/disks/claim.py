@@ -90,7 +90,7 @@ def claim(number: str, diskseq: int, size_bytes: int, identifier: str, content_t
             contents[device.name] = replace(probed, devices=_devices(exclusive, probed.type))
             facts = disk_facts.read(find(number), contents)
             _require_unused(facts.paths)
-            openers = disk_facts.openers(facts, besides=os.readlink("/proc/self"), anywhere=True)
+            openers = disk_facts.openers(facts, without_pid=os.readlink("/proc/self"), anywhere=True)
             facts = replace(facts, uses=[*facts.uses, *openers, *failing])
             _refuse([
                 *may_erase.changes(facts, diskseq, size_bytes, content_type),
@@ -200,4 +200,4 @@ def _failing(disk: str) -> list[Finding]:
         fails = _run("smartctl", "--health", path_of(disk)).returncode & FAILING
     except Missing:
         return []
-    return [may_erase.found("failing", device=disk)] if fails else []
+    return [may_erase.make_finding("failing", device=disk)] if fails else []

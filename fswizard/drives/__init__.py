@@ -1,12 +1,13 @@
-"""What is attached to this machine, and is it shingled."""
+"""The disks of this machine, whether they are shingled (SMR), and what may be erased."""
 
 from fswizard.drives.hotplug import watch
-from fswizard.drives.inventory import composed, drive_of, inventory, is_file_of_others, place_of
+from fswizard.drives.inventory import combined_drive, composed, drive_of, inventory, is_file_of_others
 from fswizard.drives.models import persistent_cache_bytes
 from fswizard.drives.smartctl import details
 from fswizard.drives.smr import judge_smr
 
 __all__ = [
+    "combined_drive",
     "composed",
     "details",
     "drive_of",
@@ -14,6 +15,5 @@ __all__ = [
     "is_file_of_others",
     "judge_smr",
     "persistent_cache_bytes",
-    "place_of",
     "watch",
 ]

@@ -1,4 +1,4 @@
-"""Whether a device is blank: what looks empty may be encrypted without a header, which looks like noise."""
+"""Detect blank devices. One without known contents may hold encrypted data without a header, which looks random."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from fswizard.system.block_device import Device
 _BLOCK_BYTES = 4096
 _BLOCKS = 1000
 _LIMIT_S = 30.0
-"""A hard disk takes about 8 s to sample."""
+"""Time limit for sampling; a hard disk takes about 8 s."""
 _BLANK = (bytes(_BLOCK_BYTES), b"\xff" * _BLOCK_BYTES)
 
 
 def is_blank(device: Device, machine: Machine) -> bool:
-    """Whether a thousand blocks all over it hold nothing but 0x00 or 0xFF; False where they cannot be read in time.
+    """Whether 1000 blocks spread over the device contain only 0x00 or 0xFF; False if they cannot be read in time.
 
-    Takes some seconds on a hard disk, once for as long as nothing is written to it.
+    Takes some seconds on a hard disk. The result is cached until something is written to the device.
     """
     written = machine.text(f"/sys/class/block/{device.name}/stat").split()[6:7]
     return _sampled(str(machine.path(device.path)), device, *written)

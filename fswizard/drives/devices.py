@@ -1,4 +1,4 @@
-"""A disk or partition that a user named: what would be lost on it, and what stands against erasing it."""
+"""A disk or partition named by the user: its identity, the losses, and the reasons against erasing it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from fswizard.system import clock
 from fswizard.system.block_device import Device, Tree, look_at
 
 _ASKING_S = 1.5
-"""Time that smartctl, blkid and their like take to ask a disk."""
-_LASTING = tuple(f"/dev/disk/{directory}/" for directory in ("by-id", "by-partuuid", "by-path", "by-diskseq"))
-"""Names here outlive formatting; those by label or UUID do not."""
+"""Time that smartctl, blkid and similar programs take to query a disk."""
+_STABLE = tuple(f"/dev/disk/{directory}/" for directory in ("by-id", "by-partuuid", "by-path", "by-diskseq"))
+"""Directories with names that do not change by formatting, unlike those by label or UUID."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +30,12 @@ class DeviceTarget:
     """A block device in its current state."""
 
     path: str
-    """Stable path, or else the kernel's own."""
+    """Stable path, or the kernel's path if there is none."""
     drive: Drive
     facts: Facts
     tree: Tree
     blank: bool
-    """A sample of its blocks holds nothing; False where it could not be read."""
+    """Whether a sample of its blocks is empty; False if it could not be read."""
 
     @property
     def device(self) -> Device:
@@ -48,8 +48,11 @@ class DeviceTarget:
 
     @property
     def identifiers(self) -> tuple[str, ...]:
-        """Texts that confirm the device, the first one shown: the disk's serial number, or if it is not unique or a
-        placeholder, the name in /dev/disk/by-id, the WWN or the like; for a loop device its file."""
+        """Texts that confirm the device; the first one is shown to the user.
+
+        It is the serial number of the disk, or if that is not unique or a placeholder, the name in /dev/disk/by-id or
+        the WWN; for a loop device its file.
+        """
         return tuple(may_erase.identifiers(self.facts))
 
     @property
@@ -68,21 +71,21 @@ class DeviceTarget:
 
     @property
     def empty(self) -> bool:
-        """Whether all contents could be read, and there are none, not even such as no program knows."""
+        """Whether the device could be read completely and has neither known nor unknown contents."""
         return self.blank and not list(_contents(self))
 
 
 def find_device(path: str, machine: Machine = HERE) -> DeviceTarget:
     """The block device at `path`. Raises UsageError if nothing is there, and Refused if it is something else.
 
-    May take some seconds where nothing seems to be on it, and it can be read.
+    May take some seconds for a readable device without known contents.
     """
     device = _device_at(path, machine)
     (drive,) = describe((device.disk,), machine)
     names = {drive.name: drive.stable_name} | {part.name: part.stable_name for part in drive.partitions}
     probed = {name: _probed(name, device, machine) for name in (*device.names, *device.partitions)}
     facts = disk_facts.read(device, probed, Tree(machine.root))
-    stable = path if path.startswith(_LASTING) else names.get(device.name) or path
+    stable = path if path.startswith(_STABLE) else names.get(device.name) or path
     target = DeviceTarget(stable, drive, facts, Tree(machine.root), blank=True)
     return target if list(_contents(target)) else replace(target, blank=is_blank(device, machine))
 
@@ -103,7 +106,7 @@ def _device_at(path: str, machine: Machine) -> Device:
 
 
 def _probed(name: str, device: Device, machine: Machine) -> Probed:
-    """The contents with the number of devices of the same filesystem, which needs all of them."""
+    """Contents of a device, with the number of devices of a btrfs or bcachefs that spans several."""
     properties = machine.contents(name)
     if properties is None:
         return Probed(unread=True)
@@ -116,8 +119,7 @@ def _probed(name: str, device: Device, machine: Machine) -> Probed:
 
 @in_english()
 def losses(target: DeviceTarget) -> tuple[str, ...]:
-    """A sentence for each content of the device that would be lost, in English: a plan has them, and a run compares
-    them."""
+    """One sentence for each content that would be lost; in English, as they are stored in plans and compared."""
     device, size = target.device.name, size_text(target.device.size_bytes)
     nothing = _(
         "{device}: {size} without a known filesystem, which may hold data all the same", device=device, size=size
@@ -150,22 +152,22 @@ def refusals(target: DeviceTarget, typed: str | None = None, *, minimum_bytes: i
     The run checks again, as root, before it writes. `typed` confirms the loss, such as the serial number; None
     before the user has typed it.
     """
-    failing = [may_erase.found("failing", device=target.device.disk)] if target.drive.health == "failing" else []
+    failing = [may_erase.make_finding("failing", device=target.device.disk)] if target.drive.health == "failing" else []
     facts = replace(target.facts, uses=[*target.facts.uses, *_openers(target), *failing])
     return tuple(
-        replace(each, text=_in_words(each, target), hint=_(safe(each.hint)))
+        replace(each, text=_text(each, target), hint=_(safe(each.hint)))
         for each in may_erase.findings(facts, minimum_bytes, typed)
     )
 
 
-def _in_words(finding: Finding, target: DeviceTarget) -> str:
-    if finding.case == "unknown/contents" and target.drive.pending:  # which says why
+def _text(finding: Finding, target: DeviceTarget) -> str:
+    if finding.case == "unknown/contents" and target.drive.pending:  # has the reason
         return _(target.drive.pending)
     return _("{finding}.", finding=_(safe(finding.text)))
 
 
 def _openers(target: DeviceTarget) -> tuple[Finding, ...]:
-    """Programs that hold the disk open, without those that query it briefly, as smartctl and blkid do."""
+    """Programs that have the device open, except those such as smartctl and blkid that only query it briefly."""
     deadline = clock.monotonic() + _ASKING_S
     while openers := tuple(disk_facts.openers(target.facts, target.tree)):
         if target.tree != Tree() or clock.monotonic() > deadline:

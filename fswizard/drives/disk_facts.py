@@ -1,6 +1,6 @@
-"""Reads what `may_erase` judges: from sysfs, mount tables, udev's records, and the tables of the system.
+"""Read the facts for `may_erase` from sysfs, mount tables, the udev database, and configuration files.
 
-A user and root read it the same way; root sees more.
+The user's process and the one of root use the same code; root sees more.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 
 from fswizard.drives import may_erase
-from fswizard.drives.may_erase import Facts, Finding, Probed, found
+from fswizard.drives.may_erase import Facts, Finding, Probed, make_finding
 from fswizard.filesystems.commands import RUN_NAME
 from fswizard.system.block_device import HERE, Device, Tree, look_at
 from fswizard.system.mounts import Mount, parse, unescape
@@ -28,23 +28,23 @@ VOLUMES = {
     "bcache": ("bcache-member", "bcache disk"),
     "md": ("raid-member", "RAID array"),
 }
-"""Code and kind, by the prefix of the device mapper's UUID, or the kernel's name of another volume."""
+"""Code and kind of volumes, by the prefix of the device mapper UUID or of the kernel name."""
 NO_FILES = ("socket:", "pipe:", "anon_inode:", "/memfd:", "net:", "mnt:")
 NUMBERS_ONLY = ("wwn-", "nvme-eui.", "nvme-nvme.", "nvme-uuid.")
-"""Names in /dev/disk/by-id that say nothing to people."""
+"""Prefixes of names in /dev/disk/by-id that mean nothing to people."""
 REGISTERED = ("naa.", "eui.", "uuid.")
-"""WWNs of a maker's; the kernel makes the others out of model and serial number."""
+"""Prefixes of WWNs registered by the maker; the kernel derives others from model and serial number."""
 
 
 class Usage:
-    """Who uses the block devices of a machine, read once for all of them."""
+    """The users of all block devices of a machine, read once."""
 
     def __init__(self, tree: Tree = HERE) -> None:
         self.tree = tree
         self._pools = {name: pool for pool in _pools(tree) for name in pool[1]}
         self._table = parse(tree.lines("/proc/self/mountinfo"))
         self.mounts: dict[str, list[Mount]] = {}
-        """By kernel name of the device; a filesystem on several devices stands under each of them."""
+        """Mounts by kernel name of the device; a filesystem on several devices is listed under each of them."""
         for mount in self._table:
             for name in self.devices(mount):
                 self.mounts.setdefault(name, []).append(mount)
@@ -52,19 +52,19 @@ class Usage:
         self._swaps = {tree.device_at(unescape(path)) for path in swaps}
 
     def devices(self, mount: Mount) -> list[str]:
-        """Kernel names, by the number of the mount.
+        """Kernel names of the devices of a mount, by its device number.
 
-        A btrfs or bcachefs has another number: it is the one of those that the kernel uses which has the device that
-        its source names. The kernel writes that; of other filesystems a user may choose it.
+        A btrfs or bcachefs has a virtual number and is identified by the device in its source. The kernel writes that
+        field for them, while users may choose the source of other filesystems.
         """
         named = {self.tree.device_of(mount.device)} - {""}
         if mount.kind in ("btrfs", "bcachefs"):
-            for path in mount.source.split(":"):  # a container's /dev may lack it
+            for path in mount.source.split(":"):  # may be missing in the /dev of a container
                 named |= self._pools.keys() & {self.tree.device_at(path) or os.path.basename(path)}
         return sorted({each for name in named for each in self._pools.get(name, ("", (name,)))[1]})
 
     def mounts_on(self, name: str, probed: Probed | None = None) -> list[Mount]:
-        """Mounts of the contents of a device, directly or through volumes and arrays on top of it."""
+        """Mounts of a device, directly or through volumes and arrays on top of it."""
         mounted = list(self.mounts.get(name, ()))
         if probed and probed.type == "zfs_member":
             datasets = (mount for mount in self._table if mount.kind == "zfs")
@@ -74,25 +74,25 @@ class Usage:
         return mounted
 
     def of(self, name: str) -> Iterator[Finding]:
-        """Who uses a device, directly or through volumes and arrays on top of it."""
+        """Yield the uses of a device, directly or through volumes and arrays on top of it."""
         for path in dict.fromkeys(mount.path for mount in self.mounts_on(name)):
             system = path == "/" or path.startswith(("/boot", "/usr", "/home", "/var"))
-            yield found("mounted/system" if system else "mounted", name=name, path=path)
+            yield make_finding("mounted/system" if system else "mounted", name=name, path=path)
         if name in self._swaps:
-            yield found("swap", name=name)
+            yield make_finding("swap", name=name)
         if name in self._pools and name not in self.mounts:
             kind, _ = self._pools[name]
-            yield found("pool", f"{kind}-member", name=name, kind=kind)
+            yield make_finding("pool", f"{kind}-member", name=name, kind=kind)
         for holder in self.tree.names(f"/sys/class/block/{name}/holders"):
             block = self.tree.directory(f"/sys/block/{holder}")
             called, prefix = block.text("dm/name") or holder, block.text("dm/uuid").partition("-")[0]
             code, kind = VOLUMES.get(prefix or holder.rstrip("0123456789"), ("holder", "volume"))
             case = "holder/run" if RUN_NAME.match(called) else "holder"
-            yield found(case, code, name=name, kind=kind, called=called)
+            yield make_finding(case, code, name=name, kind=kind, called=called)
 
 
 def _pools(tree: Tree) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Each btrfs and bcachefs that the kernel uses: its kind and the kernel names of its devices."""
+    """Yield the type and the kernel names of the devices of each btrfs and bcachefs in use."""
     for uuid in tree.names("/sys/fs/btrfs"):
         yield "btrfs", tree.names(f"/sys/fs/btrfs/{uuid}/devices")
     for uuid in tree.names("/sys/fs/bcachefs"):
@@ -101,7 +101,7 @@ def _pools(tree: Tree) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def read(device: Device, contents: Mapping[str, Probed], tree: Tree = HERE) -> Facts:
-    """All but who has it open. What `contents` lacks of the devices is taken from udev."""
+    """Read all facts about a device except its openers. Contents missing in `contents` are taken from udev."""
     usage, reported, others = Usage(tree), _reported(device, tree), list[Mapping[str, str]]()
     touched, paths = [device.name, *device.partitions, device.disk], list[str]()
     ours, start = look_at(device.disk, tree), tree.text(f"/sys/class/block/{device.name}/start")
@@ -111,94 +111,96 @@ def read(device: Device, contents: Mapping[str, Probed], tree: Tree = HERE) -> F
             continue
         names = (name, *disk.partitions)
         numbers = {text: kind for each in names for text, kind in _reported(look_at(each, tree), tree).items()}
-        # By USB no disk has two paths: its bridges and docks may give one number to all their disks.
+        # No USB disk has two paths, but a USB dock may report one serial number for all its disks.
         usb = any("/usb" in tree.real(f"/sys/block/{each}") for each in (name, device.disk))
         possible = not usb and disk.size_bytes == ours.size_bytes
         shared = _numbers(reported) & _numbers(numbers) if possible else set[str]()
         if shared:
-            here = [part for part in disk.partitions if tree.text(f"/sys/class/block/{part}/start") == start != ""]
-            here = [*names] if device.name == device.disk else here
-            paths += here[:1]
-            touched += [name, *here]
+            same_part = [part for part in disk.partitions if tree.text(f"/sys/class/block/{part}/start") == start != ""]
+            same_part = [*names] if device.name == device.disk else same_part
+            paths += same_part[:1]
+            touched += [name, *same_part]
         if not any(text.startswith(REGISTERED) for text in shared):
             others.append(numbers)
     probed = {name: contents.get(name, Probed(tree.properties(name))) for name in touched}
     words, unreadable = _words(tree)
-    uses = [use for name in probed for use in (*usage.of(name), *_further(name, tree))]
-    uses += [*unreadable, *_elsewhere(probed, usage), *_loops(device, probed, tree)]
+    uses = [use for name in probed for use in (*usage.of(name), *_composite_uses(name, tree))]
+    uses += [*unreadable, *_foreign_mounts(probed, usage), *_loops(device, probed, tree)]
     return Facts(device, probed, uses, words, reported, others, tuple(paths))
 
 
 def _is_disk(disk: Device, tree: Tree) -> bool:
-    """Whether it is attached. A path of an NVMe disk or a volume is none, nor is a drive for discs or an empty slot for
-    cards, which have the serial number of the USB device that they are part of."""
+    """Whether it is an attached disk, and no path of an NVMe disk, volume, optical drive or empty card slot.
+
+    Drives and slots have the serial number of the USB device that they are part of.
+    """
     block = tree.directory(f"/sys/block/{disk.name}")
     other = block.number("hidden") or block.names("slaves") or disk.name.startswith("sr")
     return disk.size_bytes > 0 and not other
 
 
 def _numbers(reported: Mapping[str, str]) -> set[str]:
-    """Those that every path to a disk reports: the WWNs that its maker registered, or else its serial numbers."""
-    sound = [text for text in reported if not may_erase.is_placeholder(text)]
-    wwns = {text for text in sound if text.startswith(REGISTERED)}
-    return wwns or {text for text in sound if reported[text] == may_erase.SERIAL}
+    """Identifiers that all paths to a disk share: its registered WWNs, or else its serial numbers."""
+    genuine = [text for text in reported if not may_erase.is_placeholder(text)]
+    wwns = {text for text in genuine if text.startswith(REGISTERED)}
+    return wwns or {text for text in genuine if reported[text] == may_erase.SERIAL}
 
 
-def _further(name: str, tree: Tree) -> Iterator[Finding]:
-    """Why it is no plain disk or partition."""
+def _composite_uses(name: str, tree: Tree) -> Iterator[Finding]:
+    """Yield findings if the device is composed of others or part of an array or multipath disk."""
     block = tree.directory(f"/sys/class/block/{name}")
     if below := block.names("slaves"):
-        yield found("stacked", name=name, join=", ".join(below))
+        yield make_finding("stacked", name=name, join=", ".join(below))
     for line in tree.lines("/proc/mdstat"):
         if name in re.findall(r"(\S+)\[", line):
-            yield found("raid-member/mdstat", name=name, array=line.split()[0])
+            yield make_finding("raid-member/mdstat", name=name, array=line.split()[0])
     if block.text("hidden") == "1" or tree.properties(name).get("DM_MULTIPATH_DEVICE_PATH") == "1":
-        yield found("multipath-member", name=name)
+        yield make_finding("multipath-member", name=name)
 
 
-def _elsewhere(touched: Collection[str], usage: Usage) -> Iterator[Finding]:
-    """Mounts in other mount namespaces, as far as their processes can be looked at."""
-    tree, here = usage.tree, {mount for table in usage.mounts.values() for mount in table}
+def _foreign_mounts(touched: Collection[str], usage: Usage) -> Iterator[Finding]:
+    """Yield mounts in other mount namespaces, as far as their processes are visible."""
+    tree, current = usage.tree, {mount for table in usage.mounts.values() for mount in table}
     tables = {tree.bytes(f"/proc/{pid}/mountinfo"): pid for pid in tree.names("/proc") if pid.isdecimal()}
     for table, pid in tables.items():
         program = tree.text(f"/proc/{pid}/comm")
-        for mount in set(parse(table.decode("utf-8", "surrogateescape").split("\n"))) - here:
+        for mount in set(parse(table.decode("utf-8", "surrogateescape").split("\n"))) - current:
             for name in set(touched).intersection(usage.devices(mount)):
-                yield found("mounted-elsewhere", name=name, path=mount.path, program=program, pid=pid)
+                yield make_finding("mounted-elsewhere", name=name, path=mount.path, program=program, pid=pid)
 
 
 def _loops(device: Device, touched: Collection[str], tree: Tree) -> Iterator[Finding]:
-    """Loop devices that stand on the device; one that is to be erased must not stand on a disk, nor be one of ours."""
+    """Yield loop devices on `touched`, and for a loop device a conflicting use of its file."""
     for loop in tree.names("/sys/block"):
         file = tree.text(f"/sys/block/{loop}/loop/backing_file")
         if (name := tree.device_at(file)) in touched:
-            yield found("loop", name=name, loop=loop)
+            yield make_finding("loop", name=name, loop=loop)
         if file == device.file != "" and loop != device.disk:
-            yield found("loop/same-file", disk=device.disk, loop=loop)
+            yield make_finding("loop/same-file", disk=device.disk, loop=loop)
     if device.file.startswith("/dev/"):
-        yield found("loop/on-a-disk", disk=device.disk, own=device.file)
+        yield make_finding("loop/on-a-disk", disk=device.disk, own=device.file)
     if re.search(r" \(deleted\)$|/fswizard-[^/]*/[^/]*$", device.file):
-        yield found("loop/run", disk=device.disk)
+        yield make_finding("loop/run", disk=device.disk)
 
 
-def openers(facts: Facts, tree: Tree = HERE, besides: str = "", *, anywhere: bool = False) -> Iterator[Finding]:
-    """Processes that have it open, as far as they can be looked at: a virtual machine, a copy that runs.
+def openers(facts: Facts, tree: Tree = HERE, without_pid: str = "", *, anywhere: bool = False) -> Iterator[Finding]:
+    """Yield processes that have the device open, as far as they are visible, except `without_pid`.
 
-    With `anywhere` also through a node that is not in our /dev: to look at each open file can take its time where one
-    lies on a disk or a server that does not answer.
+    With `anywhere`, this includes device nodes outside /dev. That examines every open file, which may hang on a disk or
+    server that does not answer.
     """
 
-    own = f"/proc/{besides}/"
+    excluded = f"/proc/{without_pid}/"
 
-    def holds(link: str) -> bool:  # no directory is a device, and one may be on a server that does not answer
-        return "/fd/" in link and not link.startswith(own) and _opened(link, tree, anywhere) in facts.contents
+    def holds(link: str) -> bool:  # directories are skipped, as they may hang
+        return "/fd/" in link and not link.startswith(excluded) and _opened(link, tree, anywhere) in facts.contents
 
     for program, pid in programs(holds, tree):
-        yield found("open", name=facts.device.name, program=program, pid=pid)
+        yield make_finding("open", name=facts.device.name, program=program, pid=pid)
 
 
 def programs(holds: Callable[[str], bool], tree: Tree = HERE) -> Iterator[tuple[str, str]]:
-    """Name and number of each process for which that holds of one of its links in /proc: to its directory and files."""
+    """Yield name and PID of each process with a /proc link to a directory or open file for which `holds` is true."""
     for pid in filter(str.isdecimal, tree.names("/proc")):
         links = ("cwd", *(f"fd/{number}" for number in tree.names(f"/proc/{pid}/fd")))
         if any(holds(f"/proc/{pid}/{link}") for link in links):
@@ -206,7 +208,7 @@ def programs(holds: Callable[[str], bool], tree: Tree = HERE) -> Iterator[tuple[
 
 
 def _opened(link: str, tree: Tree, anywhere: bool) -> str:
-    """Kernel name of the device that is open there; empty for anything else."""
+    """Kernel name of the device behind an open file; empty for anything else."""
     try:
         path = os.readlink(tree.path(link))
         if anywhere and not path.startswith(NO_FILES):
@@ -217,8 +219,10 @@ def _opened(link: str, tree: Tree, anywhere: bool) -> str:
 
 
 def _words(tree: Tree) -> tuple[list[tuple[str, str, str]], list[Finding]]:
-    """The words in the tables of the system, also the second half of `RESUME=/dev/sda2` and the like, and which tables
-    could not be read. What only root can read, root reads."""
+    """Read the words of the configuration files, and findings for unreadable files.
+
+    A word such as `RESUME=/dev/sda2` is also listed without its key. Files that only root can read are checked as root.
+    """
     words, unreadable = list[tuple[str, str]](), list[Finding]()
     for table in (*TABLES, *KERNEL_TABLES):
         try:
@@ -227,7 +231,7 @@ def _words(tree: Tree) -> tuple[list[tuple[str, str, str]], list[Finding]]:
             continue
         except OSError as error:
             if not (isinstance(error, PermissionError) and os.geteuid()):
-                unreadable.append(found("unknown", table=table, strerror=error.strerror))
+                unreadable.append(make_finding("unknown", table=table, strerror=error.strerror))
             continue
         if table in TABLES:  # without comments and quotes
             words += [(table, unescape(word)) for word in re.split(r"[\s,]+", re.sub(r"(?m)^\s*#.*|[\"']", "", text))]
@@ -239,13 +243,13 @@ def _words(tree: Tree) -> tuple[list[tuple[str, str, str]], list[Finding]]:
 
 
 def expecting_label(label: str, tree: Tree = HERE) -> str:
-    """The table that names a filesystem by this label, whichever disk has it; empty where none does."""
+    """Configuration file that refers to a filesystem by this label; empty if there is none."""
     tag = ("label", label.casefold())
     return next((table for table, word, _ in _words(tree)[0] if may_erase.tag_of(word) == tag), "")
 
 
 def _reported(device: Device, tree: Tree) -> dict[str, str]:
-    """Numbers and names, whether or not others have them, too. What cannot be printed cannot be typed."""
+    """Printable identifiers of a device and their kinds, best known first; they need not be unique."""
     links = [link.removeprefix("disk/by-id/") for link in tree.udev(device.name, "S") if "/by-id/" in link]
     links.sort(key=lambda link: (link.startswith(NUMBERS_ONLY), len(link), link))
     every = {
@@ -262,7 +266,7 @@ def _reported(device: Device, tree: Tree) -> dict[str, str]:
 
 
 def serials(disk: str, tree: Tree) -> Iterator[str]:
-    """Of a disk, some of which may be empty: its own before that of a USB bridge."""
+    """Yield serial numbers of a disk, some possibly empty; its own comes before that of a USB bridge."""
     block = tree.directory(f"/sys/block/{disk}")
     words = block.bytes("device/vpd_pg89")[60 + 20 : 60 + 40]  # IDENTIFY DEVICE words 10 to 19 ...
     swapped = b"".join(words[at : at + 2][::-1] for at in range(0, len(words), 2))  # ... their bytes swapped
@@ -276,7 +280,7 @@ def serials(disk: str, tree: Tree) -> Iterator[str]:
 
 
 def usb_directory(disk: str, tree: Tree) -> str:
-    """The USB device that a disk is behind: the nearest directory above with a vendor number; empty without."""
+    """Sysfs directory of the USB device of a disk, found by its vendor ID; empty if there is none."""
     directory = tree.real(f"/sys/block/{disk}")
     while "/usb" in directory and not tree.path(f"{directory}/idVendor").exists():
         directory = os.path.dirname(directory)

@@ -1,4 +1,4 @@
-"""Disks that are plugged in or removed while the program runs."""
+"""Watch for disks that are plugged in or removed."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ def watch(stopped: Callable[[], bool] = lambda: False) -> Iterator[tuple[Drive, 
     without the right to listen to events.
     """
     monitor = _monitor()
-    known = inventory()
-    yield known
+    previous = inventory()
+    yield previous
     while not stopped():
         if monitor is None:
             clock.sleep(_POLL_S)
         elif any(monitor.poll(seconds) is not None for seconds in clock.turns(_POLL_S)):
-            clock.sleep(0.3)  # one disk makes many events, and udev needs about as long for it
+            clock.sleep(0.3)  # one disk causes many events, and udev needs about that long to process them
             while monitor.poll(0) is not None:
                 pass
-        now = inventory()
-        if now != known:
-            known = now
-            yield known
+        current = inventory()
+        if current != previous:
+            previous = current
+            yield previous
 
 
 def _monitor() -> pyudev.Monitor | None:
-    """The kernel's events, which need no udev; None if listening is not allowed."""
+    """Subscribe to kernel events, which need no udev; None without permission."""
     try:
         monitor = pyudev.Monitor.from_netlink(pyudev.Context(), "kernel")
         monitor.filter_by("block")

@@ -1,6 +1,6 @@
-"""What an attached disk is: name, bus, kind and recording, from sysfs, udev and the pages that the kernel read.
+"""Identify an attached disk: name, bus, kind and recording, from sysfs, udev and SCSI pages read by the kernel.
 
-The pages are below /sys/block/X/device, readable without root. Layouts: SPC-5 and SBC-4 for the vital product data
+The pages are in /sys/block/X/device, readable without root. Layouts: SPC-5 and SBC-4 for the vital product data
 pages, ACS-4 for IDENTIFY DEVICE.
 """
 
@@ -35,7 +35,7 @@ _BUSES: tuple[tuple[str, Bus], ...] = (
     (r"/virtual/block/dm-", "dm"),
     (r"/virtual/block/zram", "zram"),
 )
-"""By the place of a disk in sysfs."""
+"""Bus by a pattern of the disk's path in sysfs."""
 _KINDS: dict[Bus, DriveKind] = {
     "loop": "virtual",
     "zram": "virtual",
@@ -55,21 +55,21 @@ _ZONE_MODELS: dict[str, Literal["host-managed", "host-aware"]] = {
 }
 _EMULATED_VENDORS = ("QEMU", "VBOX", "VMware", "Msft", "Google", "Xen")
 _VIRTUAL_NAME = re.compile(r"xvd|zd\d|rbd|nbd|drbd")
-"""Disks of Xen, ZFS volumes, disks over the network."""
+"""Kernel names of Xen disks, ZFS volumes and network disks."""
 _SERVED = re.compile(r"/nvme-fabrics/|/session\d+/|/rbd/")
-"""Places in sysfs of disks that another machine serves: NVMe over fabrics, iSCSI, Ceph."""
+"""Sysfs paths of disks that another machine serves: NVMe over fabrics, iSCSI, Ceph."""
 _LOCAL_NVME = {"pcie", "apple-nvme", ""}
-"""Transports of NVMe disks in this machine; older kernels have none in sysfs."""
+"""Transports of local NVMe disks; older kernels report none in sysfs."""
 _NO_MOVING_PARTS = 1
 """Rotation rate of an SSD."""
 _RPM = range(1025, 65535)
 _SMALLEST_SHINGLED_BYTES = 480_000_000_000
 _IDENTIFY_AT = 60
-"""Place of IDENTIFY DEVICE in VPD page 89h."""
+"""Offset of the IDENTIFY DEVICE data in VPD page 89h."""
 
 
 def identify(name: str, machine: Machine = HERE) -> Drive:
-    """A disk without its contents, and without a verdict on how it records. The disk is not asked."""
+    """Identify a disk, without its contents and SMR verdict. The disk is not queried."""
     block, udev = machine.directory(f"/sys/block/{name}"), machine.properties(name)
     bus = _bus(name, machine)
     page, by_udev = _pages(block), udev.get("ID_ATA_ROTATION_RATE_RPM", "")
@@ -92,7 +92,7 @@ def identify(name: str, machine: Machine = HERE) -> Drive:
 
 
 def known_facts(drive: Drive, machine: Machine = HERE) -> SmrFacts:
-    """The kernel's facts about how an attached disk records."""
+    """Facts for the SMR verdict that the kernel knows about an attached disk."""
     block = machine.directory(f"/sys/block/{drive.name}")
     page = _pages(block)
     trim = N_("IDENTIFY DEVICE word 169") if page.trim else ""
@@ -130,7 +130,7 @@ def _kind(name: str, block: Machine, bus: Bus, rate: int) -> DriveKind:
         return _KINDS[bus]
     if rate:
         return "ssd" if rate == _NO_MOVING_PARTS else "hdd"
-    if bus == "usb":  # the kernel takes every stick for a rotating disk, and bridges say what they like
+    if bus == "usb":  # the kernel reports every USB stick as rotational, and bridges are unreliable
         small = block.number("size") * SECTOR_BYTES < _SMALLEST_SHINGLED_BYTES
         return "flash-card" if small and block.number("removable") else "unknown"
     if bus == "other":
@@ -146,7 +146,7 @@ def _model(block: Machine, bus: Bus, udev: Properties) -> str:
     vendor, model = block.text("device/vendor"), block.text("device/model")
     if vendor and vendor != "ATA":
         return model if vendor.startswith("0x") else scsi_name(vendor, model)
-    # SCSI has room for 16 characters only; udev has all 40
+    # SCSI names have 16 characters; udev has all 40
     longer = safe(decoded(udev.get("ID_MODEL_ENC", ""))).strip()
     return longer if longer.startswith(model) else model
 
@@ -157,7 +157,7 @@ def _firmware(block: Machine, udev: Properties) -> str:
 
 
 def _served(name: str, machine: Machine) -> bool:
-    """Whether another machine serves it."""
+    """Whether another machine serves the disk."""
     device = f"/sys/block/{name}/device"
     controllers = [f"{device}/{each}" for each in machine.names(device) if each.startswith("nvme")]
     for directory in (device, *controllers):
@@ -167,7 +167,7 @@ def _served(name: str, machine: Machine) -> bool:
 
 
 def _bridge(name: str, machine: Machine) -> str:
-    """Name and numbers of the USB device."""
+    """Maker, product and IDs of the USB bridge."""
     directory = usb_directory(name, machine)
     if not directory:
         return "USB"
@@ -178,7 +178,7 @@ def _bridge(name: str, machine: Machine) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """What the disk answered when the kernel asked what it is."""
+    """Data from the vital product data pages of a disk."""
 
     known: bool
     """Whether there is ATA IDENTIFY DEVICE data."""
@@ -197,8 +197,10 @@ def _pages(block: Machine) -> Pages:
 
 
 def parse_pages(information: bytes, characteristics: bytes) -> Pages:
-    """VPD pages 89h (ATA Information, with IDENTIFY DEVICE) and B1h (Block Device Characteristics), either of which may
-    be missing or something else."""
+    """Parse VPD pages 89h (ATA Information, with IDENTIFY DEVICE) and B1h (Block Device Characteristics).
+
+    Either may be empty or invalid.
+    """
     words = (0,) * 256
     if len(information) >= _IDENTIFY_AT + 512 and information[1] == 0x89:
         words = struct.unpack_from("<256H", information, _IDENTIFY_AT)
@@ -219,5 +221,5 @@ def parse_pages(information: bytes, characteristics: bytes) -> Pages:
 
 
 def _string(words: Sequence[int]) -> str:
-    """A text in IDENTIFY DEVICE, whose words have their first letter in the higher byte."""
+    """Decode a text of IDENTIFY DEVICE, where each word has its first letter in the high byte."""
     return safe(struct.pack(f">{len(words)}H", *words).strip(b"\0 "))

@@ -1,4 +1,4 @@
-"""The disks of this machine, what is on them and who uses them. No disk is woken."""
+"""The disks of this machine, their contents and users. No disk is woken up."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from fswizard.system.commands import query
 _NEVER_LISTED = re.compile(r"ram\d|fd\d|sr\d|nbd\d|mtdblock|mmcblk\d+(boot|rpmb)")
 _ORDER = ("nvme", "sata", "sas", "scsi", "ide", "usb", "mmc", "virtio", "other", "md", "dm", "loop", "zram")
 _WELL_KNOWN = ("ata-", "nvme-", "usb-", "mmc-", "virtio-")
-"""Beginnings of the names in /dev/disk/by-id that people know best."""
+"""Prefixes of the most familiar names in /dev/disk/by-id."""
 _EXTENDED_PARTITION_BYTES = 1024
-"""Size that Linux gives to the frame of logical partitions."""
+"""Size that Linux reports for an extended partition."""
 _ENCRYPTED = {
     "crypto_LUKS": N_("{name} holds an encrypted volume (LUKS)"),
     "BitLocker": N_("{name} holds an encrypted Windows volume (BitLocker)"),
@@ -34,29 +34,28 @@ _ENCRYPTED = {
 
 
 def inventory(machine: Machine = HERE) -> tuple[Drive, ...]:
-    """Every disk, physical ones first. `Drive.pending` names what could not be read."""
+    """All disks, physical ones first. `Drive.pending` says what could not be read."""
     drives = describe([name for name in machine.names("/sys/block") if _is_listed(name, machine)], machine)
     points = [part.mount_point for drive in drives for part in drive.partitions if part.mount_point]
     free_bytes = _free_bytes(points) if points and machine.live else {}
-    with_room = []
+    listed = []
     for drive in drives:
         parts = [replace(part, free_bytes=free_bytes.get(part.mount_point)) for part in drive.partitions]
-        with_room.append(replace(drive, partitions=tuple(parts)))
+        listed.append(replace(drive, partitions=tuple(parts)))
     # sdaa after sdz, nvme10n1 after nvme9n1
-    return tuple(sorted(with_room, key=lambda drive: (_ORDER.index(drive.bus), len(drive.name), drive.name)))
+    return tuple(sorted(listed, key=lambda drive: (_ORDER.index(drive.bus), len(drive.name), drive.name)))
 
 
 def drive_of(path: str, machine: Machine = HERE) -> Drive | None:
-    """The disk of a file or directory, or of a device's path (`/dev/sdb1`); None for tmpfs, network or several
-    disks."""
+    """Disk of a file, directory or device path (`/dev/sdb1`); None for tmpfs, network or several disks."""
     disks = {topology.disk_below(name, machine) for name in topology.devices_at(path, machine)}
     if len(disks) != 1 or "" in disks:
         return None
     return describe(disks, machine)[0]
 
 
-def place_of(path: str, machine: Machine = HERE) -> Drive | None:
-    """As `drive_of`, but several disks as one, judged by the worst of them; None if unknown."""
+def combined_drive(path: str, machine: Machine = HERE) -> Drive | None:
+    """Like `drive_of`, but several disks are combined into one, with the worst verdict; None if unknown."""
     if disk := drive_of(path, machine):
         return disk
     devices = topology.devices_at(path, machine)
@@ -65,7 +64,7 @@ def place_of(path: str, machine: Machine = HERE) -> Drive | None:
 
 
 def composed(members: Sequence[Drive]) -> Drive:
-    """Several disks as one, judged by the worst of them, with their common kind and bus."""
+    """Combine several disks into one, with the worst verdict and their common kind and bus."""
     models = Counter(sorted(member.model or member.name for member in members))
     kinds, buses = {member.kind for member in members}, {member.bus for member in members}
     return Drive(
@@ -81,7 +80,7 @@ def composed(members: Sequence[Drive]) -> Drive:
 
 
 def is_file_of_others(drive: Drive) -> bool:
-    """Whether it is a loop device on a file that is not the user's, or is gone: no disk to choose from."""
+    """Whether it is a loop device on a file of another user or on a deleted file, which is not offered as a target."""
     if drive.bus != "loop":
         return False
     try:
@@ -95,17 +94,17 @@ def _is_listed(name: str, machine: Machine) -> bool:
     block = machine.directory(f"/sys/block/{name}")
     if _NEVER_LISTED.match(name) or not block.number("size"):
         return False
-    if block.number("hidden"):  # one path of an NVMe disk whose head is listed
+    if block.number("hidden"):  # a path of a multipath NVMe disk, which is listed itself
         return False
-    if name.startswith("dm-"):  # other volumes are uses of the disks below them
+    if name.startswith("dm-"):  # other volumes are listed as uses of their disks
         return topology.is_multipath(name, machine)
-    if name.startswith("loop"):  # without snaps, mounted images, the scratch image of a run
+    if name.startswith("loop"):  # excludes snaps, mounted images and the scratch images of runs
         return not (block.number("ro") or block.number("loop/autoclear"))
     return True
 
 
 def describe(names: Iterable[str], machine: Machine = HERE) -> tuple[Drive, ...]:
-    """Whole disks by their kernel names; arrays and volumes are judged by their members."""
+    """Describe whole disks, by kernel name; the SMR verdict on arrays and volumes is that on their members."""
     usage, stable_names = Usage(machine), _stable_names(machine)
     drives = []
     for name in names:
@@ -119,7 +118,7 @@ def describe(names: Iterable[str], machine: Machine = HERE) -> tuple[Drive, ...]
 
 
 def _describe(name: str, machine: Machine, usage: Usage, stable_names: Mapping[str, str]) -> Drive:
-    """A disk with what is on it and who uses it."""
+    """Describe a disk with its contents and users."""
     parts, unread = [], []
     for each in (name, *look_at(name, machine).partitions):
         contents = machine.contents(each)
@@ -128,7 +127,7 @@ def _describe(name: str, machine: Machine, usage: Usage, stable_names: Mapping[s
         part = _partition(each, Probed(contents or {}), machine, usage, stable_names)
         if part.size_bytes > _EXTENDED_PARTITION_BYTES or each == name:
             parts.append(part)
-    # A multipath disk or firmware array has the partitions of the path it is made of, too.
+    # A path of a multipath disk or firmware array shows the same partitions.
     whole = parts[0]
     if not whole.uses and (len(parts) > 1 or not (whole.filesystem or whole.mount_point)):
         parts.remove(whole)
@@ -147,16 +146,16 @@ def _partition(
     name: str, contents: Probed, machine: Machine, usage: Usage, stable_names: Mapping[str, str]
 ) -> Partition:
     block = machine.directory(f"/sys/class/block/{name}")
-    held = block.names("holders")
-    against = list(usage.of(name))
-    if not held:
-        against += belongs(name, contents)
-    uses = [DriveUse(use.code, safe(use.text), safe(use.hint)) for use in against]
-    if contents.type in _ENCRYPTED and not held:
+    holders = block.names("holders")
+    findings = list(usage.of(name))
+    if not holders:
+        findings += belongs(name, contents)
+    uses = [DriveUse(use.code, safe(use.text), safe(use.hint)) for use in findings]
+    if contents.type in _ENCRYPTED and not holders:
         text = _(_ENCRYPTED[contents.type], name=safe(name))
         uses.append(DriveUse("encrypted", text, N_("Using it for something else destroys its contents.")))
     directly, mounted = usage.mounts.get(name), usage.mounts_on(name, contents)
-    whole = [mount for mount in mounted if mount.root == "/"]  # rather than a bind mount of a part
+    whole = [mount for mount in mounted if mount.root == "/"]  # no bind mounts of subdirectories
     return Partition(
         name=safe(name),
         start_bytes=block.number("start") * SECTOR_BYTES,
@@ -170,7 +169,7 @@ def _partition(
 
 
 def _stable_names(machine: Machine) -> dict[str, str]:
-    """The best link below /dev/disk by the path of the device that it leads to: PARTUUIDs for partitions."""
+    """The best link in /dev/disk by device path; links by PARTUUID are preferred for partitions."""
     names: dict[str, str] = {}
     for directory in ("by-id", "by-partuuid"):
         for link in sorted(machine.names(f"/dev/disk/{directory}"), key=_link_rank, reverse=True):
@@ -181,12 +180,12 @@ def _stable_names(machine: Machine) -> dict[str, str]:
 
 
 def _link_rank(link: str) -> tuple[bool, bool, int, str]:
-    """The lower, the better people know what it names."""
+    """Sort key of a link; lower values are more familiar to people."""
     return (link.startswith(NUMBERS_ONLY), not link.startswith(_WELL_KNOWN), len(link), link)
 
 
 def _pending(unread: Sequence[str]) -> str:
-    """A sentence on devices whose contents are unknown, in English."""
+    """English sentence about devices with unknown contents; empty if there are none."""
     if not unread:
         return ""
     failed = N_("{devices} couldn't be read (blkid failed), so the contents are unknown.")
@@ -195,7 +194,7 @@ def _pending(unread: Sequence[str]) -> str:
 
 
 def _free_bytes(points: Iterable[str]) -> dict[str, int]:
-    """By mount point, as far as df says it in time: a filesystem may hang."""
+    """Free bytes by mount point from df; empty if it fails or a filesystem hangs."""
     try:
         answer = query(("df", "--block-size=1", "--output=avail,file", *points), timeout_s=2)
     except FswizardError:

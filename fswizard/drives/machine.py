@@ -1,4 +1,4 @@
-"""What the kernel and udev know of block devices and mounts, below one directory, so that machines can be recorded."""
+"""Block devices and mounts as reported by the kernel and udev, below a root directory that may be a recording."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _READ_BY_BLKID = (0, 2, 8)
 
 @dataclass(frozen=True, slots=True)
 class Machine(Tree):
-    """A `Tree` with udev's database, and with harmless texts."""
+    """A `Tree` with the udev database and sanitised texts."""
 
     @property
     def live(self) -> bool:
@@ -32,11 +32,11 @@ class Machine(Tree):
         return bool(self.names(UDEV))
 
     def text(self, path: str) -> str:
-        """One attribute, harmless and without surrounding blanks."""
+        """One attribute, sanitised and stripped."""
         return safe(Tree.text(self, path)).strip()
 
     def contents(self, name: str) -> Properties | None:
-        """The properties with the contents, by blkid if udev does not run; None if the device could not be read."""
+        """Properties of the contents, from blkid if udev does not run; None if the device could not be read."""
         if self.udev_runs or not self.live:
             return self.properties(name) if self.udev(name, "I") else None
         return probe(path_of(name))
@@ -58,11 +58,11 @@ def probe(device: str) -> Properties | None:
 
 
 def mounts(machine: Machine = HERE) -> tuple[Mount, ...]:
-    """Mounts as this process sees them; their paths must be made `safe` before they are shown."""
+    """Mounts of this process. Call `safe` before displaying their paths."""
     return parse(machine.lines("/proc/self/mountinfo"))
 
 
 def mount_of(path: str, table: Iterable[Mount]) -> Mount | None:
-    """The mount of `path`, which must be absolute without links; the latest if several cover each other."""
-    over = [mount for mount in table if f"{path}/".startswith(mount.path.rstrip("/") + "/")]
-    return max(reversed(over), key=lambda mount: len(mount.path), default=None)
+    """Mount of `path`, an absolute path without links; the latest one if mounts cover each other."""
+    covering = [mount for mount in table if f"{path}/".startswith(mount.path.rstrip("/") + "/")]
+    return max(reversed(covering), key=lambda mount: len(mount.path), default=None)

@@ -1,7 +1,7 @@
-"""What may be erased: rules over what `disk_facts` read, which look at nothing themselves.
+"""Rules for what may be erased, applied to the facts that `disk_facts` reads.
 
-The screens and the plan apply them to what a user can read, and root again in the moment before it writes. Where two
-readings disagree, or something cannot be read, they refuse.
+Screens and plans apply them to what the user can read; root applies them again right before it writes. They refuse if
+readings disagree or if something cannot be read.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ MEMBERS = {
     "bcache": ("bcache-member", "a bcache set"),
     "mpath_member": ("multipath-member", "a multipath disk"),
 }
-"""Code and kind of whole, by libblkid's name. bcachefs is a filesystem, and no member of anything."""
+"""Code and kind of the whole by libblkid type. bcachefs is not listed, as its members are whole filesystems."""
 PARTS_OF_MORE = ("drbd", "ceph", "oracleasm", "stratis", "DM_", "vdo", "VMFS")
-"""Beginnings of types that libblkid does not all list among RAID members."""
+"""Prefixes of other member types, which libblkid does not always report as RAID members."""
 LEFT_BY_A_RUN = ("zfs_member", "linux_raid_member")
-"""What a killed run may have left of a pool or an array on a disk that was given up to it."""
+"""Types that a killed run may leave on a disk that it was allowed to erase."""
 SYSTEM_PARTITIONS = {
     "c12a7328-f81f-11d2-ba4b-00a0c93ec93b": "esp", "0xef": "esp",
     "21686148-6449-6e6f-744e-656564454649": "boot", "e3c9e316-0b5c-4db8-817d-f92df00215ae": "msr",
     "de94bba4-06d1-4d40-a16a-bfd50179d6ac": "recovery", "0x27": "recovery",
     "bfbfafe7-a34f-448a-9a5b-6213eb736c22": "maker", "0x12": "maker",
 }  # fmt: skip
-"""Cases of `system-partition` by the type of a partition."""
+"""Suffix of the `system-partition` case by partition type."""
 TAGS = {
     "ID_FS_UUID": "uuid", "ID_FS_UUID_ENC": "uuid", "ID_FS_LABEL": "label", "ID_FS_LABEL_ENC": "label",
     "ID_PART_ENTRY_UUID": "partuuid", "ID_PART_ENTRY_NAME": "partlabel",
 }  # fmt: skip
-"""Properties that tables name devices by, and how they write them: in capitals, or below /dev/disk/by-."""
+"""Udev properties that configuration files refer to devices by, with their tag names."""
 CASES = {
     "gone": ("{disk} is no longer the disk that was chosen, or the kernel cannot tell", ""),
     "gone/size": ("{name} has changed its size since it was chosen", ""),
@@ -100,39 +100,39 @@ CASES = {
                      "Check which disk it is: `fswizard drives` shows the serial numbers."),
     "wrong-serial/name": ("{serial} is not the {kind} of {name}", "Check which disk it is; its {kind} is {text}"),
 }  # fmt: skip
-"""All that can stand against erasing a device, the weightiest first: what it is, and what can be done."""
+"""All reasons against erasing a device, the most important first: text and hint."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that stands against erasing a device. Its texts may be hostile."""
+    """A reason against erasing a device. Its texts may contain hostile characters."""
 
     case: str
     code: str
     """Short stable name, such as `mounted`, `swap`, `raid-member`, `read-only`."""
     text: str
     hint: str
-    """What the person can do."""
+    """What the user can do."""
 
 
-def found(case: str, code: str = "", **fields: object) -> Finding:
-    """One of `CASES`, whose own code is the word before the slash."""
+def make_finding(case: str, code: str = "", **fields: object) -> Finding:
+    """Make a finding of one of `CASES`; the default code is the part before the slash."""
     text, hint = CASES[case]
     return Finding(case, code or case.partition("/")[0], _(text, **fields), _(hint, **fields))
 
 
 @dataclass(frozen=True, slots=True)
 class Probed:
-    """Contents of a device: without root as udev's database has it, as root as blkid and wipefs read it."""
+    """Contents of a device: from the udev database, or as root from blkid and wipefs."""
 
     properties: Mapping[str, str] = field(default_factory=dict)
-    """In udev's words, which are those of `blkid -p -o udev`, too."""
+    """Udev properties, as also printed by `blkid -p -o udev`."""
     signatures: frozenset[str] = frozenset()
-    """Types of everything that wipefs finds, also where one hides the other; empty without root."""
+    """Types of all signatures that wipefs lists, including hidden ones; empty without root."""
     devices: int = 0
-    """How many the filesystem has, by its superblock, or, without root, as far as udev knows them."""
+    """Number of devices of the filesystem, from its superblock or, without root, from udev."""
     unread: bool = False
-    """They could not be read."""
+    """Whether the contents could not be read."""
 
     @property
     def type(self) -> str:
@@ -153,28 +153,27 @@ class Probed:
 
     @property
     def left_by_a_run(self) -> bool:
-        """Runs give pools, arrays and what they spread over several disks a name of ours; mdadm puts the machine's
-        name before it."""
+        """Whether the label is a name that a run gives to pools and arrays; mdadm prepends the host name."""
         return RUN_NAME.fullmatch(self.label.rpartition(":")[2]) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What was read of a device, and of whatever else on the machine has to do with it."""
+    """Facts about a device and everything on the machine that relates to it."""
 
     device: Device
     contents: Mapping[str, Probed]
-    """By kernel name: of the device, its partitions, its disk, and all of these on other paths to the disk."""
+    """Contents by kernel name: of the device, its partitions, its disk, and the same on other paths to the disk."""
     uses: Sequence[Finding] = ()
-    """Who uses any of them, and what else was noticed while they were read."""
+    """Uses of any of these devices, and other findings from reading them."""
     words: Sequence[tuple[str, str, str]] = ()
-    """Each word in these tables: table, word, and kernel name of the device that it leads to."""
+    """Words of configuration files: file, word, and kernel name of the device it refers to or an empty text."""
     reported: Mapping[str, str] = field(default_factory=dict)
-    """Numbers and names of the disk, and what each is; what people know best comes first."""
+    """Identifiers of the device and their kinds, the best known first."""
     others: Sequence[Mapping[str, str]] = ()
-    """Those of each other disk that is attached, its partitions included."""
+    """Identifiers of each other attached disk, including its partitions."""
     paths: tuple[str, ...] = ()
-    """Kernel names of the device on other paths to its disk."""
+    """Kernel names of the same device on other multipath paths."""
 
     @property
     def probed(self) -> Probed:
@@ -183,69 +182,69 @@ class Facts:
 
 
 def findings(facts: Facts, minimum_bytes: int = 0, typed: str | None = None) -> tuple[Finding, ...]:
-    """All that stands against erasing the device, the weightiest first; empty where nothing does.
+    """All reasons against erasing the device, the most important first.
 
-    `typed` is what was typed to confirm the loss; None before that.
+    `typed` is the identifier that the user typed to confirm the loss; None before that.
     """
     every = [*facts.uses, *_unfit(facts.device, max(minimum_bytes, MINIMUM_BYTES)), *_unconfirmed(facts, typed)]
     for name, probed in facts.contents.items():
         every += [*belongs(name, probed), *_named(name, probed, facts)]
         if probed.unread:
-            every.append(found("unknown/contents", device=name))
+            every.append(make_finding("unknown/contents", device=name))
         if name in (facts.device.name, *facts.device.partitions):
             every += _lost(name, probed)
     weights = list(CASES)
     return tuple(sorted(dict.fromkeys(every), key=lambda finding: weights.index(finding.case)))
 
 
-def changes(facts: Facts, diskseq: int, size_bytes: int, shown: str | None = None) -> Iterator[Finding]:
-    """In what it differs from the device that was chosen.
+def changes(facts: Facts, diskseq: int, size_bytes: int, content_type: str | None = None) -> Iterator[Finding]:
+    """Yield the differences from the device that was chosen.
 
-    `shown` is the type of the contents that the user was shown, as libblkid names it; empty for nothing.
+    `content_type` is the libblkid type of the contents that the user saw; empty for none, None to skip that check.
     """
     device, kind = facts.device, facts.probed.type
     if not diskseq or device.diskseq != diskseq:
-        yield found("gone", disk=device.disk)
+        yield make_finding("gone", disk=device.disk)
     if device.size_bytes != size_bytes:
-        yield found("gone/size", name=device.name)
-    if shown is not None and kind not in ("", shown):  # udev's database may be older than the contents
-        yield found("gone/contents", name=device.name, type=kind, shown=shown or "nothing")
+        yield make_finding("gone/size", name=device.name)
+    if content_type is not None and kind not in ("", content_type):  # the udev database may be outdated
+        yield make_finding("gone/contents", name=device.name, type=kind, shown=content_type or "nothing")
 
 
 def belongs(name: str, probed: Probed) -> Iterator[Finding]:
-    """What the contents of a device say that it is part of."""
+    """Yield findings if the contents of a device make it a member of an array, pool or the like."""
     for kind in probed.types:
         raid = kind == probed.type and probed.properties.get("ID_FS_USAGE") == "raid"
         if kind in LEFT_BY_A_RUN and probed.left_by_a_run:
             continue
         if kind in MEMBERS or raid or kind.endswith("_member") or kind.startswith(PARTS_OF_MORE):
             code, whole = MEMBERS.get(kind, MEMBERS[""])
-            yield found("member", code, name=f"{name} ({probed.label})" if probed.label else name, whole=whole)
+            yield make_finding("member", code, name=f"{name} ({probed.label})" if probed.label else name, whole=whole)
 
 
 def _lost(name: str, probed: Probed) -> Iterator[Finding]:
-    """What would be erased and must not be."""
+    """Yield reasons in the contents of a device against erasing it."""
     ambivalent = {"ID_FS_AMBIVALENT", "ID_PART_TABLE_AMBIVALENT"} & probed.properties.keys()
     if ambivalent or len(probed.signatures - PARTITION_TABLES) > 1:
-        yield found("ambivalent", name=name)
+        yield make_finding("ambivalent", name=name)
     if probed.devices > 1 and not probed.left_by_a_run:
-        yield found("btrfs-member/several", name=name, devices=probed.devices, type=probed.type)
+        yield make_finding("btrfs-member/several", name=name, devices=probed.devices, type=probed.type)
     if part := SYSTEM_PARTITIONS.get(probed.properties.get("ID_PART_ENTRY_TYPE", "").lower()):
-        yield found(f"system-partition/{part}", name=name)
+        yield make_finding(f"system-partition/{part}", name=name)
 
 
 def _named(name: str, probed: Probed, facts: Facts) -> Iterator[Finding]:
-    """In a table of the system, mounted or not."""
+    """Yield the configuration files that refer to a device, mounted or not."""
     tags = {(tag, decoded(probed.properties.get(key, "")).casefold()) for key, tag in TAGS.items()}
     for table, word, leads_to in facts.words:
         tag = tag_of(word)
         pattern = word.startswith("/dev/") and fnmatch.fnmatchcase(path_of(name), word)
         if leads_to == name or pattern or (tag[1] and tag in tags):
-            yield found("named", name=name, table=table)
+            yield make_finding("named", name=name, table=table)
 
 
 def tag_of(word: str) -> tuple[str, str]:
-    """`LABEL=archive` and `/dev/disk/by-label/archive` as ("label", "archive")."""
+    """Split `LABEL=archive` or `/dev/disk/by-label/archive` into ("label", "archive")."""
     separator = "/" if word.startswith("/dev/disk/by-") else "="
     tag, _, value = word.removeprefix("/dev/disk/by-").partition(separator)
     return tag.casefold(), decoded(value).casefold()
@@ -253,20 +252,20 @@ def tag_of(word: str) -> tuple[str, str]:
 
 def _unfit(device: Device, minimum_bytes: int) -> Iterator[Finding]:
     if device.partitions:
-        yield found("partitioned", name=device.name, names=", ".join(device.partitions))
+        yield make_finding("partitioned", name=device.name, names=", ".join(device.partitions))
     if device.read_only:
-        yield found("read-only", disk=device.disk)
+        yield make_finding("read-only", disk=device.disk)
     if device.zones not in ("none", "host-aware"):
-        yield found("zoned", disk=device.disk, zones=device.zones or "of an unknown kind")
+        yield make_finding("zoned", disk=device.disk, zones=device.zones or "of an unknown kind")
     if device.size_bytes < minimum_bytes:
         size, minimum = device.size_bytes >> 20, minimum_bytes >> 20
-        yield found("too-small", name=device.name, size_bytes=size, minimum_bytes=minimum)
+        yield make_finding("too-small", name=device.name, size_bytes=size, minimum_bytes=minimum)
 
 
 def identifiers(facts: Facts) -> dict[str, str]:
-    """Each text that confirms this device and no other that is attached, and what it is, the best known first.
+    """Texts that confirm this device and no other attached one, with their kinds, the best known first.
 
-    Of a partition they are the numbers of its disk, its own names and its PARTUUID; of a loop device its file alone.
+    For a partition these are the identifiers of its disk, its names and its PARTUUID; for a loop device only its file.
     """
     if file := facts.device.file:
         return {file: FILE} if file.isprintable() else {}
@@ -275,21 +274,21 @@ def identifiers(facts: Facts) -> dict[str, str]:
 
 
 def is_placeholder(text: str) -> bool:
-    """A number that some makers give to each of their disks."""
+    """Whether an identifier is one that makers use for many disks."""
     plain = re.sub(r"^(naa|eui|uuid)\.|[\s:-]", "", text.casefold())
     return len(set(plain)) < 2 or plain in PLACEHOLDERS
 
 
 def _unconfirmed(facts: Facts, typed: str | None) -> Iterator[Finding]:
-    device, known = facts.device, identifiers(facts)
-    text, kind = next(iter((known or facts.reported).items()), ("", ""))
-    if known:
-        if typed is not None and typed not in known:
+    device, unique = facts.device, identifiers(facts)
+    text, kind = next(iter((unique or facts.reported).items()), ("", ""))
+    if unique:
+        if typed is not None and typed not in unique:
             case = "wrong-serial" if kind == SERIAL else "wrong-serial/name"
-            yield found(case, serial=f"{typed!r:.80}", kind=kind, name=device.name, text=text)
+            yield make_finding(case, serial=f"{typed!r:.80}", kind=kind, name=device.name, text=text)
         return
-    for twice, its_kind in facts.reported.items():
-        if count := sum(twice in other for other in facts.others):
-            yield found("no-serial/twins", count=count + 1, kind=its_kind, number=twice)
+    for duplicate, duplicate_kind in facts.reported.items():
+        if count := sum(duplicate in other for other in facts.others):
+            yield make_finding("no-serial/twins", count=count + 1, kind=duplicate_kind, number=duplicate)
             return
-    yield found("no-serial/placeholder" if text else "no-serial", disk=device.disk, kind=kind, number=text)
+    yield make_finding("no-serial/placeholder" if text else "no-serial", disk=device.disk, kind=kind, number=text)

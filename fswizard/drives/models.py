@@ -1,4 +1,4 @@
-"""The table of models: whether they are shingled, with sources."""
+"""The table of disk models: whether they are shingled, with sources."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from fswizard.language import _, joined
 from fswizard.model.drive import Confidence, Drive, SmrKind
 
 SourceStrength = Literal["vendor", "database", "paper", "press", "legal", "date", "outputs", "hint", "community"]
-"""Kind of source: the maker, smartmontools' database, a published measurement, a review, a court paper, the year
-(before the first shingled disk), outputs of smartctl with a mark of that time, or with a hint at it, or users'
-lists."""
+"""Kind of source: the maker, the smartmontools database, a published measurement, a review, a court document, the year
+(before the first shingled disk), smartctl outputs that prove or hint at that age, or lists by users."""
 
 _MAKERS = r"ATA|WDC|WD|HITACHI|TOSHIBA|SEAGATE|SAMSUNG|MAXTOR|FUJITSU|IBM|QUANTUM|APPLE HDD|WESTERN DIGITAL"
 _PREFIX = re.compile(rf"(?:(?:{_MAKERS})[ _]+)+", re.ASCII)
@@ -26,16 +25,16 @@ _HARD_DISK = re.compile(
     r"HM\d{3}|HE\d{3}|(?:IBM-)?D[A-Z]{3}-\d|DK\d{2}[A-Z]{2}-|EXCELSTOR|[DEFGMV][BFGHJM]\d{3,6}[A-Z]\w{4}$)",
     re.ASCII,
 )
-"""Model names of the makers of hard disks and of Hewlett-Packard; those of USB bridges or RAID controllers differ."""
+"""Model names of hard disk makers and Hewlett-Packard, unlike those of USB bridges and RAID controllers."""
 _VOLUME = re.compile(
     r"LOGICAL|SERVERA|PERC |MEGARAID|MR9\d|SMART ARRAY|VIRTUAL|VMWARE|QEMU|VBOX|RAID|ISCSI|DISK ARRAY|MSFT",
     re.IGNORECASE,
 )
 _LINK = re.compile(r"(?:ATA|USB|SCSI|NVME)-(?:[SQ]?ATA_+)?", re.ASCII)
 _CUT = re.compile(r"^(ST\d{2,5}[A-Z]{2}|WD\d{2,3}) (?=[A-Z0-9]{3,4}(?:-|$))", re.ASCII)
-"""Where a USB bridge cuts a name: after eight letters, as SCSI has room for a vendor of eight."""
+"""A name that a USB bridge split after 8 letters, the length of the SCSI vendor field."""
 _SCSI_LETTERS = 16
-"""Room for a model's name in SCSI; a longer one is cut."""
+"""Length of the SCSI product field; longer names are truncated."""
 _SIZE = re.compile(r"\b(\d{1,2}) ?TB\b", re.IGNORECASE)
 _NO_SERIES = re.compile(
     rf"{_MAKERS}|WESTERN|DIGITAL|HDD|SSD|NAS|USB|AND|THE|FOR|ARE|ITS|DISKS?|DRIVE|HARD|INTERNAL|EXTERNAL|PORTABLE|DESKTOP"
@@ -48,9 +47,9 @@ class Source:
 
     url: str
     by: str
-    """Author at the beginning of a sentence, such as `Western Digital`."""
+    """Author, as the beginning of a sentence, such as `Western Digital`."""
     via: str = ""
-    """Document or mediator, which follows in brackets: `data sheet`, `quoted by heise online`."""
+    """Document or intermediary, shown in brackets: `data sheet`, `quoted by heise online`."""
     year: int = 0
     """Year, or 0 if unknown."""
 
@@ -66,17 +65,16 @@ class ModelRow:
     """One statement about a model or a family of models."""
 
     pattern: str
-    """Regular expression for a whole model name in capitals: bare, without its variant, or complete."""
+    """Regular expression that matches a whole model name in capitals: bare, without its variant, or complete."""
     kind: SmrKind
     source: str
-    """Address where it can be checked."""
+    """URL of the source."""
     strength: SourceStrength
     note: str = ""
     hybrid: bool = False
-    """Whether it has flash beside its platters, so that TRIM says nothing about the platters."""
+    """Whether it also has flash, so that TRIM proves nothing about its platters."""
     may_trim: bool = False
-    """Whether some conventional disks of the family offer TRIM, such as those for cameras, so that it is only a
-    hint."""
+    """Whether some conventional disks of the family offer TRIM, such as those for cameras; it is a weak hint then."""
 
     @property
     def disputed(self) -> bool:
@@ -89,7 +87,7 @@ class ModelRow:
 
 
 def parse_table(text: str) -> ModelTable:
-    """The table that a text in TOML holds."""
+    """Parse the table from TOML."""
     import tomli
 
     table = tomli.loads(text)
@@ -98,7 +96,7 @@ def parse_table(text: str) -> ModelTable:
 
 
 def bare(model: str) -> str:
-    """A model name in capitals, without its maker: `WDC WD40EFAX-68JH4N1` becomes `WD40EFAX-68JH4N1`.
+    """Model name in capitals, without its maker: `WDC WD40EFAX-68JH4N1` becomes `WD40EFAX-68JH4N1`.
 
     `HGST` stays, as it distinguishes disks from 2012 on from older ones of Hitachi with the same names.
     """
@@ -112,8 +110,11 @@ def stem(model: str) -> str:
 
 @cache
 def spellings(model: str) -> tuple[str, ...]:
-    """A bare model name, and as its maker spells it: without an OEM's or a series' name before it, with underscores as
-    blanks, whole where a bridge cut it in two, out of a name in /dev/disk/by-id."""
+    """A bare model name, and the maker's spelling of it if that differs.
+
+    The latter has no name of an OEM or series in front, blanks for underscores, and no gap from a USB bridge. It is
+    also extracted from a name in /dev/disk/by-id.
+    """
     name = bare(model)
     plain = bare(_LINK.sub("", name).replace("_", " ")) if "_" in name or _LINK.match(name) else name
     words = plain.split()
@@ -123,7 +124,7 @@ def spellings(model: str) -> tuple[str, ...]:
 
 
 def names_a_hard_disk(model: str) -> bool:
-    """Whether a model name looks like one that a maker of hard disks gives."""
+    """Whether a model name looks like that of a hard disk."""
     return "SSD" not in model.upper() and any(_HARD_DISK.match(name) for name in spellings(model))
 
 
@@ -133,24 +134,24 @@ def names_a_volume(model: str) -> bool:
 
 
 def scsi_name(vendor: str, product: str, more: str = "") -> str:
-    """A name from SCSI's fields, of which a bridge may have filled the vendor's eight letters with the model's."""
-    apart = " ".join(filter(None, (vendor, product, more)))
+    """Model name from SCSI fields. A bridge may have put the first 8 letters of the model into the vendor field."""
+    spaced = " ".join(filter(None, (vendor, product, more)))
     whole = f"{vendor}{product}"
-    return whole if product and spellings(apart)[-1] == bare(whole) != bare(apart) else apart
+    return whole if product and spellings(spaced)[-1] == bare(whole) != bare(spaced) else spaced
 
 
 class ModelTable:
-    """Rows to look up names in."""
+    """The table of models, with lookup by name."""
 
     def __init__(self, rows: Iterable[ModelRow], sources: Iterable[Source] = (), names: Iterable[str] = ()) -> None:
         self.rows = tuple(rows)
         self._patterns = [re.compile(row.pattern, re.ASCII) for row in self.rows]
         self.sources = {source.url: source for source in sources}
         self.names = sorted({*names, *(row.pattern for row in self.rows if row.pattern.isalnum())})
-        """Names of models that have a row, for suggestions."""
+        """Names of known models, for suggestions."""
 
     def find(self, model: str) -> list[ModelRow]:
-        """Rows about a model: those that name it, then those whose pattern covers it."""
+        """Rows about a model: those with its exact name first, then those with a matching pattern."""
         names = spellings(model)
         if len(model) == _SCSI_LETTERS:
             names += tuple(f"{name}0" for name in names)
@@ -165,16 +166,15 @@ class ModelTable:
         return []
 
     def near(self, model: str) -> list[str]:
-        """Up to three names that a misspelt or unfinished one may mean."""
+        """Up to three names similar to a misspelt or incomplete one."""
         typed = stem(spellings(model)[-1])[:40]
         near = difflib.get_close_matches(typed, self.names, 3, 0.85) if len(typed) >= 6 else []
         if not near and len(typed) >= 4:
             near = [name for name in self.names if name.startswith(typed)][:3]
         return sorted(near)
 
-    def meant(self, title: str) -> list[str]:
-        """Up to six names that a series and a size may mean, as on a box: `Seagate BarraCuda 8TB`. Shingled ones come
-        first."""
+    def by_series(self, title: str) -> list[str]:
+        """Up to six names for a series and a size, such as `Seagate BarraCuda 8TB`; shingled ones come first."""
         size, series = _SIZE.search(title), _series(title)
         if not size or not series:
             return []
@@ -189,7 +189,7 @@ class ModelTable:
 
 
 def _series(text: str) -> set[str]:
-    """The words of a text that may name a series: `RED`, `BARRACUDA`."""
+    """Words of a text that may be the name of a series, such as `RED` or `BARRACUDA`."""
     return {word for word in re.findall(r"[A-Z]{3,}", text.upper()) if not _NO_SERIES.fullmatch(word)}
 
 
@@ -200,5 +200,5 @@ def shipped_table() -> ModelTable:
 
 
 def persistent_cache_bytes(drive: Drive) -> int:
-    """Size of a shingled disk's cache, as measured on disks of the Archive family; 0 for other disks."""
+    """Size of the persistent cache of a shingled disk, as measured on the Archive family; 0 for other disks."""
     return 20_000_000_000 if drive.smr.kind in ("drive-managed", "host-aware") else 0

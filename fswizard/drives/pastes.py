@@ -1,6 +1,6 @@
-"""Finds what smartctl printed in any text that people paste: quoted, numbered, between prompts and talk.
+"""Find smartctl output in pasted text, which may be quoted, numbered, or surrounded by prompts and comments.
 
-A line of smartctl's is known by its own words, whatever stands before it, and JSON by its keys. JSON must be whole.
+Lines of smartctl are recognised by their names, wherever they begin, and JSON by its keys. JSON must be complete.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from fswizard.language import N_, _
 from fswizard.model.text import safe
 
 LONGEST_VALUE = 120
-"""Characters of a value; smartctl prints none that is longer."""
+"""Maximum length of a value; smartctl prints no longer ones."""
 NAMES = {"Device Model", "Model Number", "Vendor", "Product", "Device"}
-"""Lines that name the model; `Device` is that of SCSI disks before smartctl 5.41."""
+"""Lines with the model name; SCSI disks had `Device` before smartctl 5.41."""
 FARM = "FARM Log Page"
-"""Title of Seagate's log, in which lines have names like those that identify a disk."""
+"""Title of the FARM log of Seagate, which has lines with the same names as those that identify a disk."""
 _MOST_DAMAGED = 500
 _DATA = {"READ SMART DATA", "SMART DATA", FARM}
-"""Titles below the lines that identify a disk."""
+"""Titles that follow the lines that identify a disk."""
 
 _NAMES_IN_ORDER = (
     "Model Family|Device Model|LU WWN Device Id|Add. Product Id|Firmware Version|User Capacity|Sector Sizes|"
@@ -43,7 +43,7 @@ _BETWEEN = (
     "Lowest aligned LBA|Logical block provisioning type|LU is|Formatted with type|Unallocated NVM Capacity|"
     "Controller ID|NVMe Version|Nominal Media Rotation Rate|Recording Type"
 )
-"""Names of those that stand between them."""
+"""Names of other lines between them."""
 _EVENT = re.compile(
     r"smartctl (?:version )?(?:pre-)?(?P<banner>\d+\.\d+) (?:\d{4}-\d\d-\d\d|\[)|"
     rf"START OF (?P<title>INFORMATION|(?:READ )?SMART DATA)|(?P<farm>{FARM})|"
@@ -51,7 +51,7 @@ _EVENT = re.compile(
     r"(?P<zoned>Host aware|Device managed) zoned block capable|"
     rf"(?<![^\W_])(?P<name>{'|'.join(_IDENTITY - {'Device'})}|{_BETWEEN}|Device(?=:[^\n]{{0,80}} Version:)) ?:"
 )
-"""All that is read of a text, apart from JSON."""
+"""Everything that is read from plain text."""
 
 _LINES = {
     "device.name": "device",
@@ -82,7 +82,7 @@ _LINES = {
     "nvme_total_capacity": "Total NVM Capacity",
     "nvme_number_of_namespaces": "Number of Namespaces",
 }
-"""Lines by the keys of smartctl's JSON that say the same; keys changed from 7.0 to 7.5."""
+"""Line names by equivalent keys of the JSON output; the keys changed from smartctl 7.0 to 7.5."""
 
 _QUOTED_PRINTABLE = re.compile(r"=(?:3D|20\n|E2=80|C2=A0)")
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[ -/]*[0-~])")
@@ -91,7 +91,7 @@ _PLAINER = {
     **dict.fromkeys(map(ord, "\x85\u2028\u2029"), "\n"),
     **dict.fromkeys(range(0x2010, 0x2014), "-"),
 }
-"""Letters of word processors, beside those that NFKC replaces."""
+"""Replacements for typographic characters that NFKC does not handle."""
 _TAGS = re.compile(r"</?[a-zA-Z][^<>\n]{0,300}>|\[/?[A-Za-z]+(?:=[^\]\n]{0,100})?\]")
 _QUOTED = re.compile(r"(?m)^(?:[ \t]{0,8}>)+ ?")
 _VALUE_ENDS = re.compile(r'\n|\\|",| ====|<(?!\d)')
@@ -100,38 +100,38 @@ _DOCUMENT_KEYS = {"smartctl", "json_format_version", "model_name", "scsi_model_n
 _OPENS_JSON = re.compile(r'\{(?:\s*"|[^{}"]{0,200}"json_format_version")')
 _DAMAGED = N_("The JSON that begins in line {first} can't be read beyond line {last}: it is cut off or damaged there.")
 _GOES_ON = re.compile(r'\{[^{}"]{0,200}"json_format_version"|smartctl \d\.\d+ \d{4}-|START OF INFO')
-"""Where something follows that can be read."""
+"""Start of the next readable part after damaged JSON."""
 _decoder = json.JSONDecoder()
 
 
 @dataclass(slots=True)
 class Output:
-    """What one call of smartctl printed, or the part of it that is there."""
+    """The output of one smartctl call, or the part of it that was pasted."""
 
     at: int = 0
-    """Where it begins in the text."""
+    """Offset of its beginning in the text."""
     device: str = ""
-    """Path of the device in the command before it, or in JSON."""
+    """Path of the device, from the preceding command or from JSON."""
     lines: dict[str, str] = field(default_factory=dict)
-    """Values by the names of their lines, the first of each; titles without a value; the version as `banner`."""
+    """Values by line name, the first of each; titles have empty values, and `banner` is the version."""
     problem: str = ""
-    """Why it could not be read."""
+    """Reason why it could not be read; empty if it could."""
     text: str = ""
-    """All that was printed; of JSON the names of SMART attributes."""
+    """The printed text, or for JSON the names of the SMART attributes."""
     document: dict[str, Any] = field(default_factory=dict)
-    """Its JSON; `lines` has what identifies the disk, too."""
+    """The parsed JSON; `lines` also has the parts that identify the disk."""
     messages: str = ""
     """Errors and warnings in JSON."""
     gap: int = 0
-    """Line ends between its lines, of which smartctl prints one."""
+    """Number of newlines between its lines; smartctl itself prints one."""
 
     @property
     def identified(self) -> bool:
-        """Whether the lines that identify a disk are over."""
+        """Whether the lines that identify a disk are complete."""
         return not _DATA.isdisjoint(self.lines)
 
     def ends_before(self, name: str, gap: int) -> bool:
-        """Whether a line is the first of another output, or belongs to one that lost its beginning."""
+        """Whether a line belongs to the next output, which may lack its beginning."""
         if name == "INFORMATION":
             return bool(self.lines.keys() - {"banner"})
         if name not in _IDENTITY:
@@ -145,12 +145,12 @@ class Output:
 
 
 def cleaned(output: bytes) -> str:
-    """Text without the encodings of mail and web, escape codes, odd blanks and signs of quotation."""
-    text = output.replace(b"\0", b"").decode("utf-8", "ignore")  # without its zeros, UTF-16 is smartctl's ASCII again
+    """Decode pasted bytes, without mail and web encodings, escape codes, special blanks and quotation marks."""
+    text = output.replace(b"\0", b"").decode("utf-8", "ignore")  # UTF-16 without its zeros is ASCII
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if _QUOTED_PRINTABLE.search(text):
         text = quopri.decodestring(text.encode()).decode("utf-8", "ignore")
-    text = html.unescape(html.unescape(text))  # some forums escape what was escaped
+    text = html.unescape(html.unescape(text))  # some forums escape twice
     text = _ESCAPES.sub("", text)
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text.translate(_PLAINER))
@@ -158,7 +158,7 @@ def cleaned(output: bytes) -> str:
 
 
 def outputs(text: str) -> Iterator[Output]:
-    """What smartctl printed in a cleaned text, one for each call, in their order."""
+    """Yield the output of each smartctl call in a cleaned text, in order."""
     printed_from = at = damaged = 0
     while damaged < _MOST_DAMAGED and (opening := _OPENS_JSON.search(text, at)):
         start = opening.start()
@@ -175,7 +175,7 @@ def outputs(text: str) -> Iterator[Output]:
                 yield Output(start, problem=_(_DAMAGED, first=first, last=last))
                 following = _GOES_ON.search(text, opening.end())
                 printed_from = at = following.start() if following else len(text)
-        except (RecursionError, ValueError):  # too deep, or a number with too many digits
+        except (RecursionError, ValueError):  # nested too deeply, or a number too long
             break
         if documents:
             yield from _printed(text, printed_from, start)
@@ -186,7 +186,7 @@ def outputs(text: str) -> Iterator[Output]:
 
 
 def _printed(text: str, begin: int, end: int) -> Iterator[Output]:
-    """What was printed as plain text between two positions."""
+    """Yield the plain text outputs between two offsets."""
     output, read_to = Output(begin), begin
     events = list(_EVENT.finditer(text, begin, end))
     starts = [event.start() for event in events] + [end]
@@ -196,9 +196,9 @@ def _printed(text: str, begin: int, end: int) -> Iterator[Output]:
         stop = min(event.end() + LONGEST_VALUE, next_at)
         value = _VALUE_ENDS.split(text[event.end() : stop], maxsplit=1)[0].strip(_AROUND_VALUES)
         if name == "ATA Version is" and stop == len(text) and "\n" not in text[event.end() :]:
-            continue  # where it is cut, it may seem older than it is
+            continue  # a truncated version may look older
         if name in _IDENTITY and output.identified and (name not in NAMES or FARM in output.lines):
-            continue  # logs have lines that are called the same
+            continue  # logs have lines with the same names
         if name == "Recording Type" and FARM not in output.lines:
             continue
         gap = text.count("\n", read_to, at)
@@ -224,7 +224,7 @@ def _printed(text: str, begin: int, end: int) -> Iterator[Output]:
 
 
 def _documents_in(value: Any) -> Iterator[dict[str, Any]]:
-    """smartctl's documents within any JSON."""
+    """Yield the smartctl documents nested in any JSON value."""
     if isinstance(value, dict) and not _DOCUMENT_KEYS.isdisjoint(value):
         yield value
     elif isinstance(value, dict | list):
@@ -233,7 +233,7 @@ def _documents_in(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def of_document(document: dict[str, Any], at: int = 0) -> Output:
-    """An output in JSON, with the lines that say the same."""
+    """Make an output from a JSON document, with the equivalent lines."""
     lines = dict[str, str]()
     for path, name in _LINES.items():
         value = value_at(document, path)
@@ -247,7 +247,7 @@ def of_document(document: dict[str, Any], at: int = 0) -> Output:
     blocks, block_bytes = value_at(document, "user_capacity.blocks"), document.get("logical_block_size")
     known = isinstance(blocks, int) and isinstance(block_bytes, int)
     if not known or lines.get("User Capacity") != str(blocks * block_bytes):
-        lines.pop("User Capacity", None)  # in a damaged file two figures for it may disagree
+        lines.pop("User Capacity", None)  # two values disagree in a damaged file
     oui = value_at(document, "wwn.oui")
     if isinstance(oui, int):
         lines["LU WWN Device Id"] = f"{value_at(document, 'wwn.naa')} {oui:06x}"
@@ -268,13 +268,13 @@ def of_document(document: dict[str, Any], at: int = 0) -> Output:
 
 
 def value_at(document: Any, path: str) -> Any:
-    """A value in nested mappings by its keys, such as `trim.supported`; None where there is none."""
+    """Value in nested mappings by a dotted path, such as `trim.supported`; None if it is missing."""
     for key in path.split("."):
         document = document.get(key) if isinstance(document, dict) else None
     return document
 
 
 def rows_at(document: Any, path: str) -> list[dict[str, Any]]:
-    """The mappings in a value that should be a list of them."""
+    """The mappings in a list at a dotted path; empty if it is no list."""
     values = value_at(document, path)
     return [row for row in values if isinstance(row, dict)] if isinstance(values, list) else []

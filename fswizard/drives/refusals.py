@@ -1,4 +1,4 @@
-"""The way on from what smartctl says instead of an answer."""
+"""Advice for error messages of smartctl."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from fswizard.language import N_
 
-_WAYS = {
+_ADVICE = {
     r"Permission denied|Operation not permitted|Access is denied|Error=5\b|[Mm]ust be root|[Ii]nsufficient": N_(
         "smartctl needs root here: `sudo smartctl -x DEVICE`. On Windows run it in a terminal opened as administrator."
     ),
@@ -55,9 +55,9 @@ _WAYS = {
         "the disk to a SATA port."
     ),
 }
-"""By what is in the message; the first that fits counts."""
+"""Advice by a pattern of the message; the first match counts."""
 
 
-def way_on(problem: str) -> str:
-    """What to do about a message; empty if there is no advice."""
-    return next((way for pattern, way in _WAYS.items() if re.search(pattern, problem)), "")
+def advice_for(problem: str) -> str:
+    """Advice for an error message; empty if there is none."""
+    return next((advice for pattern, advice in _ADVICE.items() if re.search(pattern, problem)), "")

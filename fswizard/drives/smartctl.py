@@ -1,4 +1,4 @@
-"""Queries by smartctl: verdict, health, temperature, hours, wear. A disk that hangs blocks no other."""
+"""Query disks with smartctl: SMR verdict, health, temperature, hours, wear. A hanging disk blocks no other one."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ from fswizard.system.commands import query
 
 _BUSES = ("nvme", "sata", "sas", "scsi", "ide", "usb")
 _BRIDGE_TYPES = ("", "sat", "sat,12", "sntasmedia", "sntjmicron", "sntrealtek")
-"""Device types for USB bridges, smartctl's own choice first; none of them writes to the disk (smartctl(8), -d)."""
+"""Device types to try for USB bridges; empty for the default. None of them writes to the disk (smartctl(8), -d)."""
 _ASKING = ("--info", "--health", "--attributes")
 _NVME_UNIT_BYTES = 512_000
 """Unit of bytes written: thousands of 512 bytes (NVM Express Base Specification, SMART log)."""
 _PERCENTAGE_USED, _SECTORS_WRITTEN = (7, 8), (1, 24)
-"""Page and offset in the device statistics (ACS-4, 9.5)."""
+"""Page and offset of values in the device statistics (ACS-4, 9.5)."""
 _ATTRIBUTES = {
     "Samsung": ("177 Wear_Leveling_Count", "241 Total_LBAs_Written", SECTOR_BYTES),
     "Crucial": ("202 Percent_Lifetime_Remain", "246 Total_LBAs_Written", SECTOR_BYTES),
     "Micron": ("202 Percent_Lifetime_Remain", "246 Total_LBAs_Written", SECTOR_BYTES),
     "Intel": ("233 Media_Wearout_Indicator", "241 Host_Writes_32MiB", 32 << 20),
 }
-"""By the beginning of a family's name in smartctl's database: the attribute whose normalised value is the percentage of
-life that remains, the attribute of the data written, and bytes for each count. Other makers' are not read: of two disks
-that call one `Total_LBAs_Written`, one counts sectors and the other 32 MiB at a time.
+"""By the first word of a family in smartctl's database: the attribute with the percentage of life left, the one
+with the data written, and its unit in bytes. Those of other makers are ambiguous: `Total_LBAs_Written` may count
+sectors or units of 32 MiB.
 
 Samsung's SMART attribute white paper; Micron TN-FD-22 (attributes 202, 246); Intel SSD DC S3500 Product
 Specification, table of SMART attributes (E9h declines linearly from 100 to 1; F1h counts 65,536 sectors)."""
 
 
 def details(drive: Drive, *, timeout_s: float = 10.0, wake: bool = False, machine: Machine = HERE) -> Drive:
-    """The drive with data from smartctl; `pending` says why some are missing.
+    """Return the drive with data from smartctl; `pending` says why some are missing.
 
     A disk in standby stays asleep unless `wake`. May be called from any thread; returns within about `timeout_s`.
     """
@@ -86,13 +86,13 @@ def details(drive: Drive, *, timeout_s: float = 10.0, wake: bool = False, machin
 
 
 def details_each(drives: Iterable[Drive], *, timeout_s: float = 10.0, wake: bool = False) -> Iterator[Drive]:
-    """Drives with their details in the order of their answers, all queried at once."""
+    """Query all drives at once, and yield them with their details in the order of the answers."""
     answered: queue.SimpleQueue[Drive] = queue.SimpleQueue()
 
     def ask(drive: Drive) -> None:
         answered.put(details(drive, timeout_s=timeout_s, wake=wake))
 
-    # Not a pool, which would wait at exit for a smartctl that cannot even be killed.
+    # A pool would wait at exit for a smartctl that hangs in the kernel.
     threads = [threading.Thread(target=ask, args=(drive,), daemon=True) for drive in drives]
     for thread in threads:
         thread.start()
@@ -101,11 +101,11 @@ def details_each(drives: Iterable[Drive], *, timeout_s: float = 10.0, wake: bool
 
 
 def _ask(drive: Drive, deadline: float, wake: bool) -> tuple[Output, str]:
-    """smartctl's answer and the device type that it needed. Raises FswizardError if the disk says nothing."""
+    """Return the answer of smartctl and the device type it needed. Raises FswizardError without an answer."""
     for type_ in _BRIDGE_TYPES if drive.bridge else ("",):
         answer = _query(drive, _ASKING, type_, deadline, wake)
         facts = facts_of(answer)
-        # SLEEP doesn't count: bridges without ATA commands report it, too.
+        # SLEEP is ignored, as bridges without ATA commands report it, too.
         asleep = not facts.model and "STANDBY" in f"{answer.document.get('power_mode')} {facts.problem}".upper()
         if asleep:
             hint = N_("Try again when it is in use, or wake it with --wake.")
@@ -120,9 +120,9 @@ def _ask(drive: Drive, deadline: float, wake: bool) -> tuple[Output, str]:
         raise RunFailed(facts.problem, N_("`smartctl --scan-open` may show how to reach the disk."))
     log = ""
     if facts.medium == "solid-state":
-        log = "devstat"  # whose counts are preferred to attributes of its maker
+        log = "devstat"  # preferred to attributes defined by the maker
     elif facts.model.startswith("ST"):
-        log = "farm"  # smartctl before 7.4 refuses that
+        log = "farm"  # fails before smartctl 7.4
     if log:
         with contextlib.suppress(FswizardError):
             more = _query(drive, (*_ASKING, "--log", log), type_, deadline, wake)
@@ -132,7 +132,7 @@ def _ask(drive: Drive, deadline: float, wake: bool) -> tuple[Output, str]:
 
 @in_english()
 def _query(drive: Drive, asking: tuple[str, ...], type_: str, deadline: float, wake: bool) -> Output:
-    """One run of smartctl. Raises FswizardError, in English, if there is no answer until the deadline."""
+    """Run smartctl once. Raises FswizardError, in English, if there is no answer before the deadline."""
     left_s = deadline - clock.monotonic()
     if left_s <= 0:
         raise RunFailed(N_("smartctl did not answer in time."), N_("The disk may be busy or failing."))
@@ -152,7 +152,7 @@ def _query(drive: Drive, asking: tuple[str, ...], type_: str, deadline: float, w
 
 
 def _merged(known: SmrFacts, answer: SmrFacts) -> SmrFacts:
-    """The kernel's facts and smartctl's; the kernel's are preferred for zones and TRIM."""
+    """Merge facts of the kernel and of smartctl; those of the kernel have priority for zones and TRIM."""
     answered = {name: value for name, value in asdict(answer).items() if value}
     for name in ("source", "zoned", "zoned_where", "trim"):
         answered[name] = getattr(known, name) or getattr(answer, name)
@@ -160,7 +160,7 @@ def _merged(known: SmrFacts, answer: SmrFacts) -> SmrFacts:
 
 
 def _without(drive: Drive, known: SmrFacts, error: FswizardError) -> Drive:
-    """The drive without smartctl's data, with the missing evidence and how to get it."""
+    """Return the drive without data from smartctl, with a note on the missing evidence and how to get it."""
     if drive.kind not in ("hdd", "unknown"):
         return replace(drive, pending=error.message)
     verdict = judge_smr(known)
@@ -171,7 +171,7 @@ def _without(drive: Drive, known: SmrFacts, error: FswizardError) -> Drive:
 
 
 def _nvme_temperature_c(drive: Drive, machine: Machine) -> int | None:
-    """Temperature of an NVMe disk by the kernel, without root; a query might wake other disks."""
+    """Temperature of an NVMe disk from the kernel, which needs no root; other disks might be woken up."""
     if drive.bus != "nvme":
         return drive.temperature_c
     device = f"/sys/block/{drive.name}/device"
@@ -184,7 +184,7 @@ def _nvme_temperature_c(drive: Drive, machine: Machine) -> int | None:
 
 
 def _wear(document: dict[str, Any]) -> tuple[int | None, int | None]:
-    """Percentage of life used and bytes written: by a standard, or else by attributes of the disk's maker."""
+    """Percentage of life used and bytes written, from standard values or else from attributes of the maker."""
     log = value_at(document, "nvme_smart_health_information_log")
     used = [_count(value_at(log, "percentage_used"))]
     written = [_bytes(value_at(log, "data_units_written"), _NVME_UNIT_BYTES)]
@@ -219,5 +219,5 @@ def _bytes(value: object, unit_bytes: int) -> int | None:
 
 
 def _count(value: object) -> int | None:
-    """A number that is not negative; None for anything else."""
+    """A non-negative integer; None for anything else."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -1,4 +1,4 @@
-"""Facts for a verdict from output of smartctl of any version, as text or JSON."""
+"""Extract the facts for an SMR verdict from smartctl output of any version, as text or JSON."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from fswizard.language import N_, _
 from fswizard.model.text import safe
 
 _TRIM_VERSION = [7, 2]
-"""First release that shows TRIM and zones (smartmontools' NEWS)."""
+"""First release of smartmontools that shows TRIM and zones (NEWS)."""
 _CAPACITY = re.compile(r"(\d[^[]{0,60}?) ?bytes \[(\d+(?:[^\d\]]{1,3}\d+)?) ([KMGTPE])B\]")
-"""Digits in groups, whatever stands between them in somebody's language and code page."""
+"""Capacity with any digit separators, as they depend on language and code page."""
 _UNITS = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
 _MOST_OUTPUTS = 2000
 _LARGEST_BYTES = 200e12
-"""No disk is nearly as large."""
+"""Upper limit for plausible capacities."""
 _SECTOR = re.compile(r"(\d{3,4})(?: bytes (?:logical/)?physical|$)")
 _RPM = re.compile(r"(\d{4,5})(?: rpm|$)")
 _RECORDINGS: dict[str, Recording] = {"SMR": "SMR", "CMR": "CMR"}
@@ -28,7 +28,7 @@ _FLASH = re.compile(r"Wear_Level|Wearout_Indicator|SSD_Life|Percent_Lifetime|NAN
 _PLATTERS = re.compile(r"Spin_Up_Time|Seek_Error_Rate|Spin_Retry_Count")
 _NETWORK = re.compile(r"LIO-ORG|ISCSI|IET |SYNOLOGY +STORAGE|FREENAS|TRUENAS|NBD|COMSTAR|FABRICS", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"\[No Information Found\]|\(none\)|[\W_x0]*$|.*/\d+:\d+:\d+:\d+", re.IGNORECASE)
-"""What stands where a name is missing."""
+"""Placeholders for a missing name."""
 _REFUSAL = re.compile(
     r"(?:/dev/[^\s:]{1,60}:? )?"
     r"(?:Smartctl open device|Read Device Identity failed|Read NVMe|Standard Inquiry|Short INQUIRY|CHECK POWER|"
@@ -37,10 +37,10 @@ _REFUSAL = re.compile(
     r"No such device|device successfully opened|smartctl[^\s:]{0,8}: (?:command )?not found|"
     r"smartctl\S{0,8} is not recogni|Error=\d)(?:(?! ====|<\D|\",|\\)[^\n]){0,120}"
 )
-"""What smartctl, or the shell in its place, says where there is no answer."""
+"""Error messages of smartctl, or of the shell if smartctl is missing."""
 _CARD = "/dev/mmcblk"
 _LOG = re.compile(r"\b(?:[Ll]og|SCT|Self-test)\b")
-"""In what a call prints that asks for more about a disk."""
+"""Words in the output of calls that query logs."""
 _WWN = re.compile(r"(?:0x|naa\.)?5 ?([0-9a-f]{6})", re.IGNORECASE)
 _MAKERS = {
     "000c50": "Seagate",
@@ -53,16 +53,16 @@ _MAKERS = {
     "0000f0": "Samsung",
     "00000e": "Fujitsu",
 }
-"""Makers of hard disks by the beginning of their WWNs (IEEE's list)."""
+"""Hard disk makers by the OUI in their WWNs (IEEE registry)."""
 _ONLY_SMARTCTL = {
     "INFORMATION", "User Capacity", "Device type", "Model Family", "Rotation Rate", "LU WWN Device Id", "TRIM Command",
     "banner",
 }  # fmt: skip
-"""Lines that nothing but smartctl prints."""
+"""Lines that only smartctl prints."""
 _NVME = (
     "PCI Vendor/Subsystem ID", "PCI Vendor ID", "IEEE OUI Identifier", "Total NVM Capacity", "Number of Namespaces",
 )  # fmt: skip
-"""Lines in which an NVMe disk says who made it; they hold zeros where another disk was asked as NVMe."""
+"""Lines that identify an NVMe disk; they are zero if another disk was queried as NVMe."""
 _FOREIGN = N_("This isn't output of smartctl; `smartctl -x DEVICE` prints it.")
 _NAMELESS = N_("smartctl reported no model name.")
 _BROKEN = N_("Output of smartctl is cut off here: its beginning or end is missing, and no disk is named.")
@@ -71,17 +71,17 @@ _LIST = N_("This is a list of devices, which says nothing about them.")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Facts from one output of smartctl, with harmless texts."""
+    """Facts from one smartctl output, with sanitised texts."""
 
     facts: SmrFacts
     line: int
-    """Where it begins in what was pasted."""
+    """Line number of its beginning in the paste."""
     unread: bool
-    """Whether it isn't output of smartctl, or not all of it can be read."""
+    """Whether it is no smartctl output, or is incomplete."""
 
 
 def parse_each(pasted: bytes) -> list[Reading]:
-    """A reading for each disk in a paste, and for each call that answers of none; at least one."""
+    """Return a reading for each disk in a paste, and for each call without an answer; at least one."""
     text = cleaned(pasted)
     disks: list[Output] = []
     talk = Output(text=text)
@@ -110,13 +110,13 @@ def parse_each(pasted: bytes) -> list[Reading]:
 
 
 def _continues(disk: Output, output: Output) -> bool:
-    """Whether a nameless output is that of a further call on a disk."""
+    """Whether a nameless output is from another call for the same disk."""
     serials = {each.lines["Serial Number"] for each in (disk, output) if "Serial Number" in each.lines}
     return "INFORMATION" not in output.lines and len(serials) < 2
 
 
 def facts_of(output: Output) -> SmrFacts:
-    """What an output says about a disk; without a model's name its `problem` says why."""
+    """Facts from an output; without a model name, `problem` says why."""
     lines = defaultdict(str, output.lines)
     model, capacity = _model(output), _capacity(lines["User Capacity"])
     is_ata = lines["protocol"] == "ATA" or ("Device Model" in lines and not output.document)
@@ -127,7 +127,7 @@ def facts_of(output: Output) -> SmrFacts:
     wwn = _WWN.match(lines["LU WWN Device Id"] or lines["Logical Unit id"])
     medium: Medium = "rotating" if rpm else ""
     if any(re.search("[1-9a-f]", lines[name].lower().removeprefix("0x")) for name in _NVME):
-        medium = "nvme"  # that a disk was asked as NVMe says nothing
+        medium = "nvme"  # the NVMe format alone proves nothing
     elif lines["Rotation Rate"] == "0" or lines["Rotation Rate"].startswith("Solid State"):
         medium = "solid-state"
     zoned: Zoned = ""
@@ -162,7 +162,7 @@ def facts_of(output: Output) -> SmrFacts:
 
 
 def problem_of(output: Output) -> str:
-    """Why an output names no model, or is not whole."""
+    """Reason why an output names no model or is incomplete; empty if it is fine."""
     lines = output.lines
     if output.problem or _model(output):
         return output.problem
@@ -172,20 +172,20 @@ def problem_of(output: Output) -> str:
         return _LIST
     if refusal := _refusal(output):
         return refusal
-    is_further = "INFORMATION" not in lines and (output.identified or _LOG.search(output.text))
-    if output.document or ("banner" in lines and ("User Capacity" in lines or is_further)):
+    is_log = "INFORMATION" not in lines and (output.identified or _LOG.search(output.text))
+    if output.document or ("banner" in lines and ("User Capacity" in lines or is_log)):
         return _NAMELESS
     return _BROKEN if output.identified or not _ONLY_SMARTCTL.isdisjoint(lines) else _FOREIGN
 
 
 def _refusal(output: Output) -> str:
-    """What smartctl, or the shell in its place, says instead of an answer."""
+    """Error message of smartctl or of the shell; empty if there is none."""
     refusal = _REFUSAL.search(output.text)
     return output.messages or (safe(refusal[0].strip()) if refusal else "")
 
 
 def _model(output: Output) -> str:
-    """The model's name; empty if it is missing, or if the output ends with it and so perhaps within it."""
+    """Model name; empty if it is missing, or if the output ends with it, as it may be truncated."""
     if "INFORMATION" in output.lines and output.lines.keys() <= {*NAMES, "Model Family", "INFORMATION", "banner"}:
         return ""
     lines = {name: line for name, line in output.lines.items() if name in NAMES and not _PLACEHOLDER.match(line)}

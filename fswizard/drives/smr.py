@@ -1,7 +1,7 @@
-"""From facts about a disk to a verdict on how it records: the strongest evidence decides; missing facts prove
-nothing.
+"""Derive the verdict whether a disk is shingled (SMR) from facts about it.
 
-Its sentences are English, as verdicts go into results: whoever shows one says `language.shown`.
+The strongest evidence decides; missing facts prove nothing. The sentences are English, as verdicts are stored in
+results; they are translated when they are displayed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from fswizard.drives.models import ModelRow, ModelTable, Source, SourceStrength, bare, names_a_hard_disk, shipped_table
-from fswizard.drives.refusals import way_on
+from fswizard.drives.refusals import advice_for
 from fswizard.language import N_, _, in_english, joined
 from fswizard.model.drive import Confidence, Drive, DriveKind, Evidence, SmrKind, SmrVerdict
 from fswizard.model.units import size_text
@@ -23,23 +23,23 @@ Zoned = Literal["", "host-aware", "drive-managed"]
 Recording = Literal["", "SMR", "CMR"]
 
 KIND_OF: dict[str, DriveKind] = {"rotating": "hdd", "solid-state": "ssd", "nvme": "nvme"}
-"""Medium to kind of drive."""
+"""Kind of drive by medium."""
 SHINGLED: tuple[SmrKind, ...] = ("host-managed", "host-aware", "drive-managed")
 """Kinds of shingled disks, the most specific first."""
 DISPUTED = "model-disputed"
-"""Code of the evidence that sources disagree about a model, which hints do not settle."""
+"""Code of the evidence that sources disagree about a model; weak hints do not override it."""
 _STRENGTHS: tuple[Confidence, ...] = ("certain", "strong", "weak")
 _UP_TO_ATA8 = re.compile(r"(?!.*ACS-[2-9])(?:.*ATA(?:/ATAPI)?-?[1-8]\b|[1-8]$)")
-"""Of several versions the highest counts; older smartctl prints a bare `8`."""
+"""ATA standards up to ATA-8. The highest of several versions counts; older smartctl prints a bare `8`."""
 _ACS_2 = re.compile(r"ACS-2(?: \(minor revision not indicated\)|, ATA8-ACS T13/1699-D revision \w+)")
-"""Standard of disks that follow no later version; a damaged line has other words."""
+"""ACS-2 as the latest standard; does not match a damaged line."""
 _LEAST_SHINGLED_BYTES = 480_000_000_000
 _MEDIA = {
     "nvme": ("nvme", N_("It is an NVMe device: flash, not platters.")),
     "memory": ("memory", N_("It is compressed memory (zram), which has no platters.")),
     "solid-state": ("rotation-rate", N_("It reports no rotation: flash, not platters.")),
 }
-"""Media without platters: code and words of the evidence."""
+"""Media without platters: code and text of the evidence."""
 _ARE: dict[SmrKind, str] = {
     "host-managed": N_("shingled, host-managed (SMR)"),
     "host-aware": N_("shingled, host-aware (SMR)"),
@@ -65,7 +65,7 @@ _OTHER_DEVICES = {
     "changer": N_("a changer of media"),
     "storage array": N_("a controller of disks"),
 }
-"""SCSI device types that are no disks."""
+"""Descriptions of SCSI device types that are no disks."""
 _SAYS = N_("{source} ({document}) says that this model is {recording}: {note}.")
 _LISTS = N_("{source} ({document}) lists this model as {recording}: {note}.")
 _STATEMENTS: dict[SourceStrength, str] = {
@@ -120,59 +120,59 @@ class SmrFacts:
     family: str = ""
     """Family in smartctl's database."""
     standard: str = ""
-    """Version of the disk's ATA standard, in smartctl's words."""
+    """ATA standard of the disk, as smartctl prints it."""
     capacity_bytes: int = 0
     sector_bytes: int = 0
     """Physical size of a sector."""
     rpm: int = 0
     medium: Medium = ""
     zone_model: Literal["", "host-managed", "host-aware"] = ""
-    """By the kernel."""
+    """Zone model reported by the kernel."""
     peripheral: str = ""
     """SCSI device type in words, such as `host managed zoned block device`."""
     zoned: Zoned = ""
-    """Kind of zones, by the disk itself."""
+    """Kind of zones that the disk reports."""
     zoned_where: str = ""
-    """Page or line with `zoned`."""
+    """Source of `zoned`: a page or an output line."""
     recording: Recording = ""
     """Recording type in Seagate's FARM log."""
     trim: str = ""
-    """Page or line that offers TRIM."""
+    """Page or output line that reports TRIM; empty without TRIM."""
     trim_would_show: bool = False
     """Whether the source shows TRIM if there is any: smartctl 7.2 and later, IDENTIFY DEVICE."""
     recent: bool = False
     """Whether it is an output of smartctl 7.2 or later."""
     flash_attributes: bool = False
-    """Whether SMART attributes are those of flash, such as wear levelling."""
+    """Whether there are SMART attributes of flash, such as wear levelling."""
     maker: str = ""
-    """Maker of hard disks whose WWN it has."""
+    """Hard disk maker according to the WWN; empty if unknown."""
     bridge: str = ""
-    """Name of the USB bridge in front."""
+    """Name of the USB bridge; empty without one."""
     volume: bool = False
     """Whether it is a RAID volume or an emulated disk."""
     removable: bool = False
-    """Whether it calls itself a removable medium, and is small."""
+    """Whether it is a small removable medium."""
     network: bool = False
     """Whether another machine serves it."""
     problem: str = ""
-    """Why smartctl could not report more, in words."""
+    """Message about why smartctl could not report more."""
 
     @property
     def identifies_itself(self) -> bool:
-        """Whether facts are those of the disk, not of a bridge, a controller or an emulation."""
+        """Whether the facts are about the disk itself, and not about a bridge, controller or emulation."""
         return not self.volume and not self.network and (bool(self.maker) or names_a_hard_disk(self.model))
 
 
 @in_english()
 def judge_smr(facts: SmrFacts, table: ModelTable | None = None) -> SmrVerdict:
-    """The verdict by facts, with the evidence in words; `table` replaces the shipped table of models."""
+    """Judge a disk by facts; `table` replaces the shipped table of models."""
     table = table or shipped_table()
     rows = table.find(facts.model)
     named = list(_by_name(facts, rows, table))
     evidence = [*_by_itself(facts, rows), *named]
     if not rows and facts.source == "name" and facts.model:
         evidence.append(_near_names(facts.model, table))
-    if not any(item.says in SHINGLED for item in named):  # the name is better evidence than the age
+    if not any(item.says in SHINGLED for item in named):  # the model name is better evidence than signs of age
         evidence += _marks(facts)
     if facts.medium == "rotating" and facts.trim:
         evidence.append(_trim(facts, rows))
@@ -187,7 +187,7 @@ def judge_smr(facts: SmrFacts, table: ModelTable | None = None) -> SmrVerdict:
 
 
 def judge_composed(members: Sequence[Drive]) -> SmrVerdict:
-    """The verdict on several disks, as an array or as paths to one: a shingled member slows down the whole."""
+    """Judge an array, or several paths to one disk: a single shingled member slows down the whole."""
     disks = list({(disk.serial or disk.name): disk for disk in members}.values())
     evidence = tuple(map(_of_member, disks))
     order: tuple[SmrKind, ...] = (*SHINGLED, "unknown", "cmr", "not-a-hard-disk")
@@ -195,7 +195,7 @@ def judge_composed(members: Sequence[Drive]) -> SmrVerdict:
     if kind == "unknown":
         return SmrVerdict(kind, "weak", evidence, (N_("Check the disks it is made of, one by one."),))
     strengths = [disk.smr.confidence for disk in disks if disk.smr.kind == kind]
-    # one shingled member is enough; all are as conventional as the least known of them
+    # one shingled member is enough; for conventional ones the least certain member counts
     confidence = (min if kind in SHINGLED else max)(strengths, key=_STRENGTHS.index)
     return SmrVerdict(kind, confidence, evidence, _KNOW.get(kind, ()))
 
@@ -211,7 +211,7 @@ def _says(code: str, says: SmrKind, strength: Confidence, text: str, **fields: s
 
 
 def _by_itself(facts: SmrFacts, rows: Sequence[ModelRow]) -> Iterator[Evidence]:
-    """What the disk and the kernel say of its zones, its medium and its recording."""
+    """Yield evidence from the disk and the kernel about zones, medium and recording."""
     type_, zones = facts.peripheral, facts.zone_model
     if zones:
         text = N_("The kernel reports {kind} zones (queue/zoned in sysfs).")
@@ -244,7 +244,7 @@ def _by_itself(facts: SmrFacts, rows: Sequence[ModelRow]) -> Iterator[Evidence]:
 
 
 def _by_name(facts: SmrFacts, rows: Sequence[ModelRow], table: ModelTable) -> Iterator[Evidence]:
-    """What smartctl's own database and the table of models say."""
+    """Yield evidence from the smartctl database and the table of models."""
     family = facts.family.upper()
     text = _("smartctl's database names the family '{family}'.", family=facts.family)
     if "(SMR)" in family or "(CMR" in family:
@@ -263,9 +263,9 @@ def _by_name(facts: SmrFacts, rows: Sequence[ModelRow], table: ModelTable) -> It
 
 
 def _near_names(model: str, table: ModelTable) -> Evidence:
-    """Models that a name which is not in the table may mean."""
+    """Evidence with suggestions for a name that is not in the table."""
     text = _("This name is not in the table of models.")
-    nearest, names = N_("Models that it may be: {models}."), table.meant(model)
+    nearest, names = N_("Models that it may be: {models}."), table.by_series(model)
     if not names:
         nearest, names = N_("The nearest names: {models}."), table.near(model)
     if names:
@@ -275,7 +275,7 @@ def _near_names(model: str, table: ModelTable) -> Evidence:
 
 
 def row_text(row: ModelRow, source: Source | None = None) -> str:
-    """A sentence on a source's statement about a model, with document, year and address."""
+    """Sentence about a source's statement, with document, year and URL."""
     origin = source or Source(row.source, urlsplit(row.source).netloc)
     text = _STATEMENTS[row.strength]
     if row.kind == "unknown":
@@ -286,7 +286,7 @@ def row_text(row: ModelRow, source: Source | None = None) -> str:
 
 
 def _marks(facts: SmrFacts) -> Iterator[Evidence]:
-    """Properties that shingled disks do not have, of the disk itself and not of a bridge.
+    """Yield evidence from properties of the disk that no shingled disk has.
 
     The figures are those of 7,250 published outputs of smartctl, 619 of them of shingled disks.
     """
@@ -299,7 +299,7 @@ def _marks(facts: SmrFacts) -> Iterator[Evidence]:
         )
         yield _says("ata-standard", "cmr", "strong", text, standard=facts.standard)
     if facts.medium != "rotating" and not (facts.maker and facts.capacity_bytes >= 10**12):
-        return  # flash has small sectors, too, and often holds little
+        return  # small sectors and capacities are common for flash, too
     if _ACS_2.fullmatch(facts.standard):
         text = N_("It follows ACS-2, an older ATA standard. Every drive-managed disk we have seen follows a later one.")
         yield _says("ata-standard", "cmr", "weak", text)
@@ -321,7 +321,7 @@ def _marks(facts: SmrFacts) -> Iterator[Evidence]:
 
 
 def _trim(facts: SmrFacts, rows: Sequence[ModelRow]) -> Evidence:
-    """What it means that platters offer TRIM."""
+    """Evidence from a rotating disk with TRIM."""
     place = _(facts.trim)
     names = f"{facts.family} {facts.model}".upper()
     if not facts.identifies_itself:
@@ -341,7 +341,7 @@ def _trim(facts: SmrFacts, rows: Sequence[ModelRow]) -> Evidence:
 
 
 def _weigh(evidence: Sequence[Evidence]) -> tuple[SmrKind, Confidence]:
-    """The verdict of the strongest evidence, unknown if that is contradictory."""
+    """The verdict of the strongest evidence; unknown if that is contradictory."""
     disputed = any(item.code == DISPUTED for item in evidence)
     for strength in _STRENGTHS:
         kinds = {item.says for item in evidence if item.strength == strength} - {"unknown"}
@@ -354,7 +354,7 @@ def _weigh(evidence: Sequence[Evidence]) -> tuple[SmrKind, Confidence]:
 
 
 def _advice(kind: SmrKind, facts: SmrFacts, evidence: Sequence[Evidence]) -> Iterator[str]:
-    """Sentences on how to learn more, the most useful first."""
+    """Yield advice on how to learn more, the most useful first."""
     refused = facts.problem and not facts.model
     if kind != "unknown" and not (refused and facts.removable):
         return
@@ -362,7 +362,7 @@ def _advice(kind: SmrKind, facts: SmrFacts, evidence: Sequence[Evidence]) -> Ite
         yield N_("Another machine serves it over the network. Check the disks on that machine.")
         return
     if refused:
-        yield from filter(None, [way_on(_(facts.problem))])
+        yield from filter(None, [advice_for(_(facts.problem))])
         return
     if facts.volume:
         yield N_("Check the real disk on the virtual machine's host, or query the RAID controller.")
@@ -370,7 +370,7 @@ def _advice(kind: SmrKind, facts: SmrFacts, evidence: Sequence[Evidence]) -> Ite
     kinds = {item.says for item in evidence} - {"unknown"}
     if len(kinds) > 1 or any(item.code == DISPUTED for item in evidence):
         yield N_("The sources disagree about this disk, so it stays unknown.")
-    if facts.source == "name" and shipped_table().meant(facts.model):
+    if facts.source == "name" and shipped_table().by_series(facts.model):
         yield N_("Look for the model's own name on the label or with `fswizard drives`, and name that.")
     elif facts.source == "name":
         yield N_("To be sure, query the disk itself: `fswizard smr DEVICE`, or `smartctl -x DEVICE | fswizard smr -`.")

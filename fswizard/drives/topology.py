@@ -1,4 +1,4 @@
-"""Which disks lie below a path, a partition, a volume or an array, by their kernel names."""
+"""Find the disks below a path, partition, volume or array, by kernel name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fswizard.system.block_device import look_at
 
 
 def devices_at(path: str, machine: Machine) -> tuple[str, ...]:
-    """The device at a path below /dev, or else all devices of the filesystem that the path lies on."""
+    """The device of a path in /dev, or else all devices of the filesystem of the path."""
     path = os.path.realpath(path) if machine.live else path
     if device := machine.device_at(path):
         return (device,)
@@ -30,21 +30,21 @@ def devices_at(path: str, machine: Machine) -> tuple[str, ...]:
 
 
 def disks_of(name: str, machine: Machine) -> tuple[str, ...]:
-    """The disks that an array or volume is made of in the end; of a partition its disk."""
+    """The physical disks of an array or volume; for a partition, its disk."""
     disk = look_at(name, machine).disk
     disks: list[str] = []
-    for below in machine.names(f"/sys/block/{disk}/slaves"):
-        disks += disks_of(below, machine)
+    for lower in machine.names(f"/sys/block/{disk}/slaves"):
+        disks += disks_of(lower, machine)
     return tuple(dict.fromkeys(disks)) or (disk,)
 
 
 def disk_below(name: str, machine: Machine) -> str:
-    """The one disk, array or multipath disk below a partition or volume; empty for several."""
+    """The disk, array or multipath disk below a partition or volume; empty if there are several."""
     disk = look_at(name, machine).disk
-    below = machine.names(f"/sys/block/{disk}/slaves")
-    if not below or disk.startswith("md") or is_multipath(disk, machine):
+    lower = machine.names(f"/sys/block/{disk}/slaves")
+    if not lower or disk.startswith("md") or is_multipath(disk, machine):
         return disk
-    return disk_below(below[0], machine) if len(below) == 1 else ""
+    return disk_below(lower[0], machine) if len(lower) == 1 else ""
 
 
 def is_multipath(name: str, machine: Machine) -> bool:

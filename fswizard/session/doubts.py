@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from fswizard.disks.locations import filesystem_number
-from fswizard.drives import persistent_cache_bytes, place_of
+from fswizard.drives import combined_drive, persistent_cache_bytes
 from fswizard.filesystems import availability
 from fswizard.language import _, joined, listing
 from fswizard.model.estimates import room
@@ -97,7 +97,7 @@ def _of_directories(plan: Plan) -> Iterator[Doubt]:
 
 
 def _disk_under(directory: str) -> str:
-    drive = place_of(directory)
+    drive = combined_drive(directory)
     return drive.name if drive else str(os.stat(directory).st_dev)
 
 

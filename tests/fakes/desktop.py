@@ -20,7 +20,7 @@ import psutil
 import pytest
 
 from fswizard.disks import choice, locations
-from fswizard.drives import drive_of, inventory, place_of, smartctl
+from fswizard.drives import combined_drive, drive_of, inventory, smartctl
 from fswizard.drives.devices import find_device
 from fswizard.drives.machine import Machine, mount_of, mounts
 from fswizard.errors import Missing
@@ -107,7 +107,7 @@ def at_the_desktop() -> Iterator[None]:
         "drive_of": lambda path: drive_of(recorded.real(path), recorded),
         "find_device": partial(find_device, machine=recorded),
         "mounts": lambda: mounts(recorded),
-        "place_of": partial(place_of, machine=recorded),
+        "combined_drive": partial(combined_drive, machine=recorded),
     }
     with use(_Host(root=recorded.root)), pytest.MonkeyPatch.context() as patch:
         for room in (doubts, locations, choice):

@@ -81,7 +81,7 @@ def test_the_device_is_in_use_nowhere_else_by_any_path_to_it_and_does_not_fail(
     monkeypatch.setattr(as_root, "run", lambda argv, limit_s: subprocess.CompletedProcess(argv, code))
     monkeypatch.setattr(claim, "find", lambda number: DEVICE)
     monkeypatch.setattr(claim.disk_facts, "read", lambda device, contents: facts)
-    monkeypatch.setattr(claim.disk_facts, "openers", lambda facts, besides, anywhere: [])
+    monkeypatch.setattr(claim.disk_facts, "openers", lambda facts, without_pid, anywhere: [])
     if code:
         with pytest.raises(Refused, match="sdb reports that it is failing"):
             claim.claim(DEVICE.number, DEVICE.diskseq, DEVICE.size_bytes, "Z84", "")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fswizard.drives import drive_of, inventory, is_file_of_others, place_of
+from fswizard.drives import combined_drive, drive_of, inventory, is_file_of_others
 from fswizard.drives.inventory import _free_bytes, describe
 from fswizard.drives.machine import HERE, Machine, mount_of, probe
 from fswizard.drives.smr import judge_composed
@@ -132,9 +132,9 @@ def test_an_array_and_a_pool_are_judged_by_their_disks(recorded: Recorded) -> No
     assert drives["md0"].smr.kind == "drive-managed"
     assert shingled_members(drives["md0"]) == ["sdd", "sde", "sdf"]
     pools = recorded("pools")
-    assert place_of("/home/me", pools) == drive_of("/home/me", pools)
-    assert place_of("/run/user/1000/x", recorded("laptop")) is None
-    both, mirror = place_of("/srv/both/backups", pools), place_of("/tank/media/films", pools)
+    assert combined_drive("/home/me", pools) == drive_of("/home/me", pools)
+    assert combined_drive("/run/user/1000/x", recorded("laptop")) is None
+    both, mirror = combined_drive("/srv/both/backups", pools), combined_drive("/tank/media/films", pools)
     assert both is not None and mirror is not None
     assert (both.name, both.model, both.kind) == ("sda+sdb", "ST4000DM004-2CV1 + WDC WD40EFRX-68N", "array")
     assert (both.smr.kind, shingled_members(both)) == ("drive-managed", ["sda"])

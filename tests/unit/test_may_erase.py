@@ -398,9 +398,9 @@ def test_an_equal_serial_number_and_size_are_taken_for_another_path_unless_a_wwn
 
 DEVICE = Device("sdb1", "sdb", "8:17", 7, 8 << 40, "none")
 FREE = Facts(DEVICE, {"sdb1": Probed(), "sdb": Probed()}, reported={SERIAL: "serial number"})
-SWAP = may_erase.found("swap", name="sdb1")
-OPEN = may_erase.found("open", name="sdb1", program="{pid}\x1b", pid="9")
-FAILING = may_erase.found("failing", device="sdb")
+SWAP = may_erase.make_finding("swap", name="sdb1")
+OPEN = may_erase.make_finding("open", name="sdb1", program="{pid}\x1b", pid="9")
+FAILING = may_erase.make_finding("failing", device="sdb")
 
 
 @pytest.mark.parametrize(

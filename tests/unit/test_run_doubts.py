@@ -132,7 +132,7 @@ def test_images_that_share_a_disk_and_arrays_not_synchronised_are_doubtful(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "members-on-one-disk" in said(over_images(str(tmp_path), str(tmp_path)))
-    monkeypatch.setattr(doubts, "place_of", lambda path: make_drive(name=path.replace("/", "")))
+    monkeypatch.setattr(doubts, "combined_drive", lambda path: make_drive(name=path.replace("/", "")))
     assert "members-on-one-disk" not in said(over_images("/first", "/second"))
     assert "members-on-one-disk" in said(over_images("/first", "/second", "/first"))
     directory = str(tmp_path)
