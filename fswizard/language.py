@@ -4,7 +4,7 @@ A sentence stands in the code in English, whole, with named fields: `_("{name} n
 translations are in `locale/`; what none has yet is shown in English. The result is a `Message`, which can be written
 to a result file as what it was made of, and translated again wherever it is read.
 
-CONTRIBUTING.md says how to translate.
+`locale/README.md` says how to translate.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ class Run(Command):
     need = cli.SwitchAttr("--need", str, argname="LIST", help=_("features it must have: checksums,snapshots,…"))
     time = cli.SwitchAttr("--time", _reads(_time), argname="TIME", help=_("start no new round after this: 10m, 1h30m"))
     rounds = cli.SwitchAttr(
-        "--rounds", _reads(_rounds), argname="MIN..MAX", help=_("rounds; each measures every candidate once (2..12)")
+        "--rounds", _reads(_rounds), argname="MIN..MAX", help=_("rounds; each measures every candidate once (2..40)")
     )
     budget = cli.SwitchAttr(
         "--write-budget", _reads(_budget, NO_LIMIT), argname="SIZE",
