@@ -25,7 +25,7 @@ from fswizard.model.units import duration_text, figure_text, speed_text
 from fswizard.report import render
 from fswizard.report.writes import budget_text
 from fswizard.session import FollowedRun, why_not
-from fswizard.system.files import turn_away_from
+from fswizard.system.files import redirect_to_null
 
 EXIT_CODES: dict[Outcome, ExitCode] = {
     "finished": ExitCode.OK,
@@ -85,7 +85,7 @@ class Narration:
         try:
             print(text, end="", file=self._stream, flush=True)
         except OSError:
-            turn_away_from([self._stream.fileno()])
+            redirect_to_null([self._stream.fileno()])
 
 
 def _standing(analysis: Analysis) -> str:

@@ -35,7 +35,7 @@ from fswizard.report.plan import plan_document
 from fswizard.report.text import paint
 from fswizard.report.writes import budget_text
 from fswizard.session import Choices, FollowedRun, left_out_text, make_plan, start, take_up
-from fswizard.system.files import turn_away_from
+from fswizard.system.files import redirect_to_null
 
 T = TypeVar("T")
 DEFAULT_RECIPE = "quick"
@@ -179,7 +179,7 @@ class Run(Command):
 
         def cancel(number: int) -> None:
             if number == signal.SIGHUP:
-                turn_away_from(terminals)
+                redirect_to_null(terminals)
             run.order("cancel")
 
         def measures(event: Event) -> bool:

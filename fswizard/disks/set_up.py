@@ -19,7 +19,7 @@ from fswizard.drives import disk_facts
 from fswizard.errors import Refused
 from fswizard.filesystems import mounting as grammar
 from fswizard.filesystems import parse_candidate
-from fswizard.filesystems.commands import LABELS, fstab_line, make_kept
+from fswizard.filesystems.commands import LABELS, fstab_line, make_permanent
 from fswizard.language import N_, _
 from fswizard.model.filesystem import Candidate
 from fswizard.model.text import safe
@@ -247,7 +247,7 @@ def steps(candidate: Candidate, choices: SetUpChoices, here: Here) -> Iterator[S
     """
     made, point, kind = candidate.filesystem, choices.mount_point, candidate.filesystem.name
     device = '"$part"' if choices.partition else '"$disk"'
-    make = make_kept(candidate, choices.label)
+    make = make_permanent(candidate, choices.label)
     options = (*candidate.mount_options, *grammar.added_options(made.mount_type, here.uid, here.gid), *OPTIONS)
     reload = "systemctl daemon-reload"
     yield Step("removing what was on it", 'wipefs --all "$disk"')

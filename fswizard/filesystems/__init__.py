@@ -1,4 +1,4 @@
-"""What can be made: the catalogue, its options, what is available here, what suits a drive."""
+"""The catalogue of filesystems, their options and layouts, their availability here, and suggestions for a drive."""
 
 from fswizard.filesystems.availability import Availability, availability, layout_availability
 from fswizard.filesystems.candidates import aged, parse_candidate, parse_candidates, title_of

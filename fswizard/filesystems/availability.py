@@ -1,4 +1,4 @@
-"""What of the catalogue can be made on this machine, and how to get what is missing."""
+"""Which filesystems and layouts this machine can make, and how to install missing parts."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from fswizard.model.layout import DMSETUP, Layout
 from fswizard.system import commands, host, programs
 
 PACKAGES = {DMSETUP: {"": "device-mapper", "debian": "dmsetup"}}
-"""Of programs that layouts need, where it has another name than the program."""
+"""Packages of programs for layouts, by distribution, if named differently from the program."""
 
 
 @dataclass(frozen=True, slots=True)
 class Availability:
-    """Whether a filesystem can be measured here."""
+    """Whether a filesystem or layout can be measured on this machine."""
 
     usable: bool
     reason: str = ""
-    """What is missing, in a sentence; empty when nothing is."""
+    """Sentence about the missing part; empty if there is none."""
     hint: str = ""
-    """How to get it, in a sentence; empty when there is no way or nothing is missing."""
+    """Sentence about how to get it; empty if that is impossible or unnecessary."""
     version: str = ""
     """Version of the mkfs program, or empty if unknown."""
     package: str = ""
-    """What would bring what is missing; empty where no package does."""
+    """Package that contains the missing part; empty if there is none."""
     driver: Driver | None = None
-    """What mounts it, where that did not come with the kernel; None where nothing can."""
+    """Driver that mounts it, if it is not part of the kernel; otherwise None."""
 
 
 def availability(filesystem: Filesystem) -> Availability:
-    """Look for the kernel's support and the programs."""
+    """Check for kernel support and programs of a filesystem."""
     version, driver = host.tool_version(filesystem.mkfs_program), filesystem.driver
     if not host.this.kernel_supports(driver.kernel if driver else filesystem.mount_type):
         return Availability(
@@ -51,7 +51,7 @@ def availability(filesystem: Filesystem) -> Availability:
 
 
 def layout_availability(layout: Layout) -> Availability:
-    """Whether a layout can be made here, beside its filesystem, which is looked at by itself."""
+    """Check for kernel support and programs of a layout, without those of its filesystem."""
     if not layout.program:
         return Availability(True)
     version = host.tool_version(layout.program)

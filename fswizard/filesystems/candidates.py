@@ -1,4 +1,4 @@
-"""Short names such as `btrfs:noatime,compress=zstd:1` to candidates."""
+"""Parse short names such as `btrfs:noatime,compress=zstd:1` into candidates."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from fswizard.model.option import Option
 from fswizard.model.text import safe
 
 _BELOW = re.compile(rf"\s*({'|'.join(PROGRAMS)})\s*(?:[:,]|(?=\+)|$)", re.IGNORECASE)
-"""Begins the name of a candidate that lies on an array or volume."""
+"""Beginning of the name of a candidate on an array or volume."""
 _NO_OPTION = "defaults"
-"""What a line of fstab has where there are no options."""
+"""Option in fstab that means no options."""
 _SENSE = re.compile(r"^(?:no[-_]?|a(?=sync)|\^)|\d+")
-"""What turns an option into its opposite, or into another one: `noatime`, `async`, `^has_journal`, `inode64`."""
+"""Parts that turn an option into its opposite or another one: `noatime`, `async`, `^has_journal`, `inode64`."""
 
 
 def parse_candidates(text: str) -> tuple[Candidate, ...]:
-    """Candidates from a list such as `ext4; xfs:noatime`; UsageError where it is empty or names one twice."""
+    """Parse a list such as `ext4; xfs:noatime`. Raises UsageError if it is empty or has duplicates."""
     candidates = tuple(parse_candidate(part) for part in text.split(";") if part.strip())
     if not candidates:
         raise UsageError(_("No candidates named."), _('Name some, such as "ext4; xfs:noatime; btrfs".'))
     names = [candidate.name for candidate in candidates]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise UsageError(_("The candidate {candidate} was named twice.", candidate=twice), _("Name each one once."))
+    duplicate = next((name for name in names if names.count(name) > 1), None)
+    if duplicate is not None:
+        raise UsageError(_("The candidate {candidate} was named twice.", candidate=duplicate), _("Name each one once."))
     return candidates
 
 
 def parse_candidate(text: str) -> Candidate:
-    """The candidate that a short name means, under its canonical name: options in the catalogue's order.
+    """Parse a short name. The candidate has the canonical name, with options in the order of the catalogue.
 
-    Raises UsageError for what is unknown, has a bad value or does not fit together.
+    Raises UsageError for unknown parts, invalid values and conflicting options.
     """
     if below := _BELOW.match(text):
         return _on_array(below[1].lower(), text[below.end() :])
@@ -72,21 +72,21 @@ def parse_candidate(text: str) -> Candidate:
 
 
 def aged(candidate: Candidate) -> Candidate:
-    """The same, aged; UsageError where it can't be."""
+    """The aged variant of a candidate. Raises UsageError if it can't be aged."""
     if candidate.array is not None or candidate.filesystem.pool:
         raise _not_aged(candidate.array.name if candidate.array else candidate.filesystem.title)
     return replace(candidate, name=f"{candidate.name}{',' if ':' in candidate.name else ':'}{AGED}", aged=True)
 
 
-def _not_aged(what: str) -> UsageError:
+def _not_aged(name: str) -> UsageError:
     return UsageError(
-        _("{name} can't be aged: only a filesystem directly on one device can be copied back.", name=what),
+        _("{name} can't be aged: only a filesystem directly on one device can be copied back.", name=name),
         _("Leave {option} out.", option=AGED),
     )
 
 
 def title_of(name: str) -> str:
-    """What people read for a short name; the name itself where it means no filesystem, such as that of a directory."""
+    """Readable title for a short name; the name itself if it can't be parsed, as for a directory."""
     try:
         return parse_candidate(name).title
     except UsageError:
@@ -94,16 +94,16 @@ def title_of(name: str) -> str:
 
 
 def _on_array(maker: str, text: str) -> Candidate:
-    """`raid5,chunk=64K+ext4:noatime`, which stood after `md:`, or `cipher=adiantum+ext4`, which stood after `luks,`."""
-    words, plus, on_it = text.strip().partition("+")
-    tokens = [word.strip() for word in words.split(",")]
-    array = parse_array(maker, tokens if maker == MD or not words else ["", *tokens])
+    """Parse a name after `md:` or `luks,`, such as `raid5,chunk=64K+ext4:noatime` or `cipher=adiantum+ext4`."""
+    layout, plus, filesystem = text.strip().partition("+")
+    tokens = [token.strip() for token in layout.split(",")]
+    array = parse_array(maker, tokens if maker == MD or not layout else ["", *tokens])
     if not plus:
         raise UsageError(
             _("{array} has no filesystem on it.", array=array.name),
             _("Write {array}+ext4, or another filesystem after the +.", array=array.name),
         )
-    candidate = parse_candidate(on_it)
+    candidate = parse_candidate(filesystem)
     if candidate.array is not None or candidate.filesystem.pool:
         raise UsageError(
             _(
@@ -119,12 +119,12 @@ def _on_array(maker: str, text: str) -> Candidate:
 
 
 def _take_array(filesystem: Filesystem, tokens: list[str]) -> Array | None:
-    """The layout among the options of a filesystem that makes arrays of its own, which is taken from there."""
+    """Remove the layout from the options of a filesystem that makes arrays by itself, and return it, or None."""
     known = layouts_of(filesystem.name)
-    words = [token for token in tokens if token in known]
-    if len(words) > 1:
-        raise _not_combined(filesystem, words[0], words[1])
-    if not words and DEGRADED in tokens:
+    chosen = [token for token in tokens if token in known]
+    if len(chosen) > 1:
+        raise _not_combined(filesystem, chosen[0], chosen[1])
+    if not chosen and DEGRADED in tokens:
         layouts = ", ".join(f"{name},{DEGRADED}" for name in known)
         raise UsageError(
             _("{name} isn't spread over several devices, so none can be missing.", name=filesystem.name),
@@ -132,14 +132,14 @@ def _take_array(filesystem: Filesystem, tokens: list[str]) -> Array | None:
             if known
             else _("Name an array under it, such as {array}.", array=f"md:raid5,{DEGRADED}+{filesystem.name}"),
         )
-    words += [token for token in tokens if token == DEGRADED]
-    for word in words:
-        tokens.remove(word)
-    return parse_array(filesystem.name, words) if words else None
+    chosen += [token for token in tokens if token == DEGRADED]
+    for token in chosen:
+        tokens.remove(token)
+    return parse_array(filesystem.name, chosen) if chosen else None
 
 
 def _on(array: Array | None, candidate: Candidate) -> Candidate:
-    """The candidate on an array; UsageError where both choose the same."""
+    """Put a candidate on an array. Raises UsageError if both set the same option."""
     for option in candidate.mkfs_options:
         if array and option.name in array.layout.replaces:
             text = _("{layout} and {option} can't be combined: the layout sets this itself.",
@@ -150,14 +150,14 @@ def _on(array: Array | None, candidate: Candidate) -> Candidate:
 
 def _find_filesystem(name: str) -> Filesystem:
     known = catalogue()
-    if found := mounted_as(name.lower()):
-        return found
+    if filesystem := mounted_as(name.lower()):
+        return filesystem
     if not name:
         raise UsageError(_("A candidate has no filesystem."), _("Name one of: {names}.", names=", ".join(known)))
     if "+" in name:
-        known_below = [layout.name for layout in layouts().values() if layout.program]
-        what = name.partition("+")[0].strip()
-        raise UsageError(_("A filesystem can't be put on {what}.", what=safe(what)), hint(what, known_below))
+        lower_layers = [layout.name for layout in layouts().values() if layout.program]
+        layer = name.partition("+")[0].strip()
+        raise UsageError(_("A filesystem can't be put on {what}.", what=safe(layer)), hint(layer, lower_layers))
     several = re.split(r"[,\s]+", name)
     if len(several) > 1 and all(mounted_as(one.lower()) for one in several):
         raise UsageError(
@@ -168,7 +168,7 @@ def _find_filesystem(name: str) -> Filesystem:
 
 
 def _option(filesystem: Filesystem, token: str) -> Option:
-    """The option that a token means; UsageError for one that the filesystem does not take, or not with this value."""
+    """Option of a filesystem by its token. Raises UsageError if the option or its value is invalid."""
     for option in filesystem.options:
         if option.is_meant_by(token):
             return option
@@ -207,7 +207,7 @@ def _not_combined(filesystem: Filesystem, first: str, second: str) -> UsageError
 
 
 def hint(wrong: str, known: Iterable[str]) -> str:
-    """What could have been meant instead of an unknown name, which is never its opposite."""
+    """Hint with the known names, and the most similar one unless it is the opposite of `wrong`."""
     known = list(known)
     sense = _SENSE.sub("", wrong.lower())
     close = difflib.get_close_matches(wrong.lower(), [name for name in known if _SENSE.sub("", name) != sense], n=1)

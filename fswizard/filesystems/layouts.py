@@ -1,4 +1,4 @@
-"""The table of layouts, and the layouts that short names such as `md:raid5,chunk=64K+ext4` name."""
+"""The table of layouts, and the parser for arrays in short names such as `md:raid5,chunk=64K+ext4`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SEVERAL = N_("Name several devices: --target images:4x2G@DIRECTORY, or devices:/
 
 @cache
 def layouts() -> Mapping[str, Layout]:
-    """All layouts that the program knows, by name, in the table's order."""
+    """All layouts by name, in the order of the table."""
     table = tomli.loads(resources.files(__package__).joinpath("layouts.toml").read_text("utf-8"))
     options = {option["name"]: option for option in table["option"]}
     rows = [{**row, "options": [options[name] for name in row.get("options", ())]} for row in table["layout"]]
@@ -28,12 +28,12 @@ def layouts() -> Mapping[str, Layout]:
 
 
 def layouts_of(maker: str) -> dict[str, Layout]:
-    """Those that `md`, `luks`, `zfs` or `btrfs` makes, by the word that names them there."""
+    """Layouts of `md`, `luks`, `zfs` or `btrfs`, by their word in short names."""
     return {layout.level_name: layout for layout in layouts().values() if layout.maker == maker}
 
 
 def parse_array(maker: str, tokens: Sequence[str]) -> Array:
-    """The array or volume that the words after `md:` name, the layout first; UsageError otherwise."""
+    """Parse the tokens after `md:` or the like, the layout first. Raises UsageError if they are invalid."""
     known = layouts_of(maker)
     word, *rest = tokens or [""]
     if word not in known:
@@ -70,7 +70,7 @@ def parse_array(maker: str, tokens: Sequence[str]) -> Array:
 
 
 def require_members(name: str, array: Array | None, members: int) -> None:
-    """UsageError where the candidate `name` can't be made of `members` devices."""
+    """Raise UsageError if the candidate `name` can't be made of `members` devices."""
     if array is None or array.layout.fits(members):
         return
     layout = array.layout

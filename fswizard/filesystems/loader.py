@@ -1,4 +1,4 @@
-"""Reads the catalogue: one TOML table per filesystem, with the fields of `model.filesystem.Filesystem`."""
+"""Load the catalogue: one TOML file per filesystem, with the fields of `model.filesystem.Filesystem`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fswizard.model.codec import from_json
 from fswizard.model.filesystem import Filesystem
 
 ORDINARY = ("ext4", "xfs", "btrfs")
-"""What the default run compares. They are shown first; whatever else there is follows by name."""
+"""Filesystems of the default run, listed before all others."""
 
 _TABLES = resources.files(__package__).joinpath("catalogue")
 _GENERIC = "generic.toml"
@@ -22,14 +22,14 @@ _GENERIC = "generic.toml"
 
 @cache
 def catalogue() -> Mapping[str, Filesystem]:
-    """All filesystems that the program knows, by name, the most usual ones first."""
+    """All filesystems by name, the most usual ones first."""
     tables = (entry for entry in _TABLES.iterdir() if entry.name.endswith(".toml") and entry.name != _GENERIC)
     known = {filesystem.name: filesystem for filesystem in (_read(entry.name) for entry in tables)}
     return MappingProxyType({name: known[name] for name in (*ORDINARY, *sorted(known.keys() - set(ORDINARY)))})
 
 
 def mounted_as(kind: str) -> Filesystem | None:
-    """The filesystem that the kernel calls `kind` where it is mounted, such as `ntfs3`; None for an unknown one."""
+    """Filesystem by its catalogue name or its mount type, such as `ntfs3`; None if unknown."""
     return catalogue().get(kind) or next((known for known in catalogue().values() if known.mount_type == kind), None)
 
 

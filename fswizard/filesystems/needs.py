@@ -1,4 +1,4 @@
-"""Features that people need beside speed."""
+"""Features that users may require of a filesystem."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ NEEDS = {
     "windows": N_("can be read and written by Windows"),
     "macos": N_("can be read and written by macOS"),
 }
-"""What may be needed, and what it means."""
+"""Description of each feature by name."""
 
 
 def parse_needs(text: str) -> tuple[str, ...]:
-    """Names of needs from a list such as `checksums, snapshots`; UsageError for an unknown one."""
+    """Parse a list such as `checksums, snapshots`. Raises UsageError for an unknown feature."""
     names = tuple(dict.fromkeys(part.strip().lower() for part in text.split(",") if part.strip()))
     for name in names:
         if name not in NEEDS:

@@ -1,4 +1,4 @@
-"""Which variants are worth a try on a drive, and why."""
+"""Candidates worth trying on a drive, and the reasons."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ _ON_A_HARD_DISK = {
 }
 _CHECKED = "btrfs:noatime,compress=zstd:1"
 _BRIDGED = N_("Checksums notice a bad cable; `nossd` because bridges often make a hard disk look like an SSD.")
-_LONG_KEPT = N_("Checksums for files kept for years; compressed data means fewer reads.")
+_LONG_TERM = N_("Checksums for files kept for years; compressed data means fewer reads.")
 
 
 def suggestions(drive: Drive) -> Mapping[str, str]:
-    """Candidates worth comparing on `drive`, the likeliest first, with reasons that name their sources.
+    """Candidates worth comparing on `drive`, the most promising first, with reasons and their sources.
 
-    Empty for a host-managed disk, on which nothing is measured: the advice of its verdict says what works there.
+    Empty for a host-managed disk, which can't be measured; its SMR verdict has advice.
     """
     kind = drive.smr.kind
     if kind == "host-managed":
@@ -56,15 +56,15 @@ def suggestions(drive: Drive) -> Mapping[str, str]:
         return _ON_A_STICK
     if drive.bus == "usb":
         return {**_ON_A_HARD_DISK, f"{_CHECKED},nossd": _BRIDGED}
-    return {**_ON_A_HARD_DISK, _CHECKED: _LONG_KEPT}
+    return {**_ON_A_HARD_DISK, _CHECKED: _LONG_TERM}
 
 
 def layout_candidates(named: Sequence[str], members: int) -> tuple[str, ...]:
-    """Candidates for `members` disks: those of `named` that fit, or one disk alone and every layout.
+    """Candidates for `members` disks: those of `named` that fit, or by default a single disk and every layout.
 
-    UsageError where `named` has something other than candidates.
+    Raises UsageError if `named` contains an invalid candidate.
     """
-    # without layouts that store everything more than twice although there are disks for more room
+    # skip layouts with more than two copies, as more disks could add capacity instead
     useful = [layout for layout in layouts().values() if layout.copies or members == 2]
     usual = [f"{layout.name}+ext4" if layout.program else layout.name for layout in useful]
     fitting = []

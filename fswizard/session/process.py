@@ -20,7 +20,7 @@ from fswizard.model.text import safe_lines
 from fswizard.session.checked import checked
 from fswizard.session.session import Session
 from fswizard.system import commands
-from fswizard.system.files import turn_away_from
+from fswizard.system.files import redirect_to_null
 
 PROGRAM = "from fswizard.session.process import main; main()"
 NAMESPACES = (
@@ -62,7 +62,7 @@ def start(plan: Plan, path: Path, *, resumed: bool = False) -> None:
 def main() -> None:
     """The process of a run: its order is on standard input."""
     order = json.load(sys.stdin.buffer)
-    turn_away_from((0,))
+    redirect_to_null((0,))
     path = Path(order["path"])
     try:
         plan = from_json(Plan, order["plan"])
@@ -85,4 +85,4 @@ async def _carry_out(session: Session) -> None:
         async for event in events:
             if isinstance(event, RunStarted):
                 rights.send("", None)
-                turn_away_from((1, 2))
+                redirect_to_null((1, 2))

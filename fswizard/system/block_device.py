@@ -1,4 +1,4 @@
-"""Block devices below a root, the machine's own or a recorded one: as the kernel describes them."""
+"""Block devices as the kernel describes them, on this machine or on a recorded one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 SECTOR_BYTES = 512
-"""Unit of st_blocks and of sizes in sysfs, whatever the disk's own sectors are."""
+"""Unit of st_blocks and of sizes in sysfs, independent of the sector size of the disk."""
 UDEV = "/run/udev/data"
 FS_IOC_GETFLAGS, FS_IOC_SETFLAGS, FS_NOCOW_FL = 0x80086601, 0x40086602, 0x00800000
 """linux/fs.h"""
@@ -24,7 +24,7 @@ FS_IOC_GETFLAGS, FS_IOC_SETFLAGS, FS_NOCOW_FL = 0x80086601, 0x40086602, 0x008000
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A place to read /sys, /proc, /etc and /dev from. What is not there gives an empty answer, never an error."""
+    """Root directory to read /sys, /proc, /etc and /dev from. Missing files read as empty, without an error."""
 
     root: Path = Path("/")
 
@@ -32,7 +32,7 @@ class Tree:
         return self.root / path.lstrip("/")
 
     def directory(self, path: str) -> Self:
-        """One directory, to read its files by their names alone."""
+        """A `Tree` with the directory as its root, to read its files by name."""
         return replace(self, root=self.path(path))
 
     def bytes(self, path: str) -> bytes:
@@ -42,11 +42,11 @@ class Tree:
             return b""
 
     def text(self, path: str) -> str:
-        """One attribute, without surrounding blanks; otherwise as it is: hostile, maybe."""
+        """Stripped content of a file, which is not sanitised and may be hostile."""
         return self.bytes(path).decode("utf-8", "backslashreplace").strip("\0 \t\r\n")
 
     def lines(self, path: str) -> list[str]:
-        """Of a table such as /proc/swaps; a mount point in it may have other characters that end lines elsewhere."""
+        """Lines of a table such as /proc/swaps, split at newlines only, as mount points may contain others."""
         return self.bytes(path).decode("utf-8", "surrogateescape").split("\n")
 
     def number(self, path: str, default: int = 0) -> int:
@@ -64,46 +64,46 @@ class Tree:
 
     def real(self, path: str) -> str:
         """`path` with all links resolved, as seen from below the root."""
-        with contextlib.suppress(OSError, ValueError, RuntimeError):  # the last for links that lead to each other
+        with contextlib.suppress(OSError, ValueError, RuntimeError):  # RuntimeError: links in a loop
             return "/" + str(self.path(path).resolve().relative_to(self.root.resolve()))
         return path
 
     def device_at(self, path: str) -> str:
-        """Kernel name of the device that a path below /dev leads to, empty where it leads to none.
+        """Kernel name of the device at a path in /dev; empty if it leads to none.
 
-        On a recorded machine, whose /dev has no devices, by its name.
+        On a recorded machine, which has no device nodes, the name of the file decides.
         """
         path = os.path.normpath(path) if path.startswith("/dev/") else ""
-        if not path.startswith("/dev/") or path.startswith("/dev/shm/"):  # where anybody can lay links
+        if not path.startswith("/dev/") or path.startswith("/dev/shm/"):  # world-writable
             return ""
         real = self.real(path)
         name = real.removeprefix("/dev/").replace("/", "!")
         with contextlib.suppress(OSError, ValueError):
-            whole = self.device_by(self.path(real).stat())
-            return whole or (name if self.path(f"/sys/class/block/{name}").exists() else "")
+            name_by_number = self.device_by(self.path(real).stat())
+            return name_by_number or (name if self.path(f"/sys/class/block/{name}").exists() else "")
         return ""
 
     def device_by(self, status: os.stat_result) -> str:
-        """Kernel name of the device whose node has that status, empty if it is not a block device."""
+        """Kernel name of the device with a node of this status; empty if it is no block device."""
         number = f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
         return self.device_of(number) if stat.S_ISBLK(status.st_mode) else ""
 
     def device_of(self, number: str) -> str:
-        """Kernel name of the device `major:minor`, empty where there is none."""
+        """Kernel name of the device `major:minor`; empty if there is none."""
         link = f"/sys/dev/block/{number}"
         known = re.fullmatch(r"\d{1,6}:\d{1,8}", number, re.ASCII) and self.path(link).exists()
         return os.path.basename(self.real(link)) if known else ""
 
     def udev(self, name: str, kind: str) -> list[str]:
-        """Entries of one kind in udev's record of the block device `name`: E properties, S links below /dev, I age.
+        """Entries of one kind in the udev database for the device `name`: E properties, S links in /dev, I age.
 
-        It lists all names of a device, also those whose link leads to another one.
+        Links are listed even if they currently lead to another device.
         """
         number = self.text(f"/sys/class/block/{name}/dev")
         return [line[2:] for line in self.lines(f"{UDEV}/b{number}") if line.startswith(f"{kind}:")]
 
     def properties(self, name: str) -> dict[str, str]:
-        """udev's properties of the block device `name`; empty if udev does not run."""
+        """Udev properties of the block device `name`; empty if udev does not run."""
         return dict(entry.split("=", 1) for entry in self.udev(name, "E") if "=" in entry)
 
 
@@ -112,11 +112,11 @@ HERE = Tree()
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A disk or partition as it was when it was looked at, and its `disk`, which is itself where it is a whole one.
+    """Snapshot of a disk or partition.
 
-    `number` is `major:minor`. `diskseq` is the kernel's serial number for this attachment of the disk; 0 before Linux
-    5.15. `zones` is the kernel's word (`none`, `host-aware`, `host-managed`), `file` lies behind a loop device, and
-    a whole disk alone has `partitions`.
+    `disk` is the whole disk, which may be the device itself. `number` is `major:minor`. `diskseq` is the kernel's
+    sequence number of this attachment of the disk; 0 before Linux 5.15. `zones` is `none`, `host-aware` or
+    `host-managed`. `file` is the backing file of a loop device. Only a whole disk has `partitions`.
     """
 
     name: str
@@ -139,12 +139,12 @@ class Device:
 
 
 def path_of(name: str) -> str:
-    """Of the device that the kernel calls `name`, in which `!` stands for a slash."""
+    """Path of a device by its kernel name, which has `!` for slashes."""
     return f"/dev/{name.replace('!', '/')}"
 
 
 def look_at(name: str, tree: Tree = HERE) -> Device:
-    """The block device that the kernel calls `name`."""
+    """Read a block device by its kernel name."""
     block = tree.directory(f"/sys/class/block/{name}")
     parent = os.path.basename(os.path.dirname(tree.real(f"/sys/class/block/{name}")))
     disk = parent if block.path("partition").exists() else name
@@ -163,13 +163,13 @@ def look_at(name: str, tree: Tree = HERE) -> Device:
 
 
 def decoded(text: str) -> str:
-    r"""Text as udev encodes it, with `\x20` for a blank."""
+    r"""Decode a text of udev, which has `\x20` for a blank."""
     encoded = text.encode("utf-8", "surrogateescape")
     plain = re.sub(rb"\\x([0-9a-fA-F]{2})", lambda match: bytes((int(match[1], 16),)), encoded)
     return plain.decode("utf-8", "surrogateescape")
 
 
 def overwrite_in_place(descriptor: int) -> None:
-    """Have btrfs overwrite a file in place; only before the first write. OSError on most other filesystems."""
+    """Disable copy-on-write for an empty file on btrfs. Raises OSError on most other filesystems."""
     flags = struct.unpack("=l", fcntl.ioctl(descriptor, FS_IOC_GETFLAGS, bytes(struct.calcsize("=l"))))[0]
     fcntl.ioctl(descriptor, FS_IOC_SETFLAGS, struct.pack("=l", flags | FS_NOCOW_FL))

@@ -1,4 +1,4 @@
-"""What the kernel counts about a block device."""
+"""I/O counters of block devices."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 SECTOR_BYTES = 512
-"""Unit of /sys/block/*/stat, whatever the disk's own sectors are (kernel: Documentation/block/stat.rst)."""
+"""Unit of /sys/block/*/stat, independent of the sector size of the disk (kernel: Documentation/block/stat.rst)."""
 
 
 class Counters(NamedTuple):
-    """Bytes that devices have read and written since they appeared, and requests under way."""
+    """Bytes read and written since the devices appeared, and the number of pending requests."""
 
     read_bytes: int
     written_bytes: int
@@ -23,7 +23,7 @@ class Counters(NamedTuple):
 
 
 def counters(*names: str) -> Counters | None:
-    """The counters of the block devices `names`, added up; None where the kernel keeps none of one of them."""
+    """Sum of the counters of the block devices `names`; None if one of them has no counters."""
     known = [one for name in names if (one := _counters(name)) is not None]
     return Counters(*map(sum, zip(*known))) if known and len(known) == len(names) else None
 
@@ -37,7 +37,7 @@ def _counters(name: str) -> Counters | None:
 
 
 def device_under(directory: str) -> str:
-    """Kernel name of the block device that the filesystem of `directory` lies on; empty where there is none."""
+    """Kernel name of the block device below `directory`; empty if there is none."""
     number = os.stat(directory).st_dev
     link = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
     return link.resolve().name if link.exists() else ""

@@ -1,6 +1,6 @@
-"""The program's one clock: whatever waits, sets a limit, polls or measures progress goes through it.
+"""The clock of the program, for everything that waits, sets time limits, polls or measures progress.
 
-Tests put one in its place that they drive. Programs of their own (the workers) have the kernel's clock.
+Tests replace it by a simulated one. Separate programs (the workers) use the kernel's clock.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     import asyncio
 
 LONG_S = 1.0
-"""A limit above it is more than the time between two looks at something."""
+"""Limits above this one are real time limits, and no polling intervals."""
 
 
 class Clock:
-    """The kernel's."""
+    """The kernel's clock."""
 
     def monotonic(self) -> float:
         return time.monotonic()
@@ -34,13 +34,13 @@ class Clock:
         time.sleep(seconds)
 
     async def pause(self, seconds: float) -> None:
-        import asyncio  # only here: lists and reports need not wait for it
+        import asyncio  # imported late, as lists and reports do not need it
 
         await asyncio.sleep(seconds)
 
     async def ended(self, task: asyncio.Future[Any], limit_s: float) -> bool:
-        """A long limit is waited for in parts: while the program is stopped, as by Ctrl-Z, no more than one passes."""
-        import asyncio  # only here: see pause
+        """Waits for a long limit in parts, so that only one of them passes while the program is stopped (Ctrl-Z)."""
+        import asyncio  # imported late, as in pause
 
         parts = 10 if limit_s > LONG_S else 1
         for _ in range(parts):
@@ -59,27 +59,27 @@ C = TypeVar("C", bound=Clock)
 
 @contextlib.contextmanager
 def use(other: C) -> Iterator[C]:
-    """Every thread goes by `other` meanwhile."""
-    global _clock  # noqa: PLW0603 - it is the one place for it
-    before, _clock = _clock, other
+    """Replace the clock of all threads temporarily."""
+    global _clock  # noqa: PLW0603 - the only place
+    previous, _clock = _clock, other
     try:
         yield other
     finally:
-        _clock = before
+        _clock = previous
 
 
 def monotonic() -> float:
-    """Seconds on a clock that never jumps, and stands still while the machine sleeps."""
+    """Seconds of a monotonic clock that stops while the machine is suspended."""
     return _clock.monotonic()
 
 
 def boottime() -> float:
-    """Seconds on a clock that never jumps, and goes on while the machine sleeps."""
+    """Seconds of a monotonic clock that continues while the machine is suspended."""
     return _clock.boottime()
 
 
 def wall() -> float:
-    """Seconds since 1970 as the machine tells them, which the user may set."""
+    """Seconds since 1970 of the system clock, which may be set."""
     return _clock.wall()
 
 
@@ -93,18 +93,18 @@ def sleep(seconds: float) -> None:
 
 
 async def pause(seconds: float) -> None:
-    """Let other tasks run meanwhile."""
+    """Sleep while other tasks run."""
     await _clock.pause(seconds)
 
 
 async def ended(task: asyncio.Future[Any], limit_s: float) -> bool:
-    """Whether `task` ends within `limit_s`; it is left alone either way."""
+    """Wait at most `limit_s` seconds for `task`; returns whether it has ended. It is never cancelled."""
     return await _clock.ended(task, limit_s)
 
 
 def turns(limit_s: float) -> Iterator[float]:
-    """Timeouts for a call that blocks this thread, to be made once with each until it succeeds; then the limit is over.
+    """Yield timeouts for a blocking call, which is repeated with each until it succeeds; the last one ends the limit.
 
-    It is `limit_s` and nothing else, except where time is simulated: no call of the kernel's knows of that.
+    It is `limit_s` alone, except with a simulated clock, which blocking system calls do not follow.
     """
     return _clock.turns(limit_s)

@@ -1,4 +1,4 @@
-"""The only place that starts programs without special rights."""
+"""Start programs without root privileges; no other module does."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from fswizard.system.process import Finished
 
 STDERR = 2
 SYSTEM_PATH = ("/usr/local/sbin", "/usr/sbin", "/sbin")
-"""Where distributions keep mkfs and friends, which are not on every user's PATH."""
+"""Directories of mkfs and similar programs that are not on the PATH of every user."""
 
 
 def find(program: str) -> str | None:
-    """Path of `program`, looked for on PATH and where system programs live; None where it is absent."""
+    """Path of `program` on PATH or in the system directories; None if it is not installed."""
     path = os.pathsep.join((os.environ.get("PATH", os.defpath), *SYSTEM_PATH))
     return shutil.which(program, path=path)
 
 
 def located(program: str) -> str:
-    """As `find`; Missing where it is absent."""
+    """Path of `program`. Raises Missing if it is not installed."""
     if (path := find(program)) is None:
         raise Missing(_("{program} is not installed.", program=program), _("`fswizard doctor` says how to get it."))
     return path
@@ -39,7 +39,7 @@ def located(program: str) -> str:
 def query(argv: Sequence[str], *, timeout_s: float = 10.0, cwd: str | None = None) -> Finished:
     """Run a short program to its end, in the C locale, without standard input.
 
-    Raises Missing where the program is absent and RunFailed where it does not answer in time.
+    Raises Missing if the program is not installed, and RunFailed after `timeout_s`.
     """
     path = located(argv[0])
     started, turns = clock.monotonic(), clock.turns(timeout_s)
@@ -59,28 +59,28 @@ def query(argv: Sequence[str], *, timeout_s: float = 10.0, cwd: str | None = Non
         with contextlib.suppress(subprocess.TimeoutExpired):
             stdout, stderr = process.communicate(timeout=seconds)
             return Finished(tuple(argv), process.returncode, stdout, stderr, clock.monotonic() - started)
-    process.kill()  # and not waited for: what hangs in the kernel stays, and what it started may hold the pipes
+    process.kill()  # without waiting: it may hang in the kernel, and its children may hold the pipes
     raise RunFailed(
         _("{program} did not answer within {timeout} s.", program=argv[0], timeout=number(f"{timeout_s:g}"))
     )
 
 
 def attend(argv: Sequence[str]) -> int:
-    """Run a program on the user's own terminal, with its questions; all its output goes to standard error."""
+    """Run a program interactively on the terminal, with its output on standard error; returns the exit code."""
     return subprocess.run([located(argv[0]), *argv[1:]], stdout=STDERR, check=False).returncode
 
 
 def begin(argv: Sequence[str], stdin: bytes, *, own_session: bool = True) -> subprocess.Popen[bytes]:
-    """Start a program that outlives this one if need be, with `given` on its standard input.
+    """Start a program that may outlive this one, with `stdin` as its standard input and pipes for its output.
 
-    Its standard output and error can be read. The terminal's Ctrl-C never reaches it. A session of its own also takes
-    the terminal away from it, by which sudo knows that the password was given there.
+    Ctrl-C in the terminal does not reach it. In its own session it also has no terminal; sudo needs that to recognise
+    that the password was entered there.
     """
-    apart: dict[str, Any] = {"start_new_session": True}
+    group: dict[str, Any] = {"start_new_session": True}
     if not own_session:
-        apart = {"process_group": 0} if sys.version_info >= (3, 11) else {"preexec_fn": os.setpgrp}
+        group = {"process_group": 0} if sys.version_info >= (3, 11) else {"preexec_fn": os.setpgrp}
     pipe = subprocess.PIPE
-    process = subprocess.Popen([located(argv[0]), *argv[1:]], stdin=pipe, stdout=pipe, stderr=pipe, **apart)
+    process = subprocess.Popen([located(argv[0]), *argv[1:]], stdin=pipe, stdout=pipe, stderr=pipe, **group)
     _launched.append(process)
     assert process.stdin is not None
     with contextlib.suppress(BrokenPipeError), process.stdin as line:
@@ -89,9 +89,9 @@ def begin(argv: Sequence[str], stdin: bytes, *, own_session: bool = True) -> sub
 
 
 def watcher(argv: Sequence[str]) -> subprocess.Popen[bytes]:
-    """Start a program that reads its standard input until this program ends, however it ends, and then does something.
+    """Start a program that reads its standard input until this program ends for whatever reason, and then acts.
 
-    No signal for this program's process group or terminal reaches it.
+    Signals for the process group or terminal of this program do not reach it.
     """
     return subprocess.Popen(
         argv, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
@@ -99,16 +99,16 @@ def watcher(argv: Sequence[str]) -> subprocess.Popen[bytes]:
 
 
 _launched: list[subprocess.Popen[bytes]] = []
-"""Nobody waits for their end."""
+"""References to started programs, which Python would otherwise report as not waited for."""
 
 
 class LocalProcess:
-    """A program that runs here, in a process group of its own."""
+    """A running program in its own process group."""
 
     def __init__(self, argv: tuple[str, ...], process: asyncio.subprocess.Process, started: float) -> None:
         self._argv = argv
         self._process = process
-        self.pid = _number_in_proc(process.pid)
+        self.pid = _pid_in_proc(process.pid)
         self._started = started
         self._cpu_before = children_cpu_s()
         self._stderr = asyncio.create_task(_read_all(process.stderr))
@@ -135,9 +135,9 @@ async def start(
     argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None, prefix: Sequence[str] = (),
     pass_fds: Sequence[int] = (),
 ) -> LocalProcess:  # fmt: skip
-    """Start a program that is watched while it runs; `prefix` are words before its own that become it.
+    """Start a program asynchronously; `prefix` is a command that executes it.
 
-    It has the descriptors `pass_fds` open, by the same numbers.
+    It inherits the descriptors `pass_fds` with the same numbers.
     """
     path = located(argv[0])
     started = clock.monotonic()
@@ -158,13 +158,13 @@ async def start(
 
 
 def _effective_user() -> dict[str, Any]:
-    """What a program is started with in a run that was started as root: not even its real user is root then."""
+    """Arguments that start a program as the effective user, so that its real UID is not root, either."""
     uid, gid = os.geteuid(), os.getegid()
     return {} if os.getuid() == uid else {"user": uid, "group": gid}
 
 
-def _number_in_proc(pid: int) -> int:
-    """What /proc calls a child: this program may be in a PID namespace below that of /proc (pidfd_open(2))."""
+def _pid_in_proc(pid: int) -> int:
+    """PID of a child in /proc, which may belong to a parent PID namespace (pidfd_open(2))."""
     if os.readlink("/proc/self") == str(os.getpid()):
         return pid
     with contextlib.suppress(OSError):  # it has ended
@@ -181,6 +181,6 @@ async def _read_all(stream: asyncio.StreamReader | None) -> bytes:
 
 
 def children_cpu_s() -> float:
-    """Processor time of all programs that were started here and have ended."""
+    """Processor time in seconds of all child processes that have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime

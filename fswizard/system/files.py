@@ -1,5 +1,4 @@
-"""Files that the user names, read whole, of bounded length, and never anything but a regular file; and where the
-program keeps its own."""
+"""Read and write files named by the user, safely, and the files of the program in its state directory."""
 
 from __future__ import annotations
 
@@ -15,9 +14,9 @@ from fswizard.model.text import safe
 
 
 def read_file(path: Path, longest_bytes: int, *, hint: str = "") -> bytes:
-    """What the file at `path` holds; UsageError where it is not a regular file, cannot be read, or is too long.
+    """Content of a regular file. Raises UsageError if it is none, cannot be read, or is longer than `longest_bytes`.
 
-    A named pipe is refused, not waited for.
+    A named pipe is refused without waiting for a writer.
     """
     name = safe(str(path))
     try:
@@ -34,14 +33,14 @@ def read_file(path: Path, longest_bytes: int, *, hint: str = "") -> bytes:
                     ),
                     hint,
                 )
-            return file.read(status.st_size or longest_bytes)  # room for the longest costs a millisecond
+            return file.read(status.st_size or longest_bytes)  # a size of 0 may be wrong, as in /proc
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or _("this is not a file's name")
         raise UsageError(_("{name} cannot be read: {reason}.", name=name, reason=reason), hint) from error
 
 
 def home_directory() -> Path:
-    """The user's home directory; Missing where an account has none, as in containers."""
+    """Home directory of the user. Raises Missing if the account has none, as in containers."""
     try:
         return Path.home()
     except RuntimeError as error:
@@ -51,40 +50,40 @@ def home_directory() -> Path:
 
 
 def without_waiting(path: str, flags: int) -> int:
-    """An opener, as `open` takes one, that does not wait for the other end of a named pipe."""
+    """Opener for `open` that does not wait for the other end of a named pipe."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 
 def write_new(path: Path, content: bytes) -> None:
-    """Write a file that the user exports and that does not exist yet; OSError, or ValueError, where that cannot be."""
+    """Write a new file. Raises OSError or ValueError if it exists or cannot be written."""
     with path.open("xb") as file:
         file.write(content)
 
 
-def turn_away_from(descriptors: Iterable[int]) -> None:
-    """Nobody is at the other end any more: every further word, even at exit, would be an error."""
-    nowhere = os.open(os.devnull, os.O_RDWR)
+def redirect_to_null(descriptors: Iterable[int]) -> None:
+    """Redirect closed descriptors to /dev/null, as any write to them, even at exit, would be an error."""
+    null = os.open(os.devnull, os.O_RDWR)
     for descriptor in descriptors:
-        os.dup2(nowhere, descriptor)
-    os.close(nowhere)
+        os.dup2(null, descriptor)
+    os.close(null)
 
 
 def setting(name: str) -> str:
-    """What the user chose last, such as the theme; empty where nothing was chosen."""
+    """Saved value of a setting, such as the theme; empty if there is none."""
     try:
         return (state_directory() / name).read_text("utf-8").strip()
     except (OSError, UnicodeError, FswizardError):
         return ""
 
 
-def keep_setting(name: str, value: str) -> None:
-    """For the next time. Where it cannot be written, the default comes back."""
+def save_setting(name: str, value: str) -> None:
+    """Save a setting for the next start; errors are ignored."""
     with contextlib.suppress(OSError, FswizardError):
         state_directory().mkdir(mode=0o700, parents=True, exist_ok=True)
         (state_directory() / name).write_text(f"{value}\n", "utf-8")
 
 
 def state_directory() -> Path:
-    """Where the program keeps what outlives a run: $XDG_STATE_HOME/fswizard, or below ~/.local/state."""
+    """Directory for persistent state: $XDG_STATE_HOME/fswizard or ~/.local/state/fswizard."""
     base = Path(os.environ.get("XDG_STATE_HOME", ""))
     return (base if base.is_absolute() else home_directory() / ".local" / "state") / "fswizard"

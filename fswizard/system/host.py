@@ -1,4 +1,4 @@
-"""Facts about the machine that the program runs on. Nothing here changes anything."""
+"""Facts about the machine that the program runs on, read without changes."""
 
 from __future__ import annotations
 
@@ -19,70 +19,70 @@ from fswizard.model.text import safe
 from fswizard.system import clock, commands
 
 _MODULES = ("lib/modules", "usr/lib/modules", "run/booted-system/kernel-modules/lib/modules")
-"""Where distributions keep the kernel's modules; the last is NixOS's place."""
+"""Directories of kernel modules; the last one is that of NixOS."""
 
 DYNAMIC_DRIVERS = frozenset({"intel_pstate", "amd-pstate-epp"})
-"""With these, the governor `powersave` still raises the clock under load (kernel admin guide, cpufreq)."""
+"""Drivers that raise the clock under load even with the governor `powersave` (kernel admin guide, cpufreq)."""
 _CPUFREQ = "sys/devices/system/cpu/cpu0/cpufreq"
 
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """What /etc/os-release says."""
+    """A Linux distribution, from /etc/os-release."""
 
     title: str
-    """For people, such as `Debian GNU/Linux 12 (bookworm)`."""
+    """Readable name, such as `Debian GNU/Linux 12 (bookworm)`."""
     names: tuple[str, ...]
-    """Its own short name and those it descends from, nearest first: `linuxmint`, `ubuntu`, `debian`."""
+    """Short names of it and of those it is derived from, nearest first: `linuxmint`, `ubuntu`, `debian`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """How full a filesystem is."""
+    """Size and free space of a filesystem."""
 
     total_bytes: int
     free_bytes: int
-    """For users other than root."""
+    """Free space for users other than root."""
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a program has used since it started."""
+    """Resources that a process has used since its start."""
 
     name: str
-    """As the kernel has it: up to 15 characters, harmless."""
+    """Name in the kernel, sanitised; up to 15 characters."""
     parent: int
-    """Process number of who started it; 0 or 2 for threads of the kernel."""
+    """PID of the parent; 0 or 2 for kernel threads."""
     cpu_s: float = 0.0
     read_bytes: int = 0
-    """From disks, as is what it wrote; 0 where that is unknown, as for the programs of other users."""
+    """Bytes read from disks; like `written_bytes` 0 if unknown, as for processes of other users."""
     written_bytes: int = 0
 
-    def since(self, then: Load | None) -> Load:
-        """What was used between two looks; all of it where the program did not run before."""
-        if then is None:
+    def since(self, earlier: Load | None) -> Load:
+        """Difference to an earlier load; all of it if the process did not exist then."""
+        if earlier is None:
             return self
         return replace(
             self,
-            cpu_s=self.cpu_s - then.cpu_s,
-            read_bytes=self.read_bytes - then.read_bytes,
-            written_bytes=self.written_bytes - then.written_bytes,
+            cpu_s=self.cpu_s - earlier.cpu_s,
+            read_bytes=self.read_bytes - earlier.read_bytes,
+            written_bytes=self.written_bytes - earlier.written_bytes,
         )
 
 
 @dataclass(frozen=True)
 class Host:
-    """A machine: what the kernel tells below `root`, and what only a live machine can be asked."""
+    """A machine: files of the kernel below `root`, and queries that need the live machine."""
 
     root: Path = Path("/")
 
     def space(self, directory: str | Path) -> Space:
-        """Of the filesystem that `directory` lies on. OSError where it cannot be asked."""
+        """Space on the filesystem of `directory`. Raises OSError if it is not accessible."""
         usage = shutil.disk_usage(directory)
         return Space(usage.total, usage.free)
 
     def name(self) -> str:
-        """What the machine is called in its network."""
+        """Host name."""
         return safe(platform.node())
 
     def memory_bytes(self) -> int:
@@ -90,54 +90,54 @@ class Host:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
     def available_memory_bytes(self) -> int:
-        """What programs could take without swapping; 0 where the kernel does not say."""
+        """Memory available without swapping; 0 if unknown."""
         match = re.search(r"^MemAvailable:\s*(\d+) kB$", self._text("proc/meminfo"), re.MULTILINE)
         return int(match[1]) << 10 if match else 0
 
     def unwritten_bytes(self) -> int:
-        """What all files and devices have in memory that is not on a disk yet, or is being written."""
+        """Size of dirty data in memory, including data that is being written."""
         sizes = re.findall(r"^(?:Dirty|Writeback):\s*(\d+) kB$", self._text("proc/meminfo"), re.MULTILINE)
         return sum(map(int, sizes)) << 10
 
     def on_battery(self) -> bool:
-        """Whether the machine runs on its battery now."""
+        """Whether the machine is running on battery."""
         import psutil
 
         try:
             battery = psutil.sensors_battery()
-        except FileNotFoundError:  # a kernel without the class `power_supply`, as in some containers and machines
+        except FileNotFoundError:  # a kernel without the class `power_supply`, as in some containers and VMs
             return False
         return battery is not None and battery.power_plugged is False
 
     def processor(self) -> str:
-        """The processor's model as the kernel names it; its architecture where it names none."""
+        """Model of the processor, or its architecture if the kernel reports none."""
         cpuinfo = self._text("proc/cpuinfo")
         match = re.search(r"^(?:model name|Model|Hardware)\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
         return safe(match[1].strip()) if match else platform.machine()
 
     def is_slowed(self) -> bool:
-        """Whether the processor is held at its lowest clock, whatever the load."""
+        """Whether the processor stays at its lowest clock under load."""
         driver = self._text(f"{_CPUFREQ}/scaling_driver").strip()
         return self._text(f"{_CPUFREQ}/scaling_governor").strip() == "powersave" and driver not in DYNAMIC_DRIVERS
 
     def pressure_total_s(self, resource: Literal["cpu", "io", "memory"]) -> float:
-        """Seconds since boot in which something waited for `resource` (PSI `some`); 0 where nobody counts."""
+        """Seconds since boot in which a task waited for `resource` (PSI `some`); 0 if not counted."""
         match = re.search(r"^some .*\btotal=(\d+)", self._text(f"proc/pressure/{resource}"), re.MULTILINE)
         return int(match[1]) / 1e6 if match else 0.0
 
     def disk_busy_s(self, name: str) -> float:
-        """Seconds since boot in which a disk had something to do (kernel: block/stat.rst); 0 where nobody counts."""
+        """Seconds since boot in which a disk was busy (kernel: block/stat.rst); 0 if not counted."""
         fields = self._text(f"sys/class/block/{name}/stat").split()
         return int(fields[9]) / 1e3 if len(fields) > 9 else 0.0
 
     def loads(self) -> dict[int, Load]:
-        """What every program on the machine has used so far, by process number."""
+        """Loads of all processes by PID."""
         numbers = (path.name for path in (self.root / "proc").iterdir() if path.name.isdecimal())
         loads = {int(number): self._load(number) for number in numbers}
         return {number: load for number, load in loads.items() if load is not None}
 
     def _load(self, number: str) -> Load | None:
-        """None where it has ended."""
+        """Load of a process; None if it has ended."""
         head, _, tail = self._text(f"proc/{number}/stat").rpartition(")")
         fields = tail.split()
         if len(fields) < 13:
@@ -152,7 +152,7 @@ class Host:
         )
 
     def distribution(self) -> Distribution:
-        """The distribution, as os-release(5) describes it."""
+        """The distribution, from os-release(5)."""
         for path in (self.root / "etc/os-release", self.root / "usr/lib/os-release"):
             if path.is_file():
                 return _read_os_release(path.read_text("utf-8", "replace"))
@@ -162,13 +162,13 @@ class Host:
         return (self.root / "dev/loop-control").exists()
 
     def has_module(self, name: str) -> bool:
-        """Whether a module is loaded, or built in: with parameters, or as a level of md."""
+        """Whether a module is loaded or built in; the latter is visible only with parameters or as an md level."""
         return (self.root / "sys/module" / name).exists() or f"[{name}]" in self._text("proc/mdstat")
 
     def kernel_supports(self, kind: str) -> bool:
-        """Whether the kernel can mount filesystems of a type: built in, loaded, or as a module that it can load.
+        """Whether the kernel can mount a filesystem type: built in, loaded, or with a loadable module.
 
-        modules.dep and modules.builtin list files by path, modules.alias `fs-TYPE` for what mount(2) loads by itself.
+        modules.dep and modules.builtin list modules by path; modules.alias has `fs-TYPE` for those that mount(2) loads.
         """
         if kind in self._text("proc/filesystems").split():
             return True
@@ -179,7 +179,7 @@ class Host:
             file.search(self._text(f"{modules}/modules.builtin").replace("-", "_"))
             or file.search(self._text(f"{modules}/modules.dep").replace("-", "_"))
             or alias.search(self._text(f"{modules}/modules.alias").replace("-", "_"))
-            for modules in (f"{place}/{platform.release()}" for place in _MODULES)
+            for modules in (f"{directory}/{platform.release()}" for directory in _MODULES)
         )
 
     def _text(self, path: str) -> str:
@@ -190,7 +190,7 @@ class Host:
 
 
 this = Host()
-"""The machine that everything is asked of; tests put another one in its place."""
+"""This machine; replaced in tests."""
 
 
 def _read_os_release(text: str) -> Distribution:
@@ -201,15 +201,15 @@ def _read_os_release(text: str) -> Distribution:
 
 
 def environment(plan: Plan, *, root_path: str | None = None, workload_path: str | None = None) -> Environment:
-    """What a run of `plan` happens on; time is now.
+    """Environment of a run of `plan` that starts now.
 
-    The paths are where programs that make filesystems are found, and workloads that run on them; workloads in
-    directories are found where the user finds programs.
+    `root_path` is the search path for mkfs programs, `workload_path` that for workloads. Workloads in directories use
+    the PATH of the user.
     """
     made = () if plan.target.kind == "directory" else plan.candidates
     makers = {candidate.filesystem.mkfs_program for candidate in made}
     makers |= {candidate.below.layout.program for candidate in made if candidate.below}
-    # Their own speed counts in what is measured, so their version belongs to the result.
+    # Their speed affects the measurement, so their versions are part of the result.
     needed = {program.name for workload in plan.recipe.workloads for program in workload.job.programs}
     workers = needed & {command.argv[0] for command in plan.commands}
     path = None if plan.target.kind == "directory" else workload_path
@@ -228,7 +228,7 @@ def environment(plan: Plan, *, root_path: str | None = None, workload_path: str 
 
 
 def why_not_started(path: str) -> str:
-    """Why an installed program is of no use, in a sentence; empty where it starts."""
+    """Sentence that says why an installed program is unusable; empty if it starts."""
     if (many := os.path.basename(os.path.realpath(path))) in ("busybox", "toybox"):
         return _("That of {collection} lacks options that are needed.", collection=many)
     try:
@@ -241,13 +241,13 @@ def why_not_started(path: str) -> str:
 
 
 def tool_version(program: str, path: str | None = None) -> str:
-    """The version that a program prints; empty where it is absent or prints none."""
-    found = shutil.which(program, path=path) if path else commands.find(program)
-    if found is None:
+    """Version that a program prints; empty if it is not installed or prints none."""
+    executable = shutil.which(program, path=path) if path else commands.find(program)
+    if executable is None:
         return ""
     try:
-        option = "-V" if program.startswith("mk") else "--version"  # some that make filesystems know no other
-        output = commands.query([found, option], timeout_s=5).output
+        option = "-V" if program.startswith("mk") else "--version"  # some mkfs programs have no other option
+        output = commands.query([executable, option], timeout_s=5).output
     except FswizardError:
         return ""
     match = re.search(r"\d+(?:\.\d+)+[\w.-]*", output)

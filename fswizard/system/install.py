@@ -1,6 +1,6 @@
-"""Offers to install system packages with the distribution's own package manager.
+"""Offer to install system packages with the package manager of the distribution.
 
-`python3 -m fswizard.system.install PACKAGE...` does so before anything else is installed: it needs only Python itself.
+`python3 -m fswizard.system.install PACKAGE...` works before any dependency is installed: it needs only Python.
 """
 
 from __future__ import annotations
@@ -15,50 +15,50 @@ from fswizard.system import commands, programs
 
 
 def obstacle() -> str:
-    """Why nothing can be installed from here, and who can, so that a command may follow; empty where it can be.
+    """Reason why nothing can be installed from here, to be followed by a command; empty if it can.
 
-    On a terminal the user can be asked; root without one, or who gets root without a password, needs no question.
+    Without a terminal, it is possible as root or with passwordless sudo.
     """
-    way = programs.way_to_root()
-    if os.geteuid() != 0 and not way:
+    program = programs.root_program()
+    if os.geteuid() != 0 and not program:
         return _("Neither sudo nor su is installed. Please run as root:")
-    asks = way == "su" or (way == "sudo" and commands.query(["sudo", "-n", "true"]).exit_code)
+    asks = program == "su" or (program == "sudo" and commands.query(["sudo", "-n", "true"]).exit_code)
     if asks and not sys.stdin.isatty():
         return _("Installing takes a password, and there is no terminal to ask for it. Please run:")
     return ""
 
 
 def offer(packages: Sequence[str]) -> bool:
-    """Install packages if the user agrees, where there is no `obstacle`; False when they are not installed afterwards.
+    """Install packages if the user agrees and there is no `obstacle`; returns whether that succeeded.
 
-    Its messages, and the package manager's own output, goes to standard error.
+    All messages, including those of the package manager, go to standard error.
     """
     names, command = ", ".join(packages), shlex.join(programs.install_command(packages))
     if not command:
         text = _(
             "fswizard doesn't know this distribution's package manager. Please install: {packages}.", packages=names
         )
-        _say(text)
+        _print(text)
         return False
     missing = _("Missing: {packages}.", packages=names)
     if reason := obstacle():
-        _say(f"{missing} {reason}\n  {command}")
+        _print(f"{missing} {reason}\n  {command}")
         return False
     if sys.stdin.isatty():
-        _say(_("{missing} This would install it:\n  {command}", missing=missing, command=command))
+        _print(_("{missing} This would install it:\n  {command}", missing=missing, command=command))
         print(_("Install now? [Y/n] "), end="", file=sys.stderr, flush=True)
         answer = sys.stdin.readline()
         if not answer or answer.strip().lower() not in ("", "y", "yes"):
             return False
     for step in programs.unattended_commands(packages):
-        _say(f"$ {shlex.join(step)}")
+        _print(f"$ {shlex.join(step)}")
         if commands.attend(step):
-            _say(_("Installing failed. If this machine is offline, connect it to the network and try again."))
+            _print(_("Installing failed. If this machine is offline, connect it to the network and try again."))
             return False
     return True
 
 
-def _say(text: str) -> None:
+def _print(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 

@@ -1,4 +1,4 @@
-"""What is mounted (mountinfo in proc(5))."""
+"""Mounted filesystems (mountinfo in proc(5))."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from fswizard.system.block_device import HERE
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """A line of mountinfo. Texts are as the kernel has them."""
+    """A line of mountinfo, with unsanitised texts."""
 
     id: int = field(compare=False)
-    """No other mount has it while it exists; the same mount has another one in each namespace."""
+    """Mount ID, unique while the mount exists; differs between namespaces."""
     device: str
-    """`major:minor`; btrfs and other filesystems on several devices have a number of their own here."""
+    """Number `major:minor` of the device; a virtual one for btrfs and other filesystems on several devices."""
     root: str
-    """Directory of the filesystem that is mounted: not `/` for bind mounts and subvolumes."""
+    """Mounted directory of the filesystem; not `/` for bind mounts and subvolumes."""
     path: str
     kind: str
-    """Type of the filesystem, such as `ext4` or `fuseblk`."""
+    """Filesystem type, such as `ext4` or `fuseblk`."""
     source: str
 
 
 def parse(lines: Iterable[str]) -> tuple[Mount, ...]:
-    """Mounts in the order in which they were made; lines that are none are passed over."""
+    """Parse mountinfo; mounts are in the order of mounting, and invalid lines are skipped."""
     rows = []
     for line in lines:
         before, dash, after = line.partition(" - ")
@@ -38,10 +38,10 @@ def parse(lines: Iterable[str]) -> tuple[Mount, ...]:
 
 
 def unescape(field: str) -> str:
-    r"""A field of a kernel table, in which blank, tab, line end and backslash are written as `\040` and so on."""
+    r"""Decode a field of a kernel table, which has octal escapes such as `\040` for a blank."""
     return re.sub(r"\\([0-3][0-7]{2})", lambda match: chr(int(match[1], 8)), field)
 
 
 def current() -> dict[int, Mount]:
-    """Of this namespace, by ID."""
+    """Mounts of this namespace by mount ID."""
     return {mount.id: mount for mount in parse(HERE.lines("/proc/self/mountinfo"))}

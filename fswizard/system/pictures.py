@@ -1,4 +1,4 @@
-"""Pictures in pixels, drawn by librsvg."""
+"""Convert pictures with librsvg."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fswizard.system.commands import query
 
 
 def png(svg: str) -> bytes:
-    """An SVG as PNG, in its own size. Missing where the program is, RunFailed where it draws nothing."""
+    """Render an SVG as PNG in its own size. Raises Missing without the program, and RunFailed if that fails."""
     with tempfile.NamedTemporaryFile("w", suffix=".svg", encoding="utf-8") as file:
         file.write(svg)
         file.flush()

@@ -1,4 +1,4 @@
-"""A program that was started, as the user or as root."""
+"""Running and ended programs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Protocol
 from fswizard.model.text import safe_lines
 
 SENT = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGKILL, signal.SIGTERM)
-"""Signals that come from outside: a user, another program, or the kernel when memory runs out. Any other is a crash."""
+"""Signals sent by a user, another program, or the OOM killer. Any other one means a crash."""
 EXIT_CODES = {
     **{-number: number for number in SENT},
-    **{128 + number: number for number in SENT if number != signal.SIGHUP},  # git says 129 of a wrong option
+    **{128 + number: number for number in SENT if number != signal.SIGHUP},  # git uses 129 for a wrong option
 }
-"""Of a program that was killed; of a shell, or a program like it, that started that."""
+"""Signals by exit code: of a killed program, or of a shell that started it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,23 +26,23 @@ class Finished:
 
     argv: tuple[str, ...]
     exit_code: int
-    """Negative: the number of the signal that ended it."""
+    """Exit code; a negative one is the number of the signal that ended it."""
     stdout: bytes = b""
     stderr: bytes = b""
     wall_s: float = 0.0
-    """From start to end, measured where the program runs."""
+    """Elapsed time in seconds."""
     cpu_s: float = 0.0
-    """User and system time, children included."""
+    """User and system time in seconds, including child processes."""
 
     @property
     def killed_by(self) -> str:
-        """The signal from outside that ended it, such as `SIGKILL`; empty where it ended by itself."""
+        """Signal of `SENT` that ended it, such as `SIGKILL`; empty if it ended by itself."""
         number = EXIT_CODES.get(self.exit_code)
         return number.name if number else ""
 
     @property
     def output(self) -> str:
-        """Everything it printed, harmless, errors last."""
+        """Its sanitised output, standard error last."""
         return safe_lines(self.stdout + self.stderr).strip()
 
 
@@ -51,33 +51,33 @@ class Process(Protocol):
 
     @property
     def pid(self) -> int:
-        """As the machine's /proc names it, although the program may run in a namespace of its own."""
+        """PID in /proc, even if the program runs in another PID namespace."""
         ...
 
     def chunks(self) -> AsyncIterator[bytes]:
-        """Standard output as it comes."""
+        """Yield standard output as it arrives."""
         ...
 
     async def wait(self) -> Finished:
-        """Wait for the end; what `chunks` has not taken stands in `stdout`."""
+        """Wait for the end; `stdout` of the result lacks what `chunks` has yielded."""
         ...
 
     async def kill(self) -> None:
-        """End it and everything it started, and wait for that."""
+        """Kill it and its process group, and wait for the end."""
         ...
 
 
 def is_stopped(pid: int) -> bool:
-    """Whether a program stands still because of a signal (SIGSTOP), or what started it does, or what it started.
+    """Whether a program, its parent or a descendant is stopped by a signal (SIGSTOP).
 
-    What started it is looked at because it measures how long the program takes.
+    The parent counts because it measures the time that the program takes.
     """
     _, parent = _state(pid)
     return any(_state(each)[0] == "T" for each in (parent, *_with_children(pid)))
 
 
 def _state(pid: int) -> tuple[str, int]:
-    """In one letter, and the parent's number (proc_pid_stat(5)); nothing where the process has ended."""
+    """State letter and parent PID of a process (proc_pid_stat(5)); empty and 0 if it has ended."""
     try:
         state, parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:2]
     except (OSError, ValueError):
@@ -86,8 +86,9 @@ def _state(pid: int) -> tuple[str, int]:
 
 
 def _with_children(pid: int) -> Iterator[int]:
+    """Yield the PIDs of a process and its descendants."""
     yield pid
-    with contextlib.suppress(OSError):  # it ended meanwhile, or the kernel does not say
+    with contextlib.suppress(OSError):  # it has ended, or the kernel lacks this file
         for thread in Path(f"/proc/{pid}/task").iterdir():
             for child in (thread / "children").read_text().split():
                 yield from _with_children(int(child))

@@ -1,4 +1,4 @@
-"""Which program is needed for what, and how each distribution installs it."""
+"""Required programs, their purpose, and how each distribution installs them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PROGRAMS = (
     Program("cryptsetup", N_("encrypted volumes")),
     Program("rsvg-convert", N_("a result as PNG"), packages=_LIBRSVG),
 )
-"""Beside those of the engines."""
+"""Programs needed in addition to those of the engines."""
 
 FAMILIES = {
     "debian": "debian", "ubuntu": "ubuntu",
@@ -35,17 +35,17 @@ FAMILIES = {
     "arch": "arch",
     "opensuse": "opensuse", "opensuse-leap": "opensuse", "suse": "opensuse", "sles": "opensuse",
 }  # fmt: skip
-"""Name in os-release to that of the distribution in the tables of packages."""
+"""Name in package tables by name in os-release."""
 
 
 class PackageManager(NamedTuple):
-    """Commands by which a distribution installs packages, whose names follow."""
+    """Commands of a distribution that install packages; their names are appended."""
 
     install: tuple[str, ...]
     unattended: str
-    """Option that keeps it from asking."""
+    """Option that disables prompts."""
     refresh: tuple[str, ...] = ()
-    """Fetches the list of packages; empty where installing does that."""
+    """Command that updates the package lists; empty if installing does that."""
 
 
 APT = PackageManager(("apt-get", "install"), "--yes", ("apt-get", "update"))
@@ -59,19 +59,19 @@ MANAGERS = {
 
 
 def _families() -> Iterator[str]:
-    """Names of this distribution and those it descends from, as tables of packages have them."""
+    """Yield the package table names of this distribution and of those it is derived from."""
     for name in host.this.distribution().names:
         if name in FAMILIES:
             yield FAMILIES[name]
 
 
 def package_of(packages: Mapping[str, str]) -> str:
-    """The package for this distribution; empty where none is known."""
+    """Package for this distribution; empty if unknown."""
     return next((packages[name] for name in _families() if name in packages), packages.get("", ""))
 
 
 def package_manager() -> PackageManager | None:
-    """That of this distribution; None if unknown."""
+    """Package manager of this distribution; None if unknown."""
     return next((MANAGERS[name] for name in _families()), None)
 
 
@@ -80,31 +80,31 @@ def _names(packages: Iterable[str]) -> list[str]:
 
 
 def install_command(packages: Iterable[str]) -> tuple[str, ...]:
-    """What a user types to install packages; empty where the package manager or the packages are unknown."""
+    """Command that installs packages; empty if the package manager or the packages are unknown."""
     manager, names = package_manager(), _names(packages)
     return as_root((*manager.install, *names)) if manager and names else ()
 
 
 def unattended_commands(packages: Iterable[str]) -> tuple[tuple[str, ...], ...]:
-    """The same in full for a program that has asked already: refresh the lists, then install without asking."""
+    """Commands that update the package lists and install packages without prompts."""
     manager, names = package_manager(), _names(packages)
     if manager is None or not names:
         return ()
     steps = [(*manager.install, manager.unattended, *names)]
     if manager.refresh:
         steps.insert(0, manager.refresh)
-    if way_to_root() == "su":  # which asks for the password each time
+    if root_program() == "su":  # asks for the password each time
         return (_by_su(*steps),)
     return tuple(as_root(step) for step in steps)
 
 
 def install_hint(*packages: str) -> str:
-    """A sentence that says how to get packages here."""
+    """Sentence that says how to install packages here."""
     names = _names(packages)
     several = len(names) > 1
     if command := install_command(names):
         text = shlex.join(command)
-        if way_to_root() or os.geteuid() == 0:
+        if root_program() or os.geteuid() == 0:
             message = N_("Install what is missing: {command}") if several else N_("Install it: {command}")
         else:
             missing = N_("Install what is missing as root: {command}")
@@ -118,15 +118,15 @@ def install_hint(*packages: str) -> str:
     )
 
 
-def way_to_root() -> str:
-    """`sudo`, or `su` where that is not installed; empty for root, and where there is neither."""
+def root_program() -> str:
+    """`sudo`, or `su` if that is not installed; empty for root, and if neither is installed."""
     return next(filter(find, ("sudo", "su")), "") if os.geteuid() else ""
 
 
 def as_root(command: Sequence[str]) -> tuple[str, ...]:
-    """What a user types to have root run `command`."""
-    way = way_to_root()
-    return _by_su(command) if way == "su" else (*filter(None, [way]), *command)
+    """`command` with a prefix that runs it as root."""
+    program = root_program()
+    return _by_su(command) if program == "su" else (*filter(None, [program]), *command)
 
 
 def _by_su(*commands: Sequence[str]) -> tuple[str, ...]:

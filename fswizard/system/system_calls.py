@@ -1,4 +1,4 @@
-"""System calls that Python has no function for."""
+"""System calls without a function in Python."""
 
 from __future__ import annotations
 
@@ -25,26 +25,28 @@ def closing(descriptor: int) -> Iterator[int]:
 
 
 def filesystem_type(descriptor: int) -> int:
-    """Number of the type of filesystem that an open file lies on (`f_type` in statfs(2))."""
+    """Magic number of the filesystem of an open file (`f_type` in statfs(2))."""
     status = ctypes.create_string_buffer(256)
     _check(_libc.fstatfs(descriptor, status))
     return ctypes.c_ulong.from_buffer(status).value
 
 
 def punch_hole(descriptor: int, offset: int, length: int) -> None:
-    """Give back the room of a part of a file or device, which then reads as zeros (fallocate(2))."""
+    """Deallocate a range of a file or device, which then reads as zeros (fallocate(2))."""
     _check(_libc.fallocate64(descriptor, KEEP_SIZE | PUNCH_HOLE, ctypes.c_int64(offset), ctypes.c_int64(length)))
 
 
 def drop_buffers(device: int) -> None:
-    """Forget what the kernel keeps of an open block device."""
+    """Drop the page cache of an open block device."""
     fcntl.ioctl(device, BLKFLSBUF)
 
 
 @contextlib.contextmanager
 def keeping_death_signal() -> Iterator[None]:
-    """For changes of the user or group, at which the kernel forgets the signal that this process gets when its parent
-    dies (PR_SET_PDEATHSIG in prctl(2)): at the end it is set again."""
+    """Preserve the parent death signal (PR_SET_PDEATHSIG in prctl(2)) over changes of user or group.
+
+    The kernel clears it on such changes; it is set again on exit.
+    """
     number = ctypes.c_int()
     _check(_libc.prctl(PR_GET_PDEATHSIG, ctypes.byref(number)))
     try:

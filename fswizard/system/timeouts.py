@@ -1,4 +1,4 @@
-"""How long a disk that does not answer is waited for, and what is said then: the disk is to blame, no filesystem."""
+"""Time limits for programs that wait for a disk, and errors that blame the disk and no filesystem."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from fswizard.system.process import Finished, Process
 T = TypeVar("T")
 
 LIMIT_S = 900.0
-"""For one piece of work beside the workloads, which have limits of their own."""
+"""Time limit for an operation; workloads have other limits."""
 KILL_S = 90.0
-"""A program that was killed and is still there after so long waits, in the kernel, for a disk that does not answer;
-shingled disks have been seen to stall for more than a minute."""
+"""Time for a killed program to disappear. After that, it hangs in the kernel because a disk does not answer; shingled
+disks may stall for more than a minute."""
 
 
 class NoAnswer(RunFailed):
-    """A program that was killed is still there, as it waits in the kernel for a disk."""
+    """A killed program still exists, as it hangs in the kernel on a disk."""
 
 
 async def within(limit_s: float, work: Awaitable[T]) -> T:
-    """What `work` gives. Raises asyncio.TimeoutError where it takes longer; it is cancelled then.
+    """Await `work` for at most `limit_s` seconds, then cancel it and raise asyncio.TimeoutError.
 
-    Before Python 3.12 asyncio.wait_for forgets that it was cancelled where `work` ends at the same moment
-    (https://github.com/python/cpython/issues/86296): a run that somebody has ended would go on.
+    asyncio.wait_for before Python 3.12 loses a cancellation if `work` ends at the same moment
+    (https://github.com/python/cpython/issues/86296): a stopped run would continue.
     """
     task = asyncio.ensure_future(work)
     try:
@@ -41,11 +41,11 @@ async def within(limit_s: float, work: Awaitable[T]) -> T:
             task.cancel()
             await asyncio.wait({task})
         if not task.cancelled():
-            task.exception()  # asyncio complains of one that nobody has looked at
+            task.exception()  # otherwise asyncio logs an exception that was never retrieved
 
 
 async def to_the_end(work: Awaitable[T]) -> T:
-    """What `work` gives. It goes on where its caller is cancelled, who gets the cancellation afterwards."""
+    """Await `work` to its end, even if the caller is cancelled; the cancellation is raised afterwards."""
     task = asyncio.ensure_future(work)
     cancelled = False
     while not task.done():
@@ -59,7 +59,7 @@ async def to_the_end(work: Awaitable[T]) -> T:
 
 
 def no_answer(program: str) -> NoAnswer:
-    """Says that `program` hangs, whose fault that is, and what to do."""
+    """The error for a program that hangs on a disk."""
     return NoAnswer(
         _("The disk no longer answers: {program} can't be ended while the kernel waits for it.", program=program),
         _(
@@ -72,12 +72,12 @@ def no_answer(program: str) -> NoAnswer:
 async def finish(
     argv: Sequence[str], *, limit_s: float = LIMIT_S, cwd: str | None = None, pass_fds: Sequence[int] = ()
 ) -> Finished:
-    """Run a program of this machine to its end; RunFailed where it does not come to it in time."""
+    """Run a program to its end. Raises RunFailed if it takes longer than `limit_s`."""
     return await ended(await commands.start(argv, cwd=cwd, pass_fds=pass_fds), argv[0], limit_s)
 
 
 async def ended(process: Process, program: str, limit_s: float = LIMIT_S) -> Finished:
-    """How a program ends, which is killed where that takes too long; RunFailed then."""
+    """Wait for a program. Kills it and raises RunFailed if it takes longer than `limit_s`."""
     try:
         return await within(limit_s, process.wait())
     except asyncio.TimeoutError:
@@ -92,7 +92,7 @@ async def ended(process: Process, program: str, limit_s: float = LIMIT_S) -> Fin
 
 
 async def end(process: Process, program: str) -> None:
-    """Kill a program; RunFailed where not even that ends it."""
+    """Kill a program. Raises NoAnswer if it still hangs after `KILL_S`."""
     try:
         await within(KILL_S, process.kill())
     except asyncio.TimeoutError:

@@ -23,7 +23,7 @@ from fswizard.language import N_, _
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.system import clock
-from fswizard.system.files import keep_setting, setting
+from fswizard.system.files import save_setting, setting
 from fswizard.tui.backend import Backend, RunHandle
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.machine import MachineCache
@@ -316,7 +316,7 @@ class FswizardApp(App[int]):
     def action_next_theme(self) -> None:
         """The next one of those that this terminal can show; the choice outlives the program."""
         self.theme = self.themes[(self.themes.index(self.theme) + 1) % len(self.themes)]
-        keep_setting(THEME, self.theme)
+        save_setting(THEME, self.theme)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "next_language":  # a window would go on in the language that it was opened in
@@ -328,7 +328,7 @@ class FswizardApp(App[int]):
         codes = language.languages()
         code = codes[(codes.index(language.chosen()) + 1) % len(codes)]
         language.choose(code)
-        keep_setting(language.SETTING, code)
+        save_setting(language.SETTING, code)
         self.machine.forget_words()
         self.visit(self.step)
 

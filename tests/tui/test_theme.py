@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fswizard.system.files import keep_setting, setting, state_directory
+from fswizard.system.files import save_setting, setting, state_directory
 from fswizard.tui.app import THEME, FswizardApp
 from fswizard.tui.theme import TERMINAL, THEMES
 from tests.fakes.wizard import Clock, FakeMachine, running_state
@@ -38,12 +38,12 @@ def test_a_theme_that_there_is_not_or_that_cannot_be_read_is_the_default(kept: b
 def test_a_choice_that_cannot_be_kept_is_no_error() -> None:
     state_directory().parent.mkdir(parents=True, exist_ok=True)
     state_directory().write_text("in the way")
-    keep_setting(THEME, THEMES[1])
+    save_setting(THEME, THEMES[1])
     assert setting(THEME) == ""
 
 
 async def test_a_terminal_of_sixteen_colours_is_offered_its_own_alone() -> None:
-    keep_setting(THEME, THEMES[1])
+    save_setting(THEME, THEMES[1])
     app = opened(few_colours=True)
     async with app.run_test() as pilot:
         assert app.theme == TERMINAL[0]

@@ -22,7 +22,7 @@ from fswizard.disks.set_up_plan import usual_choices
 from fswizard.errors import Missing, Refused
 from fswizard.filesystems import mounting as grammar
 from fswizard.filesystems import parse_candidate
-from fswizard.filesystems.commands import LABELS, make_kept
+from fswizard.filesystems.commands import LABELS, make_permanent
 from fswizard.report import FORMATS, render
 from fswizard.system.block_device import Device
 
@@ -57,7 +57,14 @@ def test_the_steps_say_all_that_is_run_in_order() -> None:
     bare = [*steps(parse_candidate("ext4"), replace(PLAIN, partition=False), Here(has_directory=True))]
     assert [step.program for step in bare][:3] == ["wipefs", "mkfs.ext4", "blkid"]
     assert "mkdir" not in {step.program for step in bare}
-    assert make_kept(parse_candidate("ext4:reserved=1"), "data", "/d") == ("mkfs.ext4", "-m", "1", "-L", "data", "/d")
+    assert make_permanent(parse_candidate("ext4:reserved=1"), "data", "/d") == (
+        "mkfs.ext4",
+        "-m",
+        "1",
+        "-L",
+        "data",
+        "/d",
+    )
 
 
 def test_what_is_shown_means_to_a_shell_what_is_run() -> None:
