@@ -1,22 +1,22 @@
-"""Ways of measuring: each is one file of this directory, and what they share lies in `shared`.
+"""Engines: each file in this directory is a way of measuring; shared code is in `shared`.
 
 Add an engine
 =============
 
 Write `fswizard/engines/NAME.py` with one class: a frozen dataclass with slots that derives from `Engine`. The program
-needs nothing else. `fsync.py` is an example to begin with; `Job` in `model/recipe.py` describes what may be overridden.
+needs nothing else. `fsync.py` is a short example; `Job` in `model/recipe.py` describes what may be overridden.
 
 - `engine` is its name in recipes, and its fields are the keys of a workload: `Literal` for a choice, `bool`,
   `Annotated[int, whole(low, high)]`, or `Annotated[int, size(low, high)]`: `block_bytes` is the key `block`, as "4K".
-- `timed` says which programs run and what they need; `figures`, what follows from how they ended.
-- `metrics` are in the order in which it yields them, and may end with `WORST_STALL`, which comes by itself.
-  `model/metrics.py` has those there are.
-- If no usual program does the work, write one of the standard library alone, `shared/NAME_worker.py`: the command line
-  that `worker` gives starts it.
+- `timed` returns the programs to run and their input files; `figures` computes the figures from their results.
+- `metrics` lists the figures in the order in which `figures` yields them. It may end with `WORST_STALL`, which every
+  engine measures. `model/metrics.py` has the existing metrics.
+- If no usual program does the work, write `shared/NAME_worker.py` with nothing but the standard library, and start it
+  with the command line that `worker` returns.
 
 Try it with a recipe of one workload, `fswizard run ./mine.toml --rounds 2..2 --target image:300M@/var/tmp`. Add a small
 job to `JOBS` in `tests/unit/test_workload_programs.py` and run that, and as root `tests/loop/test_engines.py`. If a
-shipped recipe uses the engine, say in `small` in `tests/loop/test_workload_matrix.py` how its jobs are made small.
+shipped recipe uses the engine, extend `small` in `tests/loop/test_workload_matrix.py`, which makes its jobs small.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ __all__ = [
 
 
 def job(engine: str, keys: Keys) -> Job:
-    """The job that a workload of a recipe describes."""
+    """Read the job of a recipe's workload. Raises UsageError for invalid keys."""
     kind = Job.kinds[engine]
     assert issubclass(kind, Engine)
     return keys.read(kind).checked(keys)
 
 
 def engine(job: Job) -> Engine:
-    """A job as one that can be carried out: every job is an engine's."""
+    """Narrow the type of a job: all jobs are engines."""
     assert isinstance(job, Engine)
     return job
 
 
 def programs() -> tuple[Program, ...]:
-    """The programs that engines need, each once."""
+    """The programs required by engines, without duplicates."""
     return tuple({program.name: program for kind in Job.kinds.values() for program in kind.programs}.values())
 
 

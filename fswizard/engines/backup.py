@@ -19,13 +19,13 @@ from fswizard.model.recipe import Program
 from fswizard.progress.workload_events import Measured
 
 CHANGED_EVERY = 20
-"""One file in this many has different content in the second copy."""
+"""In the second copy, one file in this many has different content."""
 START_S = 0.7
 
 
 @dataclass(frozen=True, slots=True)
 class BackupJob(TreeEngine):
-    """An archive made with borg, of a source that lies outside the candidate and is read into memory beforehand."""
+    """A borg archive of a source tree that is outside the candidate and read into memory beforehand."""
 
     engine = "backup"
     programs = (
@@ -42,15 +42,8 @@ class BackupJob(TreeEngine):
     total_bytes: Annotated[int, size(1, 16 * TIB)]
 
     @property
-    def words(self) -> str:
-        files = self.in_total
-        if self.archive == "first":
-            return _("borg create of a tree: {files}", files=files)
-        return _("borg create of a second, nearly identical copy: {files}", files=files)
-
-    @property
     def works_on(self) -> str:
-        """The repository of the first backup is there for the second one, though not the other way round."""
+        """The second backup can reuse the repository of the first one, but not vice versa."""
         return self.tree_name
 
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
@@ -75,7 +68,7 @@ class BackupJob(TreeEngine):
         source = self.source(path, scratch)
         first = archiving("first", source, _("backing up the source, {files}", files=self.counted_files), 1.0)
         if self.archive == "first":
-            needs = Files(repository, self.tree_bytes, make, anew=True)
+            needs = Files(repository, self.tree_bytes, make, recreate=True)
             return Timed((first,), (source, needs), self.into_memory(path))
         again = self.source(f"{path}-again", scratch, str(CHANGED_EVERY))
         text = _("backing up the second copy, {files}", files=self.counted_files)
@@ -85,7 +78,7 @@ class BackupJob(TreeEngine):
         return Timed((second,), (source, needs, again), self.into_memory(again.path))
 
     def figures(self, done: Sequence[Done]) -> Iterator[Measured]:
-        """What was written is what borg says it has put into its repository."""
+        """Figures in which the bytes written are those that borg reports as stored in its repository."""
         try:
             stored = json.loads(done[0].finished.stdout)["archive"]["stats"]["deduplicated_size"]
         except (ValueError, KeyError, TypeError) as error:

@@ -3,9 +3,9 @@
 filebench (1.4.9.1 and 1.5-alpha3) moves more bytes in the same eleven operations, so its rates are not comparable with
 these; its ratios between filesystems agree within wide intervals (`tests/long/bench/filebench.md`). `writewholefile`
 rounds files of more than 1 MiB up to whole MiB: files of 1.25 MiB on average are written as 1.53 to 1.54 MiB and read
-as 1.42 to 1.50 MiB in six published runs, here as 1.25 and 1.27 MiB. It also takes its files in rotation, here they
-are random: by a simulation of 2,000 files a quarter of its reads and deletions meet a file made less than 160 loops
-before, here a tenth.
+as 1.42 to 1.50 MiB in six published runs, here as 1.25 and 1.27 MiB. It also uses its files in rotation, while here
+they are chosen at random: in a simulation of 2,000 files, a quarter of filebench's reads and deletions hit a file
+created less than 160 loops before, here a tenth.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from fswizard.progress.workload_events import Measured
 
 
 def operation_metrics(operation: str) -> tuple[Metric, ...]:
-    """Count, mean, median, 99th percentile and worst latency of one kind of operation of the file-server mix."""
+    """Count, mean, median, 99th percentile and worst latency of one kind of operation."""
     kinds = ("", "median_", "p99_", "worst_")
     latencies = (Metric(f"{operation}_{kind}latency", "s", "lower") for kind in kinds)
     return (Metric(f"{operation}_count", "1", "higher"), *latencies)
@@ -39,7 +39,7 @@ def operation_metrics(operation: str) -> tuple[Metric, ...]:
 class FileServerJob(Engine):
     """The file-server mix of filebench: create and write, append, read whole, delete, stat.
 
-    Its files are always made anew, as the mix changes them.
+    Its files are recreated for each measurement, as the mix changes them.
     """
 
     engine = "fileserver"
@@ -61,15 +61,6 @@ class FileServerJob(Engine):
         if self.files < 5 * self.threads:  # each has four that exist, and one that does not
             raise keys.error("files", from_to(5 * self.threads, 10_000_000))
         return self
-
-    @property
-    def words(self) -> str:
-        return n_(
-            "{threads} programs create, append to, read and delete among {count} file",
-            "{threads} programs create, append to, read and delete among {count} files",
-            self.files,
-            threads=self.threads,
-        )
 
     def timed_bytes(self, pace: Pace) -> int:
         """Bytes written, which are half of the traffic."""
@@ -99,7 +90,7 @@ class FileServerJob(Engine):
             1.1 * self.seconds, self.timed_bytes(SSD), reader=JsonLines,
         )  # fmt: skip
         room_bytes = self.files * (self.mean_file_bytes + self.mean_append_bytes)
-        return Timed((serving,), (Files(path, room_bytes, (preparing, syncing(directory)), anew=True),))
+        return Timed((serving,), (Files(path, room_bytes, (preparing, syncing(directory)), recreate=True),))
 
     def figures(self, done: Sequence[Done]) -> Iterator[Measured]:
         figures = done[0].answer

@@ -11,14 +11,14 @@ from fswizard.engines.shared.context import MIB, TIB, BareDevice, BareSample, Wo
 from fswizard.engines.shared.engine import Engine, Files, Timed
 from fswizard.engines.shared.fio_output import DumpReader, Figures, figures
 from fswizard.engines.shared.programs import Done, Reader, Work, failure, watch
-from fswizard.language import N_, _, n_
+from fswizard.language import N_, _
 from fswizard.model.estimates import SEQUENTIAL_BYTES_PER_S, SSD
 from fswizard.model.filesystem import Strain
 from fswizard.model.keys import Keys, number, size, whole
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, IOPS, LATE_RATE, LATENCIES, SYNCS, THROUGHPUT
 from fswizard.model.recipe import Pace, Program
 from fswizard.model.units import binary_size_text, size_text
-from fswizard.progress.workload_events import Doing, Measured, Progress, Ran, Tell
+from fswizard.progress.workload_events import Doing, Emit, Measured, Progress, Ran
 from fswizard.system.process import Finished
 
 START_S = 0.3
@@ -26,17 +26,10 @@ START_S = 0.3
 INTERRUPTED = 128
 """fio's exit code after SIGINT."""
 FASTEST_DEVICE_BYTES_PER_S = 50e9
-"""No disk is faster: what bypasses the page cache ends when its time is up."""
+"""Upper bound for any disk, so that a job that bypasses the page cache ends by time rather than bytes."""
 FIGURES = (THROUGHPUT, IOPS, *LATENCIES, BYTES_WRITTEN, CPU)
-"""Of every job; one that syncs has those of its syncs as well."""
+"""Metrics of every job; a job that syncs also has `SYNCS`."""
 
-_ACCESSES = {
-    "read": N_("sequential reads"),
-    "write": N_("sequential writes"),
-    "randread": N_("random reads"),
-    "randwrite": N_("random writes"),
-    "randrw": N_("reads and writes"),
-}
 _DOING = {
     "read": N_("reading blocks of {size} in sequence"),
     "write": N_("writing blocks of {size} in sequence"),
@@ -48,7 +41,7 @@ _DOING = {
 
 @dataclass(frozen=True, slots=True)
 class FioJob(Engine):
-    """A block workload that fio carries out on one file."""
+    """A block workload on one file, run by fio."""
 
     engine = "fio"
     programs = (Program("fio", N_("block workloads")),)
@@ -56,7 +49,7 @@ class FioJob(Engine):
     rw: Literal["read", "write", "randread", "randwrite", "randrw"]
     block_bytes: Annotated[int, size(512, 64 * MIB)]
     size_bytes: Annotated[int, size(MIB, 16 * TIB)]
-    """Size of the file; workloads of a recipe with the same size share it."""
+    """Size of the file, which is shared by workloads of a recipe with the same size."""
     seconds: Annotated[float, number(0, 86_400)] = 0.0
     """Duration, or 0 to read or write the whole file once."""
     jobs: Annotated[int, whole(1, 256)] = 1
@@ -66,9 +59,9 @@ class FioJob(Engine):
     fsync: Annotated[int, whole(0, 1_000_000)] = 0
     """fsync after this many writes; 0 means once, at the end."""
     fdatasync: Annotated[int, whole(0, 1_000_000)] = 0
-    """The same with fdatasync, which leaves out times, as databases do with their logs."""
+    """fdatasync after this many writes. It does not sync times; databases use it for their logs."""
     allocated: bool = False
-    """Whether its file is only allocated beforehand (fallocate), as for a virtual machine."""
+    """The file is only allocated beforehand (fallocate), as for a virtual machine."""
 
     def checked(self, keys: Keys) -> FioJob:
         if self.block_bytes > self.size_bytes:
@@ -91,7 +84,7 @@ class FioJob(Engine):
 
     @property
     def synced(self) -> int:
-        """Writes for each sync, whichever it is; 0 for one at the end."""
+        """Number of writes per fsync or fdatasync; 0 for one at the end."""
         return self.fsync or self.fdatasync
 
     @property
@@ -113,19 +106,6 @@ class FioJob(Engine):
     @property
     def counts(self) -> str:
         return {"read": N_("reads"), "randread": N_("reads"), "randrw": N_("accesses")}.get(self.rw, N_("writes"))
-
-    @property
-    def words(self) -> str:
-        parts = [
-            _(_ACCESSES[self.rw]),
-            _("blocks of {size}", size=binary_size_text(self.block_bytes)),
-            _("file of {size}", size=binary_size_text(self.size_bytes)),
-        ]
-        if self.jobs > 1:
-            parts.append(n_("{count} program", "{count} programs", self.jobs))
-        if self.depth > 1:
-            parts.append(_("queue depth {depth}", depth=self.depth))
-        return f"fio {', '.join(parts)}"
 
     def timed_bytes(self, pace: Pace) -> int | None:
         if not self.seconds:
@@ -203,8 +183,8 @@ class FioJob(Engine):
         # Blocks below 128 KiB would repeat within the extents that a filesystem compresses.
         if self.writes and not (self.direct and self.block_bytes >= 128 << 10):
             options["refill_buffers"] = None
-        words = (f"--{name}" if value is None else f"--{name}={value}" for name, value in options.items())
-        return ("fio", *words)
+        arguments = (f"--{name}" if value is None else f"--{name}={value}" for name, value in options.items())
+        return ("fio", *arguments)
 
     def figures(self, done: Sequence[Done]) -> Iterator[Measured]:
         history: list[Figures] = done[0].answer
@@ -220,7 +200,7 @@ class FioJob(Engine):
             yield Measured(LATE_RATE, rate)
 
     async def run_bare(
-        self, device: BareDevice, emit: Tell, *, seed: int, seconds: float, bytes_per_s: float
+        self, device: BareDevice, emit: Emit, *, seed: int, seconds: float, bytes_per_s: float
     ) -> None:  # fmt: skip
         rate = FASTEST_DEVICE_BYTES_PER_S if self.direct or not self.writes else bytes_per_s
         measured_s = min(60.0, max(0.2, seconds - START_S))
@@ -240,9 +220,9 @@ class FioJob(Engine):
 
 
 class FioOutput(Reader):
-    """What a job's fio prints; the answer is its figures, four times a second."""
+    """Parses the output of a job's fio; the answer is a list of figures, four per second."""
 
-    def __init__(self, job: FioJob, emit: Tell) -> None:
+    def __init__(self, job: FioJob, emit: Emit) -> None:
         super().__init__(emit)
         self.answer: list[Figures] = []
         self._job, self._dumps = job, DumpReader()
@@ -278,8 +258,8 @@ class FioOutput(Reader):
 
 
 def late_rate(history: Sequence[Figures]) -> float | None:
-    """The rate in the last third, as a share of that in the first; None with too few figures (fio prints four a
-    second), or where it stood still."""
+    """Rate in the last third as a share of that in the first; None with too few figures (fio prints four a second) or
+    without any progress in the first third."""
     third = len(history) // 3
     if third < 3:
         return None

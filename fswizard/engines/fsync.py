@@ -1,4 +1,4 @@
-"""How long saving a small file takes while a large one is copied: what people feel as a desktop that hangs."""
+"""Latency of saving a small file while a large one is copied: perceived as a desktop that hangs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from fswizard.engines.shared.programs import Done, JsonLines, Work, worker
 from fswizard.language import _
 from fswizard.model.keys import number, size
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, FSYNC_MEDIAN, FSYNC_WORST
-from fswizard.model.units import duration_text, size_text
 from fswizard.progress.workload_events import Measured
 
 UNIT_BYTES = 8 * MIB
@@ -21,26 +20,21 @@ UNIT_BYTES = 8 * MIB
 
 @dataclass(frozen=True, slots=True)
 class FsyncJob(Engine):
-    """Small saves with fsync while a large file is written at an even pace.
+    """Small saves with fsync while a large file is written at a steady pace.
 
-    Where copying was measured before, its pace is that of the baseline, so that the disk is just busy.
+    If copying was measured before, the pace is that of the baseline, so that the disk is just busy.
     """
 
     engine = "fsync"
     metrics = (FSYNC_MEDIAN, FSYNC_WORST, BYTES_WRITTEN, CPU)
     strain = "sync"
     total_bytes: Annotated[int, size(8 * MIB, 16 * TIB)]
-    """So much is written of the large file, at most."""
+    """Upper limit of the bytes written to the large file."""
     seconds: Annotated[float, number(1, 3600)]
 
     @property
-    def words(self) -> str:
-        size, seconds = size_text(self.total_bytes), duration_text(self.seconds)
-        return _("fsync of 4 KiB while up to {size} are written in {seconds}", size=size, seconds=seconds)
-
-    @property
     def units(self) -> int:
-        """8 MiB of the large file."""
+        """Amount of work in units of 8 MiB of the large file."""
         return max(1, self.total_bytes // UNIT_BYTES)
 
     def scaled(self, units: int) -> FsyncJob:

@@ -1,4 +1,4 @@
-"""Random writes beyond a shingled disk's persistent cache: how fast before it overflows, and how fast afterwards."""
+"""Random writes beyond a shingled disk's persistent cache: the rate before and after it overflows."""
 
 from __future__ import annotations
 
@@ -15,11 +15,9 @@ from fswizard.engines.shared.context import MIB, TIB
 from fswizard.engines.shared.engine import Engine, Timed
 from fswizard.engines.shared.fio_output import Figures
 from fswizard.engines.shared.programs import Done
-from fswizard.language import _
 from fswizard.model.keys import number, size, whole
 from fswizard.model.metrics import LATE_RATE, Metric
 from fswizard.model.recipe import Pace
-from fswizard.model.units import duration_text, size_text
 from fswizard.progress.workload_events import Measured
 
 RATE_BEFORE_CLIFF = Metric("rate_before_cliff", "B/s", "higher")
@@ -46,13 +44,8 @@ class OverflowJob(Engine):
 
     @property
     def fio(self) -> FioJob:
-        """The job that fio carries out."""
+        """The underlying fio job."""
         return FioJob("randwrite", self.block_bytes, self.working_set_bytes, self.seconds, depth=self.depth)
-
-    @property
-    def words(self) -> str:
-        file = size_text(self.working_set_bytes)
-        return _("fio random writes in a file of {file} for {seconds}", file=file, seconds=duration_text(self.seconds))
 
     def timed_bytes(self, pace: Pace) -> int | None:
         return self.fio.timed_bytes(pace)
@@ -82,7 +75,7 @@ def rates_by_second(history: Sequence[Figures]) -> list[float]:
 
 
 class Cliff(NamedTuple):
-    """Where the rate of writing fell for good, if it did."""
+    """The permanent drop of the write rate, if there is one."""
 
     before: float
     """Bytes per second before the cliff, or of the whole run if there is none."""
@@ -93,18 +86,18 @@ class Cliff(NamedTuple):
 
 
 def cliff(rates: Sequence[float]) -> Cliff:
-    """Split the rates of at least two seconds, in bytes per second, where the two parts differ most.
+    """Split the rates of at least two seconds, in bytes per second, into two parts that differ most.
 
-    Each part is at least a tenth of the run, as a stall is not a cliff; after it, less than half of the rate is left.
+    Each part is at least a tenth of the run, as a stall is not a cliff. It is a cliff if the rate drops below half.
     """
     logs = [math.log(max(rate, 1.0)) for rate in rates]
 
-    def apart(at: int) -> float:
-        """Part of the variance that a step at this second explains."""
+    def explained(at: int) -> float:
+        """Share of the variance explained by a step at this second, unnormalised."""
         return at * (len(logs) - at) * (statistics.mean(logs[:at]) - statistics.mean(logs[at:])) ** 2
 
     least = max(1, len(logs) // 10)
-    at = max(range(least, len(logs) - least + 1), key=apart)
+    at = max(range(least, len(logs) - least + 1), key=explained)
     before, after = statistics.median(rates[:at]), statistics.median(rates[at:])
     if after < 0.5 * before:
         return Cliff(before, after, sum(rates[:at]))

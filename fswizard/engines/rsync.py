@@ -14,7 +14,7 @@ from fswizard.model.keys import size, whole
 from fswizard.model.recipe import Program
 
 INODE_BYTES = 256
-"""Least that an access time writes."""
+"""Minimum number of bytes written to update an access time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class RsyncJob(TreeEngine):
     """A generated tree that rsync copies onto the candidate, or from it.
 
     The other side is the scratch directory. A tree there is read into memory beforehand, and a copy there is not
-    synced, so that its disk hardly counts.
+    synced, so that the disk of the scratch directory hardly matters.
     """
 
     engine = "rsync"
@@ -33,12 +33,6 @@ class RsyncJob(TreeEngine):
     total_bytes: Annotated[int, size(1, 16 * GIB)]
 
     @property
-    def words(self) -> str:
-        if self.writes:
-            return _("rsync onto the disk: {files}", files=self.in_total)
-        return _("rsync from the disk: {files}", files=self.in_total)
-
-    @property
     def activity(self) -> str:
         return f"rsync {self.direction}"
 
@@ -47,7 +41,8 @@ class RsyncJob(TreeEngine):
         return self.direction == "onto"
 
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
-        """rsync is the first to read the tree on the candidate, as later accesses write no time by default."""
+        """The measured rsync is the first to read the tree, as later accesses do not update the access time by
+        default."""
         here, elsewhere = f"{directory}/rsync-{self.tree_name}", f"{scratch}/rsync-{self.tree_name}"
         if self.writes:
             source, copy = elsewhere, here
@@ -56,7 +51,7 @@ class RsyncJob(TreeEngine):
             bytes_per_s, written_bytes = SEQUENTIAL_BYTES_PER_S, self.tree_bytes
         else:
             source, copy = f"{here}-source", f"{elsewhere}-copy"
-            needs = replace(self.on_candidate(source, scratch), anew=True)
+            needs = replace(self.on_candidate(source, scratch), recreate=True)
             text = _("rsync of {files} from the candidate", files=self.counted_files)
             bytes_per_s, written_bytes = SEQUENTIAL_BYTES_PER_S / 2, self.files * INODE_BYTES
         work = self.work(

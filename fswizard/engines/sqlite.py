@@ -1,4 +1,4 @@
-"""SQLite's commits: `sqlite3` carries out one transaction after another."""
+"""SQLite's commits: `sqlite3` runs one transaction after another."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from fswizard.model.recipe import Program
 from fswizard.progress.workload_events import Measured
 
 ROWS = 2000
-"""Number of rows in the beginning."""
+"""Initial number of rows."""
 PAYLOAD_BYTES = 200
 FIRST_TRANSACTIONS = {"wal": 400, "delete": 0}
-"""Transactions before anything is timed: 320 bring SQLite's write-ahead log to its full length of 1,000 pages, and then
-it is overwritten. Until then each commit makes the log longer, for which ext4 and XFS write more and Btrfs does not. A
-program that has been open for a while is past that."""
+"""Transactions before the timed part: after 320, SQLite's write-ahead log has its full length of 1,000 pages, and is
+overwritten from then on. Until then each commit extends the log, for which ext4 and XFS write more and Btrfs does not.
+A program that has been open for a while is past that point."""
 LOG_BYTES = 1_000 * 4_096
 SPEED = {"wal": (1_200, 70_000), "delete": (500, 220_000)}
-"""Transactions in a second, and bytes that each writes: the mean of ext4, XFS and btrfs, of which btrfs writes most by
-far."""
+"""Transactions per second and bytes written by each: means of ext4, XFS and btrfs, of which btrfs writes most by far.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +57,6 @@ class SqliteJob(Engine):
     transactions: Annotated[int, whole(1, 1_000_000)]
 
     @property
-    def words(self) -> str:
-        return n_(
-            "sqlite3, {count} transaction, journal mode {mode}",
-            "sqlite3, {count} transactions, journal mode {mode}",
-            self.transactions,
-            mode=self.journal.upper(),
-        )
-
-    @property
     def units(self) -> int:
         """Transactions."""
         return self.transactions
@@ -73,7 +64,7 @@ class SqliteJob(Engine):
     def scaled(self, units: int) -> SqliteJob:
         return replace(self, transactions=min(units, self.transactions))
 
-    def bring(self, scratch: str, seed: int) -> None:
+    def write_inputs(self, scratch: str, seed: int) -> None:
         dice = random.Random(seed)
         timed_from = ROWS + FIRST_TRANSACTIONS[self.journal]
         first = [
@@ -116,7 +107,7 @@ class SqliteJob(Engine):
             whole=self.transactions,
             unit="1/s",
         )
-        needs = Files(database, first_bytes + work.written_bytes, makes, anew=True)
+        needs = Files(database, first_bytes + work.written_bytes, makes, recreate=True)
         return Timed((work,), (needs,), reads=False)
 
     def _script(self, scratch: str, part: str) -> str:
@@ -131,7 +122,8 @@ class SqliteJob(Engine):
 
 
 def _transactions(rows: range, dice: random.Random) -> Iterator[str]:
-    """Each adds a row and changes another, as a browser's history or a mail program's index does."""
+    """Transactions that each insert a row and change another, as in a browser's history or the index of a mail
+    program."""
     for number in rows:
         yield "BEGIN;"
         yield _insert(number, dice)

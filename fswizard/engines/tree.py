@@ -1,8 +1,8 @@
 """Everyday programs on a directory tree: `cp`, `rm`, `tar`, `find`, `du`, `git status`, an installation, a start, mail.
 
-Files from elsewhere, such as a video from a camera or packages from the network, are outside the candidate and are
-read into memory beforehand. Only `dpkg` and `deliver` sync; the sync at the end is what users wait for before they
-unplug a disk. A class for each operation says all about it.
+Input from elsewhere, such as a video from a camera or packages from the network, is outside the candidate and read into
+memory beforehand. Only `dpkg` and `deliver` sync while they work; the final sync is what users wait for before they
+unplug a disk. Each operation is fully defined by one class.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fswizard.engines.shared.trees import (
     METADATA_BYTES,
     TreeEngine,
     TreeShape,
-    own_shape,
+    recipe_shape,
     shipped_shape,
 )
 from fswizard.language import N_, _, n_
@@ -30,20 +30,19 @@ from fswizard.model.estimates import SEQUENTIAL_BYTES_PER_S
 from fswizard.model.filesystem import Strain
 from fswizard.model.keys import UNWRITTEN, Keys, size, whole
 from fswizard.model.recipe import Program
-from fswizard.model.units import size_text
 
 TreeOperation = Literal[
     "copy", "delete", "copy-onto", "read-back", "delete-onto", "tar", "untar", "find", "du", "git-status", "install",
     "start", "read", "deliver",
 ]  # fmt: skip
 LARGE_FILE_BYTES = MIB
-"""Files of this size on average are streams: their content takes longer than their names."""
+"""Mean file size from which content takes longer than names, so that the load is a stream."""
 UNIT_BYTES = 8 * MIB
-"""A unit of work on large files."""
+"""Unit of work for large files."""
 PACKAGE_FILES = 20
-"""A unit of work on packages; of other trees it is 100 files."""
+"""Unit of work for packages; for other trees it is 100 files."""
 SYNC_BYTES = 50_000
-"""What an fsync of a small file writes."""
+"""Bytes written by an fsync of a small file."""
 TAR_BYTES = 2_200
 """Headers and padding of a file in an archive."""
 ACCESS_TIME_BYTES = 1_000
@@ -74,7 +73,8 @@ class TreeJob(TreeEngine):
         "small-files", "mixed", "video", "source", "home", "mail", "mailboxes", "game", "packs", "photos", "thumbnails",
         "system", "modules", "own",
     ]  # fmt: skip
-    """Package recipes, a project with pictures and films, films, one of `shapes.toml`, or the user's own files."""
+    """Package recipes, a project with pictures and films, films, one of `shapes.toml`, or the shape of the user's
+    files."""
     files: Annotated[int, whole(1, 10_000_000)]
     total_bytes: Annotated[int, size(1, 16 * TIB)]
     own: Annotated[TreeShape | None, UNWRITTEN] = None
@@ -82,7 +82,7 @@ class TreeJob(TreeEngine):
     fill_percent: Annotated[int, whole(0, 99, key="fill")] = 0
 
     def checked(self, keys: Keys) -> TreeJob:
-        own = own_shape(keys.outer)
+        own = recipe_shape(keys.outer)
         if self.shape != "own":
             return self
         if own is None:
@@ -92,13 +92,6 @@ class TreeJob(TreeEngine):
     @property
     def does(self) -> type[Operation]:
         return OPERATIONS[self.operation]
-
-    @property
-    def words(self) -> str:
-        work = _(self.does.words)
-        if self.files == 1:
-            return _("{work} of a file of {size}", work=work, size=size_text(self.total_bytes))
-        return _("{work} of {files}", work=work, files=self.in_total)
 
     @property
     def activity(self) -> str:
@@ -118,7 +111,7 @@ class TreeJob(TreeEngine):
 
     @property
     def units(self) -> int | None:
-        """20 files of packages, 8 MiB of large files, 100 files of other trees."""
+        """Amount of work in units of 20 files of packages, 8 MiB of large files, or 100 files of other trees."""
         if self.own or self.fill_percent:
             return None
         if self._streams:
@@ -162,7 +155,7 @@ class TreeJob(TreeEngine):
             "modules": n_("{count} library file", "{count} library files", self.files),
         }[self.shape]
 
-    def says(self, doing: str) -> str:
+    def sentence(self, doing: str) -> str:
         """A sentence with the number and kind of the files."""
         return _(doing, files=self.described_files)
 
@@ -177,32 +170,30 @@ class TreeJob(TreeEngine):
 
 
 class Operation:
-    """One of the operations that a `TreeJob` may have, on the trees of that job."""
+    """One of the operations of a `TreeJob`, on the trees of that job."""
 
-    words: ClassVar[str]
-    """Name for users, to be translated."""
     doing: ClassVar[str]
-    """The work in words, to be translated."""
+    """Description of the work in progress, to be translated."""
     strain: ClassVar[Strain | None] = None
     """Dominant load; None if it depends on the size of the files."""
     on: ClassVar[type[Operation] | None] = None
-    """The operation that makes the tree which this one works on."""
+    """The operation that creates the tree on which this one works."""
     makes: ClassVar[str] = ""
-    """Name of the tree that it makes, of the job's size."""
+    """Suffix of the path of the tree that it creates; empty if it creates none."""
     writes = False
     """Whether it writes the bytes of the tree."""
     deletes = False
-    """Whether it deletes the tree that it needs."""
+    """Whether it deletes its input tree."""
     reads = True
-    """Whether it reads what is on the candidate."""
+    """Whether it reads files on the candidate."""
     counter: ClassVar[Literal["", "rchar", "wchar"]] = ""
-    """Count of the kernel's that shows its progress."""
+    """Field of /proc/PID/io that shows its progress."""
     times_itself = False
     files_per_s: ClassVar[float]
     bytes_per_s: ClassVar[float] = SEQUENTIAL_BYTES_PER_S
-    """What it takes on an ordinary SSD is the sum of the time for its files and for their bytes."""
+    """Speeds on an ordinary SSD; the duration is the sum of the time for files and the time for bytes."""
     file_bytes = 0
-    """What it writes for each file, besides its content if it `writes`."""
+    """Bytes written for each file, in addition to its content if it `writes`."""
     unit_files = 100
     """Number of files in a unit of work; see `TreeJob.scaled`."""
 
@@ -214,7 +205,7 @@ class Operation:
 
     @property
     def path(self) -> str:
-        """Of the tree that it makes."""
+        """Path of the tree that it creates."""
         return f"{self.tree}-{self.makes}"
 
     def argv(self) -> tuple[str, ...]:
@@ -223,7 +214,7 @@ class Operation:
     def work(self, **more: Any) -> Work:
         job = self.job
         return job.work(
-            self.argv(), job.says(self.doing), self.counter,
+            self.argv(), job.sentence(self.doing), self.counter,
             files_per_s=self.files_per_s, bytes_per_s=self.bytes_per_s,
             written_bytes=job.files * self.file_bytes + (job.total_bytes if self.writes else 0),
             times_itself=self.times_itself, **more,
@@ -234,11 +225,11 @@ class Operation:
         return (self.work(),)
 
     def needs(self) -> tuple[Files, ...]:
-        """What must exist before."""
+        """Files that must exist before."""
         return (*self.before.needs(), self.before.made()) if self.before else ()
 
     def warm_up(self) -> Work | None:
-        """The program that reads into memory what comes from elsewhere."""
+        """The program that reads external input into memory."""
         return None
 
     def made(self) -> Files:
@@ -252,7 +243,7 @@ class Operation:
 class Copy(Operation):
     """A copy within the candidate, which shares no blocks with its source."""
 
-    words, doing, counter = "cp -a", "copying {files}", "wchar"
+    doing, counter = "copying {files}", "wchar"
     makes, writes = "copy", True
     files_per_s, file_bytes = FILES_COPIED_PER_S, METADATA_BYTES
     bytes_per_s = SEQUENTIAL_BYTES_PER_S / 2  # read and written
@@ -267,7 +258,6 @@ class Copy(Operation):
 class CopyOnto(Copy):
     """A copy from memory onto the candidate, as from a camera."""
 
-    words = N_("cp -a onto the disk")
     makes, reads = "onto", False
     bytes_per_s = SEQUENTIAL_BYTES_PER_S
 
@@ -282,9 +272,9 @@ class CopyOnto(Copy):
 
 
 class Unpack(Operation):
-    """Unpacks an archive that is in memory."""
+    """Extraction of an archive that is in memory."""
 
-    words, doing, counter = "tar --extract", "unpacking {files}", "wchar"
+    doing, counter = "unpacking {files}", "wchar"
     makes, writes, reads = "unpacked", True, False
     files_per_s, file_bytes = 25_000, METADATA_BYTES
 
@@ -294,7 +284,7 @@ class Unpack(Operation):
     def needs(self) -> tuple[Files, ...]:
         job, archive = self.job, f"{self.source}.tar"
         argv = ("tar", "--create", "--sort=name", f"--file={archive}", f"--directory={self.source}", ".")
-        packing = job.work(argv, job.says("packing {files}"), "wchar")
+        packing = job.work(argv, job.sentence("packing {files}"), "wchar")
         source = job.source(self.source, self.scratch)
         # One sync for both: on a hard disk each takes a second.
         return replace(source, works=source.works[:1]), job.outside(archive, self.scratch, packing)
@@ -307,13 +297,13 @@ class Unpack(Operation):
 class Install(Operation):
     """`dpkg --unpack` of packages that are in memory; it syncs each file."""
 
-    words, doing, strain = N_("installation"), N_("installing {files}"), "sync"
+    doing, strain = N_("installing {files}"), "sync"
     makes, writes, reads = "installed", True, False
     files_per_s, file_bytes = 1_000, METADATA_BYTES + SYNC_BYTES
     unit_files = PACKAGE_FILES
 
     def argv(self) -> tuple[str, ...]:
-        """dpkg without root. It syncs even where its settings say otherwise, as in containers."""
+        """dpkg without root. It syncs even if its settings disable that, as in containers."""
         options = ("--no-force-unsafe-io", "--force-not-root,bad-path", "--force-script-chrootless", "--log=/dev/null")
         return ("dpkg", f"--root={self.path}", *options, "--unpack", "--recursive", f"{self.source}-packages/debs")
 
@@ -325,12 +315,12 @@ class Install(Operation):
         return database, self.work(share_done=done, whole=job.total_bytes, env={"HOME": self.path})
 
     def needs(self) -> tuple[Files, ...]:
-        """Packages that are not compressed, as unpacking them would measure the processor."""
+        """Uncompressed packages, as decompression would measure the processor."""
         job, path = self.job, f"{self.source}-packages"
         trees, debs = f"{path}/trees", f"{path}/debs"
         each = ("-exec", "dpkg-deb", "-Znone", "--build", "{}", debs, ";")
         works = (
-            job.work(job.worker("packages", trees, self.scratch), job.says("writing {files}"), "wchar"),
+            job.work(job.worker("packages", trees, self.scratch), job.sentence("writing {files}"), "wchar"),
             Work(("mkdir", debs), _("their directory")),
             Work(("find", trees, "-mindepth", "1", "-maxdepth", "1", *each), _("packing them")),
         )
@@ -341,9 +331,9 @@ class Install(Operation):
 
 
 class Deliver(Operation):
-    """Brings mail into Maildir folders, each message synced."""
+    """Delivery of mail into Maildir folders, each message synced."""
 
-    words, doing, strain = N_("delivery"), "delivering {files}", "sync"
+    doing, strain = "delivering {files}", "sync"
     counter, times_itself = "wchar", True
     makes, writes, reads = "delivered", True, False
     files_per_s, file_bytes = 2_000, METADATA_BYTES + SYNC_BYTES
@@ -353,9 +343,9 @@ class Deliver(Operation):
 
 
 class GitStatus(Operation):
-    """Asks git what has changed in a repository, without the user's settings, which may sign, or start programs."""
+    """`git status` in a repository, without the user's settings, which may sign, or start programs."""
 
-    words, doing, strain = "git status", N_("asking git what has changed among {files}"), "read"
+    doing, strain = N_("asking git what has changed among {files}"), "read"
     files_per_s, bytes_per_s = 14_000, math.inf
 
     def argv(self) -> tuple[str, ...]:
@@ -377,7 +367,7 @@ class GitStatus(Operation):
         return (replace(tree, size_bytes=2 * job.tree_bytes, works=(*tree.works, *works)),)
 
     def _git(self, *arguments: str) -> tuple[str, ...]:
-        settings = [word for setting in GIT_SETTINGS for word in ("-c", setting)]
+        settings = [argument for setting in GIT_SETTINGS for argument in ("-c", setting)]
         return ("git", *settings, "-C", f"{self.tree}-repository", *arguments)
 
     @property
@@ -386,9 +376,9 @@ class GitStatus(Operation):
 
 
 class Delete(Operation):
-    """Deletes the copy within the candidate."""
+    """Deletion of the copy within the candidate."""
 
-    words, doing, deletes = "rm -rf", N_("deleting {files}"), True
+    doing, deletes = N_("deleting {files}"), True
     on: ClassVar[type[Operation] | None] = Copy
     files_per_s, bytes_per_s = 14_000, 8e9
 
@@ -397,15 +387,15 @@ class Delete(Operation):
 
 
 class DeleteOnto(Delete):
-    """Deletes the copy that came from memory."""
+    """Deletion of the copy that came from memory."""
 
     on = CopyOnto
 
 
 class Read(Operation):
-    """Reads the unpacked files in random order."""
+    """Reading of the unpacked files in random order."""
 
-    words, doing, strain = N_("reading"), N_("reading {files}"), "read"
+    doing, strain = N_("reading {files}"), "read"
     on: ClassVar[type[Operation] | None] = Unpack
     counter, times_itself = "rchar", True
     files_per_s = 6_000
@@ -415,7 +405,7 @@ class Read(Operation):
 
 
 class ReadBack(Read):
-    """Reads the copy that came from memory, a single file with cp and several in random order."""
+    """Reading of the copy that came from memory, a single file with cp and several in random order."""
 
     doing, on = N_("reading {files} back"), CopyOnto
 
@@ -431,16 +421,16 @@ class ReadBack(Read):
 
 
 class Start(Read):
-    """Reads the installed files in random order, as starting programs does."""
+    """Reading of the installed files in random order, like the start of programs."""
 
-    words, doing, on = N_("program start"), N_("starting from {files}"), Install
+    doing, on = N_("starting from {files}"), Install
     unit_files = PACKAGE_FILES
 
 
 class Pack(Operation):
-    """Packs the unpacked files into an archive on the candidate."""
+    """Creation of an archive of the unpacked files on the candidate."""
 
-    words, doing, strain, on = "tar --create", "packing {files}", "read", Unpack
+    doing, strain, on = "packing {files}", "read", Unpack
     makes, writes, counter = "packed", True, "wchar"
     files_per_s, file_bytes = 6_000, TAR_BYTES
 
@@ -453,9 +443,9 @@ class Pack(Operation):
 
 
 class Du(Operation):
-    """Adds up the sizes of the unpacked files."""
+    """The total size of the unpacked files."""
 
-    words, doing, strain, on = "du", N_("looking at {files}"), "read", Unpack
+    doing, strain, on = N_("looking at {files}"), "read", Unpack
     files_per_s, bytes_per_s, file_bytes = 14_000, math.inf, ACCESS_TIME_BYTES
 
     def argv(self) -> tuple[str, ...]:
@@ -463,9 +453,7 @@ class Du(Operation):
 
 
 class Find(Du):
-    """Looks at the size of every unpacked file."""
-
-    words = "find"
+    """A search that reads the size of every unpacked file."""
 
     def argv(self) -> tuple[str, ...]:
         condition = ("-type", "f", "-size", "-1000000G", "-fprintf", "/dev/null", f"%{LINE_BYTES - 1}s\\n")

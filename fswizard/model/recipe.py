@@ -97,11 +97,6 @@ class Job:
     """Programs that must be installed; the result records their versions."""
 
     @property
-    def words(self) -> str:
-        """Description of the work for users."""
-        raise NotImplementedError
-
-    @property
     def cost(self) -> Cost:
         """Expected cost on an ordinary SATA SSD."""
         raise NotImplementedError

@@ -49,7 +49,7 @@ class Measured:
 
 
 WorkloadEvent = Doing | Progress | Ran | Measured
-Tell = Callable[[WorkloadEvent], None]
+Emit = Callable[[WorkloadEvent], None]
 
 
 class SeriesRecorder:

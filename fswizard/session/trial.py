@@ -17,7 +17,7 @@ from fswizard.model.plan import Plan, Trial
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Failure, Sample
 from fswizard.progress.emitter import Emitter
-from fswizard.progress.workload_events import Doing, Measured, Progress, Ran, SeriesRecorder, Tell, WorkloadEvent
+from fswizard.progress.workload_events import Doing, Emit, Measured, Progress, Ran, SeriesRecorder, WorkloadEvent
 from fswizard.session import direct_io, doubts
 from fswizard.system import clock
 from fswizard.system.block_stats import Counters, counters
@@ -159,7 +159,7 @@ async def _emit_all(
     workload: Workload,
     devices: Sequence[str],
     emitter: Emitter,
-    work: Callable[[Tell], Awaitable[None]],
+    work: Callable[[Emit], Awaitable[None]],
     *,
     as_root: bool = False,
 ) -> Counters | None:

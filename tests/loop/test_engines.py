@@ -53,10 +53,6 @@ class CountingJob(Engine):
     each_bytes: Annotated[int, size(1, MIB)]
     order: Literal["up", "down"] = "up"
 
-    @property
-    def words(self) -> str:
-        return f"{self.files} files, counted"
-
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
         path = f"{directory}/counted"
         script = (

@@ -46,7 +46,7 @@ def job_in(text: str) -> TreeJob:
 
 
 def generated(job: TreeJob, directory: Path) -> tree_worker.Tree:
-    job.bring(str(directory), 1)
+    job.write_inputs(str(directory), 1)
     return tree_worker.Tree(f"{directory}/{job.tree_name}.json", job.files, job.total_bytes)
 
 

@@ -81,7 +81,7 @@ def contents(directory: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("shape", ["small-files", "mixed", *shipped_shapes()])
 def test_a_tree_made_twice_is_identical_and_of_the_size_asked_for(tmp_path: Path, shape: str) -> None:
     job = from_json(TreeJob, {"operation": "copy", "shape": shape, "files": 400, "total_bytes": 3 * MIB})
-    job.bring(str(tmp_path), 1)
+    job.write_inputs(str(tmp_path), 1)
     described = next(iter(tmp_path.glob("*.json")), None)
     for name in ("one", "two"):
         tree_worker.Tree(str(described or shape), 400, 3 * MIB).make(str(tmp_path / name))
@@ -452,7 +452,7 @@ async def test_a_directory_among_others_is_never_filled(context: LocalContext) -
 def test_the_log_of_sqlite_has_its_length_before_the_transactions_begin(context: LocalContext) -> None:
     """Else each of the first ones would make it longer, and short runs would tell something else than long ones."""
     job = SqliteJob("wal", 600)
-    job.bring(context.scratch, 1)
+    job.write_inputs(context.scratch, 1)
     timed = job.timed(context.directory, context.scratch, "1")
     for work in timed.needs[0].works:
         subprocess.run(work.argv, check=True, stdout=subprocess.DEVNULL)

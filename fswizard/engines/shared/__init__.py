@@ -1,1 +1,1 @@
-"""What engines share; each engine is a file beside this directory."""
+"""Shared code of the engines, which are files in the parent directory."""

@@ -1,14 +1,14 @@
-"""Years of use in minutes: a program of the standard library alone, run on the filesystem that shall age.
+"""Ages a filesystem, as by years of use. A standalone program without dependencies, run on that filesystem.
 
     ageing_worker.py DIRECTORY SEED WRITE_BYTES FREE_BYTES
 
-Files are made, four side by side, appended to, overwritten in part and deleted, until WRITE_BYTES are written. Once the
-filesystem is FULL, each file that is made costs others. At the end files are deleted until FREE_BYTES are free. So the
-files that are left lie in pieces, and so does the space between them (Smith and Seltzer, SIGMETRICS 1997).
+Files are created, four at a time, appended to, partly overwritten and deleted, until WRITE_BYTES are written. Once the
+filesystem is FULL, older files are deleted for each new one. At the end files are deleted until FREE_BYTES are free. So
+the remaining files and the free space are fragmented (Smith and Seltzer, SIGMETRICS 1997).
 
 Sizes are log-normal as in Agrawal and others (FAST 2009, table 2), up to a share of the filesystem. Most files die
-young (Vogels, SOSP 1999): half of those that are deleted are among the newest tenth, the others are any. All goes to
-the disk at short intervals, as it does over years. Standard output is one JSON object a line.
+young (Vogels, SOSP 1999): half of the deleted files are among the newest tenth, the others are any. Data are synced at
+short intervals, as they would be over years. Standard output is one JSON object per line.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SIDE_BY_SIDE = 4
 PIECE_BYTES = 64 << 10
 SYNC_BYTES = 32 << 20
 APPENDED, OVERWRITTEN = 1 / 6, 1 / 6
-"""Shares of the pieces; the others go into new files."""
+"""Shares of the written pieces; the others go into new files."""
 YOUNG_SHARE, YOUNG_DIE = 0.1, 0.5
 DIRECTORY_FILES = 64
 POOL_BYTES = 4 << 20
@@ -40,9 +40,9 @@ class File:
     path: str
     size: int
     descriptor: int
-    """Open while it grows: closing it would have the filesystem give back what it has reserved."""
+    """Open while the file grows: closing it would make the filesystem release preallocated space."""
     left: int
-    """Bytes that are still to be written."""
+    """Bytes still to be written."""
 
 
 class Ageing:
@@ -54,7 +54,7 @@ class Ageing:
         self.pool = memoryview(self.dice.randbytes(POOL_BYTES))
         self.root = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
         self.files: list[File] = []
-        """Those that are whole, the oldest first."""
+        """Complete files, oldest first."""
         self.growing: list[File] = []
         self.written = self.synced = self.made = self.deleted = 0
         self.largest = int(LARGEST_SHARE * self._space()[0])
@@ -86,7 +86,7 @@ class Ageing:
             self._sync()
 
     def _space(self) -> tuple[int, int]:
-        """Bytes that a user may have in all, and that are free of them, as `df` counts."""
+        """Total and free bytes available to users, as counted by `df`."""
         usage = shutil.disk_usage(self.directory)
         return usage.used + usage.free, usage.free
 
@@ -141,9 +141,9 @@ class Ageing:
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
         self.synced = self.written
         whole, free = self._space()
-        words = {"fraction": min(1.0, self.written / self.write_bytes), "made": self.made, "deleted": self.deleted}
-        print(json.dumps({**words, "full": round(1 - free / whole, 3)}), flush=True)
+        progress = {"fraction": min(1.0, self.written / self.write_bytes), "made": self.made, "deleted": self.deleted}
+        print(json.dumps({**progress, "full": round(1 - free / whole, 3)}), flush=True)
 
 
 if __name__ == "__main__":
-    Ageing(sys.argv[1], *(int(word) for word in sys.argv[2:])).run()
+    Ageing(sys.argv[1], *(int(number) for number in sys.argv[2:])).run()

@@ -1,4 +1,4 @@
-"""What an engine works with: a mounted candidate, a way to run programs there as the user, and what can go wrong."""
+"""The environment of an engine: a mounted candidate, a way to run programs there as the user, and possible errors."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class WorkloadFailed(Exception):
 
 
 class WorkloadDisturbed(Exception):
-    """Somebody killed or stopped the program that measures: the round does not count, and no candidate is to blame."""
+    """Someone killed or stopped a measured program: the round does not count, and no candidate is to blame."""
 
     def __init__(self, program: str, signal: str = "") -> None:
-        """`signal` is the one that killed it, or empty if it was stopped."""
+        """`signal`: name of the signal that killed it; empty if it was stopped."""
         killed = _("{program} was killed ({signal})", program=program, signal=signal)
         super().__init__(killed if signal else _("{program} was stopped (SIGSTOP)", program=program))
         self.program = program
@@ -39,26 +39,26 @@ class WorkloadContext(Protocol):
 
     @property
     def directory(self) -> str:
-        """The candidate's own directory, empty at the start of a cell, writable by the user.
+        """Directory on the candidate, empty at the start of a cell, writable by the user.
 
-        It may exist in the programs' mount namespace only: use programs to access it, or `/proc/PID/cwd` of one that
-        runs there.
+        It may exist only in the mount namespace of the programs: use programs to access it, or `/proc/PID/cwd` of a
+        program that runs there.
         """
         ...
 
     @property
     def scratch(self) -> str:
-        """A private directory outside the candidate, for job files and TMPDIR; this process sees it too."""
+        """A private directory outside the candidate, for job files and TMPDIR, accessible to this process, too."""
         ...
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """Kernel names of the block devices below, whose /sys/class/block/NAME/stat count; empty if unknown."""
+        """Kernel names of the underlying block devices, for /sys/class/block/NAME/stat; empty if unknown."""
         ...
 
     @property
     def laid_out(self) -> set[str]:
-        """Paths that workloads have made and left: below `directory` in this cell, below `scratch` in this run."""
+        """Paths created by workloads that still exist: below `directory` in this cell, below `scratch` in this run."""
         ...
 
     async def start(
@@ -72,17 +72,17 @@ class WorkloadContext(Protocol):
         ...
 
     async def remount(self) -> None:
-        """Empty the candidate's caches: unmount and mount again, or what comes closest to it."""
+        """Empty the candidate's caches by unmounting and mounting again, or by the closest alternative."""
         ...
 
     async def used_bytes(self) -> int | None:
-        """Sync, and return the space used on the candidate's filesystem, metadata included; None if others use it
+        """Sync, and return the space used on the candidate's filesystem, metadata included; None if others use it,
         too."""
         ...
 
 
 def forget_cell(laid_out: set[str], scratch: str) -> None:
-    """Forget paths on a candidate, which is gone; those in `scratch` remain for the next one."""
+    """Forget paths on a candidate that is gone; those in `scratch` remain for the next one."""
     laid_out.intersection_update([path for path in laid_out if path.startswith(f"{scratch}/")])
 
 
@@ -93,9 +93,9 @@ class BareSample:
     rw: str
     block_bytes: int
     size_bytes: int
-    """Part of the device that is used, from its start."""
+    """Used part of the device, from its start."""
     io_bytes: int
-    """Bytes read and written after which it ends, if its time is not up before."""
+    """Limit of bytes read and written, after which it ends even before its time is up."""
     milliseconds: int
     depth: int
     jobs: int

@@ -1,14 +1,14 @@
-"""Whether direct I/O is direct: a program of the standard library alone, run where it is measured.
+"""Tests whether direct I/O is direct. A standalone program without dependencies, run on the filesystem in question.
 
     direct_worker.py DIRECTORY [DEVICE ...]
 
-It writes a file there with O_DIRECT and checks how much of it is in the page cache meanwhile (mincore(2)), and how much
-the block devices (kernel names) have got when the write returns (/sys/class/block/NAME/stat). Both are needed: btrfs
-writes through the page cache and empties it before it returns, and what a FUSE program or ZFS keeps in memory is not
-among the file's pages.
+It writes a file there with O_DIRECT and checks how much of it is in the page cache during the write (mincore(2)), and
+how much the block devices (kernel names) have received when the write returns (/sys/class/block/NAME/stat). Both are
+needed: btrfs writes through the page cache and empties it before it returns, while FUSE programs and ZFS cache data
+outside the file's pages.
 
-On standard output is a JSON object: `cached`, the largest share of a write that was in memory, or `error`, the number
-of the error where O_DIRECT is refused.
+Standard output is a JSON object: `cached`, the largest share of a write that was in memory, or `error`, the errno if
+O_DIRECT is refused.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from pathlib import Path
 BYTES = 4 << 20
 """Size of a write, large enough to be observed."""
 WRITES = 4
-"""Number of writes: the first one makes the file's blocks, the others overwrite them."""
+"""Number of writes: the first one allocates the file's blocks, the others overwrite them."""
 SECTOR_BYTES = 512
-LOOKS_EVERY_S = 0.0002
-"""Much less than the write takes."""
+POLL_S = 0.0002
+"""Interval of checks, much shorter than a write."""
 
 
 def cached_share(descriptor: int, devices: list[str]) -> float:
@@ -59,7 +59,7 @@ def observe(descriptor: int, over: threading.Event) -> float:
     start = ctypes.c_char.from_buffer(mapped)
     libc, last, most = ctypes.CDLL(None), False, 0.0
     while not last:
-        last = over.wait(LOOKS_EVERY_S)
+        last = over.wait(POLL_S)
         if libc.mincore(ctypes.byref(start), ctypes.c_size_t(BYTES), pages) == 0:
             most = max(most, sum(page & 1 for page in bytes(pages)) / len(pages))
     return most

@@ -1,4 +1,4 @@
-"""An engine: programs that are timed with empty caches until their work is on the disk, and files that they need."""
+"""Base class of engines: programs timed with empty caches until their work is on the disk, and their input files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fswizard.language import _
 from fswizard.model.keys import Keys
 from fswizard.model.metrics import BYTES_WRITTEN, PREALLOCATION_TIME, SHARE_DONE, WORST_STALL
 from fswizard.model.recipe import Cost, Job, PlannedCommand
-from fswizard.progress.workload_events import Measured, Tell
+from fswizard.progress.workload_events import Emit, Measured
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -29,14 +29,14 @@ FILLING_LIMIT_S = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Files at a path, which jobs can share, and the programs that make them."""
+    """Files at a path, which jobs can share, and the programs that create them."""
 
     path: str
     size_bytes: int
     """Space that they take."""
     works: tuple[Work, ...]
-    anew: bool = False
-    """Whether they are made again even if they exist."""
+    recreate: bool = False
+    """Create them again even if they exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,31 +44,31 @@ class Timed:
     """A workload of programs that run in turn."""
 
     works: tuple[Work, ...]
-    """Programs that are timed, together with the `sync` that follows them."""
+    """Programs that are timed, together with the final `sync`."""
     needs: tuple[Files, ...] = ()
-    """What is made before anything is timed, unless it exists."""
+    """Files to create before anything is timed, unless they exist."""
     warm_up: Work | None = None
     """Program that runs each time before the candidate's caches are emptied."""
     makes: Files | None = None
-    """What `works` make; in the scratch directory it is removed afterwards."""
+    """Files created by `works`; in the scratch directory they are removed afterwards."""
     deletes: str = ""
-    """Path that `works` delete."""
+    """Path deleted by `works`."""
     reads: bool = True
-    """It works on what is on the candidate, which must not be in memory."""
+    """It uses existing files on the candidate, which must not be cached."""
     syncs: bool = True
-    """The sync is timed, too; False for a program that syncs itself."""
+    """The final sync is timed, too; False for a program that syncs itself."""
 
     def measured(self, directory: str) -> tuple[Work, ...]:
         return (*self.works, syncing(directory)) if self.syncs else self.works
 
 
 class Engine(Job):
-    """A job that can be read from a recipe, whose keys are its fields (`fswizard.model.keys`), and carried out."""
+    """A job that can be run, and read from a recipe with its fields as keys (`fswizard.model.keys`)."""
 
     __slots__ = ()
 
     def checked(self, keys: Keys) -> Self:
-        """The same job, complete. Raises an error of `keys` if they contradict each other; `keys.outer` is the
+        """Validate and complete the job. Raises an error of `keys` if they contradict each other; `keys.outer` is the
         recipe."""
         return self
 
@@ -77,19 +77,19 @@ class Engine(Job):
         the same."""
         raise NotImplementedError
 
-    def bring(self, scratch: str, seed: int) -> None:
-        """Put files that the programs need into `scratch`."""
+    def write_inputs(self, scratch: str, seed: int) -> None:
+        """Write input files of the programs into `scratch`."""
 
     def figures(self, done: Sequence[Done]) -> Iterable[Measured]:
-        """The figures of the timed programs, the `sync` included."""
+        """The figures of the timed programs, the final `sync` included."""
         raise NotImplementedError
 
     async def run_bare(
-        self, device: BareDevice, emit: Tell, *, seed: int, seconds: float, bytes_per_s: float
+        self, device: BareDevice, emit: Emit, *, seed: int, seconds: float, bytes_per_s: float
     ) -> None:  # fmt: skip
-        """Do the same on a device without a filesystem, for `seconds` in all, if the job `runs_bare`.
+        """Run the job on a device without a filesystem, for `seconds` in all, if the job `runs_bare`.
 
-        A buffered sample writes no more than `bytes_per_s`, the rate of candidates, as all goes to the disk in the end.
+        A buffered sample writes at most `bytes_per_s`, the rate of candidates, as all data go to the disk in the end.
         """
         raise NotImplementedError
 
@@ -114,7 +114,7 @@ class Engine(Job):
         return 180.0 + 40 * (self.cost.measure_s + self.cost.prepare_s)
 
     def _files(self) -> Iterator[Files]:
-        """All that is there at the end, at paths below `MOUNT` and `SCRATCH`."""
+        """All files that exist at the end, at paths below `MOUNT` and `SCRATCH`."""
         planned = self._planned
         yield from planned.needs
         if planned.makes:
@@ -131,7 +131,7 @@ class Engine(Job):
     @property
     def works_on(self) -> object:
         on_candidate = (files for files in self._files() if files.path.startswith("MOUNT/"))
-        return next((self if files.anew else files.path for files in on_candidate), self)
+        return next((self if files.recreate else files.path for files in on_candidate), self)
 
     def commands(self) -> tuple[PlannedCommand, ...]:
         """The programs that will run, in order, with the placeholders `MOUNT`, `SCRATCH` and `SEED`."""
@@ -140,24 +140,24 @@ class Engine(Job):
         for files in planned.needs:
             for work in files.works:
                 there = _("{what}, if it isn't there yet", what=work.text)
-                works.append(work if files.anew else replace(work, text=there))
+                works.append(work if files.recreate else replace(work, text=there))
         if self.fill_percent:
             works.append(filling("MOUNT", "SCRATCH", self.fill_percent))
         if planned.warm_up is not None:
             works.append(planned.warm_up)
         return tuple(PlannedCommand(work.argv, text=work.text) for work in (*works, *planned.measured("MOUNT")))
 
-    async def run(self, context: WorkloadContext, emit: Tell, *, seed: int, cut_s: float = 0.0) -> None:
-        """Carry out the job, and emit `Doing` and `Progress` meanwhile and `Measured` for each figure.
+    async def run(self, context: WorkloadContext, emit: Emit, *, seed: int, cut_s: float = 0.0) -> None:
+        """Run the job, and emit `Doing` and `Progress` during the run and `Measured` for each figure.
 
-        A job with `units` is ended after `cut_s`, unless that is 0: then its figures are those of the whole at its rate
-        until then. Raises WorkloadFailed if the candidate cannot do the work, and WorkloadDisturbed if somebody killed
-        or stopped a program. Cancelling kills the programs.
+        A job with `units` is stopped after `cut_s`, unless that is 0; its figures are then extrapolated to the whole
+        work. Raises WorkloadFailed if the candidate cannot do the work, and WorkloadDisturbed if someone killed or
+        stopped a program. Cancelling kills the programs.
         """
-        self.bring(context.scratch, seed)
+        self.write_inputs(context.scratch, seed)
         timed = self.timed(context.directory, context.scratch, str(seed % (1 << 31)))
         step = partial(carry_out, context=context, emit=emit, limit_s=self.limit_s)
-        missing = [files for files in timed.needs if files.anew or files.path not in context.laid_out]
+        missing = [files for files in timed.needs if files.recreate or files.path not in context.laid_out]
         made, done = list[Done](), list[Done]()
         for files in missing:
             async with making(context, files.path):
@@ -176,7 +176,7 @@ class Engine(Job):
                 limited = not (work.is_sync or self.direct)
                 done.append(await step(work, measured=True, limited=limited, cut_s=cut_s))
             share = min(each.share for each in done)
-            for figure in self.figures([_of_the_whole(each, share) for each in done]):
+            for figure in self.figures([_extrapolated(each, share) for each in done]):
                 emit(replace(figure, value=share * figure.value) if figure.metric == BYTES_WRITTEN else figure)
         if PREALLOCATION_TIME in self.metrics:
             emit(Measured(PREALLOCATION_TIME, duration_s(made)))
@@ -188,8 +188,8 @@ class Engine(Job):
             await remove(context, timed.makes.path)
 
 
-def _of_the_whole(done: Done, share: float) -> Done:
-    """What a program would have taken that was ended when it had done a share of its work."""
+def _extrapolated(done: Done, share: float) -> Done:
+    """Result of a program that was stopped after `share` of its work, extrapolated to the whole work."""
     finished = done.finished
     return done._replace(finished=replace(finished, wall_s=finished.wall_s / share, cpu_s=finished.cpu_s / share))
 
@@ -204,9 +204,9 @@ def cpu_s(done: Iterable[Done]) -> float:
 
 @asynccontextmanager
 async def making(context: WorkloadContext, path: str) -> AsyncIterator[None]:
-    """Make `path` again, unless it is empty; at the end of the block it counts as laid out.
+    """Recreate `path`, unless it is empty; at the end of the block it counts as laid out.
 
-    If the work fails, what exists of it is deleted, so that it takes no space from later workloads.
+    If the work fails, partial results are deleted, so that they take no space from later workloads.
     """
     # A candidate's directory was empty in the beginning.
     if path in context.laid_out or (path and not path.startswith(f"{context.directory}/")):
@@ -233,7 +233,7 @@ def filling(directory: str, scratch: str, percent: int) -> Work:
     return Work(argv, _("filling it to {percent} %", percent=percent), reader=JsonLines)
 
 
-async def fill(context: WorkloadContext, percent: int, emit: Tell) -> None:
+async def fill(context: WorkloadContext, percent: int, emit: Emit) -> None:
     """Fill the candidate before the work begins; raises Refused if others have files on it."""
     directory = os.path.realpath(context.directory)
     mount_point = await succeed(context, ("stat", "--format=%m", directory), limit_s=60.0)
@@ -254,20 +254,20 @@ async def fill(context: WorkloadContext, percent: int, emit: Tell) -> None:
 def ageing(directory: str, scratch: str, seed: str, write_bytes: int, free_bytes: int) -> Work:
     """Write `write_bytes` to the candidate, then leave `free_bytes` of it free.
 
-    The same seed gives the same files, in much the same places on the same filesystem.
+    The same seed gives the same files, in nearly the same locations on the same filesystem.
     """
     argv = worker("ageing", scratch, f"{directory}/years", seed, write_bytes, free_bytes)
     return Work(argv, _("ageing it"), reader=JsonLines)
 
 
-async def age(context: WorkloadContext, emit: Tell, *, seed: int, write_bytes: int, free_bytes: int) -> None:
-    """Carry out `ageing`; WorkloadFailed if the candidate can't do that."""
+async def age(context: WorkloadContext, emit: Emit, *, seed: int, write_bytes: int, free_bytes: int) -> None:
+    """Run `ageing`; raises WorkloadFailed if the candidate can't do that."""
     work = ageing(context.directory, context.scratch, str(seed), write_bytes, free_bytes)
     await carry_out(work, context, emit, limit_s=FILLING_LIMIT_S)
 
 
 async def cached_share(context: WorkloadContext) -> float | None:
-    """Whether direct I/O is direct: the share of a direct write (O_DIRECT) that is in memory meanwhile.
+    """Test whether direct I/O is direct: the share of a direct write (O_DIRECT) that is in memory during the write.
 
     None if O_DIRECT is refused. Raises WorkloadFailed if nothing can be written at all.
     """

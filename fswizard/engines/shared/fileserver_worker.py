@@ -1,12 +1,12 @@
-"""The file-server mix, worked by several processes: a program of the standard library alone, run where it is measured.
+"""The file-server mix, run by several processes. A standalone program without dependencies, run on the filesystem.
 
     fileserver_worker.py prepare|run DIRECTORY WORKERS FILES MEAN_FILE MEAN_APPEND SECONDS SEED
     fileserver_worker.py fill DIRECTORY PERCENT
 
-Each loop of a worker creates a file and writes it whole, appends to another, reads one whole, deletes one and asks
-for the status of one: eleven operations, as in filebench's `fileserver`. Every worker has its own files, spread over
-directories that all share. Standard output is one JSON object a line, four in a second, the last one the result.
-`fill` writes files into DIRECTORY until PERCENT of what its filesystem offers to users is taken, as `df` counts.
+Each loop of a worker creates a file and writes it whole, appends to another, reads one whole, deletes one and stats
+one: eleven operations, as in filebench's `fileserver`. Every worker has a disjoint set of files, in directories that
+all workers share. Standard output is one JSON object per line, four per second; the last one is the result. `fill`
+writes files into DIRECTORY until PERCENT of the space available to users is taken, as counted by `df`.
 
 Latencies are counted in buckets of a sixteenth of an octave, so percentiles are exact to 4.5 %; the worst is exact.
 Content is random and does not compress.
@@ -41,7 +41,7 @@ BUCKETS_IN_OCTAVE = 16
 
 
 class Options:
-    """Arguments of the command line."""
+    """Command-line arguments."""
 
     def __init__(self, directory: str, *numbers: str) -> None:
         self.directory = directory
@@ -124,7 +124,8 @@ def fill(directory: str, percent: int) -> None:
 
 
 class Worker:
-    """One process; `shared` is memory that the parent reads: the number of operations done, and the worst latency."""
+    """One process. `shared` is memory read by the parent: number of operations done, and worst latency in
+    nanoseconds."""
 
     def __init__(self, number: int, options: Options, shared: memoryview, content: memoryview) -> None:
         self.options, self.shared, self.content = options, shared, content
@@ -141,7 +142,8 @@ class Worker:
         self.written = 0
 
     def work(self, deadline_ns: int, parent: int) -> dict[str, Any]:
-        """Loop until the deadline; eleven operations, in filebench's order, cut short when the time is up."""
+        """Loop until the deadline: eleven operations, in filebench's order, stopping between them when the time is
+        up."""
         steps = (self.create, self.append, self.read, self.delete, self.stat)
         try:
             while time.monotonic_ns() < deadline_ns and os.getppid() == parent:
@@ -202,7 +204,7 @@ class Worker:
         return int(self.dice.random() * bound)
 
     def timed(self, operation: str, call: Any, *arguments: Any) -> Any:
-        """Do one operation and count it."""
+        """Run one operation and count it."""
         self.operation = operation
         started_ns = time.monotonic_ns()
         answer = call(*arguments)
@@ -217,9 +219,9 @@ class Worker:
 
 
 def run(options: Options) -> int:
-    """Start the workers together, and print their progress and then their figures.
+    """Start the workers simultaneously, and print their progress and then their figures.
 
-    If one of them fails or is killed, the others are ended, too.
+    If one of them fails or is killed, the others are stopped, too.
     """
     fork = get_context("fork")
     shared = memoryview(fork.RawArray("q", 2 * options.workers)).cast("B").cast("q")
@@ -266,7 +268,7 @@ def run(options: Options) -> int:
 
 
 def merged(results: list[dict[str, Any]], start_ns: int) -> dict[str, object]:
-    """The figures of all workers together."""
+    """The combined figures of all workers."""
     sums_ns, worst_ns, buckets = Counter[str](), dict[str, int](), dict[str, Counter[int]]()
     for name in NAMES:
         sums_ns[name] = sum(result["sums_ns"][name] for result in results)
@@ -295,7 +297,7 @@ def summary(sum_ns: int, worst_ns: int, buckets: Counter[int]) -> dict[str, floa
 
 
 def percentile(buckets: Counter[int], share: float) -> float:
-    """Middle of the bucket in which the percentile lies, in nanoseconds."""
+    """Centre of the bucket that contains the percentile, in nanoseconds."""
     wanted, seen = share * buckets.total(), 0
     for bucket, count in sorted(buckets.items()):
         seen += count

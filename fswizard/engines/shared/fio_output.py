@@ -1,4 +1,4 @@
-"""Output of fio with `--output-format=json`: one cumulative object after another, with text around them."""
+"""Output of fio with `--output-format=json`: a sequence of cumulative objects, mixed with text."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from operator import add
 from typing import Any, NamedTuple
 
 MOST_TEXT = 4 << 20
-"""Characters of output that are searched for the end of an object."""
+"""Maximum number of characters of output searched for the end of an object."""
 
 
 class Counts(NamedTuple):
-    """Of reads, writes or syncs since fio started; latencies are from submission to completion."""
+    """Totals of reads, writes or syncs since fio started; latencies are from submission to completion."""
 
     io_bytes: float = 0
     operations: float = 0
@@ -42,7 +42,7 @@ class Counts(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """An object of fio's: all jobs together (`--group_reporting`)."""
+    """One object of fio's output: all jobs together (`--group_reporting`)."""
 
     at_s: float
     """Time by fio's clock."""
@@ -51,7 +51,7 @@ class Figures(NamedTuple):
     read: Counts
     write: Counts
     sync: Counts
-    """Of fsync and fdatasync, which transfer no bytes."""
+    """Totals of fsync and fdatasync, which transfer no bytes."""
 
     @property
     def all(self) -> Counts:
@@ -60,7 +60,7 @@ class Figures(NamedTuple):
 
 
 def figures(dump: Any) -> Figures | None:
-    """The figures of one object of fio's output (3.16 and later), or None if it is something else."""
+    """The figures of one object of fio's output (3.16 and later); None if it is something else."""
     try:
         job = dump["jobs"][0]
         sides = (Counts.of(job[name]) if name in job else Counts() for name in ("read", "write", "sync"))
@@ -71,7 +71,7 @@ def figures(dump: Any) -> Figures | None:
 
 
 class DumpReader:
-    """Finds the JSON objects in a stream of bytes."""
+    """Extracts the JSON objects from a stream of bytes."""
 
     def __init__(self) -> None:
         self._bytes = codecs.getincrementaldecoder("utf-8")("replace")
@@ -79,7 +79,7 @@ class DumpReader:
         self._text = ""
 
     def feed(self, chunk: bytes) -> list[Any]:
-        """The objects that `chunk` completes, without the text between them."""
+        """The objects completed by `chunk`, without the text between them."""
         self._text = (self._text + self._bytes.decode(chunk))[-MOST_TEXT:]
         dumps = []
         while (start := self._text.find("{")) >= 0:

@@ -1,10 +1,10 @@
-"""How long a small save waits while a large file is written: a program of the standard library alone.
+"""Measures the latency of small saves while a large file is written. A standalone program without dependencies.
 
     fsync_worker.py DIRECTORY TOTAL_BYTES SECONDS
 
-One thread writes TOTAL_BYTES at an even pace in SECONDS, to one file from its beginning again each LARGEST bytes.
-Beside it 4 KiB are appended to another file five times a second, each followed by fsync. The program prints lines of
-JSON with `fraction`; the last one has `median_s` and `worst_s` of fsync, and `written` bytes.
+One thread writes TOTAL_BYTES at a steady pace in SECONDS, to one file, starting over at its beginning after each
+LARGEST bytes. Another one appends 4 KiB to a second file five times a second, each followed by fsync. The program
+prints lines of JSON with `fraction`; the last one has `median_s` and `worst_s` of fsync, and `written` bytes.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ WRITE = 1 << 20
 SAVE = 4096
 PAUSE_S = 0.2
 LONGEST = 2
-"""How many times SECONDS it goes on at most, where the disk does not keep the pace."""
+"""Maximum duration as a multiple of SECONDS, if the disk cannot keep the pace."""
 
 
 def stream(path: str, total: int, seconds: float) -> int:
-    """Write the large file; the bytes that were written."""
+    """Write the large file; returns the number of bytes written."""
     content, began_s, written = os.urandom(WRITE), time.monotonic(), 0
     file = os.open(path, os.O_CREAT | os.O_WRONLY, 0o666)
     while written < total and time.monotonic() < began_s + LONGEST * seconds:

@@ -1,4 +1,4 @@
-"""Programs of a workload: what each does in words, how far it is, and why it failed. None outlives the workload."""
+"""Programs of a workload: their description, progress and errors. No program outlives its workload."""
 
 from __future__ import annotations
 
@@ -20,44 +20,44 @@ from fswizard.errors import OutOfMemory
 from fswizard.language import _
 from fswizard.model.recipe import Job
 from fswizard.model.units import duration_text
-from fswizard.progress.workload_events import Doing, Progress, Ran, Tell
+from fswizard.progress.workload_events import Doing, Emit, Progress, Ran
 from fswizard.system import clock
 from fswizard.system.block_stats import Counters, counters
 from fswizard.system.process import SENT, Finished, Process, is_stopped
 
 POLL_S = 0.25
 BLAMED_ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS)
-"""Errors of a filesystem or its device, as opposed to a program that was called wrongly."""
+"""Errors of a filesystem or its device, as opposed to a program that was called incorrectly."""
 KILLED = re.compile(
     rf"\bsignal[ =]({'|'.join(str(int(number)) for number in SENT)})\b|\b({'|'.join(number.name for number in SENT)})\b"
 )
-"""Message of git, tar, rsync, borg or the file server when they, or a program that they started, were killed."""
+"""Message of git, tar, rsync, borg or the file server when they or a child process were killed."""
 SYSTEM_PYTHON = "/usr/bin/python3"
 PYTHON_OPTIONS = ("-I", "-S")
-"""Options that keep out the user's own modules and settings."""
+"""Options that exclude the user's modules and settings."""
 
 
 class Reader:
-    """Reads what a program prints, as it comes, and emits its progress."""
+    """Parses the output of a program while it runs, and emits its progress."""
 
-    def __init__(self, emit: Tell) -> None:
+    def __init__(self, emit: Emit) -> None:
         self.emit = emit
         self.answer: Any = None
-        """What the program printed last."""
+        """Last output of the program."""
         self.error = 0
-        """The errno that it reported, or 0."""
+        """errno reported by the program, or 0."""
 
     def feed(self, chunk: bytes) -> None:
         raise NotImplementedError
 
     def check(self, finished: Finished) -> None:
-        """Raise what a failure of the program means."""
+        """Raise the error that corresponds to a failure of the program."""
         if finished.exit_code != 0:
             raise failure(finished, self.error)
 
 
 class JsonLines(Reader):
-    """Reads the lines of a program of ours, which are objects; the last is the answer.
+    """Parses the output of a worker: one JSON object per line; the last one is the answer.
 
     `fraction`, `rate` (per second) and `worst_s` are progress; `error` is an errno.
     """
@@ -84,34 +84,35 @@ class Work:
     seconds: float = 0.0
     """Expected duration on an ordinary SATA SSD."""
     written_bytes: int = 0
-    """Expected writes to the candidate."""
+    """Expected bytes written to the candidate."""
     share_done: Callable[[int], float] | None = None
-    """Progress by process number, or None if unknown; OSError if the process has ended or its /proc is unreadable."""
+    """Computes the progress from the PID; None if unknown. Raises OSError if the process has ended or its /proc is
+    unreadable."""
     whole: float = 0.0
-    """Bytes or files of the whole work, or 0 to show the disk's rate instead."""
+    """Bytes or files of the whole work; 0 to show the disk's rate instead."""
     unit: Literal["B/s", "1/s"] = "B/s"
     env: Mapping[str, str] = field(default_factory=dict)
-    reader: Callable[[Tell], Reader] | None = None
+    reader: Callable[[Emit], Reader] | None = None
     """For a program that prints its progress."""
     times_itself: bool = False
-    """It prints its duration in seconds, as the start of Python must not count."""
+    """It prints its duration in seconds, which excludes the start of Python."""
 
     @property
     def is_sync(self) -> bool:
-        """It only waits for the disk."""
+        """Whether it only waits for the disk."""
         return self.argv[0] == "sync"
 
 
 class Done(NamedTuple):
-    """What came of a program."""
+    """The result of a program."""
 
     finished: Finished
     worst_stall_s: float = 0.0
     """The longest time without progress."""
     answer: Any = None
-    """Of its reader."""
+    """Answer of its reader."""
     share: float = 1.0
-    """Of its work; less where it was ended before."""
+    """Completed share of its work; below 1 if it was stopped."""
 
 
 def syncing(directory: str) -> Work:
@@ -129,12 +130,12 @@ def counted(counter: Literal["rchar", "wchar"], total_bytes: int) -> Callable[[i
 
 
 async def carry_out(
-    work: Work, context: WorkloadContext, emit: Tell, *,
+    work: Work, context: WorkloadContext, emit: Emit, *,
     limit_s: float, measured: bool = False, limited: bool = False, cut_s: float = 0.0,
 ) -> Done:  # fmt: skip
-    """Run a program, and emit `Doing` and its own progress.
+    """Run a program, and emit `Doing` and its progress.
 
-    Raises WorkloadFailed if it fails. One that shows how far it is is ended after `cut_s`, unless that is 0.
+    Raises WorkloadFailed if it fails. A program with measurable progress is stopped after `cut_s`, unless that is 0.
     """
     emit(Doing(work.text, measured))
     meter, reader = _Meter(work, context.devices, emit, cut_s), work.reader and work.reader(emit)
@@ -162,24 +163,24 @@ async def succeed(context: WorkloadContext, argv: Sequence[str], *, limit_s: flo
     return finished
 
 
-async def _start(context: WorkloadContext, argv: Sequence[str], **how: Any) -> Process:
-    if _is_ours(argv):
+async def _start(context: WorkloadContext, argv: Sequence[str], **options: Any) -> Process:
+    if _is_worker(argv):
         # The user may not be able to read the program where it is installed.
         target = Path(argv[3])
         shutil.copyfile(Path(__file__).with_name(target.name), target)
         target.chmod(0o644)
-    return await context.start(argv, **how)
+    return await context.start(argv, **options)
 
 
 async def watch(
     process: Process, argv: Sequence[str], *,
     limit_s: float, tick: Callable[[int], bool] | None = None, output: Callable[[bytes], None] | None = None,
 ) -> Finished:  # fmt: skip
-    """Wait for the end of a program, whatever its exit code; when this is left early, the program is killed.
+    """Wait for the end of a program, whatever its exit code. The program is killed if the wait is cancelled or fails.
 
-    `tick` gets the process number every quarter of a second, and kills the program where it returns True; `output` gets
-    what the program prints, as it comes. Raises WorkloadFailed(`timed-out`) past the limit, and WorkloadDisturbed if
-    somebody stops the program, or one that it has started.
+    `tick` gets the PID every quarter of a second, and kills the program by returning True; `output` gets the program's
+    output as it arrives. Raises WorkloadFailed(`timed-out`) past the limit, and WorkloadDisturbed if someone stops the
+    program or a child process.
     """
     import asyncio  # only here, as recipes are listed without it
 
@@ -213,10 +214,10 @@ async def watch(
 
 
 def failure(finished: Finished, error: int = 0) -> WorkloadFailed:
-    """The failure of a program, by its errno `error`, or else by its messages.
+    """The failure of a program, identified by its errno `error`, or else by its messages.
 
-    Raises OutOfMemory if it got no memory, which is not the filesystem's fault, and WorkloadDisturbed if somebody
-    killed it.
+    Raises OutOfMemory if it got no memory, which is not the filesystem's fault, and WorkloadDisturbed if someone killed
+    it.
     """
     require_unkilled(finished)
     messages = {os.strerror(number): number for number in (*BLAMED_ERRORS, errno.ENOMEM, errno.EPERM)}
@@ -233,7 +234,7 @@ def failure(finished: Finished, error: int = 0) -> WorkloadFailed:
 
 
 def require_unkilled(finished: Finished) -> None:
-    """Raise WorkloadDisturbed if somebody killed a program, or one that it had started, by its messages."""
+    """Raise WorkloadDisturbed if the program was killed, or a child process according to its messages."""
     signal_name = finished.killed_by
     message = KILLED.search(finished.output)
     if not signal_name and message:
@@ -244,38 +245,38 @@ def require_unkilled(finished: Finished) -> None:
 
 
 def interpreter() -> str:
-    """A Python that every user can start: ours may be in a home directory."""
+    """A Python interpreter that every user can start, as the running one may be in a home directory."""
     return SYSTEM_PYTHON if os.access(SYSTEM_PYTHON, os.X_OK) else os.path.realpath(sys.executable)
 
 
 def worker(name: str, scratch: str, *arguments: object) -> tuple[str, ...]:
-    """The command line of `NAME_worker.py`, a program of this directory, which is copied to `scratch` for that."""
+    """The command line of `NAME_worker.py` of this directory, which is copied to `scratch` when it is started."""
     return (interpreter(), *PYTHON_OPTIONS, f"{scratch}/{name}_worker.py", *map(str, arguments))
 
 
-def _is_ours(argv: Sequence[str]) -> bool:
+def _is_worker(argv: Sequence[str]) -> bool:
     return tuple(argv[1:3]) == PYTHON_OPTIONS and len(argv) > 3
 
 
 def program_name(argv: Sequence[str]) -> str:
-    """Name of a program for users: one of our own by its file, not by the interpreter."""
-    return PurePath(argv[3]).stem if _is_ours(argv) else PurePath(argv[0]).name
+    """Displayed name of a program; a worker is named by its file, not by the interpreter."""
+    return PurePath(argv[3]).stem if _is_worker(argv) else PurePath(argv[0]).name
 
 
 class _Meter:
-    """Emits the progress of a program, by the kernel's counts of it and of the devices."""
+    """Emits the progress of a program, from the kernel's counters of the process and of the devices."""
 
-    def __init__(self, work: Work, devices: tuple[str, ...], emit: Tell, cut_s: float) -> None:
+    def __init__(self, work: Work, devices: tuple[str, ...], emit: Emit, cut_s: float) -> None:
         self.worst_stall_s = 0.0
         self.share = 1.0
-        """Of the work; less once the program is to be ended."""
+        """Completed share of the work; below 1 once the program has to be stopped."""
         self._work, self._devices, self._emit, self._cut_s = work, devices, emit, cut_s
         self._began_s = self._at_s = self._active_s = clock.monotonic()
         self._fraction, self._counted = 0.0, counters(*devices)
         self._activity: Counters | int | None = None
 
     def tick(self, pid: int) -> bool:
-        """Emit the progress until now; True if the program is to be ended."""
+        """Emit the current progress; True if the program has to be stopped."""
         work, fraction, counted, now_s = self._work, self._fraction, counters(*self._devices), clock.monotonic()
         # A program goes forward while it uses the processor; the sync, while the devices do anything.
         activity = counted if work.is_sync else _running_ns(pid)
@@ -299,7 +300,7 @@ class _Meter:
 
 
 def _running_ns(pid: int) -> int | None:
-    """Processor time of the threads of a process, or None if unknown."""
+    """CPU time of the threads of a process in nanoseconds, or None if unknown."""
     try:
         tasks = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/schedstat")]
     except OSError:  # a thread has just ended

@@ -1,19 +1,19 @@
-"""A directory tree that is the same every time: a program of the standard library alone, run where it is measured.
+"""Works on a reproducible directory tree. A standalone program without dependencies, run on the filesystem.
 
     tree_worker.py make SHAPE FILES TOTAL_BYTES DIRECTORY [CHANGED_EVERY]
     tree_worker.py packages SHAPE FILES TOTAL_BYTES DIRECTORY
     tree_worker.py deliver SHAPE FILES TOTAL_BYTES DIRECTORY
     tree_worker.py read SHAPE FILES TOTAL_BYTES DIRECTORY SEED
 
-`packages` writes the tree for dpkg-deb; `deliver` brings each file as a message into a Maildir, several at a time;
-`read` reads the tree in a random order, as starting programs do. With CHANGED_EVERY every n-th file begins with other
-content. The program prints how many seconds it took, without the start of the interpreter.
+`make` writes the tree, `packages` writes it for dpkg-deb; `deliver` delivers each file as a message into a Maildir,
+several at a time; `read` reads the tree in random order, like the start of programs. With CHANGED_EVERY the content of
+every n-th file begins differently. The program prints its duration in seconds, without the start of the interpreter.
 
 SHAPE is `small-files`, `mixed`, `video`, or the path of a JSON file with `sizes`, `random_shares`, `directories`,
-`files_in_directory` and `depths`, as in a recipe's table `tree`. The tree has those sizes, that share of each file that
-does not compress, and directories with those numbers of files and depths; subdirectories go to directories that have
-some already, as in real trees (Agrawal and others, FAST 2007). Otherwise sizes follow a log-normal distribution, and
-files compress to half; a `video` does not compress. Sizes add up to TOTAL_BYTES.
+`files_in_directory` and `depths`, as in a recipe's table `tree`. The tree has those sizes, that share of incompressible
+content in each file, and directories with those numbers of files and depths; subdirectories are preferably created in
+directories that already have some, as in real trees (Agrawal and others, FAST 2007). Otherwise sizes are log-normal,
+and files compress to half; a `video` does not compress. Sizes add up to TOTAL_BYTES.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ SEED = 8_000_002
 WRITE_BYTES = 1 << 20
 POOL_BYTES = 2 * WRITE_BYTES
 SHARES = 16
-"""Steps of the share that does not compress."""
+"""Resolution of the incompressible share."""
 MIXED_BYTES = 512
 """Random and repeating bytes alternate in pieces of this size, so that small files compress as well as large ones."""
 SPREADS = {"small-files": 0.9, "mixed": 2.2, "video": 0.5}
-"""Standard deviation of the logarithm of a file's size, for each shape."""
+"""Standard deviation of the logarithm of a file's size, by shape."""
 PORTAGE = ("Manifest", "metadata.xml", "package-1.ebuild", "files/fix.patch", "files/init.conf")
 """Files of a package in a tree of package recipes."""
 ENDINGS = {"mixed": ("c", "txt", "jpg", "bin"), "video": ("mkv",)}
@@ -44,18 +44,18 @@ PACKAGE_FILES = 20
 """Files in a package: half of the 942 packages of a Debian 12 have 18 files and directories or fewer."""
 CONTROL = "Package: {name}\nVersion: 1\nArchitecture: all\nMaintainer: fswizard\nDescription: files\n"
 DELIVERIES_AT_ONCE = 16
-"""As many as filebench's `varmail` has threads."""
+"""The number of threads of filebench's `varmail`."""
 
 
 class Tree:
-    """The files and directories of a tree, and what is done with them in a directory."""
+    """The files and directories of a tree, and the operations on it."""
 
     def __init__(self, shape: str, files: int, total_bytes: int) -> None:
         dice = random.Random(f"{SEED} {os.path.basename(shape)} {files} {total_bytes}")
         self.directories: list[str] = []
-        """Those that are made first, parents first, as they may be empty."""
+        """Directories to create first, parents first, as they may be empty."""
         self.entries: list[tuple[str, int, float]]
-        """Path, size in bytes, and share that does not compress, of each file in the order of their creation."""
+        """Path, size in bytes, and incompressible share of each file in the order of their creation."""
         if shape in SPREADS:
             sizes = _sizes(files, total_bytes, SPREADS[shape], dice)
             names = _portage(files) if shape == "small-files" else _project(files, ENDINGS[shape], dice)
@@ -82,7 +82,7 @@ class Tree:
             content.make(f"{directory}/{path}", size, share, other if changed else None)
 
     def packages(self, directory: str) -> None:
-        """Write the tree as directories that dpkg-deb makes packages of, a few files in each."""
+        """Write the tree as source directories for dpkg-deb, with a few files in each."""
         content = Content()
         for number, (path, size, share) in enumerate(self.entries):
             name = f"package-{number // PACKAGE_FILES * PACKAGE_FILES:06d}"
@@ -95,8 +95,8 @@ class Tree:
             content.make(f"{package}/{path}", size, share)
 
     def deliver(self, directory: str) -> None:
-        """Deliver every file of the tree, in random order, into its folder: written, synced, then linked to where
-        readers look, as Postfix does (src/local/maildir.c and src/global/mail_copy.c)."""
+        """Deliver every file of the tree, in random order, into its folder: written, synced, then linked to the
+        directory that readers watch, as Postfix does (src/local/maildir.c and src/global/mail_copy.c)."""
         content, messages = Content(), list(self.entries)
         random.Random(SEED).shuffle(messages)
         for folder in {os.path.dirname(path) for path, _, _ in messages}:
@@ -118,7 +118,7 @@ class Tree:
             list(pool.map(one, messages))  # which raises their errors
 
     def read(self, directory: str, seed: int) -> None:
-        """Read every file of the tree whole, in an order that the seed decides."""
+        """Read every file of the tree whole, in an order determined by the seed."""
         paths = [path for path, _, _ in self.entries]
         random.Random(seed).shuffle(paths)
         buffer = bytearray(WRITE_BYTES)
@@ -150,7 +150,7 @@ def _directories(described: dict[str, Any], files: int, dice: random.Random) -> 
 
 
 def _between(quantiles: Sequence[int], number: int, total: int) -> list[int]:
-    """`number` values between quantiles, smallest first; the largest few are scaled so that all add up to `total`."""
+    """`number` interpolated quantiles, smallest first; the largest few are scaled so that all add up to `total`."""
     values = []
     for position in range(number):
         at = (position + 0.5) / number * (len(quantiles) - 1)
@@ -197,14 +197,14 @@ def _project(files: int, endings: tuple[str, ...], dice: random.Random) -> Itera
 
 
 class Content:
-    """What files are filled with, of which a given share does not compress."""
+    """Content of files with a given incompressible share."""
 
     def __init__(self) -> None:
         self.dice = random.Random(SEED)
         self._pools: dict[float, memoryview] = {}
 
     def make(self, path: str, size: int, share: float, first: random.Random | None = None) -> None:
-        """Make a file, and its directory; `first` chooses other bytes for its first write."""
+        """Create a file and its directory; `first` selects different bytes for its first write."""
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "wb", buffering=0) as file:
             self.write(file.fileno(), size, share, first)
@@ -223,12 +223,13 @@ class Content:
 
 
 def _pool(share: float) -> memoryview:
-    """Lines that repeat, between bytes of a small alphabet: either half of what compression saves on ordinary files."""
+    """Repeated lines between bytes of a small alphabet. Each provides half of what compression saves on ordinary
+    files."""
     random_share = math.sqrt(share)
     part, letters, dice = round(MIXED_BYTES * random_share), round(256**random_share), random.Random(f"{SEED} {share}")
     alphabet = bytes(byte * letters // 256 for byte in range(256))
-    words = (b"the same line comes again and again\n" * MIXED_BYTES)[: MIXED_BYTES - part]
-    pieces = (dice.randbytes(part).translate(alphabet) + words for _ in range(POOL_BYTES // MIXED_BYTES))
+    lines = (b"the same line comes again and again\n" * MIXED_BYTES)[: MIXED_BYTES - part]
+    pieces = (dice.randbytes(part).translate(alphabet) + lines for _ in range(POOL_BYTES // MIXED_BYTES))
     return memoryview(b"".join(pieces))
 
 

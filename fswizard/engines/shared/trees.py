@@ -1,4 +1,5 @@
-"""Generated trees of files: their shapes, and the base of engines that work on them. `tree_worker.py` makes them."""
+"""Generated trees of files: their shapes, and the base class of engines that use them. `tree_worker.py` creates
+them."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ from fswizard.model.units import size_text
 from fswizard.progress.workload_events import Measured
 
 METADATA_BYTES = 4_400
-"""Space that a file takes besides its content, half an unused block included: the mean of ext4, XFS and btrfs."""
+"""Space used by a file in addition to its content, half an unused block included: the mean of ext4, XFS and btrfs."""
 FILES_COPIED_PER_S = 6_000
 LEFT_BY_COMPRESSION = 0.52
 """Compressed size of generated files, over their size."""
@@ -43,7 +44,7 @@ class TreeShape:
     sizes: Annotated[tuple[Annotated[int, Meta(ge=0, le=TIB)], ...], STEPS]
     """File sizes in bytes."""
     random_shares: Annotated[tuple[Annotated[float, Meta(ge=0, le=1)], ...], STEPS]
-    """Share that does not compress, of the file at each of the sizes."""
+    """Incompressible share of the file at each of the sizes."""
     directories: Annotated[int, whole(1, MOST_DIRECTORIES)]
     """Number of directories, the top directory included."""
     files_in_directory: Annotated[tuple[Annotated[int, Meta(ge=0, le=10_000_000)], ...], STEPS]
@@ -69,8 +70,9 @@ def shipped_shapes() -> Mapping[str, Mapping[str, Any]]:
     return tomli.loads(resources.files(shared).joinpath("shapes.toml").read_text("utf-8"))
 
 
-def own_shape(recipe: Keys) -> TreeShape | None:
-    """A recipe's table `tree`, which `fswizard recipes --from` writes."""
+def recipe_shape(recipe: Keys) -> TreeShape | None:
+    """The recipe's table `tree`, as written by `fswizard recipes --from`; None without one. Raises UsageError if it is
+    invalid."""
     if not recipe.table.get("tree"):
         return None
     keys = recipe.inner(recipe.table["tree"], "tree")
@@ -78,14 +80,15 @@ def own_shape(recipe: Keys) -> TreeShape | None:
     for key in ("sizes", "files_in_directory"):
         if list(getattr(shape, key)) != sorted(getattr(shape, key)):
             raise keys.error(key, _("a list of numbers, the smallest first,"))
-    for key, beside in (("random_shares", "sizes"), ("depths", "files_in_directory")):
-        if len(getattr(shape, key)) != len(getattr(shape, beside)):
-            raise keys.error(key, _("as many numbers as '{beside}' has", beside=beside))
+    for key, other in (("random_shares", "sizes"), ("depths", "files_in_directory")):
+        if len(getattr(shape, key)) != len(getattr(shape, other)):
+            raise keys.error(key, _("as many numbers as '{beside}' has", beside=other))
     return shape
 
 
 class TreeEngine(Engine):
-    """A job on `files` files of `total_bytes` together, written as `files` and `total`, in a tree of a named shape."""
+    """A job on `files` files of `total_bytes` together, in a tree of a named shape. Recipes spell the latter
+    `total`."""
 
     __slots__ = ()
     metrics: ClassVar[tuple[Metric, ...]] = (DURATION, RETURNED, FILE_RATE, BYTES_WRITTEN, CPU, WORST_STALL)
@@ -104,12 +107,6 @@ class TreeEngine(Engine):
         return n_("{count} file", "{count} files", self.files)
 
     @property
-    def in_total(self) -> str:
-        """`1,200 files, 40 MB in total`."""
-        size = size_text(self.total_bytes)
-        return n_("{count} file, {size} in total", "{count} files, {size} in total", self.files, size=size)
-
-    @property
     def tree_bytes(self) -> int:
         """Space of the tree on a disk."""
         return self.total_bytes + self.files * METADATA_BYTES
@@ -121,10 +118,10 @@ class TreeEngine(Engine):
 
     @property
     def tree_name(self) -> str:
-        """A name that all jobs on the same tree have, and no others."""
+        """A name that identifies the tree, shared by all jobs on it."""
         return f"{self.shape}-{self.files}-{self.total_bytes}"
 
-    def bring(self, scratch: str, seed: int) -> None:
+    def write_inputs(self, scratch: str, seed: int) -> None:
         if self.described is not None:
             Path(self._shape_file(scratch)).write_text(json.dumps(to_json(self.described)))
 
@@ -136,8 +133,8 @@ class TreeEngine(Engine):
         files_per_s: float = math.inf, bytes_per_s: float = SEQUENTIAL_BYTES_PER_S, written_bytes: int = 0,
         **more: Any,
     ) -> Work:  # fmt: skip
-        """A program on all files of the tree; on an ordinary SSD it takes the sum of the time for its files and for
-        their bytes."""
+        """A program on all files of the tree. Its expected duration is the sum of the time for files and the time for
+        bytes."""
         seconds = self.files / files_per_s + self.total_bytes / bytes_per_s
         if counter:
             more = {"share_done": counted(counter, self.total_bytes), "whole": self.total_bytes, **more}
@@ -153,7 +150,7 @@ class TreeEngine(Engine):
         return Files(path, self.tree_bytes, (self._making(path, scratch, text),))
 
     def source(self, path: str, scratch: str, *more: str) -> Files:
-        """A tree outside the candidate, made once in a run."""
+        """A tree outside the candidate, created once per run."""
         return self.outside(path, scratch, self._making(path, scratch, _("making the source"), *more))
 
     def _making(self, path: str, scratch: str, text: str, *more: str) -> Work:
@@ -161,9 +158,9 @@ class TreeEngine(Engine):
         return self.work(argv, text, "wchar", files_per_s=FILES_MADE_PER_S, written_bytes=self.tree_bytes)
 
     def outside(self, path: str, scratch: str, *making: Work, copies: int = 1) -> Files:
-        """Files that are made in `scratch`, and synced, so that its disk has nothing to write later.
+        """Files created in `scratch`, and synced, so that its disk has no pending writes later.
 
-        They cost a candidate nothing, as they are made once for all rounds.
+        They cost a candidate nothing, as they are created once for all rounds.
         """
         syncing = Work(("sync", "--file-system", scratch), _("until it is on its disk"))
         free = (replace(work, seconds=0.0, written_bytes=0) for work in making)
