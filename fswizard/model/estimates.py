@@ -299,7 +299,9 @@ def another_round_fits(plan: Plan, rounds_done: int, now_s: float, trials_s: flo
         return True
     if rounds_done < plan.minimum_rounds:
         return now_s < 2 * plan.time_limit_s
-    return now_s + (1 + BARE_SHARE) * trials_s <= plan.time_limit_s
+    if any(workload.job.runs_bare for workload in plan.recipe.workloads):
+        trials_s *= 1 + BARE_SHARE
+    return now_s + trials_s <= plan.time_limit_s
 
 
 def round_bytes(plan: Plan, result: Result, survivors: Collection[str]) -> float:
