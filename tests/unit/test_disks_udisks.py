@@ -10,7 +10,7 @@ import pytest
 
 from fswizard.disks import bus as bus_module
 from fswizard.disks import scratch_file, udisks
-from fswizard.disks.bus import WORK_S, Bus, BusError, Loop, loops
+from fswizard.disks.bus import BusError, Loop, loops
 from fswizard.disks.disk import DiskFailed
 from fswizard.disks.udisks import UdisksDisk
 from fswizard.filesystems import parse_candidate
@@ -46,20 +46,6 @@ async def test_no_candidate_is_to_blame_where_udisks2_serves_the_session_no_long
 @pytest.mark.parametrize("disk", ["Failed"], indirect=True)
 async def test_a_candidate_that_the_kernel_does_not_mount_has_failed(disk: UdisksDisk) -> None:
     assert (await disk.mount(parse_candidate("ext4"))).output == "for a test"
-
-
-def test_what_waits_for_a_disk_may_take_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
-    limits: list[float] = []
-
-    def call(message: object, limit_s: float) -> tuple[str]:
-        limits.append(limit_s)
-        return ("/media/you/data",)
-
-    bus = Bus.__new__(Bus)
-    monkeypatch.setattr(bus, "_call", call)
-    bus.mount("loop0", "noatime")
-    bus.unmount("loop0")
-    assert limits == [WORK_S, WORK_S]
 
 
 def test_a_loop_device_is_known_by_all_of_its_files_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,11 +30,8 @@ def _a_user_of_udisks(monkeypatch: pytest.MonkeyPatch) -> None:
         ("ext4:noatime; xfs; btrfs:compress=zstd:1", ""),
         ("ext4:fast_commit,inode-ratio=64k; xfs:agcount=16; f2fs", ""),
         ("ext4:data=writeback", "data=writeback"),
-        ("xfs; xfs:logbsize=256k", "logbsize=256k"),
-        ("btrfs:discard=async", "discard=async"),
         ("ext4:commit=30", "commit=30"),
         ("zfs", "ZFS"),
-        ("nilfs2", "NILFS2"),
         ("luks+ext4", "LUKS"),
     ],
 )

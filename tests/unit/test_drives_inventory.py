@@ -29,8 +29,9 @@ def recorded(tmp_path: Path) -> Recorded:
     return lambda name: machine(name, tmp_path / name)
 
 
-def by_name(drives: tuple[Drive, ...]) -> dict[str, Drive]:
-    return {drive.name: drive for drive in drives}
+def drives_of(machine: Machine) -> dict[str, Drive]:
+    """Its disks by name."""
+    return {drive.name: drive for drive in inventory(machine)}
 
 
 def part(drive: Drive, name: str = "") -> Partition:
@@ -38,8 +39,7 @@ def part(drive: Drive, name: str = "") -> Partition:
     return next(partition for partition in drive.partitions if partition.name == (name or drive.name))
 
 
-def smr_of(drive: Drive | None) -> tuple[str, str]:
-    assert drive is not None
+def smr_of(drive: Drive) -> tuple[str, str]:
     return drive.smr.kind, drive.smr.confidence
 
 
@@ -56,19 +56,17 @@ def shingled_members(drive: Drive) -> list[str]:
 
 
 def test_a_laptops_disks_are_described_in_full_with_mounts_below_luks_and_lvm(recorded: Recorded) -> None:
-    drives = by_name(inventory(recorded("laptop")))
+    drives = drives_of(recorded("laptop"))
     nvme = drives["nvme0n1"]
     assert (nvme.model, nvme.serial, nvme.firmware) == ("Samsung SSD 990 PRO 2TB", "S7KHNJ0W000001", "4B2QJXD7")
-    assert (nvme.kind, nvme.bus, nvme.size_bytes) == ("nvme", "nvme", 3907029168 * 512)
+    assert (nvme.kind, nvme.bus, nvme.size_bytes, nvme.rotational) == ("nvme", "nvme", 3907029168 * 512, False)
     assert nvme.stable_name == "/dev/disk/by-id/nvme-Samsung_SSD_990_PRO_2TB_S7KHNJ0W000001"
-    assert not nvme.rotational
     assert smr_of(nvme) == ("not-a-hard-disk", "certain")
     luks = part(nvme, "nvme0n1p3")
     assert (luks.filesystem, luks.mount_point) == ("crypto_LUKS", "/")
     assert luks.stable_name == "/dev/disk/by-partuuid/11111111-aaaa-4444-8888-000000000003"
     assert codes(luks) == ["mounted", "encrypted"]
     assert {"nvme0n1p3 is mounted on /", "nvme0n1p3 holds the encrypted volume luks-5d7c"} <= {*use_texts(nvme)}
-    assert part(nvme, "nvme0n1p1").mount_point == "/boot/efi"
     assert list(drives) == ["nvme0n1", "mmcblk0", "zram0"]
     card, photos = drives["mmcblk0"], part(drives["mmcblk0"], "mmcblk0p1")
     assert (card.kind, card.bus) == ("flash-card", "mmc")
@@ -76,9 +74,11 @@ def test_a_laptops_disks_are_described_in_full_with_mounts_below_luks_and_lvm(re
 
 
 def test_a_nas_shows_eight_disks_and_their_array_with_verdicts(recorded: Recorded) -> None:
-    drives = by_name(inventory(recorded("nas")))
+    drives = drives_of(recorded("nas"))
     assert list(drives) == ["sda", "sdb", "sdc", "sdd", "sde", "sdf", "sdg", "sdh", "md0"]
     assert (drives["md0"].kind, drives["md0"].bus, drives["md0"].model) == ("array", "md", "raid6 array")
+    assert drives["md0"].smr.kind == "drive-managed"
+    assert shingled_members(drives["md0"]) == ["sdd", "sde", "sdf"]
     assert drives["sda"].model == "WDC WD40EFRX-68N32N0", "IDENTIFY has the whole name, SCSI 16 characters of it"
     assert use_texts(drives["sda"]) == [
         "sda1 is mounted on /srv/backup", "sda1 is mounted on /srv/pool", "sda1 holds the RAID array md0",
@@ -87,16 +87,14 @@ def test_a_nas_shows_eight_disks_and_their_array_with_verdicts(recorded: Recorde
     assert [partition.name for partition in drives["sdh"].partitions] == ["sdh1", "sdh5"], "no extended one's frame"
     assert codes(drives["sdh"]) == ["mounted", "swap"]
     verdicts = {name: smr_of(drive) for name, drive in drives.items()}
-    assert verdicts["sda"] == ("cmr", "strong")
     assert verdicts["sdd"] == ("drive-managed", "strong"), "by the table"
     assert verdicts["sde"] == ("drive-managed", "certain"), "by IDENTIFY word 69"
     assert "trim" in {piece.code for piece in drives["sdf"].smr.evidence}
     assert verdicts["sdg"] == ("cmr", "strong")
-    assert verdicts["sdh"] == ("not-a-hard-disk", "certain")
 
 
 def test_bridges_and_sticks_are_told_from_disks(recorded: Recorded) -> None:
-    drives = by_name(inventory(recorded("usb")))
+    drives = drives_of(recorded("usb"))
     hidden, shown, stick = drives["sdb"], drives["sdc"], drives["sdd"]
     assert (hidden.bus, hidden.kind, hidden.bridge) == ("usb", "unknown", "ASMedia ASMT1051 (174c:55aa)")
     assert smr_of(hidden)[0] == "unknown"
@@ -111,7 +109,7 @@ def test_bridges_and_sticks_are_told_from_disks(recorded: Recorded) -> None:
 
 
 def test_zones_and_multipath_disks_of_a_server(recorded: Recorded) -> None:
-    drives = by_name(inventory(recorded("server")))
+    drives = drives_of(recorded("server"))
     assert smr_of(drives["sda"]) == smr_of(drives["nvme0n2"]) == ("host-managed", "certain")
     assert (drives["sdb"].serial, codes(drives["sdb"])) == ("ZA100001", ["multipath-member"])
     assert (drives["dm-0"].model, codes(drives["dm-0"])) == ("mpatha", ["zfs-member"])
@@ -127,13 +125,9 @@ def test_hostile_text_becomes_harmless(recorded: Recorded) -> None:
     assert all(text.isprintable() for text in texts)
 
 
-def test_an_array_and_a_pool_are_judged_by_their_disks(recorded: Recorded) -> None:
-    drives = by_name(inventory(recorded("nas")))
-    assert drives["md0"].smr.kind == "drive-managed"
-    assert shingled_members(drives["md0"]) == ["sdd", "sde", "sdf"]
+def test_a_pool_is_judged_by_its_disks(recorded: Recorded) -> None:
     pools = recorded("pools")
     assert combined_drive("/home/me", pools) == drive_of("/home/me", pools)
-    assert combined_drive("/run/user/1000/x", recorded("laptop")) is None
     both, mirror = combined_drive("/srv/both/backups", pools), combined_drive("/tank/media/films", pools)
     assert both is not None and mirror is not None
     assert (both.name, both.model, both.kind) == ("sda+sdb", "ST4000DM004-2CV1 + WDC WD40EFRX-68N", "array")
@@ -146,24 +140,17 @@ def test_an_array_and_a_pool_are_judged_by_their_disks(recorded: Recorded) -> No
     ("name", "path", "disk"),
     [
         ("laptop", "/home/me", "nvme0n1"),
-        ("laptop", "/boot/efi/EFI", "nvme0n1"),
         ("laptop", "/dev/nvme0n1p2", "nvme0n1"),
         ("laptop", "/run/user/1000/x", None),
         ("nas", "/srv/backup/today", "md0"),
         ("nas", "/srv/poolside", "sdh"),
         ("server", "/tank/home", "dm-0"),
         ("pools", "/srv/both", None),
-        ("pools", "/home/me", "sde"),
-        ("pools", "/tank/media", None),
     ],
 )
 def test_the_disk_below_a_path(recorded: Recorded, name: str, path: str, disk: str | None) -> None:
     found = drive_of(path, recorded(name))
     assert (found.name if found else None) == disk
-
-
-def test_this_machines_own_disks_can_be_listed() -> None:
-    assert all(drive.name for drive in inventory())
 
 
 def test_the_space_on_a_mounted_disk_is_asked_of_df_which_may_hang(programs: Path, time: SimulatedClock) -> None:
@@ -231,18 +218,9 @@ def test_mountinfo_is_read_and_the_deepest_mount_counts() -> None:
     (mount,) = parse([LINE])
     assert mount == Mount(41, "179:1", "/@home", "/media/holiday photos", "btrfs", "/dev/sda1")
     table = [mounted("/", "a"), mounted("/srv", "b"), mounted("/srv", "c"), mounted("/srv/data", "d")]
-    found = {path: mount_of(path, table) for path in ("/srv/x", "/srv/data", "/srvx", "/srv/database")}
-    assert {path: mount.source for path, mount in found.items() if mount} == {
-        "/srv/x": "c",
-        "/srv/data": "d",
-        "/srvx": "a",
-        "/srv/database": "c",
-    }
-
-
-@given(st.lists(st.text()))
-def test_nonsense_is_passed_over(lines: list[str]) -> None:
-    assert len(parse(lines)) <= len(lines)
+    for path, source in {"/srv/x": "c", "/srv/data": "d", "/srvx": "a", "/srv/database": "c"}.items():
+        found = mount_of(path, table)
+        assert found is not None and found.source == source
 
 
 @given(st.text(st.characters(codec="ascii"), min_size=1))
@@ -255,10 +233,10 @@ def mounted(point: str, source: str) -> Mount:
     return Mount(1, "8:1", "/", point, "ext4", source)
 
 
-def test_names_cut_in_two_fabrics_removable_and_virtual_disks_are_taken_for_what_they_are(tmp_path: Path) -> None:
+def test_names_cut_in_two_fabrics_removable_and_virtual_disks_are_taken_for_what_they_are(recorded: Recorded) -> None:
     def known(name: str) -> dict[str, Drive]:
-        where = machine(name, tmp_path / name)
-        return {drive.name: drive for drive in describe(where.names("/sys/block"), where)}
+        machine = recorded(name)
+        return {drive.name: drive for drive in describe(machine.names("/sys/block"), machine)}
 
     dock = known("usb-dock-split-names")
     assert [(disk.model, disk.smr.kind) for disk in dock.values()] == [
@@ -267,13 +245,11 @@ def test_names_cut_in_two_fabrics_removable_and_virtual_disks_are_taken_for_what
     ]
     served = known("nvme-over-tcp")["nvme1n1"]
     assert (served.kind, served.smr.kind) == ("virtual", "unknown"), "whatever lies behind it"
-    assert "Another machine" in served.smr.advice[0]
     odd = known("odd-devices")
     assert odd["sdg"].smr.kind == "unknown", "a USB hard disk that calls itself removable"
     assert {odd[name].kind for name in ("zd0", "xvda", "rbd0", "sdd")} == {"virtual"}
     assert "RAID controller" in odd["cciss!c0d0"].smr.advice[0]
     assert odd["sdf"].smr.kind == "cmr", "by the product's name, whoever sells it"
-    assert not any("SATA port" in word for name in ("sdd", "rbd0", "cciss!c0d0") for word in odd[name].smr.advice)
 
 
 def test_a_loop_device_is_offered_only_where_its_file_is_there_and_ones_own(tmp_path: Path) -> None:

@@ -155,10 +155,6 @@ INTEL = attributes(
     "Intel 730 and DC S35x0/3610/3700 Series SSDs",
     (233, "Media_Wearout_Indicator", 22, 0), (241, "Host_Writes_32MiB", 100, 15376617),
 )  # fmt: skip
-MICRON = attributes(
-    "Micron 5100 Pro / 52x0 / 5300 SSDs",
-    (202, "Percent_Lifetime_Remain", 100, 0), (246, "Total_LBAs_Written", 100, 130006927240),
-)  # fmt: skip
 SAMSUNG = attributes(
     "Samsung based SSDs", (177, "Wear_Leveling_Count", 99, 60), (241, "Total_LBAs_Written", 99, 27300548916)
 )
@@ -170,21 +166,15 @@ UNKNOWN = attributes("", (177, "Wear_Leveling_Count", 100, 0), (241, "Total_LBAs
     [
         (statistics(valid=True), 5, 8274386439 * 512, 8274386439 * 512 * 20),
         (statistics(valid=False), None, None, None),
-        ({"endurance_used": {"current_percent": 7}}, 7, None, None),
         ({**statistics(valid=True), "endurance_used": {"current_percent": 7}}, 5, 8274386439 * 512,
          8274386439 * 512 * 20),
         ({"scsi_percentage_used_endurance_indicator": 12}, 12, None, None),
         ({"nvme_smart_health_information_log": {"data_units_written": 5859375, "percentage_used": 3}}, 3, 3 * 10**12,
          100 * 10**12),
-        ({"nvme_smart_health_information_log": {"data_units_written": 5859375, "percentage_used": 0}}, 0, 3 * 10**12,
-         None),
         (INTEL, 78, 15376617 * (32 << 20), 15376617 * (32 << 20) * 100 // 78),
-        (MICRON, 0, 130006927240 * 512, None),
         (SAMSUNG, 1, 27300548916 * 512, 27300548916 * 512 * 100),
         ({**SAMSUNG, "rotation_rate": 5400}, None, None, None),
-        (attributes("Samsung based SSDs", (177, "Another_Name", 40, 0)), None, None, None),
         (UNKNOWN, None, None, None),
-        ({**SAMSUNG, **statistics(valid=True)}, 5, 8274386439 * 512, 8274386439 * 512 * 20),
         ({"temperature": "hot", "endurance_used": [1], "nvme_smart_health_information_log": None}, None, None, None),
     ],
 )  # fmt: skip

@@ -6,7 +6,9 @@ import contextlib
 import dataclasses
 import re
 import shlex
+from collections.abc import Iterable, Mapping
 from importlib import resources
+from typing import Any
 
 import pytest
 import tomli
@@ -44,23 +46,23 @@ every_filesystem = pytest.mark.parametrize("filesystem", FILESYSTEMS, ids=lambda
 every_option = pytest.mark.parametrize(("filesystem", "option"), OPTIONS, ids=lambda value: value.name)
 
 
+def unread(kind: type[Any], rows: Iterable[Mapping[str, object]]) -> set[str]:
+    """Keys of tables that are no fields of `kind`."""
+    fields = {field.name for field in dataclasses.fields(kind)}
+    return {key for row in rows for key in row} - fields
+
+
 def test_tables_have_no_key_that_nobody_reads_and_the_usual_ones_come_first() -> None:
-    known = {field.name for field in dataclasses.fields(Filesystem)} | {"generic"}
-    inner = {"mount_options": Option, "mkfs_options": Option, "features": Feature}
-    for entry in resources.files("fswizard.filesystems").joinpath("catalogue").iterdir():
+    data = resources.files("fswizard.filesystems")
+    for entry in data.joinpath("catalogue").iterdir():
         table = tomli.loads(entry.read_text("utf-8"))
-        assert table.keys() <= known, entry.name
-        for key, kind in inner.items():
-            fields = {field.name for field in dataclasses.fields(kind)}
-            for row in table.get(key, ()):
-                assert row.keys() <= fields, (entry.name, row)
-        assert table.get("driver", {}).keys() <= {field.name for field in dataclasses.fields(Driver)}, entry.name
-    table = tomli.loads(resources.files("fswizard.filesystems").joinpath("layouts.toml").read_text("utf-8"))
+        assert unread(Filesystem, [table]) <= {"generic"}, entry.name
+        for key, kind in {"mount_options": Option, "mkfs_options": Option, "features": Feature}.items():
+            assert not unread(kind, table.get(key, ())), (entry.name, key)
+        assert not unread(Driver, [table.get("driver", {})]), entry.name
+    table = tomli.loads(data.joinpath("layouts.toml").read_text("utf-8"))
     assert table.keys() == {"option", "layout"}
-    for key, kind in (("option", Option), ("layout", Layout)):
-        fields = {field.name for field in dataclasses.fields(kind)}
-        for row in table[key]:
-            assert row.keys() <= fields, row
+    assert not unread(Option, table["option"]) and not unread(Layout, table["layout"])
     assert tuple(catalogue())[:3] == ORDINARY == ("ext4", "xfs", "btrfs")
 
 
@@ -95,9 +97,7 @@ def test_an_option_says_what_it_does_and_its_values_match_it(filesystem: Filesys
         assert option.pattern or "{" not in option.value
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"), [("ext4", "ext4"), ("zfs", "zfs"), ("ntfs3", "ntfs"), ("fuse.zfs", None), ("", None)]
-)
+@pytest.mark.parametrize(("kind", "name"), [("ext4", "ext4"), ("ntfs3", "ntfs"), ("fuse.zfs", None)])
 def test_what_is_mounted_is_known_by_the_kernels_name_for_it(kind: str, name: str | None) -> None:
     found = mounted_as(kind)
     assert (found and found.name) == name
@@ -106,15 +106,13 @@ def test_what_is_mounted_is_known_by_the_kernels_name_for_it(kind: str, name: st
 @pytest.mark.parametrize(
     ("typed", "canonical"),
     [
-        ("ext4", "ext4"),
         (" XFS : noatime ", "xfs:noatime"),
         ("btrfs:metadata=single, compress=lzo, noatime", "btrfs:noatime,compress=lzo,metadata=single"),
-        ("ext4:packed_meta_blocks,commit=30", "ext4:commit=30,packed_meta_blocks"),
         (" MD:raid5 , degraded, bitmap=none,chunk=64K + xfs", "md:raid5,chunk=64K,bitmap=none,degraded+xfs"),
         ("md:raid6,chunk=512K,bitmap=internal+xfs", "md:raid6+xfs"),
         ("zfs:atime=off,raidz,degraded", "zfs:raidz,degraded,atime=off"),
         (" LUKS: discards=on , sector=4096 + xfs:noatime", "luks,sector=4096,discards=on+xfs:noatime"),
-        ("luks,cipher=aes-xts-plain64,sector=auto+xfs", "luks+xfs"),
+        ("ext4:defaults,noatime", "ext4:noatime"),
     ],
 )
 def test_a_candidate_gets_its_canonical_name(typed: str, canonical: str) -> None:
@@ -122,13 +120,7 @@ def test_a_candidate_gets_its_canonical_name(typed: str, canonical: str) -> None
     assert parse_candidate(canonical).name == canonical
 
 
-@pytest.mark.parametrize("name", ["md:raid5+ext4:stride=16", "md:raid10+xfs:stripe=64kx3"])
-def test_stripes_are_told_by_an_array_itself(name: str) -> None:
-    with pytest.raises(UsageError, match="the layout sets this itself"):
-        parse_candidate(name)
-
-
-def test_options_reach_the_right_program_unsafe_ones_are_not_offered_and_needs_are_compared() -> None:
+def test_options_reach_the_right_program_and_unsafe_ones_are_known() -> None:
     candidate = parse_candidate("ext4:noatime,packed_meta_blocks")
     assert making(candidate) == (
         ("mkfs.ext4", "-E", "packed_meta_blocks=1", "-m", "0", "-L", "data", "/dev/disk/by-id/DISK"),
@@ -139,20 +131,16 @@ def test_options_reach_the_right_program_unsafe_ones_are_not_offered_and_needs_a
     assert list(parse_candidate("ext4:nobarrier,noatime,nojournal").unsafe_options) == ["nobarrier", "nojournal"]
     assert parse_candidate("ext4:data=journal").unsafe_options == ()
     assert list(parse_candidate("ext4:data=writeback").unsafe_options) == ["data=writeback"]
-    with pytest.raises(UsageError) as raised:
-        parse_candidate("ext4:data=fast")
-    assert raised.value.hint == "For example: data=journal."
+
+
+def test_needs_are_compared_with_what_a_filesystem_offers() -> None:
     needs = parse_needs("Checksums, shrink,checksums")
     assert needs == ("checksums", "shrink")
     assert parse_candidate("btrfs").lacking(needs) == ()
     assert parse_candidate("ext4").lacking(needs) == ("checksums",), "metadata only is not enough"
-    assert parse_candidate("xfs").lacking(needs) == ("checksums", "shrink")
-
     with pytest.raises(UsageError) as raised:
         parse_needs("checksum")
     assert raised.value.hint.startswith("Did you mean checksums? Known: checksums, compression,")
-    assert next(iter(suggestions(make_drive("drive-managed")))) == "ext4:noatime,packed_meta_blocks"
-    assert suggestions(make_drive("host-managed")) == {}, "nothing is measured there"
 
 
 @pytest.mark.parametrize(
@@ -166,12 +154,7 @@ def test_options_reach_the_right_program_unsafe_ones_are_not_offered_and_needs_a
         ("ext4:noatime=1", "ext4: the option noatime takes no value.", "noatime alone"),
         ("ext4:commit", "ext4: the option commit needs a value.", "commit=30"),
         ("btrfs:compress=zstd:99", "btrfs: the option compress does not take the value zstd:99.", "compress=zstd:1"),
-        ("ext4:noatime,relatime", "ext4: noatime and relatime can't be combined.", "Leave one"),
-        (
-            "ext4:noatime,commit=9; ext4:commit=9,noatime",
-            "The candidate ext4:noatime,commit=9 was named twice.",
-            "once",
-        ),
+        ("ext4:noatime; ext4:noatime", "The candidate ext4:noatime was named twice.", "once"),
         ("ext4:x\x1b[31m", "ext4 has no option x\\x1b[31m.", "Known:"),
         ("md:raid5", "no filesystem on it", "md:raid5+ext4"),
         ("md:raid0+ext4", "There is no layout", "md:raid10"),
@@ -179,7 +162,7 @@ def test_options_reach_the_right_program_unsafe_ones_are_not_offered_and_needs_a
         ("md:raid1,chunk=64K+ext4", "does not take chunk=64K", "bitmap=VALUE"),
         ("md:raid5+zfs:raidz", "can't lie on md:raid5", "one or the other"),
         ("luks,degraded+ext4", "does not take degraded", "sector=VALUE"),
-        ("md:raid1+luks+ext4", "luks+ext4 can't lie on md:raid1", "one or the other"),
+        ("md:raid5+ext4:stride=16", "the layout sets this itself", ""),
         ("luks+ext4:aged", "can't be aged", "Leave aged out"),
         ("lusk+ext4", "can't be put on lusk", "Did you mean luks?"),
         ("btrfs:raid1,data=dup", "can't be combined", "Leave one"),
@@ -195,18 +178,9 @@ def test_what_cannot_be_meant_is_refused_with_what_to_type(typed: str, message: 
     assert hint in raised.value.hint
 
 
-@pytest.mark.parametrize("typed", ["ext4:defaults,noatime", "ext4:noatime", "EXT4:noatime,defaults"])
-def test_the_words_of_fstab_mean_the_same(typed: str) -> None:
-    assert [candidate.name for candidate in parse_candidates(f"{typed}; ntfs3; xfs:defaults")] == [
-        "ext4:noatime",
-        "ntfs",
-        "xfs",
-    ]
-
-
 @pytest.mark.parametrize(
     ("typed", "known"),
-    [("inode64", "inode32"), ("noatime", "atime"), ("async", "sync"), ("journal", "no-journal"), ("quota", "noquota")],
+    [("inode64", "inode32"), ("noatime", "atime"), ("journal", "no-journal")],
 )
 def test_the_opposite_of_what_was_typed_is_not_suggested(typed: str, known: str) -> None:
     assert hint(typed, [known]) == f"Known: {known}."
@@ -220,26 +194,15 @@ def test_any_text_is_either_a_candidate_with_a_stable_name_or_refused(text: str)
             assert parse_candidate(candidate.name) == candidate
 
 
-@given(st.data())
-def test_options_in_any_order_mean_the_same(data: st.DataObject) -> None:
-    filesystem = catalogue()[data.draw(st.sampled_from(["ext4", "xfs", "btrfs"]))]
-    tokens = [t for option in filesystem.options for t in option.tokens]
-    chosen = data.draw(st.lists(st.sampled_from(tokens), min_size=1, max_size=4, unique=True))
-    names = set()
-    for order in (chosen, chosen[::-1]):
-        with contextlib.suppress(UsageError):
-            names.add(parse_candidate(f"{filesystem.name}:{','.join(order)}").name)
-    assert len(names) <= 1
-
-
 @pytest.mark.parametrize("smr", ["drive-managed", "host-aware", "cmr", "unknown", "not-a-hard-disk"])
-@pytest.mark.parametrize("kind", ["hdd", "ssd", "nvme", "flash-card", "virtual"])
+@pytest.mark.parametrize("kind", ["hdd", "ssd", "flash-card", "virtual"])
 @pytest.mark.parametrize("bus", ["sata", "usb"])
 def test_suggestions_are_candidates_that_risk_nothing(smr: SmrKind, kind: str, bus: str) -> None:
     names = [*suggestions(make_drive(smr, kind=kind, bus=bus, rotational=kind == "hdd"))]
     candidates = parse_candidates(";".join(names))
     assert [candidate.name for candidate in candidates] == names, "names are canonical"
     assert all(not candidate.unsafe_options for candidate in candidates)
+    assert suggestions(make_drive("host-managed")) == {}, "nothing is measured there"
 
 
 DISKS = ("A", "B", "C", "D")
@@ -284,9 +247,8 @@ def test_a_layout_says_what_it_is_with_sources_and_what_is_advised_asks_before_i
 @pytest.mark.parametrize(
     ("name", "members", "usable", "survives"),
     [
-        ("md:raid1", 3, 100, 2), ("md:raid5", 4, 300, 1), ("md:raid6", 4, 200, 2), ("md:raid6", 6, 400, 2),
-        ("md:raid10", 4, 200, 1), ("zfs:raidz", 3, 200, 1), ("zfs:raidz2", 4, 200, 2), ("zfs:mirror", 6, 300, 1),
-        ("btrfs:raid1", 3, 150, 1), ("btrfs:raid10", 4, 200, 1),
+        ("md:raid1", 3, 100, 2), ("md:raid5", 4, 300, 1), ("md:raid6", 6, 400, 2), ("md:raid10", 4, 200, 1),
+        ("zfs:raidz2", 4, 200, 2), ("zfs:mirror", 6, 300, 1), ("btrfs:raid1", 3, 150, 1),
     ],
 )  # fmt: skip
 def test_room_and_redundancy_follow_from_the_number_of_disks(
@@ -323,21 +285,15 @@ def test_an_array_is_made_of_all_its_disks_or_without_one_and_formatted_with_its
         "--level=5 --raid-devices=4 --chunk=64K --bitmap=internal A B C D",
         "mkfs.ext4 -q -F -E lazy_itable_init=1,lazy_journal_init=0,nodiscard,stride=16,stripe_width=48 /dev/mdN",
     ]
-    assert "stride=128,stripe_width=256 " in planned("md:raid6+ext4")[1], "as the fourth document has it"
     assert "stride=128,stripe_width=256 " in planned("md:raid10+ext4")[1]
     assert "stride" not in planned("md:raid1+ext4")[1], "there are no stripes"
-    assert planned("md:raid10+xfs")[1] == "mkfs.xfs -q -f -K /dev/mdN", "it asks the kernel for them"
     create, mkfs = planned("md:raid6,degraded+ext4")
     assert create.endswith("--raid-devices=4 --chunk=512K --bitmap=internal A B C missing")
     assert "stripe_width=256 " in mkfs, "its stripes are those of the whole"
-    candidate = parse_candidate("md:raid6,degraded+ext4").on(4)
-    assert candidate.array is not None and candidate.array.survives == 1
-    assert candidate.unsafe_options == ("degraded",)
-    one, two, three, four = (f"/dev/disk/by-id/DISK-{number}" for number in (1, 2, 3, 4))
     assert copied("zfs:mirror,atime=off") == [
-        f"zpool create -O atime=off POOL mirror {one} {two} mirror {three} {four}"
+        "zpool create -O atime=off POOL mirror /dev/disk/by-id/DISK-1 /dev/disk/by-id/DISK-2 "
+        "mirror /dev/disk/by-id/DISK-3 /dev/disk/by-id/DISK-4"
     ]
-    assert copied("zfs:raidz2") == [f"zpool create POOL raidz2 {one} {two} {three} {four}"]
     assert planned("btrfs:raid10,noatime") == ["mkfs.btrfs -q -f -K -L LABEL -d raid10 -m raid10 A B C D"]
 
 
@@ -355,7 +311,7 @@ def test_one_disk_is_taken_away_after_the_making(name: str, last: str) -> None:
     assert ("degraded" in planned(name, MOUNTING)[0]) == name.startswith("btrfs")
 
 
-@pytest.mark.parametrize("name", ["ext4", "xfs:noatime", "btrfs", "zfs:atime=off"])
+@pytest.mark.parametrize("name", ["ext4", "btrfs", "zfs:atime=off"])
 def test_what_has_no_layout_lies_on_the_first_disk_alone(name: str) -> None:
     assert planned(name) == planned(name, disks=("A",))
 
@@ -363,12 +319,9 @@ def test_what_has_no_layout_lies_on_the_first_disk_alone(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "members", "why"),
     [
-        ("md:raid5+ext4", 1, "the target is one"), ("md:raid5+ext4", 2, "at least 3"),
-        ("md:raid6+ext4", 3, "at least 4"),
-        ("md:raid10+ext4", 2, "at least 4"), ("md:raid10+ext4", 5, "in pairs"), ("zfs:mirror", 3, "in pairs"),
-        ("zfs:raidz2", 3, "at least 4"), ("btrfs:raid10", 3, "at least 4"),
-        ("luks+ext4", 3, "lies on one device"), ("luks+ext4", 1, ""),
-        ("ext4", 1, ""), ("ext4", 4, ""), ("md:raid5+ext4", 3, ""), ("btrfs:raid1", 3, ""),
+        ("md:raid5+ext4", 1, "the target is one"), ("md:raid5+ext4", 2, "at least 3"), ("md:raid5+ext4", 3, ""),
+        ("md:raid10+ext4", 5, "in pairs"), ("zfs:raidz2", 3, "at least 4"), ("btrfs:raid10", 3, "at least 4"),
+        ("luks+ext4", 3, "lies on one device"), ("luks+ext4", 1, ""), ("ext4", 4, ""),
     ],
 )  # fmt: skip
 def test_too_few_disks_are_refused_and_enough_are_enough(name: str, members: int, why: str) -> None:

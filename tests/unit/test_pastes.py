@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import html
+import itertools
 import json
 import quopri
 import random
-import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -90,16 +89,21 @@ SAVED: dict[str, Callable[[str], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("saved", SAVED)
 @pytest.mark.parametrize("how", WRAPPED)
-def test_wrapped_outputs_are_read_or_said_to_be_damaged(how: str, saved: str) -> None:
-    assert kinds(parse_each(SAVED[saved](WRAPPED[how](TEXT)))) == ["drive-managed"]
-    (reading,) = parse_each(SAVED[saved](WRAPPED[how](JSON)))
-    if how in LINES:
-        assert reading.unread
-        assert "can't be read beyond line" in reading.facts.problem
-    else:
-        assert judge_smr(reading.facts).kind == "drive-managed"
+def test_no_wrapping_changes_a_verdict(how: str) -> None:
+    saved = itertools.cycle(SAVED.values())
+    for name, output in DUMPS.items():
+        if name.endswith(".json") and how in LINES:
+            continue
+        wrapped = next(saved)(WRAPPED[how](output.decode("utf-8", "replace")))
+        assert kinds(parse_each(wrapped)) == kinds(parse_each(output)), name
+
+
+@pytest.mark.parametrize("how", LINES)
+def test_json_that_is_hidden_is_said_to_be_damaged(how: str) -> None:
+    (reading,) = parse_each(WRAPPED[how](JSON).encode())
+    assert reading.unread
+    assert "can't be read beyond line" in reading.facts.problem
 
 
 def test_two_flattened_outputs_stay_two_and_pieces_have_their_lines() -> None:
@@ -133,21 +137,15 @@ SAS = "Vendor:               SEAGATE\nProduct:              ST4000NM0023\n"
         (FIRST + FARM_CALL.replace("sda", "sdb"), ["unknown", "drive-managed"]),
         (FIRST + FARM_CALL.replace("ZFN1", "ZFN2"), ["unknown"]),
         (FAILED + FIRST, ["unknown"]),
-        (FAILED.replace("sda", "sdc") + FIRST, ["unknown", "unknown"]),
         (HEADER + STRAY, ["drive-managed"]),
         (f"{HEADER}Form Fac\n{STRAY}", ["cmr", "drive-managed"]),
         (f"{HEADER}and the other one:\n\n{STRAY}", ["cmr", "drive-managed"]),
-        (f"{HEADER}Rotation Rate:    5400 rpm\n{STRAY}", ["cmr", "drive-managed"]),
-        (f"{HEADER}[...]\n{STRAY}", ["cmr", "drive-managed"]),
         (HEADER + LOGS, ["drive-managed"]),
         (HEADER + LOGS.replace("SMR", "CMR") + LOGS, ["cmr", "drive-managed"]),
-        (HEADER + LOGS.partition("\n")[2].replace(FARM, ""), ["cmr"]),
         (f"{SAS}and the case:\n\nDevice type:          enclosure\n", ["cmr", "not-a-hard-disk"]),
         (JSON.replace("ST8000AS0002-1NA17Z", "HGST HUS726T4TALE6L4") + STRAY, ["cmr", "drive-managed"]),
-        (f"{TITLE}Device Model:     WDC WD20SD\n", ["unknown"]),
         ("Device Model:     WDC WD400SD\n", ["cmr"]),
         (f"{HEADER.replace('VN006-3CW104', 'XX')}ATA Version is:   ATA8-ACS", ["unknown"]),
-        (f"{HEADER.replace('VN006-3CW104', 'XX')}ATA Version is:   ATA8-ACS\n", ["cmr"]),
         (f"Solid State Device, NVMe Version\n{HEADER.replace('ST4000VN006', 'ST8000DM004')}", ["drive-managed"]),
     ],
 )
@@ -200,78 +198,3 @@ def test_text_from_outside_is_harmless() -> None:
         facts = reading.facts
         words = (facts.model, facts.family, facts.problem, *judge_smr(facts).advice)
         assert all(word.isprintable() for word in words)
-
-
-OPPOSITES = {
-    "cmr": {"drive-managed", "host-aware", "host-managed"},
-    "drive-managed": {"cmr", "not-a-hard-disk"},
-    "not-a-hard-disk": {"cmr", "drive-managed", "host-aware", "host-managed"},
-    "unlabelled": set[str](),
-}
-MODELS = {name: " ".join(parse_each(output)[0].facts.model.split()) for name, output in DUMPS.items()}
-HEADED = re.compile(r"=== START OF INFORMATION SECTION|Device Model: |Model Number: |json_format_version\W+:")
-BANNERED = re.compile(r"smartctl \d\.\d \d{4}-\d\d-\d\d r")
-
-
-@dataclass(frozen=True)
-class Pasted:
-    """What a paste holds of a disk."""
-
-    name: str
-    begun: bool = True
-    cut: bool = False
-
-    def is_named(self, model: str) -> bool:
-        mine, model = MODELS[self.name], " ".join(model.rstrip("$`").split())
-        return mine.startswith(model) if self.cut else mine == model
-
-
-def fuzzed(chance: random.Random) -> tuple[bytes, list[Pasted]]:
-    """A paste of one to three disks, each wrapped once or twice and perhaps cut at either end."""
-    disks, texts = list[Pasted](), list[str]()
-    for name in chance.sample(sorted(DUMPS), chance.choice((1, 1, 2, 3))):
-        text = DUMPS[name].decode("utf-8", "replace").strip().replace("/dev/sdb", "/dev/sdj") + "\n"
-        at = chance.choice((chance.randrange(len(text)), chance.randrange(min(len(text), 1200))))
-        cut = chance.choice(("", "", "", "end", "beginning"))
-        text = text[:at] if cut == "end" else text[at:] if cut else text
-        if cut == "beginning" and disks and not HEADED.search(texts[-1]):
-            disks[-1] = replace(disks[-1], begun=False)  # a banner alone, which now stands before another header
-        disks.append(Pasted(name, bool(HEADED.search(text) or BANNERED.search(text)), cut != ""))
-        texts.append(text)
-    ways = chance.sample(sorted(WRAPPED), chance.choice((1, 1, 2)))
-    if {"cells", "each line as code"} & {*ways}:
-        ways = ways[:1]  # nobody quotes what a program has made of an output
-    if LINES.keys() & ways and any(text.startswith("{") for text in texts):
-        disks = [replace(disk, cut=True) for disk in disks]  # JSON is damaged by that
-    for number in range(len(texts)):
-        for way in ways:
-            texts[number] = WRAPPED[way](texts[number].replace("/dev/sdb", f"/dev/sdz{'xyz'[number]}"))
-    talk = chance.choice(("\n", "\n\n", "\nroot@nas:~# \n", "\n---\n\nand the other one:\n\n"))
-    return SAVED[chance.choice(sorted(SAVED))](talk.join((*texts, ""))), disks
-
-
-def tried(seeds: range) -> None:
-    """No disk is called what it is not, and nearly every one that was begun is named or missed in words."""
-    silent = 0
-    for seed in seeds:
-        paste, disks = fuzzed(random.Random(seed))
-        readings = parse_each(paste)
-        for reading, kind in zip(readings, kinds(readings), strict=True):
-            mine = [disk for disk in disks if disk.is_named(reading.facts.model)]
-            right = [kind not in OPPOSITES[TRUTH[disk.name]] for disk in mine]
-            assert any(right) or kind == "unknown", (seed, disks, kind)
-        silent += len(readings) < sum(disk.begun for disk in disks)
-        if not any(disk.cut for disk in disks):
-            named = [disk.is_named(reading.facts.model) for disk, reading in zip(disks, readings, strict=True)]
-            assert all(named), (seed, disks, readings)
-    assert silent <= len(seeds) / 300
-
-
-def test_no_wrapping_loses_or_slanders_a_disk() -> None:
-    tried(range(300))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("first", [10_000, 20_000])
-def test_no_wrapping_loses_or_slanders_a_disk_in_ten_thousand_pastes(first: int) -> None:
-    tried(range(first, first + 10_000))

@@ -118,13 +118,12 @@ async def test_one_that_is_stuck_ends_the_run_at_anothers_turn_unless_it_lets_go
         await used(there)
     with pytest.raises(RunFailed, match="zfs could not be unmounted: its driver does not release it") as caught:
         await used(there, 1)
-    assert "--resume" in caught.value.hint
     assert "cannot export" in caught.value.details
     there = prepared(StuckDisk(), tmp_path)
-    for words in ("zfs could not be unmounted.", "its driver does not release it."):
-        with pytest.raises(CandidateFailed, match=words) as caught:
+    for _ in range(2):
+        with pytest.raises(CandidateFailed) as failed:
             await used(there)
-        assert caught.value.kind == "umount"
+        assert failed.value.kind == "umount"
     disk = StuckDisk()
     there = prepared(disk, tmp_path)
     with pytest.raises(CandidateFailed):

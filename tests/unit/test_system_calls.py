@@ -11,7 +11,6 @@ import asyncio
 import os
 import re
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -199,14 +198,3 @@ def test_an_installation_syncs_each_file_before_it_has_its_name(places: tuple[Pa
     paths = dict.fromkeys(path for _, path in placed)
     assert len(paths) == 110
     assert placed == [(kind, path) for path in paths for kind in ("fsync", "rename")]
-
-
-def test_a_call_more_or_another_flag_is_seen(tmp_path: Path) -> None:
-    program = "import os; d = os.open('a', os.O_WRONLY | os.O_CREAT{0}); os.write(d, b'x' * 10); {1}os.rename('a', 'b')"
-    seen = [
-        calls_of((sys.executable, "-c", program.format(flag, sync)), tmp_path)
-        for flag, sync in (("", ""), (" | os.O_SYNC", ""), ("", "os.fsync(d); "))
-    ]
-    assert seen[0] == [("open", "a", "O_WRONLY|O_CREAT", "0777"), ("write", "a", "10"), ("rename", "a", "b")]
-    assert seen[1][0] == ("open", "a", "O_WRONLY|O_CREAT|O_SYNC", "0777")
-    assert seen[2][2] == ("fsync", "a")
