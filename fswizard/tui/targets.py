@@ -68,7 +68,7 @@ def image_target(key: str, place: Place | FswizardError | None, recipe: Recipe, 
         words = _("A scratch image in {directory}, removed afterwards: nothing is lost.", directory=place.directory)
         target = replace(target, meaning=text(words))
         short = short and f"{short} {_('`←` makes the image smaller, `d` names another directory.')}"
-    if place.remark or place.drive != disk:
+    if place.remark or (disk and place.drive != disk):
         other = place.drive or place.directory
         warning = _("It goes onto {other}, so {other} is tested, not {disk}", other=other, disk=disk)
         on_other = f"! {p_('scratch image', 'image on {device}', device=other)} "

@@ -351,3 +351,24 @@ async def test_a_wrong_password_leads_back_to_the_review(monkeypatch: pytest.Mon
         assert not machine.sessions
         await pilot.press("enter")
         await measures(pilot, machine)
+
+
+async def test_a_low_terminal_shows_what_to_type_and_what_was_wrong() -> None:
+    async with at_review(FakeMachine(drives=(NEW, SSD))).run_test(size=(60, 15)) as pilot:
+        await shows(pilot, f"type its serial number {NEW.serial}")
+        await typed(pilot, "wrong")
+        await pilot.press("enter")
+        await shows(pilot, "✗ 'wrong' is not the serial number")
+
+
+async def test_the_next_disk_has_its_own_targets_where_a_directory_was_named_before() -> None:
+    async with app("drive", FakeMachine(drives=(ARCHIVE, NEW, OLD)), drive=NEW).run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("d", *"/mnt/archive", "enter")
+        await settled(pilot)
+        await to_the_targets(pilot, DEVICE + NEW.stable_name)
+        await pilot.press("shift+tab", "down")
+        await settled(pilot)
+        assert drives_of(pilot).key == OLD.name
+        assert target(pilot) == "default"
+        assert DEVICE + NEW.stable_name not in targets_of(pilot).keys

@@ -6,12 +6,16 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+from textual import events
 from textual.widgets import Input
 
 from fswizard.model.plan import Plan
 from fswizard.tui.backend import Place
 from fswizard.tui.screens.locations import LocationsScreen, on_one_disk
 from fswizard.tui.screens.result import ResultScreen
+from fswizard.tui.widgets.options import Options
+from fswizard.tui.widgets.table import Table
 from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, SSD, FakeMachine, FakeSession, app
 from tests.tui.driving import TIMEOUT_S, at_step, footer, keys_of, screen_text, settled, shows, until, wizard
 
@@ -298,3 +302,35 @@ async def test_a_run_that_was_started_is_shown_although_escape_came_before_it_be
         await at_step(pilot, "run")
         wizard(pilot).leave_now()
         await until(pilot, lambda: machine.sessions[0].left, "clean-up")
+
+
+@pytest.mark.parametrize("step", ["purpose", "drive"])
+async def test_enter_takes_what_the_keys_typed_before_it_chose(step: str) -> None:
+    async with app(step).run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        rows = pilot.app.screen.query_one("#purposes" if step == "purpose" else "#drives")
+        assert isinstance(rows, (Options, Table))
+        rows.highlight(rows.keys[0])
+        await pilot.pause()
+        for key in ("down", "enter"):  # at once, as a slow connection delivers them
+            pilot.app.post_message(events.Key(key, None))
+        await at_step(pilot, "drive" if step == "purpose" else "filesystems")
+        choices = wizard(pilot).choices
+        assert rows.keys[1] == (choices.purpose if step == "purpose" else choices.drive and choices.drive.name)
+
+
+async def test_a_low_terminal_shows_why_enter_does_not_go_on() -> None:
+    async with app("filesystems", candidates=()).run_test(size=(60, 15)) as pilot:
+        await settled(pilot)
+        wizard(pilot).choose(candidates=())
+        await pilot.press("enter")
+        await shows(pilot, "Tick at least one candidate")
+
+
+async def test_without_disks_a_directory_that_is_named_is_measured_in() -> None:
+    async with app("drive", FakeMachine(drives=()), drive=None).run_test(size=SIZE) as pilot:
+        await shows(pilot, "No disks found")
+        await pilot.press("d", *"/mnt/archive", "enter")
+        await shows(pilot, "A scratch image in /mnt/archive, removed afterwards: nothing is lost.")
+        await pilot.press("enter")
+        await at_step(pilot, "filesystems")

@@ -546,3 +546,16 @@ async def test_a_volume_is_ticked_among_the_options_and_brings_its_own() -> None
         await pilot.press("enter")
         await at_step(pilot, "filesystems")
         assert wizard(pilot).choices.candidates == ("ext4", "xfs", "luks+ext4:noatime")
+
+
+async def test_the_size_that_an_image_was_given_is_kept_with_the_disk() -> None:
+    async with app("drive", drive=None).run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        for key in ("left", "right", "right", "right"):
+            await pilot.press(key)
+        recipe = wizard(pilot).choices.recipe
+        assert recipe is not None
+        assert recipe.image_bytes != RECIPES[0].on(ARCHIVE).image_bytes
+        await pilot.press("enter")
+        await at_step(pilot, "filesystems")
+        assert wizard(pilot).choices.member_bytes == recipe.image_bytes

@@ -97,19 +97,20 @@ class WizardScreen(Screen[ScreenResultType]):
         if self.display or not isinstance(event, events.Mount):
             await super().on_event(event)
 
-    def say(self, *pieces: Piece) -> None:
-        """Replace what stands in the line for messages."""
+    def say(self, *pieces: Piece, problem: bool = False) -> None:
+        """Replace what stands in the line for messages; low terminals show it only where it is a `problem`."""
         for line in self.query(self.MESSAGE).results(Static):  # none where the screen is about to go
             line.update(text(*pieces))
+            line.set_class(problem, "-problem")
 
     def refuse(self, words: str) -> None:
         """Say why not; keys stand between backticks."""
-        self.say(("✗ ", "bold $text-error"), keyed(words))
+        self.say(("✗ ", "bold $text-error"), keyed(words), problem=True)
 
     def show_error(self, error: FswizardError) -> None:
         """Say what went wrong, and what can be done."""
         hint = _(error.hint_without_switches)
-        self.say(("✗ ", "bold $text-error"), (_(error.message), "$text-error"), f" {hint}".rstrip())
+        self.say(("✗ ", "bold $text-error"), (_(error.message), "$text-error"), f" {hint}".rstrip(), problem=True)
 
     def call_in_app(self, function: Callable[..., object], *arguments: Any) -> None:
         """From a thread: call `function` in the wizard's own thread, unless this screen has gone or the wizard ends.
@@ -187,7 +188,7 @@ class StepScreen(WizardScreen[None]):
     problem: FswizardError | None = None
     """Why it cannot go on as it is chosen."""
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "forward", N_("next"), priority=True),
+        Binding("enter", "forward", N_("next")),
         Binding("escape", "back", N_("back")),
         Binding("f1", "app.explain", N_("help")),
         *SCROLL,

@@ -160,8 +160,8 @@ class DriveScreen(BoxScreen):
     def _show_disk(self) -> None:
         if self.drives.key != self._disk:
             self._disk, self._target = self.drives.key, NOTHING
-            if self._wanted != "several" and not self.choices.directory:
-                self._wanted = ""
+            if self._wanted != "several":
+                self._wanted = "default" if self.choices.directory else ""
         facts = self._facts
         drive = facts.drive if facts else None
         self.query_one(PartitionBar).drive = drive

@@ -44,7 +44,7 @@ class ExportScreen(Window[None], WithBox[None]):
     LOOK = "full"
     BOX, LIST = "#file", "#kinds"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "copy", N_("copy"), priority=True),
+        Binding("enter", "copy", N_("copy")),
         Binding("s", "save", N_("save to a file")),
         Binding("e", "english", N_("in English")),
         *SCROLL,

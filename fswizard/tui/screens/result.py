@@ -71,7 +71,7 @@ class ResultScreen(StepScreen):
         "h opens earlier results, l the log of the run that has just ended."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "forward", N_("share"), priority=True),
+        Binding("enter", "forward", N_("share")),
         Binding("enter", "back", N_("done")),
         *SCROLL,
         Binding("left", "weigh(-1)", N_("change"), show=False),

@@ -87,9 +87,9 @@ class ReviewScreen(StepScreen):
         "start if anything has changed."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "forward", N_("start"), priority=True),
-        Binding("enter", "show('run')", N_("to the run"), priority=True),
-        Binding("enter", "show('result')", N_("result"), priority=True),
+        Binding("enter", "forward", N_("start")),
+        Binding("enter", "show('run')", N_("to the run")),
+        Binding("enter", "show('result')", N_("result")),
         Binding("n", "new_run", N_("new run")),
         *SCROLL,
     ]

@@ -37,6 +37,13 @@ class TickBox(Checkbox, inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("space", "toggle_button", N_("tick"), key_display="space")]
 
 
+class FieldBox(TextBox):
+    """One of several boxes: Enter is a key of the screen."""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return action != "submit"
+
+
 class SetUpScreen(Window[None]):
     """Which disk, and how it is called. Disks are looked at only now, as that may wake them."""
 
@@ -51,7 +58,7 @@ class SetUpScreen(Window[None]):
         "A partition table lets other programs and systems see that the disk is in use."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "review", N_("review it"), priority=True),
+        Binding("enter", "review", N_("review it")),
         Binding("tab", "app.focus_next", N_("next field")),
         Binding("escape", "dismiss", N_("back")),
     ]
@@ -90,7 +97,7 @@ class SetUpScreen(Window[None]):
         )
         with Horizontal(id="texts"):
             for name, title, value in texts:
-                box = TextBox(value=value, id=name, max_length=200)
+                box = FieldBox(value=value, id=name, max_length=200)
                 box.border_title = title
                 yield box
 
@@ -178,7 +185,11 @@ class SetUpScreen(Window[None]):
             self._gone = ""
             self._check()
             return
-        self._make_plan(lambda plan: self.wizard.push_screen(SetUpReview(plan)), group="review")
+        self._make_plan(self._show_review, group="review")
+
+    def _show_review(self, plan: SetUpPlan) -> None:
+        if self.is_current:  # else Enter was pressed twice
+            self.wizard.push_screen(SetUpReview(plan))
 
     @on(DataTable.RowSelected, "#spare")
     async def _clicked(self) -> None:
