@@ -83,6 +83,15 @@ def _rounds(text: str) -> tuple[int, int]:
     return int(match[1]), int(match[2] or match[1])
 
 
+def _seed(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError as error:
+        raise UsageError(
+            _("The seed '{text}' isn't a whole number.", text=text), _("Write one, such as --seed 7.")
+        ) from error
+
+
 class Run(Command):
     """Measure, and print a report. Progress goes to stderr."""
 
@@ -100,7 +109,7 @@ class Run(Command):
         "--write-budget", _reads(_budget, NO_LIMIT), argname="SIZE",
         help=_("end the run before it writes more than this: 50G, or none"),
     )  # fmt: skip
-    seed = cli.SwitchAttr("--seed", _reads(int), argname="N", help=_("repeat the order of an earlier run"))
+    seed = cli.SwitchAttr("--seed", _reads(_seed), argname="N", help=_("repeat the order of an earlier run"))
     memory_limit = cli.SwitchAttr(
         "--memory-limit", _reads(_memory_limit, NO_LIMIT), argname="SIZE",
         help=_("memory limit for measured programs, page cache included (a quarter of their data); or none"),

@@ -23,10 +23,10 @@ class Doing:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far the workload is; each one replaces the one before."""
+    """How far a program of the workload is; each one replaces the one before."""
 
     fraction: float | None
-    """Of the whole workload, its preparation included; None where nobody can know."""
+    """Done share of the program that runs now; None where nobody can know."""
     rate: float | None = None
     rate_unit: Literal["B/s", "1/s"] = "B/s"
     latency_s: float | None = None

@@ -20,7 +20,7 @@ from fswizard.model.text import safe_lines
 from fswizard.session.checked import checked
 from fswizard.session.session import Session
 from fswizard.system import commands
-from fswizard.system.files import redirect_to_null
+from fswizard.system.files import redirect_to_null, state_directory
 
 PROGRAM = "from fswizard.session.process import main; main()"
 NAMESPACES = (
@@ -39,6 +39,8 @@ def start(plan: Plan, path: Path, *, resumed: bool = False) -> None:
     """
     argv = (sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}; {PROGRAM}")
     environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    # As whoever follows the run has it: by another HOME than the account's, the orders of a run would be elsewhere.
+    environment["XDG_STATE_HOME"] = os.fspath(state_directory().parent)
     order = {
         "plan": to_json(plan), "path": os.fspath(path.absolute()), "resumed": resumed, "environment": environment,
         "by_root": os.geteuid() == as_root.ROOT,

@@ -39,7 +39,8 @@ def test_a_run_ends_with_a_report_on_stdout_and_a_result_file(recipe: Path, tmp_
     [signal.SIGTERM, *(pytest.param(other, marks=pytest.mark.slow) for other in (signal.SIGINT, signal.SIGHUP))],
 )
 def test_a_signal_ends_the_run_in_good_order(tmp_path: Path, number: signal.Signals) -> None:
-    with tiny_run(tmp_path, "--rounds", "12..12", recipe=TWO_KINDS) as started:
+    elsewhere = {"HOME": str(tmp_path / "home"), "XDG_STATE_HOME": ""}  # another home than the account's
+    with tiny_run(tmp_path, "--rounds", "12..12", recipe=TWO_KINDS, env=elsewhere) as started:
         wait_for(started.file, '"sample":{"round":2')
         started.process.send_signal(number)
         stdout, stderr = started.process.communicate(timeout=LIMIT_S)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
@@ -116,14 +116,18 @@ async def test_progress_is_told_and_grows(tmp_path: Path) -> None:
     recipe = replace(TINY, workloads=(replace(RANDOM_WRITE, job=FioJob("randwrite", 4096, 4 << 20, seconds=0.9)),))
     session = short_session(tmp_path, "ext4", recipe)
     events = await watch(session)
-    state, shares = RunState.of(session.plan), list[float]()
+    state, of_run, of_steps = RunState.of(session.plan), list[float](), defaultdict[tuple[int, bool], list[float]](list)
     for event in events:
         state = state.after(event)
         if isinstance(event, StepProgressed):
-            shares.append(state.run_fraction)
-    assert len(shares) >= 5
-    assert shares == sorted(shares)
-    assert 0.0 < shares[0] < shares[-1] <= 1.0
+            of_run.append(state.run_fraction)
+            if event.fraction is not None:
+                of_steps[event.step, event.preparing].append(event.fraction)
+    assert len(of_run) >= 5
+    # On a busy machine the time that was expected may be over before the first round.
+    assert of_run == sorted(of_run) and 0.0 < of_run[0] <= of_run[-1] <= 1.0
+    longest = max(of_steps.values(), key=len)
+    assert longest == sorted(longest) and 0.0 <= longest[0] < longest[-1] <= 1.0
     assert any(event.rate for event in events if isinstance(event, StepProgressed))
     recorded = {(series.candidate, series.workload) for series in results.load(session.path).throughput_series}
     assert recorded >= {("ext4", "random-write")}

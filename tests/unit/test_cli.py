@@ -49,7 +49,7 @@ def newest(state: Path) -> Path:
 
 
 WRONG = [
-    (("run", "--seed", "x"), "invalid literal for int() with base 10: 'x'."),
+    (("run", "--seed", "x"), "The seed 'x' isn't a whole number."),
     (("frobnicate",), "no subcommand 'frobnicate'"),
     (("run", "--frobnicate"), "Unknown switch --frobnicate."),
     (("run", "quick", "more"), "got ['quick', 'more']"),
