@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -96,10 +97,21 @@ def in_english() -> Iterator[None]:
         _in_english.reset(token)
 
 
-def translations() -> Iterator[str]:
-    """All texts of the language that is spoken; none of English."""
-    catalog: Mapping[object, str] = _translation().__dict__.get("_catalog", {})
-    yield from catalog.values()
+def own_texts() -> frozenset[str]:
+    """Every English sentence of the program that a translation beside it has; empty where none is compiled."""
+    return _texts_in(DIRECTORY)
+
+
+@cache
+def _texts_in(directory: Path) -> frozenset[str]:
+    texts: set[str] = set()
+    for path in directory.glob(f"*/LC_MESSAGES/{DOMAIN}.mo"):
+        with path.open("rb") as file:
+            catalog = gettext.GNUTranslations(file).__dict__["_catalog"]
+        for key in catalog:
+            singular = key[0] if isinstance(key, tuple) else key  # several forms have a key each
+            texts.add(singular.rpartition("\x04")[2])  # what stands before it is the context
+    return frozenset(texts - {""})
 
 
 def _(message: str, **fields: object) -> str:
@@ -142,13 +154,8 @@ def listing(words: Sequence[str]) -> str:
     return _("{words} and {last}", words=joined(words[:-1], p_("between the items of a list", ", ")), last=words[-1])
 
 
-def to_json(message: Message) -> Any:
-    """What a file holds of a message: its English alone, where it has nothing else."""
-    described = _described(message)
-    return described if len(described) > 1 else message.english
-
-
-def _described(message: Message) -> dict[str, Any]:
+def to_json(message: Message) -> dict[str, Any]:
+    """What a file holds of a message: of what it was made."""
     described: dict[str, Any] = {"message": message.english}
     if message.plural:
         described["plural"] = message.plural
@@ -156,7 +163,7 @@ def _described(message: Message) -> dict[str, Any]:
         described["context"] = message.context
     if message.fields:
         described["fields"] = {
-            name: _described(value) if isinstance(value, Message) else value if type(value) is int else str(value)
+            name: to_json(value) if isinstance(value, Message) else value if type(value) is int else str(value)
             for name, value in message.fields.items()
         }
     return described

@@ -9,7 +9,7 @@ from fswizard.advice.answer import make_answer
 from fswizard.advice.choice import choose
 from fswizard.advice.reasons import reasons
 from fswizard.errors import UsageError
-from fswizard.language import _, chosen
+from fswizard.language import _
 from fswizard.model.analysis import Findings
 from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt, Result
@@ -52,7 +52,6 @@ def conclude(
         reasons(choice, summaries, age),
         summaries,
         age,
-        chosen(),
     )
 
 
@@ -66,8 +65,3 @@ def _known(plan: Plan, needs: Sequence[str]) -> tuple[str, ...]:
                 _("Known: {features}.", features=", ".join(sorted(known))),
             )
     return tuple(dict.fromkeys(needs))
-
-
-def again(findings: Findings) -> Findings:
-    """The same findings in the reader's current language."""
-    return findings if findings.language == chosen() else conclude(findings.result)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TextIO
 
 from fswizard import results
-from fswizard.advice import conclude
 from fswizard.advice.words import more_text
 from fswizard.errors import ExitCode
 from fswizard.language import _
@@ -22,9 +21,9 @@ from fswizard.model.result import Outcome
 from fswizard.model.run_state import LogNote, RunState
 from fswizard.model.text import safe, safe_lines
 from fswizard.model.units import duration_text, figure_text, speed_text
-from fswizard.report import render
 from fswizard.report.writes import budget_text
 from fswizard.session import FollowedRun, why_not
+from fswizard.sharing import export
 from fswizard.system.files import redirect_to_null
 
 EXIT_CODES: dict[Outcome, ExitCode] = {
@@ -121,7 +120,7 @@ def ended(path: Path, state: RunState) -> int:
         print(_("To resume it: {command}", command=command), file=sys.stderr)
     problem = state.problem
     if problem is None or any(sample.round for sample in state.result.samples if sample.primary):
-        print(render(conclude(results.load(path)), "text"), flush=True)
+        print(export(results.load(path), "text"), flush=True)
     if problem is not None:
         raise problem
     return EXIT_CODES[state.outcome or "killed"]

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-
 from plumbum import cli
 
 from fswizard import results
-from fswizard.advice import again, conclude
+from fswizard.advice import conclude
 from fswizard.cli.command import Command
 from fswizard.cli.output import deliver
 from fswizard.errors import UsageError
 from fswizard.filesystems import parse_needs
-from fswizard.language import _, in_english
-from fswizard.model.analysis import Findings
-from fswizard.report import FORMATS, find_format, format_of, render
-from fswizard.system.pictures import png
+from fswizard.language import _
+from fswizard.report import FORMATS, find_format, format_of
+from fswizard.sharing import export
 
 
 class Report(Command):
@@ -39,19 +36,9 @@ class Report(Command):
             weights=_weights(self.weights) if self.weights else None,
             needs=parse_needs(self.need) if self.need else None,
         )
-        report = exported(findings, name, identify=self.identify, english=self.english, full=self.full)
+        report = export(findings.result, name, identify=self.identify, english=self.english, full=self.full)
         deliver(report, self.output)
         return 0
-
-
-def exported(
-    findings: Findings, format_name: str, *, identify: bool = False, english: bool = False, full: bool = False
-) -> str | bytes:
-    """A report in that format: bytes where it is a picture."""
-    kind = find_format(format_name)
-    with in_english() if kind.english or english else nullcontext():
-        text = render(again(findings), format_name, identify=identify, full=full)
-    return png(text) if kind.drawn else text
 
 
 def _weights(text: str) -> dict[str, float]:

@@ -33,19 +33,13 @@ from fswizard.system.block_stats import counters, device_under
 from fswizard.system.process import Finished, Process
 from fswizard.system.system_calls import closing
 
-CACHES_KEPT = Doubt(
-    "caches-kept",
-    N_(
-        "Mounted filesystems keep directory entries cached between workloads, so figures for many small "
-        "files are those of a warm cache; a scratch image measures them uncached."
-    ),
+CACHES_KEPT = N_(
+    "Mounted filesystems keep directory entries cached between workloads, so figures for many small "
+    "files are those of a warm cache; a scratch image measures them uncached."
 )
-USED_SPACE = Doubt(
-    "used-space",
-    N_(
-        "These filesystems differ in age, fill and place on their disks, so a difference may come from "
-        "that and not from the filesystem; a scratch image compares on the same blocks."
-    ),
+USED_SPACE = N_(
+    "These filesystems differ in age, fill and place on their disks, so a difference may come from "
+    "that and not from the filesystem; a scratch image compares on the same blocks."
 )
 SHARE_OF_MEMORY = 0.5
 """Maximum share of the available memory for files in memory, as programs need the rest."""
@@ -180,8 +174,8 @@ class PreparedDirectories:
 
 @asynccontextmanager
 async def open_directories(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncIterator[PreparedDirectories]:
-    emitter.doubt(USED_SPACE)
-    emitter.doubt(CACHES_KEPT)
+    emitter.doubt(Doubt("used-space", _(USED_SPACE)))
+    emitter.doubt(Doubt("caches-kept", _(CACHES_KEPT)))
     scratch = journal.make_directory(state_directory())
     needed_bytes = room(workload.job for workload in plan.recipe.workloads)
     with limited(plan.memory_limit_bytes) as limit:

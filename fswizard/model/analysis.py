@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
 
-from fswizard.language import ENGLISH, N_, _
+from fswizard.language import N_, _
 from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_WRITTEN
 from fswizard.model.result import Doubt, Result
 from fswizard.model.units import ratio_text
@@ -316,8 +316,6 @@ class Findings:
     summaries: tuple[Summary, ...] = ()
     age: tuple[Ratio, ...] = ()
     """Ratios of aged to new candidates, overall and by workload; empty if they were not measured in the same run."""
-    language: str = ENGLISH
-    """Language of the sentences. Those of `result` are always English."""
 
     @property
     def baseline(self) -> str:

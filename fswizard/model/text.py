@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import unicodedata
+from collections.abc import Mapping
 from typing import Any
 
 from fswizard.language import _, chosen
@@ -51,15 +53,18 @@ def mid_sentence(title: str) -> str:
 
 
 def harmless(value: Any, key: str = "") -> Any:
-    """JSON or TOML values with all text made safe.
+    """JSON or TOML values, or objects of the model, with all text made safe.
 
     Values of `details` and `output`, which programs printed, may have several lines.
     """
     if isinstance(value, str):
         return safe_lines(value) if key in ("details", "output") else safe(value)
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return {safe(name): harmless(item, name) for name, item in value.items()}
-    return [harmless(item, key) for item in value] if isinstance(value, list) else value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        names = (field.name for field in dataclasses.fields(value))
+        return type(value)(**{name: harmless(getattr(value, name), name) for name in names})
+    return type(value)(harmless(item, key) for item in value) if isinstance(value, (list, tuple)) else value
 
 
 def _harmless(character: str) -> bool:

@@ -7,7 +7,8 @@ Write `fswizard/report/NAME.py` with a function `render(findings: Findings) -> s
 below. The command line, the wizard's list and the tests of every format go through FORMATS. Name it in `README.md`, in
 the table of formats in `fswizard/USAGE.md`, and in `CHANGELOG.md`. `markup.py` is an example.
 
-- What comes in has gone through `privacy.harmless`: its text is one line each, built from what may be said.
+- What comes in has gone through `text.harmless`: its text is one line each. `fswizard.sharing` decides before what may
+  be in it.
 - `content.full` and `content.short` have every sentence and figure as blocks of the kinds in `blocks.py`, in order; a
   format only paints them. What they lack is added there, so that the other formats say it too.
 - `text.paint` paints blocks for a fixed-width font; `axis.Axis` says where a ratio stands. Markup for a forum is one
@@ -33,7 +34,7 @@ from dataclasses import dataclass
 from fswizard.errors import UsageError
 from fswizard.language import N_, _
 from fswizard.model.analysis import Findings
-from fswizard.report.privacy import harmless
+from fswizard.model.text import harmless
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +85,14 @@ def format_of(file_name: str) -> str:
     return max(fitting, key=lambda name: len(FORMATS[name].suffix), default="text")
 
 
-def render(findings: Findings, format_name: str, *, identify: bool = False, full: bool = False) -> str:
+def render(findings: Findings, format_name: str, *, full: bool = False) -> str:
     """The report in one of FORMATS; raises UsageError if there is no such format.
 
-    It contains what may be shared (`model.shareable`), and with `identify` serial number, host name and paths. Formats
-    that have a short form are that, unless `full` asks for the whole report.
+    It contains all that the findings do: what leaves the machine comes from `fswizard.sharing.export`. Formats that
+    have a short form are that, unless `full` asks for the whole report.
     """
     chosen = find_format(format_name)
     painted = getattr(importlib.import_module(chosen.module), chosen.function)
-    findings = harmless(findings, identify=identify)
+    findings = harmless(findings)
     text: str = painted(findings, full=full) if chosen.shortened else painted(findings)
     return text

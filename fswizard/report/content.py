@@ -1,7 +1,6 @@
 """Every sentence and figure of a report, as blocks made from findings.
 
-`full` is the whole report, `short` its dozen lines. Before either leaves the machine, findings go through
-`privacy.harmless`.
+`full` is the whole report, `short` its dozen lines.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def _of_images(plan: Plan) -> Iterator[Doubt]:
     if asking:
         text = _(
             "{candidates}: a scratch image ignores the option discard, so measure its effect on a partition or a disk.",
-            candidates=", ".join(asking),
+            candidates=joined(asking, ", "),
         )
         yield Doubt("discard-on-image", text)
     if len({_disk_under(member.path) for member in members}) < len(members):
@@ -91,7 +91,7 @@ def _of_directories(plan: Plan) -> Iterator[Doubt]:
         text = _(
             "{names}: what is in a tmpfs is lost when the machine crashes or is switched off, and programs get "
             "less memory; there was no memory limit for it.",
-            names=", ".join(in_memory),
+            names=joined(in_memory, ", "),
         )
         yield Doubt("in-memory", text)
 
@@ -127,9 +127,9 @@ def _of_new_filesystems(plan: Plan) -> Iterator[Doubt]:
         filesystem, space_bytes = candidate.filesystem, plan.target.room_bytes(candidate.array)
         driver = availability(filesystem).driver
         if filesystem.doubt:
-            yield Doubt(f"{filesystem.name}-limits", filesystem.doubt)
+            yield Doubt(f"{filesystem.name}-limits", _(filesystem.doubt))
         if driver is not None and driver.doubt:
-            yield Doubt(f"{filesystem.name}-through-{driver.name}".lower(), driver.doubt)
+            yield Doubt(f"{filesystem.name}-through-{driver.name}".lower(), _(driver.doubt))
         if many_files and space_bytes < filesystem.slow_below_bytes:
             text = _(
                 "{candidate} had {space}: {filesystem} is slower with small files below {slow_below}, so measure "

@@ -20,6 +20,7 @@ from fswizard.filesystems import parse_candidates
 from fswizard.filesystems.commands import RUN_NAME
 from fswizard.report import FORMATS, content, render
 from fswizard.session import Choices, make_plan
+from fswizard.sharing import shareable
 from fswizard.system.files import state_directory
 from tests.loop import devices
 from tests.loop.devices import Bench, Case, run, signatures
@@ -89,7 +90,7 @@ def test_layouts_on_scratch_images_are_measured_whole(
     assert figures["ext4", "device_written"] < 2 * figures["ext4", "bytes_written"]
     assert {doubt.code for doubt in result.doubts} >= {"members-on-one-disk"}
     assert not list(tmp_path.glob("fswizard-*")), "the images are removed"
-    findings = conclude(result)
+    findings = conclude(shareable(result))
     for name in FORMATS:
         text = render(findings, name, full=True)
         assert str(tmp_path) not in text
@@ -198,7 +199,7 @@ def test_a_run_over_disks_measures_on_them_and_leaves_them_wiped(recipe: Path, b
     assert result.failures == ()
     assert signatures(*cases) == ""
     for name in FORMATS:
-        assert str(bench.directory) not in render(conclude(result), name, full=True), (
+        assert str(bench.directory) not in render(conclude(shareable(result)), name, full=True), (
             "what was typed to confirm is left out"
         )
 

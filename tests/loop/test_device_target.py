@@ -23,6 +23,7 @@ from fswizard.model.events import CommandFinished, Event
 from fswizard.model.plan import Plan
 from fswizard.report import FORMATS, render
 from fswizard.session.planning import Choices, TargetChoice, make_plan
+from fswizard.sharing import shareable
 from tests.loop.devices import Bench, Case, digest, run, signatures
 from tests.loop.machine_state import assert_nothing_lives, wait_until
 from tests.loop.runs import TINY, at, pause, result_of, session_in, watch
@@ -62,8 +63,9 @@ async def test_the_device_is_measured_with_and_without_a_filesystem_and_left_wip
     assert commands == [(True, 0)]
     assert signatures(case) == ""
     assert "on the device itself" in render(findings, "text", full=True)
+    shared = conclude(shareable(result))
     for name in FORMATS:
-        assert str(case.file) not in render(findings, name, full=True), "what was typed to confirm stays at home"
+        assert str(case.file) not in render(shared, name, full=True), "what was typed to confirm stays at home"
 
 
 def test_the_plan_lists_what_would_be_lost_and_changes_nothing(recipe: Path, bench: Bench) -> None:

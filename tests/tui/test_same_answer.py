@@ -94,9 +94,9 @@ EACH = pytest.mark.parametrize("make", RESULTS.values(), ids=RESULTS)
 
 def said(findings: Findings) -> dict[str, str]:
     """What the wizard and each format for people say, without their markup."""
-    page = re.sub(r"<(?:/[^>]*|[a-z][^>]*)>", " ", render(findings, "html", identify=True))
+    page = re.sub(r"<(?:/[^>]*|[a-z][^>]*)>", " ", render(findings, "html"))
     names = ("text", "markdown", "bbcode")
-    texts = {name: render(findings, name, identify=True, full=True) for name in names}
+    texts = {name: render(findings, name, full=True) for name in names}
     _answer, *details = content.full(findings)
     texts["markdown"] = re.sub(r"\\(.)", r"\1", texts["markdown"])
     wizard = f"{answered(findings)}\n{plain((content.figures(findings), *details))}"
@@ -126,7 +126,7 @@ def test_all_lead_with_the_answer(make: Callable[[], Result]) -> None:
     findings = conclude(make())
     answer = findings.answer
     for name in FORMATS.keys() - {"result"}:  # which is for programs
-        plain = flat(html.unescape(re.sub(r"\\(.)", r"\1", render(findings, name, identify=True))))
+        plain = flat(html.unescape(re.sub(r"\\(.)", r"\1", render(findings, name))))
         figure = FORMATS[name].suffix in (".svg", ".png", ".dark.png")
         if figure:  # it wraps lines, and has the certainty above
             plain = flat(html.unescape(re.sub("<[^>]*>", " ", plain)))

@@ -458,7 +458,7 @@ async def test_a_card_is_saved_as_a_picture_and_not_copied_where_it_can_be_drawn
         screen.kinds.highlight("png")
         await shows(pilot, "rsvg-convert is not installed.")
         assert "save to a file" not in footer(pilot.app)
-        monkeypatch.setattr("fswizard.tui.screens.export.png", lambda svg: b"\x89PNG")
+        monkeypatch.setattr("fswizard.sharing.png", lambda svg: b"\x89PNG")
         await pilot.press("up", "down")
         await shows(pilot, "A picture of 1200×630 pixels")
         assert "save to a file" in footer(pilot.app)

@@ -25,6 +25,7 @@ from fswizard.drives import inventory
 from fswizard.errors import UsageError
 from fswizard.model.events import RatioUpdated
 from fswizard.model.run_state import RunState
+from fswizard.sharing import export
 from fswizard.stats import analyse
 from tests.builders import write_result
 from tests.fakes.command_line import fswizard
@@ -218,7 +219,7 @@ def test_the_newest_result_or_a_named_one_is_reported_in_the_format_of_the_files
 ) -> None:
     done = fswizard("report")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == report.render(conclude(RESULT), "text")
+    assert done.stdout == export(RESULT, "text")
     assert fswizard("report", str(newest)).stdout == fswizard("report", "ST8000AS0002").stdout == done.stdout
     schema = json.loads(Path(report.__file__).with_name("result.schema.json").read_text("utf-8"))
     jsonschema.validate(document(), schema)

@@ -75,7 +75,7 @@ def test_a_sentence_of_a_result_file_is_made_in_the_readers_language(german: Non
     assert read == message == "formatting failed: 12,345 disks; 1.50 GB; {what}"
     assert _(read) == _(message) == "Formatieren misslang: 12.345 Platten; 1,50 GB; {what}"
     assert _(of_file(listing([_("no room"), "XFS", "no room"]))) == "kein Platz, XFS und no room"
-    assert to_json(_("no room")) == "no room"
+    assert to_json(_("no room")) == {"message": "no room"}
 
 
 @pytest.mark.parametrize(

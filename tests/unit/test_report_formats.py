@@ -25,6 +25,7 @@ from fswizard.report import FORMATS, content, format_of, render
 from fswizard.report.fixed_figures import fixed_figures
 from fswizard.report.subject import attempt_command
 from fswizard.report.svg import FOOT, GUTTER, HEIGHT, MARGIN, SHORTEST_BAR, WIDTH
+from fswizard.sharing import export
 from fswizard.stats import summarise
 from fswizard.system.pictures import png
 from tests.builders import make_array_result
@@ -228,7 +229,8 @@ VALIDATOR = jsonschema.Draft202012Validator(json.loads(PATH.read_text("utf-8")))
 def test_json_keeps_to_its_schema_which_is_one_and_made_of_the_types_of_the_document(identify: bool) -> None:
     VALIDATOR.check_schema(VALIDATOR.schema)
     assert PATH.read_text("utf-8") == schema(), "python -m tests.result_schema writes it anew"
-    VALIDATOR.validate(json.loads(render(make_findings(), "json", identify=identify)))
+    document = export(make_findings().result, "json", identify=identify)
+    VALIDATOR.validate(json.loads(document))
 
 
 def test_json_and_csv_have_samples_failures_and_ratios_in_full() -> None:

@@ -15,14 +15,13 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from fswizard import language
-from fswizard.advice import again
 from fswizard.errors import FswizardError, Refused
 from fswizard.language import N_, _
-from fswizard.model.analysis import Findings
+from fswizard.model.result import Result
 from fswizard.model.text import safe, safe_lines
-from fswizard.report import FORMATS, find_format, render
+from fswizard.report import FORMATS
+from fswizard.sharing import export
 from fswizard.system.files import write_new
-from fswizard.system.pictures import png
 from fswizard.tui.drawing import text
 from fswizard.tui.screens.base import SCROLL, TextBox, Window, WithBox
 from fswizard.tui.widgets.options import Options
@@ -58,9 +57,9 @@ class ExportScreen(Window[None], WithBox[None]):
     rendered: reactive[str | bytes | None] = reactive(None, init=False, bindings=True)
     """The report in the highlighted format; None where it is being made, or cannot be."""
 
-    def __init__(self, findings: Findings) -> None:
+    def __init__(self, result: Result) -> None:
         super().__init__()
-        self._findings = findings
+        self._result = result
 
     def body(self) -> ComposeResult:
         with Horizontal(id="sharing"):
@@ -79,8 +78,8 @@ class ExportScreen(Window[None], WithBox[None]):
     def watch_english(self) -> None:
         """Make what is chosen now."""
         self.rendered = None
-        findings, kind, english = self._findings, self.kinds.key, self.english
-        self.ask(lambda: made(findings, kind, english=english), self._show, fails=self._cannot_render)
+        result, kind, english = self._result, self.kinds.key, self.english
+        self.ask(lambda: made(result, kind, english=english), self._show, fails=self._cannot_render)
 
     def _show(self, report: tuple[str | bytes, str]) -> None:
         self.rendered, shown = report
@@ -116,7 +115,7 @@ class ExportScreen(Window[None], WithBox[None]):
             self.say(("✓ ", "bold $text-success"), _("Copied, if your terminal allows it."))
 
     def action_save(self) -> None:
-        started = self._findings.result.environment.started[:10] or "report"
+        started = self._result.environment.started[:10] or "report"
         self.open_box("", str(Path.home() / f"fswizard-{started}{FORMATS[self.kinds.key].suffix}"))
 
     def handle_text(self, typed: str) -> None:
@@ -135,16 +134,13 @@ class ExportScreen(Window[None], WithBox[None]):
         self.say("")
 
 
-def made(findings: Findings, kind: str, *, english: bool) -> tuple[str | bytes, str]:
+def made(result: Result, kind: str, *, english: bool) -> tuple[str | bytes, str]:
     """The report in a format, and what to show of it; Missing where what draws a picture is not installed."""
-    chosen = find_format(kind)
-    with language.in_english() if english or chosen.english else nullcontext():
-        findings = again(findings)
-        report = render(findings, kind, full=kind != SHORT)
-        if kind not in PICTURES:
-            return report, report
-        shown = render(findings, "text")
-    return (png(report) if chosen.drawn else report), f"{_(PICTURE)}\n\n{shown}"
+    report = export(result, kind, english=english, full=kind != SHORT)
+    if isinstance(report, str) and kind not in PICTURES:
+        return report, report
+    with language.in_english() if english else nullcontext():
+        return report, f"{_(PICTURE)}\n\n{export(result, 'text')!s}"
 
 
 def save(path: Path, content: bytes) -> str:

@@ -18,8 +18,8 @@ from fswizard.errors import FswizardError
 from fswizard.language import N_, _, number
 from fswizard.model.analysis import Findings
 from fswizard.model.result import Result
+from fswizard.model.text import harmless
 from fswizard.report import content
-from fswizard.report.privacy import harmless
 from fswizard.tui.choices import next_value, toggled
 from fswizard.tui.drawing import Piece, answer_mark, lines, text
 from fswizard.tui.screens.base import SCROLL, StepScreen
@@ -193,7 +193,7 @@ class ResultScreen(StepScreen):
     def watch_detailed(self) -> None:
         """Show what the answer rests on: the blocks of the export."""
         if self.findings is not None and self.detailed:
-            _answer, *rest = content.full(harmless(self.findings, identify=True))
+            _answer, *rest = content.full(harmless(self.findings))
             self.query_one(Report).show(rest)
 
     # Keys
@@ -235,13 +235,13 @@ class ResultScreen(StepScreen):
 
     def action_copy(self, what: Literal["commands", "post"]) -> None:
         """The commands that carry the answer out, or a short text for a forum."""
-        from fswizard.report import render
+        from fswizard.sharing import export
 
         assert self.findings is not None
         copied = "\n".join(self.findings.answer.commands)
         message = _("The commands are in the clipboard, where the terminal allows it.")
         if what == "post":
-            copied = render(self.findings, POST)
+            copied = str(export(self.findings.result, POST))
             message = _("A post with the command to try it is in the clipboard, where the terminal allows it.")
         self.wizard.copy_to_clipboard(copied)
         self.notify(message)
@@ -282,4 +282,4 @@ class ResultScreen(StepScreen):
         from fswizard.tui.screens.export import ExportScreen
 
         assert self.findings is not None
-        self.wizard.push_screen(ExportScreen(self.findings))
+        self.wizard.push_screen(ExportScreen(self.findings.result))

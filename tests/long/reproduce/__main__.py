@@ -26,9 +26,8 @@ from functools import partial
 from pathlib import Path
 
 from fswizard import results
-from fswizard.advice import conclude
 from fswizard.model.result import Result
-from fswizard.report.privacy import harmless
+from fswizard.sharing import shareable
 from tests.builders import write_result
 from tests.long.reproduce import page
 from tests.long.reproduce.by_hand import BY_HAND
@@ -113,9 +112,14 @@ def _run(name: str, directory: Path) -> Path:
 
 
 def keep(result: Result, path: Path) -> None:
-    """Without what only this machine need know, and without the rates of each second."""
-    findings = harmless(conclude(result), identify=False)
-    write_result(path, replace(findings.result, throughput_series=()))
+    """Without what only this machine need know, and without the rates of each second; names of its recipe stay."""
+    shared = shareable(result)
+    drive = result.plan.drive and replace(result.plan.drive, serial="", stable_name="", partitions=(), uses=())
+    recipe = replace(result.plan.recipe, source=result.plan.recipe.source.rpartition("/")[2])
+    plan = replace(result.plan, drive=drive, target=shared.plan.target, recipe=recipe, losses=())
+    failures = tuple(replace(failure, details="") for failure in result.failures)
+    kept = replace(result, plan=plan, environment=shared.environment, failures=failures, throughput_series=())
+    write_result(path, kept)
     path.chmod(0o644)
     result_of.cache_clear()
     in_their_terms.cache_clear()
