@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-import os
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from fswizard.engines.rsync import RsyncJob
 from fswizard.engines.shared.trees import TreeShape
 from fswizard.engines.sqlite import SqliteJob
 from fswizard.engines.tree import TreeJob
-from fswizard.model.events import Event, RoundDiscarded, RunEnded, SampleTaken, StepFailed, StepSkipped, StepStarted
+from fswizard.model.events import Event, RoundDiscarded, SampleTaken, StepFailed, StepSkipped
 from fswizard.model.metrics import DURATION, IOPS, SYNCS
 from fswizard.model.recipe import Job, Recipe, Workload
 from tests.conftest import NEEDS
@@ -106,46 +106,35 @@ def workloads_of(which: str) -> tuple[Workload, ...]:
 
 
 @dataclass
-class Cell:
-    """What was measured of one workload on one filesystem."""
+class Measured:
+    """What was measured on one filesystem."""
 
-    began_s: float
-    ended_s: float = 0.0
-    figures: dict[str, float] = field(default_factory=dict)
-    primary: list[str] = field(default_factory=list)
-
-
-@dataclass
-class Matrix:
-    cells: dict[tuple[str, str], Cell] = field(default_factory=dict)
-    """By filesystem and workload."""
-    failures: list[str] = field(default_factory=list)
+    figures: dict[str, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
+    """By workload and metric."""
+    primary: list[tuple[str, str]] = field(default_factory=list)
+    """Workloads and the metrics that they are judged by."""
     bare: set[str] = field(default_factory=set)
     """Workloads that were measured without a filesystem."""
-    told: list[str] = field(default_factory=list)
-    """Why something was tried again or given up: what to look at where figures are missing."""
+    troubles: list[Event] = field(default_factory=list)
+    """Where something failed, was skipped or tried again."""
 
     def take(self, event: Event) -> None:
-        if isinstance(event, (StepSkipped, RoundDiscarded, RunEnded)):
-            self.told.append(f"{event}")
-        elif isinstance(event, StepFailed):
-            self.failures.append(f"{event.failure.candidate}, {event.failure.workload}: {event.failure.text}")
-        elif isinstance(event, StepStarted) and event.step.workload and event.step.candidate:
-            self.cells[event.step.candidate, event.step.workload] = Cell(event.at_s)
+        if isinstance(event, (StepFailed, StepSkipped, RoundDiscarded)):
+            self.troubles.append(event)
         elif isinstance(event, SampleTaken) and event.sample.workload:
             sample = event.sample
             if not sample.candidate:
                 self.bare.add(sample.workload)
                 return
-            cell = self.cells[sample.candidate, sample.workload]
-            cell.figures[sample.metric], cell.ended_s = sample.value, event.at_s
-            cell.primary += [sample.metric] if sample.primary else []
+            self.figures[sample.workload][sample.metric] = sample.value
+            if sample.primary:
+                self.primary.append((sample.workload, sample.metric))
 
 
-def measured(filesystem: str, which: str, directory: Path) -> Matrix:
+def measured(filesystem: str, which: str, directory: Path) -> Measured:
     workloads = tuple(replace(workload, seconds=1.0) for workload in workloads_of(which))
     recipe = Recipe("matrix", "Matrix", "For tests.", workloads, IMAGE_BYTES[filesystem], 60.0)
-    found, session = Matrix(), short_session(directory, filesystem, recipe)
+    found, session = Measured(), short_session(directory, filesystem, recipe)
     asyncio.run(watch(session, found.take))
     assert session.error is None, session.error
     return found
@@ -164,45 +153,41 @@ def test_every_workload_of_every_recipe_yields_sane_figures(
     filesystem: str, which: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("fswizard.session.trial.LEAST_BARE_S", 0.01)
-    matrix = measured(filesystem, which, tmp_path)
-    assert matrix.failures == []
+    run = measured(filesystem, which, tmp_path)
+    assert run.troubles == []
     workloads = workloads_of(which)
-    assert {w.name for w in workloads if w.job.runs_bare} <= matrix.bare
+    assert {w.name for w in workloads if w.job.runs_bare} <= run.bare
+    assert sorted(run.primary) == sorted((w.name, w.metric.name) for w in workloads)
     for workload in workloads:
-        cell, where = matrix.cells[filesystem, workload.name], (filesystem, workload.name)
-        figures = cell.figures
+        figures = run.figures[workload.name]
         syncs = isinstance(workload.job, FioJob) and workload.job.synced
-        expected = [metric.name for metric in workload.job.metrics if syncs or metric not in SYNCS]
-        assert [name for name in (*expected, *BESIDE) if name not in figures] == [], (*where, matrix.told)
-        assert cell.primary == [workload.metric.name], where
-        assert figures[workload.metric.name] > 0, where
-        assert all(math.isfinite(value) and value >= 0 for value in figures.values()), where
-        _latencies_are_in_order(figures, where)
-        took_s = cell.ended_s - cell.began_s
-        assert figures["cpu"] <= 1.1 * (os.cpu_count() or 1) * took_s + 0.1, where
-        assert max(figures.get("worst_latency", 0.0), figures.get("worst_stall", 0.0)) <= took_s, where
+        expected = {metric.name for metric in workload.job.metrics if syncs or metric not in SYNCS}
+        assert {*expected, *BESIDE} <= figures.keys(), workload.name
+        assert figures[workload.metric.name] > 0, workload.name
+        assert all(math.isfinite(value) and value >= 0 for value in figures.values()), workload.name
+        _latencies_are_in_order(figures)
         if "returned" in figures:
-            assert 0 < figures["returned"] <= figures["duration"], where
-        assert 0 < figures["used"] <= IMAGE_BYTES[filesystem], where
-        _bytes_are_sane(workload.job, figures, where)
+            assert 0 < figures["returned"] <= figures["duration"], workload.name
+        assert 0 < figures["used"] <= IMAGE_BYTES[filesystem], workload.name
+        _bytes_are_sane(workload.job, figures)
 
 
-def _latencies_are_in_order(figures: dict[str, float], where: Sequence[str]) -> None:
+def _latencies_are_in_order(figures: dict[str, float]) -> None:
     for prefix in {name.removesuffix("median_latency") for name in figures if name.endswith("median_latency")}:
         median, p99, worst = (figures[f"{prefix}{which}_latency"] for which in ("median", "p99", "worst"))
-        assert 0 < median <= p99 <= worst, (*where, prefix)
+        assert 0 < median <= p99 <= worst, prefix
 
 
-def _bytes_are_sane(job: Job, figures: dict[str, float], where: Sequence[str]) -> None:
+def _bytes_are_sane(job: Job, figures: dict[str, float]) -> None:
     written, on_device = figures["bytes_written"], figures["device_written"]
     if writes_each_byte_once(job):
-        assert on_device >= written > 0, where
-        assert figures["used"] >= written, where
+        assert on_device >= written > 0, job
+        assert figures["used"] >= written, job
+        # What the preparation wrote does not count.
+        assert on_device < 1.5 * written or written < 16 * MIB, job
     elif isinstance(job, FioJob) and job.rw in ("read", "randread"):
-        assert written == 0, where
+        assert written == 0, job
     elif isinstance(job, (FioJob, FileServerJob, OverflowJob, SqliteJob)):
-        assert written > 0, where
+        assert written > 0, job
     if isinstance(job, (FioJob, OverflowJob)) and written and job.direct:
-        assert on_device >= 0.99 * written, where
-    if written >= 16 * MIB and writes_each_byte_once(job):
-        assert on_device < 1.5 * written, (*where, "what the preparation wrote does not count")
+        assert on_device >= 0.99 * written, job

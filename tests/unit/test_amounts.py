@@ -55,59 +55,51 @@ PLAN = make_plan(("ext4", "xfs"), WORKLOADS)
 
 @dataclass
 class Baseline:
-    """A prepared target whose baseline takes so long for the least amounts."""
+    """A prepared target on whose baseline the least amounts take these times."""
 
     took_s: dict[str, float]
-    start_s: float = 0.0
-    """Of that, what starting a program takes."""
-    opened: list[str] = field(default_factory=list)
     done: list[tuple[str, int]] = field(default_factory=list)
 
     @asynccontextmanager
     async def open(self, candidate: Any) -> AsyncIterator[Any]:
-        self.opened.append(candidate.name)
+        assert candidate.name == "ext4"
         if not self.took_s:
             raise CandidateFailed("mkfs", "It can't be made.")
         yield None
 
 
-async def found(
-    took_s: dict[str, float], monkeypatch: pytest.MonkeyPatch, plan: Plan = PLAN, start_s: float = 0.0
+async def chosen(
+    took_s: dict[str, float], monkeypatch: pytest.MonkeyPatch, start_s: float = 0.0
 ) -> tuple[Any, Baseline]:
-    baseline, events = Baseline(took_s, start_s), list[Event]()
+    """The amounts chosen, and the baseline; each program takes `start_s` to start."""
+    baseline, events = Baseline(took_s), list[Event]()
 
     async def measured(plan: Plan, workload: Workload, units: int, context: object, emitter: Emitter) -> Amount:
         assert emitter.trial == Trial(0, "ext4"), "so that no figure of it counts"
         baseline.done.append((workload.name, units))
-        start_s = baseline.start_s
         return Amount(units, start_s + (baseline.took_s[workload.name] - start_s) * units / workload.least)
 
     monkeypatch.setattr(amounts, "_measured", measured)
-    return await amounts.choose_amounts(plan, cast(Any, baseline), Emitter(events.append)), baseline
+    return await amounts.choose_amounts(PLAN, cast(Any, baseline), Emitter(events.append)), baseline
 
 
-async def test_what_fits_into_the_box_on_the_baseline_is_done_by_all_at_least_the_least_and_at_most_all(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_amounts_fill_the_box_on_the_baseline_between_the_least_and_all(monkeypatch: pytest.MonkeyPatch) -> None:
     took_s = {"copy": 0.5, "unpack": 0.2, "find": 0.1, "save": 2.0}
-    got, baseline = await found(took_s, monkeypatch)
-    assert baseline.opened == ["ext4"]
+    got, baseline = await chosen(took_s, monkeypatch)
     assert got["copy"] == Amount(24, 1.5)
-    assert got["unpack"].units == got["find"].units == 40, "one tree, and there is no more of it"
+    assert got["unpack"].units == got["find"].units == 40, "one tree, and all of it"
     assert got["save"] == Amount(40, 2.0), "the least takes longer than its box"
     assert got["fsync"] == Amount(24 * 8 // 3 * 2, 8.0), "at the pace of the copy"
     assert baseline.done == [("copy", 8), ("copy", 24), ("unpack", 10), ("find", 20), ("save", 40)]
-    started, _ = await found(took_s, monkeypatch, start_s=0.3)
+    started, _ = await chosen(took_s, monkeypatch, start_s=0.3)
     assert started["copy"].units in (39, 40), "by what more work takes, not by the start of a program"
-    slower, _ = await found({**took_s, "find": 0.8}, monkeypatch)
-    assert slower["unpack"].units == slower["find"].units == 20, "what fits into both boxes"
-    slow, baseline = await found({**took_s, "unpack": 0.6}, monkeypatch)
+    slow, baseline = await chosen({**took_s, "unpack": 0.6}, monkeypatch)
     assert (slow["unpack"], slow["find"]) == (Amount(20, 1.2), Amount(20, 1.2))
     assert ("find", 20) not in baseline.done, "so little fits that the least is done in any case"
-    assert (await found({}, monkeypatch))[0]["copy"].units == 8, "the baseline will fail in its first round, too"
+    assert (await chosen({}, monkeypatch))[0]["copy"].units == 8, "the baseline will fail in its first round, too"
 
 
-def test_the_amounts_are_part_of_the_result_and_of_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_amounts_are_part_of_the_result_and_of_the_state() -> None:
     event = AmountsChosen(5.0, {"copy": Amount(16, 1.4), "save": Amount(40, 2.0), "fsync": Amount(100, 8.0)})
     assert from_json(AmountsChosen, to_json(event)) == event
     result = fold(make_result(plan=PLAN), (event,))
@@ -120,27 +112,23 @@ def test_the_amounts_are_part_of_the_result_and_of_what_is_shown(monkeypatch: py
     assert RunState.of(PLAN).after(event).plan.recipe == result.plan.recipe
 
 
-def test_what_is_to_come_follows_from_the_first_look_and_from_the_amounts() -> None:
+def test_estimates_follow_from_the_amounts_and_from_the_first_rates() -> None:
     plan = replace(make_plan(("ext4", "xfs"), WORKLOADS[:1]), time_limit_s=0.0, minimum_rounds=2, seconds_per_trial=1.0)
-    chosen = AmountsChosen(5.0, {"copy": Amount(16, 3.0)})
-    took = RunState.of(plan).after(chosen)
-    assert took.outlook.most_s == pytest.approx(5 + 4 * (1 + 1.3 * 3.0 + 0.1))
-    assert RunState.of(replace(plan, measured_on="2026-01-02")).after(chosen).plan.seconds_per_trial == 1.0
-    unboxed = replace(WORKLOADS[0], box_s=0.0, seconds=1.0)
+    event = AmountsChosen(5.0, {"copy": Amount(16, 3.0)})
+    assert RunState.of(plan).after(event).outlook.most_s == pytest.approx(5 + 4 * (1 + 1.3 * 3.0 + 0.1))
+    assert RunState.of(replace(plan, measured_on="2026-01-02")).after(event).plan.seconds_per_trial == 1.0
+    made = make_plan(("ext4", "xfs"), (replace(WORKLOADS[0], box_s=0.0, seconds=1.0),))
     drive = make_drive(kind="ssd", model="SSD", rotational=False)
-    made = replace(make_plan(("ext4", "xfs"), (unboxed,)), drive=drive)
     target = replace(made.target, kind="image", size_bytes=4 << 30)
-    usual = estimate(replace(made, target=target, time_limit_s=0.0), ceiling_s=0.0)
+    usual = estimate(replace(made, drive=drive, target=target, time_limit_s=0.0), ceiling_s=0.0)
     assert usual.first_look is not None
     rate = usual.first_look.job.cost.measure_bytes / usual.first_look.job.cost.measure_s
     slower = looked_at(usual, [rate / 4, rate / 4])
     assert slower.seconds_per_trial == pytest.approx(usual.seconds_per_trial + 3 * 1.0)
     assert slower.preparation_s > usual.preparation_s
     assert looked_at(usual, [rate]) == usual
-    state = RunState.of(usual).after(
-        SampleTaken(1.0, Sample(0, "xfs", "copy", "first_look_rate", rate / 4, "B/s", "higher"))
-    )
-    assert state.outlook == expected(slower, looked=True)
+    sample = Sample(0, "xfs", "copy", "first_look_rate", rate / 4, "B/s", "higher")
+    assert RunState.of(usual).after(SampleTaken(1.0, sample)).outlook == expected(slower, looked=True)
 
 
 def test_two_disks_that_did_different_amounts_are_compared_by_what_as_much_takes() -> None:
@@ -174,31 +162,31 @@ class Endless(Engine):
         yield Measured(BYTES_WRITTEN, 1000.0)
 
 
-async def test_one_that_is_far_slower_is_ended_and_its_rate_until_then_counts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("fswizard.engines.shared.programs.POLL_S", 0.01)
+@pytest.fixture
+def context(tmp_path: Path) -> LocalContext:
     for name in ("there", "scratch"):
         (tmp_path / name).mkdir()
-    context = LocalContext(str(tmp_path / "there"), str(tmp_path / "scratch"))
-    told: list[WorkloadEvent] = []
-    await Endless().run(context, told.append, seed=1, cut_s=0.05)
-    figures = {what.metric.name: what.value for what in told if isinstance(what, Measured)}
+    return LocalContext(str(tmp_path / "there"), str(tmp_path / "scratch"))
+
+
+async def test_one_that_is_far_slower_is_ended_and_its_rate_until_then_counts(
+    context: LocalContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fswizard.engines.shared.programs.POLL_S", 0.01)
+    events: list[WorkloadEvent] = []
+    await Endless().run(context, events.append, seed=1, cut_s=0.05)
+    figures = {event.metric.name: event.value for event in events if isinstance(event, Measured)}
     assert figures["share_done"] == 0.25
     assert figures["duration"] >= 4 * 0.05
     assert figures["bytes_written"] == 250, "as the disk counts what was done"
-    assert list((tmp_path / "there").iterdir()) == [], "half a tree is no tree to work on"
-    assert context.remounts == 0
+    assert list(Path(context.directory).iterdir()) == [], "half a tree is no tree to work on"
 
 
-async def test_saves_while_a_large_file_is_written_are_timed_and_the_file_keeps_its_pace(tmp_path: Path) -> None:
-    for name in ("there", "scratch"):
-        (tmp_path / name).mkdir()
-    context = LocalContext(str(tmp_path / "there"), str(tmp_path / "scratch"))
+async def test_saves_while_a_large_file_is_written_are_timed_and_the_file_keeps_its_pace(context: LocalContext) -> None:
     figures = await figures_of(FsyncJob(8 * MIB, 1.0), context)
     assert 0 < figures["fsync_median"] <= figures["fsync_worst"]
     assert figures["bytes_written"] == 8 * MIB + 4096
-    assert (tmp_path / "there/fsync/large").stat().st_size == 8 * MIB
+    assert Path(context.directory, "fsync/large").stat().st_size == 8 * MIB
 
 
 SAVES = 'engine = "sqlite"\nmetric = "duration"\njournal = "wal"\ntransactions = 10'

@@ -5,15 +5,12 @@ from __future__ import annotations
 import io
 import json
 import pwd
-import re
 import shlex
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from fswizard import report, results
@@ -56,7 +53,6 @@ WRONG = [
     (("run", "quick", "more"), "got ['quick', 'more']"),
     (("recipes", "--output", "x"), "missing ['from']"),
     (("run", "--resume", "x", "--seed", "3"), "invalid ['--seed']"),
-    (("run", "--target", "image:lots@/tmp"), "'lots' is not a size"),
     (("run", "--target", "image:4G@/nowhere/at/all"), "/nowhere/at/all is not a directory"),
     (("run", "--target", "image:100000G@/var/tmp"), "free"),
     (("run", "--target", "dir:/nowhere"), "/nowhere is not a directory"),
@@ -64,12 +60,10 @@ WRONG = [
     (("run", "--time", "0s"), "leaves no time to measure"),
     (("run", "--rounds", "many"), "'many' isn't a number of rounds"),
     (("run", "--rounds", "5..3"), "5..3 isn't a range of rounds"),
-    (("run", "--memory-limit", "little"), "'little' is not a size"),
     (("run", "--memory-limit", "1M"), "1 MiB of memory is too little"),
     (("run", "--need", "magic"), "magic"),
     (("run", "--baseline", "ntfs", "--candidates", "ext4; xfs"), "baseline ntfs"),
     (("smr",), "Name something to check"),
-    (("report", "--format", "docx"), "no format 'docx'"),
     (("report", "nothing-like-it"), "no result 'nothing-like-it'"),
     (("report", "/nowhere.jsonl"), "cannot be read"),
     (("report", "--what-if", "speed=0"), "It has: large-files, "),
@@ -79,30 +73,24 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "words"), WRONG, ids=[" ".join(arguments) for arguments, _ in WRONG])
-def test_wrong_usage_is_one_clear_message_with_exit_code_2(
-    newest: Path, arguments: tuple[str, ...], words: str
-) -> None:
+@pytest.mark.parametrize(("arguments", "words"), WRONG)
+@pytest.mark.usefixtures("newest")
+def test_wrong_usage_is_one_clear_message_with_exit_code_2(arguments: tuple[str, ...], words: str) -> None:
     done = fswizard(*arguments)
     assert words in done.stderr
     assert (done.returncode, done.stdout) == (2, "")
     assert "Traceback" not in done.stderr
 
 
-def test_a_process_ends_with_the_code_and_keeps_to_its_streams() -> None:
-    """Costs two starts of Python: what a shell sees needs a process."""
-    wrong = subprocess.run([*PROGRAM, "frobnicate"], capture_output=True, text=True, check=False)
-    assert (wrong.returncode, wrong.stdout) == (2, "")
-    assert "no subcommand 'frobnicate'" in wrong.stderr
-    right = subprocess.run([*PROGRAM, "--version"], capture_output=True, text=True, check=False)
-    assert (right.returncode, right.stderr) == (0, "")
-    assert right.stdout.startswith("fswizard 0.")
+@pytest.mark.parametrize(("argument", "code"), [("frobnicate", 2), ("--version", 0)])
+def test_a_process_ends_with_the_code_and_keeps_to_its_streams(argument: str, code: int) -> None:
+    done = subprocess.run([*PROGRAM, argument], capture_output=True, text=True, check=False)
+    assert (done.returncode, bool(done.stdout), bool(done.stderr)) == (code, code == 0, code == 2)
 
 
-@pytest.mark.parametrize("arguments", ["--version", "recipes"])
-def test_who_has_read_enough_gets_no_complaint(arguments: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_that_closes_the_pipe_early_gets_no_complaint(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
-    with subprocess.Popen([*PROGRAM, arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen([*PROGRAM, "recipes"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None and process.stderr is not None
         process.stdout.close()
         assert process.stderr.read() == b""
@@ -126,28 +114,23 @@ def test_output_that_cannot_be_written_is_one_clear_error(redirected: str, code:
 
 
 def test_a_device_is_refused_with_exit_code_3_and_a_missing_program_with_4(monkeypatch: pytest.MonkeyPatch) -> None:
-    done = fswizard("run", "quick", "--target", "device:/dev/null", "--erase", "X")
-    assert (done.returncode, "isn't a block device" in done.stderr) == (3, True)
+    assert fswizard("run", "quick", "--target", "device:/dev/null", "--erase", "X").returncode == 3
     monkeypatch.setattr("fswizard.session.planning.find", lambda program: None if program == "fio" else program)
     done = fswizard("run", "kdiskmark")
-    assert done.returncode == 4
-    assert all(words in done.stderr for words in ("fio is not installed", "fswizard doctor"))
-    assert "Traceback" not in done.stderr
+    assert (done.returncode, "fswizard doctor" in done.stderr) == (4, True)
 
 
 @pytest.mark.parametrize("subcommand", ["", "drives", "smr", "recipes", "run", "report", "history", "doctor", "clean"])
-def test_help_is_data_and_says_what_there_is(subcommand: str) -> None:
+def test_help_is_data(subcommand: str) -> None:
     done = fswizard(*filter(None, [subcommand]), "--help")
     assert (done.returncode, "Usage" in done.stdout) == (0, True)
-    assert not re.search(r"^ +[A-Z]+:", done.stdout, re.MULTILINE), "an option without a name"
-    assert "--json" in done.stdout or subcommand not in ("drives", "smr")
 
 
 RECORDED = Path(__file__).parents[1] / "recorded" / "smartctl"
 SHINGLED, CONVENTIONAL = RECORDED / "WDC_WD40EFAX-68JH4N1.txt", RECORDED / "TOSHIBA_HDWD120.txt"
 
 
-def test_names_files_and_standard_input_in_one_call_and_for_people_it_fits_the_screen() -> None:
+def test_names_files_and_standard_input_in_one_call() -> None:
     done = fswizard("smr", "--json", "WD80EFAX", str(SHINGLED), "-", stdin=SHINGLED.read_bytes())
     assert done.returncode == 0, done.stderr
     documents = json.loads(done.stdout)
@@ -156,62 +139,47 @@ def test_names_files_and_standard_input_in_one_call_and_for_people_it_fits_the_s
     for item in documents:
         assert set(item) == {"source", "model", "problem", "verdict", "confidence", "evidence", "advice"}
         assert all(set(piece) == {"code", "says", "strength", "text"} for piece in item["evidence"])
-    done = fswizard("smr", "ST8000AS0002", str(SHINGLED))
-    assert "SMR, drive-managed (strong evidence)" in done.stdout
-    assert max(len(line) for line in done.stdout.splitlines() if "/" not in line) <= 80
-    assert "https://www.usenix.org/conference/fast15/technical-sessions/presentation/aghayev" in done.stdout
+    assert "SMR, drive-managed (strong evidence)" in fswizard("smr", "ST8000AS0002").stdout
 
 
-def test_what_cannot_be_read_or_is_something_else_is_said(tmp_path: Path) -> None:
-    done = fswizard("smr", "--json", str(tmp_path / "absent.txt"), str(tmp_path), str(SHINGLED))
+def test_files_that_cannot_be_read_are_errors_and_the_others_are_judged(tmp_path: Path) -> None:
+    done = fswizard("smr", "--json", str(tmp_path / "absent.txt"), str(tmp_path), "/dev/null", str(SHINGLED))
     assert done.returncode == 2
-    assert "absent.txt" in done.stderr
-    assert "Is a directory" in done.stderr
+    assert all(words in done.stderr for words in ("absent.txt", "Is a directory", "character device"))
     assert "Traceback" not in done.stderr
     assert [item["verdict"] for item in json.loads(done.stdout)] == ["drive-managed"]
+
+
+def test_output_of_something_else_or_in_part_is_reported(tmp_path: Path) -> None:
     other = tmp_path / "notes.txt"
     other.write_bytes(b"\x1b[2J nothing about disks \xff")
     done = fswizard("smr", "--json", str(other))
-    (told,) = json.loads(done.stdout)
-    assert told["verdict"] == "unknown"
-    assert "isn't output of smartctl" in told["problem"]
-    assert told["problem"] in done.stderr
-    assert done.returncode == 1, "nothing could be read"
+    (document,) = json.loads(done.stdout)
+    assert (document["verdict"], done.returncode) == ("unknown", 1)
+    assert document["problem"] in done.stderr
     other.write_bytes(SHINGLED.read_bytes() + b'\n{"json_format_version": [1, 0], "model_name": "ST1')
     done = fswizard("smr", str(other))
-    assert done.returncode == 5, "a part could not be read"
-    assert "SMR, drive-managed" in done.stdout
+    assert (done.returncode, "SMR, drive-managed" in done.stdout) == (5, True)
     assert "can't be read beyond line" in done.stderr
-    done = fswizard("smr", "/dev/null")
-    assert (done.returncode, "character device" in done.stderr) == (2, True)
 
 
-def test_many_files_and_every_disk_in_one_are_told_in_order(tmp_path: Path) -> None:
-    files = [tmp_path / f"{number}.txt" for number in range(100)]
-    for number, file in enumerate(files):
-        file.write_bytes((SHINGLED if number % 2 else CONVENTIONAL).read_bytes())
-    documents = json.loads(fswizard("smr", "--json", *map(str, files)).stdout)
-    assert [item["source"] for item in documents] == list(map(str, files))
-    assert [item["verdict"] for item in documents] == ["cmr", "drive-managed"] * 50
+def test_many_files_and_every_disk_in_one_are_judged_in_order(tmp_path: Path) -> None:
     both = tmp_path / "all.txt"
     both.write_bytes(SHINGLED.read_bytes() + CONVENTIONAL.read_bytes())
-    told = [(item["source"], item["verdict"]) for item in json.loads(fswizard("smr", "--json", str(both)).stdout)]
-    assert told == [(str(both), "drive-managed"), (f"{both} (2)", "cmr")]
+    files = [both, *([SHINGLED, CONVENTIONAL] * 20)]
+    documents = json.loads(fswizard("smr", "--json", *map(str, files)).stdout)
+    assert [item["source"] for item in documents[:3]] == [str(both), f"{both} (2)", str(SHINGLED)]
+    assert [item["verdict"] for item in documents] == ["drive-managed", "cmr"] * 21
 
 
 def test_drives_are_listed_as_json_and_for_people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = inventory(machine("laptop", tmp_path))
     monkeypatch.setattr(drives, "inventory", lambda: found)
     monkeypatch.setattr(drives, "details_each", lambda drives, **_: iter(drives))
-    done = fswizard("drives", "--json")
-    assert done.returncode == 0, done.stderr
-    documents = json.loads(done.stdout)
+    documents = json.loads(fswizard("drives", "--json").stdout)
     assert [drive["name"] for drive in documents] == ["nvme0n1", "mmcblk0", "zram0"]
-    for drive in documents:
-        assert {"verdict", "confidence", "evidence", "advice"} == set(drive["smr"])
-    listing = fswizard("drives")
-    assert listing.returncode == 0
-    assert "nvme0n1  Samsung SSD 990 PRO 2TB  2.00 TB  NVMe SSD (nvme)" in listing.stdout
+    assert {"verdict", "confidence", "evidence", "advice"} == set(documents[0]["smr"])
+    assert "nvme0n1  Samsung SSD 990 PRO 2TB  2.00 TB  NVMe SSD (nvme)" in fswizard("drives").stdout
 
 
 def test_the_newest_result_or_a_named_one_is_reported_in_the_format_of_the_files_ending(
@@ -221,25 +189,12 @@ def test_the_newest_result_or_a_named_one_is_reported_in_the_format_of_the_files
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == export(RESULT, "text")
     assert fswizard("report", str(newest)).stdout == fswizard("report", "ST8000AS0002").stdout == done.stdout
-    schema = json.loads(Path(report.__file__).with_name("result.schema.json").read_text("utf-8"))
-    jsonschema.validate(document(), schema)
-    compared = [ratio for ratio in document()["ratios"] if ratio["verdict"] != "failed"]
-    assert all(ratio["low"] <= ratio["ratio"] <= ratio["high"] for ratio in compared)
-    assert compared
     page = tmp_path / "page.html"
     assert fswizard("report", "--output", str(page)).returncode == 0
     written = page.read_text("utf-8")
     assert written.startswith("<!DOCTYPE html>")
     again = fswizard("report", "--output", str(page), "--format", "text")
-    assert (again.returncode, page.read_text("utf-8")) == (2, written)
-    assert "exists already" in again.stderr
-
-
-@pytest.mark.rsvg
-def test_a_card_is_written_as_a_picture(newest: Path, tmp_path: Path) -> None:
-    picture = tmp_path / "card.dark.png"
-    assert fswizard("report", "--output", str(picture)).returncode == 0
-    assert picture.read_bytes().startswith(b"\x89PNG\r\n")
+    assert (again.returncode, page.read_text("utf-8")) == (2, written), "it exists already"
 
 
 def test_a_pipe_gets_a_picture_as_it_is_and_no_terminal_one(
@@ -248,9 +203,8 @@ def test_a_pipe_gets_a_picture_as_it_is_and_no_terminal_one(
     deliver(b"\x89PNG\r\n", None)
     assert capsysbinary.readouterr().out == b"\x89PNG\r\n"
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    with pytest.raises(UsageError, match="A terminal shows no PNG") as caught:
+    with pytest.raises(UsageError, match="A terminal shows no PNG"):
         deliver(b"\x89PNG", None)
-    assert "> result.png" in caught.value.hint
 
 
 def document(*arguments: str) -> dict[str, Any]:
@@ -260,18 +214,13 @@ def document(*arguments: str) -> dict[str, Any]:
 
 def test_weights_needs_names_and_ascii_are_as_asked_for(newest: Path) -> None:
     deleting = document("--what-if", "large-files=0, random-append=0")
-    overall = {ratio["candidate"]: ratio["ratio"] for ratio in deleting["overall"]}
     assert document()["answer"]["choice"][0] == "xfs"
-    assert overall["xfs"] == pytest.approx(1.25 / 1.76, rel=1e-3)
     assert deleting["answer"]["choice"][0] != "xfs" and "xfs" in deleting["answer"]["behind"]
     assert document("--what-if", "large-files=0, random=0") == deleting, "or tests by how their names begin"
     assert document("--need", "checksums")["answer"]["choice"] == ["btrfs:noatime"]
     assert "annes-box" not in json.dumps(document())
     assert "annes-box" in json.dumps(document("--identify"))
-    done = fswizard("report", encoding="ascii")
-    assert done.stdout.isascii()
-    assert "+ faster" in done.stdout
-    assert "How it was measured" not in done.stdout
+    assert "System" not in fswizard("report").stdout
     assert "System" in fswizard("report", "--full").stdout
 
 
@@ -294,19 +243,12 @@ def test_who_has_no_home_directory_is_told_so(monkeypatch: pytest.MonkeyPatch) -
 def test_the_history_lists_answers_and_is_searched(newest: Path) -> None:
     lines = fswizard("history").stdout.splitlines()
     assert lines[:2] == ["ST8000AS0002-1NA17Z", f"  {newest.stem}"]
-    assert conclude(RESULT).answer.verdict in " ".join(" ".join(lines).split()) and "3 rounds, 7 min" in lines[-1]
+    assert conclude(RESULT).answer.verdict in " ".join(" ".join(lines).split())
     assert newest.stem in fswizard("history", "st8000", "2026-01", "quick", "btrfs").stdout
-    done = fswizard("history", "WD40")
-    assert (done.stdout, done.stderr) == ("", "No result matches WD40.\n")
+    assert fswizard("history", "WD40").stdout == ""
 
 
-def test_nobody_is_ahead_who_was_measured_alone_and_the_standing_is_told_in_words(state: Path) -> None:
-    plan = replace(RESULT.plan, candidates=RESULT.plan.candidates[:1])
-    names = {candidate.name for candidate in plan.candidates}
-    samples = tuple(sample for sample in RESULT.samples if sample.candidate in names)
-    alone = replace(RESULT, plan=plan, samples=samples, failures=())
-    write_result(results.new_path(plan), alone, analyse(alone))
-    assert fswizard("history").stdout.splitlines()[2] == "      only ext4 was measured"
+def test_the_standing_is_printed_after_a_round() -> None:
     stream = io.StringIO()
     Narration(stream).show(RatioUpdated(1.0, analyse(RESULT)), RunState.of(RESULT.plan))
     assert stream.getvalue().startswith("after round 3: ▲ xfs 11 % faster; ")

@@ -14,7 +14,7 @@ import pytest
 from fswizard import language
 from fswizard.language import _, joined, listing, n_, number, p_
 from fswizard.model.codec import from_json, to_json
-from fswizard.model.units import binary_size_text, count_text, duration_text, size_text, speed_text
+from fswizard.model.units import binary_size_text, duration_text, size_text
 from tests.fakes.translation import catalog_of, known
 
 TRANSLATED = {
@@ -40,19 +40,16 @@ def german(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_plural_forms_and_numbers_are_those_of_the_language(german: None) -> None:
-    assert [n_("{count} disk", "{count} disks", count) for count in (1, 2, 12345)] == [
-        "1 Platte", "2 Platten", "12.345 Platten",
-    ]  # fmt: skip
+    assert [n_("{count} disk", "{count} disks", count) for count in (1, 12345)] == ["1 Platte", "12.345 Platten"]
     assert number("1,234.5") == "1.234,5"
 
 
 def test_figures_for_people_are_written_as_in_the_language_and_those_for_programs_are_not(german: None) -> None:
-    assert [size_text(2_147_483_648), count_text(1160.0)] == ["2,15 GB", "1.160"]
-    assert [speed_text(1.11), duration_text(6000)] == ["11 % schneller", "1 Std. 40 Min."]
-    assert [binary_size_text(1536 << 20), binary_size_text(1500)] == ["1536M", "1500"]
+    assert [size_text(2_147_483_648), duration_text(6000)] == ["2,15 GB", "1 Std. 40 Min."]
+    assert binary_size_text(1536 << 20) == "1536M"
 
 
-def test_what_has_no_translation_is_shown_in_english(german: None) -> None:
+def test_what_has_no_translation_is_in_english(german: None) -> None:
     assert _("It has {share} free.", share="3 %") == "It has 3 % free."
     assert n_("{count} round", "{count} rounds", 2) == "2 rounds"
     assert p_("of a door", "open") == "open"
@@ -98,12 +95,6 @@ def test_fields_of_a_message_are_not_formatted() -> None:
     assert from_json(str, {"message": template, "fields": {"a": 1}}) == "{a.__class__} {a!r} {0} {b} 1"
 
 
-def test_english_is_left_as_it_is() -> None:
-    assert number("1,234.5") == "1,234.5"
-    assert listing(["ext4", "XFS", "Btrfs"]) == "ext4, XFS and Btrfs"
-    assert listing([]) == ""
-
-
 @pytest.mark.parametrize(
     ("variables", "code"),
     [
@@ -131,31 +122,21 @@ FIELD = re.compile(r"(?<!\{)\{(\w*)\}(?!\})")
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: "/".join(path.parts[-2:]))
-def test_every_sentence_is_a_literal_and_is_given_its_fields(path: Path) -> None:
+def test_every_sentence_is_a_literal_and_has_its_fields(path: Path) -> None:
     """Babel finds literals alone, and a field that is missing would only be noticed by who reads the sentence."""
-    faults = []
     for call in ast.walk(ast.parse(path.read_text("utf-8"))):
-        match call:
-            case ast.Call(func=ast.Name(id="_"), args=[ast.Constant(value=str(text))], keywords=given):
-                needed, known = set(FIELD.findall(text)), {each.arg for each in given}
-            case ast.Call(func=ast.Name(id="p_"), args=[ast.Constant(), ast.Constant(value=str(text))], keywords=given):
-                needed, known = set(FIELD.findall(text)), {each.arg for each in given}
-            case ast.Call(
-                func=ast.Name(id="n_"),
-                args=[ast.Constant(value=str(one)), ast.Constant(value=str(text)), _, *_],
-                keywords=given,
-            ):
-                needed = set(FIELD.findall(one)) | set(FIELD.findall(text))
-                known = {"count", *(each.arg for each in given)}
-                needed.add("count")
-            case ast.Call(func=ast.Name(id="_" | "n_" | "p_" | "N_"), args=[ast.JoinedStr() | ast.BinOp(), *_]):
-                faults.append(f"line {call.lineno}: not a literal")
-                continue
-            case _:
-                continue
-        if known and None not in known and needed != known:  # without fields, whoever styles it fills them in
-            faults.append(f"line {call.lineno}: {text!r} has {sorted(needed)} and is given {sorted(map(str, known))}")
-    assert not faults, "\n".join(faults)
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+            continue
+        if call.func.id not in ("_", "N_", "n_", "p_"):
+            continue
+        assert not isinstance(call.args[0], (ast.JoinedStr, ast.BinOp)), f"line {call.lineno}"
+        texts = [str(each.value) for each in call.args if isinstance(each, ast.Constant)]
+        fields, keywords = set(FIELD.findall(" ".join(texts))), {each.arg for each in call.keywords}
+        if call.func.id == "n_":
+            fields.add("count")
+            keywords.add("count")
+        if texts and keywords and None not in keywords:  # without fields, whoever styles it fills them in
+            assert fields == keywords, f"line {call.lineno}"
 
 
 def test_what_others_read_is_english_for_its_own_thread_alone(german: None) -> None:

@@ -46,8 +46,8 @@ def two_workloads(
     return make_result(plan=make_plan(tuple(write), workloads), samples=samples)
 
 
-def failed(number: int, candidate: str, workload: str = "write", text: str = "It failed.") -> Failure:
-    return Failure(number, candidate, workload, "EIO", text)
+def failed(number: int, candidate: str, workload: str = "write") -> Failure:
+    return Failure(number, candidate, workload, "EIO", "It failed.")
 
 
 def noisy(rounds: int, deviation: float, *levels: float, seed: int = 1) -> dict[str, list[float]]:
@@ -103,11 +103,10 @@ def test_two_candidates_by_hand() -> None:
 def test_a_pair_noisier_than_the_rest_has_more_of_its_own_noise() -> None:
     table = {"a": {1: 0.1, 2: -0.1, 3: 0.0}, "b": {1: 0.0, 2: 0.01, 3: -0.01}, "c": {1: 0.01, 2: 0.0, 3: 0.01}}
     loud, calm = contrasts(table, [("a", "b"), ("b", "c")])
-    own = [0.01, 0.0001, 0.0001 / 3]
-    pool = sum(own) / 3
-    assert loud.between == pytest.approx((4 * pool + 2 * (own[0] + own[1]) / 2) / 6)
+    variances = [0.01, 0.0001, 0.0001 / 3]
+    pool = sum(variances) / 3
+    assert loud.between == pytest.approx((4 * pool + 2 * (variances[0] + variances[1]) / 2) / 6)
     assert calm.between == pytest.approx(pool) and loud.within > calm.within
-    assert loud.candidates == calm.candidates == 3
 
 
 def test_what_a_round_has_in_common_is_left_out_of_one_form() -> None:
@@ -161,10 +160,9 @@ def test_rounds_that_not_all_went_through_do_not_count() -> None:
     figures = {"ext4": (100.0, 101.0, 99.0, 100.0), "xfs": (110.0, 111.0, 109.0, 900.0), "btrfs": (50.0, 51.0, 50.0)}
     done = analyse(make_result(figures, finished_rounds=3))
     assert done == analyse(make_result({name: row[:3] for name, row in figures.items()}, finished_rounds=3))
-    assert done.rounds == 3
-    figures = {"ext4": (100.0, 100.0, 100.0, 100.0), "xfs": (110.0, 9000.0, 110.0, 110.0)}
-    analysis = analyse(make_result(figures, discarded_rounds=(2,)))
-    assert (the(analysis, "xfs").ratio, the(analysis, "xfs").rounds) == (pytest.approx(1.1), 3)
+    figures = {"ext4": (100.0,) * 4, "xfs": (110.0, 9000.0, 110.0, 110.0)}
+    xfs = the(analyse(make_result(figures, discarded_rounds=(2,))), "xfs")
+    assert (xfs.ratio, xfs.rounds) == (pytest.approx(1.1), 3)
     write, delete = {"ext4": (100.0,) * 4, "xfs": (120.0,) * 4}, {"ext4": (10.0,) * 4, "xfs": (10.0,) * 3}
     analysis = analyse(two_workloads(write, delete))
     assert (the(analysis, "xfs", "write").rounds, the(analysis, "xfs").rounds) == (4, 3)
@@ -180,16 +178,9 @@ def test_one_round_and_no_round_prove_nothing() -> None:
     analysis = analyse(make_result({"ext4": (100.0,), "xfs": (900.0,)}))
     assert [(r.low, r.high, r.verdict) for r in analysis.overall] == [(None, None, "open")] * 2
     assert analysis.leaders == ("xfs", "ext4")
-    analysis = analyse(make_result({"ext4": (), "xfs": ()}))
-    assert (analysis.overall, analysis.leaders, analysis.rounds) == ((), ("ext4", "xfs"), 0)
-    analysis = analyse(make_result({"ext4": (100.0, 101.0, 99.0)}))
-    assert (analysis.overall, analysis.leaders, analysis.rounds) == ((), ("ext4",), 3)
-
-
-def test_two_rounds_can_put_out_who_is_far_behind() -> None:
-    analysis = analyse(make_result({"ext4": (100.0, 103.0), "xfs": (110.0, 104.0), "btrfs": (42.0, 48.0)}))
-    assert analysis.dropped == ("btrfs",)
-    assert set(decide(analysis, make_plan(("ext4", "xfs", "btrfs"))).survivors) == {"ext4", "xfs"}
+    for figures in ({"ext4": (), "xfs": ()}, {"ext4": (100.0, 101.0, 99.0)}):
+        analysis = analyse(make_result(figures))
+        assert (analysis.overall, analysis.leaders) == ((), tuple(figures))
 
 
 def test_who_is_out_stays_out_when_one_fails_that_was_measured_beside_him() -> None:
@@ -233,24 +224,21 @@ def test_the_overall_ratio_is_the_weighted_geometric_mean_of_the_workloads(
     assert the(analysis, "xfs").ratio == pytest.approx(overall)
 
 
-def test_best_first_then_failures_and_the_baseline_or_who_takes_its_place_at_one() -> None:
+def test_the_best_comes_first_and_the_baseline_or_its_substitute_is_at_one() -> None:
     analysis = analyse(make_result({"ext4": (100.0,) * 3, "btrfs": (50.0,) * 3, "xfs": (200.0,) * 3}))
     assert [r.candidate for r in analysis.overall] == ["xfs", "ext4", "btrfs"]
-    own = the(analysis, "ext4")
-    assert (own.ratio, own.low, own.high, own.verdict) == (1.0, 1.0, 1.0, "alike")
-    assert {r.candidate: r.verdict for r in analysis.standing} == {"xfs": "faster", "ext4": "behind", "btrfs": "slower"}
+    baseline = the(analysis, "ext4")
+    assert (baseline.ratio, baseline.low, baseline.high, baseline.verdict) == (1.0, 1.0, 1.0, "alike")
+    assert [r.verdict for r in analysis.standing] == ["faster", "behind", "slower"]
     assert (analysis.leaders, analysis.dropped) == (("xfs",), ("ext4", "btrfs"))
     analysis = analyse(run({"ext4": (100.0,), "btrfs": (50.0,) * 3, "xfs": (100.0,) * 3}, failed(1, "ext4")))
-    assert {r.baseline for r in analysis.overall} == {"xfs"}
-    assert the(analysis, "btrfs", "write").baseline == "xfs"
+    assert {r.baseline for r in (*analysis.overall, the(analysis, "btrfs", "write"))} == {"xfs"}
 
 
 def test_who_failed_is_compared_no_more_and_makes_no_pair() -> None:
     figures = {"ext4": (100.0, 101.0, 99.0), "btrfs": (300.0,), "xfs": (104.0, 105.0, 106.0)}
-    analysis = analyse(run(figures, failed(1, "btrfs", text="The volume was full.")))
-    ratio = the(analysis, "btrfs")
-    assert (ratio.verdict, ratio.text, ratio.low) == ("failed", "The volume was full.", None)
-    assert the(analysis, "btrfs", "write").verdict == "failed"
+    analysis = analyse(run(figures, failed(1, "btrfs")))
+    assert the(analysis, "btrfs").verdict == the(analysis, "btrfs", "write").verdict == "failed"
     assert "btrfs" not in analysis.leaders + analysis.dropped
     two = analyse(run({name: figures[name] for name in ("ext4", "xfs")}))
     assert the(analysis, "xfs") == the(two, "xfs") and analysis.pairs == two.pairs
@@ -260,14 +248,12 @@ def test_who_failed_is_compared_no_more_and_makes_no_pair() -> None:
 
 
 def test_failures_of_every_workload_of_one_without_weight_and_in_a_discarded_round() -> None:
-    result = two_workloads({"ext4": (1.0,), "xfs": ()}, {"ext4": (1.0,), "xfs": ()})
-    result = replace(result, failures=(failed(1, "xfs", workload=""),))
-    assert {r.workload for r in analyse(result).by_workload if r.verdict == "failed"} == {"write", "delete"}
     write, delete = {"ext4": (100.0,) * 3, "xfs": (120.0,) * 3}, {"ext4": (1.0,) * 3, "xfs": (1.0,) * 2}
+    result = replace(two_workloads(write, delete), failures=(failed(1, "xfs", workload=""),))
+    assert {r.workload for r in analyse(result).by_workload if r.verdict == "failed"} == {"write", "delete"}
     analysis = analyse(replace(two_workloads(write, delete, (1, 0)), failures=(failed(3, "xfs", "delete"),)))
     assert (the(analysis, "xfs").verdict, the(analysis, "xfs", "delete").verdict) == ("faster", "failed")
-    result = run({"ext4": (100.0,) * 3, "xfs": (120.0,) * 3}, failed(4, "xfs"), discarded_rounds=(4,))
-    assert the(analyse(result), "xfs").verdict == "faster"
+    assert the(analyse(run(write, failed(4, "xfs"), discarded_rounds=(4,))), "xfs").verdict == "faster"
 
 
 @given(results(), st.randoms(use_true_random=False), st.floats(0.001, 1000))
@@ -283,13 +269,11 @@ def test_neither_the_order_of_samples_nor_their_unit_matters(result: Result, rng
 
 @given(results())
 def test_swapping_the_baseline_inverts_the_ratio_which_lies_within_its_interval(result: Result) -> None:
-    swapped = replace(result, plan=replace(result.plan, baseline="xfs"))
-    one, other = the(analyse(result), "xfs"), the(analyse(swapped), "ext4")
-    assert one.ratio * other.ratio == pytest.approx(1)
-    if one.low is not None and other.high is not None:
-        assert one.low * other.high == pytest.approx(1)
-    assert {one.verdict, other.verdict} in ({"faster", "slower"}, {"alike"}, {"open"})
     analysis = analyse(result)
+    swapped = replace(result, plan=replace(result.plan, baseline="xfs"))
+    one, other = the(analysis, "xfs"), the(analyse(swapped), "ext4")
+    assert one.ratio * other.ratio == pytest.approx(1)
+    assert {one.verdict, other.verdict} in ({"faster", "slower"}, {"alike"}, {"open"})
     for ratio in (*analysis.overall, *analysis.by_workload, *analysis.pairs):
         assert ratio.low is None or ratio.high is None or ratio.low <= ratio.ratio <= ratio.high
     assert sorted(analysis.leaders + analysis.dropped) == sorted(c.name for c in result.plan.candidates)
@@ -329,7 +313,9 @@ def test_a_lead_that_one_test_makes_depends_on_it_and_beats_nobody() -> None:
         ({"search": 1.5, "save": 1.05}, (1.0, 1.05, 0.95, 1.0), "open"),
     ],
 )
-def test_what_is_left_without_the_test_is_told(leads: Mapping[str, float], noise: Sequence[float], rest: str) -> None:
+def test_a_dependence_has_the_verdict_of_the_other_tests(
+    leads: Mapping[str, float], noise: Sequence[float], rest: str
+) -> None:
     (dependence,) = analyse(leads_at(leads, noise)).dependences
     assert (dependence.tests, dependence.rest.verdict) == (("search",), rest)
 
@@ -358,7 +344,6 @@ DECISIONS: dict[str, tuple[Result, Decision]] = {
         leads_at({"search": 3.2, "copy": 1.0, "save": 1.0}), Decision(("xfs", "ext4"))),
     "the greatest number of rounds ends even an open race": (
         run(LOUD, plan=make_plan(maximum_rounds=4)), Decision(("xfs", "ext4"), "rounds")),
-    "one round less does not": (run(LOUD, plan=make_plan(maximum_rounds=5)), Decision(("xfs", "ext4"))),
     "a candidate alone is not done before its minimum": (run({"ext4": (100.0,)}), Decision(("ext4",))),
     "a candidate alone gets its minimum": (run({"ext4": (100.0,) * 3}), Decision(("ext4",), "alone")),
     "when everybody failed there is nothing to go on with": (
@@ -396,12 +381,6 @@ def test_marks_need_more_evidence_the_more_tests_there_are_and_clear_ones_help_o
     assert marks(4, 9) == ["faster", "open"]
     assert set(marks(4, *[9] * 1000)) == {"open"}
     assert marks(*[4] * 1000) == ["faster"] * 1000
-
-
-def test_marks_follow_from_the_intervals_that_are_shown() -> None:
-    for ratio in analyse(leads_at({"search": 1.6, "copy": 1.3, "save": 1.02}, (1.0, 1.1, 0.95, 1.0))).by_workload:
-        assert ratio.low and ratio.high
-        assert (ratio.verdict == "faster") is (ratio.low > 1)
 
 
 # Aged candidates

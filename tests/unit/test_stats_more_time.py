@@ -63,12 +63,6 @@ def test_as_many_rounds_again_at_most_and_no_more_than_the_run_may_have() -> Non
     assert more_time(measured(5, 0.3, maximum_rounds=5), NAMES[:2], 30.0) is None
 
 
-def test_where_intervals_are_narrow_and_still_open_as_many_rounds_again_are_offered() -> None:
-    figures = {"ext4": (97.0, 103.0, 96.0, 104.0, 99.0, 101.0), "xfs": (110.0, 104.0, 107.0, 102.0, 111.0, 106.0)}
-    made = offered(make_result(figures))
-    assert made.rounds == 6 and made.bound < ALIKE - 1
-
-
 @pytest.mark.parametrize(
     ("result", "candidates"),
     [

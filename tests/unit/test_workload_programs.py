@@ -22,14 +22,13 @@ import psutil
 import pytest
 
 from fswizard import engines
-from fswizard.engines import WorkloadDisturbed, WorkloadFailed, sqlite
+from fswizard.engines import WorkloadDisturbed, WorkloadFailed
 from fswizard.engines.backup import BackupJob
 from fswizard.engines.fileserver import FileServerJob
 from fswizard.engines.fio import FioJob
 from fswizard.engines.overflow import OverflowJob
 from fswizard.engines.rsync import RsyncJob
 from fswizard.engines.shared import tree_worker
-from fswizard.engines.shared.engine import making
 from fswizard.engines.shared.fileserver_worker import BUCKETS_IN_OCTAVE, summary
 from fswizard.engines.shared.programs import failure, succeed, watch
 from fswizard.engines.shared.trees import LEFT_BY_COMPRESSION, TreeShape, shipped_shapes
@@ -100,11 +99,7 @@ def test_of_what_is_generated_as_much_is_left_by_compression_as_is_stated(shape:
         assert left / len(content) == pytest.approx(LEFT_BY_COMPRESSION, abs=0.03)
 
 
-def test_sizes_of_files_and_percentiles_of_latencies_are_distributed_as_stated() -> None:
-    small = [size for _, size, _ in tree_worker.Tree("small-files", 3000, 12 * MIB).entries]
-    mixed = [size for _, size, _ in tree_worker.Tree("mixed", 3000, 350 * MIB).entries]
-    assert max(small) < 40 * statistics.median(small)
-    assert max(mixed) > 300 * statistics.median(mixed)
+def test_percentiles_of_latencies_are_those_of_the_buckets() -> None:
     latencies = [1000 * 1.001**i for i in range(10_000)]
     buckets = Counter(int(math.log2(latency) * BUCKETS_IN_OCTAVE) for latency in latencies)
     figures = summary(int(sum(latencies)), int(latencies[-1]), buckets)
@@ -118,7 +113,6 @@ def test_sizes_of_files_and_percentiles_of_latencies_are_distributed_as_stated()
     [
         (TreeJob("untar", "source", 8000, 80 * MIB), 80, 3, {"files": 300, "total_bytes": 3 * MIB}),
         (TreeJob("install", "mixed", 600, 30 * MIB), 30, 2, {"files": 40, "total_bytes": 2 * MIB}),
-        (TreeJob("start", "mixed", 600, 30 * MIB), 30, 2, {"files": 40, "total_bytes": 2 * MIB}),
         (TreeJob("copy-onto", "video", 1, 512 * MIB), 64, 5, {"total_bytes": 40 * MIB}),
         (TreeJob("read-back", "photos", 48, 768 * MIB), 96, 10, {"files": 5, "total_bytes": 80 * MIB}),
         (TreeJob("find", "mail", 40, MIB), 1, 7, {}),
@@ -131,12 +125,8 @@ def test_work_is_scaled_by_its_units_and_never_enlarged(
     assert job.units == units
     assert job.scaled(asked) == replace(job, **scaled)
     assert job.scaled(units) == job.scaled(2 * units) == job
-
-
-def test_what_has_a_duration_or_is_the_users_own_tree_is_not_scaled() -> None:
     own = TreeJob("copy", "own", 100, MIB, TreeShape((0, 900), (0.9, 0.4), 2, (2, 20), (0, 1)))
-    others = (JOBS[name] for name in ("fio", "fileserver", "overflow", "backup", "rsync"))
-    assert {job.units for job in (own, replace(COPY, fill_percent=50), *others)} == {None}
+    assert own.units is JOBS["fio"].units is None
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -155,31 +145,24 @@ async def test_the_file_server_keeps_its_shares_and_writes_what_does_not_compres
     loops = measured["create_count"]
     assert loops > 100
     assert measured["close_count"] == pytest.approx(3 * loops, abs=10)
-    assert measured["open_count"] == pytest.approx(2 * loops, abs=10)
     assert measured["bytes_written"] == pytest.approx(loops * (20_000 + 1000), rel=0.2)
     files = contents(Path(context.directory))
     content = b"".join(files[name] for name in sorted(files))
-    assert len(files) == pytest.approx(48, abs=3) and len(content) > MIB // 2
+    assert len(files) == pytest.approx(48, abs=3)
     # Pieces of the same 2 MiB of noise meet by chance, each time elsewhere; a stretch that came again would halve it.
     assert len(zlib.compress(content)) > 0.9 * len(content)
 
 
 @pytest.mark.fio
-async def test_workloads_that_name_the_same_size_share_the_file_unless_it_is_only_allocated(
-    context: LocalContext,
-) -> None:
+async def test_workloads_of_the_same_size_share_the_file_unless_it_is_only_allocated(context: LocalContext) -> None:
     for rw in ("randwrite", "randread"):
         await figures_of(FioJob(rw, 4096, 8 * MIB, seconds=0.2, direct=False), context)
     assert [process._argv[0] for process in context.started] == ["fio"] * 3
-    assert context.remounts == 2
-    allocated = FioJob("randwrite", 4096, 8 * MIB, seconds=0.1, allocated=True)
-    assert (await figures_of(allocated, context))["bytes_written"] > 0
+    await figures_of(FioJob("randwrite", 4096, 8 * MIB, seconds=0.1, allocated=True), context)
     assert sorted(path.name for path in Path(context.directory).iterdir()) == ["fio-8M", "fio-8M-allocated"]
 
 
-async def test_a_copy_is_made_afresh_each_time_true_with_nothing_done_beside_it_and_deleted(
-    context: LocalContext,
-) -> None:
+async def test_a_copy_is_true_made_anew_each_time_and_deleted(context: LocalContext) -> None:
     await figures_of(COPY, context)
     source = Path(context.directory, f"small-files-200-{MIB}")
     assert contents(source) == contents(Path(f"{source}-copy"))
@@ -188,42 +171,26 @@ async def test_a_copy_is_made_afresh_each_time_true_with_nothing_done_beside_it_
     await figures_of(COPY, context)
     programs = [Path(process._argv[0]).name for process in context.started]
     assert programs == ["python3", "cp", "sync", "rm", "sync", "cp", "sync", "rm", "cp", "sync"]
-    other = replace(context, directory=f"{context.directory}/other", laid_out=set())
-    Path(other.directory).mkdir()
-    assert (await figures_of(replace(COPY, operation="delete"), other))["duration"] > 0, "of a copy of its own"
-    assert [path.name for path in Path(other.directory).iterdir()] == [source.name]
 
 
-async def test_mail_is_delivered_whole_each_message_once_into_its_folder_and_leaves_nothing_behind(
-    context: LocalContext,
-) -> None:
-    measured = await figures_of(TreeJob("deliver", "mailboxes", 90, MIB), context)
-    assert measured["returned"] > 0
+async def test_mail_is_delivered_whole_each_message_once_into_its_folder(context: LocalContext) -> None:
+    await figures_of(TreeJob("deliver", "mailboxes", 90, MIB), context)
     messages = [path for path in Path(context.directory).rglob("*") if path.is_file()]
     assert {(path.parent.name, path.stat().st_nlink) for path in messages} == {("new", 1)}
     assert (len(messages), sum(path.stat().st_size for path in messages)) == (90, MIB)
     folders = {path.parent.parent for path in messages}
     assert len(folders) > 1
-    assert all((folder / part).is_dir() for folder in folders for part in ("tmp", "cur"))
+    assert all((folder / "tmp").is_dir() and (folder / "cur").is_dir() for folder in folders)
 
 
-async def test_what_was_copied_onto_the_disk_is_read_back_one_file_or_several(context: LocalContext) -> None:
-    onto = TreeJob("copy-onto", "photos", 6, MIB)
-    await figures_of(onto, context)
-    measured = await figures_of(replace(onto, operation="read-back"), context)
-    assert measured["bytes_written"] == 0 < measured["returned"]
-    assert context.started[-2]._argv[-2:] == (f"{context.directory}/photos-6-{MIB}-onto", "7")
-    await figures_of(TreeJob("read-back", "video", 1, MIB), context)
-    assert context.started[-2]._argv[0] == "cp"
-
-
-async def test_what_could_not_be_made_whole_is_taken_away(context: LocalContext) -> None:
-    with pytest.raises(WorkloadFailed):
-        async with making(context, f"{context.directory}/part"):
-            await succeed(context, ("mkdir", "part"), limit_s=60)
-            await succeed(context, ("false",), limit_s=60)
-    assert list(Path(context.directory).iterdir()) == []
-    assert context.laid_out == set()
+@pytest.mark.parametrize(
+    ("job", "program"),
+    [(TreeJob("read-back", "photos", 6, MIB), "python3"), (TreeJob("read-back", "video", 1, MIB), "cp")],
+)
+async def test_what_was_copied_onto_the_disk_is_read_back(job: Job, program: str, context: LocalContext) -> None:
+    measured = await figures_of(job, context)
+    assert measured["bytes_written"] == 0
+    assert Path(context.started[-2]._argv[0]).name == program
 
 
 @pytest.mark.parametrize(
@@ -232,6 +199,7 @@ async def test_what_could_not_be_made_whole_is_taken_away(context: LocalContext)
         pytest.param(FioJob("randwrite", 4096, 16 * MIB, seconds=0.5, direct=False), marks=pytest.mark.fio, id="fio"),
         pytest.param(TreeJob("copy", "small-files", 1500, 6 * MIB), id="tree"),
         pytest.param(FileServerJob(3, 60, 20_000, 1000, 0.7), id="fileserver"),
+        pytest.param(SqliteJob("wal", 3000), marks=pytest.mark.sqlite3, id="sqlite"),
     ],
 )
 async def test_progress_of_each_program_goes_forward_and_has_a_rate(
@@ -251,25 +219,12 @@ async def test_progress_of_each_program_goes_forward_and_has_a_rate(
     assert all(each == sorted(each) and each[-1] <= 1 for each in fractions)
 
 
-def test_sqlite_is_as_far_as_its_place_in_the_statements(tmp_path: Path) -> None:
-    (script := tmp_path / "statements.sql").write_bytes(bytes(1000))
-    share_read = sqlite.share_read(str(script))
-    assert share_read(os.getpid()) == 0
-    with script.open("rb", buffering=0) as file:
-        file.read(250)
-        assert share_read(os.getpid()) == 0.25
-
-
-SMALL = TreeJob("read", "small-files", 200, 8 * MIB)
-
-
 @pytest.mark.parametrize(
     "job",
     [
-        *(replace(COPY, operation=operation) for operation in ("copy", "copy-onto", "tar", "untar", "find")),
-        *(replace(SMALL, operation=operation) for operation in ("read", "read-back", "deliver")),
-        pytest.param(replace(COPY, operation="install"), marks=pytest.mark.dpkg),
-        pytest.param(replace(SMALL, operation="start"), marks=pytest.mark.dpkg),
+        *(TreeJob(operation, "small-files", 200, MIB) for operation in ("copy", "tar", "untar", "find")),
+        *(TreeJob(operation, "small-files", 200, 8 * MIB) for operation in ("read", "deliver")),
+        pytest.param(TreeJob("start", "small-files", 200, 8 * MIB), marks=pytest.mark.dpkg),
         pytest.param(RsyncJob("onto", "mixed", 60, 4 * MIB), marks=pytest.mark.rsync),
     ],
     ids=lambda job: getattr(job, "operation", "rsync"),
@@ -309,7 +264,6 @@ async def test_a_program_that_takes_too_long_is_killed_also_where_its_output_is_
     ("stderr", "error", "kind", "reason"),
     [
         (b"cp: error writing 'x': No space left on device", 0, "ENOSPC", "No space left on device"),
-        (b"rm: cannot remove 'x': Read-only file system", 0, "EROFS", "Read-only file system"),
         (b"sync: error syncing '.': Input/output error", 0, "EIO", "Input/output error"),
         (b"tar: x.tar: Wrote only 4096 of 10240 bytes", 0, "ENOSPC", "No space left on device"),
         (b"Error: near line 9: database or disk is full (13)", 0, "ENOSPC", "No space left on device"),
@@ -360,23 +314,21 @@ def child(pid: int) -> int:
 
 
 @pytest.mark.parametrize(
-    ("work", "command", "whose"),
+    ("work", "command", "victim"),
     [
         (succeed, "sleep 1000; true", int),
         (succeed, "sleep 1000; true", child),
-        (listen, "sleep 1000; true", int),
-        (listen, "sleep 1000; true", child),
         (listen, "sleep 1000 & while sleep 0.1; do echo; done", child),
     ],
 )
 async def test_a_program_that_is_stopped_or_waits_for_one_is_ended_at_once(
-    work: Callable[..., Coroutine[Any, Any, object]], command: str, whose: Callable[[int], int], context: LocalContext
+    work: Callable[..., Coroutine[Any, Any, object]], command: str, victim: Callable[[int], int], context: LocalContext
 ) -> None:
     task = asyncio.create_task(work(context, ("sh", "-c", command), limit_s=600))
     await asyncio.to_thread(wait_until, lambda: context.started, 60, "it has begun")
     pid = context.started[0].pid
     await asyncio.to_thread(child, pid)
-    os.kill(whose(pid), signal.SIGSTOP)
+    os.kill(victim(pid), signal.SIGSTOP)
     with pytest.raises(WorkloadDisturbed) as caught:
         await task
     assert (caught.value.program, caught.value.signal) == ("sh", "")
@@ -423,20 +375,20 @@ async def test_leaving_early_kills_the_program_and_all_it_started(engine: str, c
     assert living == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["SIGKILL", "SIGTERM"])
 @pytest.mark.parametrize(
-    ("engine", "whose"),
+    ("engine", "victim", "number"),
     [
-        pytest.param("fio", int, marks=pytest.mark.fio, id="fio"),
-        pytest.param("fileserver", int, id="fileserver"),
-        pytest.param("fileserver", child, id="one of its workers"),
+        pytest.param("fio", int, signal.SIGTERM, marks=pytest.mark.fio, id="fio"),
+        pytest.param("fileserver", int, signal.SIGKILL, id="fileserver"),
+        pytest.param("fileserver", child, signal.SIGKILL, id="one of its workers"),
+        pytest.param("fileserver", child, signal.SIGTERM, id="one of its workers, politely"),
     ],
 )
 async def test_figures_of_a_workload_that_was_killed_are_not_taken(
-    engine: str, whose: Callable[[int], int], number: signal.Signals, context: LocalContext
+    engine: str, victim: Callable[[int], int], number: signal.Signals, context: LocalContext
 ) -> None:
     task, events = await under_way(engine, context)
-    os.kill(whose(context.started[-1].pid), number)
+    os.kill(victim(context.started[-1].pid), number)
     with pytest.raises(WorkloadDisturbed):
         await task
     assert not any(isinstance(event, Measured) for event in events)
