@@ -1,4 +1,4 @@
-"""From what is proven, what a user needs and what is safe to a recommendation. Pure."""
+"""Recommendations, derived from what is proven, needed and safe. Pure functions."""
 
 from fswizard.advice.conclude import conclude
 

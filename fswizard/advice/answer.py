@@ -1,4 +1,4 @@
-"""The answer and its sentences: what to choose or keep, why, when not, and the commands for exactly that."""
+"""The answer and its sentences: what to choose or keep, why, when not, and the corresponding commands."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from itertools import combinations
 
 from fswizard.advice.choice import Choice, options, torn_between
 from fswizard.advice.commands import commands
-from fswizard.advice.words import distance, feature_words, more_text, percent, present
+from fswizard.advice.phrasing import distance, feature_nouns, more_text, percent, present
 from fswizard.language import N_, _, listing, n_, p_
 from fswizard.model.analysis import Answer, Dependence, Ratio, Summary, write_amplification
 from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import DEGRADED
-from fswizard.model.plan import FIRST_LOOK
+from fswizard.model.plan import INTERVAL_ROUNDS
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Doubt
 from fswizard.model.units import speed_text, three_digits
@@ -34,7 +34,7 @@ WARNINGS = (
     "on-battery",
     "governor",
 )
-"""Doubts that may change who is ahead; what matters most comes first."""
+"""Doubts that may change the ranking, most important first."""
 ENDED = {
     "cancelled": N_("The run was cancelled before there was more to compare."),
     "killed": N_("The run was killed, or the machine went down, before there was more."),
@@ -42,19 +42,19 @@ ENDED = {
 }
 """Why a run has few figures, by its outcome."""
 MOST_NAMED = 3
-"""Candidates that are alike and still named one by one in the verdict."""
+"""Maximum number of equivalent candidates that the verdict names individually."""
 MOST_PAIRS = 3
-"""Comparisons of open candidates that the answer has at most."""
+"""Maximum number of comparisons of open candidates in the answer."""
 MOST_FEATURES = 3
-"""Features that the answer names of another candidate at most."""
+"""Maximum number of features named for another candidate."""
 MORE_WEAR = 2.0
-"""Bytes written to flash that are worth a line, as a multiple of those of another candidate."""
+"""Ratio of bytes written to flash, compared with another candidate, that is worth a line."""
 
 Doubts = Mapping[str, Doubt]
 
 
 def make_answer(choice: Choice, doubts: Doubts, tables: Tables, summaries: Sequence[Summary]) -> Answer:
-    """The answer of any result; `doubts` are by code."""
+    """The answer for any result; `doubts` are by code."""
     if choice.result.outcome == "failed":
         return _fault(choice)
     if not choice.names:
@@ -95,7 +95,7 @@ def make_answer(choice: Choice, doubts: Doubts, tables: Tables, summaries: Seque
 
 
 def _fault(choice: Choice) -> Answer:
-    """The answer after a failed run, whose figures the fault may have changed."""
+    """The answer after a failed run, which may have invalid figures."""
     result = choice.result
     distrust = _("It failed in the first round, so don't trust its figures.")
     if rounds := choice.analysis.rounds:
@@ -112,7 +112,7 @@ def _fault(choice: Choice) -> Answer:
 
 
 def _nothing(choice: Choice) -> Answer:
-    """Of a run in which every candidate failed, is excluded or has no figures."""
+    """The answer if every candidate failed, is excluded or has no figures."""
     failures = choice.result.failures
     failed = _(failures[0].text) if failures else ""
     if choice.kind == "failed":
@@ -241,7 +241,7 @@ def _only(choice: Choice) -> Answer:
 
 
 def _open(choice: Choice, doubts: Doubts, tables: Tables) -> Answer:
-    """Of a run that does not tell yet which of several is faster, or in which one alone was measured."""
+    """The answer if the fastest is not settled, or if only one candidate was measured."""
     name, *rivals = choice.names
     if not rivals:
         why = _(ENDED.get(choice.result.outcome, N_("No other has figures to compare.")))
@@ -255,9 +255,9 @@ def _open(choice: Choice, doubts: Doubts, tables: Tables) -> Answer:
     ratio = next((pair for pair in compared if pair and not pair.differs), None) or _least_known(choice)
     if ratio is None:
         return Answer("open", _("Not settled: they have no round in common"))
-    if ratio.rounds < FIRST_LOOK:
+    if ratio.rounds < INTERVAL_ROUNDS:
         text = N_("Not settled: proof takes at least {rounds} rounds, and there was one")
-        verdict = _(text, rounds=FIRST_LOOK)
+        verdict = _(text, rounds=INTERVAL_ROUNDS)
     elif BUSY in doubts:
         text = N_("Not settled: something else used the machine, so figures vary by {share}")
         verdict = _(text, share=distance(_spread(choice, tables)))
@@ -288,27 +288,28 @@ def _use(choice: Choice, reason: str) -> str:
 
 
 def _needs(choice: Choice) -> str:
-    return listing(feature_words(choice.plan.needs))
+    return listing(feature_nouns(choice.plan.needs))
 
 
 def _all_degraded(choice: Choice) -> bool:
-    """Whether every unsafe candidate is one only because it was measured with a disk missing."""
+    """Whether every unsafe candidate is unsafe only because it was measured with a disk missing."""
     return all(DEGRADED in options for options in choice.unsafe.values())
 
 
 def _lead(ratio: Ratio) -> float:
-    """The least lead that is proven, as a share."""
+    """The smallest proven lead, as a share."""
     return max(0.0, ratio.low - 1) if ratio.low else 0.0
 
 
 def _least_known(choice: Choice) -> Ratio | None:
-    """The ratio with the widest interval, of two of the chosen between which no difference is proven, if there are."""
+    """Of pairs of chosen candidates, preferably without a proven difference, the ratio with the widest interval, if
+    any."""
     pairs = [choice.analysis.pair(*names) for names in combinations(choice.names, 2)]
     return max(filter(None, pairs), key=lambda pair: (not pair.differs, pair.reach), default=None)
 
 
 def _spread(choice: Choice, tables: Tables) -> float:
-    """How much the figures of a candidate in a test vary from round to round, typically and as a share."""
+    """Typical variation of a candidate's figures in a test from round to round, as a share."""
     variances = []
     for test in choice.tests:
         for name, scores in tables.scores[test.name].items():
@@ -318,12 +319,12 @@ def _spread(choice: Choice, tables: Tables) -> float:
 
 
 def _is_plainer(one: Candidate, other: Candidate) -> bool:
-    """Whether a candidate has no more options than another, and no feature that the other has not."""
+    """Whether a candidate has no more options than another, and no additional features."""
     return options(one) <= options(other) and present(one.filesystem) <= present(other.filesystem)
 
 
 def _first_test(choice: Choice, dependence: Dependence) -> Workload:
-    """The test that a lead rests on; the first of them where it is one with several shapes of files."""
+    """The test on which a lead depends; its first workload if it has several."""
     return next(test for test in choice.tests if test.name in dependence.tests)
 
 
@@ -331,7 +332,7 @@ def _first_test(choice: Choice, dependence: Dependence) -> Workload:
 
 
 def _comparisons(choice: Choice) -> Iterator[str]:
-    """How the best of the other chosen candidates compare with the first."""
+    """Comparisons of the best other chosen candidates with the first one."""
     first, *rivals = choice.names
     for rival in rivals[:MOST_PAIRS]:
         pair = choice.to_first(rival)
@@ -350,7 +351,7 @@ def _comparisons(choice: Choice) -> Iterator[str]:
 
 
 def _excluded(choice: Choice) -> str:
-    """How the only candidate that may be chosen compares with those that are excluded."""
+    """Comparison of the only eligible candidate with the excluded ones."""
     first = choice.names[0]
     pairs = [pair for name in {**choice.lacking, **choice.unsafe} if (pair := choice.analysis.pair(first, name))]
     if not pairs:
@@ -362,7 +363,8 @@ def _excluded(choice: Choice) -> str:
 
 
 def _gains(choice: Choice, rival: str) -> str:
-    """In how many tests the choice is faster and slower than a rival, with the largest difference of each."""
+    """Number of tests in which the choice is faster and slower than a rival, with the largest difference of each
+    kind."""
     parts = choice.by_test(rival)
     parts.sort(key=lambda part: max(part[1].ratio, 1 / part[1].ratio), reverse=True)
     gains = [part for part in parts if part[1].verdict == "faster"]
@@ -386,7 +388,7 @@ def _gains(choice: Choice, rival: str) -> str:
 
 
 def _behind(choice: Choice, answer: Answer) -> str:
-    """Who is proven slower than the choice and by how much, but for the rival whom the verdict of a winner names."""
+    """Candidates proven slower than the choice, and by how much, except for the rival named in a winner's verdict."""
     rival = answer.ratio.baseline if answer.ratio and answer.kind == "winner" else ""
     behind = []
     for name in choice.others:
@@ -406,7 +408,7 @@ def _failed(choice: Choice) -> str:
 
 
 def _alternatives(choice: Choice) -> Iterator[str]:
-    """When another candidate is the better choice, the most important first."""
+    """When another candidate is the better choice, most important first."""
     first = choice.first
     for name, needs in choice.lacking.items():
         pair = choice.to_first(name)
@@ -415,7 +417,7 @@ def _alternatives(choice: Choice) -> Iterator[str]:
                 "{candidate} is {speed}, if you don't need {features}.",
                 candidate=choice.title(name),
                 speed=choice.speed(pair.ratio),
-                features=listing(feature_words(needs)),
+                features=listing(feature_nouns(needs)),
             )
     if choice.kind == "open":  # what they offer is among the reasons
         return
@@ -432,7 +434,7 @@ def _alternatives(choice: Choice) -> Iterator[str]:
         offers: list[str] = []
         title = ""
         for other in others:
-            features = feature_words(present(other.filesystem) - present(first.filesystem))[:MOST_FEATURES]
+            features = feature_nouns(present(other.filesystem) - present(first.filesystem))[:MOST_FEATURES]
             if len(features) > len(offers):
                 offers, title = features, other.filesystem.title
         if offers:
@@ -449,7 +451,7 @@ def _alternatives(choice: Choice) -> Iterator[str]:
 
 
 def _wear(choice: Choice, summaries: Sequence[Summary]) -> str:
-    """On flash, which of the eligible candidates writes much more to it than another."""
+    """Large differences in the bytes that eligible candidates write to flash; empty on other disks."""
     drive = choice.plan.drive
     if drive is None or not drive.flash:
         return ""

@@ -1,11 +1,11 @@
-"""Which of the measured candidates may be recommended, and how sure that is."""
+"""Which measured candidates may be recommended, and with which certainty."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fswizard.advice.words import speed_against
+from fswizard.advice.phrasing import speed_against
 from fswizard.language import listing
 from fswizard.model.analysis import ALIKE_AT_THE_END, Analysis, AnswerKind, Ratio
 from fswizard.model.filesystem import Candidate
@@ -19,21 +19,21 @@ Names = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The candidates of a run, sorted by whether they may be recommended."""
+    """The candidates of a run, classified by whether they may be recommended."""
 
     result: Result
     analysis: Analysis
     kind: AnswerKind
     names: Names = ()
-    """The one to use first; then those that may be as good, or over which its lead depends on a test."""
+    """The candidate to use; then those that may be as good, or over which its lead depends on a test."""
     eligible: Names = ()
     """Measured candidates that are safe and meet the needs, best first."""
     lacking: Mapping[str, Names] = field(default_factory=dict)
-    """Measured candidates with the needs that they do not meet."""
+    """Unmet needs by measured candidate."""
     unsafe: Mapping[str, Names] = field(default_factory=dict)
-    """Measured candidates with the options that may lose data in a crash."""
+    """Options that may lose data in a crash, by measured candidate."""
     in_memory: Names = ()
-    """Measured candidates whose direct writes stayed in memory, so that they cannot be compared with the others."""
+    """Measured candidates that cached direct writes in memory and so cannot be compared with the others."""
 
     @property
     def plan(self) -> Plan:
@@ -41,7 +41,7 @@ class Choice:
 
     @property
     def first(self) -> Candidate:
-        """The candidate to use, where there is one."""
+        """The candidate to use; requires `names`."""
         return self.plan.candidate(self.names[0])
 
     @property
@@ -51,7 +51,7 @@ class Choice:
 
     @property
     def tests(self) -> list[Workload]:
-        """The workloads that count."""
+        """The workloads with weight."""
         return [workload for workload in self.plan.recipe.workloads if workload.weight > 0]
 
     def title(self, name: str) -> str:
@@ -61,30 +61,30 @@ class Choice:
         return listing([self.title(name) for name in names])
 
     def to_first(self, name: str) -> Ratio | None:
-        """The overall ratio of a candidate to the first choice, if there are both."""
+        """Overall ratio of a candidate to the first choice, if both exist."""
         return self.analysis.pair(name, self.names[0]) if self.names else None
 
     def by_test(self, rival: str) -> list[tuple[Workload, Ratio]]:
-        """The tests in which the first choice was compared with a rival, and its ratio to that."""
+        """The tests in which the first choice was compared with a rival, with its ratio to the rival."""
         parts = [(test, self.analysis.at_workload(self.names[0], rival, test.name)) for test in self.tests]
         return [(test, ratio) for test, ratio in parts if ratio]
 
     @property
     def unit(self) -> str:
-        """The unit that overall speeds are worded in: that of rates if every test has one."""
+        """Unit for the wording of overall speeds: that of rates if all tests have one."""
         return "1/s" if all(test.metric.unit.endswith("/s") for test in self.tests) else "s"
 
     def speed(self, ratio: float) -> str:
-        """An overall ratio in words: `21 % faster`."""
+        """An overall ratio as text: `21 % faster`."""
         return speed_text(ratio, self.unit)
 
     def comparison(self, pair: Ratio) -> str:
-        """An overall ratio with what it is to: `21 % faster than ext4`."""
+        """An overall ratio with its reference: `21 % faster than ext4`."""
         return speed_against(pair.ratio, self.title(pair.baseline), self.unit)
 
 
 def choose(result: Result, analysis: Analysis) -> Choice:
-    """Needs and safety first, then speed."""
+    """Select candidates by needs and safety first, then by speed."""
     plan = result.plan
     if result.outcome == "failed":
         return Choice(result, analysis, "failed")
@@ -110,7 +110,7 @@ def choose(result: Result, analysis: Analysis) -> Choice:
 
 
 def _rank(plan: Plan, analysis: Analysis, eligible: Sequence[str]) -> tuple[AnswerKind, Names]:
-    """The kind of answer, and the names of those that nobody is proven to beat."""
+    """The kind of answer, and the names of the candidates that no other is proven to beat."""
     best = analysis.unbeaten(eligible)
     if not eligible:
         return "excluded", ()
@@ -128,12 +128,12 @@ def _rank(plan: Plan, analysis: Analysis, eligible: Sequence[str]) -> tuple[Answ
 
 
 def options(candidate: Candidate) -> int:
-    """The number of options that were chosen for a candidate."""
+    """Number of options chosen for a candidate."""
     return len(candidate.mount_options) + len(candidate.mkfs_options)
 
 
 def torn_between(choice: Choice, one: str, other: str) -> tuple[Workload, Workload] | None:
-    """Two tests of the same work with other files: at the first `one` is proven faster, at the second slower."""
+    """Two tests with the same work but different files: in the first, `one` is proven faster; in the second, slower."""
     faster: dict[str, Workload] = {}
     slower: dict[str, Workload] = {}
     for test in choice.tests:

@@ -1,4 +1,4 @@
-"""The commands that carry out a recommendation."""
+"""The commands that implement a recommendation."""
 
 from __future__ import annotations
 
@@ -26,17 +26,18 @@ from fswizard.model.units import binary_size_text
 DISK = "/dev/disk/by-id/DISK"
 """A placeholder, so that nobody pastes a command that erases a disk."""
 TMPFS_OPTIONS = ("mode=1777", "nosuid", "nodev")
-"""Anybody may make files in it, as in /tmp (tmpfs(5))."""
+"""Everybody may create files in it, as in /tmp (tmpfs(5))."""
 LABEL = "data"
-"""Label where the mount point suggests none; a volume is then `/dev/mapper/data`."""
+"""Label if the mount point suggests none; a volume is then `/dev/mapper/data`."""
 MOUNT_POINT = re.compile(r"(/[A-Za-z0-9_][A-Za-z0-9_.-]*)+")
-"""Mount points that commands name; a recipe of a result that has another one gets /mnt/data."""
+"""Mount points accepted in commands; any other one in a result's recipe is replaced by /mnt/data."""
 
 
 def commands(plan: Plan, name: str) -> tuple[str, ...]:
-    """Commands that format and the fstab line if there is one; only the line if nothing needs formatting.
+    """Commands that format, and the fstab line if there is one; only the line if nothing needs formatting.
 
-    They are made from the catalogue by the candidate's name: a result may come from anybody, and people paste these.
+    They are built from the catalogue by the candidate's name: a result may come from anybody, and people paste
+    these.
     """
     point = plan.recipe.mount_point if MOUNT_POINT.fullmatch(plan.recipe.mount_point) else "/mnt/data"
     candidate = plan.candidate(name)
@@ -68,8 +69,8 @@ def commands(plan: Plan, name: str) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def how_to_use(plan: Plan, name: str) -> str:
-    """What to know about the fstab line where it is the only command; empty where there are others, or none."""
+def fstab_advice(plan: Plan, name: str) -> str:
+    """Advice on the fstab line if it is the only command; empty if there are others, or none."""
     candidate = plan.candidate(name)
     if candidate.in_memory:
         return _(
@@ -86,27 +87,27 @@ def how_to_use(plan: Plan, name: str) -> str:
 
 
 def _is_formatted(candidate: Candidate) -> bool:
-    """Whether using a candidate takes a mkfs, unlike that of a directory."""
+    """Whether using a candidate requires mkfs, unlike that of a directory."""
     return not candidate.directory and bool(candidate.filesystem.mkfs_program)
 
 
 def _only_mount_options_differ(plan: Plan) -> bool:
     """Whether there are several candidates, and all of them are formatted the same way.
 
-    Compares them as the result has them, whose options need not be in the catalogue.
+    Compares them as stored in the result, with options that need not be in the catalogue.
     """
     first, *others = plan.candidates
     return bool(others) and all(_formatting(other) == _formatting(first) for other in others)
 
 
 def _formatting(candidate: Candidate) -> tuple[object, ...]:
-    """All that a candidate's mkfs depends on; a pool is made with its mount options."""
+    """Everything that a candidate's mkfs depends on; a pool is created with its mount options."""
     mount_options = candidate.mount_options if candidate.filesystem.pool else ()
     return candidate.filesystem.name, candidate.mkfs_options, mount_options, candidate.array
 
 
 def making(candidate: Candidate, label: str = LABEL) -> Commands:
-    """Commands that make a candidate for use, on devices that the user names."""
+    """Commands that create a candidate for use, on devices that the user names."""
     array = candidate.array
     below = candidate.below
     devices = [DISK]

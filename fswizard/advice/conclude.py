@@ -1,4 +1,4 @@
-"""A result with everything that can be concluded from it, for all reports."""
+"""All conclusions from a result, for all reports."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from fswizard.stats.age import age_ratios
 def conclude(
     result: Result, *, weights: Mapping[str, float] | None = None, needs: Sequence[str] | None = None
 ) -> Findings:
-    """Judge a result and advise on it.
+    """Judge a result and give advice.
 
-    `weights` (as for `Recipe.weighed`) and `needs` (features) replace those of the run, and the same
-    figures are ranked again. Raises UsageError if they make no sense.
+    `weights` (as for `Recipe.weighed`) and `needs` (features) replace those of the run, and the same figures are
+    ranked again. Raises UsageError if they make no sense.
     """
     plan = result.plan
     if weights is not None:
@@ -56,7 +56,7 @@ def conclude(
 
 
 def _known(plan: Plan, needs: Sequence[str]) -> tuple[str, ...]:
-    """The needs without repetition; UsageError for one that no candidate's filesystem has a word about."""
+    """The needs without repetition; raises UsageError for a need that is unknown to all candidates' filesystems."""
     known = {feature.name for candidate in plan.candidates for feature in candidate.filesystem.features}
     for need in needs:
         if need not in known:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fswizard.advice.choice import Choice, torn_between
-from fswizard.advice.commands import how_to_use
-from fswizard.advice.words import feature_word, feature_words, present
+from fswizard.advice.commands import fstab_advice
+from fswizard.advice.phrasing import feature_noun, feature_nouns, present
 from fswizard.language import N_, _, joined, listing, n_, p_
 from fswizard.model.analysis import Ratio, Reason, Summary
 from fswizard.model.filesystem import Candidate
@@ -18,11 +18,12 @@ from fswizard.model.units import size_text, speed_text, stall_text, times_text
 NOTICED_S = 0.1
 """The shortest wait that users notice."""
 NOTICED_TIMES = 1.5
-"""The smallest factor between two waits that they notice."""
+"""The smallest ratio of two waits that users notice."""
 
 
 def reasons(choice: Choice, summaries: Sequence[Summary], age: Sequence[Ratio]) -> tuple[Reason, ...]:
-    """What speaks for the choice, what it costs, who is excluded and why, and how to use it; `age`: aged over new."""
+    """Advantages and costs of the choice, excluded candidates, and how to use the choice; `age`: ratios of aged to
+    new."""
     if choice.result.outcome == "failed":
         return ()
     return (
@@ -61,7 +62,7 @@ def _excluded(choice: Choice) -> Iterator[Reason]:
         for need in needs:
             feature = choice.plan.candidate(name).filesystem.feature(need)
             partly = f" ({_(feature.value)})" if feature and feature.value != "no" else ""
-            missing.append(feature_word(need) + partly)
+            missing.append(feature_noun(need) + partly)
         text = N_("{candidate} lacks {features}.")
         if _faster(choice, name):
             text = N_("{candidate} was faster but lacks {features}.")
@@ -75,7 +76,7 @@ def _faster(choice: Choice, name: str) -> bool:
 
 
 def _torn(choice: Choice) -> Iterator[Reason]:
-    """Who is faster or slower than the baseline by the shape of the files."""
+    """Candidates that are faster or slower than the baseline depending on the shape of the files."""
     baseline = choice.plan.baseline
     for name in choice.eligible:
         if torn := torn_between(choice, name, baseline):
@@ -91,7 +92,7 @@ def _torn(choice: Choice) -> Iterator[Reason]:
 
 
 def _against_rival(choice: Choice) -> Iterator[Reason]:
-    """How a choice compares with the baseline, or with the next best if it is the baseline."""
+    """Comparison of a choice with the baseline, or with the next best candidate if it is the baseline."""
     if choice.kind not in ("winner", "depends", "only"):
         return
     name = choice.names[0]
@@ -126,7 +127,7 @@ def _against_rival(choice: Choice) -> Iterator[Reason]:
 
 
 def _stall(result: Result, first: Candidate, rival: Candidate) -> Iterator[Reason]:
-    """The longest single wait of the choice and of its rival, over the rounds and workloads that both have."""
+    """The longest single wait of the choice and of its rival, over their common rounds and workloads."""
     waits: dict[object, dict[str, float]] = {}
     for sample in result.samples:
         if sample.status == "ok" and sample.round not in result.discarded_rounds and is_stall(sample.metric):
@@ -146,7 +147,7 @@ def _stall(result: Result, first: Candidate, rival: Candidate) -> Iterator[Reaso
 
 
 def _saves(choice: Choice, summaries: Sequence[Summary]) -> Iterator[Reason]:
-    """How long a small save takes while a large file is written, if one took long enough to be noticed."""
+    """Duration of a small save while a large file is written, if any is long enough to be noticed."""
     saves = {(summary.candidate, summary.metric): summary for summary in summaries}
     times = []
     longest = 0.0
@@ -175,7 +176,7 @@ def _age(choice: Choice, age: Sequence[Ratio]) -> Iterator[Reason]:
 
 
 def _encryption(choice: Choice) -> Iterator[Reason]:
-    """What an encrypted volume costs, if the same filesystem was measured on one and without."""
+    """Cost of an encrypted volume, if the same filesystem was measured with and without one."""
     for candidate in choice.plan.candidates:
         plain = candidate.name.partition("+")[2]
         encrypted = candidate.below is not None and candidate.below.layout.maker == LUKS
@@ -205,7 +206,7 @@ def _failures(choice: Choice) -> Iterator[Reason]:
 
 
 def _redundancy(choice: Choice) -> Iterator[Reason]:
-    """With several disks, how much space and redundancy the choice has, and which others have more redundancy."""
+    """With several disks: space and redundancy of the choice, and other candidates with more redundancy."""
     plan = choice.plan
     if not plan.target.others or choice.kind not in ("winner", "depends", "only", "alike"):
         return
@@ -230,7 +231,7 @@ def _redundancy(choice: Choice) -> Iterator[Reason]:
 
 
 def _features(choice: Choice) -> Iterator[Reason]:
-    """What the chosen filesystems have and not each of them, or what others have and a single choice lacks."""
+    """Features that distinguish the chosen filesystems, or features of others that a single choice lacks."""
     if choice.kind not in ("winner", "depends", "alike", "open"):
         return
     single = choice.kind in ("winner", "depends")
@@ -244,12 +245,12 @@ def _features(choice: Choice) -> Iterator[Reason]:
         text = N_("Features: {features}.")
     parts = []
     for title, filesystem in filesystems.items():
-        if features := feature_words(present(filesystem) - usual):
+        if features := feature_nouns(present(filesystem) - usual):
             parts.append(f"{listing(features)} ({title})")
     if parts:
         yield Reason("feature", _(text, filesystem=first.title, features=joined(parts, "; ")))
 
 
 def _usage(choice: Choice) -> Iterator[Reason]:
-    if choice.names and (text := how_to_use(choice.plan, choice.names[0])):
+    if choice.names and (text := fstab_advice(choice.plan, choice.names[0])):
         yield Reason("use", text)

@@ -11,9 +11,9 @@ from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import Array
 from fswizard.model.recipe import Amount, PlannedCommand, Recipe, Workload
 
-FIRST_LOOK = 2
+INTERVAL_ROUNDS = 2
 """With fewer rounds there is no interval."""
-MINIMUM_ROUNDS = FIRST_LOOK
+MINIMUM_ROUNDS = INTERVAL_ROUNDS
 MAXIMUM_ROUNDS = 40
 """The largest number covered by the simulations of error rates."""
 CHURN = 3

@@ -10,7 +10,7 @@ from dataclasses import replace
 from fswizard.language import N_, _, listing, n_, p_
 from fswizard.model.analysis import ANSWER_SIGNS, SIGNS, Sign
 from fswizard.model.comparison import Change, Comparison, Difference
-from fswizard.model.plan import FIRST_LOOK
+from fswizard.model.plan import INTERVAL_ROUNDS
 from fswizard.model.text import safe
 from fswizard.model.units import figure_text, rounds_text, speed_text
 from fswizard.report.blocks import Answer, Bar, Bullets, Chart, Document, Facts, Figures, Paragraph, Table, ratio_cell
@@ -212,6 +212,6 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     )
     if any(change.ratio.low is None for change in comparison.changes):
         text = N_("Ratios without an interval come from fewer than {rounds}.")
-        yield _(text, rounds=rounds_text(FIRST_LOOK + 1))
+        yield _(text, rounds=rounds_text(INTERVAL_ROUNDS + 1))
     elif any(change.ratio.verdict != "open" for change in comparison.changes):
         yield _("Each difference has a chance of 1 % of being none.")

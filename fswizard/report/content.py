@@ -25,7 +25,7 @@ from fswizard.model.metrics import (
     USED,
     is_stall,
 )
-from fswizard.model.plan import FIRST_LOOK
+from fswizard.model.plan import INTERVAL_ROUNDS
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Outcome, Result
 from fswizard.model.units import (
@@ -497,7 +497,7 @@ def notes(findings: Findings) -> Iterator[str]:
             "No intervals: they need {needed}, and there is only one.",
             "No intervals: they need {needed}, and only {count} can be compared.",
             max(ratio.rounds for ratio in measured),
-            needed=rounds_text(FIRST_LOOK),
+            needed=rounds_text(INTERVAL_ROUNDS),
         )
     several = len({ratio.workload for ratio in certain}) > 1
     if several and any(ratio.verdict != "open" for ratio in certain):

@@ -1,5 +1,5 @@
-"""A run: planned (`make_plan`), resumed (`take_up`), carried out (`Session`) here or in a process of its own (`start`),
-and followed there (`FollowedRun`)."""
+"""Runs: planning (`make_plan`), resuming (`take_up`), execution (`Session`) here or in a separate process (`start`),
+and following such a process (`FollowedRun`)."""
 
 from fswizard.session.doubts import left_out_text
 from fswizard.session.following import FollowedRun

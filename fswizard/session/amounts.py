@@ -1,12 +1,12 @@
-"""What is tried before the rounds: a first look at each candidate, and how much of each workload fits into its box.
+"""Trials before the rounds: a first look at each candidate, and the amount of each workload that fits its time box.
 
-The first look comes while the scratch image is still to be written from end to end, which takes a minute on a slow
-disk: a small part of a workload on a small image. Its figures stay out of the result, as disk and image are not yet
-what the rounds find.
+The first look is taken before the scratch image is written from end to end, which takes a minute on a slow disk: a
+small part of a workload on a small image. Its figures are not part of the result, as disk and image are not yet in
+the state of the rounds.
 
-The amount of a workload is the same for all candidates and rounds, so that their ratios compare the same work, and it
-is found on the baseline alone: a little is done, and what fits follows from how long that took until it was on the
-disk.
+The amount of a workload is the same for all candidates and rounds, so that their ratios compare the same work. It is
+determined on the baseline alone: a small amount is measured, until it is on the disk, and extrapolated to the time
+box.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ PROBLEMS = (WorkloadFailed, CandidateFailed, WorkloadDisturbed)
 
 
 def first_look(plan: Plan, emitter: Emitter) -> Callable[[PreparedTarget], Awaitable[None]] | None:
-    """What looks at the candidates on a prepared target; None where the plan has nothing to look with."""
+    """A function that takes the first look on a prepared target; None if the plan has no suitable workload."""
     workload = plan.first_look
     if workload is None:
         return None
     title, expected_s = _("first look: {workload}", workload=_(workload.title)), first_look_s(plan.drive)
 
-    async def look(prepared: PreparedTarget) -> None:
+    async def take_look(prepared: PreparedTarget) -> None:
         for candidate in plan.measured:
             emitter.trial = Trial(0, candidate.name)
             try:
@@ -47,13 +47,14 @@ def first_look(plan: Plan, emitter: Emitter) -> Callable[[PreparedTarget], Await
                 emitter.skipped(str(problem))
         emitter.trial = BEFORE_ROUNDS
 
-    return look
+    return take_look
 
 
 async def choose_amounts(plan: Plan, prepared: PreparedTarget, emitter: Emitter) -> Mapping[str, Amount]:
-    """By the name of each workload that has a box; the least of all of them where the baseline fails here."""
+    """Determine the amount of each workload with a time box, by name; the minimum amounts if the baseline fails."""
     trees: defaultdict[object, list[Workload]] = defaultdict(list)
-    """What is done with one tree is done with all of it: what fits into each box, and is enough for each."""
+    """Workloads by the tree that they work on. Workloads on one tree have the same amount, which fits each box and
+    reaches each minimum."""
     for workload in plan.recipe.workloads:
         if workload.box_s:
             trees[workload.job.works_on].append(workload)
@@ -99,7 +100,7 @@ def _fitting(workload: Workload, done: Amount) -> int:
 async def _measured(
     plan: Plan, workload: Workload, units: int, context: WorkloadContext, emitter: Emitter
 ) -> Amount:  # fmt: skip
-    """What so much of a workload takes, until it is on the disk."""
+    """The duration of `units` of a workload, until they are on the disk."""
     title = _("how fast this disk is: {workload}", workload=_(workload.title))
     emitter.begin("workload", title, workload=workload.name, expected_s=workload.box_s)
     figures = await _figures(plan, workload.job.scaled(units), context, emitter, workload.cut_s)

@@ -1,4 +1,4 @@
-"""What any plan must fulfil, whether it is made of choices or comes from a file or another process."""
+"""Validation of plans, whether made from choices or read from a file or another process."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from fswizard.model.text import safe
 from fswizard.model.units import binary_size_text, binary_text
 
 LEAST_OLD = 1.5
-"""The least image over the room that the workloads need; the rest is for old files."""
+"""Minimum size of the image relative to the space for the workloads; the rest is for old files."""
 
 
 def checked(plan: Plan) -> Plan:
-    """The plan with its candidates as this program knows them: nothing of it is believed that can be known.
+    """Validate a plan. Its candidates are replaced by those of this program's catalogue rather than trusted.
 
-    UsageError or Refused where no choices could have led to it.
+    Raises UsageError or Refused if no choices could have led to it.
     """
     recipes.check(plan.recipe)
     check_limits((plan.minimum_rounds, plan.maximum_rounds), plan.time_limit_s or None, plan.memory_limit_bytes)
@@ -37,7 +37,7 @@ def checked(plan: Plan) -> Plan:
 
 
 def _known(candidates: Sequence[Candidate], plan: Plan) -> tuple[Candidate, ...]:
-    """Directories as the filesystems that they lie on now, and others by their names in the catalogue."""
+    """Directories with their current filesystems, and other candidates as parsed from their names."""
     if plan.target.kind == "directory":
         located = located_candidates([candidate.directory for candidate in candidates])
         return tuple(replace(now, name=then.name) for now, then in zip(located, candidates))
@@ -52,7 +52,7 @@ def _known(candidates: Sequence[Candidate], plan: Plan) -> tuple[Candidate, ...]
 
 
 def check_limits(rounds: tuple[int, int], time_limit_s: float | None, memory_limit_bytes: int | None) -> None:
-    """UsageError where a limit that was chosen makes no sense."""
+    """Raises UsageError if a chosen limit makes no sense."""
     lowest, highest = rounds
     if not 1 <= lowest <= highest <= MAXIMUM_ROUNDS:
         raise UsageError(
@@ -70,7 +70,7 @@ def check_limits(rounds: tuple[int, int], time_limit_s: float | None, memory_lim
 
 
 def check_space(candidate: Candidate, target: Target, recipe: Recipe) -> None:
-    """UsageError where the target has too little room for a candidate, or too few members."""
+    """Raises UsageError if the target has too little space for a candidate, or too few members."""
     require_members(candidate.name, candidate.array, len(target.members))
     least_bytes = max(candidate.filesystem.minimum_bytes, recipe.image_bytes)
     space_bytes = target.room_bytes(candidate.array)
@@ -85,7 +85,7 @@ def check_space(candidate: Candidate, target: Target, recipe: Recipe) -> None:
 
 
 def require_ageing(plan: Plan) -> None:
-    """UsageError where a plan has aged candidates and they can't be aged on its target, or measured once they are."""
+    """Raises UsageError if a plan has aged candidates that can't be aged on its target, or measured afterwards."""
     target, recipe = plan.target, plan.recipe
     if not plan.aged:
         return

@@ -1,4 +1,4 @@
-"""Whether direct I/O is direct on a candidate, asked before the first workload that relies on it."""
+"""Check whether direct I/O is direct on a candidate, before the first workload that relies on it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fswizard.progress.emitter import Emitter
 
 
 async def check(plan: Plan, candidate: Candidate, context: WorkloadContext, emitter: Emitter) -> None:
-    """Record how much of a direct write is in memory, and raise the doubt that follows from it."""
+    """Record how much of a direct write was in memory, and raise a doubt if necessary."""
     emitter.begin("check", _("checking whether direct I/O really is direct"))
     try:
         share = await cached_share(context)

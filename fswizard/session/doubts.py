@@ -19,11 +19,11 @@ from fswizard.model.units import binary_text, size_text
 from fswizard.system import host, programs
 
 CACHING = frozenset({"zfs", "nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs"})
-"""Filesystems that may keep in memory what an image on them is given as direct I/O: their own, or a server's."""
+"""Filesystems that may cache direct writes to an image on them, in local memory or in that of a server."""
 
 
 def before(plan: Plan) -> Iterator[Doubt]:
-    """What the plan and the machine make doubtful from the outset."""
+    """All doubts that follow from the plan and the machine."""
     if plan.target.kind == "image":
         yield from _of_images(plan)
     if plan.target.kind == "directory":
@@ -37,7 +37,8 @@ def before(plan: Plan) -> Iterator[Doubt]:
 
 
 def left_out_text(plan: Plan) -> str:
-    """Which candidates of the recipe's are missing from the plan, why, and the one command that brings them."""
+    """Candidates of the recipe that are missing from the plan, with reasons, and a command that installs what they
+    need."""
     reasons = [joined((each.name, each.reason), " – ") for each in plan.left_out]
     return joined((*reasons, programs.install_hint(*(each.package for each in plan.left_out))))
 
@@ -67,7 +68,7 @@ def _of_images(plan: Plan) -> Iterator[Doubt]:
 
 
 def _of_directories(plan: Plan) -> Iterator[Doubt]:
-    """Of directories that are compared although one is in memory, or on another disk, or on the same filesystem."""
+    """Doubts about comparisons of directories that are in memory, on different disks, or on the same filesystem."""
     disks = set()
     by_filesystem = defaultdict(list)
     for candidate in plan.candidates:
@@ -143,7 +144,8 @@ def _of_new_filesystems(plan: Plan) -> Iterator[Doubt]:
 
 
 def _of_caches(plan: Plan) -> Iterator[Doubt]:
-    """Of a shingled disk's cache that was never full, and of data that another machine may have kept in its memory."""
+    """Doubts about a shingled disk's cache that was never full, and about data that may be cached on another
+    machine."""
     drive, below = plan.drive, plan.target.host_filesystem
     if drive and drive.smr.kind in ("drive-managed", "host-aware"):
         cache_bytes = persistent_cache_bytes(drive)
@@ -184,7 +186,7 @@ def _of_the_machine() -> Iterator[Doubt]:
 
 
 def fits_in_memory(plan: Plan, *, limited: bool) -> Iterator[Doubt]:
-    """Of a plan whose buffered workloads have the whole memory for themselves, unless they are `limited`."""
+    """Doubt about buffered workloads that can use the whole memory, unless they are `limited`."""
     buffered = [w for w in plan.recipe.workloads if not (w.job.direct or w.job.syncs_each_write)]
     memory_bytes = host.this.memory_bytes()
     fits = room(workload.job for workload in buffered) < 2 * memory_bytes
@@ -203,7 +205,7 @@ def fits_in_memory(plan: Plan, *, limited: bool) -> Iterator[Doubt]:
 
 
 def ended_early(workload: Workload, candidate: str) -> Doubt:
-    """A candidate was far slower than the baseline."""
+    """Doubt about a candidate that was far slower than the baseline."""
     text = _(
         "{candidate} took over {times} times as long as planned for {test}: it was ended, and its rate until then "
         "counts. The same may hold of other tests.",
@@ -215,7 +217,7 @@ def ended_early(workload: Workload, candidate: str) -> Doubt:
 
 
 def since(earlier: Environment, now: Environment) -> Doubt | None:
-    """What became different between the parts of a run that was interrupted."""
+    """Doubt about changes between the parts of an interrupted run; None without any."""
     changed = [_("the kernel")] if earlier.kernel != now.kernel else []
     shared = sorted(earlier.tools.keys() & now.tools.keys())
     changed += [name for name in shared if earlier.tools[name] != now.tools[name]]

@@ -1,4 +1,4 @@
-"""A run in a process of its own, followed by its log."""
+"""Following a run in another process by its log."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from fswizard.session.ongoing_runs import give_order
 from fswizard.system import clock, host
 from fswizard.system.files import without_waiting
 
-LOOK_S = 0.1
-"""Seconds between two looks at the log."""
-QUIET_LOOKS = 10
-"""Looks without news after which we check whether the run is still alive."""
+POLL_S = 0.1
+"""Interval of polling the log."""
+QUIET_POLLS = 10
+"""Number of polls without news after which to check whether the run is alive."""
 LEAST_FREE_BYTES = 1 << 16
-"""With less, a run may not have been able to write down how it ended."""
+"""With less free space, a run may have been unable to write its final event."""
 PROGRESS = b'{"type":"StepProgressed",'
 TEXT = b',"text":'
-"""Of progress that says something new, which no later one replaces."""
+"""Key of progress with a new text, which later progress does not replace."""
 
 
 class FollowedRun:
-    """A run in another process, which does not depend on being followed."""
+    """A run in another process, which continues whether it is followed or not."""
 
     outlives = True
 
     def __init__(self, path: Path, *, after_bytes: int = 0) -> None:
         """Follow the run that writes to the result file at `path`; its first `after_bytes` bytes are skipped.
 
-        UsageError if it is not such a file.
+        Raises UsageError if it is not such a file.
         """
         self.path = path
         self._after_bytes = after_bytes
@@ -52,16 +52,17 @@ class FollowedRun:
         self.plan = started.plan
 
     def order(self, order: str) -> None:
-        """Tell the run to pause, resume, skip, stop or cancel."""
+        """Order the run to pause, resume, skip, stop or cancel."""
         give_order(self.path, order)
 
     async def events(self) -> AsyncGenerator[Event, None]:
-        """From the beginning on, until the run has ended and cleaned up; of progress the newest, as each replaces the
-        one before. The last event is RunEnded, also where the run was killed.
+        """All events from the beginning, until the run has ended and cleaned up. Outdated progress is skipped.
+
+        The last event is RunEnded, even if the run was killed.
         """
         last, rest, quiet, alive = Event(0.0), b"", 0, True
         while alive:
-            if quiet >= (1 if isinstance(last, RunEnded) else QUIET_LOOKS):
+            if quiet >= (1 if isinstance(last, RunEnded) else QUIET_POLLS):
                 alive = is_being_written(self.path)  # before what it wrote is read for the last time
             new = self._read()
             quiet = 0 if new else quiet + 1
@@ -69,7 +70,7 @@ class FollowedRun:
             for last in _events(lines):
                 yield last
             if alive:
-                await clock.pause(LOOK_S)
+                await clock.pause(POLL_S)
         if not isinstance(last, RunEnded):
             text, hint = _("The run was killed."), _("`fswizard clean` removes what it left; then you can resume it.")
             if host.this.space(self.path.parent).free_bytes < LEAST_FREE_BYTES:
@@ -78,7 +79,7 @@ class FollowedRun:
             yield RunEnded(last.at_s, "killed", text, hint=hint)
 
     def _read(self) -> bytes:
-        """What the run wrote since the last look."""
+        """Bytes written by the run since the last call."""
         with open(self.path, "rb", opener=without_waiting) as file:
             file.seek(self._after_bytes)
             new = file.read()
@@ -87,7 +88,7 @@ class FollowedRun:
 
 
 def _events(lines: Iterable[bytes]) -> Iterator[Event]:
-    """Events of the whole lines of a log; the header, and what this version does not know, is passed over."""
+    """Events of complete lines of a log; the header and unknown events are skipped."""
     progress = b""
     for line in (*lines, b""):
         if line.startswith(PROGRESS) and TEXT not in line:

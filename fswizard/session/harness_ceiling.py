@@ -1,4 +1,4 @@
-"""How fast the workloads that this program carries out itself are where no disk holds them back: in memory."""
+"""Speed of the built-in workloads in memory, without the limits of a disk."""
 
 from __future__ import annotations
 
@@ -23,41 +23,41 @@ from fswizard.system import host
 MEMORY = Path("/dev/shm")
 LARGEST_BYTES = 512 << 20
 SHARE_OF_FREE = 0.25
-"""More of the memory is not taken."""
+"""Maximum share of the free memory to use."""
 UNITS = 10
-"""Amount of work that has no duration: 1,000 files of a tree."""
+"""Amount of work without a fixed duration: 1,000 files of a tree."""
 SECONDS = 1.0
-"""Duration of work that has one."""
+"""Duration of work with a fixed duration."""
 EXPECTED_S = 2.0
-"""Of each workload, its preparation included."""
+"""Expected duration per workload, including its preparation."""
 
 
 def expected_s(recipe: Recipe) -> float:
-    """How long `measure_limits` takes, in seconds."""
+    """Duration of `measure_limits` in seconds."""
     return EXPECTED_S * len(tuple(_limited(recipe)))
 
 
 async def measure_limits(plan: Plan, emitter: Emitter, journal: Journal) -> None:
-    """Carry out a small version of each on a tmpfs. Where the memory does not suffice, or somebody ends one,
-    nothing is said."""
+    """Run a small version of each built-in workload on a tmpfs. Workloads that fail or are interrupted yield no
+    figure."""
     for workload, job in _limited(plan.recipe):
         emitter.begin(
             "raw", _("{workload} in memory", workload=_(workload.title)), workload=workload.name, expected_s=EXPECTED_S
         )
-        place = journal.make_directory(MEMORY)
-        (place / "files").mkdir()
-        context = DirectoryContext(str(place / "files"), str(place), set())
+        directory = journal.make_directory(MEMORY)
+        (directory / "files").mkdir()
+        context = DirectoryContext(str(directory / "files"), str(directory), set())
         with suppress(WorkloadFailed, WorkloadDisturbed):
             events: list[WorkloadEvent] = []
             await engine(job).run(context, events.append, seed=plan.seed)
             for event in events:
                 if isinstance(event, Measured) and event.metric in BUILT_IN_RATES:
                     emitter.sample(RATE_IN_MEMORY, event.value, workload=workload.name)
-        await journal.remove_directory(place)
+        await journal.remove_directory(directory)
 
 
 def _limited(recipe: Recipe) -> Iterator[tuple[Workload, Job]]:
-    """The workloads whose limit can be measured here, each with the job that does so."""
+    """The workloads with a measurable limit, each with the job that measures it."""
     if filesystem_type(str(MEMORY)) != "tmpfs" or not os.access(MEMORY, os.W_OK, effective_ids=True):
         return
     most_bytes = min(LARGEST_BYTES, SHARE_OF_FREE * host.this.space(MEMORY).free_bytes)

@@ -1,4 +1,4 @@
-"""What goes on around a measurement: other programs, a program or machine that stood still."""
+"""Disturbances of a measurement: other programs, a stopped program, a suspended machine."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from fswizard.system import clock, host
 from fswizard.system.host import Load
 
 BUSY_SHARE = 0.05
-"""The machine counts as busy when, for a larger share of the time, something waits for a processor or a disk (PSI
-`some`) or the disk that is measured has something to do."""
+"""The machine is busy if tasks wait for a processor or a disk (PSI `some`), or the measured disk is active, for more
+than this share of the time."""
 LEAST_BYTES_PER_S = 100e3
-"""Who moves less does not keep a disk busy."""
+"""Minimum rate of a program that is reported as using the disk."""
 WINDOW_S = 0.25
-"""How long that is looked at."""
+"""Duration of one observation."""
 LONGEST_WAIT_S = 60.0
 OFTEN = 3
-"""Rounds before which others were at work, from which on they disturbed the run if it was every third one or more."""
+"""Number of busy waits from which on other programs disturbed the run, if they were at least a third of all waits."""
 STANDSTILL_S = 1.0
-"""So long the machine may sleep in a round that counts."""
+"""Maximum time that the machine may sleep in a round that counts."""
 JUMP_S = 5.0
 MOST_DISTURBED = 3
-"""Number of disturbed rounds in a row (a program was killed or stopped) after which the run ends."""
+"""Number of consecutive disturbed rounds (a program was killed or stopped) after which the run ends."""
 DISTURBED = {
     "suspended": N_("The machine slept during a round"),
     "stopped": N_("fswizard was stopped during a round (Ctrl-Z, SIGSTOP)"),
@@ -53,17 +53,17 @@ class IdleWait:
         self._busy_waits = 0
 
     async def wait(self) -> None:
-        """Wait until the machine is quiet or the time is used up; a doubt says that others disturb the run.
+        """Wait until the machine is quiet or the time is used up; raises a doubt if other programs disturb the run.
 
-        They do so where they still work then, and where they come and go so often that they surely did during rounds.
-        Our own work is not taken for theirs: the kernel's counts are looked at while the run does nothing.
+        They do if they are still active at the end of the wait, or often enough that they must have been active
+        during rounds. The counters are read while the run is idle, so its work is not attributed to other programs.
         """
         if self._left_s <= 0:
             return
         began_s = clock.monotonic()
         self._waits += 1
         disturbing = ""
-        while busy := await self._who_is_busy():
+        while busy := await self._busy_with():
             waited_s = clock.monotonic() - began_s
             text = _("waiting for other programs: {busy}", busy=busy)
             if self._emitter.step.stage != "wait":
@@ -84,14 +84,14 @@ class IdleWait:
             )
             self._emitter.doubt(Doubt("busy-machine", text))
 
-    async def _who_is_busy(self) -> str:
-        """What keeps the machine busy, in words; empty where nothing does."""
+    async def _busy_with(self) -> str:
+        """Description of what keeps the machine busy; empty if it is idle."""
         loads, began_s, before_s = host.this.loads(), clock.monotonic(), self._used_s()
         await clock.pause(WINDOW_S)
         passed_s = clock.monotonic() - began_s
         processors, *disks = (now - then > BUSY_SHARE * passed_s for then, now in zip(before_s, self._used_s()))
         if processors or any(disks):
-            return who(loads, host.this.loads(), passed_s, disk=any(disks))
+            return busiest_process(loads, host.this.loads(), passed_s, disk=any(disks))
         return ""
 
     def _used_s(self) -> list[float]:
@@ -99,18 +99,18 @@ class IdleWait:
         return [*pressure_s, *map(host.this.disk_busy_s, self._disks)]
 
 
-def who(before: Mapping[int, Load], now: Mapping[int, Load], passed_s: float, *, disk: bool) -> str:
-    """Which program used a disk, or else the processors, most between two looks, and how much; in words.
+def busiest_process(before: Mapping[int, Load], now: Mapping[int, Load], passed_s: float, *, disk: bool) -> str:
+    """Description of the program that used a disk, or else the processors, most between two observations.
 
-    None of ours, and no thread of the kernel: that works for a program, which may be ours.
+    Neither processes of this program nor kernel threads, which may work for it, are considered.
     """
-    own = int(os.readlink("/proc/self"))
+    own_pid = int(os.readlink("/proc/self"))
     used = [Load("", 0)]
     for number, load in now.items():
         line = [number]  # a process, its parent, and so on
         while line[-1] in now:
             line.append(now[line[-1]].parent)
-        if own not in line and 2 not in line[:2]:
+        if own_pid not in line and 2 not in line[:2]:
             used.append(load.since(before.get(number)))
     most = max(used, key=lambda load: load.read_bytes + load.written_bytes)
     if disk and most.read_bytes + most.written_bytes > LEAST_BYTES_PER_S * passed_s:
@@ -124,7 +124,7 @@ def who(before: Mapping[int, Load], now: Mapping[int, Load], passed_s: float, *,
 
 
 class Clocks:
-    """Notices whether the machine slept, this program was stopped, or the clock was set, while it is entered."""
+    """Context manager that detects whether the machine slept, this program was stopped, or the clock was set."""
 
     def __enter__(self) -> Clocks:
         self._began_s = self._read_s()
@@ -136,7 +136,7 @@ class Clocks:
         asyncio.get_running_loop().remove_signal_handler(signal.SIGCONT)
 
     def jumped(self) -> Doubt | None:
-        """What happened so far."""
+        """The disturbance so far, if any."""
         running_s, asleep_s, wall_s = (now - then for now, then in zip(self._read_s(), self._began_s))
         if asleep_s - running_s > STANDSTILL_S:
             return disturbance("suspended")
@@ -153,18 +153,18 @@ class Clocks:
 
 
 def disturbance(code: str, **fields: str) -> Doubt:
-    """Why a round does not count."""
+    """Doubt that explains why a round does not count."""
     what = _(DISTURBED[code], **fields)
     return Doubt(code, _("{what}, so that round doesn't count; another replaces it if time is left.", what=what))
 
 
 def disturbed_by(by: WorkloadDisturbed) -> Doubt:
-    """What to say of a round in which somebody killed or stopped a program of ours."""
+    """Doubt about a round in which someone killed or stopped one of our programs."""
     return disturbance("program-killed" if by.signal else "program-stopped", program=by.program, signal=by.signal)
 
 
 def disturbed_too_often(by: WorkloadDisturbed) -> RunFailed:
-    """What ends the run when that went on for MOST_DISTURBED rounds."""
+    """The error that ends the run after MOST_DISTURBED disturbed rounds."""
     text = _(
         "The program that measures was killed or stopped in {count} rounds in a row (last: {last}).",
         count=MOST_DISTURBED,

@@ -1,4 +1,4 @@
-"""Runs that go on: one for each disk, with an entry under a lock while it lives and a pipe that takes its orders."""
+"""Registry of ongoing runs, one per disk. Each has a locked entry while it is alive, and a pipe for orders."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from fswizard.system.system_calls import closing
 
 LONGEST_ENTRY_BYTES = 65536
 PIPE_ITSELF = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-"""No link in its place, and nobody waits where nobody reads, or reads what is in it."""
+"""Refuse links, and do not wait for a reader or writer."""
 
 
 @dataclass(frozen=True, slots=True)
 class OngoingRun:
-    """A run that goes on in another process."""
+    """A run in progress in another process."""
 
     result: str
-    """Its result file."""
+    """Path of its result file."""
     recipe: str
     disk: str
-    """Kernel name, empty if unknown."""
+    """Kernel name of the disk; empty if unknown."""
     title: str
     """Model of the disk."""
     started: str
@@ -47,19 +47,19 @@ class OngoingRun:
 
     @property
     def text(self) -> str:
-        """In the middle of a sentence."""
+        """Description for the middle of a sentence."""
         disk = self.title or self.disk or _("a disk without a name")
         return _("{recipe} on {disk}, since {time}", recipe=self.recipe, disk=disk, time=self.started[11:16])
 
 
 def ongoing() -> tuple[OngoingRun, ...]:
-    """Those of this user on this machine, newest first."""
+    """Runs of this user on this machine, newest first."""
     runs = (run for entry in _folder().glob("*.json") if (run := _alive(entry)))
     return tuple(sorted(runs, key=lambda run: run.started, reverse=True))
 
 
 def find_ongoing(name: str = "") -> OngoingRun:
-    """By a part of its result file's name, or else the newest; UsageError where none is meant."""
+    """A run by part of its result file's name, by default the newest. Raises UsageError if none matches."""
     runs = ongoing()
     if not runs:
         raise UsageError(_("No run is in progress."), _("`fswizard history` lists earlier results."))
@@ -74,9 +74,9 @@ def find_ongoing(name: str = "") -> OngoingRun:
 
 @contextmanager
 def entered(plan: Plan, result: Path) -> Iterator[int]:
-    """Enter a run into the list while it lives; gives the pipe from which its orders are read, one a line.
+    """Register a run while it is alive; yields a pipe from which its orders are read, one per line.
 
-    Refused, naming the first, where a run on the same disk goes on; UsageError where the list cannot be written.
+    Raises Refused if another run uses the same disk, and UsageError if the registry cannot be written.
     """
     folder = _folder()
     with contextlib.ExitStack() as undo:
@@ -94,7 +94,7 @@ def entered(plan: Plan, result: Path) -> Iterator[int]:
 
 
 def _enter(plan: Plan, result: Path, folder: Path, undo: contextlib.ExitStack) -> int:
-    """Write the entry, and open its pipe, as the only one who changes the list."""
+    """Write the entry and open its pipe, with the registry locked."""
     disk, model = (plan.drive.name, plan.drive.model) if plan.drive else ("", "")
     for run in ongoing():
         if disk and run.disk == disk:
@@ -122,7 +122,7 @@ def _enter(plan: Plan, result: Path, folder: Path, undo: contextlib.ExitStack) -
 
 
 def give_order(result: Path, order: str) -> None:
-    """Tell the run that writes to a result file to pause, resume, skip, stop or cancel; nothing where it has ended."""
+    """Order the run that writes to a result file to pause, resume, skip, stop or cancel; ignored if it has ended."""
     for run in ongoing():
         if run.result == str(result.absolute()):
             pipe = _folder() / f"{run.name}.orders"
@@ -136,7 +136,7 @@ def _folder() -> Path:
 
 
 def _alive(entry: Path) -> OngoingRun | None:
-    """The run of an entry; what a killed one has left is removed."""
+    """The run of an entry, or None; entries of killed runs are removed."""
     with contextlib.suppress(OSError, *UNREADABLE), entry.open("rb") as file:
         data = file.read(LONGEST_ENTRY_BYTES)
         try:

@@ -1,4 +1,4 @@
-"""In which order the candidates of a round are measured."""
+"""Order of the candidates in a round."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ def trial_order(
 ) -> tuple[Trial, ...]:
     """The trials of round `number`: every survivor once, in random order.
 
-    `earlier` are the trials that count so far, as they were carried out; `last` is the candidate measured right before
-    this round. Each one is followed by the one that followed it least often: what a candidate does to whatever is
-    measured after it then befalls all alike. Among equals the plan's seed decides.
+    `earlier` are the valid trials so far, in order; `last` is the candidate measured immediately before this round.
+    Each candidate is followed by the one that followed it least often, so that aftereffects of a candidate are
+    shared evenly. Ties are broken by the plan's seed.
     """
     followed = Counter((trial.predecessor, trial.candidate) for trial in earlier)
     left = [candidate.name for candidate in plan.measured if candidate.name in survivors]

@@ -1,4 +1,4 @@
-"""From what the user chose to a plan: complete, checked, and nothing has happened yet."""
+"""Converts the user's choices to a complete, validated plan, before anything is changed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from fswizard.system.commands import find
 
 DEFAULT_BASELINES = ("ext4", f"ext4:{AGED}")
 MARGIN = 1.25
-"""By so much a run may write more than expected where the user chose no limit."""
+"""Factor by which a run may exceed its expected writes if the user chose no limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,28 +48,28 @@ class Choices:
 
     recipe: Recipe
     candidates: tuple[Candidate, ...] = ()
-    """Empty: those of the recipe that this machine can make."""
+    """Empty for those of the recipe that can be created on this machine."""
     baseline: str = ""
     target: TargetChoice = field(default_factory=TargetChoice)
     needs: tuple[str, ...] = ()
     time_limit_s: float | None = None
     write_budget_bytes: float | None = None
-    """None for what is usual for the disk, infinite for no limit."""
+    """None for the default of the disk, infinite for no limit."""
     rounds: tuple[int, int] = (MINIMUM_ROUNDS, MAXIMUM_ROUNDS)
     seed: int | None = None
     memory_limit_bytes: int | None = None
-    """None: as is fitting for the recipe and this machine; 0: no limit."""
+    """None for the default of the recipe and this machine; 0 for no limit."""
     aged: bool = False
-    """Measure each candidate aged as well, and choose among those."""
+    """Measure each candidate aged as well, and recommend among the aged ones."""
     drive: Drive | None = None
 
 
 @in_english()
 def make_plan(choices: Choices, history: Sequence[Entry] = ()) -> Plan:
-    """The plan for `choices`; nothing on the machine is changed. `history` may show how fast the disk is.
+    """The plan for `choices`; nothing on the machine is changed. `history` helps to estimate the speed of the disk.
 
-    Raises UsageError where choices do not fit together, Missing where a program or a right is absent,
-    Refused where data could be lost.
+    Raises UsageError if choices contradict each other, Missing if a program or permission is missing, and Refused if
+    data could be lost.
     """
     recipe = choices.recipe.on(choices.drive or drive_at(choices.target))
     recipe = replace(recipe, workloads=recipe.measured)
@@ -78,9 +78,9 @@ def make_plan(choices: Choices, history: Sequence[Entry] = ()) -> Plan:
     check_limits(choices.rounds, choices.time_limit_s, choices.memory_limit_bytes)
     target, losses, drive = plan_target(choices.target, recipe, choices.drive)
     candidates, left_out = _candidates(choices, target, recipe)
-    beside: tuple[Candidate, ...] = ()
+    unaged: tuple[Candidate, ...] = ()
     if choices.aged:
-        candidates, beside = with_age(candidates)
+        candidates, unaged = with_age(candidates)
     if choices.drive and not target.others:
         drive = choices.drive
     plan = Plan(
@@ -96,7 +96,7 @@ def make_plan(choices: Choices, history: Sequence[Entry] = ()) -> Plan:
         seed=random.randrange(1 << 31) if choices.seed is None else choices.seed,
         memory_limit_bytes=choices.memory_limit_bytes or 0,
         losses=losses,
-        beside=beside,
+        beside=unaged,
         left_out=left_out,
     )
     require_ageing(plan)
@@ -115,16 +115,16 @@ def make_plan(choices: Choices, history: Sequence[Entry] = ()) -> Plan:
 
 
 def with_age(candidates: Sequence[Candidate]) -> tuple[tuple[Candidate, ...], tuple[Candidate, ...]]:
-    """All of them aged, and new ones to be measured beside these."""
+    """Aged versions of all candidates, and unaged ones for comparison."""
     new = {candidate.as_new: replace(candidate, name=candidate.as_new, aged=False) for candidate in candidates}
     return tuple(map(aged, new.values())), tuple(new.values())
 
 
 def within_budget(plan: Plan, chosen_bytes: float | None = None) -> Plan:
-    """The plan with what it may write: `chosen_bytes`, or what is usual for the disk where that suffices.
+    """The plan with its write budget: `chosen_bytes`, or the default of the disk.
 
-    A recipe whose minimum of rounds is expected to write more is not cut short by a limit that nobody chose, but said
-    to write so much. UsageError where not even one round fits into what was chosen.
+    The default is raised if the minimum of rounds is expected to write more, so that no implicit limit cuts a run
+    short. Raises UsageError if not even one round fits into the chosen budget.
     """
     if chosen_bytes is None:
         usual_bytes = usual_budget_bytes(plan.drive)
@@ -145,7 +145,7 @@ def within_budget(plan: Plan, chosen_bytes: float | None = None) -> Plan:
 
 
 def _baseline(chosen: str, candidates: Sequence[Candidate]) -> str:
-    """The chosen one, which may be named without its age; else ext4, or the first."""
+    """The chosen baseline, optionally named without its age; by default ext4, or the first candidate."""
     names = [candidate.name for candidate in candidates]
     wanted = [chosen] if chosen else [*DEFAULT_BASELINES, names[0]]
     for name in wanted:
@@ -161,7 +161,7 @@ def _baseline(chosen: str, candidates: Sequence[Candidate]) -> str:
 
 
 def _candidates(choices: Choices, target: Target, recipe: Recipe) -> tuple[tuple[Candidate, ...], tuple[LeftOut, ...]]:
-    """The candidates that meet the needs, and of those that nobody chose the ones that cannot be made."""
+    """The candidates that meet the needs, and the default candidates that cannot be created."""
     left_out: tuple[LeftOut, ...] = ()
     if target.kind == "directory":
         candidates = directory_candidates(choices.target.path)
@@ -196,7 +196,8 @@ def _candidates(choices: Choices, target: Target, recipe: Recipe) -> tuple[tuple
 
 
 def _defaults(recipe: Recipe, target: Target) -> tuple[Candidate, ...]:
-    """Those of the recipe; on several disks those for that number, or, where there is space, every layout for it."""
+    """Candidates of the recipe; on several disks its layouts for that number, or all of them if they have enough
+    space."""
     names, key = recipe.candidates or ("ext4", "xfs", "btrfs"), "candidates"
     try:
         if target.others:
@@ -213,13 +214,14 @@ def _defaults(recipe: Recipe, target: Target) -> tuple[Candidate, ...]:
 
 
 def available(candidate: Candidate) -> Availability:
-    """Whether its filesystem can be made here, and its layout."""
+    """Whether the filesystem of a candidate and its layout can be created here."""
     state = availability(candidate.filesystem)
     return layout_availability(candidate.array.layout) if state.usable and candidate.array else state
 
 
 def require_available(candidate: Candidate, state: Availability, *, packages: Collection[str] = ()) -> None:
-    """Missing where it cannot be made; the hint is one command that brings `packages`, too, if a package helps."""
+    """Raises Missing if a candidate cannot be created; the hint is one command that also installs `packages`, if a
+    package helps."""
     if not state.usable:
         name = candidate.name if candidate.array else candidate.filesystem.title
         hint = programs.install_hint(state.package, *packages) if state.package else state.hint
@@ -227,7 +229,8 @@ def require_available(candidate: Candidate, state: Availability, *, packages: Co
 
 
 def require_programs(commands: Sequence[PlannedCommand], what: str, *, packages: Collection[str] = ()) -> None:
-    """Missing where a program of `commands`, which `what` needs, is absent; the hint brings `packages`, too."""
+    """Raises Missing if a program of `commands`, needed by `what`, is not installed; the hint also installs
+    `packages`."""
     if absent := _absent(commands):
         text = n_(
             "{names} is not installed, and {what} needs it.",
@@ -243,13 +246,13 @@ def require_programs(commands: Sequence[PlannedCommand], what: str, *, packages:
 
 
 def absent_programs(recipe: Recipe) -> dict[str, list[str]]:
-    """By the name of each of its tests that can't run here: the programs that are not installed."""
+    """Programs that are not installed, by the name of the test that needs them."""
     absent = {workload.name: _absent(engine(workload.job).commands()) for workload in recipe.measured}
     return {name: programs for name, programs in absent.items() if programs}
 
 
 def packages_of(names: Sequence[str]) -> list[str]:
-    """What brings programs, each of its distribution's."""
+    """Packages of programs in this distribution."""
     known = {program.name: program.packages for program in (*programs.PROGRAMS, *engine_programs())}
     return [programs.package_of({"": name, **known.get(name, {})}) for name in names]
 
@@ -259,6 +262,6 @@ def _work(recipe: Recipe) -> tuple[PlannedCommand, ...]:
 
 
 def _absent(commands: Sequence[PlannedCommand]) -> list[str]:
-    """Programs of `commands` that are not there."""
+    """Programs of `commands` that are not installed."""
     named = dict.fromkeys(command.argv[0] if command.argv else "" for command in commands)
     return [name for name in named if not name.startswith("python") and find(name) is None]

@@ -1,4 +1,4 @@
-"""What the next run on a disk will take, by earlier runs on it."""
+"""Cost of the next run on a disk, estimated from earlier runs on it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from fswizard.session import harness_ceiling
 def estimated(plan: Plan, history: Iterable[Entry] = ()) -> Plan:
     """The plan with the durations and bytes expected on its disk and this machine.
 
-    They are those of the newest run in `history`, which has the newest first, of the plan's recipe and weights on its
-    disk, measured in the same way. None of a disk without model and serial number counts, and none of arrays, as what
-    they take goes by the layout.
+    They are taken from the newest run in `history` (newest first) with the same recipe, weights, disk and kind of
+    target. Disks without model and serial number have no history, nor do arrays, because their cost depends on the
+    layout.
     """
     drive, target = plan.drive, plan.target
     plan = estimate(plan, ceiling_s=harness_ceiling.expected_s(plan.recipe))
@@ -38,7 +38,7 @@ def estimated(plan: Plan, history: Iterable[Entry] = ()) -> Plan:
 
 @lru_cache(maxsize=4)
 def _loaded(path: Path, changed_ns: int) -> Result | None:
-    """A result file as it was when it changed last, as reading takes a tenth of a second; None of a damaged one."""
+    """A result file, cached until it changes, as reading takes a tenth of a second; None if it is damaged."""
     try:
         return results.load(path)
     except FswizardError:
@@ -46,6 +46,6 @@ def _loaded(path: Path, changed_ns: int) -> Result | None:
 
 
 def _work(plan: Plan) -> object:
-    """What makes two runs take as long: the tests, the images that are written before, and old files."""
+    """Key of runs with the same cost: the tests, the images that are filled before, and ageing."""
     weights = {workload.name: workload.weight for workload in plan.recipe.workloads}
     return weights, plan.target.filled_bytes, bool(plan.aged)

@@ -1,4 +1,4 @@
-"""A run is carried out in a process of its own, which outlives the one that started it."""
+"""Runs in a separate process, which outlives the one that started it."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ PROGRAM = "from fswizard.session.process import main; main()"
 NAMESPACES = (
     "setsid", "--fork", "unshare", "--mount", "--propagation", "slave", "--pid", "--fork", "--kill-child", "--",
 )  # fmt: skip
-"""Before a run as root: whatever it mounts or starts ends with it. It follows what the host mounts and unmounts."""
+"""Prefix of a run as root: all its mounts and processes end with it. It follows mounts and unmounts of the host."""
 PASSED_ON = ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME")
-"""Where the user's own files are."""
+"""Variables with directories of the user's files."""
 
 
 def start(plan: Plan, path: Path, *, resumed: bool = False) -> None:
-    """Start a run that writes to the result file at `path`; it returns when the log has begun.
+    """Start a run that writes to the result file at `path`, and wait until its log has begun.
 
-    Where the run needs root's rights, a password was asked for before (`rights.authorise`). FswizardError where it
-    cannot begin.
+    If the run needs root, a password was requested before (`rights.authorise`). Raises FswizardError if it cannot
+    begin.
     """
     argv = (sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}; {PROGRAM}")
     environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
@@ -45,24 +45,24 @@ def start(plan: Plan, path: Path, *, resumed: bool = False) -> None:
         "plan": to_json(plan), "path": os.fspath(path.absolute()), "resumed": resumed, "environment": environment,
         "by_root": os.geteuid() == as_root.ROOT,
     }  # fmt: skip
-    given = json.dumps(order).encode()
-    run = rights.start((*NAMESPACES, *argv), given) if plan.needs_root else commands.begin(argv, given)
+    payload = json.dumps(order).encode()
+    run = rights.start((*NAMESPACES, *argv), payload) if plan.needs_root else commands.begin(argv, payload)
     assert run.stdout is not None and run.stderr is not None
     with run.stdout, run.stderr:
         answer = run.stdout.readline()
-        said = b"" if answer else run.stderr.read()
+        output = b"" if answer else run.stderr.read()
     if not answer and plan.needs_root and run.wait():
-        raise rights.missing(rights.state(), said)
+        raise rights.missing(rights.state(), output)
     try:
         list(rights.answer(answer))
     except ValueError as wrong:
         raise RunFailed(
-            "The process of the run ended before it began.", "This is a bug in fswizard.", safe_lines(said).strip()
+            "The process of the run ended before it began.", "This is a bug in fswizard.", safe_lines(output).strip()
         ) from wrong
 
 
 def main() -> None:
-    """The process of a run: its order is on standard input."""
+    """Entry point of a run's process, which reads its order from standard input."""
     order = json.load(sys.stdin.buffer)
     redirect_to_null((0,))
     path = Path(order["path"])

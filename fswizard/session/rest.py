@@ -1,4 +1,5 @@
-"""The rest of a disk between two candidates, the same for each: what one left undone would slow down the next."""
+"""Idle time of a disk between two candidates, the same for each, so that pending work of one does not slow down the
+next."""
 
 from __future__ import annotations
 
@@ -14,17 +15,18 @@ from fswizard.system import clock, host, timeouts
 from fswizard.system.block_stats import counters
 
 LONGEST_S = 2.0
-"""What others write keeps a disk from coming to rest."""
+"""Upper limit, as writes of other programs may keep a disk busy forever."""
 LONGEST_SHINGLED_S = 60.0
 SHINGLED_REST_S = 5.0
-"""Rest on a drive-managed disk once nothing is under way: it tidies up its cache when idle."""
-LOOK_S = 0.2
+"""Idle time of a drive-managed disk after its last request, in which it cleans up its cache."""
+POLL_S = 0.2
 LITTLE_BYTES = 1 << 20
-"""Unwritten data of the whole machine that make no difference; by more they come down while they are written."""
+"""Amount of dirty data in the whole machine that makes no difference; while they are written back, they decrease by
+more."""
 
 
 async def let_rest(plan: Plan, devices: Sequence[str], emitter: Emitter) -> None:
-    """Write back what the host still holds, wait until nothing is under way, and let a shingled disk tidy up."""
+    """Write back cached data, wait until no request is in flight, and let a shingled disk clean up."""
     shingled = plan.drive is not None and plan.drive.smr.kind in ("drive-managed", "host-aware")
     if shingled:
         emitter.begin("wait", _("letting the shingled disk rest"), expected_s=SHINGLED_REST_S)
@@ -43,6 +45,6 @@ async def let_rest(plan: Plan, devices: Sequence[str], emitter: Emitter) -> None
         if written and (now is None or now.in_flight == 0):
             break
         before_bytes = unwritten_bytes
-        await clock.pause(LOOK_S)
+        await clock.pause(POLL_S)
     if shingled:
         await clock.pause(SHINGLED_REST_S)

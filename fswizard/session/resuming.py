@@ -20,7 +20,7 @@ from fswizard.results import Entry
 from fswizard.session.checked import checked
 from fswizard.session.planning import available, require_available, require_programs
 from fswizard.stats import analyse, decide
-from fswizard.stats.comparison import made
+from fswizard.stats.comparison import formatting
 from fswizard.system import host
 
 LONGEST_LIST = 3
@@ -29,7 +29,7 @@ COMPLETE = N_("This run is complete: more rounds would not settle more.")
 
 @dataclass(frozen=True, slots=True)
 class Resumption:
-    """A run that can go on: `Session(plan, path, earlier=earlier)`."""
+    """A run that can be resumed with `Session(plan, path, earlier=earlier)`."""
 
     path: Path
     plan: Plan
@@ -38,14 +38,14 @@ class Resumption:
 
 @in_english()
 def take_up(path: Path, *, time_limit_s: float | None = None, write_budget_bytes: float | None = None) -> Resumption:
-    """The run in a result file, ready to go on. Its time and what it writes count from zero again.
+    """Prepare to resume the run of a result file. Its time and its writes count from zero again.
 
-    Its limits are the same again, though the time is enough for a round at least, or `time_limit_s` and
-    `write_budget_bytes`, which may be infinite.
+    Its limits are `time_limit_s` and `write_budget_bytes`, which may be infinite, or by default those of the run,
+    with the time raised to suffice for a round.
 
-    Raises UsageError, or Missing, where it cannot go on: it was started on another machine, is complete, still runs,
-    what it worked on is not there any more, or not even a round fits into what was given. The file is not trusted:
-    candidates are made as this program knows them.
+    Raises UsageError or Missing if it cannot be resumed: it was started on another machine, is complete, is still
+    running, its target no longer exists, or not even one round fits into the limits. The file is not trusted:
+    candidates are created as defined by this program.
     """
     if results.is_being_written(path):
         raise UsageError(
@@ -64,21 +64,21 @@ def take_up(path: Path, *, time_limit_s: float | None = None, write_budget_bytes
     require_still_there(plan)
     if plan.target.kind == "image":
         for then, now in zip(earlier.plan.measured, plan.measured):
-            if made(then) != made(now):  # all parts of a run must measure the same filesystem
+            if formatting(then) != formatting(now):  # all parts of a run must measure the same filesystem
                 text = _(
                     "This version of fswizard makes {candidate} differently than that run did.", candidate=now.name
                 )
                 raise UsageError(text, _("Start a new run."))
             require_available(now, available(now))
     require_programs(plan.commands, _("the run"))
-    require_way(plan)
+    require_udisks(plan)
     plan = replace(as_before(plan, earlier), looks_first=False)  # what a trial takes is known by now
     plan = with_limits(plan, earlier, time_limit_s, write_budget_bytes)
     return Resumption(path, plan, earlier)
 
 
 def require_incomplete(earlier: Result) -> None:
-    """UsageError where more rounds would not change what a run says, or nobody could believe it."""
+    """Raises UsageError if more rounds would not change the result of a run, or could not be trusted."""
     if earlier.outcome == "failed":
         raise UsageError(
             _("A fault ended this run, so its figures may be wrong."), _("Fix the fault, then start a new run.")
@@ -89,8 +89,9 @@ def require_incomplete(earlier: Result) -> None:
         raise UsageError(COMPLETE, _("`fswizard report` shows its result."))
 
 
-def require_way(plan: Plan) -> None:
-    """Missing where udisks2 can't be had any more: as root, candidates are made and mounted otherwise."""
+def require_udisks(plan: Plan) -> None:
+    """Raises Missing if the run used udisks2, which is no longer available: as root, candidates are created and
+    mounted differently."""
     if plan.by_udisks and (reason := why_root(plan.target, plan.measured)):
         raise Missing(
             _("This run's scratch image was mounted by udisks2, which can't be had here: {reason}.", reason=reason),
@@ -99,7 +100,7 @@ def require_way(plan: Plan) -> None:
 
 
 def why_not(path: Path) -> str:
-    """Why a run cannot be resumed, in a sentence; empty where it can."""
+    """Why a run cannot be resumed, in a sentence; empty if it can."""
     try:
         take_up(path)
     except FswizardError as error:
@@ -108,7 +109,7 @@ def why_not(path: Path) -> str:
 
 
 def resumable() -> tuple[Entry, ...]:
-    """The newest of the runs that can go on, newest first; a few at most."""
+    """The newest runs that can be resumed, newest first, at most LONGEST_LIST."""
     entries: list[Entry] = []
     for entry in results.all_results():
         if len(entries) < LONGEST_LIST and entry.unfinished and not why_not(entry.path):
@@ -122,18 +123,18 @@ def last_round(earlier: Result) -> int:
 
 
 def interrupted_rounds(earlier: Result) -> tuple[int, ...]:
-    """Rounds that were begun and not gone through whole, and are not discarded yet."""
+    """Incomplete rounds that are not discarded yet."""
     begun = (number for number in _begun(earlier) if number > earlier.finished_rounds)
     return tuple(sorted(number for number in begun if number not in earlier.discarded_rounds))
 
 
 def _begun(earlier: Result) -> set[int]:
-    """Rounds of which something is known; a file may have any numbers."""
+    """Rounds with samples or failures; a file may contain any numbers."""
     return {sample.round for sample in earlier.samples} | {failure.round for failure in earlier.failures}
 
 
 def with_limits(plan: Plan, earlier: Result, time_limit_s: float | None, write_budget_bytes: float | None) -> Plan:
-    """The plan with limits that count from where it is resumed; UsageError where not even a round fits into them."""
+    """The plan with limits that count from its resumption. Raises UsageError if not even one round fits into them."""
     left, before_bytes = plan.with_new(earlier.candidates_left), earlier.counted_bytes
     round_s = len(left) * plan.seconds_per_trial
     if time_limit_s is None and plan.time_limit_s:

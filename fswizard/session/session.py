@@ -1,4 +1,4 @@
-"""One run of a plan, as events."""
+"""Execution of a plan as a sequence of events."""
 
 from __future__ import annotations
 
@@ -64,18 +64,19 @@ class Session:
     def __init__(
         self, plan: Plan, path: Path, *, idle_wait_s: float | None = None, earlier: Result | None = None
     ) -> None:
-        """`path` is the result file; it must not exist yet, unless this run resumes the one in it, `earlier`.
+        """`path` is the result file. It must not exist yet, unless this run resumes `earlier`, the run in that file.
 
-        `idle_wait_s` is how long the run waits in all for a busy machine: a minute or a tenth of its time.
+        `idle_wait_s`: maximum time to wait for a busy machine in the whole run; by default a minute or a tenth of
+        its time.
         """
         self.plan = plan
         self.path = path
         self.earlier = earlier
         self.error: FswizardError | None = None
-        """Why the run failed, where it did."""
+        """Why the run failed; None unless it did."""
         self._environment = environment(plan, root_path=ROOT_PATH, workload_path=WORKLOAD_PATH)
         self.result = earlier or Result(self._environment, plan)
-        """What has been measured so far."""
+        """All measured values so far."""
         self._before_bytes = self.result.counted_bytes
         self._emitter = Emitter(self._emit, [doubt.code for doubt in self.result.doubts], self.result.elapsed_s)
         limit_s = min(LONGEST_WAIT_S, plan.time_limit_s / 10) if idle_wait_s is None else idle_wait_s
@@ -88,7 +89,7 @@ class Session:
         self._going = asyncio.Event()
         self._going.set()
         self._trials_s: list[float] = []
-        """Durations of the trials so far, without the workloads that not every round has."""
+        """Durations of the trials so far, without the workloads that are not measured in every round."""
         self._skipped: set[str] = set()
         self._out: set[str] = set()
         """Candidates that were skipped, or failed in a round that counts."""
@@ -96,7 +97,7 @@ class Session:
         """The candidate that was measured last."""
 
     def pause(self) -> None:
-        """Stop before the next trial; a trial that runs is finished, as a measurement cannot be halted."""
+        """Pause before the next trial; the current trial is completed, as a measurement cannot be paused."""
         if not self.paused:
             self._going.clear()
             self._emit(PauseChanged(self._emitter.at_s, True))
@@ -111,19 +112,19 @@ class Session:
         return not self._going.is_set()
 
     def skip(self) -> None:
-        """Leave the candidate that is being tried out of the rest of the run."""
+        """Exclude the current candidate from the rest of the run."""
         if self._trial is not None and self._emitter.trial.candidate:
             self._skipped.add(self._emitter.trial.candidate)
             self._trial.cancel()
 
     def stop(self, outcome: Outcome = "stopped") -> None:
-        """End the run now, undo everything, and keep what was measured."""
+        """End the run now, undo everything, and keep the measured values."""
         self._ended_by = self._ended_by or outcome
         if self._main is not None:
             self._main.cancel()
 
     async def events(self) -> AsyncGenerator[Event, None]:
-        """Carry out the plan, an event for each step. The last one is RunEnded, unless the loop is left before."""
+        """Execute the plan, yielding its events. The last one is RunEnded, unless the loop is left early."""
         with contextlib.ExitStack() as undo:
             orders = undo.enter_context(entered(self.plan, self.path))
             self._writer = ResultWriter(self.path, resumed=self.earlier is not None)
@@ -155,7 +156,7 @@ class Session:
                 does[order]()
 
     def _emit(self, event: Event) -> None:
-        """Write an event into the result file first, then pass it on."""
+        """Append an event to the result file, then pass it on."""
         assert self._writer is not None
         self._writer.write(event)
         self.result = fold(self.result, (event,))
@@ -188,7 +189,7 @@ class Session:
             self._queue.put_nowait(None)
 
     async def _prepare(self, undo: AsyncExitStack) -> PreparedTarget:
-        """Everything before the first round."""
+        """Do everything before the first round."""
         plan, emitter, journal = self.plan, self._emitter, Journal(self.path)
         for doubt in doubts.before(plan):
             emitter.doubt(doubt)
@@ -219,7 +220,7 @@ class Session:
             self._emitter.doubt(Doubt("not-removed", _("{left} `fswizard clean` removes what is left.", left=left)))
 
     async def _rounds(self, prepared: PreparedTarget) -> tuple[Outcome, str]:
-        """Round after round until the run ends, and why it does."""
+        """Run rounds until the run ends; returns its outcome and the reason."""
         if self.earlier is not None:
             self._take_up(self.earlier)
         number, survivors = resuming.last_round(self.result), self.result.candidates_left
@@ -252,9 +253,8 @@ class Session:
                 return "finished", WHY_STOPPED[decision.stop]
 
     def _take_up(self, earlier: Result) -> None:
-        """A round that was interrupted counts for nobody and against nobody, as its later half would be measured on
-        another machine than its first: warmer, emptier, or with another kernel.
-        """
+        """Discard interrupted rounds: their second half would be measured on a machine in a different state: warmer,
+        emptier, or with another kernel."""
         if doubt := doubts.since(earlier.environment, self._environment):
             self._emitter.doubt(doubt)
         for number in resuming.interrupted_rounds(earlier):
@@ -262,7 +262,7 @@ class Session:
         self._emitter.ratios(analyse(self.result))
 
     def _used_up(self, number: int, names: Collection[str]) -> tuple[Outcome, str] | None:
-        """Whether time, rounds or budget do not suffice for round `number`, and what to say then."""
+        """The outcome and its reason if time, rounds or budget do not suffice for round `number`, else None."""
         begun = number - 1 - len(self.result.discarded_rounds)
         round_s = len(names) * self._trial_s(number)
         if not another_round_fits(self.plan, begun, self._emitter.now_s, round_s):
@@ -272,19 +272,19 @@ class Session:
         return None
 
     def _discard(self, number: int, why: Doubt | None) -> None:
-        """Let a round that was disturbed count for nobody and against nobody."""
+        """Discard a round that was disturbed, including its failures."""
         if why:
             self._emitter.doubt(why)
             self._emitter.discarded(number, why.text)
             self._out = set(self._skipped)
 
     def _trial_s(self, number: int) -> float:
-        """What a trial of a round takes, as it looks now."""
+        """Expected duration of a trial in a round, from the trials so far."""
         took_s = statistics.fmean(self._trials_s) if self._trials_s else self.plan.seconds_per_trial
         return took_s + self.plan.recipe.occasional_s(number)
 
     async def _round(self, prepared: PreparedTarget, number: int, names: Collection[str]) -> None:
-        """Try each candidate once, and after one of them the device without a filesystem."""
+        """Measure each candidate once, and after a random one of them the device without a filesystem."""
         plan, emitter = self.plan, self._emitter
         bare_s = BARE_SHARE * len(names) * self._trial_s(number)
         trials = trial_order(plan, number, names, self.result.trials, self._last)
@@ -304,7 +304,7 @@ class Session:
                 emitter.trial = BEFORE_ROUNDS
 
     async def _try(self, prepared: PreparedTarget, trial: Trial) -> bool:
-        """Carry out a trial; False when the candidate is out of the run."""
+        """Run a trial; False if the candidate is out of the run."""
         checked = any(s.metric == DIRECT_CACHED.name and s.candidate == trial.candidate for s in self.result.samples)
         began_s = self._emitter.now_s
         self._trial = asyncio.create_task(run_trial(self.plan, trial, prepared, self._emitter, first=not checked))
@@ -323,7 +323,7 @@ class Session:
 
     @contextlib.contextmanager
     def _counting(self, metric: Metric, written: Callable[[], int | None]) -> Iterator[None]:
-        """Emit how many bytes the devices count, as they count towards the budget."""
+        """Emit the number of bytes counted by the devices, which use up the budget."""
         before = written()
         try:
             yield
@@ -337,7 +337,7 @@ class Session:
 
 
 def ended_text(result: Result) -> str:
-    """What there is of a run that the user ended."""
+    """Reason of the end of a run that the user ended."""
     if any(sample.round and sample.primary for sample in result.samples):
         return _("The run was stopped early; the results so far are kept.")
     return _("The run was stopped before anything was measured.")

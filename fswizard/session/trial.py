@@ -1,4 +1,4 @@
-"""A trial: one candidate in one round, made afresh, measured by every workload, checked."""
+"""A trial: one candidate in one round, newly created, measured with every workload, and checked."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from fswizard.system import clock
 from fswizard.system.block_stats import Counters, counters
 
 DISK_MAY_BE = ("EIO", "EROFS", "health", "mount", "umount")
-"""Kinds of failures that a failing disk causes, too."""
+"""Kinds of failures that may also be caused by a failing disk."""
 LEAST_BARE_S = 0.5
-"""Too short a sample of the bare device would be that of starting a program."""
+"""Minimum duration of a sample of the bare device; a shorter one would measure the start of fio."""
 LITTLE_BYTES_PER_S = 10e6
-"""Enough to see that something can be done at all."""
+"""Sufficient to test whether the workload works at all."""
 EMIT_EVERY_S = 0.1
-"""Progress is emitted ten times a second at most."""
+"""Minimum interval of progress events."""
 
 
 async def run_trial(
     plan: Plan, trial: Trial, prepared: PreparedTarget, emitter: Emitter, *, first: bool = False
 ) -> bool:
-    """Carry out `trial`, perhaps the candidate's `first`; False when the candidate is out of the run.
+    """Run `trial`, optionally the candidate's `first`; False if the candidate is out of the run.
 
-    A workload that fails is tried once more on a candidate made afresh; when it fails again,
-    the failure is the result. RunFailed where the device is at fault and not the candidate, WorkloadDisturbed where
-    somebody killed or stopped what was measured.
+    A failed workload is repeated once on a newly created candidate; a second failure is final. Raises RunFailed if
+    the device is at fault rather than the candidate, and WorkloadDisturbed if someone killed or stopped a measured
+    program.
     """
     candidate = plan.candidate(trial.candidate)
     left = [workload for workload in plan.recipe.workloads if workload.is_in(trial.round)]
@@ -70,7 +70,7 @@ async def run_trial(
 
 @asynccontextmanager
 async def _device_blamed_first(prepared: PreparedTarget) -> AsyncIterator[None]:
-    """RunFailed, with the cause, where something goes wrong and the device is at fault."""
+    """Convert failures into RunFailed, with their cause, if the device is at fault."""
     try:
         yield
     except (WorkloadFailed, CandidateFailed) as problem:
@@ -83,7 +83,7 @@ async def _device_blamed_first(prepared: PreparedTarget) -> AsyncIterator[None]:
 
 
 async def _require_possible(plan: Plan, workload: Workload, prepared: PreparedTarget, emitter: Emitter) -> None:
-    """RunFailed where a workload fails without any filesystem as well."""
+    """Raises RunFailed if a workload also fails without a filesystem."""
     with suppress(Missing, Refused):
         device = await prepared.bare() if workload.job.runs_bare else None
         if device is None:
@@ -109,11 +109,11 @@ async def _require_possible(plan: Plan, workload: Workload, prepared: PreparedTa
 async def run_bare(
     plan: Plan, number: int, prepared: PreparedTarget, emitter: Emitter, *, seconds: float, samples: Sequence[Sample]
 ) -> None:
-    """A sample of the device without a filesystem, in round `number`: the limit that nobody can beat.
+    """Sample the device without a filesystem in round `number`: the upper limit for all candidates.
 
-    It takes about `seconds` in all, shared among the workloads that can be done there; those that get too little are
-    left out, and so are those that no candidate has figures for, in `samples`, yet. RunFailed where the device fails,
-    WorkloadDisturbed as of a trial; whatever else goes wrong costs this sample alone.
+    It takes about `seconds`, shared among the workloads that can run on a bare device. Workloads with too little
+    time are skipped, as are those without a figure of any candidate in `samples`. Raises RunFailed if the device
+    fails, and WorkloadDisturbed as in a trial; other errors only skip this sample.
     """
     workloads = [workload for workload in plan.recipe.workloads if workload.job.runs_bare]
     share = seconds / (sum(workload.seconds for workload in workloads) or 1.0)
@@ -163,9 +163,9 @@ async def _emit_all(
     *,
     as_root: bool = False,
 ) -> Counters | None:
-    """Do the `work` of a workload on `devices`, and turn its events into those of the run.
+    """Do the `work` of a workload on `devices`, and convert its events to those of the run.
 
-    What the device had counted when the preparation was over, where it counts.
+    Returns the counters of the devices at the end of the preparation, if available.
     """
     text, emitted_s, series = workload.title, 0.0, SeriesRecorder()
     counted: Counters | None = None

@@ -1,4 +1,4 @@
-"""Ratios, intervals, when to stop, doubts: from figures to what they prove. Pure; see README."""
+"""Statistics: ratios, intervals, stopping rules and doubts. Pure functions; see README."""
 
 from fswizard.stats.analyse import Decision, analyse, decide
 from fswizard.stats.doubts import doubts

@@ -1,4 +1,4 @@
-"""What age costs candidates that were measured new beside it, in the same rounds."""
+"""The cost of age: ratios of aged candidates to new ones measured in the same rounds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fswizard.stats.table import ALL, tables_of
 
 
 def age_ratios(result: Result) -> tuple[Ratio, ...]:
-    """Each aged candidate over the new one, for all workloads together and then for each; those that both can do."""
+    """Each aged candidate over its new version, for all workloads together and for each workload that both can do."""
     plan = result.plan
     if not plan.beside:
         return ()

@@ -1,4 +1,4 @@
-"""From a result, finished or not, to who is faster, and whether the run continues."""
+"""Which candidates of a result, finished or not, are faster, and whether the run continues."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from itertools import combinations
 from typing import Literal
 
 from fswizard.model.analysis import LEVEL, Analysis, Dependence, Ratio
-from fswizard.model.plan import FIRST_LOOK, Plan
+from fswizard.model.plan import INTERVAL_ROUNDS, Plan
 from fswizard.model.result import Result
 from fswizard.stats.intervals import ALPHA, Contrast, Pair, compare, contrasts, ranking
 from fswizard.stats.table import ALL, Tables, tables_of, weighted_mean
 
 
 def analyse(result: Result, tables: Tables | None = None) -> Analysis:
-    """All ratios of the rounds that count so far, who leads, and who is proven slower; `tables` are the result's.
+    """Analyse the valid rounds so far: all ratios, leaders, and candidates proven slower. `tables` are those of
+    `result`.
 
-    A candidate that failed a workload with weight has no overall ratio. If the baseline is missing or failed, the best
-    of the others takes its place. With one candidate there is nothing to compare.
+    A candidate that failed a workload with weight has no overall ratio. If the baseline is missing or failed, the
+    best other candidate replaces it. A single candidate has no ratios.
     """
     plan = result.plan
     tables = tables or tables_of(result)
@@ -43,7 +44,7 @@ def analyse(result: Result, tables: Tables | None = None) -> Analysis:
         ratio = analysis.pair(name, baseline)
         if name == baseline:
             ratio = Ratio(baseline, baseline, ALL, 1.0, rounds=len(standing[baseline]))
-            if ratio.rounds >= FIRST_LOOK:
+            if ratio.rounds >= INTERVAL_ROUNDS:
                 ratio = replace(ratio, low=1.0, high=1.0, verdict="alike")
         if ratio:
             overall.append(ratio)
@@ -60,9 +61,10 @@ def analyse(result: Result, tables: Tables | None = None) -> Analysis:
 
 
 def _dependences(plan: Plan, tables: Tables, pairs: Sequence[Ratio]) -> tuple[Dependence, ...]:
-    """For each proven lead that is not proven without one of the tests: the one without which least is left of it.
+    """For each proven lead that is not proven without one of the tests: the test with the smallest ratio over the
+    rest.
 
-    The workloads of an activity are one test with files of several shapes; any other workload is one by itself.
+    The workloads of an activity are one test with files of several shapes; any other workload is a test by itself.
     """
     leads: dict[Pair, Ratio] = {}
     for pair in pairs:
@@ -89,11 +91,12 @@ def _dependences(plan: Plan, tables: Tables, pairs: Sequence[Ratio]) -> tuple[De
 
 
 def _by_workload(tables: Tables, baseline: str) -> tuple[Ratio, ...]:
-    """Each workload's ratios in the plan's order, to the overall baseline or else to the best of that workload.
+    """Ratios of each workload in the plan's order, to the overall baseline or else to the best candidate of that
+    workload.
 
-    Of those called different 8 % at most are not, on average: by e-BH (Wang and Ramdas, 2022), of all tests and pairs
-    the k largest e-values are marked, of which the least is at least their number over k times ALPHA. Intervals have
-    the same threshold, so that marks follow from them.
+    The mean share of false discoveries is at most 8 %: by e-BH (Wang and Ramdas, 2022), of all tests and pairs the k
+    largest e-values are marked, the smallest of which is at least their number over k times ALPHA. Intervals use the
+    same threshold, so that marks are consistent with them.
     """
     known: dict[str, list[Contrast]] = {}
     references: dict[str, str] = {}
@@ -108,7 +111,7 @@ def _by_workload(tables: Tables, baseline: str) -> tuple[Ratio, ...]:
         references[workload] = reference
         known[workload] = list(contrasts(tables.scores[workload], pairs))
         for contrast in known[workload]:
-            evidence.append(contrast.evidence(contrast.difference) if contrast.rounds >= FIRST_LOOK else 0.0)
+            evidence.append(contrast.evidence(contrast.difference) if contrast.rounds >= INTERVAL_ROUNDS else 0.0)
 
     threshold = len(evidence) / ALPHA
     for count, value in enumerate(sorted(evidence, reverse=True), 1):
@@ -128,19 +131,19 @@ Stop = Literal["", "one-left", "alone", "all-alike", "rounds", "none-left"]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What the schedule does next."""
+    """The next step of the schedule."""
 
     survivors: tuple[str, ...]
     """Candidates worth another round, best estimate first."""
     stop: Stop = ""
-    """Why the run is over, or empty if it continues."""
+    """Why the run is over; empty if it continues."""
 
 
 def decide(analysis: Analysis, plan: Plan, candidates: Collection[str] | None = None) -> Decision:
-    """Drop candidates that are proven slower and stop when all is settled, but not before the minimum of rounds.
+    """Drop candidates proven slower and stop when all is settled, but not before the minimum of rounds.
 
-    `candidates` are those still in the run, all by default. A single candidate gets its minimum of rounds too, so that
-    its figures have a spread.
+    `candidates` are those still in the run, by default all. A single candidate gets its minimum of rounds, too, so
+    that its figures have a spread.
     """
     measured = (*analysis.leaders, *analysis.dropped)
     in_the_run = tuple(name for name in measured if candidates is None or name in candidates)

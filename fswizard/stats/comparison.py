@@ -1,4 +1,4 @@
-"""Results beside each other: a disk a year later, two disks, or an empty filesystem and a nearly full one. Pure."""
+"""Comparison of results: a disk a year later, two disks, or an empty and a nearly full filesystem. Pure functions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Item = TypeVar("Item", Workload, Candidate)
 
 @dataclass(frozen=True, slots=True)
 class _Figures:
-    """Those of one result that changes are made of."""
+    """The figures of one result from which changes are computed."""
 
     tables: Mapping[str, Table]
     """By workload."""
@@ -38,10 +38,10 @@ class _Figures:
 
 
 def compare(first: Result, second: Result) -> Comparison:
-    """Every candidate and workload that both measured in the same way, second over first.
+    """Compare all candidates and workloads that both results measured in the same way, second over first.
 
-    The rounds of two runs are not paired, so each ratio has Welch's interval.
-    Raises UsageError, with the reasons, where nothing can be compared.
+    The rounds of two runs are not paired, so each ratio has Welch's interval. Raises UsageError, with the reasons,
+    if nothing can be compared.
     """
     target, other = _target_text(first.plan.target), _target_text(second.plan.target)
     if target != other:
@@ -49,10 +49,10 @@ def compare(first: Result, second: Result) -> Comparison:
         raise UsageError(_(text, target=target, other=other), _("Compare results of the same kind of target."))
     second = _of_as_much(second, first)
     left_out: list[str] = []
-    another_way = N_("{title}: it was done in another way in the second result.")
-    workloads = _shared(first.plan.recipe.workloads, second.plan.recipe.workloads, _work, another_way, left_out)
-    another_way = N_("{title}: it was formatted or mounted in another way in the second result.")
-    candidates = _shared(first.plan.candidates, second.plan.candidates, made, another_way, left_out)
+    unequal = N_("{title}: it was done in another way in the second result.")
+    workloads = _shared(first.plan.recipe.workloads, second.plan.recipe.workloads, _work, unequal, left_out)
+    unequal = N_("{title}: it was formatted or mounted in another way in the second result.")
+    candidates = _shared(first.plan.candidates, second.plan.candidates, formatting, unequal, left_out)
 
     before, after = _Figures.of(first), _Figures.of(second)
     # All shared workloads together, with the weights of the first result.
@@ -81,9 +81,9 @@ def compare(first: Result, second: Result) -> Comparison:
 
 
 def compare_within(result: Result) -> Comparison:
-    """The work of one result that was done on empty filesystems and again on nearly full ones.
+    """Compare workloads of one result that ran on empty and again on nearly full filesystems.
 
-    Raises UsageError where there is none.
+    Raises UsageError if there are none.
     """
     figures = _Figures.of(result)
     workloads = result.plan.recipe.workloads
@@ -105,7 +105,7 @@ def compare_within(result: Result) -> Comparison:
 def _change(
     candidate: Candidate, before: _Figures, workload: Workload, after: _Figures, then: Workload
 ) -> Change | None:
-    """From `workload` before to `then` after; None without figures of both."""
+    """Change from `workload` before to `then` after; None unless both have figures."""
     name = candidate.name
     old, new = before.tables[workload.name].get(name), after.tables[then.name].get(name)
     if not old or not new:
@@ -124,7 +124,8 @@ def _change(
 
 
 def _of_as_much(result: Result, other: Result) -> Result:
-    """The result with the durations of as much work as another one did, where each disk got what fits its time."""
+    """The result with durations scaled to the amounts of work in `other`, as each disk got amounts that fit its
+    speed."""
     theirs = {workload.name: workload.task.units for workload in other.plan.recipe.workloads if workload.amount}
     factors = {}
     for workload in result.plan.recipe.workloads:
@@ -139,7 +140,7 @@ def _of_as_much(result: Result, other: Result) -> Result:
 
 
 def _target_text(target: Target) -> str:
-    """What figures depend on: kind, number and size."""
+    """Properties of the target that figures depend on: kind, number and size."""
     kinds = {"image": _("a scratch image"), "device": _("a device"), "directory": _("directories as they were")}
     text = kinds[target.kind]
     if target.size_bytes:
@@ -149,10 +150,10 @@ def _target_text(target: Target) -> str:
 
 
 def _shared(
-    first: Sequence[Item], second: Sequence[Item], work: Callable[[Item], object], another_way: str, left_out: list[str]
+    first: Sequence[Item], second: Sequence[Item], work: Callable[[Item], object], unequal: str, left_out: list[str]
 ) -> list[Item]:
-    """Items of one name and the same `work`; `left_out` gets a sentence for each of the others, and `another_way` says
-    that the work of both differs."""
+    """Items with the same name and `work` in both. For each other item, a sentence is appended to `left_out`:
+    `unequal` if the work differs."""
     shared = []
     others = {item.name: item for item in second}
     for item in first:
@@ -160,7 +161,7 @@ def _shared(
         if other and work(item) == work(other):
             shared.append(item)
         else:
-            why = another_way if other else N_("{title}: only the first result has it.")
+            why = unequal if other else N_("{title}: only the first result has it.")
             left_out.append(_(why, title=_(item.title)))
     for item in others.values():
         left_out.append(_("{title}: only the second result has it.", title=_(item.title)))
@@ -171,8 +172,8 @@ def _work(workload: Workload) -> object:
     return workload.job, workload.metric
 
 
-def made(candidate: Candidate) -> object:
-    """How it is formatted and mounted, whatever the devices; None where nobody can make what a file has."""
+def formatting(candidate: Candidate) -> object:
+    """Key of how a candidate is formatted and mounted, on any device; None if its options are invalid."""
     filesystem, array = candidate.filesystem, candidate.array
     try:
         arguments = candidate.mkfs_arguments(scratch=True)
@@ -183,7 +184,7 @@ def made(candidate: Candidate) -> object:
 
 
 def _differences(first: Result, second: Result) -> Iterator[Difference]:
-    """What may be why figures differ: the disk or its firmware, then all other facts."""
+    """Possible causes of different figures: the disk or its firmware, then all other facts."""
     one, two = first.plan.drive, second.plan.drive
     if one is None or two is None or one.model != two.model:
         yield Difference(_("disk"), one.model if one else "", two.model if two else "", unlike=True)
@@ -200,7 +201,7 @@ def _differences(first: Result, second: Result) -> Iterator[Difference]:
 
 
 def _facts(run: Result) -> dict[str, str]:
-    """By what each is called, what matters most first."""
+    """Facts about a run by name, most important first."""
     plan, environment = run.plan, run.environment
     limit = binary_text(plan.memory_limit_bytes) if plan.memory_limit_bytes else p_("limit", "none")
     on_battery = any(doubt.code == "on-battery" for doubt in run.doubts)
@@ -224,7 +225,7 @@ def _facts(run: Result) -> dict[str, str]:
 
 
 def _doubts(first: Result, second: Result) -> Iterator[str]:
-    """Of each result, those that the other has not; what it ran on is among the differences."""
+    """Doubts about one of the results that the other does not have; the power supply is among the differences."""
     only = (N_("First result only: {doubt}"), N_("Second result only: {doubt}"))
     for text, run, other in zip(only, (first, second), (second, first)):
         elsewhere = {"on-battery", *(doubt.code for doubt in other.doubts)}

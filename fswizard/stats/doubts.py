@@ -1,4 +1,4 @@
-"""Reasons for doubt that the figures themselves give."""
+"""Doubts that follow from the figures themselves."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from fswizard.language import N_, _, joined, listing, n_, number
 from fswizard.model.analysis import Analysis, Summary
 from fswizard.model.metrics import BUILT_IN_RATES, LATE_RATE, RATE_IN_MEMORY, THROUGHPUT
-from fswizard.model.plan import FIRST_LOOK
+from fswizard.model.plan import INTERVAL_ROUNDS
 from fswizard.model.result import Doubt, Result
 from fswizard.stats.intervals import LEAST_DEVIATION, levels, variance
 from fswizard.stats.table import ALL, Table, Tables, counted, score
@@ -17,21 +17,22 @@ from fswizard.stats.unpaired import ERROR, tails
 
 BUILT_IN_NAMES = frozenset(metric.name for metric in BUILT_IN_RATES)
 MOST_LEFT = 0.7
-"""Share of the rate at first that is left at the end, below which something ran full."""
+"""Remaining share of the initial rate, below which a cache filled up."""
 MOST_REACHED = 0.5
-"""Share of its speed in memory above which a workload is limited by the processor."""
+"""Share of its speed in memory, above which a workload is limited by the processor."""
 UNEVEN = 5.0
-"""Times as noisy as the others, from which on a candidate makes intervals miss in clearly more than 7 % of runs."""
+"""Ratio of noise from which on a candidate makes intervals miss in clearly more than 7 % of runs."""
 UNEVEN_FROM = 3
 UNEVEN_FROM_OF_TWO = 5
-"""Rounds from which on that is seen, of three candidates and of two; chance alone makes it in 2 and 1 % of runs."""
+"""Minimum numbers of rounds to detect that, with three candidates and with two; false alarms occur in 2 and 1 % of
+runs."""
 LEAST_DRIFT = 0.05
 DRIFT_FROM = 4
-"""Rounds; a straight line fits any three well enough."""
+"""Minimum number of rounds, as a straight line fits any three points well."""
 
 
 def doubts(result: Result, tables: Tables, analysis: Analysis, summaries: Sequence[Summary]) -> tuple[Doubt, ...]:
-    """Reasons to doubt an analysis, with what can be done about each; `tables` and `summaries` are the result's."""
+    """Reasons to doubt an analysis, with advice on each; `tables` and `summaries` are those of `result`."""
     return (
         *_of_rounds(result, tables.standing[ALL], analysis),
         *_of_limits(result, summaries),
@@ -41,14 +42,14 @@ def doubts(result: Result, tables: Tables, analysis: Analysis, summaries: Sequen
 
 
 def _of_rounds(result: Result, table: Table, analysis: Analysis) -> Iterator[Doubt]:
-    """That rounds are few, or differ in a way that the intervals do not know of."""
+    """Doubts about rounds that are few, or vary in ways that the intervals do not cover."""
     titles = {candidate.name: candidate.title for candidate in result.plan.candidates}
-    if len(titles) > 1 and 0 < analysis.rounds < FIRST_LOOK:
+    if len(titles) > 1 and 0 < analysis.rounds < INTERVAL_ROUNDS:
         text = n_(
             "After one round a difference may be chance; proof takes {needed}, so give it more time.",
             "After {count} rounds a difference may be chance; proof takes {needed}, so give it more time.",
             analysis.rounds,
-            needed=FIRST_LOOK,
+            needed=INTERVAL_ROUNDS,
         )
         yield Doubt("few-rounds", text)
     change = drift(table)
@@ -76,7 +77,7 @@ def _of_rounds(result: Result, table: Table, analysis: Analysis) -> Iterator[Dou
 
 
 def _of_limits(result: Result, summaries: Sequence[Summary]) -> Iterator[Doubt]:
-    """That something else than the filesystem was the limit: a cache in the disk that ran full, or the processor."""
+    """Doubts about a limit other than the filesystem: a full cache in the disk, or the processor."""
     titles = {workload.name: _(workload.title) for workload in result.plan.recipe.workloads}
     in_memory: dict[str, float] = {}
     for sample in result.samples:
@@ -111,8 +112,8 @@ def _of_limits(result: Result, summaries: Sequence[Summary]) -> Iterator[Doubt]:
 
 
 def _cached_below(result: Result) -> Iterator[Doubt]:
-    """That direct writes end in the memory of a controller or of this machine's host: no disk writes much faster than
-    it reads."""
+    """Doubt about direct writes that are cached by a controller or the host of a virtual machine, as no disk writes
+    much faster than it reads."""
     of_device: dict[str, list[float]] = {}
     for sample in result.samples:
         if sample.metric == THROUGHPUT.name and not sample.candidate and score(sample) is not None:
@@ -134,7 +135,7 @@ def _cached_below(result: Result) -> Iterator[Doubt]:
 
 
 def _of_gaps(result: Result, tables: Tables) -> Iterator[Doubt]:
-    """That figures cannot be compared, or are missing."""
+    """Doubts about figures that cannot be compared, or are missing."""
     unusable = 0
     where: set[str] = set()
     for sample in counted(result):
@@ -169,7 +170,8 @@ def _percent(share: float) -> str:
 def drift(table: Table) -> float:
     """Change of overall scores from the first round to the last: -0.1 is 10 % slower.
 
-    By a straight line through the means of those that took part in all of them; 0 where its slope is not proven.
+    Computed by linear regression of the means of candidates that took part in all rounds; 0 if the slope is not
+    proven.
     """
     means = levels(table)
     if len(means) < DRIFT_FROM or statistics.pvariance(means.values()) == 0:
@@ -184,9 +186,9 @@ def drift(table: Table) -> float:
 
 
 def noisiest(table: Table) -> tuple[str, float]:
-    """The candidate that varies most, and the ratio of its standard deviation to the pooled one of the others.
+    """The candidate with the most noise, and the ratio of its standard deviation to the pooled one of the others.
 
-    0 where there are too few rounds to tell it from chance.
+    The ratio is 0 with too few rounds to exclude chance.
     """
     noise: dict[str, float] = {}
     freedom: dict[str, int] = {}

@@ -1,8 +1,9 @@
-"""Two candidates against each other: their ratio, with an interval that permits a look after every round.
+"""Ratio of two candidates with an interval that remains valid when evaluated after every round.
 
 A scale-invariant t e-process: Lai (1976), Gönen et al. (2005), Pérez-Ortiz, Lardy, de Heide and Grünwald (Annals of
-Statistics, 2024), Wang and Ramdas (arXiv 2310.03722). Two forms of it are averaged: between candidates, whose variance
-is that of each one's own rounds, and within rounds, whose variance leaves out what a whole round has in common.
+Statistics, 2024), Wang and Ramdas (arXiv 2310.03722). Two forms of it are averaged: between candidates, with the
+variance over each candidate's rounds, and within rounds, with a variance that excludes what a whole round has in
+common.
 """
 
 from __future__ import annotations
@@ -14,45 +15,46 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fswizard.model.analysis import ALIKE, Ratio, Verdict
-from fswizard.model.plan import FIRST_LOOK
+from fswizard.model.plan import INTERVAL_ROUNDS
 from fswizard.stats.table import Table
 
 ALPHA = 0.08
-"""Nominal chance of an error. The mean of two forms is proven at twice that; simulated, it errs in at most 5 % of runs
-where nothing differs, and in 7 % with one candidate three times as noisy as the others."""
+"""Nominal error rate. The mean of two forms is proven at twice that; simulated, it errs in at most 5 % of runs
+without any difference, and in 7 % with one candidate three times as noisy as the others."""
 PRIOR = 40.0
-"""Variance of a difference before anything is measured, as a multiple of the noise."""
+"""Prior variance of a difference, as a multiple of the noise."""
 LEAST_DEVIATION = 0.005
-"""Least standard deviation of a difference: nobody measures a filesystem to better than half a percent."""
+"""Lower limit for the standard deviation of a difference: no filesystem can be measured to better than half a
+percent."""
 POOL_WEIGHT = 4
-"""Degrees of freedom that the noise of all candidates counts for, beside a pair's own."""
+"""Degrees of freedom assigned to the noise of all candidates when combined with that of a pair."""
 WIDEST = math.log(10)
-"""A half width beyond a factor of ten says nothing, so there is no interval."""
+"""Larger half widths, beyond a factor of ten, are useless, so there is no interval."""
 BISECTIONS = 50
 Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """The difference of two candidates in the rounds that both took part in, and the noise that it is judged by."""
+    """The difference of two candidates in their common rounds, with the noise by which it is judged."""
 
     pair: Pair
     difference: float
-    """Mean score of the first one less that of the second."""
+    """Mean score of the first candidate minus that of the second."""
     rounds: int
     candidates: int
-    """Those with figures in each of the rounds: the variances are known by them."""
+    """Number of candidates with figures in all of these rounds, which determines the degrees of freedom."""
     between: float
-    """Variance of a figure, from each candidate's own rounds."""
+    """Variance of a figure over each candidate's rounds."""
     within: float
-    """The same, without what rounds have in common."""
+    """Variance of a figure, excluding what rounds have in common."""
     threshold: float
-    """Evidence that proves a difference, where all that were in the race then are compared."""
+    """Evidence that proves a difference, given the number of pairs in the race at that time."""
 
     def evidence(self, difference: float, rounds: int = 0) -> float:
-        """The mean e-value of both forms against the candidates being equal, if they were this far apart.
+        """Mean e-value of both forms against the candidates being equal, if they differed by `difference`.
 
-        With `rounds`, what it would be after so many.
+        With `rounds`, the value expected after that many rounds.
         """
         rounds = rounds or self.rounds
         n = rounds / 2
@@ -67,8 +69,8 @@ class Contrast:
         return total / 2
 
     def half_width(self, threshold: float, rounds: int = 0) -> float:
-        """Largest difference whose evidence stays below `threshold`; infinite where that says nothing."""
-        if self.rounds < FIRST_LOOK or self.evidence(WIDEST, rounds) < threshold:
+        """Largest difference with evidence below `threshold`; infinite if it exceeds WIDEST."""
+        if self.rounds < INTERVAL_ROUNDS or self.evidence(WIDEST, rounds) < threshold:
             return math.inf
         low, high = 0.0, WIDEST
         for _ in range(BISECTIONS):
@@ -85,9 +87,10 @@ class Contrast:
 
 
 def contrasts(table: Table, pairs: Iterable[Pair]) -> Iterator[Contrast]:
-    """The last look at each pair: the rounds that both took part in. Pairs without one are left out.
+    """Contrasts of the pairs in their common rounds. Pairs without a common round are omitted.
 
-    Who left the run keeps the interval of his last look, with the noise of those that were in it then.
+    A candidate that left the run retains its last interval, with the noise of the candidates in the run at that
+    time.
     """
     for one, other in pairs:
         rounds = sorted(table.get(one, {}).keys() & table.get(other, {}).keys())
@@ -118,19 +121,20 @@ def contrasts(table: Table, pairs: Iterable[Pair]) -> Iterator[Contrast]:
 
 
 def variance(values: Sequence[float]) -> float:
-    """That of a sample; 0 for a single value. `statistics.variance` is exact, and takes ten times as long."""
+    """Sample variance; 0 for a single value. `statistics.variance` is exact, and takes ten times as long."""
     mean = statistics.fmean(values)
     return math.dist(values, [mean] * len(values)) ** 2 / max(1, len(values) - 1)
 
 
 def _steadied(pool: float, pair: float, rounds: int) -> float:
-    """The variance to judge a pair by: the pool's, or a mean weighted by degrees of freedom where its own is larger."""
+    """The variance used for a pair: the pooled one, or a mean weighted by degrees of freedom if that of the pair is
+    larger."""
     mean = (POOL_WEIGHT * pool + (rounds - 1) * pair) / (POOL_WEIGHT + rounds - 1)
     return max(pool, mean, LEAST_DEVIATION**2 / 2)
 
 
 def compare(table: Table, workload: str, pairs: Iterable[Pair], *, alike: float = ALIKE) -> tuple[Ratio, ...]:
-    """The ratio of the first to the second of each pair that has a round in common, as if they were all of a run."""
+    """Ratio of the first to the second candidate of each pair with common rounds, at the threshold for a whole run."""
     ratios = []
     for contrast in contrasts(table, pairs):
         ratios.append(contrast.ratio(workload, contrast.threshold, alike))
@@ -138,9 +142,9 @@ def compare(table: Table, workload: str, pairs: Iterable[Pair], *, alike: float 
 
 
 def with_interval(ratio: Ratio, half_width: float, alike: float) -> Ratio:
-    """The ratio with its interval, whose half width is in logarithms, and the verdict of that.
+    """The ratio with its interval, given the half width in logarithms, and the verdict.
 
-    Within 1/`alike` to `alike` a difference does not matter, proven or not.
+    Differences within 1/`alike` to `alike` do not matter, proven or not.
     """
     if half_width > WIDEST:
         return ratio
@@ -156,7 +160,7 @@ def with_interval(ratio: Ratio, half_width: float, alike: float) -> Ratio:
 
 
 def levels(table: Table) -> Mapping[int, float]:
-    """Round to the mean score of the candidates that took part in the most rounds; rounds that all of those have."""
+    """Mean score by round over the candidates with the most rounds; only rounds that all of them have."""
     most = max(map(len, table.values()), default=0)
     stayed = [scores for scores in table.values() if len(scores) == most]
     means: dict[int, float] = {}
@@ -168,7 +172,7 @@ def levels(table: Table) -> Mapping[int, float]:
 
 
 def ranking(table: Table) -> list[str]:
-    """Candidates of the table, best first, by the rounds that they share with those that took part in the most."""
+    """Candidates of the table, best first, by the rounds that they share with the candidates with the most rounds."""
     leads: dict[str, float] = {}
     means = levels(table)
     for name, scores in table.items():

@@ -1,4 +1,4 @@
-"""What more time would bring, by the formula of the intervals."""
+"""Forecast of the effect of more time, from the formula of the intervals."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from collections.abc import Collection
 from itertools import combinations
 
 from fswizard.model.analysis import ALIKE, MoreTime
-from fswizard.model.plan import FIRST_LOOK
+from fswizard.model.plan import INTERVAL_ROUNDS
 from fswizard.model.result import Result
 from fswizard.stats.intervals import contrasts
 from fswizard.stats.table import ALL, Tables, tables_of
 
 MOST = math.log(2)
-"""Half width from which on it says nothing that would be worth the time."""
+"""Largest half width that would be worth the time."""
 
 
 def more_time(
     result: Result, candidates: Collection[str], trial_s: float, tables: Tables | None = None
 ) -> MoreTime | None:
-    """The rounds until every two of the candidates are known to ±10 %, or else as many again as there were.
+    """The rounds until all pairs of `candidates` are known to ±10 %, or at most as many as there were so far.
 
-    `trial_s` is the duration of a trial, `tables` are those of the result. None where no pair with an interval is open,
-    where no round is left, and where intervals would still be wide then.
+    `trial_s` is the duration of a trial, `tables` are those of the result. None if no pair with an interval is open,
+    if no round is left, or if the intervals would still be wide.
     """
     tables = tables or tables_of(result)
     pairs = combinations([name for name in tables.standing[ALL] if name in candidates], 2)
     unsettled = []
     for contrast in contrasts(tables.scores[ALL], pairs):
-        if contrast.rounds >= FIRST_LOOK and contrast.ratio(ALL, contrast.threshold, ALIKE).verdict == "open":
+        if contrast.rounds >= INTERVAL_ROUNDS and contrast.ratio(ALL, contrast.threshold, ALIKE).verdict == "open":
             unsettled.append(contrast)
     done = rounds = max((contrast.rounds for contrast in unsettled), default=0)
     target, half_width = math.log(ALIKE), math.inf

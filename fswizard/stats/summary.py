@@ -1,4 +1,4 @@
-"""Median and worst of each metric, beside the ratios."""
+"""Median and worst value of each metric."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from fswizard.stats.intervals import compare
 from fswizard.stats.table import Tables, score, tables_of
 
 BARE = ""
-"""Name of the device without a filesystem, among those of candidates."""
+"""Name of the device without a filesystem, used like that of a candidate."""
 
 
 def summarise(result: Result, tables: Tables | None = None) -> tuple[Summary, ...]:
-    """Median and worst of every metric, by candidate and workload, over the rounds that count; `tables` are those of
-    the result."""
+    """Median and worst value of every metric, by candidate and workload, over the valid rounds; `tables` are those
+    of `result`."""
     names = [candidate.name for candidate in result.plan.candidates]
     groups: dict[tuple[str, str, str], dict[int, Sample]] = {}
     for sample in result.samples:
@@ -38,9 +38,9 @@ def summarise(result: Result, tables: Tables | None = None) -> tuple[Summary, ..
 
 
 def _of_bare_device(result: Result, tables: Tables) -> Mapping[tuple[str, str], Ratio]:
-    """By candidate and workload, the ratio to the bare device in the same rounds.
+    """Ratio to the bare device in the same rounds, by candidate and workload.
 
-    If the device was measured only once, before the rounds, it is that of the median, without an interval.
+    If the device was measured only once, before the rounds, it is the ratio of the median, without an interval.
     """
     metrics = {workload.name: workload.metric.name for workload in result.plan.recipe.workloads}
     bare: dict[str, dict[int, float]] = {}

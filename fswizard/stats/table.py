@@ -1,4 +1,4 @@
-"""Results as tables of scores, in which candidates are compared, and failures, which keep candidates out."""
+"""Results as tables of scores for comparing candidates, and failures, which exclude candidates."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from dataclasses import dataclass
 from fswizard.model.result import Failure, Result, Sample
 
 Table = Mapping[str, Mapping[int, float]]
-"""Candidate to round to score: the logarithm of its figure, with a sign by which larger is better."""
+"""Score by candidate and round: the logarithm of the figure, negated if lower figures are better."""
 LEAST = 1e-150
-"""Figures below it, or above its inverse, are of a damaged file; their ratios would not fit into a float."""
+"""Figures below it, or above its inverse, come from a damaged file; their ratios would not fit into a float."""
 ALL = ""
-"""All workloads together, among the names of workloads."""
+"""Key for all workloads together, used like the name of a workload."""
 NO_FIGURE = {"timed-out": "did not finish in time", "failed": "could not be measured"}
 
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """All figures of a result that candidates are compared by, and who failed, by workload.
+    """All comparable figures of a result, and failures, by workload.
 
-    ALL comes first, which is their weighted mean; those without weight have a table, too.
+    ALL, the weighted mean of the workloads, comes first; workloads without weight have a table, too.
     """
 
     scores: Mapping[str, Table]
-    """Candidates in the plan's order, those that failed as well."""
+    """Tables of all candidates, including failed ones, in the plan's order."""
     standing: Mapping[str, Table]
-    """Those that did not fail."""
+    """Tables of the candidates that did not fail."""
     failed: Mapping[str, Mapping[str, str]]
-    """Candidate to its first failure; under ALL only failures that count."""
+    """First failure by candidate; under ALL only failures of workloads with weight."""
 
 
 def tables_of(result: Result) -> Tables:
@@ -67,7 +67,7 @@ def tables_of(result: Result) -> Tables:
 
 
 def counted(result: Result) -> Sequence[Sample]:
-    """The candidates' primary figures in rounds that count: those that all went through, once there is one."""
+    """Primary figures of candidates in valid rounds; once a round is complete, only in complete rounds."""
     names = [candidate.name for candidate in result.plan.candidates]
     last = result.finished_rounds or math.inf
     samples = []
@@ -79,16 +79,16 @@ def counted(result: Result) -> Sequence[Sample]:
 
 
 def score(sample: Sample) -> float | None:
-    """Logarithm of a figure, with a sign by which larger is better; None where no ratio can be made of it."""
+    """Logarithm of a figure, negated if lower is better; None if no ratio can be computed from it."""
     if sample.status != "ok" or not LEAST < sample.value < 1 / LEAST:
         return None
     return math.log(sample.value) * (1 if sample.better == "higher" else -1)
 
 
 def weighted_mean(tables: Mapping[str, Table], weights: Mapping[str, float]) -> Table:
-    """Each candidate's weighted mean over the workloads, in the rounds in which it has all of them.
+    """Weighted mean of each candidate over the workloads, in the rounds in which it has figures of all of them.
 
-    Workloads without any figure do not take part.
+    Workloads without any figure are ignored.
     """
     parts = []
     total = 0.0

@@ -1,4 +1,4 @@
-"""Figures of two runs, which share no rounds, and Student's t distribution."""
+"""Ratios of figures from different runs, without common rounds, and Student's t distribution."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from fswizard.model.analysis import LEVEL, Ratio
 from fswizard.stats.intervals import LEAST_DEVIATION, with_interval
 
 ERROR = 0.01
-"""Chance that an interval misses: a table of several shows hardly a difference that is none."""
+"""Error rate of an interval, so low that a table of several rarely has a false difference."""
 LEAST_REPEATS = 3
-"""Least number of figures that each of two candidates needs for an interval."""
+"""Minimum number of figures per candidate for an interval."""
 
 
 def welch(pair: tuple[str, str], workload: str, logs: Collection[float], others: Collection[float]) -> Ratio:
-    """The ratio of the first of a `pair` to the second, from the logarithms of both, with Welch's interval."""
+    """Ratio of the first of a `pair` to the second, from the logarithms of their figures, with Welch's interval."""
     shift = statistics.fmean(logs) - statistics.fmean(others)
     ratio = Ratio(*pair, workload, math.exp(shift), rounds=min(len(logs), len(others)))
     if ratio.rounds < LEAST_REPEATS:
@@ -28,7 +28,7 @@ def welch(pair: tuple[str, str], workload: str, logs: Collection[float], others:
 
 
 def quantile(freedom: float) -> float:
-    """The t that is exceeded in either direction with a chance of ERROR."""
+    """The t that is exceeded in absolute value with probability ERROR."""
     low, high = 1.0, 2.0
     while tails(high, freedom) > ERROR:
         low, high = high, 2 * high
@@ -42,10 +42,11 @@ def quantile(freedom: float) -> float:
 
 
 def tails(t: float, freedom: float) -> float:
-    """The chance that Student's t is at least `t`, from 1 on, in either direction; `freedom` need not be whole.
+    """Probability that Student's t is at least `t` in absolute value, for `t` >= 1; `freedom` need not be an
+    integer.
 
-    It is the regularised incomplete beta function of a = freedom/2 and b = 1/2 as a series (DLMF 8.17.8), which takes
-    long for less than 1.
+    It is the regularised incomplete beta function of a = freedom/2 and b = 1/2 as a series (DLMF 8.17.8), which
+    converges slowly for `t` below 1.
     """
     a, x = freedom / 2, freedom / (freedom + t * t)
     inverse_beta = math.exp(math.lgamma(a + 0.5) - math.lgamma(a) - math.lgamma(0.5))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fswizard.advice.commands import commands, how_to_use
+from fswizard.advice.commands import commands, fstab_advice
 from fswizard.disks import memory_limit
 from fswizard.disks.directory import DirectoryContext
 from fswizard.disks.memory_limit import V1, V2, limited
@@ -167,7 +167,7 @@ def test_a_tmpfs_is_left_out_in_words_where_the_work_does_not_fit_and_has_no_lim
     assert "is lost when the machine crashes" in {doubt.code: doubt.text for doubt in result.doubts}["in-memory"]
     fstab = "tmpfs  /mnt/data  tmpfs  size=64M,mode=1777,nosuid,nodev  0  0"
     assert commands(plan, "memory (tmpfs)") == (fstab,)
-    assert "What is in it is lost" in how_to_use(plan, "memory (tmpfs)")
+    assert "What is in it is lost" in fstab_advice(plan, "memory (tmpfs)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from textual.app import App, ComposeResult
 from textual.widget import Widget
 
 from fswizard.advice import conclude
-from fswizard.advice.words import more_text
+from fswizard.advice.phrasing import more_text
 from fswizard.model.result import Doubt, Result
 from fswizard.report import content
 from fswizard.report.blocks import Bullets, Commands, Paragraph, Table

@@ -88,8 +88,8 @@ def test_a_plan_shows_no_command_of_roots() -> None:
 
 def test_a_run_by_udisks2_is_not_resumed_where_it_serves_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = replace(make_plan(), target=IMAGE, by_udisks=True)
-    resuming.require_way(plan)
+    resuming.require_udisks(plan)
     monkeypatch.setattr(way, "udisks", lambda: ((2, 9, 4), "no D-Bus"))
-    resuming.require_way(replace(plan, by_udisks=False))
+    resuming.require_udisks(replace(plan, by_udisks=False))
     with pytest.raises(Missing, match="no D-Bus"):
-        resuming.require_way(plan)
+        resuming.require_udisks(plan)

@@ -139,7 +139,7 @@ def test_the_busiest_program_is_named_and_none_of_ours_or_the_kernels(
         then.name, then.parent, then.cpu_s + more.cpu_s, then.read_bytes + more.read_bytes,
         then.written_bytes + more.written_bytes,
     )  # fmt: skip
-    assert idle_wait.who(BEFORE, {**BEFORE, number: now}, 0.5, disk=disk) == words
+    assert idle_wait.busiest_process(BEFORE, {**BEFORE, number: now}, 0.5, disk=disk) == words
 
 
 @contextmanager

@@ -121,7 +121,7 @@ async def test_filesystems_that_stay_mounted_are_written_back_or_the_run_ends(
         ("in_flight", 0.0, 0.0),
         ("in_flight", 1.0, 1.0),
         ("in_flight", 1000.0, rest.LONGEST_S),
-        ("unwritten", 1000.0, rest.LOOK_S),
+        ("unwritten", 1000.0, rest.POLL_S),
     ],
 )
 async def test_what_is_under_way_or_unwritten_is_waited_for_and_what_never_ends_is_not(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fswizard.model.analysis import ALIKE
-from fswizard.model.plan import FIRST_LOOK
+from fswizard.model.plan import INTERVAL_ROUNDS
 from fswizard.stats import analyse, decide
 from fswizard.stats.intervals import compare, contrasts
 from tests.builders import make_plan, make_result
@@ -55,7 +55,7 @@ def test_arrays_are_judged_as_the_program_judges_while_candidates_leave(truth: t
         for rounds in range(1, 13):
             for number in np.flatnonzero(alive[0]):
                 table[names[number]][rounds] = float(run[rounds - 1, number])
-            if rounds < FIRST_LOOK:
+            if rounds < INTERVAL_ROUNDS:
                 continue
             look = Looks.at(run[None, :rounds], alive)
             proven = (look.evidence(look.difference) >= look.threshold)[0]

@@ -13,7 +13,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.reactive import reactive
 from textual.widgets import Static
 
-from fswizard.advice.words import worth_asking
+from fswizard.advice.phrasing import worth_asking
 from fswizard.errors import FswizardError
 from fswizard.language import N_, _, number
 from fswizard.model.analysis import Findings

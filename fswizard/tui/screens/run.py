@@ -11,9 +11,9 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import ProgressBar, Static
 
-from fswizard.advice.words import more_text
+from fswizard.advice.phrasing import more_text
 from fswizard.language import N_, _, p_
-from fswizard.model.plan import FIRST_LOOK
+from fswizard.model.plan import INTERVAL_ROUNDS
 from fswizard.model.run_state import LogNote
 from fswizard.model.units import duration_text
 from fswizard.report.writes import budget_text
@@ -181,8 +181,8 @@ class RunScreen(StepScreen):
         if state.more:
             return more_text(state.more)
         rounds = state.analysis.rounds if state.analysis else 0
-        if rounds < FIRST_LOOK and not state.ended:
-            return _("first verdict after round {round}", round=FIRST_LOOK)
+        if rounds < INTERVAL_ROUNDS and not state.ended:
+            return _("first verdict after round {round}", round=INTERVAL_ROUNDS)
         return ""
 
     def run_is_over(self) -> None:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 import fswizard.stats
 from fswizard.model.analysis import ALIKE
-from fswizard.model.plan import FIRST_LOOK, MAXIMUM_ROUNDS
+from fswizard.model.plan import INTERVAL_ROUNDS, MAXIMUM_ROUNDS
 from fswizard.stats.intervals import ALPHA, LEAST_DEVIATION, POOL_WEIGHT, PRIOR
 
 README = Path(fswizard.stats.__file__).with_name("README.md")
@@ -191,7 +191,7 @@ def _play(truth: Sequence[float], noise: Noise, runs: int, to_the_end: bool, see
     outcome = Outcome(np.zeros(runs, bool), np.full(runs, -1), np.zeros(runs, int))
     for rounds in range(1, MAXIMUM_ROUNDS + 1):
         outcome.cells[going] += alive[going].sum(axis=1)
-        if rounds < FIRST_LOOK:
+        if rounds < INTERVAL_ROUNDS:
             continue
         looks = Looks.at(figures[going, :rounds], alive[going])
         wrong = looks.evidence(looks.difference - (logs[:, None] - logs[None, :])) >= looks.threshold

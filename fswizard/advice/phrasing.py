@@ -1,4 +1,4 @@
-"""Comparisons and features in words."""
+"""Comparisons and features as text."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _FEATURES = {
     "quotas": N_("quotas"),
     "case-insensitive": N_("case-insensitive names"),
 }
-"""A noun for each feature, those that decide most often first."""
+"""A noun for each feature, the most decisive first."""
 _RARELY_DECIDE = {"repair", "grow", "quotas", "case-insensitive"}
 
 
 def speed_against(ratio: float, rival: str, unit: str = "s") -> str:
-    """A ratio with what it is to: `21 % faster than ext4`, `8× as fast as ext4`; `unit` as for `speed_text`."""
+    """A ratio with its reference: `21 % faster than ext4`, `8× as fast as ext4`; `unit` as for `speed_text`."""
     if ratio >= 1.995:  # the limit from which on `speed_text` counts in times
         return _("{times} as fast as {candidate}", times=times_text(ratio), candidate=rival)
     if 1 / 1.005 <= ratio <= 1.005:
@@ -47,21 +47,21 @@ def distance(share: float) -> str:
 
 
 def more_text(more: MoreTime, *, busy: bool = False) -> str:
-    """What more time would bring; after a `busy` run, with the advice to leave the machine alone."""
+    """The benefit of more time; for a `busy` run, with the advice to leave the machine alone."""
     text = N_("{time} more would narrow it to about ±{share}.")
     if busy:
         text = N_("{time} more when the machine is quiet would narrow it to about ±{share}.")
     return _(text, time=duration_text(more.seconds), share=percent(more.bound))
 
 
-def feature_word(name: str) -> str:
+def feature_noun(name: str) -> str:
     """A feature as a noun, such as `checksums` or `shrinking`."""
     return _(_FEATURES.get(name, name))
 
 
-def feature_words(names: Collection[str]) -> list[str]:
+def feature_nouns(names: Collection[str]) -> list[str]:
     """Features as nouns, the most decisive first."""
-    return [feature_word(name) for name in dict.fromkeys((*_FEATURES, *names)) if name in names]
+    return [feature_noun(name) for name in dict.fromkeys((*_FEATURES, *names)) if name in names]
 
 
 def present(filesystem: Filesystem) -> set[str]:
@@ -70,13 +70,13 @@ def present(filesystem: Filesystem) -> set[str]:
 
 
 def _all_present(filesystem: Filesystem) -> set[str]:
-    """Names of the features that a filesystem has in full; old results have some that nobody asks for any more."""
+    """Names of the features that a filesystem has in full, without obsolete ones in old results."""
     return {feature.name for feature in filesystem.features if feature.present and feature.name in _FEATURES}
 
 
 def worth_asking(candidates: Sequence[Candidate], needs: Sequence[str]) -> Mapping[str, str]:
-    """The `needs`, and the features by which the candidates differ: names and nouns, the most decisive first."""
+    """Nouns by name of the `needs`, and of the features in which the candidates differ, the most decisive first."""
     features = [_all_present(candidate.filesystem) for candidate in candidates]
     common = set.intersection(*features)
     wanted = set.union(*features) - common | {*needs}
-    return {name: feature_word(name) for name in (*_FEATURES, *needs) if name in wanted}
+    return {name: feature_noun(name) for name in (*_FEATURES, *needs) if name in wanted}
