@@ -1,4 +1,4 @@
-"""`fswizard clean`: undoes what a killed run left behind."""
+"""`fswizard clean`: undoes changes of killed runs."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Clean(Command):
                 for sentence in clean(leftover):
                     print(_(sentence), file=sys.stderr)
             except FswizardError as error:
-                words = filter(None, (f"fswizard: {_(error.message)}", _(error.hint), error.details))
-                print(*map(safe_lines, words), sep="\n  ", file=sys.stderr)
+                lines = filter(None, (f"fswizard: {_(error.message)}", _(error.hint), error.details))
+                print(*map(safe_lines, lines), sep="\n  ", file=sys.stderr)
                 code = error.exit_code
             for directory in present:
                 if not directory.exists():

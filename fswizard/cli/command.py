@@ -1,4 +1,4 @@
-"""What all subcommands share."""
+"""Base class of all subcommands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fswizard.language import _
 
 
 class SystemRefused(Exception):
-    """Carries an OSError past plumbum, which makes a silent exit code of some."""
+    """Carries an OSError past plumbum, which turns some of them into a silent exit code."""
 
     def __init__(self, error: OSError) -> None:
         super().__init__(error)
@@ -25,13 +25,13 @@ class SystemRefused(Exception):
 
 
 class Command(cli.Application):
-    """A subcommand whose wrong usage is an error like any other: on stderr, with exit code 2."""
+    """A subcommand with ordinary errors for wrong usage: on stderr, with exit code 2."""
 
     VERSION = fswizard.__version__
     SUBCOMMAND_HELPMSG = False
 
     def __init_subclass__(cls, **arguments: Any) -> None:
-        """Translate the docstring, whose first paragraph stands in the list of subcommands."""
+        """Translate the docstring; its first paragraph is shown in the list of subcommands."""
         super().__init_subclass__(**arguments)
         first, *more = map(_, paragraphs(cls))
         cls.DESCRIPTION = first

@@ -1,4 +1,4 @@
-"""`fswizard doctor`: what is missing for what, and the distribution's own command to get it."""
+"""`fswizard doctor`: missing programs, their purpose, and the distribution's command to install them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fswizard import engines, filesystems
 from fswizard.cli.command import Command
 from fswizard.cli.output import wrapped
 from fswizard.disks import rights, way
-from fswizard.disks.memory_limit import ways as memory_limit_ways
+from fswizard.disks.memory_limit import ways as memory_limit_mechanisms
 from fswizard.errors import ExitCode
 from fswizard.language import _
 from fswizard.report.layout import pad
@@ -24,16 +24,16 @@ from fswizard.system.install import obstacle, offer
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Something that measuring needs or profits from."""
+    """A requirement or an optional feature of measuring."""
 
     name: str
     required: bool
     """The default run needs it."""
     reason: str = ""
-    """Why it cannot be used; empty where it can."""
+    """Why it cannot be used; empty if it can."""
     version: str = ""
     package: str = ""
-    """What would bring it; empty where it is there, or no package does."""
+    """Package that would install it; empty if it is installed, or if there is none."""
 
 
 def examine() -> Iterator[Checked]:
@@ -57,8 +57,8 @@ def examine() -> Iterator[Checked]:
         else _("The kernel has none: run `modprobe loop` as root, or leave the container.")
     )
     yield Checked(_("loop devices"), True, reason)
-    how = _(rights.REASONS[root])
-    as_root = {"reason": f"{how}."} if root == "none" else {"version": how}
+    root_source = _(rights.REASONS[root])
+    as_root = {"reason": f"{root_source}."} if root == "none" else {"version": root_source}
     version, no_udisks = way.udisks()
     if no_udisks or not os.geteuid():
         yield Checked(_("scratch images"), True, **as_root)
@@ -66,9 +66,9 @@ def examine() -> Iterator[Checked]:
         number = ".".join(map(str, version))
         yield Checked(_("scratch images"), True, version=_("udisks2 {version}, without a password", version=number))
     yield Checked(_("root's rights"), False, **as_root)
-    ways = ", ".join(memory_limit_ways())
-    reason = "" if ways else _("The kernel has no memory cgroup that root can use.")
-    yield Checked(_("memory limit"), False, reason, ways)
+    mechanisms = ", ".join(memory_limit_mechanisms())
+    reason = "" if mechanisms else _("The kernel has no memory cgroup that root can use.")
+    yield Checked(_("memory limit"), False, reason, mechanisms)
 
 
 class Doctor(Command):

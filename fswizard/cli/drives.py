@@ -1,4 +1,4 @@
-"""`fswizard drives`: what is attached, with the verdict on shingles and its evidence."""
+"""`fswizard drives`: attached disks, with the SMR verdict and its evidence."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def _paragraph(drive: Drive) -> Iterator[str]:
     kind = _(DRIVE_KINDS.get(drive.kind, drive.kind))
     rpm = _("{count} rpm", count=drive.rpm) if drive.rpm else ""
     kind = f"{' '.join(filter(None, (kind, rpm)))} ({drive.bus})"
-    words = (drive.name, drive.model or drive.kind, size_text(drive.size_bytes), kind, *_condition(drive))
-    yield from wrapped("  ".join(words), "")
+    parts = (drive.name, drive.model or drive.kind, size_text(drive.size_bytes), kind, *_condition(drive))
+    yield from wrapped("  ".join(parts), "")
     names = (_("via {bridge}", bridge=drive.bridge) if drive.bridge else "", drive.stable_name)
     yield from (f"  {name}" for name in names if name)
     if drive.pending:
@@ -73,8 +73,8 @@ def _condition(drive: Drive) -> Iterator[str]:
 def _partition(partition: Partition) -> Iterator[str]:
     label = f'"{partition.label}"' if partition.label else ""
     free = _("{size} free", size=size_text(partition.free_bytes)) if partition.free_bytes is not None else ""
-    words = (partition.name, partition.filesystem, label, size_text(partition.size_bytes), free)
-    yield "  " + "  ".join(word for word in words if word)
+    parts = (partition.name, partition.filesystem, label, size_text(partition.size_bytes), free)
+    yield "  " + "  ".join(part for part in parts if part)
     for use in partition.uses:
         text = f"{_('{finding}.', finding=_(use.text))} {_(use.hint)}"
         yield from wrapped(text, "    ", "    ")

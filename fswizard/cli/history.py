@@ -58,7 +58,7 @@ def _mentions(entry: Entry, words: Sequence[str]) -> bool:
 
 
 def _of_disk(title: str, entries: Sequence[Entry]) -> Iterator[str]:
-    """The results of a disk, newest first; of those of one recipe the newest says what changed since the one before."""
+    """The results of a disk, newest first. The newest result of each recipe is compared with the one before."""
     yield safe(title)
     compared: set[tuple[str, ...]] = set()
     for entry in entries:

@@ -1,4 +1,4 @@
-"""A run in lines on standard error; on a terminal the last line moves. At its end the report."""
+"""Progress of a run as lines on standard error, followed by the report. On a terminal the last line is updated."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Narration:
         self._step = ""
 
     def show(self, event: Event, state: RunState) -> None:
-        """Write what an event says; `state` is that of the run after it."""
+        """Write a line for an event, if it has one; `state` is the state of the run after it."""
         entry = state.log[-1] if state.log else None
         news, self._latest = entry is not self._latest, entry
         if isinstance(event, StepProgressed):
@@ -57,8 +57,8 @@ class Narration:
         elif isinstance(event, RunStarted):
             plan = event.plan
             candidates = "; ".join(candidate.name for candidate in plan.candidates)
-            words = {"recipe": _(plan.recipe.title), "candidates": candidates, "seed": plan.seed}
-            self.say(_("{recipe}: {candidates} (seed {seed})", **words))
+            fields = {"recipe": _(plan.recipe.title), "candidates": candidates, "seed": plan.seed}
+            self.say(_("{recipe}: {candidates} (seed {seed})", **fields))
         elif isinstance(event, RatioUpdated):
             standing, more = _standing(event.analysis), more_text(event.more) if event.more else ""
             self.say(f"{standing}  {more}".rstrip())
@@ -69,7 +69,7 @@ class Narration:
                 self.say(entry.display_text)
 
     def say(self, text: str) -> None:
-        """Write a line, for an event or not."""
+        """Write a line."""
         end = "\r\x1b[K" if self._moves else ""
         self._print(f"{end}{safe_lines(text)}\n")
 
@@ -80,7 +80,8 @@ class Narration:
         self._print(f"\r\x1b[K{line[: shutil.get_terminal_size().columns - 1]}")
 
     def _print(self, text: str) -> None:
-        """Write; where nobody reads it any more, as a terminal is gone, neither this nor what follows fails."""
+        """Write without a line end. If the terminal is gone, redirect the stream to /dev/null, so that nothing
+        fails."""
         try:
             print(text, end="", file=self._stream, flush=True)
         except OSError:
@@ -98,7 +99,8 @@ def _standing(analysis: Analysis) -> str:
 
 
 async def narrated(run: FollowedRun, state: RunState, until: Callable[[Event], bool] = lambda event: False) -> RunState:
-    """Write a run on standard error to its end, or until an event that `until` is true of; its state then."""
+    """Write a run on standard error to its end, or until an event for which `until` is true; returns the latest
+    state."""
     narration = Narration(sys.stderr)
     async with aclosing(run.events()) as events:
         async for event in events:
@@ -112,7 +114,7 @@ async def narrated(run: FollowedRun, state: RunState, until: Callable[[Event], b
 
 
 def ended(path: Path, state: RunState) -> int:
-    """Report a run that ended; the exit code. The error of a run that failed is raised."""
+    """Report a run that has ended, and return the exit code. Raises the error of a failed run."""
     name = safe(str(path))
     print(_("The result is in {path}.", path=name), file=sys.stderr)
     if not why_not(path):

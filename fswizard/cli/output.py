@@ -1,4 +1,4 @@
-"""Where a report goes: standard output, or a file that did not exist before."""
+"""Output of reports to standard output or to a new file."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from fswizard.system.files import write_new
 
 WIDTH = 78
 _UNIT = re.compile(r"\s+|[\u2e80-\uffef][、。」）]*|[^\s\u2e80-\uffef]+")
-"""What stays on one line: a word, or a character of a script without blanks and what may not begin a line."""
+"""An unbreakable unit: a word, or a character of a script without spaces and following closing punctuation."""
 
 
 def wrapped(text: str, first: str = "  ", rest: str = "  ", width: int = WIDTH) -> list[str]:
-    """Lines of `width` columns; longer words such as addresses stay whole, so that they can be copied."""
+    """Lines of `width` columns; longer words such as addresses are not broken, so that they can be copied."""
     lines = [""]
     for unit in _UNIT.findall(text):
         if cells(rest + lines[-1] + unit.rstrip()) > width and lines[-1]:
@@ -29,8 +29,8 @@ def wrapped(text: str, first: str = "  ", rest: str = "  ", width: int = WIDTH) 
 def deliver(report: str | bytes, output: str | None) -> None:
     """Print a report, or write it to the file `output`.
 
-    Raises UsageError where the file exists or cannot be made, or where a picture would go to a terminal, and RunFailed
-    where the file cannot be written.
+    Raises UsageError if the file exists or cannot be created, or if a picture would be printed to a terminal, and
+    RunFailed if the file cannot be written.
     """
     if not output:
         _print(report)

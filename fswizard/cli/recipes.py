@@ -1,4 +1,4 @@
-"""`fswizard recipes`: what can be measured, how long it takes and how much it writes; and a recipe of one's own."""
+"""`fswizard recipes`: the recipes with their duration and writes, and creation of a recipe from a directory."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class Recipes(Command):
         return 0
 
     def _make(self) -> int:
-        look = tree_profile.look(Path(self.directory))
-        deliver(tree_profile.recipe_text(look), self.output)
+        profile = tree_profile.scan(Path(self.directory))
+        deliver(tree_profile.recipe_text(profile), self.output)
         if self.output:
             command = f"fswizard run {shlex.quote(safe(self.output))}"
             print(_("Measure it: {command}", command=command), file=sys.stderr)

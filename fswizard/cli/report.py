@@ -1,4 +1,4 @@
-"""`fswizard report`: a result in the format that is asked for."""
+"""`fswizard report`: a result in one of the formats."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Report(Command):
 
 
 def _weights(text: str) -> dict[str, float]:
-    """`NAME=2, NAME=0` as a mapping; UsageError otherwise."""
+    """`NAME=2, NAME=0` as a mapping; raises UsageError otherwise."""
     weights = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, __, value = part.partition("=")

@@ -1,4 +1,4 @@
-"""`fswizard run`: measures, or shows what it would do, in a process of its own that is followed."""
+"""`fswizard run`: measures in a separate process, which it follows, or shows what it would do."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ NO_LIMIT = N_("Write a size, or none for no limit.")
 
 
 def _reads(parse: Callable[[str], T], hint: str = "") -> Callable[[str], T]:
-    """`parse` as the type of an option: its ValueError becomes a UsageError."""
+    """`parse` as the type of an option, with ValueError converted to UsageError."""
 
     def read(text: str) -> T:
         try:
@@ -201,7 +201,7 @@ class Run(Command):
 
 
 def plan_text(plan: Plan) -> str:
-    """The plan for a terminal."""
+    """The plan as text for a terminal."""
     notes = [paint(plan_document(plan, left_out=left_out_text(plan) if plan.left_out else ""))]
     if plan.expected_s > plan.time_limit_s > 0:
         notes.append(_too_short(plan))

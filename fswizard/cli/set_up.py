@@ -1,4 +1,4 @@
-"""`fswizard set-up`: a disk made, mounted and entered in /etc/fstab as a result recommends."""
+"""`fswizard set-up`: creates, mounts and enters a filesystem in /etc/fstab as recommended by a result."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class SetUp(Command):
 
 
 def review(plan: SetUpPlan) -> str:
-    """What would be done, and how to have it done."""
+    """What would be done, and how to confirm it."""
     lost = [f"  {_(safe(loss))}" for loss in plan.losses]
     commands = [f"  # {safe(command)}" for command in plan.commands]
     confirm = f"--erase '{safe(plan.identifiers[0])}'" if plan.identifiers else _("nothing that could be typed")
@@ -103,7 +103,7 @@ def review(plan: SetUpPlan) -> str:
 
 
 def ended(done: SetUpDone) -> str:
-    """Where it is, and how to undo it."""
+    """Location of the filesystem, and how to undo the changes."""
     undo = [f"  sudo {command}" for command in done.undo]
     return "\n".join(
         (

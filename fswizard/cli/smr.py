@@ -1,4 +1,4 @@
-"""`fswizard smr`: is this disk shingled? Asked by name, by smartctl's output, or of the disk itself."""
+"""`fswizard smr`: whether a disk is shingled, judged by its name, by smartctl's output, or by the disk itself."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MAXIMUM_BYTES = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One disk, file or name that was asked about."""
+    """The verdict on one argument: a disk, file or name."""
 
     source: str
     model: str
@@ -57,7 +57,9 @@ class Smr(Command):
     wake = cli.Flag("--wake", help=_("wake a device that is in standby"))
 
     def _parse_args(self, argv: list[str]) -> Any:
-        return super()._parse_args([_STDIN if word == "-" else word for word in argv])  # plumbum takes - for a switch
+        return super()._parse_args(
+            [_STDIN if argument == "-" else argument for argument in argv]
+        )  # plumbum takes - for a switch
 
     def main(self, *what: str) -> int:
         if not what:
@@ -88,7 +90,7 @@ class Smr(Command):
 
 
 def _judge(source: str, wake: bool) -> Iterator[Judged]:
-    """UsageError for what can neither be read nor queried."""
+    """Judge an argument. Raises UsageError if it can neither be read nor queried."""
     name = safe(source)
     if source == _STDIN:
         yield from _outputs("-", sys.stdin.buffer.read(_MAXIMUM_BYTES))
@@ -116,7 +118,7 @@ def _judge(source: str, wake: bool) -> Iterator[Judged]:
 
 
 def _outputs(name: str, output: bytes) -> Iterator[Judged]:
-    """One for each disk in a file; from the second on with its number behind the file's name."""
+    """A verdict for each disk in a file; from the second on, the file name is followed by a number."""
     for number, reading in enumerate(parse_each(output), start=1):
         problem = _(reading.facts.problem)
         if problem and reading.line > 1:

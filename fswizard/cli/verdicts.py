@@ -1,4 +1,4 @@
-"""Verdicts on shingles in words, for terminals."""
+"""SMR verdicts as text for terminals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fswizard.model.drive import SmrVerdict
 
 
 def verdict_lines(verdict: SmrVerdict, *, flash: bool = False) -> list[str]:
-    """A verdict with its evidence and advice, within 80 columns; zones of flash are not shingles."""
+    """A verdict with its evidence and advice, within 80 columns; zones of `flash` are not shingles."""
     lines = [f"  {verdict.sentence(flash=flash)}"]
     for piece in verdict.evidence:
         lines += wrapped(_(piece.text), f"    {verdict.sign(piece)} ", "      ")

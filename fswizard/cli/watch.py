@@ -1,4 +1,4 @@
-"""`fswizard watch`: shows a run that goes on in another process."""
+"""`fswizard watch`: shows a run in another process."""
 
 from __future__ import annotations
 

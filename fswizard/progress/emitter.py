@@ -1,4 +1,4 @@
-"""Turns what happens into events: numbers the steps, and keeps the clock."""
+"""Emits the events of a run: numbers the steps, and adds timestamps."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ BEFORE_ROUNDS = Trial(0, "")
 
 
 class Emitter:
-    """Emits what a run does, one event at a time."""
+    """Emits events for the actions of a run."""
 
     def __init__(self, emit: Callable[[Event], None], doubts: Iterable[str] = (), before_s: float = 0.0) -> None:
-        """`doubts` are the codes of those that were raised before, in the `before_s` of the run that is resumed."""
+        """`doubts` are the codes of doubts raised in the `before_s` seconds before the run was resumed."""
         self._emit = emit
         self._started = clock.monotonic()
         self._before_s = before_s
         self._steps = 0
         self._doubts = set(doubts)
         self.step = Step(0, "prepare", "")
-        """The current one."""
+        """The current step."""
         self._text = ""
-        """What was said last of its progress."""
+        """Latest text of its progress."""
         self.trial = BEFORE_ROUNDS
 
     @property
     def now_s(self) -> float:
-        """Time since the run started, or was resumed, in seconds."""
+        """Seconds since the run was started or resumed."""
         return clock.monotonic() - self._started
 
     @property
     def at_s(self) -> float:
-        """Time of an event: as `now_s`, in milliseconds, after what the run had taken before it was resumed."""
+        """Timestamp of an event in seconds, to milliseconds, including the time before a resumption."""
         return round(self._before_s + self.now_s, 3)
 
     def begin(self, stage: Stage, title: str, *, workload: str = "", expected_s: float = 0.0) -> Step:
@@ -52,7 +52,8 @@ class Emitter:
         return self.step
 
     def progress(self, text: str, progress: Progress, *, preparing: bool = False) -> None:
-        """In three digits, which is more than a screen shows, and with a new text only: most of a file is progress."""
+        """Emit progress with numbers in three digits, and the text only if it is new, as progress takes most of a
+        file."""
         news, self._text = "" if text == self._text else text, text
         latency_s, worst_s = _short(progress.latency_s), _short(progress.worst_latency_s)
         self._emit(
@@ -91,7 +92,7 @@ class Emitter:
         self._emit(events.StepSkipped(self.at_s, self.step, reason))
 
     def doubt(self, doubt: Doubt) -> None:
-        """Raise a doubt, once."""
+        """Raise a doubt, unless it has been raised before."""
         if doubt.code not in self._doubts:
             self._doubts.add(doubt.code)
             self._emit(events.DoubtRaised(self.at_s, doubt))

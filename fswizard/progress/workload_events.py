@@ -1,4 +1,4 @@
-"""What a workload reports while it runs, and its throughput second by second, gathered from that."""
+"""Events of a workload, and its throughput by second, collected from them."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from fswizard.system.process import Finished
 
 @dataclass(frozen=True, slots=True)
 class Doing:
-    """From here on something else happens: filling, measuring, syncing."""
+    """A new activity begins: filling, measuring, syncing."""
 
     text: str
-    """In words: `copying 2,000 small files`."""
+    """Description: `copying 2,000 small files`."""
     measured: bool = False
-    """False while the workload only prepares itself."""
+    """False while the workload prepares its files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a program of the workload is; each one replaces the one before."""
+    """Progress of a program of the workload; replaces the previous one."""
 
     fraction: float | None
-    """Done share of the program that runs now; None where nobody can know."""
+    """Completed share of the program that is running; None if unknown."""
     rate: float | None = None
     rate_unit: Literal["B/s", "1/s"] = "B/s"
     latency_s: float | None = None
@@ -42,7 +42,7 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One figure. A workload may measure further metrics than the primary one of its recipe."""
+    """One figure. A workload may measure other metrics in addition to the primary one."""
 
     metric: Metric
     value: float
@@ -53,11 +53,11 @@ Emit = Callable[[WorkloadEvent], None]
 
 
 class SeriesRecorder:
-    """Takes the progress of the measured part, which begins with the first call of `begin`."""
+    """Collects the progress of the measured part, which begins with the first call of `begin`."""
 
     def __init__(self) -> None:
         self.unit: Literal["B/s", "1/s"] = "B/s"
-        """Of the first rate; what comes in another one later, as by the sync at the end, is left out."""
+        """Unit of the first rate; rates in other units, as from a final sync, are ignored."""
         self._began_s: float | None = None
         self._seconds: defaultdict[int, list[float]] = defaultdict(list)
 
@@ -78,7 +78,7 @@ class SeriesRecorder:
 
     @property
     def rates(self) -> tuple[float, ...]:
-        """The mean of each second, in three digits; 0 where it got nowhere."""
+        """Mean rate of each second, rounded to three digits; 0 without progress."""
         if not self._seconds:
             return ()
         last = max(self._seconds)

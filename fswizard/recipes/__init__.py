@@ -1,4 +1,4 @@
-"""Recipes, read from TOML files. They are data: nothing in them names a path or a program."""
+"""Recipes, read from TOML files. They are data: they contain no paths and no programs."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from fswizard.model.text import safe
 from fswizard.recipes.parsing import check, parse
 from fswizard.system.files import home_directory, read_file
 
-__all__ = ["SHIPPED", "available", "broken", "check", "find", "load", "own_directory", "parse", "shipped_directory"]
+__all__ = ["SHIPPED", "available", "broken", "check", "find", "load", "parse", "shipped_directory", "user_directory"]
 
 
 def available() -> tuple[Recipe, ...]:
-    """Every usable recipe, shipped ones first; a user's own replaces a shipped one of its name."""
+    """All usable recipes, shipped ones first; the user's recipes replace shipped ones of the same name."""
     return tuple(recipe for recipe in _read_all().values() if isinstance(recipe, Recipe))
 
 
@@ -54,14 +54,14 @@ def load(path: Path) -> Recipe:
 
 
 def shipped_directory() -> Path:
-    """The directory of the program's own recipes."""
+    """The directory of the shipped recipes."""
     package = Path(__file__).parents[1]
     shipped = package / "shipped_recipes"
     return shipped if shipped.is_dir() else package.parent / "recipes"
 
 
-def own_directory() -> Path:
-    """The directory of the user's own recipes, which need not exist."""
+def user_directory() -> Path:
+    """The directory of the user's recipes, which need not exist."""
     configured = Path(os.environ.get("XDG_CONFIG_HOME", ""))
     base = configured if configured.is_absolute() else home_directory() / ".config"
     return base / "fswizard" / "recipes"
@@ -69,7 +69,7 @@ def own_directory() -> Path:
 
 def _read_all() -> Mapping[str, Recipe | FswizardError]:
     recipes: dict[str, Recipe | FswizardError] = {}
-    for directory, shipped in ((shipped_directory(), True), (own_directory(), False)):
+    for directory, shipped in ((shipped_directory(), True), (user_directory(), False)):
         for path in sorted(directory.glob("*.toml")):
             try:
                 recipe = load(path)
@@ -83,11 +83,11 @@ def _read_all() -> Mapping[str, Recipe | FswizardError]:
                 recipes[recipe.name] = replace(recipe, source=SHIPPED) if shipped else replace(recipe, group="yours")
             except UsageError as error:
                 recipes[safe(path.name if path.stem in recipes else path.stem)] = error
-    return dict(sorted(recipes.items(), key=_place))
+    return dict(sorted(recipes.items(), key=_sort_key))
 
 
-def _place(item: tuple[str, Recipe | FswizardError]) -> tuple[int, bool, str]:
-    """Sort key: group and name, the quick one first."""
+def _sort_key(item: tuple[str, Recipe | FswizardError]) -> tuple[int, bool, str]:
+    """Sort key: group and name, the quick recipe first."""
     name, recipe = item
     group = list(TITLES).index(recipe.group) if isinstance(recipe, Recipe) else len(TITLES)
     return group, name != "quick", name

@@ -1,4 +1,4 @@
-"""From the text of a recipe to its workloads."""
+"""Parsing of recipes and their workloads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fswizard.model.units import size_text
 
 @dataclass
 class _File:
-    """Keys of a file that are not the recipe's own."""
+    """Keys of a file that are not fields of the recipe."""
 
     schema: Literal[1]
     workload: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1, max_length=50)]
@@ -30,19 +30,19 @@ class _File:
 
 @dataclass
 class _Work:
-    """Keys of a workload that are neither its own nor those of its engine."""
+    """Keys of a workload that are neither its fields nor those of its engine."""
 
     engine: str
     metric: str
 
 
 def parse(text: str, source: str) -> Recipe:
-    """The recipe that a TOML text describes; raises UsageError with file, key and what was expected."""
+    """Parse a recipe in TOML; raises UsageError with file, key and expected value."""
     return _recipe(Keys.parse(text, source), safe(source))
 
 
 def check(recipe: Recipe) -> None:
-    """UsageError where a recipe that comes from a result file is none that a recipe file could describe."""
+    """Raises UsageError if a recipe from a result file could not be written as a recipe file."""
     trees = [tree for workload in recipe.workloads if (tree := getattr(workload.job, "own", None))]
     table = {
         **written(recipe),
@@ -59,7 +59,7 @@ def check(recipe: Recipe) -> None:
 
 
 def _described(recipe: Recipe) -> Recipe:
-    """Without what a file does not say: estimates, amounts, and where it lies."""
+    """The recipe without properties that a file does not contain: estimates, amounts, and its source."""
     workloads = (replace(each, seconds=0.0, writes_bytes=0, amount=None) for each in recipe.workloads)
     return replace(recipe, workloads=tuple(workloads), source="")
 
@@ -105,7 +105,8 @@ def _workloads(keys: Keys) -> Iterator[Workload]:
 
 
 def _filling(workloads: Iterator[Workload], image_bytes: int) -> Iterator[Workload]:
-    """The workloads with time and bytes for filling the image; each continues where the one before ended."""
+    """The workloads with time and bytes for filling the image; each one continues from the level of the previous
+    one."""
     filled = 0
     for workload in workloads:
         percent = workload.job.fill_percent

@@ -1,4 +1,5 @@
-"""A recipe from a directory of the user: sizes and compressibility of its files, and how many are in each directory."""
+"""A recipe that imitates a directory of the user: sizes and compressibility of files, and their number per
+directory."""
 
 from __future__ import annotations
 
@@ -32,11 +33,11 @@ MOST_FILES = 30_000
 MOST_BYTES = 1 << 30
 """Limits beyond which trees are scaled down, so that a round takes a minute and not an hour."""
 SAMPLED_FILES = 24
-"""Files that are read in part, for each power of two of their size."""
+"""Number of files to read in part, for each power of two of their size."""
 CHUNK_BYTES = 128 << 10
-"""What is compressed at once, as Btrfs does."""
+"""Size of a compressed unit, as in Btrfs."""
 SEED = 8_000_001
-PLACE_FOR_IMAGE = 256 << 20
+IMAGE_STEP_BYTES = 256 << 20
 WORKLOADS: tuple[tuple[TreeOperation, str, str], ...] = (
     ("copy-onto", N_("Copying my files onto the disk"), N_("cp -a of files that are in memory, then one sync.")),
     ("delete-onto", N_("Deleting the copy"), N_("rm -rf, uncached, then one sync.")),
@@ -52,8 +53,8 @@ WORKLOADS: tuple[tuple[TreeOperation, str, str], ...] = (
 
 
 @dataclass(slots=True)
-class Look:
-    """Numbers about a directory."""
+class TreeProfile:
+    """Statistics of a directory."""
 
     sizes: list[int] = field(default_factory=list)
     """Sizes of the regular files in bytes."""
@@ -63,13 +64,13 @@ class Look:
     """Compressed size over size of some files, by the bit length of their size."""
 
 
-def look(directory: Path, stopped: Callable[[], bool] = lambda: False) -> Look:
-    """Look at the directory until `stopped()`: follow no link, enter no other filesystem, write nothing.
+def scan(directory: Path, stopped: Callable[[], bool] = lambda: False) -> TreeProfile:
+    """Scan a directory until `stopped()`, without following links, entering other filesystems, or writing anything.
 
     Raises UsageError if it cannot be read or has no files.
     """
-    seen, sampled, dice = Look(), dict[int, list[str]](), random.Random(SEED)
-    met = Counter[int]()
+    profile, sampled, dice = TreeProfile(), dict[int, list[str]](), random.Random(SEED)
+    counts = Counter[int]()
     try:
         device = directory.stat().st_dev
         os.scandir(directory).close()
@@ -79,7 +80,7 @@ def look(directory: Path, stopped: Callable[[], bool] = lambda: False) -> Look:
     waiting = [(str(directory), 0)]
     while waiting and not stopped():
         path, depth = waiting.pop()
-        before = len(seen.sizes)
+        before = len(profile.sizes)
         try:
             entries = list(os.scandir(path))
         except OSError:
@@ -94,39 +95,39 @@ def look(directory: Path, stopped: Callable[[], bool] = lambda: False) -> Look:
             if stat.S_ISDIR(status.st_mode):
                 waiting.append((entry.path, min(depth + 1, DEEPEST)))
             elif stat.S_ISREG(status.st_mode):
-                seen.sizes.append(status.st_size)
+                profile.sizes.append(status.st_size)
                 kind = status.st_size.bit_length()
-                met[kind] += 1
+                counts[kind] += 1
                 # A few files of each size are kept, all with the same probability.
-                kept = sampled.setdefault(kind, [])
-                if len(kept) < SAMPLED_FILES:
-                    kept.append(entry.path)
-                elif (place := dice.randrange(met[kind])) < SAMPLED_FILES:
-                    kept[place] = entry.path
-        seen.directories.append((len(seen.sizes) - before, depth))
-    if not seen.sizes:
+                chosen = sampled.setdefault(kind, [])
+                if len(chosen) < SAMPLED_FILES:
+                    chosen.append(entry.path)
+                elif (index := dice.randrange(counts[kind])) < SAMPLED_FILES:
+                    chosen[index] = entry.path
+        profile.directories.append((len(profile.sizes) - before, depth))
+    if not profile.sizes:
         text = _("{path}: it contains no files.", path=safe(str(directory)))
         raise UsageError(text, _("Name a directory that contains files."))
     for kind, paths in sampled.items():
         shares = [share for path in paths if (share := _random_share(path, dice)) is not None]
-        seen.random_shares[kind] = shares or [0.5]
-    return seen
+        profile.random_shares[kind] = shares or [0.5]
+    return profile
 
 
 @in_english()
-def recipe_text(seen: Look, name: str = "my-files", title: str = N_("My own files")) -> str:
-    """A recipe in TOML whose generated tree has the same distribution, scaled down if it is too large."""
-    total_bytes, most = sum(seen.sizes), max(len(seen.sizes), len(seen.directories))
+def recipe_text(profile: TreeProfile, name: str = "my-files", title: str = N_("My own files")) -> str:
+    """A recipe in TOML for a generated tree with the same distribution, scaled down if it is too large."""
+    total_bytes, most = sum(profile.sizes), max(len(profile.sizes), len(profile.directories))
     scale = max(1, math.ceil(most / MOST_FILES), math.ceil(total_bytes / MOST_BYTES))
-    shape = shape_of(seen, scale)
-    files, bytes_ = max(1, round(len(seen.sizes) / scale)), max(1, round(total_bytes / scale))
+    shape = shape_of(profile, scale)
+    files, bytes_ = max(1, round(len(profile.sizes) / scale)), max(1, round(total_bytes / scale))
     jobs = [TreeJob(operation, "own", files, bytes_, shape) for operation, *__ in WORKLOADS]
     trial_s = sum(expected_s(job, prepares=False) for job in jobs) + 2.0
     minutes = max(3, math.ceil(2 * 9 * trial_s / 60))  # twice the time of three rounds of three candidates
-    image = max(2, math.ceil(room(jobs) / 0.75 / PLACE_FOR_IMAGE)) * PLACE_FOR_IMAGE
+    image = max(2, math.ceil(room(jobs) / 0.75 / IMAGE_STEP_BYTES)) * IMAGE_STEP_BYTES
     once = f"all of it, {files:,} files" if scale == 1 else f"one in {scale:,}, that is {files:,} files"
     lines = [
-        f"# Made from a directory with {len(seen.sizes):,} files in {len(seen.directories):,} directories,",
+        f"# Made from a directory with {len(profile.sizes):,} files in {len(profile.directories):,} directories,",
         f"# {size_text(total_bytes)} in total: {once}.",
         "# Sizes, compressibility, depths and files in a directory are kept; names are not.",
         f"# A candidate writes about {size_text(sum(writes_bytes(job, prepares=False) for job in jobs))} a round.",
@@ -161,26 +162,27 @@ def recipe_text(seen: Look, name: str = "my-files", title: str = N_("My own file
     return "\n".join(lines) + "\n"
 
 
-def shape_of(seen: Look, scale: int = 1) -> TreeShape:
+def shape_of(profile: TreeProfile, scale: int = 1) -> TreeShape:
     """The shape of a tree with one in `scale` of the directories."""
-    sizes, directories = _quantiles(sorted(seen.sizes)), _quantiles(sorted(seen.directories))
+    sizes, directories = _quantiles(sorted(profile.sizes)), _quantiles(sorted(profile.directories))
     return TreeShape(
         sizes=tuple(sizes),
-        random_shares=tuple(round(share, 2) for share in _random_shares(seen, sizes)),
-        directories=max(1, round(len(seen.directories) / scale)),
+        random_shares=tuple(round(share, 2) for share in _random_shares(profile, sizes)),
+        directories=max(1, round(len(profile.directories) / scale)),
         files_in_directory=tuple(files for files, _ in directories),
         depths=tuple(depth for _, depth in directories),
     )
 
 
-def _random_shares(seen: Look, sizes: Sequence[int]) -> Iterator[float]:
-    """For each size the share of some file of about that size, all kinds of them in turn; for the last one the mean."""
+def _random_shares(profile: TreeProfile, sizes: Sequence[int]) -> Iterator[float]:
+    """Incompressible share for each size, cycling through sampled files of about that size; for the last size, the
+    mean."""
     kinds = [size.bit_length() for size in sizes[:-1]]
     for kind, many in Counter(kinds).items():  # the sizes are sorted
-        shares = sorted(seen.random_shares[kind])
+        shares = sorted(profile.random_shares[kind])
         yield from (shares[int((at + 0.5) / many * len(shares))] for at in range(many))
-    largest = [size for size in seen.sizes if size >= sizes[-2]]
-    left = sum(size * fmean(seen.random_shares[size.bit_length()]) for size in largest)
+    largest = [size for size in profile.sizes if size >= sizes[-2]]
+    left = sum(size * fmean(profile.random_shares[size.bit_length()]) for size in largest)
     yield left / sum(largest) if any(largest) else 0.0
 
 
@@ -191,7 +193,7 @@ def _quantiles(values: Sequence[T]) -> list[T]:
 def _random_share(path: str, dice: random.Random) -> float | None:
     """Compressed size of two parts of a file, over their size; None if it cannot be read.
 
-    Its access time stays, if that is allowed.
+    The access time is preserved if that is permitted.
     """
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:

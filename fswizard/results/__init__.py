@@ -1,6 +1,7 @@
-"""Result files: JSON Lines that are whole up to the last line, whatever ended the run.
+"""Result files: JSON Lines that are complete up to the last line, however the run ended.
 
-The first line is a summary for listings; then come the events of the run, one a line, as `model.events` has them.
+The first line is a summary for listings, followed by the events of the run, one per line, as defined in
+`model.events`.
 """
 
 from fswizard.model.result_file import Header

@@ -1,4 +1,4 @@
-"""Lines of result files of schema 1, which earlier versions wrote, as the events of today."""
+"""Conversion of lines of schema 1, written by earlier versions, to current events."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ INSIDE = {
     "Failure": (StepFailed, "failure"),
     "Doubt": (DoubtRaised, "doubt"),
 }
-"""Former type of a line to the event, and the field of it, that now holds what the line said."""
+"""Former type of a line to the event that replaces it, and the event's field for the contents of the line."""
 
 
 def as_event(line: dict[str, Any], started: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON object of an event for that of a line; one that was an event already stays as it is.
+    """Convert the JSON object of a line to that of an event; events are returned unchanged.
 
     `started` is the second line of the file, the start of the run.
     """

@@ -1,4 +1,4 @@
-"""Where results are kept, and which there are."""
+"""The directory of results, and listings of it."""
 
 from __future__ import annotations
 
@@ -29,33 +29,33 @@ LONGEST_ENDING_BYTES = 16_384
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A result as the history lists it."""
+    """A result as listed in the history."""
 
     path: Path
     header: Header
     ending: RunEnded | None
-    """None where the run was killed, or is in progress."""
+    """None if the run was killed, or is in progress."""
 
     @property
     def unfinished(self) -> bool:
-        """It ended, or was ended, before its answer was clear."""
+        """Whether it ended, or was stopped, before its answer was clear."""
         return self.ending is None or self.ending.outcome != "finished"
 
     @property
     def leaders(self) -> tuple[str, ...]:
-        """Who was ahead at the end; empty where nobody was yet."""
+        """Leading candidates at the end; empty if there were none yet."""
         return self.ending.leaders if self.ending else ()
 
     @property
     def sign(self) -> Sign:
-        """Of its answer; a dot where the file of an earlier version has no kind of answer."""
+        """Symbol of its answer; a dot if an earlier version stored no kind of answer."""
         if self.ending is None:
             return ANSWER_SIGNS["nothing"]
         return ANSWER_SIGNS[self.ending.answer] if self.ending.answer else Sign("·", "muted")
 
     @property
     def verdict(self) -> str:
-        """Its answer; of a file of an earlier version, who was in front."""
+        """Its answer; for files of an earlier version, the leading candidates."""
         if self.ending is None:
             return _("not finished")
         if self.ending.verdict or not self.leaders:
@@ -69,12 +69,12 @@ class Entry:
 
     @property
     def when(self) -> str:
-        """Date and time of day, as short as can be."""
+        """Date and time of day in minutes."""
         return self.header.started.replace("T", " ")[:16]
 
     @property
     def series(self) -> tuple[str, ...]:
-        """The same for results that show how one disk got on at one recipe."""
+        """Key of results that show the development of one disk with one recipe."""
         header = self.header
         return (header.drive, header.serial, header.recipe, header.target)
 
@@ -86,14 +86,14 @@ class Entry:
 
 
 def results_directory() -> Path:
-    """Where results go that nobody named a file for."""
+    """Default directory of results."""
     return state_directory() / "results"
 
 
 def new_path(plan: Plan) -> Path:
-    """A file name that is free, in a directory that exists: time, recipe and disk.
+    """A free file name, composed of time, recipe and disk, in an existing directory.
 
-    Raises UsageError where the directory cannot be made.
+    Raises UsageError if the directory cannot be created.
     """
     directory = results_directory()
     try:
@@ -110,7 +110,7 @@ def new_path(plan: Plan) -> Path:
 
 
 def all_results() -> tuple[Entry, ...]:
-    """Results of earlier runs, newest first. Only first and last lines are read; other files are passed over."""
+    """Results of earlier runs, newest first. Only first and last lines are read; other files are skipped."""
     directory = results_directory()
     paths = directory.glob(f"*{SUFFIX}") if directory.is_dir() else ()
     entries = [entry for path in paths if (entry := _entry(path))]
@@ -118,9 +118,9 @@ def all_results() -> tuple[Entry, ...]:
 
 
 def by_disk(entries: Sequence[Entry]) -> Mapping[str, tuple[Entry, ...]]:
-    """Title of a disk to its results, in order; the disk of the first one comes first.
+    """Results by title of the disk, in their order; the disk of the first result comes first.
 
-    Disks of one model have the ends of their serial numbers in their titles.
+    Titles of disks of the same model contain the ends of their serial numbers.
     """
     disks = dict.fromkeys(entry.series[:2] for entry in entries)
     alike = Counter(model for model, __ in disks)
@@ -134,7 +134,7 @@ def by_disk(entries: Sequence[Entry]) -> Mapping[str, tuple[Entry, ...]]:
 
 
 def remove(path: Path) -> None:
-    """Delete a result. UsageError while its run is in progress, or where it cannot be deleted."""
+    """Delete a result. Raises UsageError if its run is in progress, or if it cannot be deleted."""
     if is_being_written(path):
         raise UsageError(
             _("The run of {file} is still in progress.", file=safe(str(path))),
@@ -148,7 +148,7 @@ def remove(path: Path) -> None:
 
 
 def latest() -> Path:
-    """The newest result; UsageError where there is none yet."""
+    """The newest result; raises UsageError if there is none yet."""
     entries = all_results()
     if not entries:
         raise UsageError(_("No results yet."), _("`fswizard run quick` makes one."))
@@ -156,9 +156,9 @@ def latest() -> Path:
 
 
 def find(name: str) -> Path:
-    """A result by its file, or by a part of its file's name in the history; the newest where `name` is empty.
+    """A result by its file, or by a part of its file name in the history; the newest if `name` is empty.
 
-    Raises UsageError where nothing, or more than one result, is meant.
+    Raises UsageError if there is no match, or more than one.
     """
     if not name:
         return latest()

@@ -1,4 +1,4 @@
-"""Reading a result file, whoever wrote it and wherever it was cut off."""
+"""Reading of result files, which are untrusted and may be truncated."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ from fswizard.system.files import read_file
 
 T = TypeVar("T")
 MAXIMUM_BYTES = 200_000_000
-"""Half a day of progress, ten times a second, is 70 MB; what the largest run measures is 25 MB."""
+"""Half a day of progress, ten times a second, is 70 MB; the figures of the largest run are 25 MB."""
 NAMING = (SampleTaken, SeriesRecorded, StepFailed)
-"""Events of which a part names a candidate and a workload of the plan."""
+"""Events with a part that names a candidate and a workload of the plan."""
 KINDS: Mapping[str, type[Event]] = {
     kind.__name__: kind
     for kind in (*NAMING, AmountsChosen, DoubtRaised, RoundDiscarded, RoundFinished, RunStarted, RunEnded)
@@ -55,14 +55,14 @@ UNREAD = tuple(
     f'{{"type":"{kind.__name__}",'.encode()
     for kind in (StepProgressed, StepStarted, StepSkipped, CommandStarted, CommandFinished, RatioUpdated, PauseChanged)
 )
-"""How lines begin that are passed over: what they say is shown while the run goes on."""
+"""Prefixes of lines to skip: events that are displayed only during the run."""
 WHERE_RESULTS_ARE = N_("`fswizard history` lists the results.")
 
 
 def load(path: str | Path) -> Result:
-    """The result that a file holds; what a cut left of its last line is passed over.
+    """The result stored in a file; an incomplete last line is ignored.
 
-    Raises UsageError, naming line and reason, where it is not a result file.
+    Raises UsageError with line and reason if it is not a result file.
     """
     lines = BytesIO(read_file(Path(path), MAXIMUM_BYTES, hint=_(WHERE_RESULTS_ARE)))
     where = safe(Path(path).name)
@@ -81,14 +81,14 @@ def load(path: str | Path) -> Result:
 
 
 def _wrong(where: str, number: int, error: Exception) -> UsageError:
-    """What is wrong with a line, in words that name file and line."""
+    """The error for an invalid line, with the names of file and line."""
     reason = _("nested too deeply") if isinstance(error, RecursionError) else safe(str(error))
     text = _("{file}, line {line}: {reason}.", file=where, line=number, reason=reason)
     return UsageError(text, _(WHERE_RESULTS_ARE))
 
 
 def _expect(where: str, number: int, line: bytes, kind: type[T]) -> tuple[T, dict[str, Any]]:
-    """The object of type `kind` that a line holds, and its JSON object."""
+    """The object of type `kind` in a line, and its JSON object. Raises UsageError if the line holds none."""
     if not line:
         raise UsageError(_("{file} ends before its plan.", file=where), _("Nothing was measured in that run."))
     try:
@@ -104,7 +104,7 @@ def _expect(where: str, number: int, line: bytes, kind: type[T]) -> tuple[T, dic
 
 
 def event_in(line: bytes) -> Event:
-    """The event that a line of a result file holds; one of UNREADABLE is raised where it holds none."""
+    """The event in a line of a result file; raises one of UNREADABLE if it holds none."""
     data = as_event(parse_line(line), {})
     kind = getattr(events, str(data.get("type")), None)
     if not (isinstance(kind, type) and issubclass(kind, Event)):
@@ -113,7 +113,7 @@ def event_in(line: bytes) -> Event:
 
 
 def _events(where: str, header: Header, started: dict[str, Any], plan: Plan, lines: Iterable[bytes]) -> Iterator[Event]:
-    """The result by the lines that follow the plan, and when the last event was."""
+    """Events that change the result, from the lines after the plan, and lastly the time of the final event."""
     candidates = frozenset(("", *(candidate.name for candidate in plan.measured)))
     workloads = frozenset(("", *(workload.name for workload in plan.recipe.workloads)))
     unread, number = b"", 2

@@ -1,4 +1,4 @@
-"""Writing a result file while the run goes on."""
+"""Writing of a result file during the run."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ LONGEST_LINE_BYTES = 16 << 20
 
 
 class ResultWriter:
-    """Keeps a run in a file, line by line as it happens. The file must not exist yet, unless the run is resumed.
+    """Writes a run to a file, line by line as it happens. The file must not exist yet, unless the run is resumed.
 
-    Raises UsageError where the file cannot be made or another run writes to it, and RunFailed where a line cannot
-    be written.
+    Raises UsageError if the file cannot be created or another run writes to it, and RunFailed if a line cannot be
+    written.
     """
 
     def __init__(self, path: str | Path, *, resumed: bool = False) -> None:
@@ -59,7 +59,7 @@ class ResultWriter:
         self.close()
 
     def write(self, event: events.Event) -> None:
-        """Keep an event; it can be read from the file when this returns."""
+        """Append an event; it can be read from the file when this returns."""
         if isinstance(event, events.RunStarted) and not self._resumed:
             self.append(Header.of(event.plan, event.environment))
         self.append(event)
@@ -80,7 +80,7 @@ class ResultWriter:
             os.close(descriptor)
 
     def append(self, line: Header | events.Event) -> None:
-        """Add one line."""
+        """Append one line."""
         data = encoded(line)
         start = os.lseek(self._descriptor, 0, os.SEEK_END)
         try:
@@ -99,7 +99,7 @@ class ResultWriter:
 
 
 def is_being_written(path: Path) -> bool:
-    """Whether a run that is alive writes to a result file."""
+    """Whether an active run writes to a result file."""
     try:
         with open(path, "rb", opener=without_waiting) as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -111,7 +111,7 @@ def is_being_written(path: Path) -> bool:
 
 
 def mend(descriptor: int) -> None:
-    """Take away what a cut left of the last line of a file; end it where only its line feed is missing."""
+    """Remove an incomplete last line of a file, or add its missing line feed if it is complete."""
     size = os.lseek(descriptor, 0, os.SEEK_END)
     tail = os.pread(descriptor, LONGEST_LINE_BYTES, max(0, size - LONGEST_LINE_BYTES))
     rest = tail.rpartition(b"\n")[2]

@@ -88,7 +88,7 @@ async def test_others_that_come_and_go_are_a_doubt_too_where_they_were_there_bef
         looks[0] += 1
         return "somebody" if looks[0] % every == 1 else ""
 
-    monkeypatch.setattr(idle_wait.IdleWait, "_who_is_busy", who_is_busy)
+    monkeypatch.setattr(idle_wait.IdleWait, "_busy_with", who_is_busy)
     told: list[Event] = []
     emitter = Emitter(told.append)
     idle = idle_wait.IdleWait(None, emitter, 60.0)

@@ -17,7 +17,7 @@ from fswizard import recipes
 from fswizard.engines.shared import tree_worker
 from fswizard.engines.tree import TreeJob
 from fswizard.errors import RunFailed, UsageError
-from fswizard.recipes import own, tree_profile
+from fswizard.recipes import tree_profile, user_recipes
 from tests.fakes.command_line import fswizard
 
 
@@ -49,7 +49,7 @@ def generated(job: TreeJob, directory: Path) -> tree_worker.Tree:
 
 def made(original: Path, directory: Path) -> Path:
     """The tree of a recipe that was made from another."""
-    generated(job_in(tree_profile.recipe_text(tree_profile.look(original))), directory).make(str(directory / "made"))
+    generated(job_in(tree_profile.recipe_text(tree_profile.scan(original))), directory).make(str(directory / "made"))
     return directory / "made"
 
 
@@ -84,7 +84,9 @@ def test_a_large_collection_is_scaled_down_and_stays_alike(tmp_path: Path) -> No
     dice = random.Random(1)
     sizes = [int(dice.lognormvariate(9, 2)) for _ in range(100_000)]
     directories = [(40_000, 0), *((12, 1) for _ in range(5_000))]
-    text = tree_profile.recipe_text(tree_profile.Look(sizes, directories, {size.bit_length(): [0.5] for size in sizes}))
+    text = tree_profile.recipe_text(
+        tree_profile.TreeProfile(sizes, directories, {size.bit_length(): [0.5] for size in sizes})
+    )
     job = job_in(text)
     scale = round(100_000 / job.files)
     assert job.files <= tree_profile.MOST_FILES and job.total_bytes <= tree_profile.MOST_BYTES
@@ -120,7 +122,7 @@ def test_no_name_gets_into_the_recipe_no_link_is_followed_and_no_access_time_cha
     letter.write_bytes(b"x" * 100)
     os.utime(letter, (1_000_000_000, 1_000_000_001))
     before = letter.stat()
-    text = tree_profile.recipe_text(tree_profile.look(mine))
+    text = tree_profile.recipe_text(tree_profile.scan(mine))
     assert letter.stat() == before
     assert not any(name in text for name in ("Liebesbriefe", "1998", "Steuer", "odt", "elsewhere", "outside"))
     assert (job_in(text).files, job_in(text).total_bytes) == (1, 100)
@@ -141,14 +143,14 @@ def test_other_filesystems_are_not_entered(tmp_path: Path) -> None:
     subprocess.run(["mount", "-t", "tmpfs", "none", tmp_path / "mount"], check=True)
     try:
         (tmp_path / "mount" / "other").write_bytes(b"xx")
-        assert tree_profile.look(tmp_path).sizes == [1]
+        assert tree_profile.scan(tmp_path).sizes == [1]
     finally:
         subprocess.run(["umount", tmp_path / "mount"], check=True)
 
 
 def test_looking_through_a_directory_ends_when_nobody_waits_for_it(collection: Path) -> None:
     turns = iter([False, True])
-    assert len(tree_profile.look(collection, lambda: next(turns)).sizes) < 100
+    assert len(tree_profile.scan(collection, lambda: next(turns)).sizes) < 100
 
 
 @pytest.mark.parametrize("name", ["nowhere", "file", "empty"])
@@ -156,7 +158,7 @@ def test_what_cannot_be_looked_at_is_wrong_usage(name: str, tmp_path: Path) -> N
     (tmp_path / "file").write_bytes(b"x")
     (tmp_path / "empty").mkdir()
     with pytest.raises(UsageError, match=name):
-        tree_profile.look(tmp_path / name)
+        tree_profile.scan(tmp_path / name)
 
 
 TREE = """
@@ -199,11 +201,11 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def text_titled(title: str) -> str:
-    return own.like(tree_profile.Look([1, 1], [(2, 0)], {1: [0.5]}), title)
+    return user_recipes.like(tree_profile.TreeProfile([1, 1], [(2, 0)], {1: [0.5]}), title)
 
 
 def test_a_recipe_is_saved_and_listed_as_the_users(directory: Path) -> None:
-    saved = own.save(text_titled("Evening “work”"))
+    saved = user_recipes.save(text_titled("Evening “work”"))
     assert (saved.name, saved.title, saved.group) == ("evening-work", "Evening “work”", "yours")
     assert saved.source == str(directory / "evening-work.toml")
     assert recipes.find("evening-work") == saved
@@ -213,20 +215,20 @@ def test_a_recipe_is_saved_and_listed_as_the_users(directory: Path) -> None:
 @pytest.mark.parametrize("title", ["", "!?", "日本", "Quick!", "n" * 41])
 def test_a_bad_name_is_refused(title: str, directory: Path) -> None:
     with pytest.raises(UsageError):
-        own.save(text_titled(title))
+        user_recipes.save(text_titled(title))
     assert not directory.exists()
 
 
 @pytest.mark.parametrize("title", ["a" + " " * 59 + "b", "../../etc/x", 'My "photos"'])
 def test_nothing_is_written_elsewhere(title: str, directory: Path) -> None:
-    assert Path(own.save(text_titled(title)).source).parent == directory
+    assert Path(user_recipes.save(text_titled(title)).source).parent == directory
 
 
 def test_a_recipe_that_is_there_is_not_overwritten(directory: Path) -> None:
     directory.mkdir(parents=True)
     (directory / "mine.toml").write_text("what somebody wrote")
     with pytest.raises(UsageError, match=r"mine\.toml exists already"):
-        own.save(text_titled("Mine"))
+        user_recipes.save(text_titled("Mine"))
     assert (directory / "mine.toml").read_text() == "what somebody wrote"
 
 
@@ -241,5 +243,5 @@ def test_a_disk_that_is_full_leaves_no_half_of_a_recipe(directory: Path, monkeyp
 
     monkeypatch.setattr(Path, "open", full)
     with pytest.raises(RunFailed, match="No space left"):
-        own.save(text_titled("Mine"))
+        user_recipes.save(text_titled("Mine"))
     assert not list(directory.iterdir())

@@ -260,11 +260,11 @@ class WorkloadsScreen(WithBox[None], StepScreen):
         self.say(_("Looking through {directory} …", directory=typed))
 
         def make() -> Recipe | None:
-            from fswizard.recipes import own, tree_profile
+            from fswizard.recipes import tree_profile, user_recipes
 
             worker = get_current_worker()  # cancelled by the next one, and when the box is closed
-            seen = tree_profile.look(Path(typed).expanduser(), lambda: worker.is_cancelled)
-            return None if worker.is_cancelled else own.save(own.like(seen, title))
+            seen = tree_profile.scan(Path(typed).expanduser(), lambda: worker.is_cancelled)
+            return None if worker.is_cancelled else user_recipes.save(user_recipes.like(seen, title))
 
         self.ask(make, self._made, group="type")
 

@@ -10,12 +10,12 @@ from fswizard.errors import RunFailed, UsageError
 from fswizard.language import _
 from fswizard.model.recipe import Recipe
 from fswizard.model.text import safe
-from fswizard.recipes import available, own_directory, parse
-from fswizard.recipes.tree_profile import Look, recipe_text
+from fswizard.recipes import available, parse, user_directory
+from fswizard.recipes.tree_profile import TreeProfile, recipe_text
 
 
 def short_name(title: str) -> str:
-    """Name of a recipe on the command line by its title: `Evening work` is `evening-work`.
+    """Command-line name of a recipe, derived from its title: `Evening work` is `evening-work`.
 
     Raises UsageError if it would be empty.
     """
@@ -27,20 +27,21 @@ def short_name(title: str) -> str:
     return name
 
 
-def like(seen: Look, title: str) -> str:
-    """A recipe in TOML with files like those in a directory."""
-    return recipe_text(seen, short_name(title), title)
+def like(profile: TreeProfile, title: str) -> str:
+    """A recipe in TOML for files similar to those in a directory."""
+    return recipe_text(profile, short_name(title), title)
 
 
 def save(text: str) -> Recipe:
-    """Check a recipe in TOML, and save it in the directory of the user's recipes.
+    """Validate a recipe in TOML, and save it in the directory of the user's recipes.
 
-    Raises UsageError if the recipe is wrong, or if another one has its name, and RunFailed if it cannot be written.
+    Raises UsageError if the recipe is invalid, or if another one has its name, and RunFailed if it cannot be
+    written.
     """
     recipe = parse(text, _("The new recipe"))
     if recipe.name in {known.name for known in available()}:
         raise UsageError(_("There is already a recipe called '{name}'.", name=recipe.name), _("Choose another name."))
-    path = own_directory() / f"{recipe.name}.toml"
+    path = user_directory() / f"{recipe.name}.toml"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as file:
