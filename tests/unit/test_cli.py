@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from fswizard import report, results
+from fswizard import results
 from fswizard.advice import conclude
 from fswizard.cli import drives
 from fswizard.cli.narration import Narration
