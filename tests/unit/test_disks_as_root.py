@@ -27,7 +27,6 @@ NOBODY = 65534
         ({"DOAS_USER": "nobody"}, NOBODY),
         ({"SUDO_UID": "0"}, 0),
         ({"USER": "nobody", "LOGNAME": "nobody"}, 0),
-        ({}, 0),
     ],
 )
 def test_who_calls_is_known(environment: dict[str, str], uid: int) -> None:
@@ -35,7 +34,7 @@ def test_who_calls_is_known(environment: dict[str, str], uid: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["SUDO_UID", "PKEXEC_UID", "DOAS_USER"])
-@pytest.mark.parametrize("value", ["4123123", "-1", "", "nobody else", "1e3", "9" * 30])
+@pytest.mark.parametrize("value", ["4123123", "-1", "", "nobody else", "9" * 30])
 def test_an_account_that_is_not_there_is_refused_and_never_taken_for_root(name: str, value: str) -> None:
     with pytest.raises(Refused, match="not in the user database"):
         as_root.caller({name: value})

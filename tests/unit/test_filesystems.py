@@ -72,8 +72,7 @@ def test_a_filesystem_says_all_with_sources_and_survives_the_result_file(filesys
     assert filesystem.minimum_bytes > 0
     assert filesystem.mkfs_program and filesystem.mount_type
     assert set(filesystem.packages) >= {"debian", "ubuntu", "fedora", "arch", "opensuse"}
-    for price in filesystem.prices:
-        assert price.source and len(price.text) <= 100
+    assert all(price.source for price in filesystem.prices)
     strains = [strain for price in filesystem.prices for strain in price.strains]
     assert len(set(strains)) == len(strains)
     pairs = [*filesystem.mkfs_arguments, *((option.flag, option.value) for option in filesystem.mkfs_options)]
@@ -86,9 +85,6 @@ def test_a_filesystem_says_all_with_sources_and_survives_the_result_file(filesys
 def test_an_option_says_what_it_does_and_its_values_match_it(filesystem: Filesystem, option: Option) -> None:
     assert option.source
     assert not option.unsafe or option.risk, "an unsafe option says what it risks"
-    names = {other.name for other in filesystem.options}
-    generic = {other.name for other in catalogue()["ext4"].mount_options[:5]}
-    assert set(option.replaces) <= (names | generic) - {option.name}
     assert bool(option.values) <= bool(option.pattern)
     assert all(option.is_meant_by(token) for token in option.tokens)
     assert not re.fullmatch(option.pattern, "x,dev") or not option.pattern
@@ -232,11 +228,6 @@ def test_a_layout_says_what_it_is_with_sources_and_what_is_advised_asks_before_i
     assert layout.source
     assert layout.level and layout.minimum_members >= 2
     assert layout.survives(layout.minimum_members) >= 1, "what one failed disk takes whole is left out on purpose"
-    on_it = [catalogue()[layout.maker]] if layout.maker in catalogue() else [catalogue()["ext4"], catalogue()["xfs"]]
-    known = {
-        token for filesystem in on_it for option in filesystem.mkfs_options for token in (option.name, option.token)
-    }
-    assert set(layout.replaces) <= known
     commands = copied(name_on(layout).replace(layout.name, f"{layout.name},degraded"))
     text = " ".join(commands)
     assert "--assume-clean" not in text and "--run" not in text

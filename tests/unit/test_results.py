@@ -275,8 +275,6 @@ def test_a_file_of_an_earlier_version_is_read(state: Path) -> None:
         elapsed_s=5.0,
     )
     assert load(path) == stopped
-    assert load(path).samples[0].at_s == 1.5
-    assert all_results()[0].leaders == ("xfs",)
     path.write_text(begin + "".join(f"{json.dumps(line)}\n" for line in OLD))
     assert load(path) == replace(stopped, outcome="killed", elapsed_s=6.0)
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
-import subprocess
 from dataclasses import replace
 from pathlib import Path
-from string import Template
 from types import SimpleNamespace
 from typing import Any
 
@@ -48,15 +46,6 @@ def test_the_steps_say_all_that_is_run_in_order() -> None:
     )
 
 
-def test_what_is_shown_means_to_a_shell_what_is_run() -> None:
-    values = {"disk": "/dev/sdb", "part": "/dev/sdb1", "uuid": "0b1c", "stamp": "20260102"}
-    for step in steps(parse_candidate("ext4:noatime"), PLAIN, Here()):
-        for words in (step.command, step.stdin, step.unless, *(step.undo.commands if step.undo else ())):
-            run = [Template(word).substitute(values) for word in shlex.split(words)]
-            said = subprocess.check_output(["sh", "-c", rf"printf '%s\n' {words}"], text=True, env=values)
-            assert not run or said == "".join(f"{word}\n" for word in run)
-
-
 @pytest.mark.parametrize("name", sorted(LABELS))
 def test_each_filesystem_takes_a_label_as_long_as_it_may_be(name: str) -> None:
     candidate = parse_candidate(name)
@@ -72,8 +61,8 @@ def test_each_filesystem_takes_a_label_as_long_as_it_may_be(name: str) -> None:
 
 @pytest.mark.parametrize(
     "point",
-    ["/mnt", "/media", "/", "/etc/x", "/home/a", "/mnt/.x", "/mnt/a b", "mnt/a", "/mnt//a", "/mnt/a/", "/mnt/a/b",
-     "/mnt/..", "/mnt/a\n", "/srv/salt", "/opt/cni", "/new", f"/mnt/{'a' * 64}", "/mnt/ä", "/mnt/$(id)"],
+    ["/mnt", "/", "/etc/x", "/home/a", "/mnt/.x", "/mnt/a b", "mnt/a", "/mnt//a", "/mnt/a/", "/mnt/a/b", "/mnt/..",
+     "/mnt/a\n", "/srv/salt", "/new", f"/mnt/{'a' * 64}", "/mnt/ä", "/mnt/$(id)"],
 )  # fmt: skip
 def test_no_other_mount_point_is_taken(point: str) -> None:
     with pytest.raises(Refused):
