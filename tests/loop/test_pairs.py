@@ -21,7 +21,6 @@ import pytest
 from fswizard.engines.backup import BackupJob
 from fswizard.engines.fio import FioJob
 from fswizard.engines.rsync import RsyncJob
-from fswizard.engines.sqlite import SqliteJob
 from fswizard.engines.tree import TreeJob, TreeOperation
 from fswizard.model.recipe import Job
 from tests.fakes.local_context import figures_of
@@ -66,7 +65,6 @@ class Pair:
 
 TREE = f"small-files-2000-{8 * MIB}"
 COPYING = ("cp", "-a", "--reflink=never", TREE, f"{TREE}-copy")
-WAL = "sqlite-wal-200"
 RANDOM = FioJob("randread", 4096, 64 * MIB, seconds=0.5, depth=16)
 BACKUP = f"backup-500-{32 * MIB}"
 SYNCED = f"rsync-mixed-500-{32 * MIB}"
@@ -96,12 +94,6 @@ def borg_before(context: LoopContext) -> None:
     borg(context, "init", "--encryption=none", f"{BACKUP}-repository")
 
 
-def sqlite_before(context: LoopContext) -> None:
-    removing(WAL)(context)
-    run("mkdir", f"{context.directory}/{WAL}")
-    run("sqlite3", f"{context.directory}/{WAL}/database", f".read {context.scratch}/{WAL}-first.sql")
-
-
 def tree(operation: TreeOperation) -> TreeJob:
     return TreeJob(operation, "small-files", 2000, 8 * MIB)
 
@@ -115,9 +107,6 @@ PAIRS = {
     "fio-read": Pair(RANDOM, fio_by_hand("randread"), metric="iops"),
     "fio-write": Pair(replace(RANDOM, rw="randwrite"), fio_by_hand("randwrite"), metric="iops"),
     "cp": Pair(tree("copy"), doing(*COPYING), removing(f"{TREE}-copy")),
-    "cp-onto": Pair(
-        tree("copy-onto"), doing("cp", "-a", f"SCRATCH/{TREE}", f"{TREE}-onto"), removing(f"{TREE}-onto")
-    ),
     "untar": Pair(
         tree("untar"), doing("tar", "-xf", f"SCRATCH/{TREE}.tar", f"--one-top-level={TREE}-unpacked"),
         removing(f"{TREE}-unpacked"),
@@ -134,11 +123,8 @@ PAIRS = {
         lambda context: borg(context, "create", f"{BACKUP}-repository::first", f"{context.scratch}/{BACKUP}-source"),
         borg_before,
     ),
-    "sqlite3": Pair(
-        SqliteJob("wal", 200), doing("sqlite3", f"{WAL}/database", f".read SCRATCH/{WAL}-then.sql"), sqlite_before
-    ),
 }  # fmt: skip
-NEEDED = {"fio-read": "fio", "fio-write": "fio", "rsync": "rsync", "borg": "borg", "sqlite3": "sqlite3"}
+NEEDED = {"fio-read": "fio", "fio-write": "fio", "rsync": "rsync", "borg": "borg"}
 ALL = [pytest.param(name, marks=[getattr(pytest.mark, NEEDED[name])] if name in NEEDED else []) for name in PAIRS]
 
 

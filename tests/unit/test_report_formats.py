@@ -24,7 +24,7 @@ from fswizard.model.analysis import Findings
 from fswizard.report import FORMATS, content, format_of, render
 from fswizard.report.fixed_figures import fixed_figures
 from fswizard.report.subject import attempt_command
-from fswizard.report.svg import FOOT, GUTTER, HEIGHT, MARGIN, SHORTEST_BAR, WIDTH
+from fswizard.report.svg import HEIGHT, WIDTH
 from fswizard.sharing import export
 from fswizard.stats import summarise
 from fswizard.system.pictures import png
@@ -53,6 +53,10 @@ HOSTILE = (
 )
 ANY_NAME = st.sampled_from(HOSTILE) | st.text(min_size=1, max_size=40)
 VOID = {"meta", "line", "rect", "circle", "br"}
+MARKDOWN_TAGS = {
+    *("p", "strong", "ul", "li", "table", "thead", "tbody", "tr", "th", "td", "pre", "code"),
+    *("details", "summary"),
+}
 
 
 def with_name_everywhere(name: str) -> Findings:
@@ -141,21 +145,13 @@ def test_no_character_that_commands_a_terminal_or_turns_text_round_gets_through(
 def test_in_each_format_any_name_stays_text(name: str) -> None:
     findings = with_name_everywhere(name)
     text = render(findings, "markdown", full=True)
-    text_and_tables = {"p", "strong", "ul", "li", "table", "thead", "tbody", "tr", "th", "td", "pre", "code"}
-    assert markdown_page(text).tags <= {*text_and_tables, "details", "summary"}
+    assert markdown_page(text).tags <= MARKDOWN_TAGS
     assert cells_of(text) == cells_of(PLAIN["markdown"])
 
     text = render(findings, "bbcode", full=True)
-    opened: list[str] = []
-    for closing, tag in re.findall(r"\[(/?)([^\]\[]*)\]", text):
-        if closing:
-            assert opened.pop() == tag
-        else:
-            assert tag in ("b", "code", "spoiler")
-            assert opened in ([], ["spoiler"])
-            opened.append(tag)
-    assert not opened
-    assert text.count("[") == text.count("]") == PLAIN["bbcode"].count("[")
+    tags, plain_tags = (re.findall(r"\[([^\]\[]*)\]", each) for each in (text, PLAIN["bbcode"]))
+    assert tags == plain_tags
+    assert text.count("[") == text.count("]") == len(tags)
 
     for row in csv.reader(io.StringIO(render(findings, "csv"))):
         assert len(row) == 10
@@ -188,12 +184,11 @@ def test_markdown_and_the_page_have_tables_and_figures_and_need_nothing_else() -
     assert re.findall("<td>(.*?)</td>", rounds[0]) == ["187 MB/s", "188 MB/s", "186 MB/s"]
 
 
-@pytest.mark.parametrize("name", ["markdown", "reddit", "bbcode", "svg"])
+@pytest.mark.parametrize("name", ["markdown", "bbcode", "svg"])
 @pytest.mark.parametrize(("source", "named"), [("shipped with fswizard", True), ("mine.toml", False)])
 def test_only_a_recipe_that_others_have_comes_with_a_command_to_try_it(name: str, source: str, named: bool) -> None:
     recipe = replace(make_findings().result.plan.recipe, source=source)
-    text = render(with_result(plan={"recipe": recipe}), name)
-    assert ("fswizard run" in text) == named
+    assert ("fswizard run" in render(with_result(plan={"recipe": recipe}), name)) == named
 
 
 @pytest.mark.parametrize("name", ["markdown", "reddit", "bbcode"])
@@ -266,30 +261,21 @@ def test_the_card_has_disk_verdict_figures_with_the_largest_differences_and_a_co
     assert [chart.workload for chart in content.highlights(charts, 1)] == ["random-append"]
 
 
-def test_long_verdicts_stand_whole_on_the_card_and_what_finds_no_room_is_left_out() -> None:
+def test_long_verdicts_stand_whole_on_the_card_and_lines_without_room_are_left_out() -> None:
     verdict = "It depends on the files: " + "XFS for “Searching a home folder”, " * 3 + "ext4 for the rest"
     findings = make_findings()
     answer = replace(findings.answer, verdict=verdict, lines=("A line. " * 60, "A short one."))
-    names = tuple(replace(c, name=f"{c.name}-{'long' * 20}") for c in findings.result.plan.candidates)
-    plan = {"candidates": (*findings.result.plan.candidates, *names)}
-    words = drawn_words(with_result(replace(findings, answer=answer), plan=plan))
+    words = drawn_words(replace(findings, answer=answer))
     assert f"✓ {verdict}, by at least 15 %" in " ".join(words)
-    assert "A short one." in words and not any("…" in word or word.startswith("fswizard run") for word in words)
+    assert "A short one." in words and not any("…" in word for word in words)
 
 
-@pytest.mark.parametrize("workloads", [1, 2, 4, 7, 40])
-def test_everything_on_the_card_has_its_own_place_within_it(workloads: int) -> None:
-    root = ET.fromstring(render(with_many_workloads(workloads), "svg"))
-    bottoms, longest = [0.0], 0.0
-    for element in root:
-        at = {key: float(value) for key, value in element.attrib.items() if key in ("x", "y", "width", "height")}
-        assert 0 <= at.get("x", 0) + at.get("width", 0) <= WIDTH
-        assert 0 <= at.get("y", 0) + at.get("height", 0) <= HEIGHT
-        if element.get("rx") == "3":
-            bottoms.append(at["y"] + at["height"])
-            longest = max(longest, at["width"])
-    assert max(bottoms) <= FOOT
-    assert longest >= SHORTEST_BAR * (WIDTH - 2 * MARGIN - GUTTER) / 2 - 1
+@pytest.mark.parametrize("workloads", [1, 7, 40])
+def test_everything_on_the_card_is_within_it(workloads: int) -> None:
+    for element in ET.fromstring(render(with_many_workloads(workloads), "svg")):
+        x, y, width, height = (float(element.get(key, 0)) for key in ("x", "y", "width", "height"))
+        assert 0 <= x <= x + width <= WIDTH
+        assert 0 <= y <= y + height <= HEIGHT
 
 
 @pytest.mark.rsvg
