@@ -143,13 +143,14 @@ class FswizardApp(App[int]):
         return (*names[: furthest + 1], *(name for name, value in ended if value is not None))
 
     def visit(self, name: str) -> None:
-        """Show a step."""
+        """Show a step, and no window over it."""
         screen = next(step for step in self.steps if step.name == name).open()
         self.step = name
         if name != "review":
             self.taken_up = None
         self._visited.add(name)
-        if isinstance(self.screen, ModalScreen) or len(self.screen_stack) == 1:
+        self.close_windows()
+        if len(self.screen_stack) == 1:
             self.push_screen(screen)
         else:
             self.switch_screen(screen)
@@ -175,13 +176,11 @@ class FswizardApp(App[int]):
     def take_up(self, run: Resumption) -> None:
         """Review an earlier run that is to go on."""
         self.taken_up = run
-        self.close_windows()
         self.visit("review")
 
     def show_result(self, result: Result, path: Path) -> None:
         """Show a result, whether it was measured just now or long ago."""
         self.result, self.result_path = result, path
-        self.close_windows()
         self.visit("result")
 
     @property
@@ -301,7 +300,6 @@ class FswizardApp(App[int]):
         self.leaving = True
         if self.measuring and self.running is not None and not self.running.run.outlives:
             self.running.stop()
-            self.close_windows()
             self.visit("run")
         else:
             self.exit(int(ExitCode.OK))

@@ -16,7 +16,7 @@ from fswizard.tui.screens.locations import LocationsScreen, on_one_disk
 from fswizard.tui.screens.result import ResultScreen
 from fswizard.tui.widgets.options import Options
 from fswizard.tui.widgets.table import Table
-from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, SSD, FakeMachine, FakeSession, app
+from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, SSD, FakeMachine, FakeSession, app, chosen
 from tests.tui.driving import TIMEOUT_S, at_step, footer, keys_of, screen_text, settled, shows, until, wizard
 
 SIZE = (100, 32)
@@ -334,3 +334,20 @@ async def test_without_disks_a_directory_that_is_named_is_measured_in() -> None:
         await shows(pilot, "A scratch image in /mnt/archive, removed afterwards: nothing is lost.")
         await pilot.press("enter")
         await at_step(pilot, "filesystems")
+
+
+async def test_a_run_that_begins_below_a_window_is_shown_without_it() -> None:
+    async with app("review", FakeMachine(event_s=0.05)).run_test(size=SIZE) as pilot:
+        await shows(pilot, "starts the run")
+        await pilot.press("f1")
+        await wizard(pilot).begin(FakeMachine().make_plan(chosen()))
+        await at_step(pilot, "run")
+        assert len(pilot.app.screen_stack) == 2  # the first is Textual's own
+
+
+async def test_keys_for_which_there_is_no_room_are_left_out_of_the_footer() -> None:
+    async with app("drive").run_test(size=(60, 15)) as pilot:
+        await at_step(pilot, "drive")
+        for width, last in ((60, "esc back  ^p more"), (90, "F1 help  ^p more"), (60, "esc back  ^p more")):
+            await pilot.resize_terminal(width, 15)
+            await until(pilot, lambda last=last: footer(pilot.app).endswith(last), last)  # type: ignore[misc]

@@ -148,11 +148,7 @@ class PurposeScreen(StepScreen):
 
     @on(Options.OptionHighlighted, "#purposes")
     def _explain(self) -> None:
-        kind = self.purposes.key.partition("-")[0]
-        if kind in EARLIER:
-            self.about.show([(p_("key", "Enter"), _(EARLIER[kind][1]))])
-        elif purpose := next((name for name in PURPOSES if name == self.purposes.key), None):
-            self.about.show(self._about(purpose))
+        self.ask(partial(self._about, self.purposes.key), self.about.show, group="about")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return action != "back" and super().check_action(action, parameters)
@@ -184,9 +180,16 @@ class PurposeScreen(StepScreen):
 
         self.ask(lambda: clean(leftover), done)
 
-    def _about(self, purpose: Purpose) -> Sequence[tuple[Piece, Piece]]:
+    def _about(self, key: str) -> Sequence[tuple[Piece, Piece]]:
+        """What a row leads to. In a thread, as the first answer reads all recipes."""
         from fswizard.filesystems import title_of
 
+        kind = key.partition("-")[0]
+        if kind in EARLIER:
+            return [(p_("key", "Enter"), _(EARLIER[kind][1]))]
+        purpose = next((name for name in PURPOSES if name == key), None)
+        if purpose is None:
+            return ()
         if purpose == "smr":
             return (
                 (_("Asks"), _("the kernel, smartctl and a table of models about each disk")),

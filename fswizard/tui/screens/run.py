@@ -146,7 +146,7 @@ class RunScreen(StepScreen):
         monitor = self._run
         state, problem = monitor.state, monitor.problem
         if state.ended:
-            return text(_((problem.hint_without_switches if problem else "") or state.ended.text))
+            return text(_(problem.hint_without_switches if problem else state.ended.text))
         if monitor.stopping:
             stopping = (f"{_('Stopping:')} ", "bold $text-warning")
             words = _(state.step.title) if state.step else ""

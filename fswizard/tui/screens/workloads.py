@@ -166,9 +166,8 @@ class WorkloadsScreen(WithBox[None], StepScreen):
             tests=", ".join(_(self.recipe.workload(name).title) for name in self.absent),
         )
         mend = keyed(_("`x` leaves them out.")) if self._present else ""
-        self.say(
-            ("✗ ", "bold $text-error"), (words, "$text-error"), f"\n{install_hint(*packages_of(programs))}\n", mend
-        )
+        hint = f"\n{install_hint(*packages_of(programs))}\n"
+        self.say(("✗ ", "bold $text-error"), (words, "$text-error"), hint, mend, problem=True)
 
     @property
     def _present(self) -> tuple[Workload, ...]:

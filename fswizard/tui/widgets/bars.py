@@ -19,6 +19,8 @@ from fswizard.tui.drawing import text
 from fswizard.tui.steps import WizardStep
 
 MENU = "ctrl+p"
+GAP = 2
+"""Cells between two keys."""
 NAMES = {
     "enter": "⏎", "escape": "esc", "slash": "/", "question_mark": "?", "delete": "del",
     "up": "↑", "down": "↓", "right": "→", "pageup": "PgUp", "pagedown": "PgDn", "f1": "F1", "f2": "F2", "f3": "F3",
@@ -36,21 +38,36 @@ OF_TEXTUAL = {
 
 
 class KeyBar(Footer, can_focus=False):
-    """Textual's footer in the reader's language: Enter first, the menu at the right end: both always in sight."""
+    """Textual's footer in the reader's language: Enter first, the menu at the right end, between them what fits."""
 
     def __init__(self) -> None:
         super().__init__(compact=True)
         self._shown: list[tuple[str, str]] = []
+        self._width = self.app.size.width
 
     def compose(self) -> ComposeResult:
         shown = [active.binding for active in keys(self.screen)]
+        words, room = p_("key", "more"), self._width
+        menu = any(binding.key == MENU for binding in shown)
+        if menu:
+            room -= cell_len(f" ^p {words}")
         for binding in sorted(shown, key=lambda binding: RANK.get(binding.key, 1)):
             if binding.key != MENU:
-                yield FooterKey(binding.key, display(binding.key), description(binding), binding.action)
-        if any(binding.key == MENU for binding in shown):
-            more = FooterKey(MENU, "^p", p_("key", "more"), "app.command_palette", classes="-command-palette")
+                name, what = display(binding.key), description(binding)
+                room -= cell_len(f"{name} {what}")
+                if room < 0:
+                    break
+                room -= GAP
+                yield FooterKey(binding.key, name, what, binding.action)
+        if menu:
+            more = FooterKey(MENU, "^p", words, "app.command_palette", classes="-command-palette")
             more.tooltip = _("All keys")
             yield more
+
+    def on_resize(self) -> None:
+        if self._width != self.size.width:
+            self._width = self.size.width
+            self.call_after_refresh(self.recompose)
 
     def bindings_changed(self, screen: Screen[object]) -> None:
         """Remake the footer only where it would look different: each key of a list reports a change."""
